@@ -1,0 +1,74 @@
+// Counter-based random streams: randomness is a function of (seed, purpose, lane, index), never a state.
+//
+// Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"), from Random123.
+// The key is the run's 64-bit seed; the counter holds the rest, so no two purposes, environments or
+// steps can share a stream:  c0 draw block | c1 index low | c2 lane | c3 purpose (8 bits), index high.
+#pragma once
+
+#include <Random123/philox.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "broadloom/core/host_device.h"
+
+namespace broadloom {
+
+// What a stream is for. Train and evaluation streams are disjoint by construction. Saved runs depend
+// on these values: append, never renumber.
+enum class Purpose : std::uint32_t {
+  kInit = 1,        // parameter initialisation; lane = tensor, index = 0
+  kShuffle = 2,     // minibatch permutation; lane = epoch, index = iteration
+  kTrainReset = 3,  // lane = environment, index = episode
+  kTrainStep = 4,   // lane = environment, index = step since the run began
+  kAction = 5,      // lane = environment, index = step since the run began
+  kStagger = 6,     // lane = environment, index = 0
+  kEvalReset = 7,
+  kEvalStep = 8,
+  kUser = 9,        // examples, tests, benchmarks
+};
+
+class Random {
+ public:
+  // lane: which environment (or tensor); index: which episode or step, below 2^56.
+  BROADLOOM_HD Random(std::uint64_t seed, Purpose purpose, std::uint32_t lane, std::uint64_t index)
+      : key_{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}},
+        counter_{{0, static_cast<std::uint32_t>(index), lane,
+                  (static_cast<std::uint32_t>(purpose) << 24) |
+                      (static_cast<std::uint32_t>(index >> 32) & 0xffffffu)}} {}
+
+  BROADLOOM_HD std::uint32_t bits32() {
+    if (used_ == 4) {
+      block_ = r123::Philox4x32()(counter_, key_);
+      counter_[0] += 1;
+      used_ = 0;
+    }
+    return block_[used_++];
+  }
+  BROADLOOM_HD std::uint64_t bits64() {
+    const std::uint64_t low = bits32();
+    return low | (static_cast<std::uint64_t>(bits32()) << 32);
+  }
+  // Uniform on [0, 1), 53 bits.
+  BROADLOOM_HD double uniform() { return static_cast<double>(bits64() >> 11) * 0x1.0p-53; }
+  BROADLOOM_HD double uniform(double low, double high) { return low + (high - low) * uniform(); }
+  // Uniform integer on [0, n), n >= 1, by the multiply-shift map (bias below n / 2^32).
+  BROADLOOM_HD std::uint32_t below(std::uint32_t n) {
+    return static_cast<std::uint32_t>((static_cast<std::uint64_t>(bits32()) * n) >> 32);
+  }
+  // Standard normal by Box and Muller (1958); the second value of the pair is dropped so that the
+  // stream has no hidden state.
+  BROADLOOM_HD double normal() {
+    const double u = 1.0 - uniform();
+    const double v = uniform();
+    return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586476925 * v);
+  }
+
+ private:
+  r123::Philox4x32::key_type key_;
+  r123::Philox4x32::ctr_type counter_;
+  r123::Philox4x32::ctr_type block_{};
+  int used_ = 4;
+};
+
+}  // namespace broadloom

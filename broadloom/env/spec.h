@@ -1,0 +1,47 @@
+// What an environment says of itself: spaces, limits, thresholds, and where its dynamics come from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace broadloom {
+
+enum class SpaceKind { kDiscrete, kBox };
+
+// Discrete(n): values 0..n-1. Box: `size` floats with bounds (infinities allowed).
+struct Space {
+  SpaceKind kind = SpaceKind::kBox;
+  int size = 0;             // n of a Discrete, number of floats of a Box
+  std::vector<float> low;   // [size] of a Box
+  std::vector<float> high;  // [size] of a Box
+
+  static Space discrete(int n) { return {SpaceKind::kDiscrete, n, {}, {}}; }
+  static Space box(std::vector<float> low, std::vector<float> high) {
+    const int size = static_cast<int>(low.size());
+    return {SpaceKind::kBox, size, std::move(low), std::move(high)};
+  }
+};
+
+struct EnvSpec {
+  std::string id;                 // "CartPole-v1"
+  Space observation;              // Discrete observations reach the policy one-hot
+  Space action;
+  int max_episode_steps = 0;      // time limit in steps; 0: none
+  bool has_reward_threshold = false;
+  double reward_threshold = 0.0;  // upstream's "solved" mark
+  std::string upstream;           // library, version and file that the dynamics agree with
+  std::string summary;            // one line for `broadloom env list`
+
+  // D: floats a policy sees per observation (one-hot width for Discrete).
+  int observation_size() const { return observation.size; }
+  // Floats stored per action: 1 for Discrete (the index), A for Box.
+  int action_size() const { return action.kind == SpaceKind::kDiscrete ? 1 : action.size; }
+};
+
+// What one step gives. The environment knows nothing of time limits, so nothing of truncation.
+struct StepResult {
+  double reward;
+  bool terminated;
+};
+
+}  // namespace broadloom
