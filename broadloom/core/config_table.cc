@@ -1,0 +1,238 @@
+#include "broadloom/core/config_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+namespace broadloom {
+namespace {
+
+template <class T>
+std::string number_text(T value) {
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value).ptr;
+  return std::string(buffer, end);
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// Messages quote what was got; a binary or endless text must not flood the terminal.
+std::string quote(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  std::string out = "'";
+  for (const char c : text.substr(0, kLongest)) {
+    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  }
+  if (text.size() > kLongest) out += "...";
+  return out + "'";
+}
+
+Status wrong_type(std::string_view text, std::string_view expected) {
+  return {ErrorKind::kInvalidConfig, "got " + quote(text) + ", expected " + std::string(expected)};
+}
+
+template <class T>
+bool parse_whole(std::string_view text, T& out) {
+  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc() && stop == end && !text.empty();
+}
+
+template <class T>
+Status parse_integer(std::string_view text, T& out) {
+  const std::string_view trimmed = trim(text);
+  T value{};
+  if (parse_whole(trimmed, value)) {
+    out = value;
+    return {};
+  }
+  // "1e6" and "5e5" are how people write step counts; below 2^53 a double holds them exactly.
+  constexpr double kExact = 9007199254740992.0;
+  double number = 0.0;
+  const bool is_number = parse_whole(trimmed, number);
+  if (is_number && std::floor(number) == number && std::abs(number) <= kExact &&
+      (number >= 0.0 || std::is_signed_v<T>)&&number <=
+          static_cast<double>(std::numeric_limits<T>::max()) &&
+      number >= static_cast<double>(std::numeric_limits<T>::min())) {
+    out = static_cast<T>(number);
+    return {};
+  }
+  return wrong_type(text, "an integer from " + number_text(std::numeric_limits<T>::min()) + " to " +
+                              number_text(std::numeric_limits<T>::max()));
+}
+
+template <class T>
+Status parse_real(std::string_view text, T& out) {
+  T value{};
+  if (!parse_whole(trim(text), value) || !std::isfinite(value)) {
+    return wrong_type(text, "a finite number, such as 0.5 or 1e-3");
+  }
+  out = value;
+  return {};
+}
+
+char fold(char c) {
+  if (c == '-') return '_';
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
+
+std::string to_text(bool value) { return value ? "true" : "false"; }
+std::string to_text(int value) { return number_text(value); }
+std::string to_text(std::int64_t value) { return number_text(value); }
+std::string to_text(std::uint64_t value) { return number_text(value); }
+std::string to_text(double value) { return number_text(value); }
+std::string to_text(float value) { return number_text(value); }
+std::string to_text(const std::string& value) { return value; }
+
+std::string to_text(const std::vector<int>& value) {
+  std::string out;
+  for (const int item : value) {
+    if (!out.empty()) out += ',';
+    out += number_text(item);
+  }
+  return out;
+}
+
+Status parse_text(std::string_view text, bool& out) {
+  const std::string_view word = trim(text);
+  if (word == "true" || word == "True" || word == "1") {
+    out = true;
+  } else if (word == "false" || word == "False" || word == "0") {
+    out = false;
+  } else {
+    return wrong_type(text, "true or false");
+  }
+  return {};
+}
+
+Status parse_text(std::string_view text, int& out) { return parse_integer(text, out); }
+Status parse_text(std::string_view text, std::int64_t& out) { return parse_integer(text, out); }
+Status parse_text(std::string_view text, std::uint64_t& out) { return parse_integer(text, out); }
+Status parse_text(std::string_view text, double& out) { return parse_real(text, out); }
+Status parse_text(std::string_view text, float& out) { return parse_real(text, out); }
+
+Status parse_text(std::string_view text, std::string& out) {
+  out = std::string(text);
+  return {};
+}
+
+Status parse_text(std::string_view text, std::vector<int>& out) {
+  std::string_view rest = trim(text);
+  if (rest.size() >= 2 && rest.front() == '[' && rest.back() == ']') {
+    rest = trim(rest.substr(1, rest.size() - 2));
+  }
+  std::vector<int> items;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    int item = 0;
+    const bool ends_in_comma = comma != std::string_view::npos && comma + 1 == rest.size();
+    if (ends_in_comma || !parse_integer(rest.substr(0, comma), item).ok()) {
+      return wrong_type(text, "integers separated by commas, such as 64,64");
+    }
+    items.push_back(item);
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  out = std::move(items);
+  return {};
+}
+
+int edit_distance(std::string_view a, std::string_view b) {
+  const std::size_t width = b.size() + 1;
+  std::vector<int> before(width), above(width), row(width);
+  for (std::size_t j = 0; j < width; ++j) above[j] = static_cast<int>(j);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = static_cast<int>(i);
+    for (std::size_t j = 1; j < width; ++j) {
+      const bool same = fold(a[i - 1]) == fold(b[j - 1]);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0 : 1)});
+      const bool swapped =
+          i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(above);
+    above.swap(row);
+  }
+  return above[width - 1];
+}
+
+std::string nearest_key(std::string_view key, const std::vector<std::string>& keys) {
+  constexpr std::size_t kLongest = 200;  // nobody mistypes a longer key, and the cost is quadratic
+  if (key.size() > kLongest) return "";
+  std::string best;
+  int best_distance = std::numeric_limits<int>::max();
+  for (const std::string& candidate : keys) {
+    int distance = edit_distance(key, candidate);
+    // "envs" for "num_envs": a piece of a key is a slip too, but a worse one than a typing error.
+    const bool is_piece = key.size() >= 3 && candidate.find(key) != std::string::npos;
+    if (is_piece) distance = std::min(distance, 2);
+    const int limit = std::max(2, static_cast<int>(std::max(key.size(), candidate.size())) / 3);
+    if (distance <= limit && distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+Status unknown_key_error(std::string_view what, std::string_view key,
+                         const std::vector<std::string>& keys) {
+  std::string message = "unknown " + std::string(what) + " " + quote(key);
+  const std::string nearest = nearest_key(key, keys);
+  if (!nearest.empty()) {
+    message += "; did you mean '" + nearest + "'?";
+  } else if (keys.empty()) {
+    message += "; there are none";
+  } else {
+    message += "; expected one of: ";
+    for (std::size_t i = 0; i < keys.size(); ++i) message += (i > 0 ? ", " : "") + keys[i];
+  }
+  return {ErrorKind::kInvalidConfig, message};
+}
+
+namespace config_table_detail {
+
+std::string range_text(const Range& range) {
+  const bool has_low = std::isfinite(range.low);
+  const bool has_high = std::isfinite(range.high);
+  if (has_low && has_high) return to_text(range.low) + " to " + to_text(range.high);
+  if (has_low) return "at least " + to_text(range.low);
+  if (has_high) return "at most " + to_text(range.high);
+  return "";
+}
+
+std::string range_text(const Choices& choices) {
+  std::string out;
+  for (const std::string& value : choices.values) out += (out.empty() ? "" : " | ") + value;
+  return out;
+}
+
+Status field_error(std::string_view name, const Status& cause) {
+  return {cause.kind(), std::string(name) + ": " + cause.message()};
+}
+
+Status check_choice(std::string_view name, const std::string& value, const Choices& choices) {
+  if (std::find(choices.values.begin(), choices.values.end(), value) != choices.values.end()) {
+    return {};
+  }
+  std::string message =
+      std::string(name) + ": got " + quote(value) + ", expected " + range_text(choices);
+  const std::string nearest = nearest_key(value, choices.values);
+  if (!nearest.empty()) message += "; did you mean '" + nearest + "'?";
+  return {ErrorKind::kInvalidConfig, message};
+}
+
+Status range_error(std::string_view name, const std::string& value_text, const Range& range) {
+  return {ErrorKind::kInvalidConfig,
+          std::string(name) + ": got " + value_text + ", expected " + range_text(range)};
+}
+
+}  // namespace config_table_detail
+}  // namespace broadloom

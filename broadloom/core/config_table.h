@@ -1,0 +1,231 @@
+// Typed tables of options: one visitor per struct gives the parser, the help and the record.
+//
+// An options struct names its fields once, in a member template:
+//
+//   struct LakeOptions {
+//     bool is_slippery = true;
+//     double success_rate = 1.0 / 3.0;
+//     std::string map_name = "4x4";
+//
+//     template <class Visitor>
+//     void visit_fields(Visitor&& v) {
+//       v("is_slippery", is_slippery, "Whether the ice deflects a move to either side.");
+//       v("success_rate", success_rate, Range{0.0, 1.0}, "Chance of going where one meant to.");
+//       v("map_name", map_name, Choices{{"4x4", "8x8"}}, "A built-in map.");
+//     }
+//   };
+//
+// At this level every value is text; files and flags are turned into text by whoever reads them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+// Both ends are included. An infinite end means that the type is the only limit.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+// The only texts a string field may hold.
+struct Choices {
+  std::vector<std::string> values;
+};
+
+// What help pages, the reference page and the manifest say about one field.
+struct FieldInfo {
+  std::string name;
+  std::string type;          // "int", "float", "bool", "text", "list" or "choice"
+  std::string value_text;    // parses back to exactly the value it was made from
+  std::string default_text;  // value_text of a default-constructed options struct
+  std::string range_text;    // "0 to 1", "at least 1", "linear | constant"; empty: anything
+  std::string doc;
+};
+
+// Key and text of one field, in the order they were given or declared.
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+// Text forms. parse_text(to_text(x)) gives x back, bit for bit; doubles use the shortest such text.
+std::string to_text(bool value);
+std::string to_text(int value);
+std::string to_text(std::int64_t value);
+std::string to_text(std::uint64_t value);
+std::string to_text(double value);
+std::string to_text(float value);
+std::string to_text(const std::string& value);
+std::string to_text(const std::vector<int>& value);  // "64,64"; empty list: ""
+
+// Each leaves `out` alone and returns kInvalidConfig, with what was got and what was expected, when
+// the text is not a value of the type. Integers also take an exact "1e6"; numbers must be finite.
+Status parse_text(std::string_view text, bool& out);
+Status parse_text(std::string_view text, int& out);
+Status parse_text(std::string_view text, std::int64_t& out);
+Status parse_text(std::string_view text, std::uint64_t& out);
+Status parse_text(std::string_view text, double& out);
+Status parse_text(std::string_view text, float& out);
+Status parse_text(std::string_view text, std::string& out);
+Status parse_text(std::string_view text, std::vector<int>& out);
+
+// Insertions, deletions, replacements and neighbour swaps that lead from one word to the other.
+// Hyphens and letter case do not count. O(|a| |b|).
+int edit_distance(std::string_view a, std::string_view b);
+
+// The key that resembles `key` most, or "" when none is near enough to be a slip of the hand.
+std::string nearest_key(std::string_view key, const std::vector<std::string>& keys);
+
+// "unknown <what> 'lerning_rate'; did you mean 'learning_rate'?", or the list of keys if none is
+// near.
+Status unknown_key_error(std::string_view what, std::string_view key,
+                         const std::vector<std::string>& keys);
+
+namespace config_table_detail {
+
+template <class T>
+constexpr const char* type_name() {
+  if constexpr (std::is_same_v<T, bool>) return "bool";
+  if constexpr (std::is_integral_v<T>) return "int";
+  if constexpr (std::is_floating_point_v<T>) return "float";
+  if constexpr (std::is_same_v<T, std::string>) return "text";
+  return "list";
+}
+
+std::string range_text(const Range& range);
+std::string range_text(const Choices& choices);
+
+// Errors that name the field; `cause` is what parse_text returned.
+Status field_error(std::string_view name, const Status& cause);
+Status check_choice(std::string_view name, const std::string& value, const Choices& choices);
+Status range_error(std::string_view name, const std::string& value_text, const Range& range);
+
+template <class T>
+Status check_range(std::string_view name, const T& value, const Range& range) {
+  const double number = static_cast<double>(value);
+  if (number >= range.low && number <= range.high) return {};
+  return range_error(name, to_text(value), range);
+}
+
+// Sets the one field called `key`.
+struct Setter {
+  std::string_view key;
+  std::string_view text;
+  bool found = false;
+  Status status;
+
+  template <class T>
+  void operator()(const char* name, T& field, const Range& range, const char*) {
+    if (key != name) return;
+    found = true;
+    T value{};
+    status = parse_text(text, value);
+    if (!status.ok()) {
+      status = field_error(name, status);
+      return;
+    }
+    status = check_range(name, value, range);
+    if (status.ok()) field = value;
+  }
+  template <class T>
+  void operator()(const char* name, T& field, const char*) {
+    if (key != name) return;
+    found = true;
+    status = parse_text(text, field);
+    if (!status.ok()) status = field_error(name, status);
+  }
+  void operator()(const char* name, std::string& field, const Choices& choices, const char*) {
+    if (key != name) return;
+    found = true;
+    std::string value(text);
+    status = check_choice(name, value, choices);
+    if (status.ok()) field = std::move(value);
+  }
+};
+
+// Lists every field with its present value; default texts are filled in by list_fields.
+struct Lister {
+  std::vector<FieldInfo> fields;
+
+  template <class T>
+  void operator()(const char* name, T& field, const Range& range, const char* doc) {
+    fields.push_back({name, type_name<T>(), to_text(field), "", range_text(range), doc});
+  }
+  template <class T>
+  void operator()(const char* name, T& field, const char* doc) {
+    fields.push_back({name, type_name<T>(), to_text(field), "", "", doc});
+  }
+  void operator()(const char* name, std::string& field, const Choices& choices, const char* doc) {
+    fields.push_back({name, "choice", field, "", range_text(choices), doc});
+  }
+};
+
+// Keeps the first field whose value is outside its range.
+struct Checker {
+  Status status;
+
+  template <class T>
+  void operator()(const char* name, T& field, const Range& range, const char*) {
+    if (status.ok()) status = check_range(name, field, range);
+  }
+  template <class T>
+  void operator()(const char*, T&, const char*) {}
+  void operator()(const char* name, std::string& field, const Choices& choices, const char*) {
+    if (status.ok()) status = check_choice(name, field, choices);
+  }
+};
+
+}  // namespace config_table_detail
+
+// Name, type, value, default, range and doc of every field, in declared order.
+template <class Options>
+std::vector<FieldInfo> list_fields(const Options& options) {
+  config_table_detail::Lister values;
+  Options copy = options;
+  copy.visit_fields(values);
+  config_table_detail::Lister defaults;
+  Options fresh{};
+  fresh.visit_fields(defaults);
+  for (std::size_t i = 0; i < values.fields.size(); ++i) {
+    values.fields[i].default_text = defaults.fields[i].value_text;
+  }
+  return std::move(values.fields);
+}
+
+// Names alone, in declared order.
+template <class Options>
+std::vector<std::string> field_names() {
+  std::vector<std::string> names;
+  for (const FieldInfo& field : list_fields(Options{})) names.push_back(field.name);
+  return names;
+}
+
+// Sets the field called `key` from text. kInvalidConfig when there is no such field (the message
+// names the nearest), the text is not of the field's type, or the value is outside its range; the
+// struct is then unchanged. `what` is the word for a field in the message: "key", "option", ...
+template <class Options>
+Status set_field(Options& options, std::string_view key, std::string_view text,
+                 std::string_view what = "key") {
+  config_table_detail::Setter setter{key, text, false, {}};
+  options.visit_fields(setter);
+  if (!setter.found) return unknown_key_error(what, key, field_names<Options>());
+  return setter.status;
+}
+
+// The first field whose value is outside its declared range, as kInvalidConfig; ok when none is.
+template <class Options>
+Status check_fields(const Options& options) {
+  config_table_detail::Checker checker;
+  Options copy = options;
+  copy.visit_fields(checker);
+  return checker.status;
+}
+
+}  // namespace broadloom
