@@ -1,8 +1,10 @@
-// Counter-based random streams: randomness is a function of (seed, purpose, lane, index), never a state.
+// Counter-based random streams: randomness is a function of (seed, purpose, lane, index), never a
+// state.
 //
-// Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"), from Random123.
-// The key is the run's 64-bit seed; the counter holds the rest, so no two purposes, environments or
-// steps can share a stream:  c0 draw block | c1 index low | c2 lane | c3 purpose (8 bits), index high.
+// Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"), from
+// Random123. The key is the run's 64-bit seed; the counter holds the rest, so no two purposes,
+// environments or steps can share a stream:  c0 draw block | c1 index low | c2 lane | c3 purpose (8
+// bits), index high.
 #pragma once
 
 #include <Random123/philox.h>
@@ -14,8 +16,8 @@
 
 namespace broadloom {
 
-// What a stream is for. Train and evaluation streams are disjoint by construction. Saved runs depend
-// on these values: append, never renumber.
+// What a stream is for. Train and evaluation streams are disjoint by construction. Saved runs
+// depend on these values: append, never renumber.
 enum class Purpose : std::uint32_t {
   kInit = 1,        // parameter initialisation; lane = tensor, index = 0
   kShuffle = 2,     // minibatch permutation; lane = epoch, index = iteration
@@ -25,7 +27,7 @@ enum class Purpose : std::uint32_t {
   kStagger = 6,     // lane = environment, index = 0
   kEvalReset = 7,
   kEvalStep = 8,
-  kUser = 9,        // examples, tests, benchmarks
+  kUser = 9,  // examples, tests, benchmarks
 };
 
 class Random {

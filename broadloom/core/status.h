@@ -9,7 +9,15 @@ namespace broadloom {
 
 // What went wrong, in words for the person at the terminal: what happened, to what, what was got,
 // what was expected, what to do. Every kind is a different exit code of the program.
-enum class ErrorKind { kOk = 0, kInvalidConfig = 2, kNotFound = 3, kIo = 4, kCorrupt = 5, kMismatch = 6, kNumeric = 7 };
+enum class ErrorKind {
+  kOk = 0,
+  kInvalidConfig = 2,
+  kNotFound = 3,
+  kIo = 4,
+  kCorrupt = 5,
+  kMismatch = 6,
+  kNumeric = 7
+};
 
 class [[nodiscard]] Status {
  public:
@@ -28,8 +36,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {}    // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
   T& value() { return *value_; }
@@ -44,8 +52,8 @@ class [[nodiscard]] Result {
 }  // namespace broadloom
 
 // Returns early with the Status of an expression that failed.
-#define BROADLOOM_TRY(expression)                              \
-  do {                                                         \
-    ::broadloom::Status broadloom_status = (expression);       \
-    if (!broadloom_status.ok()) return broadloom_status;       \
+#define BROADLOOM_TRY(expression)                        \
+  do {                                                   \
+    ::broadloom::Status broadloom_status = (expression); \
+    if (!broadloom_status.ok()) return broadloom_status; \
   } while (false)

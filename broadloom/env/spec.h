@@ -23,10 +23,10 @@ struct Space {
 };
 
 struct EnvSpec {
-  std::string id;                 // "CartPole-v1"
-  Space observation;              // Discrete observations reach the policy one-hot
+  std::string id;     // "CartPole-v1"
+  Space observation;  // Discrete observations reach the policy one-hot
   Space action;
-  int max_episode_steps = 0;      // time limit in steps; 0: none
+  int max_episode_steps = 0;  // time limit in steps; 0: none
   bool has_reward_threshold = false;
   double reward_threshold = 0.0;  // upstream's "solved" mark
   std::string upstream;           // library, version and file that the dynamics agree with
