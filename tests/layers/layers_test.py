@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Holds the order of the library's folders: a folder includes itself and the folders before it."""
+
+import pathlib
+import re
+import tempfile
+import unittest
+
+ORDER = ("core math env envs nn rollout algo instruments record report train study").split()
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# Slow to compile, so they stay inside .cc files.
+HEAVY = ("nlohmann/", "toml++/", "CLI/", "xxhash.h")
+
+
+def problems(root):
+    """Every breach of the order below root (the repository), as readable lines."""
+    found = []
+    library = root / "broadloom"
+    for path in sorted(library.rglob("*")):
+        if path.suffix not in (".h", ".cc", ".inc", ".cu", ".cuh"):
+            continue
+        where = path.relative_to(root).as_posix()
+        folder = path.relative_to(library).parts[0]
+        if folder not in ORDER:
+            found.append(f"{where}: folder '{folder}' is not in the order {' '.join(ORDER)}")
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match:
+                why = breach(folder, path.suffix, match.group(1), match.group(2))
+                if why:
+                    found.append(f"{where}:{number}: {why}")
+    return found
+
+
+def breach(folder, suffix, quote, target):
+    """Why a file of this folder may not include this target; None when it may."""
+    if suffix == ".h" and target.startswith(HEAVY):
+        return f"a header includes {target}; keep it inside a .cc file"
+    if target.startswith(("cli/", "tests/", "examples/", "bench/")):
+        return f"the library includes {target}, which is not part of it"
+    if not target.startswith("broadloom/"):
+        if quote == '"' and "/" not in target and suffix == ".h":
+            return f'includes "{target}" without its folder; write "broadloom/{folder}/{target}"'
+        return None
+    other = target.split("/")[1]
+    if other not in ORDER:
+        return f"includes {target}, and '{other}' is not in the order {' '.join(ORDER)}"
+    if ORDER.index(other) > ORDER.index(folder):
+        return f"{folder} includes {target}, but {other} comes after it: {' '.join(ORDER)}"
+    return None
+
+
+class LayersTest(unittest.TestCase):
+    def test_the_library_holds_the_order(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        self.assertTrue((root / "broadloom" / "core").is_dir())
+        found = problems(root)
+        self.assertFalse(found, "\n" + "\n".join(found))
+
+    def test_breaches_are_found(self):
+        cases = [
+            ("core/a.h", '#include "broadloom/train/trainer.h"', 1),
+            ("core/a.h", '  #  include <broadloom/env/spec.h>', 1),
+            ("instruments/a.cc", '#include "broadloom/train/trainer.h"', 1),
+            ("record/a.cc", '#include "broadloom/train/config.h"', 1),
+            ("core/a.h", "#include <nlohmann/json.hpp>", 1),
+            ("core/a.h", '#include "status.h"', 1),
+            ("misc/a.h", "", 1),
+            ("train/a.cc", '#include "cli/main.h"', 1),
+            ("train/a.cc", '#include "broadloom/record/ledger.h"', 0),
+            ("core/a.cc", "#include <nlohmann/json.hpp>", 0),
+            ("core/a.h", '// #include "broadloom/train/trainer.h"', 0),
+        ]
+        for name, text, expected in cases:
+            with self.subTest(name=name, text=text), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "broadloom" / name
+                path.parent.mkdir(parents=True)
+                path.write_text(text + "\n", encoding="utf-8")
+                self.assertEqual(len(problems(pathlib.Path(folder))), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()

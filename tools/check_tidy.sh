@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# clang-tidy over the library and the program, two files at a time (BROADLOOM_JOBS). Needs a
+# configured build folder with compile_commands.json: tools/check_tidy.sh build/release [FILE ...]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=${1:-build/release}
+[ $# -gt 0 ] && shift
+[ -f "$build/compile_commands.json" ] || {
+  echo "check_tidy.sh: no $build/compile_commands.json; run cmake --preset release first" >&2
+  exit 1
+}
+command -v clang-tidy >/dev/null || { echo "check_tidy.sh: clang-tidy is not installed" >&2; exit 1; }
+files=("$@")
+if [ ${#files[@]} -eq 0 ]; then
+  mapfile -t files < <(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'cli/*.cc')
+fi
+[ ${#files[@]} -eq 0 ] && exit 0
+# Only what is wrong is shown: clang-tidy's count of suppressed warnings is noise.
+printf '%s\0' "${files[@]}" |
+  xargs -0 -n 1 -P "${BROADLOOM_JOBS:-2}" clang-tidy -p "$build" --quiet 2> >(grep -v 'warnings\? generated\.$' >&2)
