@@ -1,1 +1,25 @@
-# Install rules; filled by the packaging work.
+# Install rules: the program, the library, its headers, and the package for find_package(broadloom).
+option(BROADLOOM_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
+if(NOT BROADLOOM_INSTALL)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+
+set(BROADLOOM_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/broadloom)
+install(TARGETS broadloom EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/broadloom/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/broadloom
+        FILES_MATCHING PATTERN "*.h")
+install(EXPORT broadloom_targets NAMESPACE broadloom:: DESTINATION ${BROADLOOM_PACKAGE_DIR})
+if(TARGET broadloom_cli)
+  install(TARGETS broadloom_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/broadloomConfig.cmake.in
+                              ${PROJECT_BINARY_DIR}/generated/broadloomConfig.cmake
+                              INSTALL_DESTINATION ${BROADLOOM_PACKAGE_DIR})
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/broadloomConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/generated/broadloomConfig.cmake
+              ${PROJECT_BINARY_DIR}/generated/broadloomConfigVersion.cmake
+        DESTINATION ${BROADLOOM_PACKAGE_DIR})
