@@ -1,0 +1,138 @@
+#include "broadloom/train/config.h"
+
+#include <utility>
+
+namespace broadloom {
+namespace {
+
+constexpr std::string_view kEnvPrefix = "env.";
+
+Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
+
+Status set_env_option(Config& config, std::string_view option, std::string_view text) {
+  if (option.empty()) {
+    return invalid("key 'env.': the option's name is missing; expected env.<option>");
+  }
+  for (auto& [name, value] : config.env_options) {
+    if (name == option) {
+      value = std::string(text);
+      return {};
+    }
+  }
+  config.env_options.emplace_back(std::string(option), std::string(text));
+  return {};
+}
+
+Status set_anneal_lr(Config& config, std::string_view text) {
+  bool anneal = false;
+  const Status status = parse_text(text, anneal);
+  if (!status.ok()) return invalid("anneal_lr: " + status.message());
+  config.lr_schedule = anneal ? "linear" : "constant";
+  return {};
+}
+
+Status check_hidden_sizes(const std::vector<int>& sizes) {
+  constexpr std::size_t kDeepest = 16;
+  constexpr int kWidest = 1 << 16;
+  if (sizes.empty() || sizes.size() > kDeepest) {
+    return invalid("hidden_sizes: got " + std::to_string(sizes.size()) +
+                   " layers, expected 1 to 16, such as 64,64");
+  }
+  for (const int size : sizes) {
+    if (size < 1 || size > kWidest) {
+      return invalid("hidden_sizes: got a layer of " + to_text(size) + ", expected 1 to 65536");
+    }
+  }
+  return {};
+}
+
+std::string block_words(const Config& config) {
+  return "num_envs * num_steps = " + to_text(config.num_envs) + " * " + to_text(config.num_steps) +
+         " = " + to_text(config.batch_size());
+}
+
+Status check_batch(const Config& config) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+  const std::int64_t batch = config.batch_size();
+  if (batch >= kLargest) {
+    return invalid("the rollout block is too large: " + block_words(config) +
+                   ", expected less than 2147483648; lower num_envs or num_steps");
+  }
+  if (config.total_timesteps < batch) {
+    return invalid("total_timesteps: got " + to_text(config.total_timesteps) +
+                   ", less than one rollout block (" + block_words(config) +
+                   "); raise total_timesteps, or lower num_envs or num_steps");
+  }
+  if (config.minibatch_size > batch) {
+    return invalid("minibatch_size: got " + to_text(config.minibatch_size) +
+                   ", expected at most the block (" + block_words(config) + ")");
+  }
+  if (config.minibatch_size == 0 && config.num_minibatches > batch) {
+    return invalid("num_minibatches: got " + to_text(config.num_minibatches) +
+                   ", expected at most the block (" + block_words(config) + ")");
+  }
+  return {};
+}
+
+// A single advantage has no deviation to be divided by.
+Status check_normalised(const Config& config) {
+  const std::int64_t smallest = config.norm_adv == "minibatch"
+                                    ? config.batch_size() / config.minibatch_count()
+                                    : config.batch_size();
+  if (config.norm_adv == "off" || smallest >= 2) return {};
+  return invalid("norm_adv: '" + config.norm_adv +
+                 "' needs at least 2 samples to normalise over, " + "got a block of " +
+                 to_text(config.batch_size()) + " in " + to_text(config.minibatch_count()) +
+                 " minibatches; use fewer minibatches, a larger block, or norm_adv=off");
+}
+
+}  // namespace
+
+Config default_config(const EnvSpec& spec) {
+  Config config;
+  config.env_id = spec.id;
+  if (spec.action.kind == SpaceKind::kDiscrete) return config;
+  config.total_timesteps = 1000000;
+  config.learning_rate = 3e-4;
+  config.num_envs = 1;
+  config.num_steps = 2048;
+  config.num_minibatches = 32;
+  config.update_epochs = 10;
+  config.ent_coef = 0.0;
+  config.norm_obs = true;
+  config.norm_reward = true;
+  return config;
+}
+
+Status set_config(Config& config, std::string_view key, std::string_view text) {
+  if (key.substr(0, kEnvPrefix.size()) == kEnvPrefix) {
+    return set_env_option(config, key.substr(kEnvPrefix.size()), text);
+  }
+  if (key == "anneal_lr") return set_anneal_lr(config, text);
+  bool normalise = false;
+  if (key == "norm_adv" && parse_text(text, normalise).ok()) {
+    config.norm_adv = normalise ? "minibatch" : "off";
+    return {};
+  }
+  return set_field(config, key, text);
+}
+
+Status validate(const Config& config) {
+  BROADLOOM_TRY(check_fields(config));
+  BROADLOOM_TRY(check_hidden_sizes(config.hidden_sizes));
+  BROADLOOM_TRY(check_batch(config));
+  return check_normalised(config);
+}
+
+Overrides to_overrides(const Config& config) {
+  Overrides overrides;
+  for (FieldInfo& field : list_fields(config)) {
+    overrides.emplace_back(std::move(field.name), std::move(field.value_text));
+  }
+  for (const auto& [name, value] : config.env_options) {
+    overrides.emplace_back(std::string(kEnvPrefix) + name, value);
+  }
+  return overrides;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,167 @@
+// What one training run is made of: every key of a TOML file, a flag and the manifest.
+//
+// Keys carry CleanRL's names. Where a key exists in CleanRL, its default is that of `ppo` for
+// Discrete actions and of `ppo_continuous_action` for Box actions; truncation_mode is ours.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/core/status.h"
+#include "broadloom/env/spec.h"
+
+namespace broadloom {
+
+struct Config {
+  std::string env_id = "CartPole-v1";
+  Overrides env_options;  // keys without the "env." prefix; not part of visit_fields
+  std::uint64_t seed = 1;
+  std::int64_t total_timesteps = 500000;
+  double learning_rate = 2.5e-4;
+  int num_envs = 4;
+  int num_steps = 128;
+  std::string lr_schedule = "linear";
+  double desired_kl = 0.01;
+  double gamma = 0.99;
+  double gae_lambda = 0.95;
+  int num_minibatches = 4;
+  int minibatch_size = 0;
+  int update_epochs = 4;
+  std::string norm_adv = "minibatch";
+  double clip_coef = 0.2;
+  bool clip_vloss = true;
+  double ent_coef = 0.01;
+  double vf_coef = 0.5;
+  double max_grad_norm = 0.5;
+  double target_kl = 0.0;
+  double adam_eps = 1e-5;
+  std::string truncation_mode = "bootstrap";
+  std::vector<int> hidden_sizes = {64, 64};
+  std::string activation = "tanh";
+  bool shared_encoder = false;
+  double log_std_init = 0.0;
+  bool norm_obs = false;
+  bool norm_reward = false;
+  double clip_obs = 10.0;
+  double clip_reward = 10.0;
+  bool stagger_starts = false;
+  int max_episode_steps = 0;
+  int eval_interval = 0;
+  int eval_episodes = 10;
+  int checkpoint_interval = 10;
+  int log_interval = 1;
+  bool tensorboard = true;
+  std::string isa = "auto";
+
+  // B = num_envs * num_steps, the transitions of one rollout block.
+  std::int64_t batch_size() const { return std::int64_t{num_envs} * num_steps; }
+  // Gradient steps per epoch: num_minibatches, or ceil(B / minibatch_size) where that is set.
+  std::int64_t minibatch_count() const {
+    if (minibatch_size <= 0) return num_minibatches;
+    return (batch_size() + minibatch_size - 1) / minibatch_size;
+  }
+  // Whole blocks in the budget, total_timesteps / B rounded down as CleanRL does.
+  std::int64_t num_iterations() const {
+    return batch_size() > 0 ? total_timesteps / batch_size() : 0;
+  }
+
+  template <class Visitor>
+  void visit_fields(Visitor&& v);
+};
+
+// The defaults for an environment: CleanRL's `ppo` for Discrete actions, `ppo_continuous_action`
+// for Box actions; env_id is spec.id.
+Config default_config(const EnvSpec& spec);
+
+// Sets one key, "env.<option>" included (kept as text; the environment checks it when it is made).
+// CleanRL's anneal_lr (true: linear, false: constant) and boolean norm_adv are understood too.
+// kInvalidConfig, with the nearest key or the range, leaves `config` as it was.
+Status set_config(Config& config, std::string_view key, std::string_view text);
+
+// The overrides in a TOML file: flat keys and an [env] table, in file order by line. Keys, types
+// and ranges are checked here, where the line is known: errors read "file:line: what". kNotFound
+// when there is no such file, kIo when it cannot be read, kInvalidConfig for the rest.
+Result<Overrides> read_toml_overrides(const std::string& path);
+// The same from text; `name` stands where the file name would in messages.
+Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name);
+
+// Builds a whole config: finds env_id among the overrides (the last one counts), takes that
+// environment's defaults, applies the overrides in order, validates, and makes the environment once
+// to check its options. Give file overrides first and flags after them.
+Result<Config> resolve_config(const Overrides& overrides);
+
+// Ranges of single fields and rules between fields; kInvalidConfig says what was got, what was
+// expected and what to change. Knows nothing of which environments exist.
+Status validate(const Config& config);
+
+// Every key with its exact text, env options last: applying them to any Config gives this one back
+// bit for bit.
+Overrides to_overrides(const Config& config);
+
+template <class Visitor>
+void Config::visit_fields(Visitor&& v) {
+  constexpr double kMany = 1 << 20;
+  constexpr double kInts = 2147483647.0;
+  v("env_id", env_id, "Environment to train on; `broadloom env list` names them.");
+  v("seed", seed, Range{0}, "Every random number of the run follows from it.");
+  v("total_timesteps", total_timesteps, Range{1},
+    "Environment steps of the run, over all environments; whole blocks only.");
+  v("num_envs", num_envs, Range{1, kMany}, "N, environments stepped side by side.");
+  v("num_steps", num_steps, Range{1, kMany}, "T, steps per environment in a rollout block.");
+  v("stagger_starts", stagger_starts,
+    "Spread the environments' first episodes in phase, so that they do not end together.");
+  v("max_episode_steps", max_episode_steps, Range{0, kInts},
+    "Time limit of an episode; 0: the environment's own.");
+
+  v("learning_rate", learning_rate, Range{0.0, 10.0}, "Adam's step size at the start.");
+  v("lr_schedule", lr_schedule, Choices{{"linear", "constant", "adaptive"}},
+    "linear: to 0 over the run; adaptive: follows desired_kl.");
+  v("desired_kl", desired_kl, Range{1e-8, 100.0}, "KL per update that lr_schedule=adaptive seeks.");
+  v("adam_eps", adam_eps, Range{0.0, 1.0}, "Adam's epsilon.");
+  v("max_grad_norm", max_grad_norm, Range{1e-6},
+    "Gradients longer than this, over all parameters, are shortened to it.");
+
+  v("gamma", gamma, Range{0.0, 1.0}, "Discount per step.");
+  v("gae_lambda", gae_lambda, Range{0.0, 1.0}, "Lambda of generalised advantage estimation.");
+  v("truncation_mode", truncation_mode,
+    Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
+    "What a cut-off episode is worth: V(final observation), 0 as CleanRL, V(s_t), or a reset one.");
+  v("num_minibatches", num_minibatches, Range{1, kInts}, "Gradient steps per epoch.");
+  v("minibatch_size", minibatch_size, Range{0, kInts},
+    "M, samples per gradient step; 0: from num_minibatches, otherwise it decides.");
+  v("update_epochs", update_epochs, Range{1, 10000}, "K, passes over each block.");
+  v("norm_adv", norm_adv, Choices{{"minibatch", "batch", "off"}},
+    "Over what advantages are normalised.");
+  v("clip_coef", clip_coef, Range{0.0, 100.0}, "Clip range of the policy ratio, and of the value.");
+  v("clip_vloss", clip_vloss, "Clip the value loss too.");
+  v("ent_coef", ent_coef, Range{0.0, 100.0}, "Weight of the entropy bonus.");
+  v("vf_coef", vf_coef, Range{0.0, 1000.0}, "Weight of the value loss.");
+  v("target_kl", target_kl, Range{0.0, 100.0},
+    "Stop a block's epochs once the KL exceeds this; 0: off.");
+
+  v("hidden_sizes", hidden_sizes, "Width of each hidden layer.");
+  v("activation", activation, Choices{{"tanh", "relu", "elu"}}, "Hidden activation.");
+  v("shared_encoder", shared_encoder, "One body for policy and value instead of two.");
+  v("log_std_init", log_std_init, Range{-20.0, 2.0},
+    "First log standard deviation of a Gaussian policy.");
+
+  v("norm_obs", norm_obs, "Normalise observations by running mean and variance.");
+  v("norm_reward", norm_reward, "Scale rewards by the running deviation of discounted returns.");
+  v("clip_obs", clip_obs, Range{1e-6}, "Normalised observations are clipped to +- this.");
+  v("clip_reward", clip_reward, Range{1e-6}, "Scaled rewards are clipped to +- this.");
+
+  v("eval_interval", eval_interval, Range{0, kInts},
+    "Evaluate every so many iterations; 0: never during training.");
+  v("eval_episodes", eval_episodes, Range{1, kMany}, "Episodes of one such evaluation.");
+  v("checkpoint_interval", checkpoint_interval, Range{1, kInts},
+    "Save every so many iterations, and always at the end.");
+  v("log_interval", log_interval, Range{1, kInts}, "Record metrics every so many iterations.");
+  v("tensorboard", tensorboard, "Write a TensorBoard event file beside metrics.jsonl.");
+  v("isa", isa, Choices{{"auto", "avx512", "avx2", "sse4", "portable"}},
+    "Instruction set of the arithmetic; auto: the widest this processor has.");
+}
+
+}  // namespace broadloom

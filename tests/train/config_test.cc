@@ -1,0 +1,245 @@
+#include "broadloom/train/config.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace broadloom {
+namespace {
+
+EnvSpec discrete_spec() {
+  EnvSpec spec;
+  spec.id = "CartPole-v1";
+  spec.action = Space::discrete(2);
+  return spec;
+}
+
+EnvSpec box_spec() {
+  EnvSpec spec;
+  spec.id = "Pendulum-v1";
+  spec.action = Space::box({-2.0F}, {2.0F});
+  return spec;
+}
+
+std::string message_of(const Status& status) {
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+  return status.message();
+}
+
+std::string toml_error(std::string_view text) {
+  return message_of(parse_toml_overrides(text, "run.toml").status());
+}
+
+TEST(ConfigDefaults, DiscreteActionsTakePpo) {
+  const Config config = default_config(discrete_spec());
+  EXPECT_EQ(config.env_id, "CartPole-v1");
+  EXPECT_EQ(config.total_timesteps, 500000);
+  EXPECT_EQ(config.learning_rate, 2.5e-4);
+  EXPECT_EQ(config.batch_size(), 512);
+  EXPECT_EQ(config.minibatch_count(), 4);
+  EXPECT_EQ(config.update_epochs, 4);
+  EXPECT_EQ(config.ent_coef, 0.01);
+  EXPECT_FALSE(config.norm_obs || config.norm_reward);
+  EXPECT_EQ(config.num_iterations(), 976);
+  EXPECT_EQ(config.truncation_mode, "bootstrap");
+  EXPECT_TRUE(validate(config).ok());
+}
+
+TEST(ConfigDefaults, BoxActionsTakePpoContinuousAction) {
+  const Config config = default_config(box_spec());
+  EXPECT_EQ(config.env_id, "Pendulum-v1");
+  EXPECT_EQ(config.total_timesteps, 1000000);
+  EXPECT_EQ(config.learning_rate, 3e-4);
+  EXPECT_EQ(config.num_envs, 1);
+  EXPECT_EQ(config.num_steps, 2048);
+  EXPECT_EQ(config.num_minibatches, 32);
+  EXPECT_EQ(config.update_epochs, 10);
+  EXPECT_EQ(config.ent_coef, 0.0);
+  EXPECT_TRUE(config.norm_obs && config.norm_reward);
+  EXPECT_TRUE(validate(config).ok());
+}
+
+TEST(ConfigDerived, MinibatchSizeDecidesWhenSet) {
+  Config config;
+  config.minibatch_size = 100;
+  EXPECT_EQ(config.minibatch_count(), 6);  // 512 samples
+  config.minibatch_size = 128;
+  EXPECT_EQ(config.minibatch_count(), 4);
+  config.minibatch_size = 512;
+  EXPECT_EQ(config.minibatch_count(), 1);
+}
+
+TEST(ConfigKeys, CleanRlSpellingsAreUnderstood) {
+  Config config;
+  ASSERT_TRUE(set_config(config, "anneal_lr", "false").ok());
+  EXPECT_EQ(config.lr_schedule, "constant");
+  ASSERT_TRUE(set_config(config, "anneal_lr", "true").ok());
+  EXPECT_EQ(config.lr_schedule, "linear");
+  ASSERT_TRUE(set_config(config, "norm_adv", "false").ok());
+  EXPECT_EQ(config.norm_adv, "off");
+  ASSERT_TRUE(set_config(config, "norm_adv", "true").ok());
+  EXPECT_EQ(config.norm_adv, "minibatch");
+  ASSERT_TRUE(set_config(config, "norm_adv", "batch").ok());
+  EXPECT_EQ(config.norm_adv, "batch");
+}
+
+TEST(ConfigKeys, UnknownKeysNameTheNearest) {
+  Config config;
+  EXPECT_EQ(message_of(set_config(config, "lerning_rate", "1")),
+            "unknown key 'lerning_rate'; did you mean 'learning_rate'?");
+  EXPECT_EQ(message_of(set_config(config, "num_env", "1")),
+            "unknown key 'num_env'; did you mean 'num_envs'?");
+  EXPECT_FALSE(set_config(config, "env.", "1").ok());
+}
+
+TEST(ConfigKeys, LaterEnvOptionsReplaceEarlierOnes) {
+  Config config;
+  ASSERT_TRUE(set_config(config, "env.is_slippery", "true").ok());
+  ASSERT_TRUE(set_config(config, "env.map_name", "8x8").ok());
+  ASSERT_TRUE(set_config(config, "env.is_slippery", "false").ok());
+  EXPECT_EQ(config.env_options, (Overrides{{"is_slippery", "false"}, {"map_name", "8x8"}}));
+}
+
+struct Rule {
+  const char* key;
+  const char* text;
+  const char* said;
+};
+
+TEST(ConfigValidate, SaysGotExpectedAndWhatToChange) {
+  const Rule rules[] = {
+      {"total_timesteps", "511", "less than one rollout block (num_envs * num_steps = 4 * 128"},
+      {"minibatch_size", "513", "expected at most the block"},
+      {"num_minibatches", "513", "expected at most the block"},
+      {"num_minibatches", "300", "needs at least 2 samples"},
+      {"hidden_sizes", "", "got 0 layers"},
+      {"hidden_sizes", "64,0", "got a layer of 0"},
+      {"num_envs", "1048576", "less than one rollout block"},
+  };
+  for (const Rule& rule : rules) {
+    Config config;
+    ASSERT_TRUE(set_config(config, rule.key, rule.text).ok()) << rule.key;
+    const std::string message = message_of(validate(config));
+    EXPECT_NE(message.find(rule.said), std::string::npos) << message;
+  }
+}
+
+TEST(ConfigValidate, BlocksBeyondTheIndexRangeAreRefused) {
+  Config config;
+  config.num_envs = config.num_steps = 1 << 20;
+  config.total_timesteps = std::int64_t{1} << 50;
+  EXPECT_NE(message_of(validate(config)).find("too large"), std::string::npos);
+}
+
+TEST(ConfigValidate, SingleSamplesAreFineWhenNothingIsNormalised) {
+  Config config;
+  config.num_envs = config.num_steps = config.num_minibatches = 1;
+  config.norm_adv = "off";
+  EXPECT_TRUE(validate(config).ok());
+  config.norm_adv = "batch";
+  EXPECT_FALSE(validate(config).ok());
+}
+
+TEST(ConfigValidate, ValuesWrittenInCodeAreCheckedToo) {
+  Config config;
+  config.num_envs = 0;
+  EXPECT_EQ(message_of(validate(config)), "num_envs: got 0, expected 1 to 1048576");
+}
+
+TEST(ConfigOverrides, ComeBackBitForBit) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> unit(0.0, 1.0);
+  for (int trial = 0; trial < 200; ++trial) {
+    Config config = default_config(trial % 2 == 0 ? discrete_spec() : box_spec());
+    config.seed = random();
+    config.learning_rate = unit(random);
+    config.gamma = unit(random);
+    config.ent_coef = unit(random) * 1e-7;
+    config.log_std_init = -unit(random) / 3.0;
+    config.hidden_sizes = {1 + trial, 7};
+    config.clip_vloss = trial % 3 == 0;
+    config.env_options = {{"map_name", "8x8"}, {"desc", "SF,FG"}};
+    Config back;
+    for (const auto& [key, text] : to_overrides(config)) {
+      ASSERT_TRUE(set_config(back, key, text).ok()) << key << " = " << text;
+    }
+    EXPECT_EQ(to_overrides(back), to_overrides(config));
+    EXPECT_EQ(back.seed, config.seed);
+    EXPECT_EQ(back.learning_rate, config.learning_rate);
+    EXPECT_EQ(back.ent_coef, config.ent_coef);
+    EXPECT_EQ(back.log_std_init, config.log_std_init);
+    EXPECT_EQ(back.env_options, config.env_options);
+  }
+}
+
+TEST(ConfigToml, ReadsFlatKeysAndTheEnvTable) {
+  const Result<Overrides> overrides = parse_toml_overrides(
+      "env_id = \"FrozenLake-v1\"\n"
+      "total_timesteps = 200_000\n"
+      "learning_rate = 1e-3\n"
+      "clip_vloss = false\n"
+      "hidden_sizes = [32, 16]\n"
+      "[env]\n"
+      "is_slippery = false\n"
+      "desc = [\"SF\", \"FG\"]\n",
+      "run.toml");
+  ASSERT_TRUE(overrides.ok()) << overrides.status().message();
+  EXPECT_EQ(overrides.value(), (Overrides{{"env_id", "FrozenLake-v1"},
+                                          {"total_timesteps", "200000"},
+                                          {"learning_rate", "0.001"},
+                                          {"clip_vloss", "false"},
+                                          {"hidden_sizes", "32,16"},
+                                          {"env.is_slippery", "false"},
+                                          {"env.desc", "SF,FG"}}));
+}
+
+TEST(ConfigToml, EmptyFilesAreFine) {
+  ASSERT_TRUE(parse_toml_overrides("", "run.toml").ok());
+  EXPECT_TRUE(parse_toml_overrides("# only words\n", "run.toml").value().empty());
+}
+
+TEST(ConfigToml, ErrorsNameFileLineAndCure) {
+  EXPECT_EQ(toml_error("seed = 1\nnum_env = 4\n"),
+            "run.toml:2: unknown key 'num_env'; did you mean 'num_envs'?");
+  EXPECT_EQ(toml_error("num_envs = 0\n"), "run.toml:1: num_envs: got 0, expected 1 to 1048576");
+  EXPECT_EQ(toml_error("num_envs = \"4\"\n"),
+            "run.toml:1: num_envs: got the string \"4\", expected int without quotation marks");
+  EXPECT_EQ(toml_error("gamma = nan\n"),
+            "run.toml:1: gamma: got 'nan', expected a finite number, such as 0.5 or 1e-3");
+  EXPECT_NE(toml_error("seed = 1\n\nseed = \n").find("run.toml:3: not valid TOML: "),
+            std::string::npos);
+  EXPECT_NE(toml_error("seed = 2020-01-01\n").find("got a date or time"), std::string::npos);
+  EXPECT_NE(toml_error("[ppo]\ngamma = 0.9\n").find("the only table is [env]"), std::string::npos);
+  EXPECT_NE(toml_error("num_envs = 1.5\n").find("expected an integer"), std::string::npos);
+  EXPECT_NE(toml_error("num_envs = true\n").find("expected an integer"), std::string::npos);
+  EXPECT_NE(toml_error("clip_vloss = 3\n").find("expected true or false"), std::string::npos);
+  EXPECT_NE(toml_error("seed = -1\n").find("got '-1', expected an integer"), std::string::npos);
+}
+
+TEST(ConfigToml, MissingFilesAreNotFound) {
+  const Result<Overrides> missing = read_toml_overrides("no/such/file.toml");
+  EXPECT_EQ(missing.status().kind(), ErrorKind::kNotFound);
+  EXPECT_NE(missing.status().message().find("no/such/file.toml"), std::string::npos);
+  EXPECT_EQ(read_toml_overrides("/").status().kind(), ErrorKind::kIo);
+}
+
+TEST(ConfigToml, RandomBytesNeverCrash) {
+  const std::string pieces[] = {"seed", "=",   "1", "\n", "[env]", "[",  "]", "\"",  "'",
+                                ",",    "{",   "}", ".",  "#",     "e9", "-", "nan", "hidden_sizes",
+                                "\\u",  "\xff"};
+  std::mt19937_64 random(11);
+  int accepted = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    std::string text;
+    const int count = static_cast<int>(random() % 12);
+    for (int i = 0; i < count; ++i) text += pieces[random() % std::size(pieces)];
+    const Result<Overrides> overrides = parse_toml_overrides(text, "fuzz");
+    accepted += overrides.ok() ? 1 : 0;
+    EXPECT_EQ(overrides.status().message().empty(), overrides.ok());
+  }
+  EXPECT_GT(accepted, 0);
+  EXPECT_LT(accepted, 3000);
+}
+
+}  // namespace
+}  // namespace broadloom
