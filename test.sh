@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test.
+#   ./test.sh         everything: release tests, sanitizers, format, clang-tidy
+#   ./test.sh quick   the release build and its tests only
+# Ends with a table of stages and one line: N passed, N failed, N skipped. Exit status 0 only when
+# nothing failed. BROADLOOM_JOBS sets how many things run at once (default: the number of cores).
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+case "${1:-all}" in
+  all | quick) mode=${1:-all} ;;
+  *) echo "test.sh: unknown argument '$1'; the only one is 'quick'" >&2; exit 2 ;;
+esac
+export BROADLOOM_JOBS=${BROADLOOM_JOBS:-$(nproc)}
+export PYTHONDONTWRITEBYTECODE=1
+logs=build/test-logs
+mkdir -p "$logs"
+rm -f "$logs"/*
+
+passed=0 failed=0 skipped=0
+rows=()
+
+# stage NAME COMMAND...: runs it with its output in a log file, shows the log when it fails.
+stage() {
+  local name=$1 start=$SECONDS code=0
+  shift
+  stage_log="$logs/${name// /-}.log"
+  printf -- '-- %-16s ' "$name"
+  "$@" >"$stage_log" 2>&1 || code=$?
+  printf '%4d s  %s\n' $((SECONDS - start)) "$([ $code -eq 0 ] && echo ok || echo FAILED)"
+  stage_row="$(printf '%-16s %5d s' "$name" $((SECONDS - start)))"
+  if [ $code -ne 0 ]; then
+    tail -n 60 "$stage_log"
+    echo "-- all of it: $stage_log"
+  fi
+  return $code
+}
+
+# A stage that is one check: it counts as one test.
+check_stage() {
+  if stage "$@"; then
+    passed=$((passed + 1)); rows+=("$stage_row   ok")
+  else
+    failed=$((failed + 1)); rows+=("$stage_row   FAILED")
+  fi
+}
+
+attribute() { sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1; }
+
+# A stage that is a ctest run: NAME PRESET CTEST_OPTIONS... Its tests are counted one by one.
+ctest_stage() {
+  local name=$1 preset=$2 code=0
+  shift 2
+  local report="$PWD/$logs/${name// /-}.xml"
+  stage "$name" "${no_aslr[@]}" ctest --preset "$preset" -j "$BROADLOOM_JOBS" --no-tests=error \
+    --output-junit "$report" "$@" || code=1
+  local all=0 bad=0 left_out=0
+  if [ -f "$report" ]; then
+    all=$(attribute "$report" tests)
+    bad=$(attribute "$report" failures)
+    left_out=$(($(attribute "$report" skipped) + $(attribute "$report" disabled)))
+  fi
+  [ $code -ne 0 ] && [ "$bad" -eq 0 ] && bad=1 all=$((all + 1))
+  passed=$((passed + all - bad - left_out))
+  failed=$((failed + bad))
+  skipped=$((skipped + left_out))
+  rows+=("$stage_row   $((all - bad - left_out)) passed, $bad failed, $left_out skipped")
+  if [ "$left_out" -gt 0 ]; then
+    grep -E '\*\*\*(Skipped|Not Run)' "$stage_log" | sed 's/^/   SKIPPED: /'
+  fi
+}
+
+configure_and_build() {
+  local preset=$1 launcher=()
+  command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  cmake --preset "$preset" -DBROADLOOM_BUILD_TESTS=ON "${launcher[@]}" &&
+    "${no_aslr[@]}" cmake --build --preset "$preset" -j "$BROADLOOM_JOBS"
+}
+
+# The Python side of the tests: real Gymnasium, TensorBoard and safetensors in .venv. Without a
+# package registry those tests say SKIPPED; everything else runs.
+python_wants=(gymnasium==1.4.0 numpy tensorboard safetensors)
+python_is_ready() {
+  [ -x .venv/bin/python ] && .venv/bin/python - <<'PYTHON'
+import importlib.metadata as m
+for name in ("numpy", "tensorboard", "safetensors"):
+    m.version(name)
+assert m.version("gymnasium") == "1.4.0"
+PYTHON
+}
+make_venv() {
+  python_is_ready 2>/dev/null && return 0
+  [ -d .venv ] || python3 -m venv .venv || { rm -rf .venv; return 1; }
+  timeout 400 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input \
+    --timeout 20 --retries 2 "${python_wants[@]}" </dev/null && python_is_ready
+}
+
+# GCC 12's ThreadSanitizer does not start under some kernels' address space randomisation.
+no_aslr=()
+setarch "$(uname -m)" -R true 2>/dev/null && no_aslr=(setarch "$(uname -m)" -R)
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
+
+finish() {
+  echo
+  printf '   %s\n' "${rows[@]}"
+  echo
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" -eq 0 ]
+  exit
+}
+
+stage "set-up" tools/setup.sh --tests || { failed=1; rows+=("$stage_row   FAILED"); finish; }
+rows+=("$stage_row")
+if stage "python" make_venv; then
+  rows+=("$stage_row")
+else
+  rows+=("$stage_row   NO PACKAGES: the tests against Python libraries are SKIPPED")
+  echo "**** No package registry answered: the tests that compare with real Gymnasium, TensorBoard"
+  echo "**** and safetensors report SKIPPED. With a registry: rm -rf .venv && ./test.sh"
+fi
+
+check_stage "build release" configure_and_build release
+ctest_stage "test release" release
+if [ "$mode" = all ]; then
+  check_stage "format" tools/check_format.sh
+  check_stage "clang-tidy" tools/check_tidy.sh build/release
+  for sanitizer in asan tsan; do
+    check_stage "build $sanitizer" configure_and_build "$sanitizer"
+    ctest_stage "test $sanitizer" "$sanitizer"
+  done
+fi
+finish
