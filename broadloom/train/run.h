@@ -1,0 +1,51 @@
+// Whole runs in a folder: start, resume, evaluate. What the program's sub-commands call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "broadloom/core/status.h"
+#include "broadloom/train/config.h"
+#include "broadloom/train/evaluator.h"
+
+namespace broadloom {
+
+struct Progress {
+  std::int64_t iteration = 0;
+  std::int64_t num_iterations = 0;
+  std::int64_t global_step = 0;
+  std::int64_t total_timesteps = 0;  // that whole iterations reach
+  double steps_per_second = 0.0;     // since this process began to train
+  double mean_return = 0.0;          // of the last 100 episodes; not a number before the first ends
+  double seconds_left = 0.0;
+};
+
+struct RunHooks {
+  std::function<void(const Progress&)> on_iteration;  // may be empty
+  std::function<bool()> should_stop;                  // may be empty; asked after each iteration
+};
+
+struct RunSummary {
+  std::string run_dir;
+  std::int64_t global_step = 0;
+  std::int64_t total_timesteps = 0;
+  bool finished = false;     // false: stopped by should_stop, saved, ready to be resumed
+  double mean_return = 0.0;  // of the last 100 training episodes
+  double seconds = 0.0;      // of training in this process
+};
+
+// Trains from the start into the new folder run_dir, which must not exist or be empty. The folder appears
+// whole, with a checkpoint of the untrained policy, so that a kill at any moment leaves either no folder
+// or one that can be resumed. threads >= 1 changes speed only.
+Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
+                             const RunHooks& hooks);
+
+// Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs hold
+// past that checkpoint is cut off and written again. A finished run is reported as it is.
+Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks);
+
+// Evaluates the newest checkpoint and appends the result to the folder's eval.jsonl.
+Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& options);
+
+}  // namespace broadloom
