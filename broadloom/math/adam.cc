@@ -1,0 +1,58 @@
+#include "broadloom/math/adam.h"
+
+#include <cmath>
+
+#include "broadloom/math/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "broadloom/math/adam.cc"
+#include <hwy/foreach_target.h>  // compiles this file once per target
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace broadloom {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void AdamF32(float* params, float* m, float* v, const float* grad, std::size_t n, const AdamStep& step) {
+  const hn::ScalableTag<float> d;
+  const auto set = [&](double x) { return hn::Set(d, static_cast<float>(x)); };
+  const auto scale = set(step.grad_scale);
+  const auto keep1 = set(step.beta1);
+  const auto take1 = set(1.0 - step.beta1);
+  const auto keep2 = set(step.beta2);
+  const auto take2 = set(1.0 - step.beta2);
+  const auto rate = set(step.learning_rate / step.correction1);
+  const auto root2 = set(std::sqrt(step.correction2));
+  const auto eps = set(step.eps);
+  const auto update = [&](auto mask, std::size_t i) {
+    const auto g = hn::MaskedLoad(mask, d, grad + i) * scale;
+    const auto new_m = hn::MulAdd(keep1, hn::MaskedLoad(mask, d, m + i), take1 * g);
+    const auto new_v = hn::MulAdd(keep2, hn::MaskedLoad(mask, d, v + i), take2 * (g * g));
+    const auto change = rate * new_m / (hn::Sqrt(new_v) / root2 + eps);
+    hn::BlendedStore(new_m, mask, d, m + i);
+    hn::BlendedStore(new_v, mask, d, v + i);
+    hn::BlendedStore(hn::MaskedLoad(mask, d, params + i) - change, mask, d, params + i);
+  };
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) update(hn::FirstN(d, lanes), i);
+  if (i < n) update(hn::FirstN(d, n - i), i);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace broadloom
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace broadloom {
+
+HWY_EXPORT(AdamF32);
+
+void adam_update(float* params, float* m, float* v, const float* grad, std::size_t n,
+                 const AdamStep& step) {
+  HWY_DYNAMIC_DISPATCH(AdamF32)(params, m, v, grad, n, step);
+}
+
+}  // namespace broadloom
+#endif  // HWY_ONCE

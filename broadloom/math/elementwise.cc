@@ -1,0 +1,127 @@
+#include "broadloom/math/elementwise.h"
+
+#include "broadloom/math/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "broadloom/math/elementwise.cc"
+#include <hwy/foreach_target.h>  // compiles this file once per target
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace broadloom {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Applies f(d, x[i], y[i]) -> y[i]; the tail goes through the very same vector code.
+template <class T, class F>
+HWY_INLINE void transform(const T* x, T* y, std::size_t n, F&& f) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::StoreU(f(d, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i);
+  }
+  if (i < n) {
+    const auto mask = hn::FirstN(d, n - i);
+    const auto value = f(d, hn::MaskedLoad(mask, d, x + i), hn::MaskedLoad(mask, d, y + i));
+    hn::BlendedStore(value, mask, d, y + i);
+  }
+}
+
+template <class T>
+void activate_as(Activation activation, T* x, std::size_t n) {
+  switch (activation) {
+    case Activation::kTanh:
+      transform(x, x, n, [](auto d, auto v, auto) { return hn::Tanh(d, v); });
+      break;
+    case Activation::kRelu:
+      transform(x, x, n, [](auto d, auto v, auto) { return hn::Max(v, hn::Zero(d)); });
+      break;
+    case Activation::kElu:
+      transform(x, x, n, [](auto d, auto v, auto) {
+        return hn::IfThenElse(v > hn::Zero(d), v, hn::Expm1(d, hn::Min(v, hn::Zero(d))));
+      });
+      break;
+  }
+}
+
+// tanh' = 1 - y^2;  relu' = [y > 0];  elu' = 1 for y > 0, else y + 1.
+template <class T>
+void activate_backward_as(Activation activation, const T* y, T* dy, std::size_t n) {
+  switch (activation) {
+    case Activation::kTanh:
+      transform(y, dy, n, [](auto d, auto out, auto delta) {
+        return delta * hn::NegMulAdd(out, out, hn::Set(d, T(1)));
+      });
+      break;
+    case Activation::kRelu:
+      transform(y, dy, n, [](auto d, auto out, auto delta) {
+        return hn::IfThenElseZero(out > hn::Zero(d), delta);
+      });
+      break;
+    case Activation::kElu:
+      transform(y, dy, n, [](auto d, auto out, auto delta) {
+        return delta * (hn::Min(out, hn::Zero(d)) + hn::Set(d, T(1)));
+      });
+      break;
+  }
+}
+
+void ActivateF32(Activation activation, float* x, std::size_t n) { activate_as(activation, x, n); }
+void ActivateF64(Activation activation, double* x, std::size_t n) { activate_as(activation, x, n); }
+void BackwardF32(Activation activation, const float* y, float* dy, std::size_t n) {
+  activate_backward_as(activation, y, dy, n);
+}
+void BackwardF64(Activation activation, const double* y, double* dy, std::size_t n) {
+  activate_backward_as(activation, y, dy, n);
+}
+void AddF32(const float* x, float* into, std::size_t n) {
+  transform(x, into, n, [](auto, auto a, auto b) { return a + b; });
+}
+void AddF64(const double* x, double* into, std::size_t n) {
+  transform(x, into, n, [](auto, auto a, auto b) { return a + b; });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace broadloom
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace broadloom {
+
+HWY_EXPORT(ActivateF32);
+HWY_EXPORT(ActivateF64);
+HWY_EXPORT(BackwardF32);
+HWY_EXPORT(BackwardF64);
+HWY_EXPORT(AddF32);
+HWY_EXPORT(AddF64);
+
+void activate(Activation activation, float* x, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(ActivateF32)(activation, x, n);
+}
+void activate(Activation activation, double* x, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(ActivateF64)(activation, x, n);
+}
+void activate_backward(Activation activation, const float* y, float* dy, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(BackwardF32)(activation, y, dy, n);
+}
+void activate_backward(Activation activation, const double* y, double* dy, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(BackwardF64)(activation, y, dy, n);
+}
+void add_into(float* into, const float* x, std::size_t n) { HWY_DYNAMIC_DISPATCH(AddF32)(x, into, n); }
+void add_into(double* into, const double* x, std::size_t n) { HWY_DYNAMIC_DISPATCH(AddF64)(x, into, n); }
+
+double sum_squares(const float* x, std::size_t n) {
+  double chains[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (int k = 0; k < 8; ++k) chains[k] += static_cast<double>(x[i + k]) * x[i + k];
+  }
+  for (int k = 0; i < n; ++i, ++k) chains[k] += static_cast<double>(x[i]) * x[i];
+  return ((chains[0] + chains[1]) + (chains[2] + chains[3])) +
+         ((chains[4] + chains[5]) + (chains[6] + chains[7]));
+}
+
+}  // namespace broadloom
+#endif  // HWY_ONCE

@@ -1,0 +1,26 @@
+// Elementwise functions over flat arrays. An element's result depends on that element alone, never on its
+// place or the vector tail.
+#pragma once
+
+#include <cstddef>
+
+namespace broadloom {
+
+enum class Activation { kTanh, kRelu, kElu };
+
+// x[i] = f(x[i]).
+void activate(Activation activation, float* x, std::size_t n);
+void activate(Activation activation, double* x, std::size_t n);
+
+// dy[i] *= f'(at the input whose output was y[i]), from the output y.
+void activate_backward(Activation activation, const float* y, float* dy, std::size_t n);
+void activate_backward(Activation activation, const double* y, double* dy, std::size_t n);
+
+// into[i] += x[i].
+void add_into(float* into, const float* x, std::size_t n);
+void add_into(double* into, const double* x, std::size_t n);
+
+// Sum of x[i]^2 in double, in a fixed order (eight interleaved chains, then pairwise).
+double sum_squares(const float* x, std::size_t n);
+
+}  // namespace broadloom

@@ -1,0 +1,80 @@
+#include "broadloom/math/isa.h"
+
+#include "broadloom/math/targets.h"
+
+#include <fmt/format.h>
+#include <hwy/highway.h>
+
+#include <bit>
+
+namespace broadloom {
+namespace {
+
+struct Isa {
+  const char* name;
+  std::int64_t targets;
+};
+
+// Each set includes those after it, so that a mask is "this one and narrower".
+constexpr Isa kIsas[] = {
+    {"avx512", HWY_AVX3 | HWY_AVX3_DL},
+    {"avx2", HWY_AVX2},
+    {"sse4", HWY_SSE4},
+    {"neon", HWY_NEON},
+    {"portable", HWY_EMU128 | HWY_SCALAR},
+};
+
+std::int64_t processor_targets() {
+  hwy::SetSupportedTargetsForTest(0);
+  return hwy::SupportedTargets() & HWY_TARGETS;
+}
+
+std::int64_t g_mask = 0;  // of set_isa; 0: all
+
+void apply(std::int64_t mask) {
+  g_mask = mask;
+  hwy::SetSupportedTargetsForTest(mask);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+}  // namespace
+
+std::vector<std::string> supported_isas() {
+  const std::int64_t all = processor_targets();
+  apply(g_mask);
+  std::vector<std::string> names;
+  for (const Isa& isa : kIsas) {
+    if ((all & isa.targets) != 0) names.emplace_back(isa.name);
+  }
+  return names;
+}
+
+Status set_isa(const std::string& name) {
+  const std::int64_t all = processor_targets();
+  if (name == "auto") {
+    apply(0);
+    return {};
+  }
+  for (const Isa& isa : kIsas) {
+    if (name != isa.name) continue;
+    if ((all & isa.targets) != 0) {
+      apply(all & isa.targets);
+      return {};
+    }
+    break;
+  }
+  apply(g_mask);
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("isa '{}' is not to be had on this processor; expected auto, {}", name,
+                      fmt::join(supported_isas(), ", "))};
+}
+
+std::string active_isa() {
+  const std::int64_t chosen = hwy::SupportedTargets() & HWY_TARGETS;
+  for (const Isa& isa : kIsas) {
+    if ((chosen & isa.targets) != 0) return isa.name;
+  }
+  return "portable";
+}
+
+}  // namespace broadloom
