@@ -1,0 +1,52 @@
+#include "broadloom/env/episode_tracker.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace broadloom {
+
+EpisodeTracker::EpisodeTracker(int num_envs)
+    : running_return_(static_cast<std::size_t>(num_envs)),
+      running_length_(static_cast<std::size_t>(num_envs)),
+      returns_(kWindow),
+      lengths_(kWindow) {}
+
+void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminated,
+                             const std::uint8_t* truncated, int num_steps) {
+  const std::size_t num_envs = running_return_.size();
+  block_episodes_ = 0;
+  for (int t = 0; t < num_steps; ++t) {
+    for (std::size_t n = 0; n < num_envs; ++n) {
+      const std::size_t i = static_cast<std::size_t>(t) * num_envs + n;
+      running_return_[n] += rewards[i];
+      running_length_[n] += 1;
+      if (terminated[i] == 0 && truncated[i] == 0) continue;
+      const std::size_t place = static_cast<std::size_t>(episodes_ % kWindow);
+      returns_[place] = running_return_[n];
+      lengths_[place] = static_cast<double>(running_length_[n]);
+      running_return_[n] = 0.0;
+      running_length_[n] = 0;
+      ++episodes_;
+      ++block_episodes_;
+    }
+  }
+}
+
+double EpisodeTracker::window_mean(const std::vector<double>& window) const {
+  const std::int64_t count = std::min<std::int64_t>(episodes_, kWindow);
+  if (count == 0) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < count; ++i) sum += window[static_cast<std::size_t>(i)];
+  return sum / static_cast<double>(count);
+}
+
+void EpisodeTracker::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  const std::int64_t num_envs = static_cast<std::int64_t>(running_return_.size());
+  out.push_back({prefix + ".running_return", Dtype::kF64, {num_envs}, running_return_.data()});
+  out.push_back({prefix + ".running_length", Dtype::kI64, {num_envs}, running_length_.data()});
+  out.push_back({prefix + ".returns", Dtype::kF64, {kWindow}, returns_.data()});
+  out.push_back({prefix + ".lengths", Dtype::kF64, {kWindow}, lengths_.data()});
+  out.push_back({prefix + ".episodes", Dtype::kI64, {1}, &episodes_});
+}
+
+}  // namespace broadloom

@@ -1,0 +1,40 @@
+// Returns and lengths of finished episodes, read off the rollout block.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/tensor_ref.h"
+
+namespace broadloom {
+
+class EpisodeTracker {
+ public:
+  static constexpr int kWindow = 100;  // episodes that the running means are over
+
+  explicit EpisodeTracker(int num_envs);
+
+  // Walks the block's raw rewards and end flags, [T, N] each, in the order of time, then environment.
+  void observe(const float* rewards, const std::uint8_t* terminated, const std::uint8_t* truncated,
+               int num_steps);
+
+  // Over the last 100 episodes of the run; not a number before the first has ended.
+  double mean_return() const { return window_mean(returns_); }
+  double mean_length() const { return window_mean(lengths_); }
+  std::int64_t episodes() const { return episodes_; }              // of the whole run
+  std::int64_t block_episodes() const { return block_episodes_; }  // ended in the last block observed
+
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out);
+
+ private:
+  double window_mean(const std::vector<double>& window) const;
+
+  std::vector<double> running_return_;        // [N]
+  std::vector<std::int64_t> running_length_;  // [N]
+  std::vector<double> returns_, lengths_;     // [kWindow] ring
+  std::int64_t episodes_ = 0;
+  std::int64_t block_episodes_ = 0;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,133 @@
+#include "broadloom/env/normalizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace broadloom {
+
+RunningMeanStd::RunningMeanStd(int size)
+    : mean_(static_cast<std::size_t>(size), 0.0), var_(static_cast<std::size_t>(size), 1.0) {}
+
+void RunningMeanStd::merge(double count, const double* sum, const double* squares) {
+  if (count <= 0.0) return;
+  const double total = count_ + count;
+  for (std::size_t d = 0; d < mean_.size(); ++d) {
+    const double delta = sum[d] / count;  // batch mean minus running mean
+    const double batch_m2 = std::max(0.0, squares[d] - sum[d] * delta);
+    const double m2 = var_[d] * count_ + batch_m2 + delta * delta * count_ * count / total;
+    mean_[d] += delta * count / total;
+    var_[d] = m2 / total;
+  }
+  count_ = total;
+}
+
+void RunningMeanStd::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  const std::int64_t size = static_cast<std::int64_t>(mean_.size());
+  out.push_back({prefix + ".mean", Dtype::kF64, {size}, mean_.data()});
+  out.push_back({prefix + ".var", Dtype::kF64, {size}, var_.data()});
+  out.push_back({prefix + ".count", Dtype::kF64, {1}, &count_});
+}
+
+ObsNormalizer::ObsNormalizer(int size, double clip, int shards)
+    : statistics_(size), clip_(static_cast<float>(clip)), shards_(static_cast<std::size_t>(shards)) {
+  for (Sums& sums : shards_) {
+    sums.sum.resize(static_cast<std::size_t>(size));
+    sums.squares.resize(static_cast<std::size_t>(size));
+  }
+}
+
+void ObsNormalizer::normalize(const float* raw, int rows, float* out) const {
+  const std::size_t size = statistics_.mean().size();
+  for (std::size_t d = 0; d < size; ++d) {
+    const double mean = statistics_.mean()[d];
+    const double scale = 1.0 / std::sqrt(statistics_.var()[d] + 1e-8);
+    for (std::size_t i = d; i < static_cast<std::size_t>(rows) * size; i += size) {
+      out[i] = std::clamp(static_cast<float>((raw[i] - mean) * scale), -clip_, clip_);
+    }
+  }
+}
+
+void ObsNormalizer::accumulate(int shard, const float* raw, int rows) {
+  Sums& sums = shards_[shard];
+  const std::size_t size = sums.sum.size();
+  sums.count += rows;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows) * size; i += size) {
+    for (std::size_t d = 0; d < size; ++d) {
+      const double x = raw[i + d] - statistics_.mean()[d];
+      sums.sum[d] += x;
+      sums.squares[d] += x * x;
+    }
+  }
+}
+
+// Every shard's sums are about the mean before the commit, so they are added up first and merged once.
+void ObsNormalizer::commit() {
+  Sums& total = shards_.front();
+  for (std::size_t s = 1; s < shards_.size(); ++s) {
+    total.count += shards_[s].count;
+    for (std::size_t d = 0; d < total.sum.size(); ++d) {
+      total.sum[d] += shards_[s].sum[d];
+      total.squares[d] += shards_[s].squares[d];
+    }
+  }
+  statistics_.merge(total.count, total.sum.data(), total.squares.data());
+  for (Sums& sums : shards_) {
+    sums.count = 0.0;
+    std::fill(sums.sum.begin(), sums.sum.end(), 0.0);
+    std::fill(sums.squares.begin(), sums.squares.end(), 0.0);
+  }
+}
+
+void ObsNormalizer::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  statistics_.append_state(prefix, out);
+}
+
+RewardNormalizer::RewardNormalizer(int num_envs, double gamma, double clip, int shards)
+    : statistics_(1),
+      gamma_(gamma),
+      clip_(static_cast<float>(clip)),
+      returns_(static_cast<std::size_t>(num_envs), 0.0),
+      shards_(static_cast<std::size_t>(shards)) {}
+
+void RewardNormalizer::accumulate(int shard, int begin, int end, const float* rewards,
+                                  const std::uint8_t* terminated, int num_steps) {
+  Sums sums;
+  const double mean = statistics_.mean()[0];
+  for (int t = 0; t < num_steps; ++t) {
+    const std::size_t first = static_cast<std::size_t>(t) * returns_.size();
+    for (int n = begin; n < end; ++n) {
+      const double carried = terminated[first + n] != 0 ? 0.0 : gamma_ * returns_[n];
+      returns_[n] = carried + rewards[first + n];
+      const double x = returns_[n] - mean;
+      sums.sum += x;
+      sums.squares += x * x;
+    }
+  }
+  sums.count = static_cast<double>(num_steps) * (end - begin);
+  shards_[shard] = sums;
+}
+
+void RewardNormalizer::commit() {
+  Sums total;
+  for (const Sums& sums : shards_) {
+    total.count += sums.count;
+    total.sum += sums.sum;
+    total.squares += sums.squares;
+  }
+  statistics_.merge(total.count, &total.sum, &total.squares);
+}
+
+void RewardNormalizer::scale(float* rewards, std::size_t count) const {
+  const double factor = 1.0 / std::sqrt(statistics_.var()[0] + 1e-8);
+  for (std::size_t i = 0; i < count; ++i) {
+    rewards[i] = std::clamp(static_cast<float>(rewards[i] * factor), -clip_, clip_);
+  }
+}
+
+void RewardNormalizer::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  statistics_.append_state(prefix, out);
+  out.push_back({prefix + ".returns", Dtype::kF64, {static_cast<std::int64_t>(returns_.size())},
+                 returns_.data()});
+}
+
+}  // namespace broadloom

@@ -1,0 +1,93 @@
+// Running normalisation of observations and rewards: one set of statistics shared by all environments.
+//
+// Statistics are frozen while a block is collected and updated on. What a block contributes is summed per
+// shard and merged in the order of the shards, so results do not depend on who computed what when.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/tensor_ref.h"
+
+namespace broadloom {
+
+// Mean and variance of D numbers at once, merged batch by batch (Chan, Golub and LeVeque 1979). Starts as
+// Gymnasium's: mean 0, variance 1, count 1e-4.
+class RunningMeanStd {
+ public:
+  explicit RunningMeanStd(int size);
+
+  // Merges a batch of `count` samples given as sums about the present mean: sum [D] of (x - mean), squares
+  // [D] of (x - mean)^2.
+  void merge(double count, const double* sum, const double* squares);
+
+  int size() const { return static_cast<int>(mean_.size()); }
+  double count() const { return count_; }
+  const std::vector<double>& mean() const { return mean_; }
+  const std::vector<double>& var() const { return var_; }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out);
+
+ private:
+  std::vector<double> mean_, var_;
+  double count_ = 1e-4;
+};
+
+class ObsNormalizer {
+ public:
+  // Rows of `size` D numbers, clipped to +- clip; `shards` partial sums.
+  ObsNormalizer(int size, double clip, int shards);
+
+  // out = clip((raw - mean) / sqrt(var + 1e-8)), raw and out [rows, D]; they may be the same.
+  void normalize(const float* raw, int rows, float* out) const;
+  // Takes raw [rows, D] into the shard's sums. Different shards may do so at the same time.
+  void accumulate(int shard, const float* raw, int rows);
+  // Merges what was accumulated since the last commit.
+  void commit();
+
+  const RunningMeanStd& statistics() const { return statistics_; }
+  // Valid between iterations: the sums are empty then.
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out);
+
+ private:
+  struct Sums {
+    double count = 0.0;
+    std::vector<double> sum, squares;  // [D]
+  };
+
+  RunningMeanStd statistics_;
+  float clip_;
+  std::vector<Sums> shards_;
+};
+
+// Scales rewards by the standard deviation of the discounted return that each environment has run up:
+// acc = gamma * acc * (1 - terminated) + r, as Gymnasium 1.x does (a truncated episode's sum runs on into
+// the next episode).
+class RewardNormalizer {
+ public:
+  RewardNormalizer(int num_envs, double gamma, double clip, int shards);
+
+  // Takes the raw rewards of environments [begin, end) of a block, rewards and terminated [T, N], into the
+  // shard's sums and the environments' returns. Different shards may do so at the same time.
+  void accumulate(int shard, int begin, int end, const float* rewards, const std::uint8_t* terminated,
+                  int num_steps);
+  void commit();
+  // rewards [count] = clip(rewards / sqrt(var + 1e-8)).
+  void scale(float* rewards, std::size_t count) const;
+
+  const RunningMeanStd& statistics() const { return statistics_; }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out);
+
+ private:
+  struct Sums {
+    double count = 0.0, sum = 0.0, squares = 0.0;
+  };
+
+  RunningMeanStd statistics_;
+  double gamma_;
+  float clip_;
+  std::vector<double> returns_;  // [N]
+  std::vector<Sums> shards_;
+};
+
+}  // namespace broadloom
