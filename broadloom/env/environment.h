@@ -1,0 +1,46 @@
+// What an environment type provides: plain data and pure functions in one header.
+//
+//   struct MyEnv {
+//     struct Params { ... };   // constants, trivially copyable, with units
+//     struct State { ... };    // everything that changes, trivially copyable numbers
+//     using Options = ...;     // what a user may set: has visit_fields (core/config_table.h)
+//     static constexpr auto members = std::tuple{&State::x, ...};  // every member of State
+//
+//     static Result<Params> make_params(const Options&);   // host only, checks
+//     static EnvSpec spec(const Params&);                  // host only
+//     static void reset(const Params&, State&, Random&);
+//     static StepResult step(const Params&, State&, const float* action, Random&);
+//     static void observe(const Params&, const State&, float* out);
+//   };
+//
+// reset, step and observe are marked BROADLOOM_HD and call nothing that a GPU cannot. Discrete actions
+// come as action[0] = index; a Discrete observation writes out[0] = index. Time limits, autoreset,
+// statistics, normalisation and rendering are never the environment's business.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "broadloom/core/host_device.h"
+#include "broadloom/core/random.h"
+#include "broadloom/core/status.h"
+#include "broadloom/env/spec.h"
+
+namespace broadloom {
+
+template <class Env>
+concept Environment =
+    std::is_trivially_copyable_v<typename Env::Params> &&
+    std::is_trivially_copyable_v<typename Env::State> &&
+    requires(const typename Env::Params& params, typename Env::State& state,
+             const typename Env::State& seen, const typename Env::Options& options, Random& random,
+             const float* action, float* out) {
+      Env::members;
+      { Env::make_params(options) } -> std::same_as<Result<typename Env::Params>>;
+      { Env::spec(params) } -> std::same_as<EnvSpec>;
+      Env::reset(params, state, random);
+      { Env::step(params, state, action, random) } -> std::same_as<StepResult>;
+      Env::observe(params, seen, out);
+    };
+
+}  // namespace broadloom

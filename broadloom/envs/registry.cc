@@ -1,0 +1,110 @@
+#include "broadloom/envs/registry.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <utility>
+
+#include "broadloom/env/batched_env.h"
+#include "broadloom/envs/classic/cart_pole.h"
+
+namespace broadloom {
+namespace {
+
+// One registered environment; the functions have its type inside.
+struct Entry {
+  EnvSpec spec;
+  std::function<Result<EnvSpec>(const Overrides&)> make_spec;
+  std::function<Result<std::unique_ptr<VecEnv>>(const Overrides&, const VecEnvOptions&)> make;
+  std::function<std::vector<FieldInfo>()> options;
+};
+
+template <class Env>
+Result<typename Env::Params> params_of(typename Env::Options options, const Overrides& overrides) {
+  for (const auto& [key, text] : overrides) {
+    BROADLOOM_TRY(set_field(options, key, text));
+  }
+  return Env::make_params(options);
+}
+
+// id and the rest of the spec come from Env::spec; `variant` may rename it and change limits, and
+// `defaults` may be other than Env::Options{}.
+template <class Env>
+Entry entry(typename Env::Options defaults = {}, std::function<void(EnvSpec&)> variant = [](EnvSpec&) {}) {
+  const auto make_spec = [=](const Overrides& overrides) -> Result<EnvSpec> {
+    Result<typename Env::Params> params = params_of<Env>(defaults, overrides);
+    if (!params.ok()) return params.status();
+    EnvSpec spec = Env::spec(params.value());
+    variant(spec);
+    return spec;
+  };
+  const auto make = [=](const Overrides& overrides,
+                        const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+    Result<typename Env::Params> params = params_of<Env>(defaults, overrides);
+    if (!params.ok()) return params.status();
+    EnvSpec spec = Env::spec(params.value());
+    variant(spec);
+    return std::unique_ptr<VecEnv>(
+        std::make_unique<BatchedEnv<Env>>(params.value(), std::move(spec), options));
+  };
+  return {make_spec({}).take(), make_spec, make, [=] { return list_fields(defaults); }};
+}
+
+// One line an environment.
+const std::vector<Entry>& registry() {
+  static const std::vector<Entry> entries = [] {
+    std::vector<Entry> list;
+    list.push_back(entry<CartPole>());
+    return list;
+  }();
+  return entries;
+}
+
+Result<const Entry*> find(const std::string& id) {
+  std::vector<std::string> ids;
+  for (const Entry& entry : registry()) {
+    if (entry.spec.id == id) return &entry;
+    ids.push_back(entry.spec.id);
+  }
+  Status status = unknown_key_error("environment", id, ids);
+  return Status(ErrorKind::kNotFound,
+                status.message() + "; `broadloom env list` names all of them");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,
+                                             const VecEnvOptions& options) {
+  if (options.num_envs < 1) {
+    return Status(ErrorKind::kInvalidConfig,
+                  fmt::format("num_envs is {}; expected at least 1", options.num_envs));
+  }
+  if (options.max_episode_steps < 0) {
+    return Status(ErrorKind::kInvalidConfig,
+                  fmt::format("max_episode_steps is {}; expected at least 0 (0: the environment's own)",
+                              options.max_episode_steps));
+  }
+  Result<const Entry*> entry = find(id);
+  if (!entry.ok()) return entry.status();
+  return entry.value()->make(env_options, options);
+}
+
+std::vector<EnvSpec> list_envs() {
+  std::vector<EnvSpec> specs;
+  for (const Entry& entry : registry()) specs.push_back(entry.spec);
+  return specs;
+}
+
+Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options) {
+  Result<const Entry*> entry = find(id);
+  if (!entry.ok()) return entry.status();
+  return entry.value()->make_spec(env_options);
+}
+
+Result<std::vector<FieldInfo>> list_env_options(const std::string& id) {
+  Result<const Entry*> entry = find(id);
+  if (!entry.ok()) return entry.status();
+  return entry.value()->options();
+}
+
+}  // namespace broadloom

@@ -1,0 +1,28 @@
+// Environments by name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/core/status.h"
+#include "broadloom/env/vec_env.h"
+
+namespace broadloom {
+
+// N environments of the given id. env_options: options of the environment, as list_env_options names them.
+// Errors name an unknown id or option with the nearest known one.
+Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,
+                                             const VecEnvOptions& options);
+
+// Specs of all environments, in the order of the registry.
+std::vector<EnvSpec> list_envs();
+
+// The spec of one, with its options' effect on spaces; errors as make_vec_env.
+Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options);
+
+// The options of one, with defaults, ranges and docs; errors as make_vec_env.
+Result<std::vector<FieldInfo>> list_env_options(const std::string& id);
+
+}  // namespace broadloom
