@@ -25,8 +25,8 @@ inline std::size_t dtype_size(Dtype dtype) {
   return 0;
 }
 
-// Whatever has state to save lists it as mutable views: append_state("prefix", out) adds tensors named
-// "prefix.field". The views stay valid as long as their owner is neither moved nor resized.
+// Whatever has state to save lists it as mutable views: append_state("prefix", out) adds tensors
+// named "prefix.field". The views stay valid as long as their owner is neither moved nor resized.
 struct TensorRef {
   std::string name;
   Dtype dtype = Dtype::kF32;

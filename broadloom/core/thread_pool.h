@@ -9,10 +9,11 @@
 
 namespace broadloom {
 
-// run(tasks, f) calls f(0) ... f(tasks - 1), each once, on the caller and threads - 1 workers, and returns
-// when all have finished. Which thread takes which task is open, so what f writes must not depend on it.
-// Nothing is allocated by run(). Waiting spins briefly and then sleeps, so that an idle pool costs no
-// processor time. One run() at a time; f must not call run() of the same pool, nor throw.
+// run(tasks, f) calls f(0) ... f(tasks - 1), each once, on the caller and threads - 1 workers, and
+// returns when all have finished. Which thread takes which task is open, so what f writes must not
+// depend on it. Nothing is allocated by run(). Waiting spins briefly and then sleeps, so that an
+// idle pool costs no processor time. One run() at a time; f must not call run() of the same pool,
+// nor throw.
 class ThreadPool {
  public:
   // threads >= 1, the caller included.
@@ -29,8 +30,10 @@ class ThreadPool {
       for (int task = 0; task < tasks; ++task) f(task);
       return;
     }
-    run_erased(tasks, [](void* context, int task) { (*static_cast<std::remove_reference_t<F>*>(context))(task); },
-               const_cast<void*>(static_cast<const void*>(&f)));
+    run_erased(
+        tasks,
+        [](void* context, int task) { (*static_cast<std::remove_reference_t<F>*>(context))(task); },
+        const_cast<void*>(static_cast<const void*>(&f)));
   }
 
  private:
@@ -41,8 +44,8 @@ class ThreadPool {
   // Takes and runs tasks of the section `epoch` until none is left.
   void help(std::uint32_t epoch);
 
-  // The ticket holds the section's number and its next task, so that a worker that wakes late can never
-  // take a task of one section for one of another: its compare-exchange fails.
+  // The ticket holds the section's number and its next task, so that a worker that wakes late can
+  // never take a task of one section for one of another: its compare-exchange fails.
   std::atomic<std::uint64_t> ticket_{0};  // epoch << 32 | next task
   std::atomic<std::uint32_t> epoch_{0};   // what sleeping workers wait on
   std::atomic<int> finished_{0};

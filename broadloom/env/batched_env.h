@@ -39,7 +39,8 @@ class StateArrays {
  public:
   StateArrays(std::tuple<Members...> members, int count)
       : members_(members),
-        arrays_(std::vector<typename MemberType<Members>::type>(static_cast<std::size_t>(count))...) {}
+        arrays_(
+            std::vector<typename MemberType<Members>::type>(static_cast<std::size_t>(count))...) {}
 
   State load(int i) const {
     State state{};
@@ -54,23 +55,29 @@ class StateArrays {
     each([&](auto, auto& array) {
       using Field = typename std::remove_reference_t<decltype(array)>::value_type;
       static_assert(std::is_arithmetic_v<Field>, "State members are numbers");
-      out.push_back({prefix + ".state" + std::to_string(field++), dtype_of<Field>(),
-                     {static_cast<std::int64_t>(array.size())}, array.data()});
+      out.push_back({prefix + ".state" + std::to_string(field++),
+                     dtype_of<Field>(),
+                     {static_cast<std::int64_t>(array.size())},
+                     array.data()});
     });
   }
 
  private:
   template <class F>
   void each(F&& f) {
-    std::apply([&](auto... member) {
-      std::apply([&](auto&... array) { (f(member, array), ...); }, arrays_);
-    }, members_);
+    std::apply(
+        [&](auto... member) {
+          std::apply([&](auto&... array) { (f(member, array), ...); }, arrays_);
+        },
+        members_);
   }
   template <class F>
   void each(F&& f) const {
-    std::apply([&](auto... member) {
-      std::apply([&](const auto&... array) { (f(member, array), ...); }, arrays_);
-    }, members_);
+    std::apply(
+        [&](auto... member) {
+          std::apply([&](const auto&... array) { (f(member, array), ...); }, arrays_);
+        },
+        members_);
   }
 
   std::tuple<Members...> members_;
@@ -127,7 +134,8 @@ class BatchedEnv final : public VecEnv {
     for (int i = begin; i < end; ++i) {
       const int k = i - begin;
       State state = states_.load(i);
-      const StepResult result = advance(i, state, rows.actions + static_cast<std::size_t>(k) * action_size);
+      const StepResult result =
+          advance(i, state, rows.actions + static_cast<std::size_t>(k) * action_size);
       const bool truncated = !result.terminated && spec_.max_episode_steps > 0 &&
                              episode_step_[i] >= spec_.max_episode_steps;
       rows.rewards[k] = static_cast<float>(result.reward);
@@ -186,8 +194,8 @@ class BatchedEnv final : public VecEnv {
     episode_step_[i] = 0;
   }
 
-  // Environment i is taken i / N of the time limit on under uniformly random actions, episodes that end
-  // on the way included, so that the environments' phases are spread instead of equal.
+  // Environment i is taken i / N of the time limit on under uniformly random actions, episodes that
+  // end on the way included, so that the environments' phases are spread instead of equal.
   void stagger() {
     std::vector<float> action(static_cast<std::size_t>(spec_.action_size()));
     const std::int64_t limit = spec_.max_episode_steps > 0 ? spec_.max_episode_steps : 1000;

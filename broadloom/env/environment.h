@@ -13,9 +13,9 @@
 //     static void observe(const Params&, const State&, float* out);
 //   };
 //
-// reset, step and observe are marked BROADLOOM_HD and call nothing that a GPU cannot. Discrete actions
-// come as action[0] = index; a Discrete observation writes out[0] = index. Time limits, autoreset,
-// statistics, normalisation and rendering are never the environment's business.
+// reset, step and observe are marked BROADLOOM_HD and call nothing that a GPU cannot. Discrete
+// actions come as action[0] = index; a Discrete observation writes out[0] = index. Time limits,
+// autoreset, statistics, normalisation and rendering are never the environment's business.
 #pragma once
 
 #include <concepts>
@@ -29,18 +29,17 @@
 namespace broadloom {
 
 template <class Env>
-concept Environment =
-    std::is_trivially_copyable_v<typename Env::Params> &&
+concept Environment = std::is_trivially_copyable_v<typename Env::Params> &&
     std::is_trivially_copyable_v<typename Env::State> &&
     requires(const typename Env::Params& params, typename Env::State& state,
              const typename Env::State& seen, const typename Env::Options& options, Random& random,
              const float* action, float* out) {
-      Env::members;
-      { Env::make_params(options) } -> std::same_as<Result<typename Env::Params>>;
-      { Env::spec(params) } -> std::same_as<EnvSpec>;
-      Env::reset(params, state, random);
-      { Env::step(params, state, action, random) } -> std::same_as<StepResult>;
-      Env::observe(params, seen, out);
-    };
+  Env::members;
+  { Env::make_params(options) } -> std::same_as<Result<typename Env::Params>>;
+  { Env::spec(params) } -> std::same_as<EnvSpec>;
+  Env::reset(params, state, random);
+  { Env::step(params, state, action, random) } -> std::same_as<StepResult>;
+  Env::observe(params, seen, out);
+};
 
 }  // namespace broadloom

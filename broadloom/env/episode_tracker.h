@@ -15,15 +15,18 @@ class EpisodeTracker {
 
   explicit EpisodeTracker(int num_envs);
 
-  // Walks the block's raw rewards and end flags, [T, N] each, in the order of time, then environment.
+  // Walks the block's raw rewards and end flags, [T, N] each, in the order of time, then
+  // environment.
   void observe(const float* rewards, const std::uint8_t* terminated, const std::uint8_t* truncated,
                int num_steps);
 
   // Over the last 100 episodes of the run; not a number before the first has ended.
   double mean_return() const { return window_mean(returns_); }
   double mean_length() const { return window_mean(lengths_); }
-  std::int64_t episodes() const { return episodes_; }              // of the whole run
-  std::int64_t block_episodes() const { return block_episodes_; }  // ended in the last block observed
+  std::int64_t episodes() const { return episodes_; }  // of the whole run
+  std::int64_t block_episodes() const {
+    return block_episodes_;
+  }  // ended in the last block observed
 
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 

@@ -29,7 +29,9 @@ void RunningMeanStd::append_state(const std::string& prefix, std::vector<TensorR
 }
 
 ObsNormalizer::ObsNormalizer(int size, double clip, int shards)
-    : statistics_(size), clip_(static_cast<float>(clip)), shards_(static_cast<std::size_t>(shards)) {
+    : statistics_(size),
+      clip_(static_cast<float>(clip)),
+      shards_(static_cast<std::size_t>(shards)) {
   for (Sums& sums : shards_) {
     sums.sum.resize(static_cast<std::size_t>(size));
     sums.squares.resize(static_cast<std::size_t>(size));
@@ -60,7 +62,8 @@ void ObsNormalizer::accumulate(int shard, const float* raw, int rows) {
   }
 }
 
-// Every shard's sums are about the mean before the commit, so they are added up first and merged once.
+// Every shard's sums are about the mean before the commit, so they are added up first and merged
+// once.
 void ObsNormalizer::commit() {
   Sums& total = shards_.front();
   for (std::size_t s = 1; s < shards_.size(); ++s) {
@@ -126,7 +129,9 @@ void RewardNormalizer::scale(float* rewards, std::size_t count) const {
 
 void RewardNormalizer::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   statistics_.append_state(prefix, out);
-  out.push_back({prefix + ".returns", Dtype::kF64, {static_cast<std::int64_t>(returns_.size())},
+  out.push_back({prefix + ".returns",
+                 Dtype::kF64,
+                 {static_cast<std::int64_t>(returns_.size())},
                  returns_.data()});
 }
 

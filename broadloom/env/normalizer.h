@@ -1,7 +1,9 @@
-// Running normalisation of observations and rewards: one set of statistics shared by all environments.
+// Running normalisation of observations and rewards: one set of statistics shared by all
+// environments.
 //
-// Statistics are frozen while a block is collected and updated on. What a block contributes is summed per
-// shard and merged in the order of the shards, so results do not depend on who computed what when.
+// Statistics are frozen while a block is collected and updated on. What a block contributes is
+// summed per shard and merged in the order of the shards, so results do not depend on who computed
+// what when.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +14,14 @@
 
 namespace broadloom {
 
-// Mean and variance of D numbers at once, merged batch by batch (Chan, Golub and LeVeque 1979). Starts as
-// Gymnasium's: mean 0, variance 1, count 1e-4.
+// Mean and variance of D numbers at once, merged batch by batch (Chan, Golub and LeVeque 1979).
+// Starts as Gymnasium's: mean 0, variance 1, count 1e-4.
 class RunningMeanStd {
  public:
   explicit RunningMeanStd(int size);
 
-  // Merges a batch of `count` samples given as sums about the present mean: sum [D] of (x - mean), squares
-  // [D] of (x - mean)^2.
+  // Merges a batch of `count` samples given as sums about the present mean: sum [D] of (x - mean),
+  // squares [D] of (x - mean)^2.
   void merge(double count, const double* sum, const double* squares);
 
   int size() const { return static_cast<int>(mean_.size()); }
@@ -60,17 +62,18 @@ class ObsNormalizer {
   std::vector<Sums> shards_;
 };
 
-// Scales rewards by the standard deviation of the discounted return that each environment has run up:
-// acc = gamma * acc * (1 - terminated) + r, as Gymnasium 1.x does (a truncated episode's sum runs on into
-// the next episode).
+// Scales rewards by the standard deviation of the discounted return that each environment has run
+// up: acc = gamma * acc * (1 - terminated) + r, as Gymnasium 1.x does (a truncated episode's sum
+// runs on into the next episode).
 class RewardNormalizer {
  public:
   RewardNormalizer(int num_envs, double gamma, double clip, int shards);
 
-  // Takes the raw rewards of environments [begin, end) of a block, rewards and terminated [T, N], into the
-  // shard's sums and the environments' returns. Different shards may do so at the same time.
-  void accumulate(int shard, int begin, int end, const float* rewards, const std::uint8_t* terminated,
-                  int num_steps);
+  // Takes the raw rewards of environments [begin, end) of a block, rewards and terminated [T, N],
+  // into the shard's sums and the environments' returns. Different shards may do so at the same
+  // time.
+  void accumulate(int shard, int begin, int end, const float* rewards,
+                  const std::uint8_t* terminated, int num_steps);
   void commit();
   // rewards [count] = clip(rewards / sqrt(var + 1e-8)).
   void scale(float* rewards, std::size_t count) const;

@@ -1,8 +1,8 @@
 // Many environments stepped as one: the interface that the collector and the evaluator use.
 //
-// Autoreset is same-step: where an episode ends, the observation that comes back is already the next
-// episode's first, and the ended episode's last one is kept apart. A simulator of one's own may implement
-// this class directly.
+// Autoreset is same-step: where an episode ends, the observation that comes back is already the
+// next episode's first, and the ended episode's last one is kept apart. A simulator of one's own
+// may implement this class directly.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,13 @@ struct VecEnvOptions {
 
 // Rows of environments [begin, end), k = end - begin.
 struct StepRows {
-  const float* actions;       // [k, A] in; Discrete: the index. Box actions come clipped to the bounds
-  float* observations;        // [k, D] out: what the policy acts on next
-  float* rewards;             // [k] out
+  const float* actions;  // [k, A] in; Discrete: the index. Box actions come clipped to the bounds
+  float* observations;   // [k, D] out: what the policy acts on next
+  float* rewards;        // [k] out
   std::uint8_t* terminated;   // [k] out: the episode ended by itself
   std::uint8_t* truncated;    // [k] out: it met the time limit, and did not end by itself
-  float* final_observations;  // [k, D] out: last observation of each ended episode; other rows untouched
+  float* final_observations;  // [k, D] out: last observation of each ended episode; other rows
+                              // untouched
 };
 
 // Calls on disjoint ranges may run at the same time. No call allocates.

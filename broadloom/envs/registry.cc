@@ -30,7 +30,8 @@ Result<typename Env::Params> params_of(typename Env::Options options, const Over
 // id and the rest of the spec come from Env::spec; `variant` may rename it and change limits, and
 // `defaults` may be other than Env::Options{}.
 template <class Env>
-Entry entry(typename Env::Options defaults = {}, std::function<void(EnvSpec&)> variant = [](EnvSpec&) {}) {
+Entry entry(
+    typename Env::Options defaults = {}, std::function<void(EnvSpec&)> variant = [](EnvSpec&) {}) {
   const auto make_spec = [=](const Overrides& overrides) -> Result<EnvSpec> {
     Result<typename Env::Params> params = params_of<Env>(defaults, overrides);
     if (!params.ok()) return params.status();
@@ -80,9 +81,10 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
                   fmt::format("num_envs is {}; expected at least 1", options.num_envs));
   }
   if (options.max_episode_steps < 0) {
-    return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("max_episode_steps is {}; expected at least 0 (0: the environment's own)",
-                              options.max_episode_steps));
+    return Status(
+        ErrorKind::kInvalidConfig,
+        fmt::format("max_episode_steps is {}; expected at least 0 (0: the environment's own)",
+                    options.max_episode_steps));
   }
   Result<const Entry*> entry = find(id);
   if (!entry.ok()) return entry.status();

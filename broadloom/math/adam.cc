@@ -14,7 +14,8 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-void AdamF32(float* params, float* m, float* v, const float* grad, std::size_t n, const AdamStep& step) {
+void AdamF32(float* params, float* m, float* v, const float* grad, std::size_t n,
+             const AdamStep& step) {
   const hn::ScalableTag<float> d;
   const auto set = [&](double x) { return hn::Set(d, static_cast<float>(x)); };
   const auto scale = set(step.grad_scale);

@@ -4,8 +4,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "broadloom/math/elementwise.cc"
-#include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/contrib/math/math-inl.h>
+#include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -109,8 +109,12 @@ void activate_backward(Activation activation, const float* y, float* dy, std::si
 void activate_backward(Activation activation, const double* y, double* dy, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(BackwardF64)(activation, y, dy, n);
 }
-void add_into(float* into, const float* x, std::size_t n) { HWY_DYNAMIC_DISPATCH(AddF32)(x, into, n); }
-void add_into(double* into, const double* x, std::size_t n) { HWY_DYNAMIC_DISPATCH(AddF64)(x, into, n); }
+void add_into(float* into, const float* x, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(AddF32)(x, into, n);
+}
+void add_into(double* into, const double* x, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(AddF64)(x, into, n);
+}
 
 double sum_squares(const float* x, std::size_t n) {
   double chains[8] = {};

@@ -1,5 +1,5 @@
-// Elementwise functions over flat arrays. An element's result depends on that element alone, never on its
-// place or the vector tail.
+// Elementwise functions over flat arrays. An element's result depends on that element alone, never
+// on its place or the vector tail.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,11 @@
 #include "broadloom/math/isa.h"
 
-#include "broadloom/math/targets.h"
-
 #include <fmt/format.h>
 #include <hwy/highway.h>
 
 #include <bit>
+
+#include "broadloom/math/targets.h"
 
 namespace broadloom {
 namespace {

@@ -14,13 +14,13 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A block of the output that stays in registers: kRows x kVectors accumulators, with room left for the
-// loaded vectors of b and one broadcast of a (32 registers under AVX-512, 16 elsewhere).
+// A block of the output that stays in registers: kRows x kVectors accumulators, with room left for
+// the loaded vectors of b and one broadcast of a (32 registers under AVX-512, 16 elsewhere).
 constexpr int kRows = 6;
 constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
-// c[m, :] = start + sum over k of a[m, k] b[k, :] with the strides of a given, so that a may be read
-// transposed. start: null (0), one row for all (stride 0), or c itself.
+// c[m, :] = start + sum over k of a[m, k] b[k, :] with the strides of a given, so that a may be
+// read transposed. start: null (0), one row for all (stride 0), or c itself.
 template <class T>
 struct Product {
   const T* a;
@@ -92,12 +92,24 @@ HWY_INLINE void multiply_band(D d, Product<T> p, int rows, M mask) {
   while (rows > 0) {
     const int step = rows < kRows ? rows : kRows;
     switch (step) {
-      case 1: multiply_block<1, V, kMasked>(d, p, mask); break;
-      case 2: multiply_block<2, V, kMasked>(d, p, mask); break;
-      case 3: multiply_block<3, V, kMasked>(d, p, mask); break;
-      case 4: multiply_block<4, V, kMasked>(d, p, mask); break;
-      case 5: multiply_block<5, V, kMasked>(d, p, mask); break;
-      default: multiply_block<6, V, kMasked>(d, p, mask); break;
+      case 1:
+        multiply_block<1, V, kMasked>(d, p, mask);
+        break;
+      case 2:
+        multiply_block<2, V, kMasked>(d, p, mask);
+        break;
+      case 3:
+        multiply_block<3, V, kMasked>(d, p, mask);
+        break;
+      case 4:
+        multiply_block<4, V, kMasked>(d, p, mask);
+        break;
+      case 5:
+        multiply_block<5, V, kMasked>(d, p, mask);
+        break;
+      default:
+        multiply_block<6, V, kMasked>(d, p, mask);
+        break;
     }
     p.a += step * p.a_row;
     p.c += step * p.c_row;
@@ -141,8 +153,8 @@ void add_column_sums(const T* dy, T* db, int rows, int out) {
   }
 }
 
-// With one output the product is formed as its transpose, which has the same memory layout and whole
-// vectors along `in`.
+// With one output the product is formed as its transpose, which has the same memory layout and
+// whole vectors along `in`.
 template <class T>
 void backward_weights(const T* x, const T* dy, T* dw, T* db, int rows, int in, int out) {
   const std::size_t n_in = static_cast<std::size_t>(in);
@@ -155,16 +167,19 @@ void backward_weights(const T* x, const T* dy, T* dw, T* db, int rows, int in, i
   add_column_sums(dy, db, rows, out);
 }
 
-void ForwardF32(const float* x, const float* w, const float* b, float* y, int rows, int in, int out) {
+void ForwardF32(const float* x, const float* w, const float* b, float* y, int rows, int in,
+                int out) {
   forward(x, w, b, y, rows, in, out);
 }
-void ForwardF64(const double* x, const double* w, const double* b, double* y, int rows, int in, int out) {
+void ForwardF64(const double* x, const double* w, const double* b, double* y, int rows, int in,
+                int out) {
   forward(x, w, b, y, rows, in, out);
 }
 void BackwardF32(const float* x, const float* dy, float* dw, float* db, int rows, int in, int out) {
   backward_weights(x, dy, dw, db, rows, in, out);
 }
-void BackwardF64(const double* x, const double* dy, double* dw, double* db, int rows, int in, int out) {
+void BackwardF64(const double* x, const double* dy, double* dw, double* db, int rows, int in,
+                 int out) {
   backward_weights(x, dy, dw, db, rows, in, out);
 }
 
@@ -180,19 +195,20 @@ HWY_EXPORT(ForwardF64);
 HWY_EXPORT(BackwardF32);
 HWY_EXPORT(BackwardF64);
 
-void linear_forward(const float* x, const float* w, const float* b, float* y, int rows, int in, int out) {
+void linear_forward(const float* x, const float* w, const float* b, float* y, int rows, int in,
+                    int out) {
   HWY_DYNAMIC_DISPATCH(ForwardF32)(x, w, b, y, rows, in, out);
 }
 void linear_forward(const double* x, const double* w, const double* b, double* y, int rows, int in,
                     int out) {
   HWY_DYNAMIC_DISPATCH(ForwardF64)(x, w, b, y, rows, in, out);
 }
-void linear_backward_weights(const float* x, const float* dy, float* dw, float* db, int rows, int in,
-                             int out) {
+void linear_backward_weights(const float* x, const float* dy, float* dw, float* db, int rows,
+                             int in, int out) {
   HWY_DYNAMIC_DISPATCH(BackwardF32)(x, dy, dw, db, rows, in, out);
 }
-void linear_backward_weights(const double* x, const double* dy, double* dw, double* db, int rows, int in,
-                             int out) {
+void linear_backward_weights(const double* x, const double* dy, double* dw, double* db, int rows,
+                             int in, int out) {
   HWY_DYNAMIC_DISPATCH(BackwardF64)(x, dy, dw, db, rows, in, out);
 }
 

@@ -35,14 +35,14 @@ struct RunSummary {
   double seconds = 0.0;      // of training in this process
 };
 
-// Trains from the start into the new folder run_dir, which must not exist or be empty. The folder appears
-// whole, with a checkpoint of the untrained policy, so that a kill at any moment leaves either no folder
-// or one that can be resumed. threads >= 1 changes speed only.
+// Trains from the start into the new folder run_dir, which must not exist or be empty. The folder
+// appears whole, with a checkpoint of the untrained policy, so that a kill at any moment leaves
+// either no folder or one that can be resumed. threads >= 1 changes speed only.
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks);
 
-// Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs hold
-// past that checkpoint is cut off and written again. A finished run is reported as it is.
+// Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs
+// hold past that checkpoint is cut off and written again. A finished run is reported as it is.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks);
 
 // Evaluates the newest checkpoint and appends the result to the folder's eval.jsonl.

@@ -1,5 +1,5 @@
-// CartPole-v1 of Gymnasium 1.4.0, gymnasium/envs/classic_control/cartpole.py (Barto, Sutton and Anderson
-// 1983): balance a pole on a cart by pushing it left or right.
+// CartPole-v1 of Gymnasium 1.4.0, gymnasium/envs/classic_control/cartpole.py (Barto, Sutton and
+// Anderson 1983): balance a pole on a cart by pushing it left or right.
 #pragma once
 
 #include <cmath>
@@ -66,7 +66,8 @@ struct CartPole {
     s.theta_dot = random.uniform(-0.05, 0.05);
   }
 
-  // Explicit Euler: positions move with the old velocities. Reward 1 on every step, the last included.
+  // Explicit Euler: positions move with the old velocities. Reward 1 on every step, the last
+  // included.
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
     const double force = action[0] > 0.5f ? p.force : -p.force;
     const double cosine = std::cos(s.theta);

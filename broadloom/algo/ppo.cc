@@ -1,0 +1,216 @@
+#include "broadloom/algo/ppo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "broadloom/math/adam.h"
+#include "broadloom/math/elementwise.h"
+
+namespace broadloom {
+namespace {
+
+// Both are part of the bits contract: they fix how sums over samples are grouped.
+constexpr int kMaxLanes = 16;
+constexpr std::size_t kChunk = 4096;
+
+int tiles_of(int samples) { return (samples + kTileRows - 1) / kTileRows; }
+
+// As torch's clip_grad_norm_. max_norm 0: never clipped.
+double clip_scale(double norm, double max_norm) {
+  return max_norm > 0.0 ? std::min(1.0, max_norm / (norm + 1e-6)) : 1.0;
+}
+
+double adapted_learning_rate(double rate, double kl, double desired_kl) {
+  if (kl > 2.0 * desired_kl) return std::max(1e-5, rate / 1.5);
+  if (kl > 0.0 && kl < 0.5 * desired_kl) return std::min(1e-2, rate * 1.5);
+  return rate;
+}
+
+}  // namespace
+
+Learner::Learner(std::size_t parameter_count)
+    : params(parameter_count), adam_m(parameter_count), adam_v(parameter_count) {}
+
+void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(params.size())};
+  out.push_back({prefix + ".params", Dtype::kF32, shape, params.data()});
+  out.push_back({prefix + ".adam_m", Dtype::kF32, shape, adam_m.data()});
+  out.push_back({prefix + ".adam_v", Dtype::kF32, shape, adam_v.data()});
+  out.push_back({prefix + ".adam_steps", Dtype::kI64, {1}, &adam_steps});
+  out.push_back({prefix + ".learning_rate", Dtype::kF64, {1}, &learning_rate});
+}
+
+Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
+         int minibatch_count, int observation_size, int action_size, ThreadPool& pool)
+    : network_(network),
+      settings_(settings),
+      minibatches_(batch_size, minibatch_count),
+      pool_(pool),
+      transposed_(network.parameter_count()),
+      chunk_squares_((network.parameter_count() + kChunk - 1) / kChunk) {
+  const int lanes = std::min(kMaxLanes, tiles_of(minibatches_.max_size()));
+  for (int l = 0; l < lanes; ++l) {
+    lanes_.push_back(
+        {TileBatch<float>(observation_size, action_size, network.shape().action_outputs),
+         network.make_workspace<float>(),
+         std::vector<float>(network.parameter_count()),
+         {}});
+  }
+}
+
+Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
+                   Learner& learner, UpdateStats& stats) {
+  stats = {};
+  if (settings_.norm_adv == AdvantageNorm::kBatch) {
+    batch_moments_ = advantage_moments(block, nullptr, static_cast<int>(block.size()));
+  }
+  network_.refresh_transposed(learner.params.data(), transposed_.data());
+  int steps = 0;
+  for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
+    minibatches_.shuffle(seed, iteration, epoch);
+    double last_kl = 0.0;
+    for (int m = 0; m < minibatches_.count(); ++m, ++steps) {
+      const int samples = minibatches_.size(m);
+      const LossSums sums = minibatch_gradient(block, minibatches_.indices(m), samples, learner);
+      const bool first = epoch == 0 && m == 0;
+      if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
+        return {
+            ErrorKind::kNumeric,
+            fmt::format("the first minibatch of iteration {} has a policy ratio off 1 by {} and KL "
+                        "{}; expected exactly 1 and 0. The parameters, observations or statistics "
+                        "changed between collecting and updating, or are not finite.",
+                        iteration, sums.max_ratio_error, sums.approx_kl / samples)};
+      }
+      const double grad_norm = reduce_gradient();
+      if (!std::isfinite(grad_norm) || !std::isfinite(sums.policy_loss + sums.value_loss)) {
+        return {
+            ErrorKind::kNumeric,
+            fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
+                        "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
+                        "learning_rate, norm_reward, or norm_obs.",
+                        iteration, epoch, m, sums.policy_loss / samples, sums.value_loss / samples,
+                        grad_norm)};
+      }
+      last_kl = sums.approx_kl / samples;
+      if (settings_.adaptive_lr) {
+        learner.learning_rate =
+            adapted_learning_rate(learner.learning_rate, last_kl, settings_.desired_kl);
+      }
+      step(grad_norm, learner);
+      stats.policy_loss += sums.policy_loss / samples;
+      stats.value_loss += sums.value_loss / samples;
+      stats.entropy += sums.entropy / samples;
+      stats.old_approx_kl += sums.old_approx_kl / samples;
+      stats.approx_kl += last_kl;
+      stats.clipfrac += sums.clipped / samples;
+      stats.grad_norm += grad_norm;
+    }
+    stats.epochs = epoch + 1;
+    if (settings_.target_kl > 0.0 && last_kl > settings_.target_kl) break;
+  }
+  for (double* mean : {&stats.policy_loss, &stats.value_loss, &stats.entropy, &stats.old_approx_kl,
+                       &stats.approx_kl, &stats.clipfrac, &stats.grad_norm}) {
+    *mean /= steps;
+  }
+  return {};
+}
+
+// Every lane's gradient and sums; returns the sums of the minibatch.
+LossSums Ppo::minibatch_gradient(const RolloutBlock& block, const std::int32_t* indices,
+                                 int samples, const Learner& learner) {
+  Moments norm;
+  if (settings_.norm_adv == AdvantageNorm::kMinibatch)
+    norm = advantage_moments(block, indices, samples);
+  if (settings_.norm_adv == AdvantageNorm::kBatch) norm = batch_moments_;
+  used_lanes_ = std::min(kMaxLanes, tiles_of(samples));
+  pool_.run(used_lanes_, [&](int lane) { run_lane(block, indices, samples, lane, norm, learner); });
+  LossSums sums;
+  for (int l = 0; l < used_lanes_; ++l) sums.add(lanes_[l].sums);
+  return sums;
+}
+
+void Ppo::run_lane(const RolloutBlock& block, const std::int32_t* indices, int samples, int l,
+                   const Moments& norm, const Learner& learner) {
+  Lane& lane = lanes_[l];
+  std::fill(lane.grads.begin(), lane.grads.end(), 0.0f);
+  lane.sums = {};
+  const int tiles = tiles_of(samples);
+  for (int tile = l * tiles / used_lanes_; tile < (l + 1) * tiles / used_lanes_; ++tile) {
+    const int begin = tile * kTileRows;
+    gather(block, indices + begin, std::min(kTileRows, samples - begin), norm, lane.batch);
+    ppo_tile_gradient(network_, settings_.loss, samples, learner.params.data(), transposed_.data(),
+                      lane.batch, lane.work, lane.grads.data(), lane.sums);
+  }
+}
+
+void Ppo::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
+                 const Moments& norm, TileBatch<float>& batch) const {
+  batch.rows = rows;
+  for (int r = 0; r < rows; ++r) {
+    const std::size_t i = static_cast<std::size_t>(indices[r]);
+    std::copy_n(&block.observations[i * block.D], block.D,
+                &batch.observations[static_cast<std::size_t>(r) * block.D]);
+    std::copy_n(&block.actions[i * block.A], block.A,
+                &batch.actions[static_cast<std::size_t>(r) * block.A]);
+    batch.old_log_probs[r] = block.log_probs[i];
+    batch.old_values[r] = block.values[i];
+    batch.advantages[r] = (block.advantages[i] - norm.mean) * norm.scale;
+    batch.value_targets[r] = block.advantages[i] + block.values[i];
+  }
+}
+
+// Mean and 1 / (sample standard deviation + 1e-8), as CleanRL. A single sample has no deviation and
+// is left as it is. indices null: the whole block in order.
+Ppo::Moments Ppo::advantage_moments(const RolloutBlock& block, const std::int32_t* indices,
+                                    int samples) const {
+  if (samples < 2) return {};
+  const auto at = [&](int i) -> double { return block.advantages[indices ? indices[i] : i]; };
+  double sum = 0.0;
+  for (int i = 0; i < samples; ++i) sum += at(i);
+  const double mean = sum / samples;
+  double squares = 0.0;
+  for (int i = 0; i < samples; ++i) squares += (at(i) - mean) * (at(i) - mean);
+  return {static_cast<float>(mean),
+          static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
+}
+
+// Adds the lanes into lane 0, pairwise in a fixed tree, and returns the norm of the sum.
+double Ppo::reduce_gradient() {
+  const std::size_t parameters = network_.parameter_count();
+  pool_.run(static_cast<int>(chunk_squares_.size()), [&](int chunk) {
+    const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
+    const std::size_t count = std::min(kChunk, parameters - begin);
+    for (int stride = 1; stride < used_lanes_; stride *= 2) {
+      for (int l = 0; l + stride < used_lanes_; l += 2 * stride) {
+        add_into(&lanes_[l].grads[begin], &lanes_[l + stride].grads[begin], count);
+      }
+    }
+    chunk_squares_[chunk] = sum_squares(&lanes_[0].grads[begin], count);
+  });
+  double squares = 0.0;
+  for (const double chunk : chunk_squares_) squares += chunk;
+  return std::sqrt(squares);
+}
+
+// Clips to max_grad_norm and takes the Adam step (Kingma and Ba 2015, arXiv 1412.6980, algorithm
+// 1).
+void Ppo::step(double grad_norm, Learner& learner) {
+  learner.adam_steps += 1;
+  AdamStep adam;
+  adam.learning_rate = learner.learning_rate;
+  adam.eps = settings_.adam_eps;
+  adam.correction1 = 1.0 - std::pow(adam.beta1, static_cast<double>(learner.adam_steps));
+  adam.correction2 = 1.0 - std::pow(adam.beta2, static_cast<double>(learner.adam_steps));
+  adam.grad_scale = clip_scale(grad_norm, settings_.max_grad_norm);
+  const std::size_t parameters = network_.parameter_count();
+  pool_.run(static_cast<int>(chunk_squares_.size()), [&](int chunk) {
+    const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
+    adam_update(&learner.params[begin], &learner.adam_m[begin], &learner.adam_v[begin],
+                &lanes_[0].grads[begin], std::min(kChunk, parameters - begin), adam);
+  });
+  network_.refresh_transposed(learner.params.data(), transposed_.data());
+}
+
+}  // namespace broadloom

@@ -1,0 +1,106 @@
+// Proximal policy optimisation: epochs of minibatch steps over a rollout block.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/core/status.h"
+#include "broadloom/core/tensor_ref.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/block.h"
+#include "broadloom/rollout/minibatches.h"
+
+namespace broadloom {
+
+enum class AdvantageNorm { kOff, kMinibatch, kBatch };
+
+struct PpoSettings {
+  PpoCoefficients loss;
+  int update_epochs = 4;
+  AdvantageNorm norm_adv = AdvantageNorm::kMinibatch;
+  double max_grad_norm = 0.5;  // 0: no clipping
+  double target_kl =
+      0.0;  // stop after an epoch whose last minibatch's approx_kl exceeds it; 0: off
+  double adam_eps = 1e-5;
+  bool adaptive_lr =
+      false;  // RSL-RL's rule: learning rate follows desired_kl, minibatch by minibatch
+  double desired_kl = 0.01;
+};
+
+// Means over all minibatch steps of one update, but for the fields that say otherwise.
+struct UpdateStats {
+  double policy_loss = 0.0;
+  double value_loss = 0.0;
+  double entropy = 0.0;
+  double old_approx_kl = 0.0;
+  double approx_kl = 0.0;
+  double clipfrac = 0.0;
+  double grad_norm = 0.0;  // before clipping
+  int epochs = 0;          // carried out; fewer than update_epochs when target_kl stopped them
+};
+
+// Parameters with their Adam moments and the learning rate: all that learning changes. Flat, [P]
+// each.
+struct Learner {
+  explicit Learner(std::size_t parameter_count);
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out);
+
+  std::vector<float> params, adam_m, adam_v;
+  std::int64_t adam_steps = 0;
+  double learning_rate = 0.0;
+};
+
+class Ppo {
+ public:
+  // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
+  Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size, int minibatch_count,
+      int observation_size, int action_size, ThreadPool& pool);
+
+  // Carries out one update on a block whose advantages are set. Fails, leaving the parameters as
+  // they were at the failing step, where a loss or gradient is not finite, or where the first
+  // minibatch does not see ratio 1 and KL 0 exactly (the block was not made by these parameters).
+  // Allocates nothing.
+  Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
+                Learner& learner, UpdateStats& stats);
+
+ private:
+  struct Moments {
+    float mean = 0.0f;
+    float scale = 1.0f;
+  };
+  // One lane holds the gradient of a fixed run of a minibatch's tiles; lanes are added in a fixed
+  // tree.
+  struct Lane {
+    TileBatch<float> batch;
+    TileWorkspace<float> work;
+    std::vector<float> grads;  // [P]
+    LossSums sums;
+  };
+
+  LossSums minibatch_gradient(const RolloutBlock& block, const std::int32_t* indices, int samples,
+                              const Learner& learner);
+  void run_lane(const RolloutBlock& block, const std::int32_t* indices, int samples, int lane,
+                const Moments& norm, const Learner& learner);
+  void gather(const RolloutBlock& block, const std::int32_t* indices, int rows, const Moments& norm,
+              TileBatch<float>& batch) const;
+  double reduce_gradient();
+  void step(double grad_norm, Learner& learner);
+  Moments advantage_moments(const RolloutBlock& block, const std::int32_t* indices,
+                            int samples) const;
+
+  const ActorCritic& network_;
+  PpoSettings settings_;
+  Minibatches minibatches_;
+  ThreadPool& pool_;
+  std::vector<Lane> lanes_;
+  int used_lanes_ = 0;
+  Moments batch_moments_;
+  std::vector<float> transposed_;      // [P]
+  std::vector<double> chunk_squares_;  // [chunks of P]
+};
+
+}  // namespace broadloom

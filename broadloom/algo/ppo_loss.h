@@ -1,0 +1,56 @@
+// PPO's clipped loss and its gradient over one tile of rows.
+#pragma once
+
+#include <vector>
+
+#include "broadloom/nn/actor_critic.h"
+
+namespace broadloom {
+
+struct PpoCoefficients {
+  double clip_coef = 0.2;
+  bool clip_vloss = true;
+  double ent_coef = 0.01;
+  double vf_coef = 0.5;
+};
+
+// The samples of one tile, gathered from the block.
+template <class Real>
+struct TileBatch {
+  int rows = 0;
+  std::vector<Real> observations;   // [kTileRows, D]
+  std::vector<Real> actions;        // [kTileRows, A]
+  std::vector<Real> old_log_probs;  // [kTileRows]
+  std::vector<Real> old_values;     // [kTileRows]
+  std::vector<Real> advantages;     // [kTileRows] as the policy loss uses them (normalised or not)
+  std::vector<Real> value_targets;  // [kTileRows]
+  std::vector<Real> terms;          // [outputs] scratch of the distribution functions
+
+  TileBatch(int observation_size, int action_size, int outputs);
+};
+
+// Sums over samples; divide by the minibatch size for means.
+struct LossSums {
+  double policy_loss = 0.0;
+  double value_loss = 0.0;
+  double entropy = 0.0;
+  double old_approx_kl = 0.0;    // k1: -log r (Schulman 2020, "Approximating KL divergence")
+  double approx_kl = 0.0;        // k3: (r - 1) - log r
+  double clipped = 0.0;          // samples with |r - 1| > clip_coef
+  double max_ratio_error = 0.0;  // max |r - 1|: not a sum
+
+  void add(const LossSums& other);
+};
+
+// Forward, loss, backward. Adds the tile's share of the gradient of
+//   mean over the minibatch of  max(-A r, -A clip(r, 1-c, 1+c)) - ent_coef H + vf_coef L_V
+// to grads [P] and its sums to `sums`; L_V is half the squared error, or with clip_vloss half the
+// larger of the squared errors of V and of V kept within clip_coef of the old value. (Schulman et
+// al. 2017, arXiv 1707.06347, eq. 7 and 9; value clipping as in CleanRL.) samples: size of the
+// whole minibatch. transposed: see ActorCritic::refresh_transposed.
+template <class Real>
+void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& coefficients, int samples,
+                       const Real* params, const Real* transposed, TileBatch<Real>& batch,
+                       TileWorkspace<Real>& work, Real* grads, LossSums& sums);
+
+}  // namespace broadloom

@@ -1,0 +1,96 @@
+// Policy and value network over row tiles: an optional shared encoder, an actor and a critic.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "broadloom/env/spec.h"
+#include "broadloom/nn/mlp.h"
+
+namespace broadloom {
+
+struct NetworkShape {
+  int observation_size = 0;                      // D
+  SpaceKind action_kind = SpaceKind::kDiscrete;  // Discrete: categorical; Box: diagonal Gaussian
+  int action_outputs = 0;                        // number of actions, or Gaussian dimensions
+  std::vector<int> hidden_sizes{64, 64};
+  Activation activation = Activation::kTanh;
+  bool shared_encoder = false;
+  double log_std_init = 0.0;  // Gaussian only: state-independent log standard deviation
+};
+
+// A tile's intermediate results; one per concurrent task, made once.
+template <class Real>
+struct TileWorkspace {
+  std::vector<Real> observations;  // [kTileRows, D]
+  std::vector<Real> encoder, actor, critic;
+  std::vector<Real> encoder_delta, actor_delta, critic_delta;
+  std::vector<Real>
+      feature_delta;  // [kTileRows, features]: the actor's share of the encoder's delta
+};
+
+class ActorCritic {
+ public:
+  explicit ActorCritic(NetworkShape shape);
+
+  const NetworkShape& shape() const { return shape_; }
+  std::size_t parameter_count() const { return layout_.size(); }  // P
+  const Mlp& encoder() const { return encoder_; }                 // empty unless shared
+  const Mlp& actor() const { return actor_; }
+  const Mlp& critic() const { return critic_; }
+  // Offset of log_std [A] in the parameters; Gaussian only.
+  std::size_t log_std_offset() const { return log_std_; }
+
+  // CleanRL's initialisation: orthogonal, gain sqrt(2) hidden, 0.01 policy head, 1 value head, zero
+  // biases, log_std_init. params: [P].
+  void initialise(std::uint64_t seed, float* params) const;
+
+  template <class Real>
+  TileWorkspace<Real> make_workspace() const;
+
+  // Runs encoder, actor and critic on observations [rows, D], rows <= kTileRows. Row bits depend
+  // only on that row and the parameters.
+  template <class Real>
+  void forward(const Real* params, const Real* observations, int rows,
+               TileWorkspace<Real>& work) const;
+  // The critic alone.
+  template <class Real>
+  void forward_critic(const Real* params, const Real* observations, int rows,
+                      TileWorkspace<Real>& work) const;
+
+  // [rows, A] logits or means, and [rows] values, of the last forward().
+  template <class Real>
+  Real* policy_output(TileWorkspace<Real>& work) const {
+    return work.actor.data() + actor_.last_offset();
+  }
+  template <class Real>
+  Real* value_output(TileWorkspace<Real>& work) const {
+    return work.critic.data() + critic_.last_offset();
+  }
+  // Where the loss writes its derivatives before backward().
+  template <class Real>
+  Real* policy_delta(TileWorkspace<Real>& work) const {
+    return work.actor_delta.data() + actor_.last_offset();
+  }
+  template <class Real>
+  Real* value_delta(TileWorkspace<Real>& work) const {
+    return work.critic_delta.data() + critic_.last_offset();
+  }
+
+  // Adds the parameter derivatives of the tile to grads [P].
+  template <class Real>
+  void backward(const Real* transposed, const Real* observations, int rows,
+                TileWorkspace<Real>& work, Real* grads) const;
+
+  // Weights transposed for backward(), [P]; call after every change of params.
+  template <class Real>
+  void refresh_transposed(const Real* params, Real* transposed) const;
+
+ private:
+  NetworkShape shape_;
+  ParameterLayout layout_;
+  Mlp encoder_, actor_, critic_;
+  std::size_t log_std_ = 0;
+};
+
+}  // namespace broadloom

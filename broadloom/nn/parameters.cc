@@ -1,0 +1,54 @@
+#include "broadloom/nn/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "broadloom/core/random.h"
+
+namespace broadloom {
+namespace {
+
+double dot(const double* a, const double* b, int n) {
+  double sum = 0.0;
+  for (int i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// Makes vector k of `vectors` [count, length] orthogonal to those before it and of length 1. Gram
+// and Schmidt twice over: the second pass removes what rounding left of the first.
+void orthonormalise(std::vector<double>& vectors, int k, int length) {
+  double* v = &vectors[static_cast<std::size_t>(k) * length];
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int j = 0; j < k; ++j) {
+      const double* u = &vectors[static_cast<std::size_t>(j) * length];
+      const double projection = dot(u, v, length);
+      for (int i = 0; i < length; ++i) v[i] -= projection * u[i];
+    }
+  }
+  const double norm = std::sqrt(dot(v, v, length));
+  for (int i = 0; i < length; ++i) v[i] /= norm;
+}
+
+}  // namespace
+
+void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
+                     std::uint32_t tensor, float* params) {
+  const int count = std::min(layer.in, layer.out);
+  const int length = std::max(layer.in, layer.out);
+  std::vector<double> vectors(static_cast<std::size_t>(count) * length);
+  Random random(seed, Purpose::kInit, tensor, 0);
+  for (double& x : vectors) x = random.normal();
+  for (int k = 0; k < count; ++k) orthonormalise(vectors, k, length);
+  float* weight = params + layer.weight;
+  for (int i = 0; i < layer.in; ++i) {
+    for (int o = 0; o < layer.out; ++o) {
+      const int k = layer.in < layer.out ? i : o;
+      const int position = layer.in < layer.out ? o : i;
+      weight[static_cast<std::size_t>(i) * layer.out + o] =
+          static_cast<float>(gain * vectors[static_cast<std::size_t>(k) * length + position]);
+    }
+  }
+  std::fill_n(params + layer.bias, layer.out, 0.0f);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,46 @@
+// One flat array for all parameters: who lives where in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace broadloom {
+
+// One linear layer y = x W + b inside the flat array. W is [in, out] row-major, b is [out].
+struct LinearSlice {
+  int in = 0;
+  int out = 0;
+  std::size_t weight = 0;  // offset of W
+  std::size_t bias = 0;    // offset of b
+};
+
+// Hands out places in the flat parameter array, in the order asked for.
+class ParameterLayout {
+ public:
+  LinearSlice add_linear(int in, int out) {
+    LinearSlice slice{in, out, size_, 0};
+    size_ += static_cast<std::size_t>(in) * static_cast<std::size_t>(out);
+    slice.bias = size_;
+    size_ += static_cast<std::size_t>(out);
+    return slice;
+  }
+  std::size_t add_vector(int size) {
+    const std::size_t offset = size_;
+    size_ += static_cast<std::size_t>(size);
+    return offset;
+  }
+  std::size_t size() const { return size_; }  // P
+
+ private:
+  std::size_t size_ = 0;
+};
+
+// Fills W with `gain` times a (semi-)orthogonal matrix and b with zeros, as torch's orthogonal_
+// does (Saxe et al. 2014): |W|_F = gain * sqrt(min(in, out)). Drawn from Random(seed, kInit,
+// tensor, 0). Cost: in * out * min(in, out) operations.
+void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
+                     std::uint32_t tensor, float* params);
+
+}  // namespace broadloom

@@ -1,0 +1,23 @@
+// Generalised advantage estimation (Schulman et al. 2016, arXiv 1506.02438, eq. 11 to 16) with
+// episode ends told apart.
+#pragma once
+
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+// What an episode cut short by the time limit contributes; the trace is cut there in every mode.
+enum class TruncationMode {
+  kBootstrap,      // r + gamma V(final observation) - V(s_t): correct
+  kAsTermination,  // r - V(s_t): CleanRL
+  kStateValue,     // r + gamma V(s_t) - V(s_t): RSL-RL, rl_games
+  kZero,           // 0: RLtools
+};
+
+// block.advantages of environments [begin, end) from rewards, values, last_values, final_values and
+// the end flags. Value targets are advantages + values. Cost: O(T * (end - begin)), nothing
+// allocated. Disjoint ranges may run at the same time.
+void compute_advantages(RolloutBlock& block, int begin, int end, double gamma, double gae_lambda,
+                        TruncationMode mode);
+
+}  // namespace broadloom

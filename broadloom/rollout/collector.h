@@ -1,0 +1,65 @@
+// Collects a rollout block: each shard of environments runs its T steps without waiting for the
+// others.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/env/normalizer.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+// The policy is frozen while a block is collected, and so are the normaliser's statistics: the raw
+// observations are gathered per shard for the normaliser's commit() after the update.
+class Collector {
+ public:
+  // observations: null when observations are used as they are.
+  Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* observations, ThreadPool& pool,
+            std::uint64_t seed);
+
+  // Fills observations to truncated, truncations and final_observations of the block, starting at
+  // environment step first_step of the run. Fails where an observation or a reward is not finite,
+  // naming environment and step. Nothing is allocated unless it fails.
+  Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
+
+  // last_values and final_values of the block: V of the observation that follows it and of the
+  // final observations of truncated episodes.
+  void bootstrap_values(const float* params, RolloutBlock& block);
+
+  const ShardPlan& shards() const { return plan_; }
+
+ private:
+  struct Scratch {
+    TileWorkspace<float> work;
+    std::vector<float> raw;          // [k, D]
+    std::vector<float> final_raw;    // [k, D]
+    std::vector<float> env_actions;  // [k, A] clipped to the bounds
+    std::vector<float> terms;        // [max outputs] of the distribution functions
+    int bad_env = -1;                // first environment with a value that is not finite
+    std::int64_t bad_step = 0;
+    const char* bad_tensor = "";
+  };
+
+  void collect_shard(int shard, const float* params, std::int64_t first_step, RolloutBlock& block);
+  void act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
+           RolloutBlock& block);
+  bool check(Shard shard, Scratch& scratch, const float* rows, int width, std::int64_t step,
+             const char* tensor);
+  void keep_final_observations(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
+  void see(const float* raw, int rows, float* out) const;
+
+  VecEnv& envs_;
+  const ActorCritic& network_;
+  ObsNormalizer* normalizer_;
+  ThreadPool& pool_;
+  std::uint64_t seed_;
+  ShardPlan plan_;
+  std::vector<Scratch> scratch_;  // [shards]
+};
+
+}  // namespace broadloom

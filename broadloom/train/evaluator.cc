@@ -1,0 +1,140 @@
+#include "broadloom/train/evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/nn/distributions.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kLongestEpisode = 10000;
+
+struct Episode {
+  double episode_return = 0.0;
+  int length = 0;
+};
+
+// Steps one shard of environments until each has ended its first episode.
+class ShardEvaluation {
+ public:
+  ShardEvaluation(VecEnv& envs, const ActorCritic& network, const float* params,
+                  const ObsNormalizer* observations, Shard shard, std::vector<Episode>& episodes)
+      : envs_(envs),
+        network_(network),
+        params_(params),
+        normalizer_(observations),
+        shard_(shard),
+        episodes_(episodes),
+        work_(network.make_workspace<float>()),
+        raw_(rows() * envs.spec().observation_size()),
+        seen_(raw_.size()),
+        final_(raw_.size()),
+        actions_(rows() * envs.spec().action_size()),
+        rewards_(rows()),
+        terminated_(rows()),
+        truncated_(rows()) {}
+
+  void run() {
+    std::vector<bool> over(rows(), false);
+    std::size_t left = rows();
+    envs_.observe(shard_.begin, shard_.end, raw_.data());
+    for (int t = 0; t < kLongestEpisode && left > 0; ++t) {
+      act();
+      envs_.step(shard_.begin, shard_.end,
+                 {actions_.data(), raw_.data(), rewards_.data(), terminated_.data(),
+                  truncated_.data(), final_.data()});
+      for (std::size_t k = 0; k < rows(); ++k) {
+        if (over[k]) continue;
+        Episode& episode = episodes_[static_cast<std::size_t>(shard_.begin) + k];
+        episode.episode_return += rewards_[k];
+        episode.length += 1;
+        if (terminated_[k] == 0 && truncated_[k] == 0) continue;
+        over[k] = true;
+        --left;
+      }
+    }
+  }
+
+ private:
+  std::size_t rows() const { return static_cast<std::size_t>(shard_.size()); }
+
+  void act() {
+    const Space& space = envs_.spec().action;
+    const int outputs = network_.shape().action_outputs;
+    const float* observations = raw_.data();
+    if (normalizer_ != nullptr) {
+      normalizer_->normalize(raw_.data(), shard_.size(), seen_.data());
+      observations = seen_.data();
+    }
+    network_.forward(params_, observations, shard_.size(), work_);
+    const float* policy = network_.policy_output(work_);
+    for (std::size_t k = 0; k < rows(); ++k) {
+      const float* output = policy + k * outputs;
+      if (space.kind == SpaceKind::kDiscrete) {
+        actions_[k] = static_cast<float>(categorical_mode(output, outputs));
+        continue;
+      }
+      for (int a = 0; a < outputs; ++a) {
+        actions_[k * outputs + a] = std::clamp(output[a], space.low[a], space.high[a]);
+      }
+    }
+  }
+
+  VecEnv& envs_;
+  const ActorCritic& network_;
+  const float* params_;
+  const ObsNormalizer* normalizer_;
+  Shard shard_;
+  std::vector<Episode>& episodes_;
+  TileWorkspace<float> work_;
+  std::vector<float> raw_, seen_, final_, actions_, rewards_;
+  std::vector<std::uint8_t> terminated_, truncated_;
+};
+
+EvalResult summarise(const std::vector<Episode>& episodes) {
+  EvalResult result;
+  const double count = static_cast<double>(episodes.size());
+  result.episodes = static_cast<int>(episodes.size());
+  for (const Episode& episode : episodes) {
+    result.mean_return += episode.episode_return / count;
+    result.mean_length += episode.length / count;
+  }
+  double squares = 0.0;
+  for (const Episode& episode : episodes) {
+    squares += std::pow(episode.episode_return - result.mean_return, 2.0);
+  }
+  result.std_return = episodes.size() > 1 ? std::sqrt(squares / (count - 1.0)) : 0.0;
+  const double half = 1.96 * result.std_return / std::sqrt(count);
+  result.ci_low = result.mean_return - half;
+  result.ci_high = result.mean_return + half;
+  return result;
+}
+
+}  // namespace
+
+Result<EvalResult> evaluate_policy(const Config& config, const ActorCritic& network,
+                                   const float* params, const ObsNormalizer* observations,
+                                   const EvalOptions& options) {
+  VecEnvOptions env_options;
+  env_options.num_envs = options.episodes;
+  env_options.seed = options.seed;
+  env_options.evaluation = true;
+  env_options.max_episode_steps = config.max_episode_steps;
+  Result<std::unique_ptr<VecEnv>> envs =
+      make_vec_env(config.env_id, config.env_options, env_options);
+  if (!envs.ok()) return envs.status();
+  const ShardPlan plan(options.episodes, kTileRows);
+  std::vector<Episode> episodes(static_cast<std::size_t>(options.episodes));
+  ThreadPool pool(options.threads);
+  pool.run(plan.count(), [&](int s) {
+    ShardEvaluation(*envs.value(), network, params, observations, plan[s], episodes).run();
+  });
+  return summarise(episodes);
+}
+
+}  // namespace broadloom

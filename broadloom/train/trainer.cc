@@ -1,0 +1,193 @@
+#include "broadloom/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "broadloom/envs/registry.h"
+#include "broadloom/instruments/explained_variance.h"
+
+namespace broadloom {
+namespace {
+
+Activation activation_of(const std::string& name) {
+  if (name == "relu") return Activation::kRelu;
+  if (name == "elu") return Activation::kElu;
+  return Activation::kTanh;
+}
+
+TruncationMode truncation_mode_of(const std::string& name) {
+  if (name == "as_termination") return TruncationMode::kAsTermination;
+  if (name == "state_value") return TruncationMode::kStateValue;
+  if (name == "zero") return TruncationMode::kZero;
+  return TruncationMode::kBootstrap;
+}
+
+AdvantageNorm advantage_norm_of(const std::string& name) {
+  if (name == "off") return AdvantageNorm::kOff;
+  if (name == "batch") return AdvantageNorm::kBatch;
+  return AdvantageNorm::kMinibatch;
+}
+
+NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
+  return {spec.observation_size(),
+          spec.action.kind,
+          spec.action.size,
+          config.hidden_sizes,
+          activation_of(config.activation),
+          config.shared_encoder,
+          config.log_std_init};
+}
+
+ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
+
+PpoSettings ppo_settings(const Config& config) {
+  PpoSettings settings;
+  settings.loss = {config.clip_coef, config.clip_vloss, config.ent_coef, config.vf_coef};
+  settings.update_epochs = config.update_epochs;
+  settings.norm_adv = advantage_norm_of(config.norm_adv);
+  settings.max_grad_norm = config.max_grad_norm;
+  settings.target_kl = config.target_kl;
+  settings.adam_eps = config.adam_eps;
+  settings.adaptive_lr = config.lr_schedule == "adaptive";
+  settings.desired_kl = config.desired_kl;
+  return settings;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads) {
+  BROADLOOM_TRY(validate(config));
+  VecEnvOptions options;
+  options.num_envs = config.num_envs;
+  options.seed = config.seed;
+  options.stagger_starts = config.stagger_starts;
+  options.max_episode_steps = config.max_episode_steps;
+  Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, options);
+  if (!envs.ok()) return envs.status();
+  return create(config, threads, envs.take());
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads,
+                                                 std::unique_ptr<VecEnv> envs) {
+  BROADLOOM_TRY(validate(config));
+  if (threads < 1) {
+    return Status(ErrorKind::kInvalidConfig,
+                  fmt::format("threads is {}; expected at least 1", threads));
+  }
+  if (envs->num_envs() != config.num_envs) {
+    return Status(ErrorKind::kInvalidConfig,
+                  fmt::format("got {} environments but num_envs is {}; make both the same",
+                              envs->num_envs(), config.num_envs));
+  }
+  return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
+}
+
+Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs)
+    : config_(config),
+      pool_(threads),
+      envs_(std::move(envs)),
+      network_(network_shape(config, envs_->spec())),
+      learner_(network_.parameter_count()),
+      block_(config.num_steps, config.num_envs, envs_->spec().observation_size(),
+             envs_->spec().action_size(), envs_->max_truncations(config.num_steps)),
+      obs_norm_(config.norm_obs ? std::make_optional<ObsNormalizer>(block_.D, config.clip_obs,
+                                                                    shard_plan(config).count())
+                                : std::nullopt),
+      reward_norm_(config.norm_reward ? std::make_optional<RewardNormalizer>(
+                                            config.num_envs, config.gamma, config.clip_reward,
+                                            shard_plan(config).count())
+                                      : std::nullopt),
+      tracker_(config.num_envs),
+      collector_(*envs_, network_, obs_norm_ ? &*obs_norm_ : nullptr, pool_, config.seed),
+      ppo_(network_, ppo_settings(config), static_cast<int>(config.batch_size()),
+           static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
+      truncation_mode_(truncation_mode_of(config.truncation_mode)) {
+  network_.initialise(config.seed, learner_.params.data());
+  learner_.learning_rate = config.learning_rate;
+}
+
+// THE CORE LOOP. One iteration, in the order the data takes.
+Status Trainer::iterate() {
+  apply_schedules();
+  BROADLOOM_TRY(collect());
+  bootstrap_values();
+  compute_advantages();
+  BROADLOOM_TRY(update());
+  run_instruments();
+  return record();
+}
+
+// The linear schedule is CleanRL's: lr * (1 - (iteration - 1) / iterations). The adaptive one lives
+// in the update, the constant one needs nothing.
+void Trainer::apply_schedules() {
+  report_.iteration += 1;
+  if (config_.lr_schedule != "linear") return;
+  const double passed = static_cast<double>(report_.iteration - 1);
+  learner_.learning_rate =
+      config_.learning_rate * (1.0 - passed / static_cast<double>(config_.num_iterations()));
+}
+
+Status Trainer::collect() {
+  const std::int64_t first_step = (report_.iteration - 1) * block_.T;
+  BROADLOOM_TRY(collector_.collect(learner_.params.data(), first_step, block_));
+  report_.global_step = report_.iteration * config_.batch_size();
+  tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
+                   block_.T);
+  if (reward_norm_) scale_rewards();
+  return {};
+}
+
+// The statistics first take in the block whose rewards they scale, so that even the first block has
+// rewards of a known size. The policy never sees rewards, so nothing that it acts on moves.
+void Trainer::scale_rewards() {
+  const ShardPlan& plan = collector_.shards();
+  pool_.run(plan.count(), [&](int s) {
+    reward_norm_->accumulate(s, plan[s].begin, plan[s].end, block_.rewards.data(),
+                             block_.terminated.data(), block_.T);
+  });
+  reward_norm_->commit();
+  reward_norm_->scale(block_.rewards.data(), block_.size());
+}
+
+void Trainer::bootstrap_values() { collector_.bootstrap_values(learner_.params.data(), block_); }
+
+void Trainer::compute_advantages() {
+  const ShardPlan& plan = collector_.shards();
+  pool_.run(plan.count(), [&](int s) {
+    broadloom::compute_advantages(block_, plan[s].begin, plan[s].end, config_.gamma,
+                                  config_.gae_lambda, truncation_mode_);
+  });
+}
+
+// The observation statistics move only now: from the first action to the last gradient step the
+// policy saw observations through the same ones.
+Status Trainer::update() {
+  report_.learning_rate = learner_.learning_rate;
+  BROADLOOM_TRY(ppo_.update(block_, config_.seed, report_.iteration, learner_, report_.update));
+  if (obs_norm_) obs_norm_->commit();
+  return {};
+}
+
+void Trainer::run_instruments() {
+  report_.explained_variance = explained_variance(block_.advantages, block_.values);
+  report_.episodes = tracker_.block_episodes();
+  report_.mean_return = tracker_.mean_return();
+  report_.mean_length = tracker_.mean_length();
+}
+
+Status Trainer::record() { return recorder_ != nullptr ? recorder_->record(*this) : Status(); }
+
+std::vector<TensorRef> Trainer::state() {
+  std::vector<TensorRef> out;
+  learner_.append_state("learner", out);
+  envs_->append_state("envs", out);
+  tracker_.append_state("episodes", out);
+  if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
+  if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
+  out.push_back({"trainer.iteration", Dtype::kI64, {1}, &report_.iteration});
+  out.push_back({"trainer.global_step", Dtype::kI64, {1}, &report_.global_step});
+  return out;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,103 @@
+// The trainer: a value that is stepped from outside. iterate() is the core loop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "broadloom/algo/ppo.h"
+#include "broadloom/core/status.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/env/episode_tracker.h"
+#include "broadloom/env/normalizer.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/advantages.h"
+#include "broadloom/rollout/collector.h"
+#include "broadloom/train/config.h"
+
+namespace broadloom {
+
+// What one iteration came to.
+struct IterationReport {
+  std::int64_t iteration = 0;    // 1 after the first
+  std::int64_t global_step = 0;  // environment steps so far, over all environments
+  double learning_rate = 0.0;
+  UpdateStats update;
+  double explained_variance = 0.0;
+  std::int64_t episodes = 0;  // ended in this block
+  double mean_return = 0.0;   // of the last 100 episodes; not a number before the first ends
+  double mean_length = 0.0;
+};
+
+class Trainer;
+
+// What happens after each iteration: logging, evaluation, checkpoints. Must not change the trainer.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual Status record(Trainer& trainer) = 0;
+};
+
+class Trainer {
+ public:
+  // Builds environments, network and buffers for the configuration, with `threads` >= 1 threads;
+  // results do not depend on how many. Fails where the configuration or an environment option is
+  // not valid. The environments may be given, for a simulator of one's own; they must match
+  // config.num_envs.
+  static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads);
+  static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
+                                                 std::unique_ptr<VecEnv> envs);
+
+  // One iteration: a block collected, an update made. Nothing is allocated after the first, but by
+  // the recorder and on failure.
+  Status iterate();
+
+  bool finished() const { return report_.iteration >= config_.num_iterations(); }
+  const IterationReport& report() const { return report_; }
+  const Config& config() const { return config_; }
+  const ActorCritic& network() const { return network_; }
+  const EnvSpec& spec() const { return envs_->spec(); }
+  const RolloutBlock& block() const { return block_; }
+  const float* params() const { return learner_.params.data(); }  // [P]
+  // Null when observations are not normalised.
+  const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
+  ThreadPool& pool() { return pool_; }
+
+  // recorder: null for none. It must outlive the trainer or be unset.
+  void set_recorder(Recorder* recorder) { recorder_ = recorder; }
+
+  // Mutable views of every bit that is needed to go on: parameters, moments, normalisers,
+  // environments, episode statistics, counters.
+  std::vector<TensorRef> state();
+
+ private:
+  Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs);
+
+  void apply_schedules();
+  Status collect();
+  void scale_rewards();
+  void bootstrap_values();
+  void compute_advantages();
+  Status update();
+  void run_instruments();
+  Status record();
+
+  Config config_;
+  ThreadPool pool_;
+  std::unique_ptr<VecEnv> envs_;
+  ActorCritic network_;
+  Learner learner_;
+  RolloutBlock block_;
+  std::optional<ObsNormalizer> obs_norm_;
+  std::optional<RewardNormalizer> reward_norm_;
+  EpisodeTracker tracker_;
+  Collector collector_;
+  Ppo ppo_;
+  TruncationMode truncation_mode_;
+  IterationReport report_;
+  Recorder* recorder_ = nullptr;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,137 @@
+// The whole backward pass, loss to first layer, against finite differences in double precision: the
+// same compiled code that trains in float, instantiated for double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/core/random.h"
+
+namespace broadloom {
+namespace {
+
+struct Case {
+  std::string name;
+  SpaceKind kind;
+  int outputs;
+  Activation activation;
+  bool shared;
+  bool clip_vloss;
+  std::vector<int> hidden;
+};
+
+class PpoGradient : public ::testing::TestWithParam<Case> {
+ protected:
+  static constexpr int kObservation = 5;
+  static constexpr int kRows = 23;
+
+  PpoGradient() : network_(shape()), params_(network_.parameter_count()) {
+    coefficients_.clip_vloss = GetParam().clip_vloss;
+    coefficients_.ent_coef = 0.05;
+    Random random(9, Purpose::kUser, 0, 0);
+    for (double& p : params_) p = 0.4 * random.normal();
+    make_batch(random);
+  }
+
+  static NetworkShape shape() {
+    NetworkShape shape;
+    shape.observation_size = kObservation;
+    shape.action_kind = GetParam().kind;
+    shape.action_outputs = GetParam().outputs;
+    shape.hidden_sizes = GetParam().hidden;
+    shape.activation = GetParam().activation;
+    shape.shared_encoder = GetParam().shared;
+    return shape;
+  }
+
+  // Old log-probabilities and values are off the present ones, so that every branch of both clips
+  // has samples in it.
+  void make_batch(Random& random) {
+    const bool discrete = GetParam().kind == SpaceKind::kDiscrete;
+    const int action_size = discrete ? 1 : GetParam().outputs;
+    batch_ = TileBatch<double>(kObservation, action_size, GetParam().outputs);
+    batch_.rows = kRows;
+    for (double& x : batch_.observations) x = random.normal();
+    for (double& a : batch_.actions)
+      a = discrete ? random.below(GetParam().outputs) : random.normal();
+    for (int r = 0; r < kRows; ++r) {
+      batch_.advantages[r] = random.normal();
+      batch_.old_log_probs[r] = -1.2 + 0.5 * random.normal();
+      batch_.old_values[r] = random.normal();
+      batch_.value_targets[r] = random.normal();
+    }
+  }
+
+  double loss(const std::vector<double>& params, std::vector<double>* grads, LossSums* sums_out) {
+    std::vector<double> transposed(params.size());
+    std::vector<double> unused(params.size());
+    network_.refresh_transposed(params.data(), transposed.data());
+    TileWorkspace<double> work = network_.make_workspace<double>();
+    LossSums sums;
+    ppo_tile_gradient(network_, coefficients_, kRows, params.data(), transposed.data(), batch_,
+                      work, grads != nullptr ? grads->data() : unused.data(), sums);
+    if (sums_out != nullptr) *sums_out = sums;
+    return (sums.policy_loss - coefficients_.ent_coef * sums.entropy +
+            coefficients_.vf_coef * sums.value_loss) /
+           kRows;
+  }
+
+  ActorCritic network_;
+  PpoCoefficients coefficients_;
+  std::vector<double> params_;
+  TileBatch<double> batch_{1, 1, 1};
+};
+
+TEST_P(PpoGradient, EqualsFiniteDifferences) {
+  std::vector<double> grads(params_.size(), 0.0);
+  LossSums sums;
+  loss(params_, &grads, &sums);
+  ASSERT_GT(sums.clipped, 0.0);
+  ASSERT_LT(sums.clipped, kRows);
+  // Central differences of order h^4, each parameter in turn; measured against the largest
+  // derivative.
+  double largest = 0.0;
+  for (const double g : grads) largest = std::max(largest, std::abs(g));
+  ASSERT_GT(largest, 1e-3);
+  constexpr double h = 2e-4;
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    const auto at = [&](double offset) {
+      std::vector<double> moved = params_;
+      moved[i] += offset;
+      return loss(moved, nullptr, nullptr);
+    };
+    const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+    ASSERT_NEAR(grads[i], numeric, 1e-6 * largest) << "parameter " << i << " of " << params_.size();
+  }
+}
+
+TEST_P(PpoGradient, TilesAddUp) {
+  std::vector<double> whole(params_.size(), 0.0);
+  loss(params_, &whole, nullptr);
+  std::vector<double> again = whole;
+  loss(params_, &again, nullptr);
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(again[i], 2.0 * whole[i], 1e-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, PpoGradient,
+    ::testing::Values(
+        Case{"discrete_tanh", SpaceKind::kDiscrete, 3, Activation::kTanh, false, true, {7, 6}},
+        Case{"discrete_tanh_shared",
+             SpaceKind::kDiscrete,
+             4,
+             Activation::kTanh,
+             true,
+             false,
+             {7, 6}},
+        Case{"discrete_elu", SpaceKind::kDiscrete, 2, Activation::kElu, false, false, {9}},
+        Case{"discrete_relu", SpaceKind::kDiscrete, 3, Activation::kRelu, false, true, {8, 8}},
+        Case{"gaussian_tanh", SpaceKind::kBox, 2, Activation::kTanh, false, true, {7, 6}},
+        Case{"gaussian_elu_shared", SpaceKind::kBox, 1, Activation::kElu, true, true, {8, 5}},
+        Case{"gaussian_linear", SpaceKind::kBox, 3, Activation::kTanh, false, false, {}}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace broadloom

@@ -1,0 +1,169 @@
+#include "broadloom/algo/ppo.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "broadloom/nn/distributions.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kObservation = 4;
+constexpr int kActions = 3;
+
+// A block that the network itself acted in, on random observations.
+struct Scene {
+  Scene(int num_steps, int num_envs)
+      : network(shape()),
+        learner(network.parameter_count()),
+        block(num_steps, num_envs, kObservation, 1, 0) {
+    network.initialise(5, learner.params.data());
+    learner.learning_rate = 1e-3;
+    Random random(11, Purpose::kUser, 0, 0);
+    for (float& x : block.observations) x = static_cast<float>(random.normal());
+    for (float& x : block.advantages) x = static_cast<float>(random.normal());
+    TileWorkspace<float> work = network.make_workspace<float>();
+    std::vector<float> probs(kActions);
+    // One row at a time: the update's tiles must find the same bits.
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      network.forward(learner.params.data(), &block.observations[i * kObservation], 1, work);
+      const float* logits = network.policy_output(work);
+      const int action = categorical_sample(logits, kActions, random);
+      block.actions[i] = static_cast<float>(action);
+      block.log_probs[i] = categorical_terms(logits, kActions, action, probs.data()).log_prob;
+      block.values[i] = network.value_output(work)[0];
+    }
+  }
+
+  static NetworkShape shape() {
+    NetworkShape shape;
+    shape.observation_size = kObservation;
+    shape.action_outputs = kActions;
+    shape.hidden_sizes = {32, 16};
+    return shape;
+  }
+
+  Status update(const PpoSettings& settings, int minibatches) {
+    ThreadPool pool(2);
+    Ppo ppo(network, settings, static_cast<int>(block.size()), minibatches, kObservation, 1, pool);
+    return ppo.update(block, 1, 1, learner, stats);
+  }
+
+  ActorCritic network;
+  Learner learner;
+  RolloutBlock block;
+  UpdateStats stats;
+};
+
+bool all_finite(const std::vector<float>& values) {
+  for (const float v : values) {
+    if (!std::isfinite(v)) return false;
+  }
+  return true;
+}
+
+TEST(Ppo, FirstMinibatchOfAnOwnBlockHasRatioOne) {
+  for (const int minibatches : {1, 3, 4, 7}) {
+    Scene scene(13, 11);
+    const std::vector<float> before = scene.learner.params;
+    const Status status = scene.update({}, minibatches);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_NE(scene.learner.params, before);
+    EXPECT_GT(scene.stats.approx_kl, 0.0);
+    EXPECT_EQ(scene.learner.adam_steps, 4 * minibatches);
+  }
+}
+
+TEST(Ppo, RefusesABlockOfOtherParameters) {
+  Scene scene(8, 16);
+  scene.learner.params[3] = std::nextafter(scene.learner.params[3], 10.0f) + 1e-4f;
+  const std::vector<float> before = scene.learner.params;
+  const Status status = scene.update({}, 1);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.kind(), ErrorKind::kNumeric);
+  EXPECT_NE(status.message().find("first minibatch"), std::string::npos) << status.message();
+  EXPECT_EQ(scene.learner.params, before);
+}
+
+TEST(Ppo, RefusesAnAdvantageThatIsNotFinite) {
+  Scene scene(8, 16);
+  scene.block.advantages[17] = std::nanf("");
+  const std::vector<float> before = scene.learner.params;
+  const Status status = scene.update({}, 1);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.kind(), ErrorKind::kNumeric);
+  EXPECT_EQ(scene.learner.params, before);
+}
+
+TEST(Ppo, MinibatchesOfOneSampleAndEqualAdvantagesStayFinite) {
+  Scene one(2, 4);
+  EXPECT_TRUE(one.update({}, 8).ok());
+  EXPECT_TRUE(all_finite(one.learner.params));
+  Scene equal(8, 16);
+  std::fill(equal.block.advantages.begin(), equal.block.advantages.end(), 3.0f);
+  EXPECT_TRUE(equal.update({}, 4).ok());
+  EXPECT_TRUE(all_finite(equal.learner.params));
+}
+
+TEST(Ppo, TargetKlStopsAfterTheEpochThatExceedsIt) {
+  Scene free_run(16, 16);
+  ASSERT_TRUE(free_run.update({}, 4).ok());
+  EXPECT_EQ(free_run.stats.epochs, 4);
+  Scene stopped(16, 16);
+  PpoSettings settings;
+  settings.target_kl = 1e-9;
+  ASSERT_TRUE(stopped.update(settings, 4).ok());
+  EXPECT_EQ(stopped.stats.epochs, 1);
+  EXPECT_EQ(stopped.learner.adam_steps, 4);
+}
+
+TEST(Ppo, AdaptiveLearningRateFallsWithTooMuchKlAndRisesWithTooLittle) {
+  PpoSettings settings;
+  settings.adaptive_lr = true;
+  settings.desired_kl = 1e-9;
+  Scene too_fast(16, 16);
+  ASSERT_TRUE(too_fast.update(settings, 4).ok());
+  EXPECT_LT(too_fast.learner.learning_rate, 1e-3);
+  EXPECT_GE(too_fast.learner.learning_rate, 1e-5);
+  settings.desired_kl = 10.0;
+  Scene too_slow(16, 16);
+  ASSERT_TRUE(too_slow.update(settings, 4).ok());
+  EXPECT_GT(too_slow.learner.learning_rate, 1e-3);
+  EXPECT_LE(too_slow.learner.learning_rate, 1e-2);
+}
+
+TEST(Ppo, GradientNormClippingBoundsTheStep) {
+  // With one step from zero moments Adam's step has size lr per parameter whatever the scale, so
+  // look at the first moment, which holds (1 - beta1) times the clipped gradient.
+  PpoSettings settings;
+  settings.update_epochs = 1;
+  settings.max_grad_norm = 1e-3;
+  Scene scene(16, 16);
+  ASSERT_TRUE(scene.update(settings, 1).ok());
+  double squares = 0.0;
+  for (const float m : scene.learner.adam_m) squares += static_cast<double>(m) * m;
+  EXPECT_GT(scene.stats.grad_norm, 1e-3);
+  EXPECT_NEAR(std::sqrt(squares) / 0.1, 1e-3, 1e-6);
+}
+
+TEST(Ppo, AdvantageNormalisationOverMinibatchOrBatchIgnoresShiftAndScale) {
+  for (const AdvantageNorm norm : {AdvantageNorm::kMinibatch, AdvantageNorm::kBatch}) {
+    PpoSettings settings;
+    settings.norm_adv = norm;
+    settings.loss.vf_coef = 0.0;  // value targets move with the advantages
+    settings.update_epochs = 1;
+    Scene plain(16, 16);
+    Scene moved(16, 16);
+    for (float& a : moved.block.advantages) a = 5.0f * a + 3.0f;
+    ASSERT_TRUE(plain.update(settings, 2).ok());
+    ASSERT_TRUE(moved.update(settings, 2).ok());
+    for (std::size_t i = 0; i < plain.learner.adam_m.size(); ++i) {
+      EXPECT_NEAR(plain.learner.adam_m[i], moved.learner.adam_m[i], 1e-5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace broadloom

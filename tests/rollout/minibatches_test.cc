@@ -1,0 +1,60 @@
+#include "broadloom/rollout/minibatches.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace broadloom {
+namespace {
+
+void expect_every_sample_once(int batch_size, int count) {
+  Minibatches minibatches(batch_size, count);
+  minibatches.shuffle(3, 11, 2);
+  std::vector<int> seen(batch_size, 0);
+  int smallest = batch_size;
+  int largest = 0;
+  for (int m = 0; m < minibatches.count(); ++m) {
+    for (int i = 0; i < minibatches.size(m); ++i) ++seen[minibatches.indices(m)[i]];
+    smallest = std::min(smallest, minibatches.size(m));
+    largest = std::max(largest, minibatches.size(m));
+  }
+  for (const int times : seen) EXPECT_EQ(times, 1);
+  EXPECT_LE(largest - smallest, 1);
+  EXPECT_EQ(largest, minibatches.max_size());
+}
+
+TEST(Minibatches, UseEverySampleExactlyOnceAlsoWhereTheBatchDoesNotDivide) {
+  for (const int batch_size : {1, 2, 7, 64, 100, 513, 4096}) {
+    for (const int count : {1, 2, 3, 4, 7, 32}) {
+      if (count <= batch_size) expect_every_sample_once(batch_size, count);
+    }
+  }
+}
+
+TEST(Minibatches, CountForSizeNeverExceedsTheSize) {
+  for (const int batch_size : {1, 5, 64, 1000}) {
+    for (const int size : {1, 3, 64, 999, 5000}) {
+      const int count = Minibatches::count_for_size(batch_size, size);
+      EXPECT_LE(Minibatches(batch_size, count).max_size(), size);
+      if (count > 1) {
+        EXPECT_GT(Minibatches(batch_size, count - 1).max_size(), size);
+      }
+    }
+  }
+}
+
+TEST(Minibatches, PermutationsDifferByEpochIterationAndSeedAndRepeat) {
+  const auto draw = [](std::uint64_t seed, std::int64_t iteration, int epoch) {
+    Minibatches minibatches(256, 4);
+    minibatches.shuffle(seed, iteration, epoch);
+    return std::vector<std::int32_t>(minibatches.indices(0), minibatches.indices(0) + 256);
+  };
+  EXPECT_EQ(draw(1, 1, 0), draw(1, 1, 0));
+  EXPECT_NE(draw(1, 1, 0), draw(1, 1, 1));
+  EXPECT_NE(draw(1, 1, 0), draw(1, 2, 0));
+  EXPECT_NE(draw(1, 1, 0), draw(2, 1, 0));
+}
+
+}  // namespace
+}  // namespace broadloom

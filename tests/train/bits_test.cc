@@ -1,0 +1,122 @@
+// The bits contract: same parameters and statistics for any thread count, with evaluation on or
+// off, and after a save and restore at any iteration.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/train/evaluator.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+Config small_config(const std::string& env_id, const Overrides& overrides) {
+  Overrides all{{"env_id", env_id},       {"num_envs", "37"},     {"num_steps", "13"},
+                {"num_minibatches", "3"}, {"update_epochs", "2"}, {"total_timesteps", "5000"},
+                {"hidden_sizes", "16,8"}};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  Result<Config> config = resolve_config(all);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.value();
+}
+
+std::unique_ptr<Trainer> make_trainer(const Config& config, int threads) {
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  return trainer.take();
+}
+
+std::string bytes_of(Trainer& trainer) {
+  std::string bytes;
+  for (const TensorRef& tensor : trainer.state()) {
+    bytes += tensor.name;
+    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
+  }
+  return bytes;
+}
+
+void run(Trainer& trainer, int iterations) {
+  for (int i = 0; i < iterations; ++i) {
+    const Status status = trainer.iterate();
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+}
+
+class Bits : public ::testing::TestWithParam<std::pair<const char*, Overrides>> {
+ protected:
+  Config config() const { return small_config(GetParam().first, GetParam().second); }
+};
+
+TEST_P(Bits, AreTheSameForAnyNumberOfThreads) {
+  std::string expected;
+  for (const int threads : {1, 2, 5}) {
+    std::unique_ptr<Trainer> trainer = make_trainer(config(), threads);
+    run(*trainer, 4);
+    if (threads == 1) expected = bytes_of(*trainer);
+    EXPECT_EQ(bytes_of(*trainer), expected) << threads << " threads";
+  }
+}
+
+TEST_P(Bits, AreTheSameWithEvaluationBetween) {
+  std::unique_ptr<Trainer> plain = make_trainer(config(), 1);
+  std::unique_ptr<Trainer> evaluated = make_trainer(config(), 1);
+  for (int i = 0; i < 3; ++i) {
+    run(*plain, 1);
+    run(*evaluated, 1);
+    const Result<EvalResult> result =
+        evaluate_policy(evaluated->config(), evaluated->network(), evaluated->params(),
+                        evaluated->obs_normalizer(), {.episodes = 5, .seed = 1, .threads = 2});
+    ASSERT_TRUE(result.ok());
+  }
+  EXPECT_EQ(bytes_of(*plain), bytes_of(*evaluated));
+}
+
+TEST_P(Bits, AreTheSameAfterARestoreAtAnyIteration) {
+  std::unique_ptr<Trainer> whole = make_trainer(config(), 1);
+  run(*whole, 5);
+  const std::string expected = bytes_of(*whole);
+  for (int cut = 0; cut < 5; ++cut) {
+    std::unique_ptr<Trainer> before = make_trainer(config(), 1);
+    run(*before, cut);
+    std::unique_ptr<Trainer> after = make_trainer(config(), 2);
+    const std::vector<TensorRef> from = before->state();
+    const std::vector<TensorRef> to = after->state();
+    ASSERT_EQ(from.size(), to.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      ASSERT_EQ(from[i].name, to[i].name);
+      ASSERT_EQ(from[i].bytes(), to[i].bytes());
+      std::memcpy(to[i].data, from[i].data, from[i].bytes());
+    }
+    run(*after, 5 - cut);
+    EXPECT_EQ(bytes_of(*after), expected) << "restored after iteration " << cut;
+  }
+}
+
+TEST_P(Bits, ChangeWithTheSeed) {
+  Config other = config();
+  other.seed = 2;
+  std::unique_ptr<Trainer> a = make_trainer(config(), 1);
+  std::unique_ptr<Trainer> b = make_trainer(other, 1);
+  run(*a, 2);
+  run(*b, 2);
+  EXPECT_NE(std::memcmp(a->params(), b->params(), a->network().parameter_count() * sizeof(float)),
+            0);
+  EXPECT_NE(a->block().rewards.size() + a->report().global_step, 0u);
+}
+
+using Param = std::pair<const char*, Overrides>;
+INSTANTIATE_TEST_SUITE_P(
+    Runs, Bits,
+    ::testing::Values(
+        Param{"CartPole-v1", {{"max_episode_steps", "9"}}},
+        Param{"CartPole-v1",
+              {{"shared_encoder", "true"}, {"stagger_starts", "true"}, {"norm_obs", "true"}}},
+        Param{"Pendulum-v1", {{"max_episode_steps", "7"}, {"lr_schedule", "adaptive"}}},
+        Param{"FrozenLake-v1", {{"norm_adv", "batch"}, {"target_kl", "0.0001"}}}),
+    [](const auto& info) { return "case" + std::to_string(info.index); });
+
+}  // namespace
+}  // namespace broadloom
