@@ -4,8 +4,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "broadloom/math/elementwise.cc"
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/foreach_target.h>  // compiles this file once per target
+
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();

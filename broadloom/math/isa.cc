@@ -1,11 +1,11 @@
 #include "broadloom/math/isa.h"
 
+#include "broadloom/math/targets.h"  // before Highway
+
 #include <fmt/format.h>
 #include <hwy/highway.h>
 
-#include <bit>
-
-#include "broadloom/math/targets.h"
+#include <cstdint>
 
 namespace broadloom {
 namespace {
@@ -15,7 +15,7 @@ struct Isa {
   std::int64_t targets;
 };
 
-// Each set includes those after it, so that a mask is "this one and narrower".
+// The widest first.
 constexpr Isa kIsas[] = {
     {"avx512", HWY_AVX3 | HWY_AVX3_DL},
     {"avx2", HWY_AVX2},
