@@ -89,8 +89,8 @@ Result<Overrides> read_toml_overrides(const std::string& path);
 Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name);
 
 // Builds a whole config: finds env_id among the overrides (the last one counts), takes that
-// environment's defaults, applies the overrides in order, validates, and makes the environment once
-// to check its options. Give file overrides first and flags after them.
+// environment's defaults, applies the overrides in order, validates, and has the environment check
+// its options. Give file overrides first and flags after them.
 Result<Config> resolve_config(const Overrides& overrides);
 
 // Ranges of single fields and rules between fields; kInvalidConfig says what was got, what was
@@ -104,7 +104,6 @@ Overrides to_overrides(const Config& config);
 template <class Visitor>
 void Config::visit_fields(Visitor&& v) {
   constexpr double kMany = 1 << 20;
-  constexpr double kInts = 2147483647.0;
   v("env_id", env_id, "Environment to train on; `broadloom env list` names them.");
   v("seed", seed, Range{0}, "Every random number of the run follows from it.");
   v("total_timesteps", total_timesteps, Range{1},
@@ -113,7 +112,7 @@ void Config::visit_fields(Visitor&& v) {
   v("num_steps", num_steps, Range{1, kMany}, "T, steps per environment in a rollout block.");
   v("stagger_starts", stagger_starts,
     "Spread the environments' first episodes in phase, so that they do not end together.");
-  v("max_episode_steps", max_episode_steps, Range{0, kInts},
+  v("max_episode_steps", max_episode_steps, Range{0},
     "Time limit of an episode; 0: the environment's own.");
 
   v("learning_rate", learning_rate, Range{0.0, 10.0}, "Adam's step size at the start.");
@@ -128,9 +127,9 @@ void Config::visit_fields(Visitor&& v) {
   v("gae_lambda", gae_lambda, Range{0.0, 1.0}, "Lambda of generalised advantage estimation.");
   v("truncation_mode", truncation_mode,
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
-    "What a cut-off episode is worth: V(final observation), 0 as CleanRL, V(s_t), or a reset one.");
-  v("num_minibatches", num_minibatches, Range{1, kInts}, "Gradient steps per epoch.");
-  v("minibatch_size", minibatch_size, Range{0, kInts},
+    "At a time limit: V(final observation); as a true end, as CleanRL; V(s_t); no TD error.");
+  v("num_minibatches", num_minibatches, Range{1}, "Gradient steps per epoch.");
+  v("minibatch_size", minibatch_size, Range{0},
     "M, samples per gradient step; 0: from num_minibatches, otherwise it decides.");
   v("update_epochs", update_epochs, Range{1, 10000}, "K, passes over each block.");
   v("norm_adv", norm_adv, Choices{{"minibatch", "batch", "off"}},
@@ -153,12 +152,12 @@ void Config::visit_fields(Visitor&& v) {
   v("clip_obs", clip_obs, Range{1e-6}, "Normalised observations are clipped to +- this.");
   v("clip_reward", clip_reward, Range{1e-6}, "Scaled rewards are clipped to +- this.");
 
-  v("eval_interval", eval_interval, Range{0, kInts},
+  v("eval_interval", eval_interval, Range{0},
     "Evaluate every so many iterations; 0: never during training.");
   v("eval_episodes", eval_episodes, Range{1, kMany}, "Episodes of one such evaluation.");
-  v("checkpoint_interval", checkpoint_interval, Range{1, kInts},
-    "Save every so many iterations, and always at the end.");
-  v("log_interval", log_interval, Range{1, kInts}, "Record metrics every so many iterations.");
+  v("checkpoint_interval", checkpoint_interval, Range{1},
+    "Save every so many iterations, and at the end.");
+  v("log_interval", log_interval, Range{1}, "Record metrics every so many iterations.");
   v("tensorboard", tensorboard, "Write a TensorBoard event file beside metrics.jsonl.");
   v("isa", isa, Choices{{"auto", "avx512", "avx2", "sse4", "portable"}},
     "Instruction set of the arithmetic; auto: the widest this processor has.");

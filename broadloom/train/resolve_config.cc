@@ -1,0 +1,29 @@
+// From overrides to a whole config; the part of the config that knows which environments exist.
+#include "broadloom/envs/registry.h"
+#include "broadloom/train/config.h"
+
+namespace broadloom {
+namespace {
+
+std::string last_env_id(const Overrides& overrides) {
+  std::string id = Config{}.env_id;
+  for (const auto& [key, text] : overrides) {
+    if (key == "env_id") id = text;
+  }
+  return id;
+}
+
+}  // namespace
+
+Result<Config> resolve_config(const Overrides& overrides) {
+  const Result<EnvSpec> spec = env_spec(last_env_id(overrides), {});
+  if (!spec.ok()) return spec.status();
+  Config config = default_config(spec.value());
+  for (const auto& [key, text] : overrides) BROADLOOM_TRY(set_config(config, key, text));
+  BROADLOOM_TRY(validate(config));
+  // The options are the environment's to judge.
+  BROADLOOM_TRY(env_spec(config.env_id, config.env_options).status());
+  return config;
+}
+
+}  // namespace broadloom

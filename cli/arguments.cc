@@ -1,0 +1,157 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace broadloom::cli {
+namespace {
+
+bool starts_with(const std::string& text, const std::string& prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+bool is_truth(const std::string& text) { return text == "true" || text == "false"; }
+
+// "--key=value" in its two halves.
+struct Flag {
+  std::string name;  // without dashes
+  std::string value;
+  bool has_value = false;
+};
+
+Flag split_flag(const std::string& token) {
+  const std::size_t equals = token.find('=');
+  if (equals == std::string::npos) return {token.substr(2), "", false};
+  return {token.substr(2, equals - 2), token.substr(equals + 1), true};
+}
+
+std::string join_flag(const Flag& flag) {
+  return "--" + flag.name + (flag.has_value ? "=" + flag.value : "");
+}
+
+class Preparer {
+ public:
+  Preparer(CLI::App& root, const std::vector<std::string>& given) : app_(&root), given_(given) {}
+
+  Result<Arguments> run() {
+    while (at_ < given_.size()) {
+      const std::string& token = given_[at_++];
+      if (token == "--") break;
+      if (starts_with(token, "--")) {
+        BROADLOOM_TRY(take_flag(split_flag(token)));
+      } else {
+        BROADLOOM_TRY(take_word(token));
+      }
+    }
+    // After "--", everything is a plain word.
+    if (at_ < given_.size()) arguments_.tokens.emplace_back("--");
+    while (at_ < given_.size()) arguments_.tokens.push_back(given_[at_++]);
+    return std::move(arguments_);
+  }
+
+ private:
+  const CLI::Option* option(const std::string& name) const {
+    return app_->get_option_no_throw("--" + name);
+  }
+
+  bool is_switch(const std::string& name) const {
+    const CLI::Option* found = option(name);
+    return found != nullptr && found->get_expected_max() == 0;
+  }
+
+  // Descends into a sub-command; where one must come, nothing else may.
+  Status take_word(const std::string& token) {
+    arguments_.tokens.push_back(token);
+    std::vector<std::string> names;
+    for (CLI::App* command : app_->get_subcommands({})) {
+      if (command->get_name() == token) {
+        app_ = command;
+        return {};
+      }
+      if (!command->get_group().empty()) names.push_back(command->get_name());
+    }
+    if (names.empty() || starts_with(token, "-")) return {};
+    return unknown_key_error("command", token, names);
+  }
+
+  Status take_flag(Flag flag) {
+    if (starts_with(flag.name, "env.")) return take_env_option(flag);
+    if (option(flag.name) == nullptr) std::replace(flag.name.begin(), flag.name.end(), '-', '_');
+    if (option(flag.name) == nullptr && starts_with(flag.name, "no_") && !flag.has_value &&
+        is_switch(flag.name.substr(3))) {
+      flag = {flag.name.substr(3), "false", true};
+    }
+    if (option(flag.name) == nullptr) return unknown(flag.name);
+    if (is_switch(flag.name)) {
+      const bool truth_follows = at_ < given_.size() && is_truth(given_[at_]);
+      if (!flag.has_value && truth_follows) flag = {flag.name, given_[at_++], true};
+      arguments_.tokens.push_back(join_flag(flag));
+      return {};
+    }
+    return take_value(flag);
+  }
+
+  // The value goes into the same token, so that "-1" or "--" after a flag is never misread.
+  Status take_value(Flag flag) {
+    if (!flag.has_value) {
+      if (at_ == given_.size() || starts_with(given_[at_], "--")) {
+        return {ErrorKind::kInvalidConfig, "--" + flag.name + " needs a value, as in --" +
+                                               flag.name + " VALUE; `broadloom " +
+                                               app_->get_name() + " --help` describes it"};
+      }
+      flag = {flag.name, given_[at_++], true};
+    }
+    // CLI11 2.1 drops the value of "--key=" and would take the next word in its place.
+    if (flag.value.empty()) {
+      arguments_.tokens.push_back("--" + flag.name);
+      arguments_.tokens.emplace_back("");
+      return {};
+    }
+    arguments_.tokens.push_back(join_flag(flag));
+    return {};
+  }
+
+  Status take_env_option(const Flag& flag) {
+    if (option("env.") == nullptr) return unknown(flag.name);
+    std::string key = flag.name;
+    std::replace(key.begin(), key.end(), '-', '_');
+    std::string value = flag.value;
+    if (!flag.has_value) {
+      if (at_ == given_.size() || starts_with(given_[at_], "--")) {
+        return {ErrorKind::kInvalidConfig,
+                "--" + key + " needs a value, as in --" + key + " VALUE"};
+      }
+      value = given_[at_++];
+    }
+    arguments_.env_options.emplace_back(key, value);
+    return {};
+  }
+
+  Status unknown(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const CLI::Option* known : app_->get_options()) {
+      for (const std::string& long_name : known->get_lnames()) names.push_back(long_name);
+      if (known->get_expected_max() != 0) continue;
+      for (const std::string& long_name : known->get_lnames()) names.push_back("no_" + long_name);
+    }
+    std::string message = "unknown flag '--" + name + "'";
+    const std::string nearest = nearest_key(name, names);
+    if (!nearest.empty()) message += "; did you mean '--" + nearest + "'?";
+    const std::string command = app_->get_parent() != nullptr ? " " + app_->get_name() : "";
+    message += (nearest.empty() ? "; `broadloom" : " `broadloom") + command + " --help` lists them";
+    return {ErrorKind::kInvalidConfig, message};
+  }
+
+  CLI::App* app_;
+  const std::vector<std::string>& given_;
+  std::size_t at_ = 0;
+  Arguments arguments_;
+};
+
+}  // namespace
+
+Result<Arguments> prepare_arguments(CLI::App& root, const std::vector<std::string>& given) {
+  return Preparer(root, given).run();
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,25 @@
+// The sub-commands. Each registers its options and, once parsed, leaves what to do in the context.
+#pragma once
+
+#include <functional>
+
+#include "broadloom/core/config_table.h"
+
+namespace CLI {
+class App;
+}
+
+namespace broadloom::cli {
+
+struct Context {
+  Overrides env_options;        // from --env.<option> flags, keys as in config files
+  std::function<int()> action;  // gives the exit code; set by the command that was named
+};
+
+// The context must outlive the app.
+void add_train_command(CLI::App& root, Context& context);
+void add_eval_command(CLI::App& root, Context& context);
+void add_env_command(CLI::App& root, Context& context);
+void add_config_reference_command(CLI::App& root, Context& context);
+
+}  // namespace broadloom::cli

@@ -1,0 +1,100 @@
+#include "cli/config_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "broadloom/train/config.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct Heading {
+  const char* first_key;
+  const char* title;
+};
+
+// A heading stands before the key that opens its group.
+constexpr Heading kHeadings[] = {
+    {"env_id", "Task and rollout"},   {"learning_rate", "Optimiser"},
+    {"gamma", "Advantages and loss"}, {"hidden_sizes", "Network"},
+    {"norm_obs", "Normalisation"},    {"eval_interval", "Records and machine"},
+};
+
+std::string type_word(const FieldInfo& info) {
+  if (info.type == "int") return "INT";
+  if (info.type == "float") return "NUMBER";
+  if (info.type == "list") return "N,N,...";
+  return info.type == "choice" ? "WORD" : "TEXT";
+}
+
+std::string describe(const ConfigField& field) {
+  const FieldInfo& info = field.info;
+  std::string out = info.doc;
+  if (!info.range_text.empty()) out += " [" + info.range_text + "]";
+  out += " (default " + info.default_text;
+  if (field.box_default != info.default_text) out += "; Box actions " + field.box_default;
+  return out + ")";
+}
+
+void add_flag(CLI::App& app, const ConfigGroup& group, const ConfigField& field, Overrides& out) {
+  const std::string key = field.info.name;
+  const std::string flag = "--" + key;
+  if (field.info.type == "bool") {
+    const auto keep_truth = [&out, key](std::int64_t count) {
+      out.emplace_back(key, count > 0 ? "true" : "false");
+    };
+    app.add_flag_function(flag, keep_truth, describe(field) + " Off: --no-" + key)
+        ->group(group.title);
+    return;
+  }
+  const auto keep = [&out, key](const std::string& text) { out.emplace_back(key, text); };
+  app.add_option_function<std::string>(flag, keep, describe(field))
+      ->type_name(type_word(field.info))
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->group(group.title);
+}
+
+}  // namespace
+
+std::vector<ConfigGroup> config_groups() {
+  EnvSpec box;
+  box.action = Space::box({-1.0F}, {1.0F});
+  Config box_config = default_config(box);
+  box_config.env_id = Config{}.env_id;
+  const std::vector<FieldInfo> box_fields = list_fields(box_config);
+  std::vector<ConfigGroup> groups;
+  std::size_t i = 0;
+  for (FieldInfo& info : list_fields(Config{})) {
+    for (const Heading& heading : kHeadings) {
+      if (info.name == heading.first_key) groups.push_back({heading.title, {}});
+    }
+    groups.back().fields.push_back({std::move(info), box_fields[i++].value_text});
+  }
+  return groups;
+}
+
+void add_config_flags(CLI::App& app, Overrides& out) {
+  for (const ConfigGroup& group : config_groups()) {
+    for (const ConfigField& field : group.fields) add_flag(app, group, field, out);
+    if (group.title == kHeadings[0].title) {
+      add_env_option_flag(app);
+      app.get_option("--env.")->group(group.title);
+    }
+    if (group.title != kHeadings[1].title) continue;
+    const auto keep = [&out](std::int64_t count) {
+      out.emplace_back("anneal_lr", count > 0 ? "true" : "false");
+    };
+    app.add_flag_function("--anneal_lr", keep,
+                          "CleanRL's word for lr_schedule linear. Off, constant: --no-anneal_lr")
+        ->group(group.title);
+  }
+}
+
+void add_env_option_flag(CLI::App& app) {
+  // Never parsed by CLI11: prepare_arguments takes these flags out. This is their line of help.
+  app.add_option("--env.",
+                 "An option of the environment, as in --env.is_slippery false; "
+                 "`broadloom env show ID` lists them")
+      ->type_name("OPTION VALUE");
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,35 @@
+// Config keys as flags, and the groups in which help and reference show them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "broadloom/core/config_table.h"
+
+namespace CLI {
+class App;
+}
+
+namespace broadloom::cli {
+
+struct ConfigField {
+  FieldInfo info;           // default_text: for Discrete actions
+  std::string box_default;  // default for Box actions
+};
+
+struct ConfigGroup {
+  std::string title;
+  std::vector<ConfigField> fields;
+};
+
+// Every key of Config, in declared order, under its heading.
+std::vector<ConfigGroup> config_groups();
+
+// One flag a key, plus the CleanRL spelling anneal_lr and a place in --help for --env.<option>.
+// Parsing appends to `out`, which must outlive the app.
+void add_config_flags(CLI::App& app, Overrides& out);
+
+// Only the place for --env.<option>, for commands that make an environment but take no config.
+void add_env_option_flag(CLI::App& app);
+
+}  // namespace broadloom::cli

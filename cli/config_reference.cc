@@ -1,0 +1,53 @@
+// `broadloom config-reference`: the text of docs/reference/config.md, kept equal by a test.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+
+namespace broadloom::cli {
+namespace {
+
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+int print_reference() {
+  fmt::print(
+      "# Config keys\n\n"
+      "Every key is a line of a TOML file (`num_envs = 8`), a flag (`--num_envs 8` or\n"
+      "`--num-envs 8`) and an entry of a run's `manifest.json`. Flags win over the file, the file\n"
+      "over the defaults. A boolean flag is turned off by `--no-<key>`. Options of an environment\n"
+      "are `--env.<option> VALUE`, or lines under `[env]` in the file; `broadloom env show ID`\n"
+      "lists them.\n\n"
+      "The defaults are CleanRL's: those of `ppo` for Discrete actions and of\n"
+      "`ppo_continuous_action` for Box actions. CleanRL's `anneal_lr = true` and `false` mean\n"
+      "`lr_schedule = \"linear\"` and `\"constant\"`, and `norm_adv` takes `true` (minibatch) and\n"
+      "`false` (off) as well.\n\n"
+      "This page is the output of `broadloom config-reference`.\n");
+  for (const ConfigGroup& group : config_groups()) {
+    fmt::print("\n## {}\n\n", group.title);
+    fmt::print(
+        "| key | type | values | Discrete | Box | what it is |\n|---|---|---|---|---|---|\n");
+    for (const ConfigField& field : group.fields) {
+      fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", field.info.name, field.info.type,
+                 cell(field.info.range_text), cell(field.info.default_text),
+                 cell(field.box_default), cell(field.info.doc));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_config_reference_command(CLI::App& root, Context& context) {
+  CLI::App* command =
+      root.add_subcommand("config-reference", "Write the reference page of the config keys");
+  command->group("");  // hidden: for the documentation, not for daily use
+  command->callback([&context] { context.action = print_reference; });
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,76 @@
+#include "cli/console.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace broadloom::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+extern "C" void note_interrupt(int) { interrupted = 1; }
+
+}  // namespace
+
+int report_error(const Status& status, bool json) {
+  const int code = static_cast<int>(status.kind());
+  fmt::print(stderr, "broadloom: {}\n", status.message());
+  if (json) print_json({{"error", status.message()}, {"exit_code", code}});
+  return code;
+}
+
+void print_json(const nlohmann::ordered_json& object) {
+  // Paths may hold bytes that are not UTF-8; they must not turn the answer into an exception.
+  using nlohmann::ordered_json;
+  fmt::print("{}\n", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+bool is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
+
+std::string with_commas(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  const int first = value < 0 ? 1 : 0;
+  for (int at = static_cast<int>(digits.size()) - 3; at > first; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+std::string fixed_text(double value, int decimals) {
+  return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string clock_text(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0.0 || seconds > 1e9) return "-";
+  const auto whole = static_cast<std::int64_t>(std::lround(seconds));
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string padded(const std::string& text, int width) {
+  return width < 0 ? fmt::format("{:>{}}", text, -width) : fmt::format("{:<{}}", text, width);
+}
+
+int resolve_threads(int threads) {
+  if (threads > 0) return threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void catch_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = note_interrupt;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool was_interrupted() { return interrupted != 0; }
+
+}  // namespace broadloom::cli

@@ -1,0 +1,204 @@
+// `broadloom env list|show|bench`: which environments there are, what they are, how fast they step.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "broadloom/envs/registry.h"
+#include "cli/bench.h"
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct EnvCommand {
+  std::string id;
+  BenchOptions bench;
+  bool json = false;
+};
+
+std::string bounds_text(const Space& space) {
+  std::string out;
+  for (std::size_t i = 0; i < space.low.size(); ++i) {
+    out += fmt::format("{}[{:g}, {:g}]", i > 0 ? " " : "", space.low[i], space.high[i]);
+  }
+  return out;
+}
+
+std::string space_text(const Space& space) {
+  return fmt::format("{}({})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box", space.size);
+}
+
+nlohmann::ordered_json space_json(const Space& space) {
+  if (space.kind == SpaceKind::kDiscrete) return {{"kind", "discrete"}, {"n", space.size}};
+  return {{"kind", "box"}, {"size", space.size}, {"low", space.low}, {"high", space.high}};
+}
+
+nlohmann::ordered_json spec_json(const EnvSpec& spec) {
+  nlohmann::ordered_json out = {{"id", spec.id},
+                                {"summary", spec.summary},
+                                {"observation", space_json(spec.observation)},
+                                {"action", space_json(spec.action)},
+                                {"max_episode_steps", spec.max_episode_steps},
+                                {"reward_threshold", nullptr},
+                                {"upstream", spec.upstream}};
+  if (spec.has_reward_threshold) out["reward_threshold"] = spec.reward_threshold;
+  return out;
+}
+
+std::string threshold_text(const EnvSpec& spec) {
+  return spec.has_reward_threshold ? fmt::format("{:g}", spec.reward_threshold) : "-";
+}
+
+std::string limit_text(const EnvSpec& spec) {
+  return spec.max_episode_steps > 0 ? with_commas(spec.max_episode_steps) : "-";
+}
+
+int list(const EnvCommand& command) {
+  const std::vector<EnvSpec> specs = list_envs();
+  if (command.json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const EnvSpec& spec : specs) all.push_back(spec_json(spec));
+    print_json({{"environments", all}});
+    return 0;
+  }
+  constexpr const char* kRow = "{:<26} {:<14} {:<12} {:>6} {:>10}  {}\n";
+  fmt::print(kRow, "ID", "OBSERVATION", "ACTION", "LIMIT", "THRESHOLD", "WHAT IT IS");
+  for (const EnvSpec& spec : specs) {
+    fmt::print(kRow, spec.id, space_text(spec.observation), space_text(spec.action),
+               limit_text(spec), threshold_text(spec), spec.summary);
+  }
+  return 0;
+}
+
+// "env.is_slippery" -> "is_slippery".
+Overrides without_prefix(const Overrides& flags) {
+  Overrides options;
+  for (const auto& [key, text] : flags) options.emplace_back(key.substr(4), text);
+  return options;
+}
+
+void print_options(const std::vector<FieldInfo>& options) {
+  if (options.empty()) return;
+  fmt::print("\nOptions (as flags: --env.<option> VALUE)\n");
+  for (const FieldInfo& field : options) {
+    const std::string range = field.range_text.empty() ? "" : " [" + field.range_text + "]";
+    fmt::print("  {:<20} {:<8} {}{} (default {})\n", field.name, field.type, field.doc, range,
+               field.default_text.empty() ? "none" : field.default_text);
+  }
+}
+
+void print_spec(const EnvSpec& spec) {
+  fmt::print("{}\n{}\n\n", spec.id, spec.summary);
+  fmt::print("  observation   {} {}\n", space_text(spec.observation),
+             bounds_text(spec.observation));
+  fmt::print("  action        {} {}\n", space_text(spec.action), bounds_text(spec.action));
+  fmt::print("  time limit    {} steps\n", limit_text(spec));
+  fmt::print("  threshold     {}\n", threshold_text(spec));
+  fmt::print("  upstream      {}\n", spec.upstream);
+}
+
+int show(const EnvCommand& command, const Context& context) {
+  const Result<EnvSpec> spec = env_spec(command.id, without_prefix(context.env_options));
+  if (!spec.ok()) return report_error(spec.status(), command.json);
+  const Result<std::vector<FieldInfo>> options = list_env_options(command.id);
+  if (!options.ok()) return report_error(options.status(), command.json);
+  if (!command.json) {
+    print_spec(spec.value());
+    print_options(options.value());
+    return 0;
+  }
+  nlohmann::ordered_json out = spec_json(spec.value());
+  out["options"] = nlohmann::ordered_json::array();
+  for (const FieldInfo& field : options.value()) {
+    out["options"].push_back({{"name", field.name},
+                              {"type", field.type},
+                              {"default", field.default_text},
+                              {"values", field.range_text},
+                              {"doc", field.doc}});
+  }
+  print_json(out);
+  return 0;
+}
+
+int bench(const EnvCommand& command, const Context& context) {
+  BenchOptions options = command.bench;
+  options.threads = std::min(resolve_threads(options.threads), options.num_envs);
+  const Result<BenchResult> result =
+      bench_env(command.id, without_prefix(context.env_options), options);
+  if (!result.ok()) return report_error(result.status(), command.json);
+  if (command.json) {
+    print_json({{"env_id", command.id},
+                {"num_envs", options.num_envs},
+                {"num_steps", options.num_steps},
+                {"threads", options.threads},
+                {"seconds", result.value().seconds},
+                {"steps_per_second", result.value().steps_per_second},
+                {"episodes", result.value().episodes},
+                {"mean_return", result.value().mean_return}});
+    return 0;
+  }
+  fmt::print("{}: {} environments, {} steps each, {} threads: {} steps/s\n", command.id,
+             with_commas(options.num_envs), with_commas(options.num_steps), options.threads,
+             with_commas(static_cast<std::int64_t>(result.value().steps_per_second)));
+  fmt::print("Random policy: {} episodes, mean return {}\n", with_commas(result.value().episodes),
+             fixed_text(result.value().mean_return, 2));
+  return 0;
+}
+
+void add_list(CLI::App& env, Context& context, const std::shared_ptr<EnvCommand>& command) {
+  CLI::App* app = env.add_subcommand("list", "Name every environment");
+  app->add_flag("--json", command->json, "Standard output is one JSON object");
+  app->callback([&context, command] { context.action = [command] { return list(*command); }; });
+}
+
+void add_show(CLI::App& env, Context& context, const std::shared_ptr<EnvCommand>& command) {
+  CLI::App* app =
+      env.add_subcommand("show", "Spaces, limit, threshold, upstream and options of one");
+  app->add_option("ID", command->id, "Environment, such as CartPole-v1")->required();
+  add_env_option_flag(*app);
+  app->add_flag("--json", command->json, "Standard output is one JSON object");
+  app->callback([&context, command] {
+    context.action = [&context, command] { return show(*command, context); };
+  });
+}
+
+void add_bench(CLI::App& env, Context& context, const std::shared_ptr<EnvCommand>& command) {
+  CLI::App* app = env.add_subcommand("bench", "Steps per second of one, under random actions");
+  BenchOptions& bench_options = command->bench;
+  app->add_option("ID", command->id, "Environment, such as CartPole-v1")->required();
+  app->add_option("--num_envs", bench_options.num_envs, "Environments side by side (default 64)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("INT");
+  app->add_option("--num_steps", bench_options.num_steps, "Steps of each (default 10000)")
+      ->check(CLI::Range(1, 1 << 30))
+      ->type_name("INT");
+  app->add_option("--seed", bench_options.seed, "Of resets, steps and actions (default 1)")
+      ->type_name("INT");
+  app->add_option("--threads", bench_options.threads, "Worker threads (default: all)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("INT");
+  add_env_option_flag(*app);
+  app->add_flag("--json", command->json, "Standard output is one JSON object");
+  app->callback([&context, command] {
+    context.action = [&context, command] { return bench(*command, context); };
+  });
+}
+
+}  // namespace
+
+void add_env_command(CLI::App& root, Context& context) {
+  CLI::App* env = root.add_subcommand("env", "List, show and time the environments");
+  env->require_subcommand(1);
+  const auto command = std::make_shared<EnvCommand>();
+  add_list(*env, context, command);
+  add_show(*env, context, command);
+  add_bench(*env, context, command);
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,58 @@
+// The `broadloom` program: reads the command line, runs one sub-command, gives its exit code.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "broadloom_build_info.inc"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/help.h"
+
+namespace broadloom::cli {
+namespace {
+
+constexpr char kVersion[] = "broadloom " BROADLOOM_VERSION " (" BROADLOOM_REVISION
+                            ", " BROADLOOM_BUILD_TYPE ", " BROADLOOM_COMPILER ")";
+
+void add_commands(CLI::App& root, Context& context) {
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.set_version_flag("--version", kVersion, "Print the version and exit");
+  root.set_help_flag("-h,--help", "Print this help and exit");
+  root.require_subcommand(1);
+  add_env_command(root, context);
+  add_config_reference_command(root, context);
+  root.footer("First steps:\n  broadloom train --env_id CartPole-v1\n  broadloom env list\n");
+}
+
+int run(const std::vector<std::string>& given) {
+  const bool json = std::find(given.begin(), given.end(), "--json") != given.end();
+  Context context;
+  CLI::App root("Broadloom: PPO on batches of environments, measured.", "broadloom");
+  add_commands(root, context);
+  Result<Arguments> arguments = prepare_arguments(root, given);
+  if (!arguments.ok()) return report_error(arguments.status(), json);
+  context.env_options = std::move(arguments.value().env_options);
+  std::vector<std::string> tokens = std::move(arguments.value().tokens);
+  std::reverse(tokens.begin(), tokens.end());  // CLI11 takes them from the back
+  try {
+    root.parse(std::move(tokens));
+  } catch (const CLI::Success& request) {  // --help and --version
+    return root.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return report_error({ErrorKind::kInvalidConfig,
+                         error.what() + std::string("; `broadloom --help` says how to call it")},
+                        json);
+  }
+  return context.action();
+}
+
+}  // namespace
+}  // namespace broadloom::cli
+
+int main(int argc, char** argv) {
+  return broadloom::cli::run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+}
