@@ -31,7 +31,7 @@ RolloutBlock truth_block(int terminated_at, int truncated_at) {
 void expect_advantages(RolloutBlock block, TruncationMode mode,
                        const std::vector<double>& expected) {
   compute_advantages(block, 0, 1, kGamma, kLambda, mode);
-  for (int t = 0; t < 4; ++t) EXPECT_NEAR(block.advantages[t], expected[t], 1e-6) << "t = " << t;
+  for (int t = 0; t < 4; ++t) EXPECT_NEAR(block.advantages[t], expected[t], 2e-6) << "t = " << t;
 }
 
 TEST(Advantages, TruthTableOfEpisodeEnds) {
