@@ -6,7 +6,14 @@
 #include <utility>
 
 #include "broadloom/env/batched_env.h"
+#include "broadloom/envs/classic/acrobot.h"
 #include "broadloom/envs/classic/cart_pole.h"
+#include "broadloom/envs/classic/mountain_car.h"
+#include "broadloom/envs/classic/mountain_car_continuous.h"
+#include "broadloom/envs/classic/pendulum.h"
+#include "broadloom/envs/toy_text/cliff_walking.h"
+#include "broadloom/envs/toy_text/frozen_lake.h"
+#include "broadloom/envs/toy_text/taxi.h"
 
 namespace broadloom {
 namespace {
@@ -51,11 +58,33 @@ Entry entry(
   return {make_spec({}).take(), make_spec, make, [=] { return list_fields(defaults); }};
 }
 
+FrozenLake::Options large_lake() {
+  FrozenLake::Options options;
+  options.map_name = "8x8";
+  return options;
+}
+
+// Upstream's other registration of FrozenLake: the larger map with its own limit and threshold.
+void frozen_lake_8x8(EnvSpec& spec) {
+  spec.id = "FrozenLake8x8-v1";
+  spec.max_episode_steps = 200;
+  spec.reward_threshold = 0.85;
+  spec.summary = "Cross slippery ice to the goal (8x8).";
+}
+
 // One line an environment.
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> entries = [] {
     std::vector<Entry> list;
     list.push_back(entry<CartPole>());
+    list.push_back(entry<Acrobot>());
+    list.push_back(entry<MountainCar>());
+    list.push_back(entry<MountainCarContinuous>());
+    list.push_back(entry<Pendulum>());
+    list.push_back(entry<FrozenLake>());
+    list.push_back(entry<FrozenLake>(large_lake(), frozen_lake_8x8));
+    list.push_back(entry<CliffWalking>());
+    list.push_back(entry<Taxi>());
     return list;
   }();
   return entries;

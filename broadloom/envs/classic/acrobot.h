@@ -1,0 +1,137 @@
+// Acrobot-v1 of Gymnasium 1.4.0, gymnasium/envs/classic_control/acrobot.py (Sutton 1996): swing the
+// tip of a two-link robot above a line with a torque at the joint between the links. The "book"
+// equations.
+#pragma once
+
+#include <cmath>
+#include <tuple>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/env/environment.h"
+
+namespace broadloom {
+
+struct Acrobot {
+  struct Params {
+    double gravity = 9.8;        // m/s^2
+    double link_mass_1 = 1.0;    // kg
+    double link_mass_2 = 1.0;    // kg
+    double link_length_1 = 1.0;  // m
+    double link_com_1 = 0.5;     // m, centre of mass from the joint
+    double link_com_2 = 0.5;     // m
+    double link_moi = 1.0;       // kg m^2, of both links
+    double dt = 0.2;             // s per step, one Runge-Kutta step
+
+    template <class Visitor>
+    void visit_fields(Visitor&& v) {
+      v("gravity", gravity, Range{0.0, 1e3}, "Gravity, m/s^2.");
+      v("link_mass_1", link_mass_1, Range{1e-6, 1e6}, "Mass of the upper link, kg.");
+      v("link_mass_2", link_mass_2, Range{1e-6, 1e6}, "Mass of the lower link, kg.");
+      v("link_length_1", link_length_1, Range{1e-3, 1e3}, "Length of the upper link, m.");
+      v("link_com_1", link_com_1, Range{1e-3, 1e3}, "Centre of mass of the upper link, m.");
+      v("link_com_2", link_com_2, Range{1e-3, 1e3}, "Centre of mass of the lower link, m.");
+      v("link_moi", link_moi, Range{1e-6, 1e6}, "Moment of inertia of each link, kg m^2.");
+      v("dt", dt, Range{1e-6, 1.0}, "Seconds per step.");
+    }
+  };
+  using Options = Params;
+  struct State {
+    double theta1, theta2;  // rad; 0 hangs down, theta2 relative to the first link
+    double omega1, omega2;  // rad/s
+  };
+  static constexpr auto members =
+      std::tuple{&State::theta1, &State::theta2, &State::omega1, &State::omega2};
+
+  static constexpr double kPi = 3.141592653589793;
+  static constexpr double kMaxSpeed1 = 4.0 * kPi;
+  static constexpr double kMaxSpeed2 = 9.0 * kPi;
+
+  static Result<Params> make_params(const Options& options) { return options; }
+
+  static EnvSpec spec(const Params&) {
+    const float w1 = static_cast<float>(kMaxSpeed1);
+    const float w2 = static_cast<float>(kMaxSpeed2);
+    EnvSpec spec;
+    spec.id = "Acrobot-v1";
+    spec.observation = Space::box({-1, -1, -1, -1, -w1, -w2}, {1, 1, 1, 1, w1, w2});
+    spec.action = Space::discrete(3);
+    spec.max_episode_steps = 500;
+    spec.has_reward_threshold = true;
+    spec.reward_threshold = -100.0;
+    spec.upstream = "Gymnasium 1.4.0 classic_control/acrobot.py";
+    spec.summary = "Swing a two-link robot's tip above a line.";
+    return spec;
+  }
+
+  BROADLOOM_HD static void reset(const Params&, State& s, Random& random) {
+    s.theta1 = static_cast<float>(random.uniform(-0.1, 0.1));
+    s.theta2 = static_cast<float>(random.uniform(-0.1, 0.1));
+    s.omega1 = static_cast<float>(random.uniform(-0.1, 0.1));
+    s.omega2 = static_cast<float>(random.uniform(-0.1, 0.1));
+  }
+
+  BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
+    const double torque = static_cast<double>(static_cast<int>(action[0]) - 1);
+    const State k1 = derivative(p, s, torque);
+    const State k2 = derivative(p, moved(s, p.dt / 2.0, k1), torque);
+    const State k3 = derivative(p, moved(s, p.dt / 2.0, k2), torque);
+    const State k4 = derivative(p, moved(s, p.dt, k3), torque);
+    const double sixth = p.dt / 6.0;
+    s.theta1 += sixth * (k1.theta1 + 2.0 * k2.theta1 + 2.0 * k3.theta1 + k4.theta1);
+    s.theta2 += sixth * (k1.theta2 + 2.0 * k2.theta2 + 2.0 * k3.theta2 + k4.theta2);
+    s.omega1 += sixth * (k1.omega1 + 2.0 * k2.omega1 + 2.0 * k3.omega1 + k4.omega1);
+    s.omega2 += sixth * (k1.omega2 + 2.0 * k2.omega2 + 2.0 * k3.omega2 + k4.omega2);
+    s.theta1 = wrap(s.theta1);
+    s.theta2 = wrap(s.theta2);
+    s.omega1 = bound(s.omega1, kMaxSpeed1);
+    s.omega2 = bound(s.omega2, kMaxSpeed2);
+    const bool terminated = -std::cos(s.theta1) - std::cos(s.theta2 + s.theta1) > 1.0;
+    return {terminated ? 0.0 : -1.0, terminated};
+  }
+
+  BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
+    out[0] = static_cast<float>(std::cos(s.theta1));
+    out[1] = static_cast<float>(std::sin(s.theta1));
+    out[2] = static_cast<float>(std::cos(s.theta2));
+    out[3] = static_cast<float>(std::sin(s.theta2));
+    out[4] = static_cast<float>(s.omega1);
+    out[5] = static_cast<float>(s.omega2);
+  }
+
+ private:
+  BROADLOOM_HD static State moved(const State& s, double h, const State& k) {
+    return {s.theta1 + h * k.theta1, s.theta2 + h * k.theta2, s.omega1 + h * k.omega1,
+            s.omega2 + h * k.omega2};
+  }
+
+  // Sutton and Barto, "Reinforcement Learning", figure of the acrobot's equations of motion.
+  BROADLOOM_HD static State derivative(const Params& p, const State& s, double torque) {
+    const double m1 = p.link_mass_1, m2 = p.link_mass_2, l1 = p.link_length_1;
+    const double lc1 = p.link_com_1, lc2 = p.link_com_2, moi = p.link_moi, g = p.gravity;
+    const double c2 = std::cos(s.theta2), s2 = std::sin(s.theta2);
+    const double d1 =
+        m1 * (lc1 * lc1) + m2 * (l1 * l1 + lc2 * lc2 + 2.0 * l1 * lc2 * c2) + moi + moi;
+    const double d2 = m2 * (lc2 * lc2 + l1 * lc2 * c2) + moi;
+    const double phi2 = m2 * lc2 * g * std::cos(s.theta1 + s.theta2 - kPi / 2.0);
+    const double phi1 = -m2 * l1 * lc2 * (s.omega2 * s.omega2) * s2 -
+                        2.0 * m2 * l1 * lc2 * s.omega2 * s.omega1 * s2 +
+                        (m1 * lc1 + m2 * l1) * g * std::cos(s.theta1 - kPi / 2.0) + phi2;
+    const double acc2 =
+        (torque + d2 / d1 * phi1 - m2 * l1 * lc2 * (s.omega1 * s.omega1) * s2 - phi2) /
+        (m2 * (lc2 * lc2) + moi - d2 * d2 / d1);
+    const double acc1 = -(d2 * acc2 + phi1) / d1;
+    return {s.omega1, s.omega2, acc1, acc2};
+  }
+
+  BROADLOOM_HD static double wrap(double x) {
+    while (x > kPi) x -= 2.0 * kPi;
+    while (x < -kPi) x += 2.0 * kPi;
+    return x;
+  }
+  BROADLOOM_HD static double bound(double x, double limit) {
+    return x < -limit ? -limit : (x > limit ? limit : x);
+  }
+};
+static_assert(Environment<Acrobot>);
+
+}  // namespace broadloom

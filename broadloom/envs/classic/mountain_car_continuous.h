@@ -1,0 +1,83 @@
+// MountainCarContinuous-v0 of Gymnasium 1.4.0,
+// gymnasium/envs/classic_control/continuous_mountain_car.py: the valley with a continuous throttle
+// that costs its square.
+#pragma once
+
+#include <cmath>
+#include <tuple>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/env/environment.h"
+
+namespace broadloom {
+
+struct MountainCarContinuous {
+  struct Params {
+    double goal_velocity = 0.0;
+    double power = 0.0015;
+
+    template <class Visitor>
+    void visit_fields(Visitor&& v) {
+      v("goal_velocity", goal_velocity, Range{-0.07, 0.07}, "Least speed at the goal that counts.");
+      v("power", power, Range{0.0, 1.0}, "Change of speed per step at full throttle.");
+    }
+  };
+  using Options = Params;
+  // Rounded to float32 after every step, as upstream stores it.
+  struct State {
+    double position, velocity;
+  };
+  static constexpr auto members = std::tuple{&State::position, &State::velocity};
+
+  static constexpr double kMinPosition = -1.2;
+  static constexpr double kMaxPosition = 0.6;
+  static constexpr double kMaxSpeed = 0.07;
+  static constexpr double kGoalPosition = 0.45;
+
+  static Result<Params> make_params(const Options& options) { return options; }
+
+  static EnvSpec spec(const Params&) {
+    EnvSpec spec;
+    spec.id = "MountainCarContinuous-v0";
+    spec.observation = Space::box({-1.2f, -0.07f}, {0.6f, 0.07f});
+    spec.action = Space::box({-1.0f}, {1.0f});
+    spec.max_episode_steps = 999;
+    spec.has_reward_threshold = true;
+    spec.reward_threshold = 90.0;
+    spec.upstream = "Gymnasium 1.4.0 classic_control/continuous_mountain_car.py";
+    spec.summary = "Rock a weak car out of a valley (continuous throttle).";
+    return spec;
+  }
+
+  BROADLOOM_HD static void reset(const Params&, State& s, Random& random) {
+    s.position = random.uniform(-0.6, -0.4);
+    s.velocity = 0.0;
+  }
+
+  // The force is the clipped action, the cost that of the action as it came.
+  BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
+    const double raw = action[0];
+    const double force = clip(raw, -1.0, 1.0);
+    double velocity = s.velocity + force * p.power - 0.0025 * std::cos(3.0 * s.position);
+    velocity = clip(velocity, -kMaxSpeed, kMaxSpeed);
+    const double position = clip(s.position + velocity, kMinPosition, kMaxPosition);
+    if (position == kMinPosition && velocity < 0.0) velocity = 0.0;
+    const bool terminated = position >= kGoalPosition && velocity >= p.goal_velocity;
+    s.position = static_cast<float>(position);
+    s.velocity = static_cast<float>(velocity);
+    return {(terminated ? 100.0 : 0.0) - raw * raw * 0.1, terminated};
+  }
+
+  BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
+    out[0] = static_cast<float>(s.position);
+    out[1] = static_cast<float>(s.velocity);
+  }
+
+ private:
+  BROADLOOM_HD static double clip(double x, double low, double high) {
+    return x < low ? low : (x > high ? high : x);
+  }
+};
+static_assert(Environment<MountainCarContinuous>);
+
+}  // namespace broadloom

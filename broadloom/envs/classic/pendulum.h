@@ -1,0 +1,92 @@
+// Pendulum-v1 of Gymnasium 1.4.0, gymnasium/envs/classic_control/pendulum.py: swing a pendulum up
+// and hold it there with a torque too weak to lift it directly.
+#pragma once
+
+#include <cmath>
+#include <tuple>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/env/environment.h"
+
+namespace broadloom {
+
+struct Pendulum {
+  struct Params {
+    double gravity = 10.0;    // m/s^2
+    double mass = 1.0;        // kg
+    double length = 1.0;      // m
+    double dt = 0.05;         // s per step
+    double max_torque = 2.0;  // N m
+    double max_speed = 8.0;   // rad/s
+
+    template <class Visitor>
+    void visit_fields(Visitor&& v) {
+      v("gravity", gravity, Range{-1e3, 1e3}, "Gravity, m/s^2 (upstream's argument g).");
+      v("mass", mass, Range{1e-6, 1e6}, "Mass of the pendulum, kg.");
+      v("length", length, Range{1e-3, 1e3}, "Length of the pendulum, m.");
+      v("dt", dt, Range{1e-6, 1.0}, "Seconds per step.");
+      v("max_torque", max_torque, Range{0.0, 1e6}, "Largest torque, N m.");
+      v("max_speed", max_speed, Range{0.0, 1e6}, "Largest speed, rad/s.");
+    }
+  };
+  using Options = Params;
+  struct State {
+    double theta, theta_dot;  // rad from upright, rad/s
+  };
+  static constexpr auto members = std::tuple{&State::theta, &State::theta_dot};
+  static constexpr double kPi = 3.141592653589793;
+
+  static Result<Params> make_params(const Options& options) { return options; }
+
+  static EnvSpec spec(const Params& p) {
+    const float speed = static_cast<float>(p.max_speed);
+    const float torque = static_cast<float>(p.max_torque);
+    EnvSpec spec;
+    spec.id = "Pendulum-v1";
+    spec.observation = Space::box({-1, -1, -speed}, {1, 1, speed});
+    spec.action = Space::box({-torque}, {torque});
+    spec.max_episode_steps = 200;
+    spec.upstream = "Gymnasium 1.4.0 classic_control/pendulum.py";
+    spec.summary = "Swing a pendulum up and hold it there.";
+    return spec;
+  }
+
+  BROADLOOM_HD static void reset(const Params&, State& s, Random& random) {
+    s.theta = random.uniform(-kPi, kPi);
+    s.theta_dot = random.uniform(-1.0, 1.0);
+  }
+
+  // The cost is that of the state before the step; the angle moves with the new speed.
+  BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
+    const double torque = clip(action[0], -p.max_torque, p.max_torque);
+    const double angle = wrap(s.theta);
+    const double cost =
+        angle * angle + 0.1 * (s.theta_dot * s.theta_dot) + 0.001 * (torque * torque);
+    const double acceleration = 3.0 * p.gravity / (2.0 * p.length) * std::sin(s.theta) +
+                                3.0 / (p.mass * (p.length * p.length)) * torque;
+    s.theta_dot = clip(s.theta_dot + acceleration * p.dt, -p.max_speed, p.max_speed);
+    s.theta = s.theta + s.theta_dot * p.dt;
+    return {-cost, false};
+  }
+
+  BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
+    out[0] = static_cast<float>(std::cos(s.theta));
+    out[1] = static_cast<float>(std::sin(s.theta));
+    out[2] = static_cast<float>(s.theta_dot);
+  }
+
+ private:
+  BROADLOOM_HD static double clip(double x, double low, double high) {
+    return x < low ? low : (x > high ? high : x);
+  }
+  // To [-pi, pi), with the remainder that takes the divisor's sign.
+  BROADLOOM_HD static double wrap(double x) {
+    const double full = 2.0 * kPi;
+    double rest = std::fmod(x + kPi, full);
+    if (rest < 0.0) rest += full;
+    return rest - kPi;
+  }
+};
+static_assert(Environment<Pendulum>);
+
+}  // namespace broadloom

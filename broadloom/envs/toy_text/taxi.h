@@ -1,0 +1,128 @@
+// Taxi-v3 of Gymnasium, gymnasium/envs/toy_text/taxi.py (Dietterich 2000): fetch a passenger and
+// take them to their destination. Since Gymnasium 1.3 the same dynamics are registered as Taxi-v4.
+#pragma once
+
+#include <tuple>
+#include <vector>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/env/environment.h"
+#include "broadloom/env/tabular.h"
+
+namespace broadloom {
+
+struct Taxi {
+  static constexpr int kSize = 5;
+  static constexpr int kInTaxi = 4;  // passenger place when on board; 0..3 are R, G, Y, B
+  static constexpr int kStates = kSize * kSize * 5 * 4;
+  static constexpr int kActions = 6;  // south, north, east, west, pick up, drop off
+
+  struct Params {
+    template <class Visitor>
+    void visit_fields(Visitor&&) {}
+  };
+  using Options = Params;
+  // ((row * 5 + col) * 5 + passenger) * 4 + destination
+  struct State {
+    std::int32_t code;
+  };
+  static constexpr auto members = std::tuple{&State::code};
+
+  static Result<Params> make_params(const Options& options) { return options; }
+
+  static EnvSpec spec(const Params&) {
+    EnvSpec spec;
+    spec.id = "Taxi-v3";
+    spec.observation = Space::discrete(kStates);
+    spec.action = Space::discrete(kActions);
+    spec.max_episode_steps = 200;
+    spec.has_reward_threshold = true;
+    spec.reward_threshold = 8.0;
+    spec.upstream = "Gymnasium 1.4.0 toy_text/taxi.py";
+    spec.summary = "Fetch a passenger and drop them off at one of four places.";
+    return spec;
+  }
+
+  // One of the 300 states with the passenger waiting somewhere else than at the destination.
+  BROADLOOM_HD static void reset(const Params&, State& s, Random& random) {
+    const int cell = static_cast<int>(random.below(kSize * kSize));
+    const int passenger = static_cast<int>(random.below(4));
+    const int other = static_cast<int>(random.below(3));
+    s.code = (cell * 5 + passenger) * 4 + other + (other >= passenger ? 1 : 0);
+  }
+
+  BROADLOOM_HD static StepResult step(const Params&, State& s, const float* action, Random&) {
+    const TabularModel::Outcome outcome = move(s.code, static_cast<int>(action[0]));
+    s.code = outcome.next_state;
+    return {outcome.reward, outcome.terminated};
+  }
+
+  BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
+    out[0] = static_cast<float>(s.code);
+  }
+
+  static TabularModel table(const Params&) {
+    TabularModel model;
+    model.num_states = kStates;
+    model.num_actions = kActions;
+    for (int s = 0; s < kStates; ++s) {
+      const int passenger = s / 4 % 5;
+      const int destination = s % 4;
+      model.start.push_back(passenger < 4 && passenger != destination ? 1.0 / 300.0 : 0.0);
+      for (int a = 0; a < kActions; ++a) model.transitions.push_back({move(s, a)});
+    }
+    return model;
+  }
+
+ private:
+  // Whether a wall stands east of (row, col): after column 1 in rows 0 and 1; after columns 0 and 2
+  // in rows 3 and 4; and the border.
+  BROADLOOM_HD static bool wall_east(int row, int col) {
+    if (col == kSize - 1) return true;
+    if (row <= 1) return col == 1;
+    return row >= 3 && (col == 0 || col == 2);
+  }
+
+  // Which of R (0,0), G (0,4), Y (4,0), B (4,3) the taxi stands on; -1: none.
+  BROADLOOM_HD static int place_at(int row, int col) {
+    if (row == 0) return col == 0 ? 0 : (col == 4 ? 1 : -1);
+    if (row == 4) return col == 0 ? 2 : (col == 3 ? 3 : -1);
+    return -1;
+  }
+
+  BROADLOOM_HD static TabularModel::Outcome move(int code, int action) {
+    const int destination = code % 4;
+    int passenger = code / 4 % 5;
+    int col = code / 20 % kSize;
+    int row = code / 100;
+    double reward = -1.0;
+    bool terminated = false;
+    const int place = place_at(row, col);
+    if (action == 0 && row + 1 < kSize) ++row;
+    if (action == 1 && row > 0) --row;
+    if (action == 2 && !wall_east(row, col)) ++col;
+    if (action == 3 && col > 0 && !wall_east(row, col - 1)) --col;
+    if (action == 4) {
+      if (passenger < kInTaxi && place == passenger) {
+        passenger = kInTaxi;
+      } else {
+        reward = -10.0;
+      }
+    }
+    if (action == 5) {
+      if (passenger == kInTaxi && place == destination) {
+        passenger = destination;
+        reward = 20.0;
+        terminated = true;
+      } else if (passenger == kInTaxi && place >= 0) {
+        passenger = place;
+      } else {
+        reward = -10.0;
+      }
+    }
+    return {1.0, ((row * kSize + col) * 5 + passenger) * 4 + destination, reward, terminated};
+  }
+};
+static_assert(Environment<Taxi>);
+
+}  // namespace broadloom
