@@ -7,7 +7,7 @@
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
 class App;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/bench.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -87,6 +88,7 @@ class Lane {
 
 std::vector<Lane> make_lanes(VecEnv& env, const BenchOptions& options) {
   std::vector<Lane> lanes;
+  lanes.reserve(static_cast<std::size_t>(options.threads));
   for (int i = 0; i < options.threads; ++i) {
     const auto edge = [&](int part) {
       return static_cast<int>(std::int64_t{options.num_envs} * part / options.threads);
@@ -122,6 +124,7 @@ Result<BenchResult> bench_env(const std::string& id, const Overrides& env_option
   std::vector<Lane> lanes = make_lanes(*env.value(), options);
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::thread> workers;
+  workers.reserve(lanes.size());
   for (Lane& lane : lanes) workers.emplace_back([&lane, &options] { lane.run(options.num_steps); });
   for (std::thread& worker : workers) worker.join();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

@@ -6,7 +6,7 @@
 
 #include "broadloom/core/config_table.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
 class App;
 }
 

@@ -3,6 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,6 +56,12 @@ int run(const std::vector<std::string>& given) {
 }  // namespace
 }  // namespace broadloom::cli
 
+// The library throws nothing; what is left is memory running out, or a fault of a dependency.
 int main(int argc, char** argv) {
-  return broadloom::cli::run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  try {
+    return broadloom::cli::run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "broadloom: %s\n", error.what());
+    return 1;
+  }
 }

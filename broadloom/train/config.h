@@ -15,7 +15,8 @@
 
 namespace broadloom {
 
-struct Config {
+// Fields stand in the order of the documentation, not of their alignment.
+struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string env_id = "CartPole-v1";
   Overrides env_options;  // keys without the "env." prefix; not part of visit_fields
   std::uint64_t seed = 1;
@@ -89,8 +90,9 @@ Result<Overrides> read_toml_overrides(const std::string& path);
 Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name);
 
 // Builds a whole config: finds env_id among the overrides (the last one counts), takes that
-// environment's defaults, applies the overrides in order, validates, and has the environment check
-// its options. Give file overrides first and flags after them.
+// environment's defaults (kNotFound when there is no such environment), applies the overrides in
+// order, validates, and has the environment check its options. Give file overrides first and flags
+// after them.
 Result<Config> resolve_config(const Overrides& overrides);
 
 // Ranges of single fields and rules between fields; kInvalidConfig says what was got, what was

@@ -81,10 +81,10 @@ Status add_table(const toml::table& table, const std::string& prefix, const std:
     }
     const std::optional<std::string> text = node_text(node);
     if (!text) {
-      const std::string hint = node.is_table() ? "; the only table is [env]" : "";
-      return at(name, where.line,
-                full + ": got " + type_words(node) +
-                    ", expected a boolean, a number, a string or a flat array of them" + hint);
+      std::string message = full + ": got " + type_words(node);
+      message += ", expected a boolean, a number, a string or a flat array of them";
+      if (node.is_table()) message += "; the only table is [env]";
+      return at(name, where.line, message);
     }
     entries.push_back({where.line, where.column, full, *text, node.is_string()});
   }

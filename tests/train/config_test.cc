@@ -172,6 +172,36 @@ TEST(ConfigOverrides, ComeBackBitForBit) {
   }
 }
 
+TEST(ConfigResolve, EnvironmentDecidesDefaultsThenLaterOverridesWin) {
+  const Result<Config> config = resolve_config({{"num_envs", "8"},
+                                                {"env_id", "NoSuchEnv"},
+                                                {"gamma", "0.9"},
+                                                {"env_id", "CartPole-v1"},
+                                                {"env.gravity", "5"},
+                                                {"num_envs", "16"}});
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config.value().env_id, "CartPole-v1");
+  EXPECT_EQ(config.value().num_envs, 16);
+  EXPECT_EQ(config.value().gamma, 0.9);
+  EXPECT_EQ(config.value().num_steps, 128);
+  EXPECT_EQ(config.value().env_options, (Overrides{{"gravity", "5"}}));
+  const Result<Config> again = resolve_config(to_overrides(config.value()));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(to_overrides(again.value()), to_overrides(config.value()));
+}
+
+TEST(ConfigResolve, RefusesWhatDoesNotExist) {
+  const Status unknown = resolve_config({{"env_id", "CartPol-v1"}}).status();
+  EXPECT_EQ(unknown.kind(), ErrorKind::kNotFound);
+  EXPECT_NE(unknown.message().find("'CartPole-v1'"), std::string::npos);
+  EXPECT_NE(message_of(resolve_config({{"env.gravty", "5"}}).status()).find("'gravity'"),
+            std::string::npos);
+  EXPECT_NE(message_of(resolve_config({{"env.gravity", "low"}}).status()).find("'low'"),
+            std::string::npos);
+  EXPECT_FALSE(resolve_config({{"num_envs", "0"}}).ok());
+  EXPECT_FALSE(resolve_config({{"total_timesteps", "10"}}).ok());
+}
+
 TEST(ConfigToml, ReadsFlatKeysAndTheEnvTable) {
   const Result<Overrides> overrides = parse_toml_overrides(
       "env_id = \"FrozenLake-v1\"\n"
