@@ -1,0 +1,46 @@
+// Files that are never half-written, and logs that can be cut back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+// The whole file's bytes. kNotFound or kIo.
+Result<std::string> read_file(const std::string& path);
+
+// Writes beside and renames: after a kill at any moment the path holds the old bytes or the new
+// ones. The data has reached the disk when it returns. kIo says what failed and what to do.
+Status write_file_atomically(const std::string& path, std::string_view bytes);
+
+// A file that grows record by record, each in a single write.
+class AppendLog {
+ public:
+  AppendLog() = default;
+  ~AppendLog();
+  AppendLog(AppendLog&& other) noexcept;
+  AppendLog& operator=(AppendLog&& other) noexcept;
+
+  // Opens or creates the file and cuts it to keep_bytes. kCorrupt where it is shorter than that.
+  static Result<AppendLog> open(const std::string& path, std::int64_t keep_bytes);
+
+  // On failure the file is cut back to the last whole record.
+  Status append(std::string_view record);
+  // Has what was appended on the disk when it returns.
+  Status sync();
+  std::int64_t bytes() const { return bytes_; }
+  bool is_open() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+  std::int64_t bytes_ = 0;
+  std::string path_;
+};
+
+// "cannot <what> 'path': <reason of errno>", with advice for a full disk or missing rights.
+Status io_error(const std::string& what, const std::string& path);
+
+}  // namespace broadloom

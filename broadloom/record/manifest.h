@@ -1,0 +1,35 @@
+// manifest.json: what a run was made of. See docs/formats/run_folder.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+struct Manifest {
+  Overrides config;  // every key with its exact text
+  std::uint64_t seed = 0;
+  int threads = 1;
+  std::string isa;
+  std::string version, revision, compiler, build_type;  // of the program
+  std::string cpu;
+  int cores = 0;
+  std::int64_t memory_bytes = 0;
+  std::string created;  // UTC, ISO 8601
+};
+
+// Fills in program, processor, memory and time.
+Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
+                       const std::string& isa);
+
+std::string manifest_json(const Manifest& manifest);
+// The manifest of a file; kNotFound, kIo or kCorrupt.
+Result<Manifest> read_manifest(const std::string& path);
+
+// "0.1.0 (revision)".
+std::string version_text();
+
+}  // namespace broadloom

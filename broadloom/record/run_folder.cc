@@ -1,0 +1,130 @@
+#include "broadloom/record/run_folder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "broadloom/record/files.h"
+
+namespace broadloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kCheckpoints = "/checkpoints";
+constexpr const char* kCheckpointEnding = ".safetensors";
+
+Status system_error(const std::string& what, const std::string& path,
+                    const std::error_code& error) {
+  errno = error.value();
+  return io_error(what, path);
+}
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() &&
+         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+// Paths of whole checkpoints, oldest first: their names sort by iteration.
+std::vector<std::string> checkpoints(const std::string& dir) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir + kCheckpoints, error)) {
+    if (ends_with(entry.path().string(), kCheckpointEnding)) paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string without_trailing_slash(std::string dir) {
+  while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
+  return dir;
+}
+
+}  // namespace
+
+Status RunFolder::create(const std::string& wanted,
+                         const std::function<Status(const RunFolder&)>& fill) {
+  const fs::path dir = without_trailing_slash(wanted);
+  std::error_code error;
+  if (fs::exists(dir, error) && !fs::is_empty(dir, error)) {
+    return {
+        ErrorKind::kIo,
+        fmt::format(
+            "the folder '{}' exists and is not empty; choose another with --out, or go on with the "
+            "run in it: `broadloom train --resume {}`",
+            dir.string(), dir.string())};
+  }
+  if (dir.has_parent_path()) fs::create_directories(dir.parent_path(), error);
+  if (error) return system_error("create the folder", dir.parent_path().string(), error);
+  const fs::path hidden =
+      dir.parent_path() / fmt::format(".{}.tmp-{}", dir.filename().string(), ::getpid());
+  fs::create_directories(hidden.string() + kCheckpoints, error);
+  if (error) return system_error("create the folder", hidden.string(), error);
+  Status status = fill(RunFolder(hidden.string()));
+  if (status.ok() && ::rename(hidden.c_str(), dir.c_str()) != 0) {
+    status = io_error("create the folder", dir.string());
+  }
+  if (!status.ok()) fs::remove_all(hidden, error);
+  return status;
+}
+
+Result<RunFolder> RunFolder::open(const std::string& wanted) {
+  RunFolder folder(without_trailing_slash(wanted));
+  std::error_code error;
+  if (!fs::is_directory(folder.dir_, error)) {
+    return Status(ErrorKind::kNotFound,
+                  fmt::format("there is no run folder '{}'; `broadloom train` makes one", wanted));
+  }
+  if (!fs::exists(folder.manifest_path(), error)) {
+    return Status(ErrorKind::kNotFound,
+                  fmt::format("the folder '{}' is not a run: it has no manifest.json", wanted));
+  }
+  return folder;
+}
+
+std::string RunFolder::events_path() const {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir_, error)) {
+    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) == 0) {
+      return entry.path().string();
+    }
+  }
+  char host[256] = "host";
+  ::gethostname(host, sizeof host - 1);
+  return fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", dir_, std::time(nullptr), host,
+                     ::getpid());
+}
+
+std::string RunFolder::checkpoint_path(std::int64_t iteration) const {
+  return fmt::format("{}{}/iteration_{:010d}{}", dir_, kCheckpoints, iteration, kCheckpointEnding);
+}
+
+Result<std::string> RunFolder::latest_checkpoint() const {
+  const std::vector<std::string> paths = checkpoints(dir_);
+  if (!paths.empty()) return paths.back();
+  return Status(ErrorKind::kNotFound,
+                fmt::format("the run '{}' has no checkpoint; train it anew", dir_));
+}
+
+void RunFolder::prune(int keep) const {
+  std::error_code error;
+  const std::vector<std::string> paths = checkpoints(dir_);
+  for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < paths.size(); ++i) {
+    fs::remove(paths[i], error);
+  }
+  std::vector<fs::path> stale;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir_ + kCheckpoints, error)) {
+    if (entry.path().string().find(".tmp-") != std::string::npos) stale.push_back(entry.path());
+  }
+  for (const fs::path& path : stale) fs::remove(path, error);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,41 @@
+// The folder of a run: manifest.json, metrics.jsonl, eval.jsonl, a TensorBoard event file and
+// checkpoints. See docs/formats/run_folder.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+class RunFolder {
+ public:
+  // Makes the folder so that it appears whole: it is filled as a hidden sibling by `fill`, then
+  // renamed. An existing folder must be empty.
+  static Status create(const std::string& dir, const std::function<Status(const RunFolder&)>& fill);
+  // An existing run. kNotFound where there is none.
+  static Result<RunFolder> open(const std::string& dir);
+
+  const std::string& dir() const { return dir_; }
+  std::string manifest_path() const { return dir_ + "/manifest.json"; }
+  std::string metrics_path() const { return dir_ + "/metrics.jsonl"; }
+  std::string eval_path() const { return dir_ + "/eval.jsonl"; }
+  std::string curve_path() const { return dir_ + "/learning_curve.svg"; }
+  // The event file, which keeps its name when a run is resumed.
+  std::string events_path() const;
+  std::string checkpoint_path(std::int64_t iteration) const;
+
+  // The newest checkpoint; kNotFound where there is none.
+  Result<std::string> latest_checkpoint() const;
+  // Removes all but the newest `keep` checkpoints, and what a killed process left half-written.
+  void prune(int keep) const;
+
+ private:
+  explicit RunFolder(std::string dir) : dir_(std::move(dir)) {}
+
+  std::string dir_;
+};
+
+}  // namespace broadloom

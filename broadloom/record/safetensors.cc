@@ -1,0 +1,271 @@
+#include "broadloom/record/safetensors.h"
+
+#define XXH_INLINE_ALL
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "broadloom/record/files.h"
+
+namespace broadloom {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kLongestHeader = 100'000'000;
+constexpr const char* kNoChecksum = "0000000000000000";
+constexpr const char* kChecksumKey = "\"checksum\":\"";
+
+struct DtypeName {
+  Dtype dtype;
+  const char* name;
+};
+constexpr DtypeName kDtypes[] = {{Dtype::kU8, "U8"},   {Dtype::kI32, "I32"}, {Dtype::kI64, "I64"},
+                                 {Dtype::kU64, "U64"}, {Dtype::kF32, "F32"}, {Dtype::kF64, "F64"}};
+
+const char* name_of(Dtype dtype) {
+  for (const DtypeName& entry : kDtypes) {
+    if (entry.dtype == dtype) return entry.name;
+  }
+  return "?";
+}
+
+std::string checksum(std::string_view header_without, std::string_view data) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, header_without.data(), header_without.size());
+  XXH3_64bits_update(&state, data.data(), data.size());
+  return fmt::format("{:016x}", XXH3_64bits_digest(&state));
+}
+
+// Where the checksum's digits stand in the header, if it has one.
+std::optional<std::size_t> checksum_place(std::string_view header) {
+  const std::size_t key = header.find(kChecksumKey);
+  if (key == std::string_view::npos) return std::nullopt;
+  const std::size_t place = key + std::strlen(kChecksumKey);
+  if (place + 16 > header.size()) return std::nullopt;
+  return place;
+}
+
+// Reads one file; every problem becomes the same kind of error.
+class Parser {
+ public:
+  Parser(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+
+  Result<SafetensorsFile> parse() {
+    BROADLOOM_TRY(split());
+    BROADLOOM_TRY(check_checksum());
+    const Json header = Json::parse(header_, nullptr, false);
+    if (header.is_discarded() || !header.is_object())
+      return damaged("its header is not a JSON object");
+    for (const auto& [key, value] : header.items()) {
+      BROADLOOM_TRY(key == "__metadata__" ? read_metadata(value) : read_tensor(key, value));
+    }
+    BROADLOOM_TRY(check_coverage());
+    file_.data.assign(data_);
+    return std::move(file_);
+  }
+
+ private:
+  Status damaged(const std::string& what) const {
+    return {
+        ErrorKind::kCorrupt,
+        fmt::format("'{}' is damaged or was cut short: {}; use another checkpoint", name_, what)};
+  }
+
+  Status split() {
+    std::uint64_t length = 0;
+    if (bytes_.size() < sizeof length) {
+      return damaged(fmt::format("it has {} bytes, too few for a header", bytes_.size()));
+    }
+    for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<std::uint8_t>(bytes_[i]);
+    if (length > kLongestHeader || length > bytes_.size() - sizeof length) {
+      return damaged(
+          fmt::format("it has {} bytes but its header claims {}", bytes_.size(), length));
+    }
+    header_ = bytes_.substr(sizeof length, length);
+    data_ = bytes_.substr(sizeof length + length);
+    if (header_.empty() || header_.front() != '{')
+      return damaged("its header does not begin with '{'");
+    return {};
+  }
+
+  Status check_checksum() const {
+    const std::optional<std::size_t> place = checksum_place(header_);
+    if (!place) return {};
+    std::string blank(header_);
+    blank.replace(*place, 16, kNoChecksum);
+    const std::string expected = checksum(blank, data_);
+    const std::string_view got = header_.substr(*place, 16);
+    if (got == expected) return {};
+    return damaged(fmt::format("its checksum is {}, its content's is {}", got, expected));
+  }
+
+  Status read_metadata(const Json& value) {
+    if (!value.is_object()) return damaged("its metadata is not an object");
+    for (const auto& [key, text] : value.items()) {
+      if (!text.is_string()) return damaged(fmt::format("metadata '{}' is not a string", key));
+      file_.metadata[key] = text.get<std::string>();
+    }
+    return {};
+  }
+
+  Status read_tensor(const std::string& key, const Json& value) {
+    if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") ||
+        !value.contains("data_offsets") || !value["dtype"].is_string() ||
+        !value["shape"].is_array() || !value["data_offsets"].is_array() ||
+        value["data_offsets"].size() != 2) {
+      return damaged(fmt::format("tensor '{}' is not described as one", key));
+    }
+    SafetensorsFile::Entry entry{};
+    BROADLOOM_TRY(read_dtype(key, value["dtype"].get<std::string>(), entry));
+    std::size_t size = dtype_size(entry.dtype);
+    for (const Json& extent : value["shape"]) {
+      if (!extent.is_number_unsigned())
+        return damaged(fmt::format("tensor '{}' has a bad shape", key));
+      const std::uint64_t count = extent.get<std::uint64_t>();
+      if (count != 0 && size > data_.size() / count) {
+        return damaged(fmt::format("tensor '{}' is larger than the file", key));
+      }
+      size *= count;
+      entry.shape.push_back(static_cast<std::int64_t>(count));
+    }
+    const Json& offsets = value["data_offsets"];
+    if (!offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned()) {
+      return damaged(fmt::format("tensor '{}' has bad offsets", key));
+    }
+    entry.begin = offsets[0].get<std::size_t>();
+    entry.end = offsets[1].get<std::size_t>();
+    if (entry.begin > entry.end || entry.end > data_.size() || entry.end - entry.begin != size) {
+      return damaged(fmt::format("tensor '{}' has offsets {} to {} for {} bytes", key, entry.begin,
+                                 entry.end, size));
+    }
+    file_.tensors[key] = entry;
+    return {};
+  }
+
+  Status read_dtype(const std::string& key, const std::string& text,
+                    SafetensorsFile::Entry& entry) const {
+    for (const DtypeName& known : kDtypes) {
+      if (text != known.name) continue;
+      entry.dtype = known.dtype;
+      return {};
+    }
+    return damaged(fmt::format("tensor '{}' has the unknown type '{}'", key, text));
+  }
+
+  Status check_coverage() const {
+    std::vector<std::pair<std::size_t, std::size_t>> spans;
+    for (const auto& [key, entry] : file_.tensors) spans.emplace_back(entry.begin, entry.end);
+    std::sort(spans.begin(), spans.end());
+    std::size_t end = 0;
+    for (const auto& [from, to] : spans) {
+      if (from != end) return damaged("its tensors overlap or leave holes");
+      end = to;
+    }
+    if (end != data_.size()) {
+      return damaged(fmt::format("its tensors take {} bytes of {}", end, data_.size()));
+    }
+    return {};
+  }
+
+  std::string_view bytes_, header_, data_;
+  const std::string& name_;
+  SafetensorsFile file_;
+};
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+Status check_tensor(const SafetensorsFile& file, const TensorRef& tensor) {
+  const auto found = file.tensors.find(tensor.name);
+  if (found == file.tensors.end()) {
+    return {ErrorKind::kMismatch,
+            fmt::format("the checkpoint has no tensor '{}', which this run needs; it is of another "
+                        "environment, network or configuration",
+                        tensor.name)};
+  }
+  const SafetensorsFile::Entry& entry = found->second;
+  if (entry.dtype == tensor.dtype && entry.shape == tensor.shape) return {};
+  return {
+      ErrorKind::kMismatch,
+      fmt::format(
+          "the checkpoint's tensor '{}' is {} {}, expected {} {}; it is of another environment, "
+          "network or configuration",
+          tensor.name, name_of(entry.dtype), shape_text(entry.shape), name_of(tensor.dtype),
+          shape_text(tensor.shape))};
+}
+
+}  // namespace
+
+Status write_safetensors(const std::string& path, const std::vector<TensorRef>& tensors,
+                         const Metadata& metadata) {
+  // Largest alignment first, then by name, as the format's own writer.
+  std::vector<const TensorRef*> order;
+  for (const TensorRef& tensor : tensors) order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](const TensorRef* a, const TensorRef* b) {
+    const std::size_t size_a = dtype_size(a->dtype), size_b = dtype_size(b->dtype);
+    return size_a != size_b ? size_a > size_b : a->name < b->name;
+  });
+  nlohmann::ordered_json header;
+  header["__metadata__"] = metadata;
+  header["__metadata__"]["checksum"] = kNoChecksum;
+  std::string data;
+  for (const TensorRef* tensor : order) {
+    const std::size_t begin = data.size();
+    data.append(static_cast<const char*>(tensor->data), tensor->bytes());
+    header[tensor->name] = {{"dtype", name_of(tensor->dtype)},
+                            {"shape", tensor->shape},
+                            {"data_offsets", {begin, data.size()}}};
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');
+  text.replace(*checksum_place(text), 16, checksum(text, data));
+  std::string bytes;
+  bytes.reserve(8 + text.size() + data.size());
+  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(text.size() >> (8 * i) & 0xff));
+  bytes += text;
+  bytes += data;
+  return write_file_atomically(path, bytes);
+}
+
+Result<SafetensorsFile> parse_safetensors(std::string_view bytes, const std::string& name) {
+  return Parser(bytes, name).parse();
+}
+
+Result<SafetensorsFile> read_safetensors(const std::string& path) {
+  Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  return parse_safetensors(bytes.value(), path);
+}
+
+Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+  for (const TensorRef& tensor : tensors) BROADLOOM_TRY(check_tensor(file, tensor));
+  if (file.tensors.size() != tensors.size()) {
+    for (const auto& [name, entry] : file.tensors) {
+      const bool known = std::any_of(tensors.begin(), tensors.end(),
+                                     [&](const TensorRef& tensor) { return tensor.name == name; });
+      if (known) continue;
+      return {
+          ErrorKind::kMismatch,
+          fmt::format(
+              "the checkpoint has a tensor '{}' that this run has no place for; it is of another "
+              "environment, network or configuration",
+              name)};
+    }
+  }
+  for (const TensorRef& tensor : tensors) {
+    const SafetensorsFile::Entry& entry = file.tensors.at(tensor.name);
+    std::memcpy(tensor.data, file.data.data() + entry.begin, tensor.bytes());
+  }
+  return {};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,44 @@
+// Reads and writes safetensors files: the checkpoint format. See docs/formats/checkpoint.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/core/tensor_ref.h"
+
+namespace broadloom {
+
+using Metadata = std::map<std::string, std::string>;
+
+struct SafetensorsFile {
+  struct Entry {
+    Dtype dtype;
+    std::vector<std::int64_t> shape;
+    std::size_t begin, end;  // within data
+  };
+  Metadata metadata;
+  std::map<std::string, Entry> tensors;
+  std::string data;
+};
+
+// Writes atomically (see files.h). metadata gains "checksum": XXH3-64 of the header with the
+// checksum's sixteen digits as zeros, and of the data.
+Status write_safetensors(const std::string& path, const std::vector<TensorRef>& tensors,
+                         const Metadata& metadata);
+
+// Everything is checked: lengths, JSON, types, shapes, offsets without holes or overlaps, the
+// checksum where there is one. kCorrupt says what is wrong. `name` stands for the file in messages.
+Result<SafetensorsFile> parse_safetensors(std::string_view bytes, const std::string& name);
+Result<SafetensorsFile> read_safetensors(const std::string& path);
+
+// Copies the file's tensors into the views. Names, types and shapes must agree one to one,
+// otherwise kMismatch says which does not, what was got and what was expected, and nothing is
+// written.
+Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors);
+
+}  // namespace broadloom
