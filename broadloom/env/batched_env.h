@@ -165,15 +165,13 @@ class BatchedEnv final : public VecEnv {
     return static_cast<std::size_t>(k) * static_cast<std::size_t>(spec_.observation_size());
   }
 
+  // A Discrete observation comes as its index in out[0] and is spread to one-hot in place.
   void observe_one(const State& state, float* out) const {
-    if (spec_.observation.kind == SpaceKind::kBox) {
-      Env::observe(params_, state, out);
-      return;
-    }
-    float index = 0.0f;
-    Env::observe(params_, state, &index);
+    Env::observe(params_, state, out);
+    if (spec_.observation.kind == SpaceKind::kBox) return;
+    const int index = static_cast<int>(out[0]);
     std::fill_n(out, spec_.observation.size, 0.0f);
-    out[static_cast<int>(index)] = 1.0f;
+    out[index] = 1.0f;
   }
 
   StepResult advance(int i, State& state, const float* action) {

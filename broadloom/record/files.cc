@@ -118,6 +118,7 @@ Result<AppendLog> AppendLog::open(const std::string& path, std::int64_t keep_byt
   if (log.fd_ < 0) return io_error("open", path);
   struct stat info {};
   if (::fstat(log.fd_, &info) != 0) return io_error("inspect", path);
+  if (keep_bytes == kKeepAll) keep_bytes = info.st_size;
   if (info.st_size < keep_bytes) {
     return Status(
         ErrorKind::kCorrupt,

@@ -19,12 +19,14 @@ Status write_file_atomically(const std::string& path, std::string_view bytes);
 // A file that grows record by record, each in a single write.
 class AppendLog {
  public:
+  static constexpr std::int64_t kKeepAll = -1;
+
   AppendLog() = default;
   ~AppendLog();
   AppendLog(AppendLog&& other) noexcept;
   AppendLog& operator=(AppendLog&& other) noexcept;
 
-  // Opens or creates the file and cuts it to keep_bytes. kCorrupt where it is shorter than that.
+  // Opens or creates the file and cuts it to keep_bytes, or keeps all of it. kCorrupt where it is shorter than that.
   static Result<AppendLog> open(const std::string& path, std::int64_t keep_bytes);
 
   // On failure the file is cut back to the last whole record.

@@ -1,0 +1,88 @@
+#include "broadloom/train/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace broadloom {
+namespace {
+
+constexpr const char* kConfigPrefix = "config.";
+
+Status read_bytes(const SafetensorsFile& file, const std::string& key, std::int64_t& out) {
+  const auto found = file.metadata.find(key);
+  if (found != file.metadata.end() && parse_text(found->second, out).ok() && out >= 0) return {};
+  return {ErrorKind::kCorrupt,
+          fmt::format("it is no checkpoint of a run: its metadata has no number '{}'", key)};
+}
+
+Overrides config_of(const SafetensorsFile& file) {
+  const std::string prefix = kConfigPrefix;
+  Overrides overrides;
+  for (const auto& [key, text] : file.metadata) {
+    if (key.rfind(prefix, 0) == 0) overrides.emplace_back(key.substr(prefix.size()), text);
+  }
+  return overrides;
+}
+
+// Options that may differ between a checkpoint and the run that goes on from it: none of them
+// changes what is learned.
+bool is_record_keeping(const std::string& key) {
+  return key == "eval_interval" || key == "eval_episodes" || key == "checkpoint_interval" ||
+         key == "log_interval" || key == "tensorboard" || key == "isa";
+}
+
+Status compare(const Config& got, const Config& expected) {
+  const Overrides a = to_overrides(got);
+  const Overrides b = to_overrides(expected);
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    if (a[i] == b[i] || is_record_keeping(a[i].first)) continue;
+    return {ErrorKind::kMismatch,
+            fmt::format(
+                "the checkpoint has {} = '{}' but the run has {} = '{}'; it belongs to another run",
+                a[i].first, a[i].second, b[i].first, b[i].second)};
+  }
+  if (a.size() == b.size()) return {};
+  return {ErrorKind::kMismatch,
+          "the checkpoint's environment options are not the run's; it belongs to another run"};
+}
+
+}  // namespace
+
+Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes& logs) {
+  Metadata metadata;
+  metadata["format"] = "broadloom-checkpoint-1";
+  metadata["metrics_bytes"] = to_text(logs.metrics);
+  metadata["eval_bytes"] = to_text(logs.eval);
+  metadata["events_bytes"] = to_text(logs.events);
+  for (const auto& [key, text] : to_overrides(trainer.config()))
+    metadata[kConfigPrefix + key] = text;
+  return write_safetensors(path, trainer.state(), metadata);
+}
+
+Result<Checkpoint> read_checkpoint(const std::string& path) {
+  Result<SafetensorsFile> file = read_safetensors(path);
+  if (!file.ok()) return file.status();
+  Checkpoint checkpoint;
+  const auto in_file = [&](const Status& status) {
+    return Status(status.kind(), fmt::format("'{}': {}", path, status.message()));
+  };
+  for (const auto& [key, place] : {std::pair{"metrics_bytes", &checkpoint.logs.metrics},
+                                   std::pair{"eval_bytes", &checkpoint.logs.eval},
+                                   std::pair{"events_bytes", &checkpoint.logs.events}}) {
+    const Status status = read_bytes(file.value(), key, *place);
+    if (!status.ok()) return in_file(status);
+  }
+  Result<Config> config = resolve_config(config_of(file.value()));
+  if (!config.ok()) return in_file(config.status());
+  checkpoint.config = config.take();
+  checkpoint.file = file.take();
+  return checkpoint;
+}
+
+Status restore(const Checkpoint& checkpoint, Trainer& trainer) {
+  BROADLOOM_TRY(compare(checkpoint.config, trainer.config()));
+  return load_into(checkpoint.file, trainer.state());
+}
+
+}  // namespace broadloom

@@ -1,0 +1,131 @@
+#include "broadloom/train/run.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "broadloom/math/isa.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/run_recorder.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+Progress progress_of(const Trainer& trainer, const RunRecorder& recorder) {
+  Progress progress;
+  progress.iteration = trainer.report().iteration;
+  progress.num_iterations = trainer.config().num_iterations();
+  progress.global_step = trainer.report().global_step;
+  progress.total_timesteps = progress.num_iterations * trainer.config().batch_size();
+  progress.steps_per_second = recorder.steps_per_second(trainer);
+  progress.mean_return = trainer.report().mean_return;
+  progress.seconds_left = static_cast<double>(progress.total_timesteps - progress.global_step) /
+                          std::max(1e-9, progress.steps_per_second);
+  return progress;
+}
+
+RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double seconds) {
+  RunSummary summary;
+  summary.run_dir = run_dir;
+  summary.global_step = trainer.report().global_step;
+  summary.total_timesteps = trainer.config().num_iterations() * trainer.config().batch_size();
+  summary.finished = trainer.finished();
+  summary.mean_return = trainer.report().mean_return;
+  summary.seconds = seconds;
+  return summary;
+}
+
+// Trains to the end or until asked to stop. Whatever ends it, the newest checkpoint stays.
+Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogBytes& logs,
+                         const RunHooks& hooks) {
+  Result<RunRecorder> recorder =
+      RunRecorder::open(folder, trainer.config(), logs, trainer.report().global_step);
+  if (!recorder.ok()) return recorder.status();
+  trainer.set_recorder(&recorder.value());
+  while (!trainer.finished()) {
+    BROADLOOM_TRY(trainer.iterate());
+    if (hooks.on_iteration) hooks.on_iteration(progress_of(trainer, recorder.value()));
+    if (hooks.should_stop && hooks.should_stop()) break;
+  }
+  BROADLOOM_TRY(recorder.value().save(trainer));
+  return summary_of(trainer, folder.dir(), recorder.value().seconds());
+}
+
+Status append_eval(const RunFolder& folder, const std::string& line) {
+  Result<AppendLog> log = AppendLog::open(folder.eval_path(), AppendLog::kKeepAll);
+  if (!log.ok()) return log.status();
+  return log.value().append(line);
+}
+
+Result<Checkpoint> newest_checkpoint(const RunFolder& folder) {
+  const Result<std::string> path = folder.latest_checkpoint();
+  if (!path.ok()) return path.status();
+  return read_checkpoint(path.value());
+}
+
+}  // namespace
+
+Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
+                             const RunHooks& hooks) {
+  BROADLOOM_TRY(set_isa(config.isa));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
+  if (!trainer.ok()) return trainer.status();
+  const auto fill = [&](const RunFolder& folder) -> Status {
+    const Manifest manifest =
+        make_manifest(to_overrides(config), config.seed, threads, active_isa());
+    BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
+    return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});
+  };
+  BROADLOOM_TRY(RunFolder::create(run_dir, fill));
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  return train(*trainer.value(), folder.value(), {}, hooks);
+}
+
+Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks) {
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  const Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
+  if (!manifest.ok()) return manifest.status();
+  const Result<Config> config = resolve_config(manifest.value().config);
+  if (!config.ok()) return config.status();
+  // The bits are those of the instruction set that the run began with; a processor without it goes
+  // on with its own.
+  if (!set_isa(manifest.value().isa).ok()) BROADLOOM_TRY(set_isa("auto"));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), threads);
+  if (!trainer.ok()) return trainer.status();
+  const Result<Checkpoint> checkpoint = newest_checkpoint(folder.value());
+  if (!checkpoint.ok()) return checkpoint.status();
+  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  if (trainer.value()->finished()) return summary_of(*trainer.value(), folder.value().dir(), 0.0);
+  return train(*trainer.value(), folder.value(), checkpoint.value().logs, hooks);
+}
+
+Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& options) {
+  if (options.episodes < 1 || options.threads < 1) {
+    return Status(ErrorKind::kInvalidConfig,
+                  fmt::format("got {} episodes and {} threads; expected at least 1 of each",
+                              options.episodes, options.threads));
+  }
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  const Result<Checkpoint> checkpoint = newest_checkpoint(folder.value());
+  if (!checkpoint.ok()) return checkpoint.status();
+  BROADLOOM_TRY(set_isa(checkpoint.value().config.isa));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(checkpoint.value().config, 1);
+  if (!trainer.ok()) return trainer.status();
+  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  const Trainer& trained = *trainer.value();
+  Result<EvalResult> result = evaluate_policy(trained.config(), trained.network(), trained.params(),
+                                              trained.obs_normalizer(), options);
+  if (!result.ok()) return result.status();
+  result.value().global_step = trained.report().global_step;
+  BROADLOOM_TRY(
+      append_eval(folder.value(), eval_json_line(result.value(), options.seed, "command")));
+  return result;
+}
+
+}  // namespace broadloom

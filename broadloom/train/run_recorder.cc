@@ -1,0 +1,178 @@
+#include "broadloom/train/run_recorder.h"
+
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "broadloom/record/events.h"
+#include "broadloom/record/json_line.h"
+#include "broadloom/train/evaluator.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kCheckpointsKept = 2;
+
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string metrics_json_line(const IterationReport& r, double wall_time, double rate) {
+  return JsonLine()
+      .add("iteration", r.iteration)
+      .add("global_step", r.global_step)
+      .add("episodic_return", r.mean_return)
+      .add("episodic_length", r.mean_length)
+      .add("episodes", r.episodes)
+      .add("learning_rate", r.learning_rate)
+      .add("policy_loss", r.update.policy_loss)
+      .add("value_loss", r.update.value_loss)
+      .add("entropy", r.update.entropy)
+      .add("old_approx_kl", r.update.old_approx_kl)
+      .add("approx_kl", r.update.approx_kl)
+      .add("clipfrac", r.update.clipfrac)
+      .add("grad_norm", r.update.grad_norm)
+      .add("explained_variance", r.explained_variance)
+      .add("epochs", r.update.epochs)
+      .add("wall_time", wall_time)
+      .add("steps_per_second", rate)
+      .line();
+}
+
+// CleanRL's tags; the means of the last 100 episodes stand under its per-episode names.
+std::vector<std::pair<std::string_view, double>> event_scalars(const IterationReport& r,
+                                                               double rate) {
+  std::vector<std::pair<std::string_view, double>> scalars{
+      {"charts/learning_rate", r.learning_rate},
+      {"charts/SPS", rate},
+      {"losses/value_loss", r.update.value_loss},
+      {"losses/policy_loss", r.update.policy_loss},
+      {"losses/entropy", r.update.entropy},
+      {"losses/old_approx_kl", r.update.old_approx_kl},
+      {"losses/approx_kl", r.update.approx_kl},
+      {"losses/clipfrac", r.update.clipfrac},
+      {"losses/explained_variance", r.explained_variance},
+      {"losses/grad_norm", r.update.grad_norm},
+  };
+  if (r.mean_return == r.mean_return) {  // a number: an episode has ended
+    scalars.emplace_back("charts/episodic_return", r.mean_return);
+    scalars.emplace_back("charts/episodic_length", r.mean_length);
+  }
+  return scalars;
+}
+
+// Evaluations asked for on the command line past `keep_bytes`, which a resume must not lose.
+Result<std::string> command_lines_after(const std::string& path, std::int64_t keep_bytes) {
+  Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) {
+    if (bytes.status().kind() == ErrorKind::kNotFound) return std::string();
+    return bytes.status();
+  }
+  if (static_cast<std::int64_t>(bytes.value().size()) <= keep_bytes) return std::string();
+  std::istringstream rest(bytes.value().substr(static_cast<std::size_t>(keep_bytes)));
+  std::string kept;
+  for (std::string line; std::getline(rest, line);) {
+    if (line.find("\"source\": \"command\"") != std::string::npos) kept += line + "\n";
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::string eval_json_line(const EvalResult& result, std::uint64_t seed, const char* source) {
+  return JsonLine()
+      .add("global_step", result.global_step)
+      .add("mean_return", result.mean_return)
+      .add("ci_low", result.ci_low)
+      .add("ci_high", result.ci_high)
+      .add("std_return", result.std_return)
+      .add("mean_length", result.mean_length)
+      .add("episodes", result.episodes)
+      .add("seed", seed)
+      .add("source", source)
+      .line();
+}
+
+Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Config& config,
+                                      const LogBytes& logs, std::int64_t first_step) {
+  RunRecorder recorder(folder, first_step);
+  Result<AppendLog> metrics = AppendLog::open(folder.metrics_path(), logs.metrics);
+  if (!metrics.ok()) return metrics.status();
+  recorder.metrics_ = metrics.take();
+  const Result<std::string> asked_for = command_lines_after(folder.eval_path(), logs.eval);
+  if (!asked_for.ok()) return asked_for.status();
+  Result<AppendLog> eval = AppendLog::open(folder.eval_path(), logs.eval);
+  if (!eval.ok()) return eval.status();
+  recorder.eval_ = eval.take();
+  if (!asked_for.value().empty()) BROADLOOM_TRY(recorder.eval_.append(asked_for.value()));
+  if (config.tensorboard) {
+    Result<AppendLog> events = AppendLog::open(folder.events_path(), logs.events);
+    if (!events.ok()) return events.status();
+    recorder.events_ = events.take();
+    if (recorder.events_.bytes() == 0) {
+      BROADLOOM_TRY(recorder.events_.append(encode_file_version(unix_time())));
+    }
+  }
+  return recorder;
+}
+
+double RunRecorder::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+double RunRecorder::steps_per_second(const Trainer& trainer) const {
+  return static_cast<double>(trainer.report().global_step - first_step_) /
+         std::max(1e-9, seconds());
+}
+
+Status RunRecorder::record(Trainer& trainer) {
+  const Config& config = trainer.config();
+  const std::int64_t iteration = trainer.report().iteration;
+  const bool last = trainer.finished();
+  if (last || iteration % config.log_interval == 0) BROADLOOM_TRY(log(trainer));
+  if (config.eval_interval > 0 && (last || iteration % config.eval_interval == 0)) {
+    BROADLOOM_TRY(evaluate(trainer));
+  }
+  if (last || iteration % config.checkpoint_interval == 0) BROADLOOM_TRY(save(trainer));
+  return {};
+}
+
+Status RunRecorder::log(const Trainer& trainer) {
+  const double now = unix_time();
+  const double rate = steps_per_second(trainer);
+  BROADLOOM_TRY(metrics_.append(metrics_json_line(trainer.report(), now, rate)));
+  if (!events_.is_open()) return {};
+  return events_.append(
+      encode_scalars(now, trainer.report().global_step, event_scalars(trainer.report(), rate)));
+}
+
+Status RunRecorder::evaluate(Trainer& trainer) {
+  const Config& config = trainer.config();
+  const EvalOptions options{config.eval_episodes, config.seed, trainer.pool().threads()};
+  Result<EvalResult> result = evaluate_policy(config, trainer.network(), trainer.params(),
+                                              trainer.obs_normalizer(), options);
+  if (!result.ok()) return result.status();
+  result.value().global_step = trainer.report().global_step;
+  BROADLOOM_TRY(eval_.append(eval_json_line(result.value(), options.seed, "train")));
+  if (!events_.is_open()) return {};
+  return events_.append(encode_scalars(unix_time(), trainer.report().global_step,
+                                       {{"eval/episodic_return", result.value().mean_return},
+                                        {"eval/episodic_length", result.value().mean_length}}));
+}
+
+// The logs go to the disk first: a checkpoint never speaks of bytes that a power cut could take
+// back.
+Status RunRecorder::save(Trainer& trainer) {
+  const std::int64_t iteration = trainer.report().iteration;
+  if (saved_iteration_ == iteration) return {};
+  for (AppendLog* log : {&metrics_, &eval_, &events_}) {
+    if (log->is_open()) BROADLOOM_TRY(log->sync());
+  }
+  const LogBytes logs{metrics_.bytes(), eval_.bytes(), events_.bytes()};
+  BROADLOOM_TRY(save_checkpoint(folder_.checkpoint_path(iteration), trainer, logs));
+  saved_iteration_ = iteration;
+  folder_.prune(kCheckpointsKept);
+  return {};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,45 @@
+// Logs, evaluates and saves after each iteration, into a run folder.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "broadloom/record/files.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+
+class RunRecorder final : public Recorder {
+ public:
+  // Opens the folder's logs, cut back to `logs`. first_step: where this process begins.
+  static Result<RunRecorder> open(const RunFolder& folder, const Config& config,
+                                  const LogBytes& logs, std::int64_t first_step);
+
+  Status record(Trainer& trainer) override;
+  // Saves unless this iteration is saved already.
+  Status save(Trainer& trainer);
+
+  double seconds() const;  // since open
+  double steps_per_second(const Trainer& trainer) const;
+
+ private:
+  RunRecorder(const RunFolder& folder, std::int64_t first_step)
+      : folder_(folder), first_step_(first_step), start_(std::chrono::steady_clock::now()) {}
+
+  Status log(const Trainer& trainer);
+  Status evaluate(Trainer& trainer);
+
+  RunFolder folder_;
+  AppendLog metrics_, eval_, events_;
+  std::int64_t first_step_;
+  std::int64_t saved_iteration_ = -1;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// One line of eval.jsonl. source: "train" or "command".
+struct EvalResult;
+std::string eval_json_line(const EvalResult& result, std::uint64_t seed, const char* source);
+
+}  // namespace broadloom
