@@ -26,6 +26,8 @@ void add_commands(CLI::App& root, Context& context) {
   root.set_version_flag("--version", kVersion, "Print the version and exit");
   root.set_help_flag("-h,--help", "Print this help and exit");
   root.require_subcommand(1);
+  add_train_command(root, context);
+  add_eval_command(root, context);
   add_env_command(root, context);
   add_config_reference_command(root, context);
   root.footer("First steps:\n  broadloom train --env_id CartPole-v1\n  broadloom env list\n");

@@ -1,0 +1,169 @@
+// `broadloom train`: a new run, or more of an old one.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "broadloom/train/config.h"
+#include "broadloom/train/run.h"
+#include "cli/commands.h"
+#include "cli/config_flags.h"
+#include "cli/console.h"
+#include "cli/progress.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct TrainOptions {
+  std::string file;
+  std::string out;
+  std::string resume;
+  int threads = 0;
+  bool quiet = false;
+  bool json = false;
+  Overrides flags;
+};
+
+std::string default_run_dir(const Config& config) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  return fmt::format("runs/{}__ppo__{}__{}", config.env_id, config.seed, seconds);
+}
+
+// "broadloom train CartPole-v1" is a natural slip; the word is then no file.
+Status explain_file(const Status& status, const std::string& file) {
+  const bool is_slip =
+      status.kind() == ErrorKind::kNotFound && file.find(".toml") == std::string::npos;
+  if (!is_slip) return status;
+  return {status.kind(), status.message() + "; to name an environment, use --env_id " + file};
+}
+
+// Defaults < file < flags.
+Result<Config> read_config(const TrainOptions& options, const Context& context) {
+  Overrides overrides;
+  if (!options.file.empty()) {
+    Result<Overrides> from_file = read_toml_overrides(options.file);
+    if (!from_file.ok()) return explain_file(from_file.status(), options.file);
+    overrides = from_file.take();
+  }
+  overrides.insert(overrides.end(), options.flags.begin(), options.flags.end());
+  overrides.insert(overrides.end(), context.env_options.begin(), context.env_options.end());
+  return resolve_config(overrides);
+}
+
+Status check_resume(const TrainOptions& options, const Context& context) {
+  std::string extra;
+  if (!options.file.empty()) extra = "'" + options.file + "'";
+  if (!options.out.empty()) extra = "--out";
+  if (!options.flags.empty()) extra = "--" + options.flags.front().first;
+  if (!context.env_options.empty()) extra = "--" + context.env_options.front().first;
+  if (extra.empty()) return {};
+  return {ErrorKind::kInvalidConfig,
+          "--resume goes on with the run's own config, so " + extra +
+              " cannot be given with it; leave it out, or start a new run"};
+}
+
+void print_summary(const RunSummary& summary, double steps_per_second) {
+  fmt::print("{} {} of {} steps in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at",
+             with_commas(summary.global_step), with_commas(summary.total_timesteps),
+             clock_text(summary.seconds), with_commas(static_cast<std::int64_t>(steps_per_second)));
+  if (std::isnan(summary.mean_return)) {
+    fmt::print("Mean return: none yet, no episode has ended.\n");
+  } else {
+    fmt::print("Mean return of the last 100 episodes: {:.2f}\n", summary.mean_return);
+  }
+  fmt::print("Run folder: {}\n", summary.run_dir);
+  if (summary.finished) fmt::print("Next: broadloom eval {}\n", summary.run_dir);
+}
+
+void print_summary_json(const RunSummary& summary, double steps_per_second) {
+  print_json({{"run_dir", summary.run_dir},
+              {"global_step", summary.global_step},
+              {"total_timesteps", summary.total_timesteps},
+              {"finished", summary.finished},
+              {"mean_return", summary.mean_return},
+              {"seconds", summary.seconds},
+              {"steps_per_second", steps_per_second}});
+}
+
+int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second) {
+  if (options.json) {
+    print_summary_json(summary, steps_per_second);
+  } else if (!options.quiet) {
+    print_summary(summary, steps_per_second);
+  }
+  if (summary.finished) return 0;
+  if (!options.quiet) {
+    std::fflush(stdout);
+    fmt::print(stderr, "Saved. To go on: broadloom train --resume {}\n", summary.run_dir);
+  }
+  return kInterruptedExit;
+}
+
+int train(const TrainOptions& options, const Context& context) {
+  ProgressLine line(options.json ? stderr : stdout, options.quiet);
+  double steps_per_second = 0.0;
+  RunHooks hooks;
+  hooks.on_iteration = [&](const Progress& progress) {
+    steps_per_second = progress.steps_per_second;
+    line.show(progress);
+  };
+  hooks.should_stop = was_interrupted;
+  const int threads = resolve_threads(options.threads);
+  const auto finish = [&](const Result<RunSummary>& summary) {
+    line.finish();
+    if (!summary.ok()) return report_error(summary.status(), options.json);
+    return report_run(options, summary.value(), steps_per_second);
+  };
+  if (!options.resume.empty()) {
+    const Status status = check_resume(options, context);
+    if (!status.ok()) return report_error(status, options.json);
+    catch_interrupts();
+    return finish(resume_run(options.resume, threads, hooks));
+  }
+  const Result<Config> config = read_config(options, context);
+  if (!config.ok()) return report_error(config.status(), options.json);
+  const std::string run_dir = options.out.empty() ? default_run_dir(config.value()) : options.out;
+  if (!options.quiet) {
+    std::FILE* stream = options.json ? stderr : stdout;
+    fmt::print(stream, "Training {} into {}\n", config.value().env_id, run_dir);
+    std::fflush(stream);
+  }
+  catch_interrupts();
+  return finish(start_run(config.value(), run_dir, threads, hooks));
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& root, Context& context) {
+  CLI::App* command = root.add_subcommand("train", "Train a policy; every config key is a flag");
+  const auto options = std::make_shared<TrainOptions>();
+  command->add_option("FILE", options->file, "Config in TOML; flags win over it")
+      ->type_name("TOML");
+  command
+      ->add_option("--out", options->out,
+                   "Run folder (default runs/<env_id>__ppo__<seed>__<unix time>)")
+      ->type_name("DIR")
+      ->group("Command");
+  command->add_option("--resume", options->resume, "Go on with the run in this folder, to the bit")
+      ->type_name("RUN")
+      ->group("Command");
+  command
+      ->add_option("--threads", options->threads,
+                   "Worker threads; the result does not depend on them (default: all)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("INT")
+      ->group("Command");
+  command->add_flag("--quiet", options->quiet, "Print nothing but errors")->group("Command");
+  command->add_flag("--json", options->json, "Standard output is one JSON object")
+      ->group("Command");
+  add_config_flags(*command, options->flags);
+  command->callback([&context, options] {
+    context.action = [&context, options] { return train(*options, context); };
+  });
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,195 @@
+"""The program as its users meet it: what it says, where it says it, and its exit codes."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+# Small enough to take a blink, large enough for a few episodes to end.
+SMALL = ["--total_timesteps", "1024", "--num_envs", "2", "--num_steps", "64"]
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def run_program(self, *arguments):
+        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=self.folder.name,
+                              timeout=120)
+
+    def write(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def fails(self, code, words, *arguments):
+        result = self.run_program(*arguments)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(result.stderr.count("\n"), 1, "one line says it: " + result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def object_of(self, *arguments, code=0):
+        """The one JSON object on standard output; NaN and Infinity are not JSON."""
+        result = self.run_program(*arguments)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout.count("\n"), 1)
+
+        def refuse(word):
+            raise AssertionError(f"{word} is not JSON")
+
+        return json.loads(result.stdout, parse_constant=refuse)
+
+    # Wrong input.
+
+    def test_unknown_flags_name_the_nearest(self):
+        self.fails(2, ["'--lerning_rate'", "'--learning_rate'"], "train", "--lerning_rate", "0.1")
+        self.fails(2, ["'--num_env'", "'--num_envs'"], "train", "--num-env=4")
+        self.fails(2, ["'--no_clip_vlos'", "clip_vloss'"], "train", "--no-clip-vlos")
+        self.fails(2, ["'--episode'", "'--episodes'"], "eval", "run", "--episode", "3")
+
+    def test_unknown_commands_name_the_nearest(self):
+        self.fails(2, ["'tran'", "'train'"], "tran")
+        self.fails(2, ["'shw'", "'show'"], "env", "shw")
+        self.fails(2, ["--help"])
+
+    def test_values_out_of_range(self):
+        self.fails(2, ["num_envs: got 0, expected 1 to"], "train", "--num_envs", "0")
+        self.fails(2, ["gamma: got 1.5, expected 0 to 1"], "train", "--gamma", "1.5")
+        self.fails(2, ["learning_rate: got 'nan'"], "train", "--learning_rate", "nan")
+        self.fails(2, ["num_steps: got 'many'", "an integer"], "train", "--num_steps", "many")
+        self.fails(2, ["activation: got 'tanj'", "'tanh'"], "train", "--activation", "tanj")
+        self.fails(2, ["minibatch_size: got 513", "512"], "train", "--minibatch_size", "513")
+        self.fails(2, ["total_timesteps: got 10"], "train", "--total_timesteps", "10")
+        self.fails(2, ["log_std_init: got -21"], "train", "--log_std_init", "-21")
+        self.fails(2, ["--gamma needs a value"], "train", "--gamma")
+        self.fails(2, ["--seed needs a value"], "train", "--seed", "--quiet")
+
+    def test_unknown_environments_and_options(self):
+        self.fails(3, ["'CartPol-v1'", "'CartPole-v1'"], "train", "--env_id", "CartPol-v1")
+        self.fails(3, ["'CartPol-v1'", "'CartPole-v1'"], "env", "show", "CartPol-v1")
+        self.fails(2, ["slipery", "is_slippery"], "train", "--env_id", "FrozenLake-v1", "--env.slipery", "false")
+        self.fails(2, ["is_slippery", "maybe"], "train", "--env_id", "FrozenLake-v1", "--env.is_slippery", "maybe")
+
+    def test_config_files(self):
+        self.fails(3, ["missing.toml"], "train", "missing.toml")
+        self.fails(3, ["--env_id CartPole-v1"], "train", "CartPole-v1")
+        self.fails(2, ["bad.toml:2:", "not valid TOML"], "train", self.write("bad.toml", "seed = 1\ngamma = \n"))
+        self.fails(2, ["key.toml:1:", "'num_envs'"], "train", self.write("key.toml", "num_env = 1\n"))
+        self.fails(2, ["range.toml:1:", "got 2,"], "train", self.write("range.toml", "gamma = 2.0\n"))
+        self.fails(2, ["type.toml:1:", "quotation"], "train", self.write("type.toml", 'num_envs = "4"\n'))
+        self.fails(2, ["table.toml:", "[env]"], "train", self.write("table.toml", "[ppo]\ngamma = 0.9\n"))
+        self.fails(2, ["cut.toml:1:"], "train", self.write("cut.toml", "[="))
+
+    def test_missing_runs(self):
+        self.fails(3, ["no_such_run"], "eval", "no_such_run")
+        self.fails(3, ["no_such_run"], "train", "--resume", "no_such_run", "--quiet")
+        self.fails(2, ["--seed"], "train", "--resume", "no_such_run", "--seed", "2")
+
+    def test_unwritable_folders(self):
+        # A file where a folder should be stops every user, root too.
+        file = self.write("file", "text")
+        self.fails(4, [file, "Not a directory"], "train", *SMALL, "--quiet", "--out", os.path.join(file, "run"))
+
+    def test_errors_are_one_object_too(self):
+        error = self.object_of("eval", "no_such_run", "--json", code=3)
+        self.assertEqual(error["exit_code"], 3)
+        self.assertIn("no_such_run", error["error"])
+        self.assertEqual(self.object_of("train", "--nonsense", "--json", code=2)["exit_code"], 2)
+
+    # What it prints of itself.
+
+    def test_help_and_version(self):
+        for arguments in (["--help"], ["train", "--help"], ["eval", "-h"], ["env", "bench", "--help"]):
+            result = self.run_program(*arguments)
+            self.assertEqual(result.returncode, 0)
+            self.assertLessEqual(max(len(line) for line in result.stdout.splitlines()), 100)
+        self.assertIn("--gae_lambda NUMBER", self.run_program("train", "--help").stdout)
+        self.assertRegex(self.run_program("--version").stdout, r"^broadloom \d+\.\d+\.\d+ \(.+\)\n$")
+
+    def test_environments(self):
+        listed = self.object_of("env", "list", "--json")["environments"]
+        ids = [spec["id"] for spec in listed]
+        self.assertIn("CartPole-v1", ids)
+        table = self.run_program("env", "list").stdout
+        for name in ids:
+            self.assertIn(name, table)
+            self.assertEqual(self.object_of("env", "show", name, "--json")["id"], name)
+        lake = self.run_program("env", "show", "FrozenLake-v1").stdout
+        self.assertRegex(lake, r"is_slippery +bool")
+
+    def test_bench(self):
+        bench = self.object_of("env", "bench", "CartPole-v1", "--num-envs", "3", "--num_steps", "200", "--json")
+        self.assertGreater(bench["steps_per_second"], 0)
+        # A random policy keeps the pole up for 22 steps on average.
+        self.assertGreater(bench["episodes"], 10)
+        self.assertGreater(bench["mean_return"], 15)
+        self.assertLess(bench["mean_return"], 30)
+        one = self.object_of("env", "bench", "CartPole-v1", "--num-envs", "1", "--num_steps", "10", "--json")
+        self.assertEqual(one["threads"], 1)
+
+    # A whole small life.
+
+    def test_train_and_eval(self):
+        out = os.path.join(self.folder.name, "run")
+        run = self.object_of("train", *SMALL, "--out", out, "--threads", "2", "--json", "--no-clip-vloss")
+        self.assertEqual((run["run_dir"], run["global_step"], run["finished"]), (out, 1024, True))
+        self.assertGreater(run["mean_return"], 5)
+        with open(os.path.join(out, "manifest.json"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), r'"clip_vloss": *"?false')
+        score = self.object_of("eval", out, "--episodes", "7", "--json")
+        self.assertEqual(score["episodes"], 7)
+        self.assertLessEqual(score["ci_low"], score["mean_return"])
+        self.assertLessEqual(score["mean_return"], score["ci_high"])
+        self.assertGreater(score["mean_length"], 5)
+        again = self.object_of("eval", out, "--episodes", "7", "--json", "--threads", "1")
+        self.assertEqual(again["mean_return"], score["mean_return"])
+        text = self.run_program("eval", out, "--episodes", "7")
+        self.assertIn("95 % interval", text.stdout)
+        quiet = self.run_program("eval", out, "--episodes", "7", "--quiet")
+        self.assertEqual((quiet.stdout, quiet.stderr, quiet.returncode), ("", "", 0))
+        self.fails(self.run_program("train", *SMALL, "--out", out, "--quiet").returncode, [out],
+                   "train", *SMALL, "--out", out, "--quiet")  # never over another run
+
+    def test_defaults_then_file_then_flags(self):
+        file = self.write("run.toml", "total_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\nseed = 5\n"
+                                      'env_id = "FrozenLake-v1"\n[env]\nis_slippery = false\n')
+        result = self.run_program("train", file, "--seed", "6", "--quiet")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        runs = os.listdir(os.path.join(self.folder.name, "runs"))
+        self.assertEqual(len(runs), 1)
+        self.assertRegex(runs[0], r"^FrozenLake-v1__ppo__6__\d+$")
+
+    def test_plain_progress_where_no_terminal_is(self):
+        result = self.run_program("train", *SMALL, "--out", "run")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("\r", result.stdout)
+        self.assertRegex(result.stdout, r"1,024 / 1,024 steps +100 %")
+        self.assertIn("Next: broadloom eval run\n", result.stdout)
+
+    def test_ctrl_c_saves_and_says_how_to_go_on(self):
+        out = os.path.join(self.folder.name, "run")
+        process = subprocess.Popen(
+            [PROGRAM, "train", "--total_timesteps", "2000000000", "--num_envs", "2", "--num_steps", "64", "--out", out,
+             "--lr_schedule", "constant"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = process.stdout.readline()  # "Training ..."
+        second = process.stdout.readline()  # the first progress line: training is under way
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, first + second + rest + errors)
+        self.assertIn(f"broadloom train --resume {out}", errors)
+        stopped = int(re.search(r"Stopped at ([\d,]+) of", rest).group(1).replace(",", ""))
+        self.assertGreater(stopped, 0)
+        self.assertEqual(self.object_of("eval", out, "--episodes", "2", "--json")["global_step"], stopped)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
