@@ -1,0 +1,256 @@
+// What holds for every registered environment, and for VecEnv over any of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/random.h"
+#include "broadloom/env/batched_env.h"
+#include "broadloom/envs/registry.h"
+
+namespace broadloom {
+namespace {
+
+std::unique_ptr<VecEnv> make(const std::string& id, VecEnvOptions options) {
+  Result<std::unique_ptr<VecEnv>> env = make_vec_env(id, {}, options);
+  EXPECT_TRUE(env.ok()) << env.status().message();
+  return env.take();
+}
+
+// Everything that steps of all environments give, under actions that depend on environment and step
+// only.
+struct Rollout {
+  std::vector<float> observations, rewards, final_observations;
+  std::vector<std::uint8_t> terminated, truncated;
+  bool operator==(const Rollout&) const = default;
+};
+
+void draw_actions(const EnvSpec& spec, int begin, int end, int step, float* actions) {
+  for (int n = begin; n < end; ++n) {
+    Random random(99, Purpose::kUser, static_cast<std::uint32_t>(n),
+                  static_cast<std::uint64_t>(step));
+    float* action = actions + (n - begin) * spec.action_size();
+    if (spec.action.kind == SpaceKind::kDiscrete) {
+      action[0] = static_cast<float>(random.below(static_cast<std::uint32_t>(spec.action.size)));
+      continue;
+    }
+    for (int a = 0; a < spec.action.size; ++a) {
+      action[a] = static_cast<float>(random.uniform(spec.action.low[a], spec.action.high[a]));
+    }
+  }
+}
+
+Rollout roll(VecEnv& env, int first, int steps, int shard_size) {
+  const int count = env.num_envs();
+  const std::size_t width = env.spec().observation_size();
+  Rollout out;
+  std::vector<float> actions(count * env.spec().action_size());
+  for (int t = first; t < first + steps; ++t) {
+    const std::size_t row = out.rewards.size();
+    out.observations.resize((row + count) * width);
+    out.final_observations.resize((row + count) * width, -7.0f);
+    out.rewards.resize(row + count);
+    out.terminated.resize(row + count);
+    out.truncated.resize(row + count);
+    for (int begin = 0; begin < count; begin += shard_size) {
+      const int end = std::min(count, begin + shard_size);
+      draw_actions(env.spec(), begin, end, t, actions.data());
+      const std::size_t at = row + begin;
+      env.step(begin, end,
+               {actions.data(), &out.observations[at * width], &out.rewards[at],
+                &out.terminated[at], &out.truncated[at], &out.final_observations[at * width]});
+    }
+  }
+  return out;
+}
+
+class EveryEnv : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryEnv, RepeatsAndDoesNotDependOnShards) {
+  const VecEnvOptions options{.num_envs = 11, .seed = 4, .max_episode_steps = 23};
+  const Rollout whole = roll(*make(GetParam(), options), 0, 60, 11);
+  EXPECT_EQ(whole, roll(*make(GetParam(), options), 0, 60, 11));
+  EXPECT_EQ(whole, roll(*make(GetParam(), options), 0, 60, 1));
+  EXPECT_EQ(whole, roll(*make(GetParam(), options), 0, 60, 4));
+}
+
+TEST_P(EveryEnv, SeedsAndEvaluationStreamsDiffer) {
+  const auto fingerprint = [&](std::uint64_t seed, bool evaluation) {
+    return roll(*make(GetParam(), {.num_envs = 8, .seed = seed, .evaluation = evaluation}), 0, 40,
+                8);
+  };
+  if (GetParam() == "CliffWalking-v1") GTEST_SKIP() << "one start and no chance: nothing to differ";
+  EXPECT_NE(fingerprint(1, false), fingerprint(2, false));
+  EXPECT_NE(fingerprint(1, false), fingerprint(1, true));
+}
+
+TEST_P(EveryEnv, StateSavedAndRestoredGoesOnTheSame) {
+  const VecEnvOptions options{.num_envs = 7, .seed = 2, .max_episode_steps = 31};
+  const std::unique_ptr<VecEnv> whole = make(GetParam(), options);
+  roll(*whole, 0, 37, 7);
+  const std::unique_ptr<VecEnv> other = make(GetParam(), options);
+  std::vector<TensorRef> from, to;
+  whole->append_state("e", from);
+  other->append_state("e", to);
+  ASSERT_EQ(from.size(), to.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    ASSERT_EQ(from[i].name, to[i].name);
+    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  }
+  EXPECT_EQ(roll(*whole, 37, 50, 7), roll(*other, 37, 50, 7));
+}
+
+TEST_P(EveryEnv, ObservationsStayInTheirSpace) {
+  const std::unique_ptr<VecEnv> env = make(GetParam(), {.num_envs = 5, .seed = 6});
+  const Space& space = env->spec().observation;
+  const Rollout out = roll(*env, 0, 300, 5);
+  for (std::size_t i = 0; i < out.observations.size(); i += space.size) {
+    float sum = 0.0f;
+    for (int d = 0; d < space.size; ++d) {
+      const float x = out.observations[i + d];
+      sum += x;
+      if (space.kind == SpaceKind::kDiscrete) {
+        ASSERT_TRUE(x == 0.0f || x == 1.0f);
+      } else {
+        ASSERT_GE(x, space.low[d]);
+        ASSERT_LE(x, space.high[d]);
+      }
+    }
+    if (space.kind == SpaceKind::kDiscrete) {
+      ASSERT_EQ(sum, 1.0f);
+    }
+  }
+}
+
+TEST_P(EveryEnv, TimeLimitTruncatesExactlyAndNeverTogetherWithTermination) {
+  const std::unique_ptr<VecEnv> env =
+      make(GetParam(), {.num_envs = 6, .seed = 3, .max_episode_steps = 13});
+  std::vector<int> length(6, 0);
+  const Rollout out = roll(*env, 0, 100, 6);
+  std::vector<int> cuts(6, 0);
+  for (std::size_t i = 0; i < out.rewards.size(); ++i) {
+    const int n = static_cast<int>(i % 6);
+    ++length[n];
+    ASSERT_FALSE(out.terminated[i] && out.truncated[i]);
+    ASSERT_LE(length[n], 13);
+    if (length[n] == 13) {
+      ASSERT_TRUE(out.terminated[i] || out.truncated[i]);
+    }
+    if (out.truncated[i]) {
+      ASSERT_EQ(length[n], 13);
+      ++cuts[n];
+    }
+    if (out.terminated[i] || out.truncated[i]) length[n] = 0;
+  }
+  for (const int cut : cuts) EXPECT_LE(cut, env->max_truncations(100));
+}
+
+TEST_P(EveryEnv, FinalObservationIsTheEndedEpisodesAndTheNextIsAReset) {
+  const int limit = 9;
+  const std::unique_ptr<VecEnv> cut =
+      make(GetParam(), {.num_envs = 4, .seed = 8, .max_episode_steps = limit});
+  const std::unique_ptr<VecEnv> free_run = make(GetParam(), {.num_envs = 4, .seed = 8});
+  const Rollout a = roll(*cut, 0, limit, 4);
+  const Rollout b = roll(*free_run, 0, limit, 4);
+  const std::size_t width = cut->spec().observation_size();
+  for (int n = 0; n < 4; ++n) {
+    bool ended_before = false;
+    for (int t = 0; t + 1 < limit; ++t) ended_before |= a.terminated[t * 4 + n] != 0;
+    const std::size_t last = static_cast<std::size_t>(limit - 1) * 4 + n;
+    if (ended_before || !a.truncated[last]) continue;
+    // What the untroubled episode goes on from is what the cut one ended with.
+    for (std::size_t d = 0; d < width; ++d) {
+      EXPECT_EQ(a.final_observations[last * width + d], b.observations[last * width + d]);
+    }
+    EXPECT_EQ(cut->episode_step(n), 0);
+    EXPECT_EQ(free_run->episode_step(n), limit);
+  }
+}
+
+std::vector<std::string> ids() {
+  std::vector<std::string> ids;
+  for (const EnvSpec& spec : list_envs()) ids.push_back(spec.id);
+  return ids;
+}
+INSTANTIATE_TEST_SUITE_P(Registry, EveryEnv, ::testing::ValuesIn(ids()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+TEST(Registry, HoldsTheEnvironmentsOfTheFirstSlice) {
+  const std::vector<std::string> all = ids();
+  for (const char* id :
+       {"CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1",
+        "FrozenLake-v1", "FrozenLake8x8-v1", "CliffWalking-v1", "Taxi-v3"}) {
+    EXPECT_NE(std::find(all.begin(), all.end(), id), all.end()) << id;
+  }
+}
+
+TEST(Registry, StaggeredStartsSpreadThePhases) {
+  const std::unique_ptr<VecEnv> env =
+      make("Pendulum-v1", {.num_envs = 8, .seed = 1, .stagger_starts = true});
+  std::set<std::int64_t> phases;
+  for (int n = 0; n < 8; ++n) {
+    EXPECT_EQ(env->episode_step(n), n * 200 / 8);
+    phases.insert(env->episode_step(n));
+  }
+  EXPECT_EQ(phases.size(), 8u);
+}
+
+TEST(Registry, ErrorsSayWhatToDo) {
+  const auto message = [](const std::string& id, const Overrides& options, int num_envs) {
+    const Result<std::unique_ptr<VecEnv>> env = make_vec_env(id, options, {.num_envs = num_envs});
+    EXPECT_FALSE(env.ok());
+    return env.status().message();
+  };
+  EXPECT_NE(message("CartPol-v1", {}, 1).find("CartPole-v1"), std::string::npos);
+  EXPECT_NE(message("CartPole-v1", {}, 0).find("at least 1"), std::string::npos);
+  EXPECT_NE(message("FrozenLake-v1", {{"is_sliperry", "true"}}, 1).find("is_slippery"),
+            std::string::npos);
+  EXPECT_NE(message("FrozenLake-v1", {{"map_name", "5x5"}}, 1).find("4x4"), std::string::npos);
+}
+
+// Mean return of a uniformly random policy over n episodes.
+double random_return(const std::string& id, int episodes, double* standard_error) {
+  const std::unique_ptr<VecEnv> env = make(id, {.num_envs = episodes, .seed = 12});
+  std::vector<double> returns(episodes, 0.0);
+  std::vector<bool> over(episodes, false);
+  for (int t = 0; t < env->spec().max_episode_steps; ++t) {
+    const Rollout out = roll(*env, t, 1, episodes);
+    for (int n = 0; n < episodes; ++n) {
+      if (!over[n]) returns[n] += out.rewards[n];
+      over[n] = over[n] || out.terminated[n] || out.truncated[n];
+    }
+  }
+  double mean = 0.0, squares = 0.0;
+  for (const double r : returns) mean += r / episodes;
+  for (const double r : returns) squares += (r - mean) * (r - mean);
+  *standard_error = std::sqrt(squares / (episodes - 1) / episodes);
+  return mean;
+}
+
+// Upstream's random policy: mean and standard error of the reference. Five combined standard
+// errors.
+TEST(Registry, RandomPolicyReturns) {
+  struct Case {
+    const char* id;
+    double mean, error;
+  };
+  for (const Case& c :
+       {Case{"CartPole-v1", 22.6, .3}, Case{"Acrobot-v1", -498.2, 1.8},
+        Case{"MountainCar-v0", -200.0, 1e-9}, Case{"MountainCarContinuous-v0", -33.5, .1},
+        Case{"Pendulum-v1", -1239.0, 10.0}}) {
+    double own = 0.0;
+    const double mean = random_return(c.id, 400, &own);
+    EXPECT_NEAR(mean, c.mean, 5.0 * std::hypot(c.error, own)) << c.id;
+  }
+}
+
+}  // namespace
+}  // namespace broadloom
