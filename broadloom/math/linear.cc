@@ -20,7 +20,7 @@ constexpr int kRows = 6;
 constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
 // c[m, :] = start + sum over k of a[m, k] b[k, :] with the strides of a given, so that a may be
-// read transposed. start: null (0), one row for all (stride 0), or c itself.
+// read transposed. start: one row for all (stride 0), or c itself; not read when from_zero.
 template <class T>
 struct Product {
   const T* a;
@@ -32,6 +32,7 @@ struct Product {
   T* c;
   std::size_t c_row;
   int depth;
+  bool from_zero = false;
 };
 
 // `mask` guards the last of the V vectors when kMasked.
@@ -44,10 +45,12 @@ HWY_INLINE void multiply_block(D d, const Product<T>& p, M mask) {
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      const T* from = p.start + r * p.start_row + v * lanes;
-      if (p.start == nullptr) {
+      if (p.from_zero) {
         acc[r][v] = hn::Zero(d);
-      } else if (kMasked && v == V - 1) {
+        continue;
+      }
+      const T* from = p.start + r * p.start_row + v * lanes;
+      if (kMasked && v == V - 1) {
         acc[r][v] = hn::MaskedLoad(mask, d, from);
       } else {
         acc[r][v] = hn::LoadU(d, from);
@@ -113,7 +116,7 @@ HWY_INLINE void multiply_band(D d, Product<T> p, int rows, M mask) {
     }
     p.a += step * p.a_row;
     p.c += step * p.c_row;
-    if (p.start != nullptr) p.start += step * p.start_row;
+    if (!p.from_zero) p.start += step * p.start_row;
     rows -= step;
   }
 }
@@ -125,7 +128,7 @@ void multiply(Product<T> p, int rows, int cols) {
   const auto advance = [&p](int columns) {
     p.b += columns;
     p.c += columns;
-    if (p.start != nullptr) p.start += columns;
+    if (!p.from_zero) p.start += columns;
   };
   const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
   for (; cols >= kVectors * lanes; cols -= kVectors * lanes) {
@@ -143,7 +146,7 @@ template <class T>
 void forward(const T* x, const T* w, const T* b, T* y, int rows, int in, int out) {
   const std::size_t n_in = static_cast<std::size_t>(in);
   const std::size_t n_out = static_cast<std::size_t>(out);
-  multiply<T>({x, n_in, 1, w, n_out, b, 0, y, n_out, in}, rows, out);
+  multiply<T>({x, n_in, 1, w, n_out, b, 0, y, n_out, in, b == nullptr}, rows, out);
 }
 
 template <class T>
