@@ -26,7 +26,8 @@ class AppendLog {
   AppendLog(AppendLog&& other) noexcept;
   AppendLog& operator=(AppendLog&& other) noexcept;
 
-  // Opens or creates the file and cuts it to keep_bytes, or keeps all of it. kCorrupt where it is shorter than that.
+  // Opens or creates the file and cuts it to keep_bytes, or keeps all of it. kCorrupt where it is
+  // shorter than that.
   static Result<AppendLog> open(const std::string& path, std::int64_t keep_bytes);
 
   // On failure the file is cut back to the last whole record.
