@@ -66,14 +66,24 @@ Status check_resume(const TrainOptions& options, const Context& context) {
               " cannot be given with it; leave it out, or start a new run"};
 }
 
+std::string seconds_text(double seconds) {
+  return seconds < 60.0 ? fmt::format("{:.1f} s", seconds) : clock_text(seconds);
+}
+
 void print_summary(const RunSummary& summary, double steps_per_second) {
-  fmt::print("{} {} of {} steps in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at",
-             with_commas(summary.global_step), with_commas(summary.total_timesteps),
-             clock_text(summary.seconds), with_commas(static_cast<std::int64_t>(steps_per_second)));
-  if (std::isnan(summary.mean_return)) {
-    fmt::print("Mean return: none yet, no episode has ended.\n");
+  const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
+                                        with_commas(summary.total_timesteps));
+  if (steps_per_second <= 0.0) {
+    fmt::print("Nothing left to train: {} were made before.\n", steps);
   } else {
-    fmt::print("Mean return of the last 100 episodes: {:.2f}\n", summary.mean_return);
+    fmt::print("{} {} in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at", steps,
+               seconds_text(summary.seconds),
+               with_commas(static_cast<std::int64_t>(steps_per_second)));
+    if (std::isnan(summary.mean_return)) {
+      fmt::print("Mean return: none yet, no episode has ended.\n");
+    } else {
+      fmt::print("Mean return of the last 100 episodes: {:.2f}\n", summary.mean_return);
+    }
   }
   fmt::print("Run folder: {}\n", summary.run_dir);
   if (summary.finished) fmt::print("Next: broadloom eval {}\n", summary.run_dir);

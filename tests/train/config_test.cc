@@ -271,5 +271,43 @@ TEST(ConfigToml, RandomBytesNeverCrash) {
   EXPECT_LT(accepted, 3000);
 }
 
+// A good file with bytes changed, cut or doubled: an answer every time, and only sound configs.
+TEST(ConfigToml, AlteredFilesGiveErrorsOrSoundValues) {
+  const std::string good =
+      "env_id = \"CartPole-v1\"\nseed = 7\nnum_envs = 8\ngamma = 0.98\nclip_vloss = true\n"
+      "hidden_sizes = [32, 16]\n[env]\ngravity = 9.0\n";
+  std::mt19937_64 random(12);
+  for (int trial = 0; trial < 5000; ++trial) {
+    std::string text = good;
+    const int changes = 1 + static_cast<int>(random() % 3);
+    for (int i = 0; i < changes && !text.empty(); ++i) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 4) {
+        case 0:
+          text[at] = static_cast<char>(random() % 256);
+          break;
+        case 1:
+          text.erase(at, 1 + random() % 8);
+          break;
+        case 2:
+          text.insert(at, text.substr(random() % text.size(), random() % 12));
+          break;
+        default:
+          text.resize(at);
+      }
+    }
+    const Result<Overrides> overrides = parse_toml_overrides(text, "fuzz");
+    if (!overrides.ok()) {
+      ASSERT_EQ(overrides.status().message().rfind("fuzz:", 0), 0u) << overrides.status().message();
+      continue;
+    }
+    const Result<Config> config = resolve_config(overrides.value());
+    ASSERT_EQ(config.ok(), config.status().message().empty());
+    if (config.ok()) {
+      ASSERT_TRUE(validate(config.value()).ok()) << text;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace broadloom
