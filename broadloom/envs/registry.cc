@@ -38,7 +38,8 @@ Result<typename Env::Params> params_of(typename Env::Options options, const Over
 // `defaults` may be other than Env::Options{}.
 template <class Env>
 Entry entry(
-    typename Env::Options defaults = {}, std::function<void(EnvSpec&)> variant = [](EnvSpec&) {}) {
+    const typename Env::Options& defaults = {},
+    const std::function<void(EnvSpec&)>& variant = [](EnvSpec&) {}) {
   const auto make_spec = [=](const Overrides& overrides) -> Result<EnvSpec> {
     Result<typename Env::Params> params = params_of<Env>(defaults, overrides);
     if (!params.ok()) return params.status();

@@ -66,7 +66,7 @@ Result<std::string> read_file(const std::string& path) {
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      const Status status = io_error("read", path);
+      Status status = io_error("read", path);
       ::close(fd);
       return status;
     }
@@ -82,14 +82,14 @@ Status write_file_atomically(const std::string& path, std::string_view bytes) {
   const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return io_error("create", beside);
   const bool written = write_all(fd, bytes) && ::fsync(fd) == 0;
-  const Status failure = written ? Status() : io_error("write", beside);
+  Status failure = written ? Status() : io_error("write", beside);
   ::close(fd);
   if (!written) {
     ::unlink(beside.c_str());
     return failure;
   }
   if (::rename(beside.c_str(), path.c_str()) != 0) {
-    const Status status = io_error("rename into", path);
+    Status status = io_error("rename into", path);
     ::unlink(beside.c_str());
     return status;
   }
@@ -133,7 +133,7 @@ Result<AppendLog> AppendLog::open(const std::string& path, std::int64_t keep_byt
 
 Status AppendLog::append(std::string_view record) {
   if (!write_all(fd_, record)) {
-    const Status status = io_error("write", path_);
+    Status status = io_error("write", path_);
     if (::ftruncate(fd_, bytes_) != 0) return io_error("cut back", path_);
     return status;
   }

@@ -209,6 +209,7 @@ Status write_safetensors(const std::string& path, const std::vector<TensorRef>& 
                          const Metadata& metadata) {
   // Largest alignment first, then by name, as the format's own writer.
   std::vector<const TensorRef*> order;
+  order.reserve(tensors.size());
   for (const TensorRef& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](const TensorRef* a, const TensorRef* b) {
     const std::size_t size_a = dtype_size(a->dtype), size_b = dtype_size(b->dtype);
@@ -249,7 +250,8 @@ Result<SafetensorsFile> read_safetensors(const std::string& path) {
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
   for (const TensorRef& tensor : tensors) BROADLOOM_TRY(check_tensor(file, tensor));
   if (file.tensors.size() != tensors.size()) {
-    for (const auto& [name, entry] : file.tensors) {
+    for (const auto& named : file.tensors) {
+      const std::string& name = named.first;
       const bool known = std::any_of(tensors.begin(), tensors.end(),
                                      [&](const TensorRef& tensor) { return tensor.name == name; });
       if (known) continue;
