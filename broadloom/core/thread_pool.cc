@@ -3,6 +3,9 @@
 namespace broadloom {
 namespace {
 
+// The ticket between sections: of no epoch, with no task left. Sections count from 1.
+constexpr std::uint64_t kClosed = 0x7fffffffu;
+
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -37,10 +40,14 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::run_erased(int tasks, Call call, void* context) {
   if (tasks <= 0) return;
-  call_.store(call, std::memory_order_relaxed);
-  context_.store(context, std::memory_order_relaxed);
-  tasks_.store(tasks, std::memory_order_relaxed);
-  finished_.store(0, std::memory_order_relaxed);
+  // Closed first: a worker that still holds the last ticket must not match it with the new
+  // section's number of tasks. Whoever sees one of the new values below also sees the ticket
+  // closed.
+  ticket_.store(kClosed, std::memory_order_release);
+  call_.store(call, std::memory_order_release);
+  context_.store(context, std::memory_order_release);
+  tasks_.store(tasks, std::memory_order_release);
+  finished_.store(0, std::memory_order_release);
   const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
   ticket_.store(static_cast<std::uint64_t>(epoch) << 32, std::memory_order_release);
   epoch_.store(epoch, std::memory_order_release);
@@ -66,9 +73,9 @@ void ThreadPool::help(std::uint32_t epoch) {
   std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
   while (true) {
     // Read before the exchange: if that succeeds the section was still open, so these were its own.
-    const Call call = call_.load(std::memory_order_relaxed);
-    void* context = context_.load(std::memory_order_relaxed);
-    const int tasks = tasks_.load(std::memory_order_relaxed);
+    const Call call = call_.load(std::memory_order_acquire);
+    void* context = context_.load(std::memory_order_acquire);
+    const int tasks = tasks_.load(std::memory_order_acquire);
     if ((ticket >> 32) != epoch) return;
     const int task = static_cast<int>(ticket & 0xffffffffu);
     if (task >= tasks) return;

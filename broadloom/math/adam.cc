@@ -9,6 +9,8 @@
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 
+#include "broadloom/math/tail-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace broadloom {
 namespace HWY_NAMESPACE {
@@ -26,19 +28,25 @@ void AdamF32(float* params, float* m, float* v, const float* grad, std::size_t n
   const auto rate = set(step.learning_rate / step.correction1);
   const auto root2 = set(std::sqrt(step.correction2));
   const auto eps = set(step.eps);
-  const auto update = [&](auto mask, std::size_t i) {
-    const auto g = hn::MaskedLoad(mask, d, grad + i) * scale;
-    const auto new_m = hn::MulAdd(keep1, hn::MaskedLoad(mask, d, m + i), take1 * g);
-    const auto new_v = hn::MulAdd(keep2, hn::MaskedLoad(mask, d, v + i), take2 * (g * g));
+  const auto update = [&](auto load, auto store, std::size_t i) {
+    const auto g = load(grad + i) * scale;
+    const auto new_m = hn::MulAdd(keep1, load(m + i), take1 * g);
+    const auto new_v = hn::MulAdd(keep2, load(v + i), take2 * (g * g));
     const auto change = rate * new_m / (hn::Sqrt(new_v) / root2 + eps);
-    hn::BlendedStore(new_m, mask, d, m + i);
-    hn::BlendedStore(new_v, mask, d, v + i);
-    hn::BlendedStore(hn::MaskedLoad(mask, d, params + i) - change, mask, d, params + i);
+    store(new_m, m + i);
+    store(new_v, v + i);
+    store(load(params + i) - change, params + i);
   };
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) update(hn::FirstN(d, lanes), i);
-  if (i < n) update(hn::FirstN(d, n - i), i);
+  for (; i + lanes <= n; i += lanes) {
+    update([d](const float* from) { return hn::LoadU(d, from); },
+           [d](auto value, float* to) { hn::StoreU(value, d, to); }, i);
+  }
+  if (i == n) return;
+  const std::size_t tail = n - i;
+  update([=](const float* from) { return load_tail(d, from, tail); },
+         [=](auto value, float* to) { store_tail(d, value, to, tail); }, i);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -9,6 +9,8 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include "broadloom/math/tail-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace broadloom {
 namespace HWY_NAMESPACE {
@@ -24,9 +26,7 @@ HWY_INLINE void transform(const T* x, T* y, std::size_t n, F&& f) {
     hn::StoreU(f(d, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i);
   }
   if (i < n) {
-    const auto mask = hn::FirstN(d, n - i);
-    const auto value = f(d, hn::MaskedLoad(mask, d, x + i), hn::MaskedLoad(mask, d, y + i));
-    hn::BlendedStore(value, mask, d, y + i);
+    store_tail(d, f(d, load_tail(d, x + i, n - i), load_tail(d, y + i, n - i)), y + i, n - i);
   }
 }
 

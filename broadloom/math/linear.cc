@@ -9,6 +9,8 @@
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 
+#include "broadloom/math/tail-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace broadloom {
 namespace HWY_NAMESPACE {
@@ -35,9 +37,9 @@ struct Product {
   bool from_zero = false;
 };
 
-// `mask` guards the last of the V vectors when kMasked.
-template <int R, int V, bool kMasked, class D, class T, class M>
-HWY_INLINE void multiply_block(D d, const Product<T>& p, M mask) {
+// The last of the V vectors has only `tail` lanes when kMasked.
+template <int R, int V, bool kMasked, class D, class T>
+HWY_INLINE void multiply_block(D d, const Product<T>& p, std::size_t tail) {
   const std::size_t lanes = hn::Lanes(d);
   using Vector = hn::Vec<D>;
   Vector acc[R][V];
@@ -51,7 +53,7 @@ HWY_INLINE void multiply_block(D d, const Product<T>& p, M mask) {
       }
       const T* from = p.start + r * p.start_row + v * lanes;
       if (kMasked && v == V - 1) {
-        acc[r][v] = hn::MaskedLoad(mask, d, from);
+        acc[r][v] = load_tail(d, from, tail);
       } else {
         acc[r][v] = hn::LoadU(d, from);
       }
@@ -63,8 +65,8 @@ HWY_INLINE void multiply_block(D d, const Product<T>& p, M mask) {
     Vector row[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      row[v] = kMasked && v == V - 1 ? hn::MaskedLoad(mask, d, b + v * lanes)
-                                     : hn::LoadU(d, b + v * lanes);
+      row[v] =
+          kMasked && v == V - 1 ? load_tail(d, b + v * lanes, tail) : hn::LoadU(d, b + v * lanes);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
@@ -81,7 +83,7 @@ HWY_INLINE void multiply_block(D d, const Product<T>& p, M mask) {
     for (int v = 0; v < V; ++v) {
       T* to = p.c + r * p.c_row + v * lanes;
       if (kMasked && v == V - 1) {
-        hn::BlendedStore(acc[r][v], mask, d, to);
+        store_tail(d, acc[r][v], to, tail);
       } else {
         hn::StoreU(acc[r][v], d, to);
       }
@@ -90,28 +92,28 @@ HWY_INLINE void multiply_block(D d, const Product<T>& p, M mask) {
 }
 
 // All rows of one band of V vectors.
-template <int V, bool kMasked, class D, class T, class M>
-HWY_INLINE void multiply_band(D d, Product<T> p, int rows, M mask) {
+template <int V, bool kMasked, class D, class T>
+HWY_INLINE void multiply_band(D d, Product<T> p, int rows, std::size_t tail) {
   while (rows > 0) {
     const int step = rows < kRows ? rows : kRows;
     switch (step) {
       case 1:
-        multiply_block<1, V, kMasked>(d, p, mask);
+        multiply_block<1, V, kMasked>(d, p, tail);
         break;
       case 2:
-        multiply_block<2, V, kMasked>(d, p, mask);
+        multiply_block<2, V, kMasked>(d, p, tail);
         break;
       case 3:
-        multiply_block<3, V, kMasked>(d, p, mask);
+        multiply_block<3, V, kMasked>(d, p, tail);
         break;
       case 4:
-        multiply_block<4, V, kMasked>(d, p, mask);
+        multiply_block<4, V, kMasked>(d, p, tail);
         break;
       case 5:
-        multiply_block<5, V, kMasked>(d, p, mask);
+        multiply_block<5, V, kMasked>(d, p, tail);
         break;
       default:
-        multiply_block<6, V, kMasked>(d, p, mask);
+        multiply_block<6, V, kMasked>(d, p, tail);
         break;
     }
     p.a += step * p.a_row;
@@ -130,16 +132,15 @@ void multiply(Product<T> p, int rows, int cols) {
     p.c += columns;
     if (!p.from_zero) p.start += columns;
   };
-  const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
   for (; cols >= kVectors * lanes; cols -= kVectors * lanes) {
-    multiply_band<kVectors, false>(d, p, rows, all);
+    multiply_band<kVectors, false>(d, p, rows, 0);
     advance(kVectors * lanes);
   }
   for (; cols >= lanes; cols -= lanes) {
-    multiply_band<1, false>(d, p, rows, all);
+    multiply_band<1, false>(d, p, rows, 0);
     advance(lanes);
   }
-  if (cols > 0) multiply_band<1, true>(d, p, rows, hn::FirstN(d, static_cast<std::size_t>(cols)));
+  if (cols > 0) multiply_band<1, true>(d, p, rows, static_cast<std::size_t>(cols));
 }
 
 template <class T>

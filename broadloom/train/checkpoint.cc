@@ -82,7 +82,9 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
 
 Status restore(const Checkpoint& checkpoint, Trainer& trainer) {
   BROADLOOM_TRY(compare(checkpoint.config, trainer.config()));
-  return load_into(checkpoint.file, trainer.state());
+  BROADLOOM_TRY(load_into(checkpoint.file, trainer.state()));
+  trainer.state_restored();
+  return {};
 }
 
 }  // namespace broadloom

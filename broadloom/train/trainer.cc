@@ -176,6 +176,11 @@ void Trainer::run_instruments() {
   report_.mean_length = tracker_.mean_length();
 }
 
+void Trainer::state_restored() {
+  report_.mean_return = tracker_.mean_return();
+  report_.mean_length = tracker_.mean_length();
+}
+
 Status Trainer::record() { return recorder_ != nullptr ? recorder_->record(*this) : Status(); }
 
 std::vector<TensorRef> Trainer::state() {

@@ -71,6 +71,8 @@ class Trainer {
   // Mutable views of every bit that is needed to go on: parameters, moments, normalisers,
   // environments, episode statistics, counters.
   std::vector<TensorRef> state();
+  // Brings the report's episode statistics up to date after state() was written into.
+  void state_restored();
 
  private:
   Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs);

@@ -1,0 +1,47 @@
+#include "broadloom/core/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+namespace broadloom {
+namespace {
+
+TEST(ThreadPool, RunsEveryTaskExactlyOnceThroughManySections) {
+  for (const int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (int section = 0; section < 3000; ++section) {
+      const int tasks = section % 17;
+      std::vector<int> runs(17, 0);  // plain ints: a task taken twice is a race that TSan sees
+      pool.run(tasks, [&](int task) { ++runs[task]; });
+      for (int task = 0; task < 17; ++task) ASSERT_EQ(runs[task], task < tasks ? 1 : 0);
+    }
+  }
+}
+
+TEST(ThreadPool, WhatTasksWroteIsSeenAfterRun) {
+  ThreadPool pool(4);
+  std::vector<long> values(1000, 1);
+  for (int round = 0; round < 200; ++round) {
+    pool.run(50, [&](int task) {
+      for (int i = 0; i < 20; ++i) values[task * 20 + i] += i;
+    });
+  }
+  long sum = 0;
+  for (const long v : values) sum += v;
+  EXPECT_EQ(sum, 1000 + 200L * 50 * 190);
+}
+
+TEST(ThreadPool, UnevenTasksAreSpread) {
+  ThreadPool pool(2);
+  std::atomic<long> work{0};
+  pool.run(64, [&](int task) {
+    for (int i = 0; i < task * 100; ++i) work.fetch_add(1, std::memory_order_relaxed);
+  });
+  EXPECT_EQ(work.load(), 100L * 64 * 63 / 2);
+}
+
+}  // namespace
+}  // namespace broadloom
