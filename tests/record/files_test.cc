@@ -1,0 +1,162 @@
+#include "broadloom/record/files.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <string>
+
+#include "broadloom/record/events.h"
+#include "broadloom/record/json_line.h"
+#include "broadloom/record/run_folder.h"
+
+namespace broadloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public ::testing::Test {
+ protected:
+  Files() : dir_(fs::temp_directory_path() / ("broadloom_files_" + std::to_string(::getpid()))) {
+    fs::create_directories(dir_);
+  }
+  ~Files() override { fs::remove_all(dir_); }
+  std::string at(const std::string& name) const { return (dir_ / name).string(); }
+  fs::path dir_;
+};
+
+// A stand-in for a full disk: no file of this process may grow past `bytes`.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(Files, AtomicWriteReplacesWholeAndLeavesNothingBeside) {
+  ASSERT_TRUE(write_file_atomically(at("f"), "old").ok());
+  ASSERT_TRUE(write_file_atomically(at("f"), "new and longer").ok());
+  EXPECT_EQ(read_file(at("f")).take(), "new and longer");
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir_), fs::directory_iterator()), 1);
+}
+
+TEST_F(Files, AFullDiskKeepsTheOldFileAndSaysWhatToDo) {
+  ASSERT_TRUE(write_file_atomically(at("f"), "old").ok());
+  {
+    const FileSizeLimit full(1000);
+    const Status status = write_file_atomically(at("f"), std::string(5000, 'x'));
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.kind(), ErrorKind::kIo);
+    EXPECT_NE(status.message().find("free some space"), std::string::npos) << status.message();
+  }
+  EXPECT_EQ(read_file(at("f")).take(), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir_), fs::directory_iterator()), 1);
+}
+
+TEST_F(Files, ALogOnAFullDiskEndsWithItsLastWholeRecord) {
+  AppendLog log = AppendLog::open(at("log"), 0).take();
+  ASSERT_TRUE(log.append("first\n").ok());
+  {
+    const FileSizeLimit full(20);
+    EXPECT_FALSE(log.append(std::string(100, 'y') + "\n").ok());
+  }
+  EXPECT_EQ(read_file(at("log")).take(), "first\n");
+  ASSERT_TRUE(log.append("second\n").ok());
+  EXPECT_EQ(read_file(at("log")).take(), "first\nsecond\n");
+}
+
+TEST_F(Files, ALogIsCutBackToWhatTheCheckpointKnew) {
+  {
+    AppendLog log = AppendLog::open(at("log"), 0).take();
+    ASSERT_TRUE(log.append("one\n").ok());
+    ASSERT_TRUE(log.append("two\n").ok());
+    EXPECT_EQ(log.bytes(), 8);
+  }
+  AppendLog again = AppendLog::open(at("log"), 4).take();
+  ASSERT_TRUE(again.append("2\n").ok());
+  EXPECT_EQ(read_file(at("log")).take(), "one\n2\n");
+  const Result<AppendLog> shorter = AppendLog::open(at("log"), 100);
+  ASSERT_FALSE(shorter.ok());
+  EXPECT_EQ(shorter.status().kind(), ErrorKind::kCorrupt);
+  EXPECT_EQ(AppendLog::open(at("log"), AppendLog::kKeepAll).value().bytes(), 6);
+}
+
+TEST_F(Files, ARunFolderAppearsWholeOrNotAtAll) {
+  const std::string run = at("runs/one");
+  const Status failed = RunFolder::create(run, [](const RunFolder&) {
+    return Status(ErrorKind::kIo, "planted");
+  });
+  EXPECT_EQ(failed.message(), "planted");
+  EXPECT_FALSE(fs::exists(run));
+  EXPECT_TRUE(fs::is_empty(at("runs")));
+  EXPECT_EQ(RunFolder::open(run).status().kind(), ErrorKind::kNotFound);
+  const auto fill = [](const RunFolder& folder) {
+    EXPECT_FALSE(fs::exists(folder.manifest_path()));
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(run, fill).ok());
+  ASSERT_TRUE(RunFolder::open(run).ok());
+  const Status again = RunFolder::create(run, fill);
+  ASSERT_FALSE(again.ok());
+  EXPECT_NE(again.message().find("--resume"), std::string::npos);
+}
+
+TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
+  const auto nothing = [](const RunFolder& folder) {
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("run"), nothing).ok());
+  const RunFolder folder = RunFolder::open(at("run")).take();
+  EXPECT_EQ(folder.latest_checkpoint().status().kind(), ErrorKind::kNotFound);
+  for (const std::int64_t iteration : {9, 10, 1000}) {
+    ASSERT_TRUE(write_file_atomically(folder.checkpoint_path(iteration), "x").ok());
+  }
+  ASSERT_TRUE(write_file_atomically(folder.checkpoint_path(2000) + ".tmp-123", "killed").ok());
+  EXPECT_EQ(folder.latest_checkpoint().value(), folder.checkpoint_path(1000));
+  folder.prune(2);
+  EXPECT_FALSE(fs::exists(folder.checkpoint_path(9)));
+  EXPECT_TRUE(fs::exists(folder.checkpoint_path(10)));
+  EXPECT_FALSE(fs::exists(folder.checkpoint_path(2000) + ".tmp-123"));
+}
+
+TEST(Events, KnownBytes) {
+  EXPECT_EQ(crc32c("123456789"), 0xe3069283u);
+  const std::string record = encode_file_version(1.0);
+  const std::string payload("\x09\0\0\0\0\0\0\xf0\x3f\x1a\x0d"
+                            "brain.Event:2",
+                            24);
+  ASSERT_EQ(record.size(), 8u + 4 + 24 + 4);
+  EXPECT_EQ(record.substr(0, 8), std::string("\x18\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(record.substr(8, 4), std::string("\xa3\x7f\x4b\x22", 4));
+  EXPECT_EQ(record.substr(12, 24), payload);
+  EXPECT_EQ(record.substr(36, 4), std::string("\x86\xbf\x57\x7a", 4));
+}
+
+TEST(JsonLine, EscapesAndRoundTrips) {
+  const std::string line = JsonLine()
+                               .add("third", 1.0 / 3.0)
+                               .add("none", std::numeric_limits<double>::quiet_NaN())
+                               .add("big", std::uint64_t{18446744073709551615u})
+                               .add("yes", true)
+                               .add("text", "a\"b\\c\n")
+                               .str();
+  EXPECT_EQ(line,
+            "{\"third\": 0.3333333333333333, \"none\": null, \"big\": 18446744073709551615, \"yes\": true, "
+            "\"text\": \"a\\\"b\\\\c\\u000a\"}");
+}
+
+}  // namespace
+}  // namespace broadloom
