@@ -66,7 +66,7 @@ ctest_stage() {
   skipped=$((skipped + left_out))
   rows+=("$stage_row   $((all - bad - left_out)) passed, $bad failed, $left_out skipped")
   if [ "$left_out" -gt 0 ]; then
-    grep -E '\*\*\*(Skipped|Not Run)' "$stage_log" | sed 's/^/   SKIPPED: /'
+    grep -E '\*\*\*(Skipped|Not Run)' "$stage_log" | sed -E 's/\.{3,}/ ... /; s/^/   SKIPPED: /'
   fi
 }
 
