@@ -1,7 +1,6 @@
 // Errors as values: the library never prints, exits or throws.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,20 +31,21 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-// A value, or the Status that says why there is none.
+// A value, or the Status that says why there is none. T has an empty state, which stands in then.
 template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
-  bool ok() const { return value_.has_value(); }
+  bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
-  T& value() { return *value_; }
-  const T& value() const { return *value_; }
-  T take() { return std::move(*value_); }
+  // Only where ok().
+  T& value() { return value_; }
+  const T& value() const { return value_; }
+  T take() { return std::move(value_); }
 
  private:
-  std::optional<T> value_;
+  T value_{};
   Status status_;
 };
 

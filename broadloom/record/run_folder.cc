@@ -43,6 +43,17 @@ std::vector<std::string> checkpoints(const std::string& dir) {
   return paths;
 }
 
+// What earlier processes left that were killed before the folder was whole.
+void remove_killed(const fs::path& dir, const std::string& hidden_name) {
+  std::error_code error;
+  std::vector<fs::path> stale;
+  const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
+    if (entry.path().filename().string().rfind(hidden_name, 0) == 0) stale.push_back(entry.path());
+  }
+  for (const fs::path& path : stale) fs::remove_all(path, error);
+}
+
 std::string without_trailing_slash(std::string dir) {
   while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
   return dir;
@@ -64,8 +75,9 @@ Status RunFolder::create(const std::string& wanted,
   }
   if (dir.has_parent_path()) fs::create_directories(dir.parent_path(), error);
   if (error) return system_error("create the folder", dir.parent_path().string(), error);
-  const fs::path hidden =
-      dir.parent_path() / fmt::format(".{}.tmp-{}", dir.filename().string(), ::getpid());
+  const std::string hidden_name = fmt::format(".{}.tmp-", dir.filename().string());
+  remove_killed(dir, hidden_name);
+  const fs::path hidden = dir.parent_path() / fmt::format("{}{}", hidden_name, ::getpid());
   fs::create_directories(hidden.string() + kCheckpoints, error);
   if (error) return system_error("create the folder", hidden.string(), error);
   Status status = fill(RunFolder(hidden.string()));

@@ -12,6 +12,7 @@ namespace broadloom {
 
 class RunFolder {
  public:
+  RunFolder() = default;  // no folder
   // Makes the folder so that it appears whole: it is filled as a hidden sibling by `fill`, then
   // renamed. An existing folder must be empty.
   static Status create(const std::string& dir, const std::function<Status(const RunFolder&)>& fill);

@@ -67,6 +67,10 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   const auto in_file = [&](const Status& status) {
     return Status(status.kind(), fmt::format("'{}': {}", path, status.message()));
   };
+  if (file.value().metadata.count("checksum") == 0) {
+    return in_file(
+        {ErrorKind::kCorrupt, "it is no checkpoint of a run, or was altered: it has no checksum"});
+  }
   for (const auto& [key, place] : {std::pair{"metrics_bytes", &checkpoint.logs.metrics},
                                    std::pair{"eval_bytes", &checkpoint.logs.eval},
                                    std::pair{"events_bytes", &checkpoint.logs.events}}) {

@@ -13,6 +13,7 @@ namespace broadloom {
 
 class RunRecorder final : public Recorder {
  public:
+  RunRecorder() = default;  // records nothing until it is one that open() gave
   // Opens the folder's logs, cut back to `logs`. first_step: where this process begins.
   static Result<RunRecorder> open(const RunFolder& folder, const Config& config,
                                   const LogBytes& logs, std::int64_t first_step);
@@ -33,7 +34,7 @@ class RunRecorder final : public Recorder {
 
   RunFolder folder_;
   AppendLog metrics_, eval_, events_;
-  std::int64_t first_step_;
+  std::int64_t first_step_ = 0;
   std::int64_t saved_iteration_ = -1;
   std::chrono::steady_clock::time_point start_;
 };

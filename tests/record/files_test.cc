@@ -96,9 +96,8 @@ TEST_F(Files, ALogIsCutBackToWhatTheCheckpointKnew) {
 
 TEST_F(Files, ARunFolderAppearsWholeOrNotAtAll) {
   const std::string run = at("runs/one");
-  const Status failed = RunFolder::create(run, [](const RunFolder&) {
-    return Status(ErrorKind::kIo, "planted");
-  });
+  const Status failed =
+      RunFolder::create(run, [](const RunFolder&) { return Status(ErrorKind::kIo, "planted"); });
   EXPECT_EQ(failed.message(), "planted");
   EXPECT_FALSE(fs::exists(run));
   EXPECT_TRUE(fs::is_empty(at("runs")));
@@ -135,9 +134,10 @@ TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
 TEST(Events, KnownBytes) {
   EXPECT_EQ(crc32c("123456789"), 0xe3069283u);
   const std::string record = encode_file_version(1.0);
-  const std::string payload("\x09\0\0\0\0\0\0\xf0\x3f\x1a\x0d"
-                            "brain.Event:2",
-                            24);
+  const std::string payload(
+      "\x09\0\0\0\0\0\0\xf0\x3f\x1a\x0d"
+      "brain.Event:2",
+      24);
   ASSERT_EQ(record.size(), 8u + 4 + 24 + 4);
   EXPECT_EQ(record.substr(0, 8), std::string("\x18\0\0\0\0\0\0\0", 8));
   EXPECT_EQ(record.substr(8, 4), std::string("\xa3\x7f\x4b\x22", 4));
@@ -154,7 +154,8 @@ TEST(JsonLine, EscapesAndRoundTrips) {
                                .add("text", "a\"b\\c\n")
                                .str();
   EXPECT_EQ(line,
-            "{\"third\": 0.3333333333333333, \"none\": null, \"big\": 18446744073709551615, \"yes\": true, "
+            "{\"third\": 0.3333333333333333, \"none\": null, \"big\": 18446744073709551615, "
+            "\"yes\": true, "
             "\"text\": \"a\\\"b\\\\c\\u000a\"}");
 }
 

@@ -17,7 +17,8 @@ namespace {
 class Safetensors : public ::testing::Test {
  protected:
   Safetensors()
-      : dir_(std::filesystem::temp_directory_path() / ("broadloom_st_" + std::to_string(::getpid()))) {
+      : dir_(std::filesystem::temp_directory_path() /
+             ("broadloom_st_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(dir_);
     path_ = (dir_ / "x.safetensors").string();
   }
@@ -30,7 +31,9 @@ class Safetensors : public ::testing::Test {
             {"d.none", Dtype::kF64, {0, 4}, nothing_.data()}};
   }
   std::string written() {
-    EXPECT_TRUE(write_safetensors(path_, tensors(), {{"key", "va\"lue"}, {"checksum", "overwritten"}}).ok());
+    EXPECT_TRUE(
+        write_safetensors(path_, tensors(), {{"key", "va\"lue"}, {"checksum", "overwritten"}})
+            .ok());
     return read_file(path_).take();
   }
 
@@ -79,7 +82,11 @@ TEST_F(Safetensors, EveryCutAndEveryAlteredByteIsRefused) {
     for (const int bit : {0, 3, 7}) {
       std::string altered = bytes;
       altered[i] = static_cast<char>(altered[i] ^ (1 << bit));
-      ASSERT_FALSE(parse_safetensors(altered, "altered").ok()) << "byte " << i << " bit " << bit;
+      // A change to the word "checksum" itself leaves a valid file without one; read_checkpoint()
+      // refuses that.
+      const auto result = parse_safetensors(altered, "altered");
+      ASSERT_TRUE(!result.ok() || result.value().metadata.count("checksum") == 0)
+          << "byte " << i << " bit " << bit;
     }
   }
   EXPECT_FALSE(parse_safetensors(bytes + "x", "longer").ok());
@@ -94,19 +101,20 @@ TEST_F(Safetensors, HeadersThatLieAreRefused) {
     return parse_safetensors(bytes + header + std::string(data, 'x'), "made up");
   };
   EXPECT_TRUE(parse(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8).ok());
-  for (const char* header :
-       {R"([])", R"({"t":1})", R"({"t":{"dtype":"F32","shape":[2]}})",
-        R"({"t":{"dtype":"F99","shape":[2],"data_offsets":[0,8]}})",
-        R"({"t":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})",
-        R"({"t":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",
-        R"({"t":{"dtype":"F32","shape":[2.5],"data_offsets":[0,8]}})",
-        R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
-        R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}})",
-        R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-        R"({"t":{"dtype":"F32","shape":[2],"data_offsets":["0","8"]}})",
-        R"({"t":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}})",
-        R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"u":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-        R"({"__metadata__":{"k":1},"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})"}) {
+  for (
+      const char* header :
+      {R"([])", R"({"t":1})", R"({"t":{"dtype":"F32","shape":[2]}})",
+       R"({"t":{"dtype":"F99","shape":[2],"data_offsets":[0,8]}})",
+       R"({"t":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})",
+       R"({"t":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",
+       R"({"t":{"dtype":"F32","shape":[2.5],"data_offsets":[0,8]}})",
+       R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
+       R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}})",
+       R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+       R"({"t":{"dtype":"F32","shape":[2],"data_offsets":["0","8"]}})",
+       R"({"t":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}})",
+       R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"u":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+       R"({"__metadata__":{"k":1},"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})"}) {
     const auto result = parse(header, 8);
     ASSERT_FALSE(result.ok()) << header;
     EXPECT_EQ(result.status().kind(), ErrorKind::kCorrupt);
@@ -141,7 +149,8 @@ TEST_F(Safetensors, OtherTensorsAreRefusedAndNothingIsWritten) {
 }
 
 TEST_F(Safetensors, WritingWhereNothingCanBeWrittenSaysSo) {
-  const Status status = write_safetensors((dir_ / "no" / "such" / "x.safetensors").string(), tensors(), {});
+  const Status status =
+      write_safetensors((dir_ / "no" / "such" / "x.safetensors").string(), tensors(), {});
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.message().find("no/such"), std::string::npos);
 }

@@ -2,8 +2,6 @@
 // S to G without falling into a hole.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string>
 #include <tuple>
 #include <vector>
@@ -115,9 +113,10 @@ struct FrozenLake {
     const auto wrong = [&](const std::string& what) {
       return Status(
           ErrorKind::kInvalidConfig,
-          fmt::format("FrozenLake map '{}': {}; expected equally long rows of S, F, H and G "
-                      "joined by '/', with an S, of at most {} cells",
-                      map, what, kMaxCells));
+          "FrozenLake map '" + map + "': " + what +
+              "; expected equally long rows of S, F, H and G joined by '/', with an S, of at "
+              "most " +
+              std::to_string(kMaxCells) + " cells");
     };
     int count = 0;
     int col = 0;
@@ -125,13 +124,16 @@ struct FrozenLake {
     for (const char c : map + "/") {
       if (c == '/') {
         if (p.cols == 0) p.cols = col;
-        if (col == 0 || col != p.cols)
-          return wrong(fmt::format("row {} has {} cells", p.rows, col));
+        if (col == 0 || col != p.cols) {
+          return wrong("row " + std::to_string(p.rows) + " has " + std::to_string(col) + " cells");
+        }
         p.rows += 1;
         col = 0;
         continue;
       }
-      if (c != 'S' && c != 'F' && c != 'H' && c != 'G') return wrong(fmt::format("cell '{}'", c));
+      if (c != 'S' && c != 'F' && c != 'H' && c != 'G') {
+        return wrong(std::string("cell '") + c + "'");
+      }
       if (count == kMaxCells) return wrong("too large");
       p.starts += c == 'S' ? 1 : 0;
       p.cells[count++] = c;

@@ -1,0 +1,31 @@
+#!/bin/sh
+# nvcc_test.sh SOURCE BINARY HEADERS...: compiles every environment header for the GPU, with a kernel that
+# calls its element functions. SKIPPED (exit 77) where there is no nvcc.
+source=$1
+binary=$2
+shift 2
+if ! command -v nvcc >/dev/null; then
+  echo "SKIPPED: no nvcc on PATH"
+  exit 77
+fi
+file=$binary/environments.cu
+: >"$file"
+for header in "$@"; do echo "#include \"$header\"" >>"$file"; done
+cat >>"$file" <<'CUDA'
+template <class Env>
+__global__ void run(typename Env::Params params, typename Env::State* states, const float* actions, float* out,
+                    double* rewards, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  broadloom::Random random(1, broadloom::Purpose::kUser, i, 0);
+  Env::reset(params, states[i], random);
+  rewards[i] = Env::step(params, states[i], actions + i, random).reward;
+  Env::observe(params, states[i], out + 8 * i);
+}
+CUDA
+# Types are named after their files: cart_pole.h holds CartPole.
+for header in "$@"; do
+  type=$(basename "$header" .h | sed -E 's/(^|_)([a-z])/\U\2/g')
+  echo "template __global__ void run<broadloom::$type>(broadloom::$type::Params, broadloom::$type::State*, const float*, float*, double*, int);" >>"$file"
+done
+nvcc -std=c++20 --expt-relaxed-constexpr -Werror cross-execution-space-call -I"$source" -c "$file" -o "$binary/environments.o" && echo "$# environments compiled for the GPU"

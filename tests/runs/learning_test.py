@@ -1,0 +1,81 @@
+"""The bars of learning: 10 seeds each, judged by the lower end of a 95 % interval.
+
+usage: learning_test.py PROGRAM CONFIGS
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, CONFIGS = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
+SEEDS = range(1, 11)
+T_QUANTILE = 2.262  # Student's t, 9 degrees of freedom, 97.5 %
+
+
+def call(*arguments):
+    result = subprocess.run([PROGRAM, *map(str, arguments), "--quiet", "--json"], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def over_seeds(job):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(job, SEEDS))
+
+
+def lower_bound(values):
+    return statistics.mean(values) - T_QUANTILE * statistics.stdev(values) / len(values) ** 0.5
+
+
+class Learning(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="broadloom_learning_"))
+
+    def tearDown(self):
+        shutil.rmtree(self.root)
+
+    def report(self, name, values):
+        print(f"{name}: mean {statistics.mean(values):.3f}, lower 95 % bound {lower_bound(values):.3f}, seeds",
+              " ".join(f"{v:.2f}" for v in values), flush=True)
+
+    def training_returns(self, *arguments):
+        """Mean return of the last 100 training episodes, by seed."""
+        return over_seeds(lambda seed: call("train", *arguments, "--seed", seed, "--threads", 1,
+                                            "--out", self.root / str(seed))["mean_return"])
+
+    def evaluation_returns(self, config, episodes):
+        def job(seed):
+            folder = self.root / str(seed)
+            call("train", CONFIGS / config, "--seed", seed, "--threads", 1, "--out", folder)
+            return call("eval", folder, "--episodes", episodes, "--threads", 1)["mean_return"]
+        return over_seeds(job)
+
+    def test_cart_pole_with_cleanrl_defaults(self):
+        returns = self.training_returns("--env_id", "CartPole-v1")
+        self.report("CartPole-v1", returns)
+        self.assertGreaterEqual(lower_bound(returns), 475)
+
+    def test_acrobot_with_cleanrl_defaults(self):
+        returns = self.training_returns("--env_id", "Acrobot-v1")
+        self.report("Acrobot-v1", returns)
+        self.assertGreaterEqual(lower_bound(returns), -90)
+
+    def test_pendulum(self):
+        returns = self.evaluation_returns("pendulum.toml", 200)
+        self.report("Pendulum-v1", returns)
+        self.assertGreaterEqual(lower_bound(returns), -200)
+
+    def test_frozen_lake(self):
+        returns = self.evaluation_returns("frozen_lake.toml", 2000)
+        self.report("FrozenLake-v1", returns)
+        self.assertGreaterEqual(lower_bound(returns), 0.70)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
