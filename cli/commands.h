@@ -19,6 +19,7 @@ struct Context {
 // The context must outlive the app.
 void add_train_command(CLI::App& root, Context& context);
 void add_eval_command(CLI::App& root, Context& context);
+void add_curve_command(CLI::App& root, Context& context);
 void add_env_command(CLI::App& root, Context& context);
 void add_config_reference_command(CLI::App& root, Context& context);
 

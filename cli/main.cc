@@ -28,6 +28,7 @@ void add_commands(CLI::App& root, Context& context) {
   root.require_subcommand(1);
   add_train_command(root, context);
   add_eval_command(root, context);
+  add_curve_command(root, context);
   add_env_command(root, context);
   add_config_reference_command(root, context);
   root.footer("First steps:\n  broadloom train --env_id CartPole-v1\n  broadloom env list\n");

@@ -1,0 +1,52 @@
+// `broadloom curve`: the learning curve of one or more runs as an SVG picture.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "broadloom/record/files.h"
+#include "broadloom/report/learning_curve.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct CurveCommand {
+  std::vector<std::string> runs;
+  std::string out = "learning_curve.svg";
+  std::string title = "Learning curve";
+  bool quiet = false;
+};
+
+int draw(const CurveCommand& command) {
+  std::vector<Curve> curves;
+  for (const std::string& run : command.runs) {
+    Result<Curve> curve = read_curve(run);
+    if (!curve.ok()) return report_error(curve.status(), false);
+    curves.push_back(curve.take());
+  }
+  const Result<std::string> svg = learning_curve_svg(command.title, curves);
+  if (!svg.ok()) return report_error(svg.status(), false);
+  const Status status = write_file_atomically(command.out, svg.value());
+  if (!status.ok()) return report_error(status, false);
+  if (!command.quiet) fmt::print("{}\n", command.out);
+  return 0;
+}
+
+}  // namespace
+
+void add_curve_command(CLI::App& root, Context& context) {
+  CLI::App* app = root.add_subcommand("curve", "Draw the learning curve of one or more runs (SVG)");
+  const auto command = std::make_shared<CurveCommand>();
+  app->add_option("RUN", command->runs, "Run folders; several are drawn as mean and 95 % interval")
+      ->required();
+  app->add_option("--out", command->out, "Picture to write (default learning_curve.svg)")
+      ->type_name("FILE");
+  app->add_option("--title", command->title, "Heading of the picture")->type_name("TEXT");
+  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app->callback([&context, command] { context.action = [command] { return draw(*command); }; });
+}
+
+}  // namespace broadloom::cli
