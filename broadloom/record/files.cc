@@ -40,13 +40,16 @@ bool write_all(int fd, std::string_view bytes) {
 }
 
 // A rename is on the disk only once its folder is.
-void sync_folder_of(const std::string& path) {
+Status sync_folder_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
+  if (fd < 0) return io_error("open", folder);
+  // Some file systems know no fsync of a folder and say EINVAL; there is nothing more to do then.
+  const bool synced = ::fsync(fd) == 0 || errno == EINVAL;
+  const Status status = synced ? Status() : io_error("write", folder);
   ::close(fd);
+  return status;
 }
 
 }  // namespace
@@ -93,8 +96,7 @@ Status write_file_atomically(const std::string& path, std::string_view bytes) {
     ::unlink(beside.c_str());
     return status;
   }
-  sync_folder_of(path);
-  return {};
+  return sync_folder_of(path);
 }
 
 AppendLog::~AppendLog() {

@@ -25,6 +25,17 @@ std::string cpu_name() {
   return "unknown";
 }
 
+template <class Number>
+Number number_of(const nlohmann::ordered_json& object, const char* key) {
+  return object.contains(key) && object[key].is_number_integer() ? object[key].get<Number>()
+                                                                 : Number{};
+}
+
+nlohmann::ordered_json part_of(const nlohmann::ordered_json& object, const char* key) {
+  return object.contains(key) && object[key].is_object() ? object[key]
+                                                         : nlohmann::ordered_json::object();
+}
+
 std::string text_of(const nlohmann::ordered_json& object, const char* key) {
   return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
 }
@@ -67,7 +78,7 @@ std::string manifest_json(const Manifest& m) {
   nlohmann::ordered_json config = nlohmann::ordered_json::object();
   for (const auto& [key, text] : m.config) config[key] = text;
   json["config"] = config;
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 Result<Manifest> read_manifest(const std::string& path) {
@@ -86,6 +97,12 @@ Result<Manifest> read_manifest(const std::string& path) {
     }
     m.config.emplace_back(key, text.get<std::string>());
   }
+  const nlohmann::ordered_json hardware = part_of(json, "hardware");
+  m.seed = number_of<std::uint64_t>(part_of(json, "seeds"), "train");
+  m.threads = number_of<int>(json, "threads");
+  m.cpu = text_of(hardware, "cpu");
+  m.cores = number_of<int>(hardware, "cores");
+  m.memory_bytes = number_of<std::int64_t>(hardware, "memory_bytes");
   m.isa = text_of(json, "isa");
   m.version = text_of(json, "version");
   m.revision = text_of(json, "revision");

@@ -1,10 +1,12 @@
 #include "broadloom/record/run_folder.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -43,13 +45,22 @@ std::vector<std::string> checkpoints(const std::string& dir) {
   return paths;
 }
 
-// What earlier processes left that were killed before the folder was whole.
+bool is_alive(const std::string& pid) {
+  const long number = std::strtol(pid.c_str(), nullptr, 10);
+  return number > 0 && (::kill(static_cast<pid_t>(number), 0) == 0 || errno == EPERM);
+}
+
+// What earlier processes left that were killed before the folder was whole; the name ends with
+// their pid.
 void remove_killed(const fs::path& dir, const std::string& hidden_name) {
   std::error_code error;
   std::vector<fs::path> stale;
   const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
-    if (entry.path().filename().string().rfind(hidden_name, 0) == 0) stale.push_back(entry.path());
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(hidden_name, 0) == 0 && !is_alive(name.substr(hidden_name.size()))) {
+      stale.push_back(entry.path());
+    }
   }
   for (const fs::path& path : stale) fs::remove_all(path, error);
 }
@@ -134,7 +145,8 @@ void RunFolder::prune(int keep) const {
   }
   std::vector<fs::path> stale;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir_ + kCheckpoints, error)) {
-    if (entry.path().string().find(".tmp-") != std::string::npos) stale.push_back(entry.path());
+    const std::string name = entry.path().filename().string();
+    if (name.find(".tmp-") != std::string::npos) stale.push_back(entry.path());
   }
   for (const fs::path& path : stale) fs::remove(path, error);
 }

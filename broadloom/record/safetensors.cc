@@ -10,6 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "broadloom/record/files.h"
 
@@ -130,6 +131,9 @@ class Parser {
       if (!extent.is_number_unsigned())
         return damaged(fmt::format("tensor '{}' has a bad shape", key));
       const std::uint64_t count = extent.get<std::uint64_t>();
+      if (count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+        return damaged(fmt::format("tensor '{}' has a bad shape", key));
+      }
       if (count != 0 && size > data_.size() / count) {
         return damaged(fmt::format("tensor '{}' is larger than the file", key));
       }
@@ -226,7 +230,7 @@ Status write_safetensors(const std::string& path, const std::vector<TensorRef>& 
                             {"shape", tensor->shape},
                             {"data_offsets", {begin, data.size()}}};
   }
-  std::string text = header.dump();
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');
   text.replace(*checksum_place(text), 16, checksum(text, data));
   std::string bytes;
@@ -248,7 +252,13 @@ Result<SafetensorsFile> read_safetensors(const std::string& path) {
 }
 
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
-  for (const TensorRef& tensor : tensors) BROADLOOM_TRY(check_tensor(file, tensor));
+  std::set<std::string> names;
+  for (const TensorRef& tensor : tensors) {
+    BROADLOOM_TRY(check_tensor(file, tensor));
+    if (!names.insert(tensor.name).second) {
+      return {ErrorKind::kMismatch, fmt::format("two places want the tensor '{}'", tensor.name)};
+    }
+  }
   if (file.tensors.size() != tensors.size()) {
     for (const auto& named : file.tensors) {
       const std::string& name = named.first;
@@ -265,6 +275,7 @@ Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tens
   }
   for (const TensorRef& tensor : tensors) {
     const SafetensorsFile::Entry& entry = file.tensors.at(tensor.name);
+    if (tensor.bytes() == 0) continue;
     std::memcpy(tensor.data, file.data.data() + entry.begin, tensor.bytes());
   }
   return {};

@@ -13,6 +13,7 @@
 
 #include "broadloom/record/events.h"
 #include "broadloom/record/json_line.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 
 namespace broadloom {
@@ -129,6 +130,53 @@ TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
   EXPECT_FALSE(fs::exists(folder.checkpoint_path(9)));
   EXPECT_TRUE(fs::exists(folder.checkpoint_path(10)));
   EXPECT_FALSE(fs::exists(folder.checkpoint_path(2000) + ".tmp-123"));
+}
+
+TEST_F(Files, PruningLooksAtNamesNotAtTheFoldersPath) {
+  const auto fill = [](const RunFolder& folder) {
+    for (const std::int64_t iteration : {1, 2, 3}) {
+      const Status status = write_file_atomically(folder.checkpoint_path(iteration), "x");
+      if (!status.ok()) return status;
+    }
+    folder.prune(2);
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("odd.tmp-1/run"), fill).ok());
+  const RunFolder folder = RunFolder::open(at("odd.tmp-1/run")).take();
+  folder.prune(2);
+  EXPECT_TRUE(fs::exists(folder.checkpoint_path(2)));
+  EXPECT_TRUE(fs::exists(folder.checkpoint_path(3)));
+  EXPECT_FALSE(fs::exists(folder.checkpoint_path(1)));
+}
+
+TEST_F(Files, FoldersOfLiveProcessesAreLeftAndThoseOfDeadOnesCleared) {
+  const std::string live = at(".run.tmp-" + std::to_string(::getppid()));
+  const std::string dead = at(".run.tmp-2147483646");
+  fs::create_directories(live);
+  fs::create_directories(dead);
+  const auto fill = [](const RunFolder& folder) {
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("run"), fill).ok());
+  EXPECT_TRUE(fs::exists(live));
+  EXPECT_FALSE(fs::exists(dead));
+}
+
+TEST_F(Files, AManifestComesBackWhole) {
+  Manifest wanted = make_manifest({{"env_id", "CartPole-v1"}, {"seed", "7"}}, 7, 3, "avx2");
+  wanted.cpu = "odd \xff text";  // not UTF-8: replaced, never thrown
+  ASSERT_TRUE(write_file_atomically(at("m"), manifest_json(wanted)).ok());
+  const Result<Manifest> got = read_manifest(at("m"));
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  EXPECT_EQ(got.value().config, wanted.config);
+  EXPECT_EQ(got.value().seed, 7u);
+  EXPECT_EQ(got.value().threads, 3);
+  EXPECT_EQ(got.value().isa, "avx2");
+  EXPECT_EQ(got.value().cores, wanted.cores);
+  EXPECT_EQ(got.value().memory_bytes, wanted.memory_bytes);
+  EXPECT_EQ(got.value().revision, wanted.revision);
+  ASSERT_TRUE(write_file_atomically(at("m"), "{\"config\": 3}").ok());
+  EXPECT_EQ(read_manifest(at("m")).status().kind(), ErrorKind::kCorrupt);
 }
 
 TEST(Events, KnownBytes) {

@@ -143,6 +143,9 @@ TEST_F(Safetensors, OtherTensorsAreRefusedAndNothingIsWritten) {
   auto reshaped = tensors();
   reshaped[0].shape = {3, 2};
   refuse(reshaped, "[2, 3], expected F32 [3, 2]");
+  auto doubled = tensors();
+  doubled[3] = doubled[1];
+  refuse(doubled, "b.steps");
   auto retyped = tensors();
   retyped[2].dtype = Dtype::kI32;
   refuse(retyped, "c.flags");
