@@ -47,7 +47,7 @@ Status sync_folder_of(const std::string& path) {
   if (fd < 0) return io_error("open", folder);
   // Some file systems know no fsync of a folder and say EINVAL; there is nothing more to do then.
   const bool synced = ::fsync(fd) == 0 || errno == EINVAL;
-  const Status status = synced ? Status() : io_error("write", folder);
+  Status status = synced ? Status() : io_error("write", folder);
   ::close(fd);
   return status;
 }

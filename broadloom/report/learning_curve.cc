@@ -97,16 +97,21 @@ class Frame {
   }
   std::string grid() const {
     std::string out;
-    for (double v = y_min_; v <= y_max_ + 0.5 * y_step_; v += y_step_) {
+    const int rows = static_cast<int>(std::lround((y_max_ - y_min_) / y_step_));
+    for (int i = 0; i <= rows; ++i) {
+      const double v = y_min_ + i * y_step_;
       out += fmt::format("<line class='grid' x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}'/>", kLeft,
                          kWidth - kRight, y(v), y(v));
       out += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{}</text>\n", kLeft - 8,
                          y(v) + 4, number_text(v));
     }
+    // A run that stops just short of a round number, as whole blocks do, still shows it.
     const double x_step = tick_step(x_max_, 6);
-    for (double v = 0; v <= x_max_ * 1.0001; v += x_step) {
-      out += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>\n", x(v),
-                         kHeight - kBottom + 20, number_text(v));
+    const int columns = static_cast<int>(std::floor(x_max_ / x_step + 0.02));
+    for (int i = 0; i <= columns; ++i) {
+      out += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>\n",
+                         x(std::min(i * x_step, x_max_)), kHeight - kBottom + 20,
+                         number_text(i * x_step));
     }
     return out;
   }
