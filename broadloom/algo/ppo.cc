@@ -152,8 +152,9 @@ void Ppo::gather(const RolloutBlock& block, const std::int32_t* indices, int row
     const std::size_t i = static_cast<std::size_t>(indices[r]);
     std::copy_n(&block.observations[i * block.D], block.D,
                 &batch.observations[static_cast<std::size_t>(r) * block.D]);
-    std::copy_n(&block.actions[i * block.A], block.A,
-                &batch.actions[static_cast<std::size_t>(r) * block.A]);
+    for (int a = 0; a < block.A; ++a) {
+      batch.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
+    }
     batch.old_log_probs[r] = block.log_probs[i];
     batch.old_values[r] = block.values[i];
     batch.advantages[r] = (block.advantages[i] - norm.mean) * norm.scale;

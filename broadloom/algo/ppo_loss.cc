@@ -2,49 +2,152 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "broadloom/math/targets.h"
 #include "broadloom/nn/distributions.h"
 
-namespace broadloom {
-namespace {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "broadloom/algo/ppo_loss.cc"
+#include <hwy/foreach_target.h>  // compiles this file once per target
+#include <hwy/highway.h>
 
-// d policy loss / d log pi of one sample, and its share of the sums. Where both branches of the max
+#include "broadloom/math/functions-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace broadloom {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Comparisons are written so that what is not a number stays in the losses, where it is noticed.
+
+// The policy loss of every sample, and d (share * loss) / d log pi. Where both branches of the max
 // are equal the ratio is inside the interval, so the unclipped derivative holds.
-template <class Real>
-Real policy_loss_row(const PpoCoefficients& c, Real log_prob, Real old_log_prob, Real advantage,
-                     LossSums& sums) {
-  const Real low = static_cast<Real>(1.0 - c.clip_coef);
-  const Real high = static_cast<Real>(1.0 + c.clip_coef);
-  const Real log_ratio = log_prob - old_log_prob;
-  const Real ratio = std::exp(log_ratio);
-  const Real unclipped = -advantage * ratio;
-  const Real clipped = -advantage * std::clamp(ratio, low, high);
-  const double error = std::abs(static_cast<double>(ratio) - 1.0);
-  sums.policy_loss += std::max(unclipped, clipped);
-  sums.old_approx_kl += -static_cast<double>(log_ratio);
-  sums.approx_kl += (static_cast<double>(ratio) - 1.0) - static_cast<double>(log_ratio);
-  sums.clipped += error > c.clip_coef ? 1.0 : 0.0;
-  // Written so that a ratio that is not a number counts as an error too.
-  if (!(error <= sums.max_ratio_error)) sums.max_ratio_error = error;
-  return unclipped >= clipped ? unclipped : Real(0);
+template <class T>
+void PolicyLoss(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
+  const hn::ScalableTag<T> d;
+  const auto low = hn::Set(d, static_cast<T>(1.0 - c.clip_coef));
+  const auto high = hn::Set(d, static_cast<T>(1.0 + c.clip_coef));
+  for (int r = 0; r < batch.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const auto advantage = hn::LoadU(d, &batch.advantages[r]);
+    const auto log_ratio =
+        hn::Sub(hn::LoadU(d, &batch.log_probs[r]), hn::LoadU(d, &batch.old_log_probs[r]));
+    const auto ratio = exp_of(d, log_ratio);
+    const auto unclipped = hn::Neg(hn::Mul(advantage, ratio));
+    const auto clipped = hn::Neg(hn::Mul(advantage, hn::Min(hn::Max(ratio, low), high)));
+    const auto is_clipped = hn::Lt(unclipped, clipped);
+    hn::StoreU(log_ratio, d, &batch.log_ratios[r]);
+    hn::StoreU(ratio, d, &batch.ratios[r]);
+    hn::StoreU(hn::IfThenElse(is_clipped, clipped, unclipped), d, &batch.policy_losses[r]);
+    hn::StoreU(hn::IfThenZeroElse(is_clipped, hn::Mul(hn::Set(d, share), unclipped)), d,
+               &batch.d_log_probs[r]);
+  }
 }
 
-// d value loss / d V of one sample.
-template <class Real>
-Real value_loss_row(const PpoCoefficients& c, Real value, Real old_value, Real target,
-                    LossSums& sums) {
-  const Real clip = static_cast<Real>(c.clip_coef);
-  const Real error = value - target;
-  if (!c.clip_vloss) {
-    sums.value_loss += 0.5 * static_cast<double>(error * error);
-    return error;
+// The value loss of every sample, and d (weight * loss) / d V.
+template <class T>
+void ValueLoss(const PpoCoefficients& c, T weight, TileBatch<T>& batch, const T* values,
+               T* d_values) {
+  const hn::ScalableTag<T> d;
+  const auto half = hn::Set(d, T(0.5));
+  // Without clipping, no change of the value is too large.
+  const T limit = c.clip_vloss ? static_cast<T>(c.clip_coef) : std::numeric_limits<T>::infinity();
+  const auto clip = hn::Set(d, limit);
+  for (int r = 0; r < batch.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const auto old_value = hn::LoadU(d, &batch.old_values[r]);
+    const auto target = hn::LoadU(d, &batch.value_targets[r]);
+    const auto value = hn::LoadU(d, values + r);
+    const auto error = hn::Sub(value, target);
+    const auto change = hn::Sub(value, old_value);
+    const auto kept_change = hn::Min(hn::Max(change, hn::Neg(clip)), clip);
+    const auto clipped_error = hn::Sub(hn::Add(old_value, kept_change), target);
+    const auto is_clipped =
+        hn::And(hn::Lt(hn::Mul(error, error), hn::Mul(clipped_error, clipped_error)),
+                hn::Gt(hn::Abs(change), clip));
+    const auto counted = hn::IfThenElse(is_clipped, clipped_error, error);
+    hn::StoreU(hn::Mul(half, hn::Mul(counted, counted)), d, &batch.value_losses[r]);
+    hn::StoreU(hn::IfThenZeroElse(is_clipped, hn::Mul(hn::Set(d, weight), error)), d, d_values + r);
   }
-  const Real change = value - old_value;
-  const Real clipped_error = old_value + std::clamp(change, -clip, clip) - target;
-  const bool keep = error * error >= clipped_error * clipped_error || std::abs(change) <= clip;
-  sums.value_loss +=
-      0.5 * static_cast<double>(keep ? error * error : clipped_error * clipped_error);
-  return keep ? error : Real(0);
+}
+
+void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
+  PolicyLoss(c, share, batch);
+}
+void PolicyLossF64(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
+  PolicyLoss(c, share, batch);
+}
+void ValueLossF32(const PpoCoefficients& c, float weight, TileBatch<float>& batch,
+                  const float* values, float* d_values) {
+  ValueLoss(c, weight, batch, values, d_values);
+}
+void ValueLossF64(const PpoCoefficients& c, double weight, TileBatch<double>& batch,
+                  const double* values, double* d_values) {
+  ValueLoss(c, weight, batch, values, d_values);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace broadloom
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace broadloom {
+
+HWY_EXPORT(PolicyLossF32);
+HWY_EXPORT(PolicyLossF64);
+HWY_EXPORT(ValueLossF32);
+HWY_EXPORT(ValueLossF64);
+
+namespace {
+
+void policy_loss(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
+  HWY_DYNAMIC_DISPATCH(PolicyLossF32)(c, share, batch);
+}
+void policy_loss(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
+  HWY_DYNAMIC_DISPATCH(PolicyLossF64)(c, share, batch);
+}
+void value_loss(const PpoCoefficients& c, float weight, TileBatch<float>& batch,
+                const float* values, float* d_values) {
+  HWY_DYNAMIC_DISPATCH(ValueLossF32)(c, weight, batch, values, d_values);
+}
+void value_loss(const PpoCoefficients& c, double weight, TileBatch<double>& batch,
+                const double* values, double* d_values) {
+  HWY_DYNAMIC_DISPATCH(ValueLossF64)(c, weight, batch, values, d_values);
+}
+
+// Adds the tile's samples, in order, in double precision.
+template <class Real>
+void add_sums(const PpoCoefficients& c, const TileBatch<Real>& batch, LossSums& sums) {
+  for (int r = 0; r < batch.rows; ++r) {
+    const double change = static_cast<double>(batch.ratios[r]) - 1.0;
+    const double log_ratio = batch.log_ratios[r];
+    const double error = std::abs(change);
+    sums.policy_loss += batch.policy_losses[r];
+    sums.value_loss += batch.value_losses[r];
+    sums.entropy += batch.entropies[r];
+    sums.old_approx_kl -= log_ratio;
+    sums.approx_kl += change - log_ratio;
+    sums.clipped += error > c.clip_coef ? 1.0 : 0.0;
+    // Written so that a ratio that is not a number counts as an error too.
+    if (!(error <= sums.max_ratio_error)) sums.max_ratio_error = error;
+  }
+}
+
+// One kind of policy: log-probabilities and entropies of the tile before the loss, derivatives of
+// the policy's outputs after it.
+template <class Real>
+void categorical_forward(int outputs, const Real* logits, TileBatch<Real>& b) {
+  categorical_normalisers(logits, outputs, b.rows, b.normalisers.data());
+  categorical_log_probs(logits, b.normalisers.data(), b.actions.data(), outputs, b.rows,
+                        b.log_probs.data());
+  categorical_entropies(logits, b.normalisers.data(), outputs, b.rows, b.terms.data(),
+                        b.entropies.data());
+}
+
+template <class Real>
+void gaussian_forward(int outputs, const Real* means, const Real* log_std, TileBatch<Real>& b) {
+  gaussian_log_probs(means, log_std, b.actions.data(), outputs, b.rows, b.terms.data(),
+                     b.log_probs.data());
+  std::fill_n(b.entropies.begin(), b.rows, gaussian_entropy(log_std, outputs));
 }
 
 }  // namespace
@@ -53,11 +156,13 @@ template <class Real>
 TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs)
     : observations(static_cast<std::size_t>(kTileRows) * observation_size),
       actions(static_cast<std::size_t>(kTileRows) * action_size),
-      old_log_probs(kTileRows),
-      old_values(kTileRows),
-      advantages(kTileRows),
-      value_targets(kTileRows),
-      terms(static_cast<std::size_t>(outputs)) {}
+      terms(static_cast<std::size_t>(kTileRows) * outputs) {
+  for (std::vector<Real>* column :
+       {&old_log_probs, &old_values, &advantages, &value_targets, &log_probs, &normalisers,
+        &entropies, &log_ratios, &ratios, &d_log_probs, &policy_losses, &value_losses}) {
+    column->resize(kTileRows);
+  }
+}
 
 void LossSums::add(const LossSums& other) {
   policy_loss += other.policy_loss;
@@ -73,41 +178,31 @@ template <class Real>
 void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int samples,
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
                        TileWorkspace<Real>& work, Real* grads, LossSums& sums) {
-  const NetworkShape& shape = network.shape();
-  const bool discrete = shape.action_kind == SpaceKind::kDiscrete;
-  const int outputs = shape.action_outputs;
-  const int action_size = discrete ? 1 : outputs;
+  const bool discrete = network.shape().action_kind == SpaceKind::kDiscrete;
+  const int outputs = network.shape().action_outputs;
   const Real share = Real(1) / static_cast<Real>(samples);
   const Real entropy_weight = static_cast<Real>(-c.ent_coef) * share;
-  const Real value_weight = static_cast<Real>(c.vf_coef) * share;
+  const Real* log_std = params + network.log_std_offset();
   network.forward(params, batch.observations.data(), batch.rows, work);
-  const Real* policy = network.policy_output(work);
-  const Real* values = network.value_output(work);
-  Real* d_policy = network.policy_delta(work);
-  Real* d_values = network.value_delta(work);
-  for (int r = 0; r < batch.rows; ++r) {
-    const Real* output = policy + static_cast<std::size_t>(r) * outputs;
-    Real* d_output = d_policy + static_cast<std::size_t>(r) * outputs;
-    const Real* action = &batch.actions[static_cast<std::size_t>(r) * action_size];
-    Real* terms = batch.terms.data();
-    const Real* log_std = params + network.log_std_offset();
-    const PolicyTerms<Real> now =
-        discrete ? categorical_terms(output, outputs, static_cast<int>(action[0]), terms)
-                 : gaussian_terms(output, log_std, outputs, action, terms);
-    const Real d_log_prob =
-        share * policy_loss_row(c, now.log_prob, batch.old_log_probs[r], batch.advantages[r], sums);
-    sums.entropy += now.entropy;
-    if (discrete) {
-      categorical_backward(terms, outputs, static_cast<int>(action[0]), now.entropy, d_log_prob,
-                           entropy_weight, d_output);
-    } else {
-      gaussian_backward(terms, log_std, outputs, d_log_prob, entropy_weight, d_output,
-                        grads + network.log_std_offset());
-    }
-    d_values[r] = value_weight *
-                  value_loss_row(c, values[r], batch.old_values[r], batch.value_targets[r], sums);
+  if (discrete) {
+    categorical_forward(outputs, work.policy.data(), batch);
+  } else {
+    gaussian_forward(outputs, work.policy.data(), log_std, batch);
   }
-  network.backward(transposed, batch.observations.data(), batch.rows, work, grads);
+  policy_loss(c, share, batch);
+  value_loss(c, static_cast<Real>(c.vf_coef) * share, batch, work.values.data(),
+             work.values_delta.data());
+  add_sums(c, batch, sums);
+  if (discrete) {
+    categorical_backward(work.policy.data(), batch.normalisers.data(), batch.terms.data(),
+                         batch.entropies.data(), batch.actions.data(), batch.d_log_probs.data(),
+                         entropy_weight, outputs, batch.rows, work.policy_delta.data());
+  } else {
+    gaussian_backward(batch.terms.data(), log_std, batch.d_log_probs.data(), entropy_weight,
+                      outputs, batch.rows, work.policy_delta.data(),
+                      grads + network.log_std_offset());
+  }
+  network.backward(params, transposed, batch.observations.data(), batch.rows, work, grads);
 }
 
 template struct TileBatch<float>;
@@ -120,3 +215,4 @@ template void ppo_tile_gradient(const ActorCritic&, const PpoCoefficients&, int,
                                 LossSums&);
 
 }  // namespace broadloom
+#endif  // HWY_ONCE

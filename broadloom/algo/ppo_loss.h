@@ -19,12 +19,15 @@ template <class Real>
 struct TileBatch {
   int rows = 0;
   std::vector<Real> observations;   // [kTileRows, D]
-  std::vector<Real> actions;        // [kTileRows, A]
+  std::vector<Real> actions;        // [A, kTileRows]
   std::vector<Real> old_log_probs;  // [kTileRows]
   std::vector<Real> old_values;     // [kTileRows]
   std::vector<Real> advantages;     // [kTileRows] as the policy loss uses them (normalised or not)
   std::vector<Real> value_targets;  // [kTileRows]
-  std::vector<Real> terms;          // [outputs] scratch of the distribution functions
+
+  // Scratch of the loss, one number a sample but for terms [outputs, kTileRows].
+  std::vector<Real> log_probs, normalisers, entropies, terms;
+  std::vector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
   TileBatch(int observation_size, int action_size, int outputs);
 };

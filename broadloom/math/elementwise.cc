@@ -6,9 +6,9 @@
 #define HWY_TARGET_INCLUDE "broadloom/math/elementwise.cc"
 #include <hwy/foreach_target.h>  // compiles this file once per target
 
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include "broadloom/math/functions-inl.h"
 #include "broadloom/math/tail-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,14 +34,15 @@ template <class T>
 void activate_as(Activation activation, T* x, std::size_t n) {
   switch (activation) {
     case Activation::kTanh:
-      transform(x, x, n, [](auto d, auto v, auto) { return hn::Tanh(d, v); });
+      transform(x, x, n, [](auto d, auto v, auto) { return tanh_of(d, v); });
       break;
     case Activation::kRelu:
-      transform(x, x, n, [](auto d, auto v, auto) { return hn::Max(v, hn::Zero(d)); });
+      transform(x, x, n,
+                [](auto d, auto v, auto) { return hn::IfThenZeroElse(v < hn::Zero(d), v); });
       break;
     case Activation::kElu:
       transform(x, x, n, [](auto d, auto v, auto) {
-        return hn::IfThenElse(v > hn::Zero(d), v, hn::Expm1(d, hn::Min(v, hn::Zero(d))));
+        return hn::IfThenElse(v < hn::Zero(d), hn::Expm1(d, hn::Min(v, hn::Zero(d))), v);
       });
       break;
   }

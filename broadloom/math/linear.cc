@@ -136,6 +136,11 @@ void multiply(Product<T> p, int rows, int cols) {
     multiply_band<kVectors, false>(d, p, rows, 0);
     advance(kVectors * lanes);
   }
+  if (kVectors > 2 && cols >= 2 * lanes) {
+    multiply_band<2, false>(d, p, rows, 0);
+    advance(2 * lanes);
+    cols -= 2 * lanes;
+  }
   for (; cols >= lanes; cols -= lanes) {
     multiply_band<1, false>(d, p, rows, 0);
     advance(lanes);
@@ -150,41 +155,122 @@ void forward(const T* x, const T* w, const T* b, T* y, int rows, int in, int out
   multiply<T>({x, n_in, 1, w, n_out, b, 0, y, n_out, in, b == nullptr}, rows, out);
 }
 
+// The column sums are a product with a row of ones: both strides of that row are 0.
 template <class T>
-void add_column_sums(const T* dy, T* db, int rows, int out) {
-  for (int r = 0; r < rows; ++r) {
-    for (int o = 0; o < out; ++o) db[o] += dy[static_cast<std::size_t>(r) * out + o];
+void backward_weights(const T* x, const T* dy, T* dw, T* db, int rows, int in, int out) {
+  static constexpr T kOne = 1;
+  const std::size_t n_in = static_cast<std::size_t>(in);
+  const std::size_t n_out = static_cast<std::size_t>(out);
+  multiply<T>({x, 1, n_in, dy, n_out, dw, n_out, dw, n_out, rows}, in, out);
+  multiply<T>({&kOne, 0, 0, dy, n_out, db, n_out, db, n_out, rows}, 1, out);
+}
+
+// Makes v[0] hold, in lane r, the sum of the lanes of v[r], for as many r as there are lanes.
+// Neighbours are added pairwise, level by level.
+template <class D, class Vector>
+HWY_INLINE void sum_each([[maybe_unused]] D d, [[maybe_unused]] Vector* v,
+                         [[maybe_unused]] int count) {
+#if HWY_TARGET != HWY_SCALAR  // one lane: nothing to add
+  for (; count > 1; count /= 2) {
+    for (int i = 0; i < count / 2; ++i) {
+      v[i] = hn::ConcatEven(d, v[2 * i + 1], v[2 * i]) + hn::ConcatOdd(d, v[2 * i + 1], v[2 * i]);
+    }
+  }
+#endif
+}
+
+// One lane a row: as many rows as there are lanes are reduced together. Rows past the last repeat
+// it.
+template <class T>
+void head_forward_as(const T* x, const T* w, const T* b, T* y, int rows, int in, int out,
+                     std::size_t stride) {
+  const hn::ScalableTag<T> d;
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
+  const int whole = in - in % kLanes;
+  const std::size_t tail = static_cast<std::size_t>(in - whole);
+  for (int first = 0; first < rows; first += kLanes) {
+    const T* row[kLanes];
+    for (int r = 0; r < kLanes; ++r) {
+      row[r] = x + static_cast<std::size_t>(first + r < rows ? first + r : rows - 1) * in;
+    }
+    for (int o = 0; o < out; ++o) {
+      const T* weights = w + static_cast<std::size_t>(o) * in;
+      hn::Vec<decltype(d)> sums[kLanes];
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) sums[r] = hn::Zero(d);
+      for (int i = 0; i < whole; i += kLanes) {
+        const auto factor = hn::LoadU(d, weights + i);
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) {
+          sums[r] = hn::MulAdd(hn::LoadU(d, row[r] + i), factor, sums[r]);
+        }
+      }
+      if (tail > 0) {
+        const auto factor = load_tail(d, weights + whole, tail);
+        for (int r = 0; r < kLanes; ++r) {
+          sums[r] = hn::MulAdd(load_tail(d, row[r] + whole, tail), factor, sums[r]);
+        }
+      }
+      sum_each(d, sums, kLanes);
+      hn::StoreU(sums[0] + hn::Set(d, b[o]), d, y + o * stride + first);
+    }
   }
 }
 
-// With one output the product is formed as its transpose, which has the same memory layout and
-// whole vectors along `in`.
 template <class T>
-void backward_weights(const T* x, const T* dy, T* dw, T* db, int rows, int in, int out) {
+void head_backward_as(const T* x, const T* dy, T* dw, T* db, int rows, int in, int out,
+                      std::size_t stride) {
   const std::size_t n_in = static_cast<std::size_t>(in);
-  const std::size_t n_out = static_cast<std::size_t>(out);
-  if (out == 1) {
-    multiply<T>({dy, 1, 1, x, n_in, dw, n_in, dw, n_in, rows}, 1, in);
-  } else {
-    multiply<T>({x, 1, n_in, dy, n_out, dw, n_out, dw, n_out, rows}, in, out);
+  multiply<T>({dy, stride, 1, x, n_in, dw, n_in, dw, n_in, rows}, out, in);
+  for (int o = 0; o < out; ++o) {
+    for (int r = 0; r < rows; ++r) db[o] += dy[o * stride + r];
   }
-  add_column_sums(dy, db, rows, out);
+}
+
+template <class T>
+void head_input_as(const T* dy, const T* w, T* dx, int rows, int in, int out, std::size_t stride) {
+  const std::size_t n_in = static_cast<std::size_t>(in);
+  multiply<T>({dy, 1, stride, w, n_in, nullptr, 0, dx, n_in, out, true}, rows, in);
 }
 
 void ForwardF32(const float* x, const float* w, const float* b, float* y, int rows, int in,
                 int out) {
   forward(x, w, b, y, rows, in, out);
 }
+void BackwardF32(const float* x, const float* dy, float* dw, float* db, int rows, int in, int out) {
+  backward_weights(x, dy, dw, db, rows, in, out);
+}
+void HeadForwardF32(const float* x, const float* w, const float* b, float* y, int rows, int in,
+                    int out, std::size_t stride) {
+  head_forward_as(x, w, b, y, rows, in, out, stride);
+}
+void HeadBackwardF32(const float* x, const float* dy, float* dw, float* db, int rows, int in,
+                     int out, std::size_t stride) {
+  head_backward_as(x, dy, dw, db, rows, in, out, stride);
+}
+void HeadInputF32(const float* dy, const float* w, float* dx, int rows, int in, int out,
+                  std::size_t stride) {
+  head_input_as(dy, w, dx, rows, in, out, stride);
+}
 void ForwardF64(const double* x, const double* w, const double* b, double* y, int rows, int in,
                 int out) {
   forward(x, w, b, y, rows, in, out);
 }
-void BackwardF32(const float* x, const float* dy, float* dw, float* db, int rows, int in, int out) {
-  backward_weights(x, dy, dw, db, rows, in, out);
-}
 void BackwardF64(const double* x, const double* dy, double* dw, double* db, int rows, int in,
                  int out) {
   backward_weights(x, dy, dw, db, rows, in, out);
+}
+void HeadForwardF64(const double* x, const double* w, const double* b, double* y, int rows, int in,
+                    int out, std::size_t stride) {
+  head_forward_as(x, w, b, y, rows, in, out, stride);
+}
+void HeadBackwardF64(const double* x, const double* dy, double* dw, double* db, int rows, int in,
+                     int out, std::size_t stride) {
+  head_backward_as(x, dy, dw, db, rows, in, out, stride);
+}
+void HeadInputF64(const double* dy, const double* w, double* dx, int rows, int in, int out,
+                  std::size_t stride) {
+  head_input_as(dy, w, dx, rows, in, out, stride);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -198,22 +284,52 @@ HWY_EXPORT(ForwardF32);
 HWY_EXPORT(ForwardF64);
 HWY_EXPORT(BackwardF32);
 HWY_EXPORT(BackwardF64);
+HWY_EXPORT(HeadForwardF32);
+HWY_EXPORT(HeadForwardF64);
+HWY_EXPORT(HeadBackwardF32);
+HWY_EXPORT(HeadBackwardF64);
+HWY_EXPORT(HeadInputF32);
+HWY_EXPORT(HeadInputF64);
 
 void linear_forward(const float* x, const float* w, const float* b, float* y, int rows, int in,
                     int out) {
   HWY_DYNAMIC_DISPATCH(ForwardF32)(x, w, b, y, rows, in, out);
 }
-void linear_forward(const double* x, const double* w, const double* b, double* y, int rows, int in,
-                    int out) {
-  HWY_DYNAMIC_DISPATCH(ForwardF64)(x, w, b, y, rows, in, out);
-}
 void linear_backward_weights(const float* x, const float* dy, float* dw, float* db, int rows,
                              int in, int out) {
   HWY_DYNAMIC_DISPATCH(BackwardF32)(x, dy, dw, db, rows, in, out);
 }
+void head_forward(const float* x, const float* w, const float* b, float* y, int rows, int in,
+                  int out, std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(HeadForwardF32)(x, w, b, y, rows, in, out, stride);
+}
+void head_backward_weights(const float* x, const float* dy, float* dw, float* db, int rows, int in,
+                           int out, std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(HeadBackwardF32)(x, dy, dw, db, rows, in, out, stride);
+}
+void head_backward_input(const float* dy, const float* w, float* dx, int rows, int in, int out,
+                         std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(HeadInputF32)(dy, w, dx, rows, in, out, stride);
+}
+void linear_forward(const double* x, const double* w, const double* b, double* y, int rows, int in,
+                    int out) {
+  HWY_DYNAMIC_DISPATCH(ForwardF64)(x, w, b, y, rows, in, out);
+}
 void linear_backward_weights(const double* x, const double* dy, double* dw, double* db, int rows,
                              int in, int out) {
   HWY_DYNAMIC_DISPATCH(BackwardF64)(x, dy, dw, db, rows, in, out);
+}
+void head_forward(const double* x, const double* w, const double* b, double* y, int rows, int in,
+                  int out, std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(HeadForwardF64)(x, w, b, y, rows, in, out, stride);
+}
+void head_backward_weights(const double* x, const double* dy, double* dw, double* db, int rows,
+                           int in, int out, std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(HeadBackwardF64)(x, dy, dw, db, rows, in, out, stride);
+}
+void head_backward_input(const double* dy, const double* w, double* dx, int rows, int in, int out,
+                         std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(HeadInputF64)(dy, w, dx, rows, in, out, stride);
 }
 
 namespace {

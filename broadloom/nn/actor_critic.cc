@@ -4,38 +4,35 @@
 #include <cmath>
 #include <utility>
 
+#include "broadloom/math/linear.h"
+
 namespace broadloom {
-namespace {
-
-std::vector<int> with_head(std::vector<int> sizes, int head) {
-  sizes.push_back(head);
-  return sizes;
-}
-
-}  // namespace
 
 ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const std::vector<int>& hidden = shape_.hidden_sizes;
   const bool shared = shape_.shared_encoder && !hidden.empty();
-  if (shared) encoder_ = Mlp(shape_.observation_size, hidden, shape_.activation, true, layout_);
-  const int features = shared ? hidden.back() : shape_.observation_size;
+  if (shared) encoder_ = Mlp(shape_.observation_size, hidden, shape_.activation, layout_);
   const std::vector<int> own = shared ? std::vector<int>{} : hidden;
-  actor_ = Mlp(features, with_head(own, shape_.action_outputs), shape_.activation, false, layout_);
-  critic_ = Mlp(features, with_head(own, 1), shape_.activation, false, layout_);
+  const int features = hidden.empty() ? shape_.observation_size : hidden.back();
+  actor_ = Mlp(shape_.observation_size, own, shape_.activation, layout_);
+  policy_head_ = layout_.add_linear(features, shape_.action_outputs, true);
+  critic_ = Mlp(shape_.observation_size, own, shape_.activation, layout_);
+  value_head_ = layout_.add_linear(features, 1, true);
   if (shape_.action_kind == SpaceKind::kBox) log_std_ = layout_.add_vector(shape_.action_outputs);
 }
 
 void ActorCritic::initialise(std::uint64_t seed, float* params) const {
   std::uint32_t tensor = 0;
-  const auto init = [&](const Mlp& mlp, double head_gain, bool has_head) {
-    for (std::size_t l = 0; l < mlp.layers().size(); ++l) {
-      const bool head = has_head && l + 1 == mlp.layers().size();
-      init_orthogonal(mlp.layers()[l], head ? head_gain : std::sqrt(2.0), seed, tensor++, params);
+  const auto init = [&](const Mlp& mlp) {
+    for (const LinearSlice& layer : mlp.layers()) {
+      init_orthogonal(layer, std::sqrt(2.0), seed, tensor++, params);
     }
   };
-  init(encoder_, 0.0, false);
-  init(actor_, 0.01, true);
-  init(critic_, 1.0, true);
+  init(encoder_);
+  init(actor_);
+  init_orthogonal(policy_head_, 0.01, seed, tensor++, params);
+  init(critic_);
+  init_orthogonal(value_head_, 1.0, seed, tensor++, params);
   if (shape_.action_kind == SpaceKind::kBox) {
     std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(shape_.log_std_init));
   }
@@ -43,17 +40,20 @@ void ActorCritic::initialise(std::uint64_t seed, float* params) const {
 
 template <class Real>
 TileWorkspace<Real> ActorCritic::make_workspace() const {
+  constexpr std::size_t kRows = kTileRows;
   TileWorkspace<Real> work;
-  work.observations.resize(static_cast<std::size_t>(kTileRows) * shape_.observation_size);
+  work.observations.resize(kRows * shape_.observation_size);
   work.encoder.resize(encoder_.workspace_size());
   work.encoder_delta.resize(encoder_.workspace_size());
   work.actor.resize(actor_.workspace_size());
   work.actor_delta.resize(actor_.workspace_size());
   work.critic.resize(critic_.workspace_size());
   work.critic_delta.resize(critic_.workspace_size());
-  if (!encoder_.empty()) {
-    work.feature_delta.resize(static_cast<std::size_t>(kTileRows) * encoder_.out());
-  }
+  work.policy.resize(kRows * shape_.action_outputs);
+  work.policy_delta.resize(kRows * shape_.action_outputs);
+  work.values.resize(kRows);
+  work.values_delta.resize(kRows);
+  if (!encoder_.empty()) work.feature_delta.resize(kRows * policy_head_.in);
   return work;
 }
 
@@ -61,37 +61,45 @@ template <class Real>
 void ActorCritic::forward(const Real* params, const Real* observations, int rows,
                           TileWorkspace<Real>& work) const {
   forward_critic(params, observations, rows, work);
-  const Real* features =
-      encoder_.empty() ? observations : work.encoder.data() + encoder_.last_offset();
-  actor_.forward(params, features, rows, work.actor.data());
+  const Real* features = encoder_.output(observations, work.encoder.data());
+  features = actor_.forward(params, features, rows, work.actor.data());
+  head_forward(features, params + policy_head_.weight, params + policy_head_.bias,
+               work.policy.data(), rows, policy_head_.in, policy_head_.out, kTileRows);
 }
 
 template <class Real>
 void ActorCritic::forward_critic(const Real* params, const Real* observations, int rows,
                                  TileWorkspace<Real>& work) const {
-  const Real* features = observations;
-  if (!encoder_.empty()) {
-    encoder_.forward(params, observations, rows, work.encoder.data());
-    features = work.encoder.data() + encoder_.last_offset();
-  }
-  critic_.forward(params, features, rows, work.critic.data());
+  const Real* features = encoder_.forward(params, observations, rows, work.encoder.data());
+  features = critic_.forward(params, features, rows, work.critic.data());
+  head_forward(features, params + value_head_.weight, params + value_head_.bias, work.values.data(),
+               rows, value_head_.in, 1, kTileRows);
 }
 
 template <class Real>
-void ActorCritic::backward(const Real* transposed, const Real* observations, int rows,
-                           TileWorkspace<Real>& work, Real* grads) const {
+void ActorCritic::backward(const Real* params, const Real* transposed, const Real* observations,
+                           int rows, TileWorkspace<Real>& work, Real* grads) const {
   const bool shared = !encoder_.empty();
-  const Real* features = shared ? work.encoder.data() + encoder_.last_offset() : observations;
-  Real* from_actor = shared ? work.feature_delta.data() : nullptr;
-  Real* from_both = shared ? work.encoder_delta.data() + encoder_.last_offset() : nullptr;
-  actor_.backward(transposed, features, rows, work.actor.data(), work.actor_delta.data(), grads,
-                  from_actor);
-  critic_.backward(transposed, features, rows, work.critic.data(), work.critic_delta.data(), grads,
-                   from_both);
+  const Real* features = encoder_.output(observations, work.encoder.data());
+  const auto head = [&](const LinearSlice& slice, const Mlp& body, const Real* activations,
+                        const Real* delta, Real* below) {
+    head_backward_weights(body.output(features, activations), delta, grads + slice.weight,
+                          grads + slice.bias, rows, slice.in, slice.out, kTileRows);
+    if (below == nullptr) return;
+    head_backward_input(delta, params + slice.weight, below, rows, slice.in, slice.out, kTileRows);
+  };
+  Real* below_actor =
+      shared ? work.feature_delta.data() : actor_.output_delta(work.actor_delta.data());
+  Real* below_critic = shared ? encoder_.output_delta(work.encoder_delta.data())
+                              : critic_.output_delta(work.critic_delta.data());
+  head(policy_head_, actor_, work.actor.data(), work.policy_delta.data(), below_actor);
+  head(value_head_, critic_, work.critic.data(), work.values_delta.data(), below_critic);
+  actor_.backward(transposed, features, rows, work.actor.data(), work.actor_delta.data(), grads);
+  critic_.backward(transposed, features, rows, work.critic.data(), work.critic_delta.data(), grads);
   if (!shared) return;
-  add_into(from_both, from_actor, static_cast<std::size_t>(rows) * encoder_.out());
+  add_into(below_critic, below_actor, static_cast<std::size_t>(rows) * policy_head_.in);
   encoder_.backward(transposed, observations, rows, work.encoder.data(), work.encoder_delta.data(),
-                    grads, static_cast<Real*>(nullptr));
+                    grads);
 }
 
 template <class Real>
@@ -101,13 +109,13 @@ void ActorCritic::refresh_transposed(const Real* params, Real* transposed) const
   critic_.refresh_transposed(params, transposed);
 }
 
-#define BROADLOOM_INSTANTIATE(Real)                                                               \
-  template TileWorkspace<Real> ActorCritic::make_workspace() const;                               \
-  template void ActorCritic::forward(const Real*, const Real*, int, TileWorkspace<Real>&) const;  \
-  template void ActorCritic::forward_critic(const Real*, const Real*, int, TileWorkspace<Real>&)  \
-      const;                                                                                      \
-  template void ActorCritic::backward(const Real*, const Real*, int, TileWorkspace<Real>&, Real*) \
-      const;                                                                                      \
+#define BROADLOOM_INSTANTIATE(Real)                                                              \
+  template TileWorkspace<Real> ActorCritic::make_workspace() const;                              \
+  template void ActorCritic::forward(const Real*, const Real*, int, TileWorkspace<Real>&) const; \
+  template void ActorCritic::forward_critic(const Real*, const Real*, int, TileWorkspace<Real>&) \
+      const;                                                                                     \
+  template void ActorCritic::backward(const Real*, const Real*, const Real*, int,                \
+                                      TileWorkspace<Real>&, Real*) const;                        \
   template void ActorCritic::refresh_transposed(const Real*, Real*) const;
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)

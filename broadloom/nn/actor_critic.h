@@ -25,6 +25,8 @@ struct TileWorkspace {
   std::vector<Real> observations;  // [kTileRows, D]
   std::vector<Real> encoder, actor, critic;
   std::vector<Real> encoder_delta, actor_delta, critic_delta;
+  std::vector<Real> policy, policy_delta;  // [outputs, kTileRows]: one row of the tile a column
+  std::vector<Real> values, values_delta;  // [kTileRows]
   std::vector<Real>
       feature_delta;  // [kTileRows, features]: the actor's share of the encoder's delta
 };
@@ -38,6 +40,8 @@ class ActorCritic {
   const Mlp& encoder() const { return encoder_; }                 // empty unless shared
   const Mlp& actor() const { return actor_; }
   const Mlp& critic() const { return critic_; }
+  const LinearSlice& policy_head() const { return policy_head_; }
+  const LinearSlice& value_head() const { return value_head_; }
   // Offset of log_std [A] in the parameters; Gaussian only.
   std::size_t log_std_offset() const { return log_std_; }
 
@@ -48,8 +52,8 @@ class ActorCritic {
   template <class Real>
   TileWorkspace<Real> make_workspace() const;
 
-  // Runs encoder, actor and critic on observations [rows, D], rows <= kTileRows. Row bits depend
-  // only on that row and the parameters.
+  // Runs encoder, actor and critic on observations [rows, D], rows <= kTileRows: logits or means go
+  // to work.policy, values to work.values. Row bits depend only on that row and the parameters.
   template <class Real>
   void forward(const Real* params, const Real* observations, int rows,
                TileWorkspace<Real>& work) const;
@@ -58,28 +62,10 @@ class ActorCritic {
   void forward_critic(const Real* params, const Real* observations, int rows,
                       TileWorkspace<Real>& work) const;
 
-  // [rows, A] logits or means, and [rows] values, of the last forward().
+  // From the loss derivatives that the caller has put in work.policy_delta and work.values_delta:
+  // adds the parameter derivatives of the tile to grads [P].
   template <class Real>
-  Real* policy_output(TileWorkspace<Real>& work) const {
-    return work.actor.data() + actor_.last_offset();
-  }
-  template <class Real>
-  Real* value_output(TileWorkspace<Real>& work) const {
-    return work.critic.data() + critic_.last_offset();
-  }
-  // Where the loss writes its derivatives before backward().
-  template <class Real>
-  Real* policy_delta(TileWorkspace<Real>& work) const {
-    return work.actor_delta.data() + actor_.last_offset();
-  }
-  template <class Real>
-  Real* value_delta(TileWorkspace<Real>& work) const {
-    return work.critic_delta.data() + critic_.last_offset();
-  }
-
-  // Adds the parameter derivatives of the tile to grads [P].
-  template <class Real>
-  void backward(const Real* transposed, const Real* observations, int rows,
+  void backward(const Real* params, const Real* transposed, const Real* observations, int rows,
                 TileWorkspace<Real>& work, Real* grads) const;
 
   // Weights transposed for backward(), [P]; call after every change of params.
@@ -90,6 +76,7 @@ class ActorCritic {
   NetworkShape shape_;
   ParameterLayout layout_;
   Mlp encoder_, actor_, critic_;
+  LinearSlice policy_head_, value_head_;
   std::size_t log_std_ = 0;
 };
 

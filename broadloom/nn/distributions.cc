@@ -1,99 +1,267 @@
 #include "broadloom/nn/distributions.h"
 
-#include <algorithm>
 #include <cmath>
+#include <cstddef>
 
+#include "broadloom/math/targets.h"
+#include "broadloom/nn/mlp.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "broadloom/nn/distributions.cc"
+#include <hwy/foreach_target.h>  // compiles this file once per target
+#include <hwy/highway.h>
+
+#include "broadloom/math/functions-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace broadloom {
-namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr double kHalfLog2Pi = 0.91893853320467274178;
 
-template <class Real>
-Real log_sum_exp(const Real* logits, int count) {
-  const Real top = *std::max_element(logits, logits + count);
-  Real sum = 0;
-  for (int i = 0; i < count; ++i) sum += std::exp(logits[i] - top);
-  return top + std::log(sum);
+// Calls f(first column) for every vector of columns.
+template <class T, class F>
+HWY_INLINE void over_rows(int rows, F&& f) {
+  static_assert(kTileRows % hn::MaxLanes(hn::ScalableTag<T>()) == 0);
+  for (int r = 0; r < rows; r += static_cast<int>(hn::MaxLanes(hn::ScalableTag<T>()))) f(r);
 }
 
-}  // namespace
+constexpr std::size_t at(int i, int r) { return static_cast<std::size_t>(i) * kTileRows + r; }
 
-template <class Real>
-PolicyTerms<Real> categorical_terms(const Real* logits, int count, int action, Real* probs) {
-  const Real normaliser = log_sum_exp(logits, count);
-  Real entropy = 0;
+template <class T>
+void Normalisers(const T* logits, int count, int rows, T* normalisers) {
+  const hn::ScalableTag<T> d;
+  over_rows<T>(rows, [&](int r) HWY_ATTR {
+    auto top = hn::LoadU(d, logits + r);
+    for (int i = 1; i < count; ++i) top = hn::Max(top, hn::LoadU(d, logits + at(i, r)));
+    auto sum = hn::Zero(d);
+    for (int i = 0; i < count; ++i) {
+      sum = hn::Add(sum, exp_of(d, hn::Sub(hn::LoadU(d, logits + at(i, r)), top)));
+    }
+    hn::StoreU(hn::Add(top, log_of(d, sum)), d, normalisers + r);
+  });
+}
+
+template <class T>
+void CategoricalLogProbs(const T* logits, const T* normalisers, const T* actions, int count,
+                         int rows, T* log_probs) {
+  const hn::ScalableTag<T> d;
+  over_rows<T>(rows, [&](int r) HWY_ATTR {
+    const auto action = hn::LoadU(d, actions + r);
+    auto chosen = hn::LoadU(d, logits + r);
+    for (int i = 1; i < count; ++i) {
+      const auto is_chosen = hn::Eq(action, hn::Set(d, static_cast<T>(i)));
+      chosen = hn::IfThenElse(is_chosen, hn::LoadU(d, logits + at(i, r)), chosen);
+    }
+    hn::StoreU(hn::Sub(chosen, hn::LoadU(d, normalisers + r)), d, log_probs + r);
+  });
+}
+
+template <class T>
+void Entropies(const T* logits, const T* normalisers, int count, int rows, T* probs, T* entropies) {
+  const hn::ScalableTag<T> d;
+  over_rows<T>(rows, [&](int r) HWY_ATTR {
+    const auto normaliser = hn::LoadU(d, normalisers + r);
+    auto entropy = hn::Zero(d);
+    for (int i = 0; i < count; ++i) {
+      const auto log_prob = hn::Sub(hn::LoadU(d, logits + at(i, r)), normaliser);
+      const auto prob = exp_of(d, log_prob);
+      hn::StoreU(prob, d, probs + at(i, r));
+      entropy = hn::NegMulAdd(prob, log_prob, entropy);
+    }
+    hn::StoreU(entropy, d, entropies + r);
+  });
+}
+
+template <class T>
+void CategoricalBackward(const T* logits, const T* normalisers, const T* probs, const T* entropies,
+                         const T* actions, const T* a, T b, int count, int rows, T* d_logits) {
+  const hn::ScalableTag<T> d;
+  over_rows<T>(rows, [&](int r) HWY_ATTR {
+    const auto action = hn::LoadU(d, actions + r);
+    const auto weight = hn::LoadU(d, a + r);
+    const auto offset = hn::Sub(hn::LoadU(d, entropies + r), hn::LoadU(d, normalisers + r));
+    for (int i = 0; i < count; ++i) {
+      const auto prob = hn::LoadU(d, probs + at(i, r));
+      const auto is_chosen = hn::Eq(action, hn::Set(d, static_cast<T>(i)));
+      const auto score = hn::Sub(hn::IfThenElseZero(is_chosen, hn::Set(d, T(1))), prob);
+      const auto log_prob_and_entropy = hn::Add(hn::LoadU(d, logits + at(i, r)), offset);
+      const auto entropy_part = hn::Mul(hn::Set(d, b), hn::Mul(prob, log_prob_and_entropy));
+      hn::StoreU(hn::MulSub(weight, score, entropy_part), d, d_logits + at(i, r));
+    }
+  });
+}
+
+template <class T>
+void GaussianLogProbs(const T* means, const T* log_std, const T* actions, int count, int rows,
+                      T* scaled, T* log_probs) {
+  const hn::ScalableTag<T> d;
+  over_rows<T>(rows, [&](int r) HWY_ATTR {
+    auto log_prob = hn::Zero(d);
+    for (int i = 0; i < count; ++i) {
+      const auto inverse_std = hn::Set(d, std::exp(-log_std[i]));
+      const auto constant = hn::Set(d, log_std[i] + static_cast<T>(kHalfLog2Pi));
+      const auto z = hn::Mul(
+          hn::Sub(hn::LoadU(d, actions + at(i, r)), hn::LoadU(d, means + at(i, r))), inverse_std);
+      hn::StoreU(z, d, scaled + at(i, r));
+      log_prob = hn::Sub(log_prob, hn::MulAdd(hn::Mul(hn::Set(d, T(0.5)), z), z, constant));
+    }
+    hn::StoreU(log_prob, d, log_probs + r);
+  });
+}
+
+template <class T>
+void GaussianBackward(const T* scaled, const T* log_std, const T* a, T b, int count, int rows,
+                      T* d_means, T* d_log_std) {
+  const hn::ScalableTag<T> d;
   for (int i = 0; i < count; ++i) {
-    const Real log_prob = logits[i] - normaliser;
-    probs[i] = std::exp(log_prob);
-    entropy -= probs[i] * log_prob;
+    const auto inverse_std = hn::Set(d, std::exp(-log_std[i]));
+    auto sum = hn::Zero(d);
+    over_rows<T>(rows, [&](int r) HWY_ATTR {
+      const auto weight = hn::LoadU(d, a + r);
+      const auto z = hn::LoadU(d, scaled + at(i, r));
+      hn::StoreU(hn::Mul(weight, hn::Mul(z, inverse_std)), d, d_means + at(i, r));
+      const auto share = hn::Mul(weight, hn::MulSub(z, z, hn::Set(d, T(1))));
+      const auto counts = hn::FirstN(d, static_cast<std::size_t>(rows - r));
+      sum = hn::Add(sum, hn::IfThenElseZero(counts, share));
+    });
+    d_log_std[i] += hn::GetLane(hn::SumOfLanes(d, sum)) + b * static_cast<T>(rows);
   }
-  return {logits[action] - normaliser, entropy};
 }
 
-template <class Real>
-PolicyTerms<Real> gaussian_terms(const Real* mean, const Real* log_std, int count,
-                                 const Real* action, Real* scaled) {
-  constexpr Real kHalfLog = static_cast<Real>(kHalfLog2Pi);
-  PolicyTerms<Real> terms{0, 0};
+void CategoricalSample(const float* logits, const float* normalisers, const float* uniforms,
+                       int count, int rows, float* actions) {
+  const hn::ScalableTag<float> d;
+  over_rows<float>(rows, [&](int r) HWY_ATTR {
+    const auto normaliser = hn::LoadU(d, normalisers + r);
+    const auto u = hn::LoadU(d, uniforms + r);
+    auto cumulative = hn::Zero(d);
+    auto action = hn::Zero(d);
+    for (int i = 0; i + 1 < count; ++i) {
+      const auto log_prob = hn::Sub(hn::LoadU(d, logits + at(i, r)), normaliser);
+      cumulative = hn::Add(cumulative, exp_of(d, log_prob));
+      action = hn::Add(action, hn::IfThenElseZero(hn::Ge(u, cumulative), hn::Set(d, 1.0f)));
+    }
+    hn::StoreU(action, d, actions + r);
+  });
+}
+
+void GaussianSample(const float* means, const float* log_std, const float* normals, int count,
+                    int rows, float* actions) {
+  const hn::ScalableTag<float> d;
   for (int i = 0; i < count; ++i) {
-    scaled[i] = (action[i] - mean[i]) * std::exp(-log_std[i]);
-    terms.log_prob -= Real(0.5) * scaled[i] * scaled[i] + log_std[i] + kHalfLog;
-    terms.entropy += Real(0.5) + kHalfLog + log_std[i];
-  }
-  return terms;
-}
-
-int categorical_sample(const float* logits, int count, Random& random) {
-  const float normaliser = log_sum_exp(logits, count);
-  const float u = static_cast<float>(random.bits32() >> 8) * 0x1.0p-24f;
-  float cumulative = 0.0f;
-  for (int i = 0; i + 1 < count; ++i) {
-    cumulative += std::exp(logits[i] - normaliser);
-    if (u < cumulative) return i;
-  }
-  return count - 1;
-}
-
-int categorical_mode(const float* logits, int count) {
-  return static_cast<int>(std::max_element(logits, logits + count) - logits);
-}
-
-void gaussian_sample(const float* mean, const float* log_std, int count, Random& random,
-                     float* action) {
-  for (int i = 0; i < count; ++i) {
-    action[i] = mean[i] + std::exp(log_std[i]) * static_cast<float>(random.normal());
+    const auto deviation = hn::Set(d, std::exp(log_std[i]));
+    over_rows<float>(rows, [&](int r) HWY_ATTR {
+      const auto mean = hn::LoadU(d, means + at(i, r));
+      hn::StoreU(hn::MulAdd(deviation, hn::LoadU(d, normals + at(i, r)), mean), d,
+                 actions + at(i, r));
+    });
   }
 }
 
-// d log p_a / d z_i = [i = a] - p_i;  d H / d z_i = -p_i (log p_i + H).
-template <class Real>
-void categorical_backward(const Real* probs, int count, int action, Real entropy, Real a, Real b,
-                          Real* d_logits) {
-  for (int i = 0; i < count; ++i) {
-    const Real p = probs[i];
-    const Real indicator = i == action ? Real(1) : Real(0);
-    const Real log_p = p > 0 ? std::log(p) : Real(0);  // p log p -> 0 as p -> 0
-    d_logits[i] = a * (indicator - p) - b * p * (log_p + entropy);
+// Names that HWY_EXPORT can take: one per type.
+#define BROADLOOM_FUNCTIONS(T, S)                                                                \
+  void Normalisers##S(const T* l, int count, int rows, T* n) { Normalisers(l, count, rows, n); } \
+  void CategoricalLogProbs##S(const T* l, const T* n, const T* a, int count, int rows, T* out) { \
+    CategoricalLogProbs(l, n, a, count, rows, out);                                              \
+  }                                                                                              \
+  void Entropies##S(const T* l, const T* n, int count, int rows, T* probs, T* out) {             \
+    Entropies(l, n, count, rows, probs, out);                                                    \
+  }                                                                                              \
+  void CategoricalBackward##S(const T* l, const T* n, const T* p, const T* h, const T* act,      \
+                              const T* a, T b, int count, int rows, T* out) {                    \
+    CategoricalBackward(l, n, p, h, act, a, b, count, rows, out);                                \
+  }                                                                                              \
+  void GaussianLogProbs##S(const T* m, const T* s, const T* a, int count, int rows, T* z,        \
+                           T* out) {                                                             \
+    GaussianLogProbs(m, s, a, count, rows, z, out);                                              \
+  }                                                                                              \
+  void GaussianBackward##S(const T* z, const T* s, const T* a, T b, int count, int rows, T* dm,  \
+                           T* ds) {                                                              \
+    GaussianBackward(z, s, a, b, count, rows, dm, ds);                                           \
+  }
+BROADLOOM_FUNCTIONS(float, F32)
+BROADLOOM_FUNCTIONS(double, F64)
+#undef BROADLOOM_FUNCTIONS
+
+}  // namespace HWY_NAMESPACE
+}  // namespace broadloom
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace broadloom {
+
+HWY_EXPORT(CategoricalSample);
+HWY_EXPORT(GaussianSample);
+
+#define BROADLOOM_DISPATCH(T, S)                                                                   \
+  HWY_EXPORT(Normalisers##S);                                                                      \
+  HWY_EXPORT(CategoricalLogProbs##S);                                                              \
+  HWY_EXPORT(Entropies##S);                                                                        \
+  HWY_EXPORT(CategoricalBackward##S);                                                              \
+  HWY_EXPORT(GaussianLogProbs##S);                                                                 \
+  HWY_EXPORT(GaussianBackward##S);                                                                 \
+  void categorical_normalisers(const T* logits, int count, int rows, T* normalisers) {             \
+    HWY_DYNAMIC_DISPATCH(Normalisers##S)(logits, count, rows, normalisers);                        \
+  }                                                                                                \
+  void categorical_log_probs(const T* logits, const T* normalisers, const T* actions, int count,   \
+                             int rows, T* log_probs) {                                             \
+    HWY_DYNAMIC_DISPATCH(CategoricalLogProbs##S)                                                   \
+    (logits, normalisers, actions, count, rows, log_probs);                                        \
+  }                                                                                                \
+  void categorical_entropies(const T* logits, const T* normalisers, int count, int rows, T* probs, \
+                             T* entropies) {                                                       \
+    HWY_DYNAMIC_DISPATCH(Entropies##S)(logits, normalisers, count, rows, probs, entropies);        \
+  }                                                                                                \
+  void categorical_backward(const T* logits, const T* normalisers, const T* probs,                 \
+                            const T* entropies, const T* actions, const T* a, T b, int count,      \
+                            int rows, T* d_logits) {                                               \
+    HWY_DYNAMIC_DISPATCH(CategoricalBackward##S)                                                   \
+    (logits, normalisers, probs, entropies, actions, a, b, count, rows, d_logits);                 \
+  }                                                                                                \
+  void gaussian_log_probs(const T* means, const T* log_std, const T* actions, int count, int rows, \
+                          T* scaled, T* log_probs) {                                               \
+    HWY_DYNAMIC_DISPATCH(GaussianLogProbs##S)                                                      \
+    (means, log_std, actions, count, rows, scaled, log_probs);                                     \
+  }                                                                                                \
+  void gaussian_backward(const T* scaled, const T* log_std, const T* a, T b, int count, int rows,  \
+                         T* d_means, T* d_log_std) {                                               \
+    HWY_DYNAMIC_DISPATCH(GaussianBackward##S)                                                      \
+    (scaled, log_std, a, b, count, rows, d_means, d_log_std);                                      \
+  }                                                                                                \
+  T gaussian_entropy(const T* log_std, int count) {                                                \
+    T entropy = 0;                                                                                 \
+    for (int i = 0; i < count; ++i) entropy += T(0.5) + static_cast<T>(kHalfLog2Pi) + log_std[i];  \
+    return entropy;                                                                                \
+  }
+
+namespace {
+constexpr double kHalfLog2Pi = 0.91893853320467274178;
+}
+BROADLOOM_DISPATCH(float, F32)
+BROADLOOM_DISPATCH(double, F64)
+#undef BROADLOOM_DISPATCH
+
+void categorical_sample(const float* logits, const float* normalisers, const float* uniforms,
+                        int count, int rows, float* actions) {
+  HWY_DYNAMIC_DISPATCH(CategoricalSample)(logits, normalisers, uniforms, count, rows, actions);
+}
+
+void categorical_mode(const float* logits, int count, int rows, float* actions) {
+  for (int r = 0; r < rows; ++r) {
+    int best = 0;
+    for (int i = 1; i < count; ++i) {
+      if (logits[i * kTileRows + r] > logits[best * kTileRows + r]) best = i;
+    }
+    actions[r] = static_cast<float>(best);
   }
 }
 
-// d log p / d mu = z / sigma;  d log p / d log sigma = z^2 - 1;  d H / d log sigma = 1.
-template <class Real>
-void gaussian_backward(const Real* scaled, const Real* log_std, int count, Real a, Real b,
-                       Real* d_mean, Real* d_log_std) {
-  for (int i = 0; i < count; ++i) {
-    d_mean[i] = a * scaled[i] * std::exp(-log_std[i]);
-    d_log_std[i] += a * (scaled[i] * scaled[i] - 1) + b;
-  }
+void gaussian_sample(const float* means, const float* log_std, const float* normals, int count,
+                     int rows, float* actions) {
+  HWY_DYNAMIC_DISPATCH(GaussianSample)(means, log_std, normals, count, rows, actions);
 }
-
-#define BROADLOOM_INSTANTIATE(Real)                                                             \
-  template PolicyTerms<Real> categorical_terms(const Real*, int, int, Real*);                   \
-  template PolicyTerms<Real> gaussian_terms(const Real*, const Real*, int, const Real*, Real*); \
-  template void categorical_backward(const Real*, int, int, Real, Real, Real, Real*);           \
-  template void gaussian_backward(const Real*, const Real*, int, Real, Real, Real*, Real*);
-BROADLOOM_INSTANTIATE(float)
-BROADLOOM_INSTANTIATE(double)
-#undef BROADLOOM_INSTANTIATE
 
 }  // namespace broadloom
+#endif  // HWY_ONCE

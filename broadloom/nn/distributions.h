@@ -1,43 +1,63 @@
-// The two policy distributions, one row at a time.
+// The two policy distributions over a tile of rows.
 //
-// The collector and the update call the very same compiled function, so that the log-probability of
-// an unchanged policy has the same bits in both and the first minibatch's ratio is exactly 1.
+// Arrays named [n, rows] have one row of the tile a column, with kTileRows columns between one n
+// and the next, so that every function runs over whole vectors of rows; columns past `rows` may be
+// written. The collector and the update call the very same compiled functions, so that the
+// log-probability of an unchanged policy has the same bits in both and the first minibatch's ratio
+// is exactly 1. A column's bits depend on that column alone. Nothing is allocated.
 #pragma once
-
-#include "broadloom/core/random.h"
 
 namespace broadloom {
 
-template <class Real>
-struct PolicyTerms {
-  Real log_prob;
-  Real entropy;
-};
+// Categorical over `count` logits [count, rows].
+//
+// normalisers [rows] = log sum_i exp(logits[i]): what the other functions build on.
+void categorical_normalisers(const float* logits, int count, int rows, float* normalisers);
+void categorical_normalisers(const double* logits, int count, int rows, double* normalisers);
+// log_probs [rows] of actions [rows], which hold indices.
+void categorical_log_probs(const float* logits, const float* normalisers, const float* actions,
+                           int count, int rows, float* log_probs);
+void categorical_log_probs(const double* logits, const double* normalisers, const double* actions,
+                           int count, int rows, double* log_probs);
+// entropies [rows], and the probabilities [count, rows].
+void categorical_entropies(const float* logits, const float* normalisers, int count, int rows,
+                           float* probs, float* entropies);
+void categorical_entropies(const double* logits, const double* normalisers, int count, int rows,
+                           double* probs, double* entropies);
+// d_logits [count, rows] of sum over rows of a[r] log_prob[r] + b entropy[r]:
+//   d log p_a / d z_i = [i = a] - p_i;   d H / d z_i = -p_i (log p_i + H)
+void categorical_backward(const float* logits, const float* normalisers, const float* probs,
+                          const float* entropies, const float* actions, const float* a, float b,
+                          int count, int rows, float* d_logits);
+void categorical_backward(const double* logits, const double* normalisers, const double* probs,
+                          const double* entropies, const double* actions, const double* a, double b,
+                          int count, int rows, double* d_logits);
+// actions [rows]: the first index whose cumulative probability exceeds uniforms [rows] in [0, 1).
+void categorical_sample(const float* logits, const float* normalisers, const float* uniforms,
+                        int count, int rows, float* actions);
+// actions [rows]: the first of the largest logits.
+void categorical_mode(const float* logits, int count, int rows, float* actions);
 
-// Categorical over `count` logits. action: index. probs [count] receives the probabilities.
-template <class Real>
-PolicyTerms<Real> categorical_terms(const Real* logits, int count, int action, Real* probs);
-
-// Diagonal Gaussian with means [count] and log_std [count], action [count]; log-probability and
-// entropy are summed over dimensions. scaled [count] receives (action - mean) / std.
-template <class Real>
-PolicyTerms<Real> gaussian_terms(const Real* mean, const Real* log_std, int count,
-                                 const Real* action, Real* scaled);
-
-// Draws an index: the first whose cumulative softmax probability exceeds a uniform.
-int categorical_sample(const float* logits, int count, Random& random);
-int categorical_mode(const float* logits, int count);
-// Draws mean + std * normal into action [count].
-void gaussian_sample(const float* mean, const float* log_std, int count, Random& random,
-                     float* action);
-
-// Derivatives of a * log_prob + b * entropy with respect to the policy outputs, from what *_terms
-// left in probs or scaled; d_output [count] is written. Gaussian also adds to d_log_std [count].
-template <class Real>
-void categorical_backward(const Real* probs, int count, int action, Real entropy, Real a, Real b,
-                          Real* d_logits);
-template <class Real>
-void gaussian_backward(const Real* scaled, const Real* log_std, int count, Real a, Real b,
-                       Real* d_mean, Real* d_log_std);
+// Diagonal Gaussian with means [count, rows] and log standard deviations log_std [count].
+//
+// log_probs [rows] of actions [count, rows], summed over dimensions; scaled [count, rows] receives
+// (action - mean) / std.
+void gaussian_log_probs(const float* means, const float* log_std, const float* actions, int count,
+                        int rows, float* scaled, float* log_probs);
+void gaussian_log_probs(const double* means, const double* log_std, const double* actions,
+                        int count, int rows, double* scaled, double* log_probs);
+// The entropy of any row.
+float gaussian_entropy(const float* log_std, int count);
+double gaussian_entropy(const double* log_std, int count);
+// d_means [count, rows] of sum over rows of a[r] log_prob[r] + b entropy, and adds the sums over
+// rows to d_log_std [count]:
+//   d log p / d mu = z / sigma;   d log p / d log sigma = z^2 - 1;   d H / d log sigma = 1
+void gaussian_backward(const float* scaled, const float* log_std, const float* a, float b,
+                       int count, int rows, float* d_means, float* d_log_std);
+void gaussian_backward(const double* scaled, const double* log_std, const double* a, double b,
+                       int count, int rows, double* d_means, double* d_log_std);
+// actions [count, rows] = means + std * normals [count, rows].
+void gaussian_sample(const float* means, const float* log_std, const float* normals, int count,
+                     int rows, float* actions);
 
 }  // namespace broadloom

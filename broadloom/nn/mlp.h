@@ -1,4 +1,5 @@
-// A chain of linear layers and activations over row tiles, with its backward pass written out.
+// A chain of linear layers, each with its activation, over row tiles, with the backward pass
+// written out.
 //
 // The per-row inputs and output deltas of every layer stay in the workspace after backward(): they
 // are what the instruments build per-sample gradients from.
@@ -19,44 +20,49 @@ inline constexpr int kTileRows = 64;
 class Mlp {
  public:
   Mlp() = default;
-  // Layers in -> sizes[0] -> ... -> sizes.back(); the last one is activated only if activate_last.
-  Mlp(int in, const std::vector<int>& sizes, Activation activation, bool activate_last,
-      ParameterLayout& layout);
+  // Layers in -> sizes[0] -> ... -> sizes.back(). No sizes: an empty chain, its input is its
+  // output.
+  Mlp(int in, const std::vector<int>& sizes, Activation activation, ParameterLayout& layout);
 
   bool empty() const { return layers_.empty(); }
-  int in() const { return layers_.front().in; }
-  int out() const { return layers_.back().out; }
   const std::vector<LinearSlice>& layers() const { return layers_; }
   // Numbers of a tile's activations (and as many of its deltas).
   std::size_t workspace_size() const { return workspace_size_; }
   // Where layer l's output [kTileRows, out_l] starts in the workspace.
   std::size_t output_offset(std::size_t l) const { return offsets_[l]; }
-  std::size_t last_offset() const { return offsets_.back(); }
 
-  // activations <- every layer's output for x [rows, in]; rows <= kTileRows.
+  // activations <- every layer's output for x [rows, in]; rows <= kTileRows. Returns the last
+  // one's, or x when empty.
   template <class Real>
-  void forward(const Real* params, const Real* x, int rows, Real* activations) const;
+  const Real* forward(const Real* params, const Real* x, int rows, Real* activations) const;
+  // What forward() returned.
+  template <class Real>
+  const Real* output(const Real* x, const Real* activations) const {
+    return empty() ? x : activations + offsets_.back();
+  }
 
-  // From the loss derivative with respect to the chain's output, which the caller has put at
-  // deltas + last_offset() [rows, out]: adds parameter derivatives to grads [P], and writes the
-  // derivative with respect to x to dx [rows, in] unless dx is null.
-  // transposed: the weights as refresh_transposed() left them.
+  // Where the caller of backward() puts the loss derivative with respect to the output [rows, out];
+  // null when empty.
+  template <class Real>
+  Real* output_delta(Real* deltas) const {
+    return empty() ? nullptr : deltas + offsets_.back();
+  }
+  // Adds parameter derivatives to grads [P], and leaves every layer's delta before its activation
+  // in deltas. transposed: the weights as refresh_transposed() left them.
   template <class Real>
   void backward(const Real* transposed, const Real* x, int rows, const Real* activations,
-                Real* deltas, Real* grads, Real* dx) const;
+                Real* deltas, Real* grads) const;
 
-  // Copies every W [in, out] as W^T [out, in] to the same place of `transposed` [P].
+  // Copies the W [in, out] that backward() needs as W^T [out, in] to the same place of `transposed`
+  // [P]: all but the first layer's.
   template <class Real>
   void refresh_transposed(const Real* params, Real* transposed) const;
 
  private:
-  bool activated(std::size_t l) const { return activate_last_ || l + 1 < layers_.size(); }
-
   std::vector<LinearSlice> layers_;
   std::vector<std::size_t> offsets_;
   std::size_t workspace_size_ = 0;
   Activation activation_ = Activation::kTanh;
-  bool activate_last_ = false;
 };
 
 }  // namespace broadloom

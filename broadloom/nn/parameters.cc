@@ -39,12 +39,11 @@ void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
   Random random(seed, Purpose::kInit, tensor, 0);
   for (double& x : vectors) x = random.normal();
   for (int k = 0; k < count; ++k) orthonormalise(vectors, k, length);
-  float* weight = params + layer.weight;
   for (int i = 0; i < layer.in; ++i) {
     for (int o = 0; o < layer.out; ++o) {
       const int k = layer.in < layer.out ? i : o;
       const int position = layer.in < layer.out ? o : i;
-      weight[static_cast<std::size_t>(i) * layer.out + o] =
+      params[layer.at(i, o)] =
           static_cast<float>(gain * vectors[static_cast<std::size_t>(k) * length + position]);
     }
   }

@@ -8,19 +8,27 @@
 
 namespace broadloom {
 
-// One linear layer y = x W + b inside the flat array. W is [in, out] row-major, b is [out].
+// One linear layer y = x W + b inside the flat array. W is row-major [in, out], b is [out]; a
+// head's W is stored [out, in], which is what its kernels read.
 struct LinearSlice {
   int in = 0;
   int out = 0;
   std::size_t weight = 0;  // offset of W
   std::size_t bias = 0;    // offset of b
+  bool head = false;
+
+  // Offset of W's element from input i to output o.
+  std::size_t at(int i, int o) const {
+    return weight +
+           (head ? static_cast<std::size_t>(o) * in + i : static_cast<std::size_t>(i) * out + o);
+  }
 };
 
 // Hands out places in the flat parameter array, in the order asked for.
 class ParameterLayout {
  public:
-  LinearSlice add_linear(int in, int out) {
-    LinearSlice slice{in, out, size_, 0};
+  LinearSlice add_linear(int in, int out, bool head = false) {
+    LinearSlice slice{in, out, size_, 0, head};
     size_ += static_cast<std::size_t>(in) * static_cast<std::size_t>(out);
     slice.bias = size_;
     size_ += static_cast<std::size_t>(out);

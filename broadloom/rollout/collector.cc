@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/math/random_rows.h"
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {
@@ -26,7 +27,11 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
     scratch.raw.resize(rows * spec.observation_size());
     scratch.final_raw.resize(rows * spec.observation_size());
     scratch.env_actions.resize(rows * spec.action_size());
-    scratch.terms.resize(static_cast<std::size_t>(network.shape().action_outputs));
+    const std::size_t per_row = static_cast<std::size_t>(spec.action_size()) * kTileRows;
+    scratch.draws.resize(per_row);
+    scratch.actions.resize(per_row);
+    scratch.terms.resize(per_row);
+    scratch.log_probs.resize(kTileRows);
   }
 }
 
@@ -67,36 +72,54 @@ void Collector::collect_shard(int s, const float* params, std::int64_t first_ste
 // Observations into the block, actions drawn, their log-probabilities and values kept.
 void Collector::act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
                     RolloutBlock& block) {
-  const NetworkShape& shape = network_.shape();
-  const Space& space = envs_.spec().action;
-  const int outputs = shape.action_outputs;
   const std::size_t first = block.index(t, shard.begin);
   float* observations = &block.observations[first * block.D];
   see(scratch.raw.data(), shard.size(), observations);
   network_.forward(params, observations, shard.size(), scratch.work);
-  const float* policy = network_.policy_output(scratch.work);
-  const float* values = network_.value_output(scratch.work);
-  const float* log_std = params + network_.log_std_offset();
-  for (int k = 0; k < shard.size(); ++k) {
-    const float* output = policy + static_cast<std::size_t>(k) * outputs;
-    float* action = &block.actions[(first + k) * block.A];
-    float* env_action = &scratch.env_actions[static_cast<std::size_t>(k) * block.A];
-    Random random(seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin + k),
-                  static_cast<std::uint64_t>(step));
-    if (shape.action_kind == SpaceKind::kDiscrete) {
-      const int index = categorical_sample(output, outputs, random);
-      action[0] = env_action[0] = static_cast<float>(index);
-      block.log_probs[first + k] =
-          categorical_terms(output, outputs, index, scratch.terms.data()).log_prob;
-    } else {
-      gaussian_sample(output, log_std, outputs, random, action);
-      block.log_probs[first + k] =
-          gaussian_terms(output, log_std, outputs, action, scratch.terms.data()).log_prob;
-      for (int a = 0; a < outputs; ++a) {
-        env_action[a] = std::clamp(action[a], space.low[a], space.high[a]);
-      }
+  draw_actions(shard, scratch, params, step);
+  keep_actions(shard, scratch, t, block);
+  std::copy_n(scratch.log_probs.data(), shard.size(), &block.log_probs[first]);
+  std::copy_n(scratch.work.values.data(), shard.size(), &block.values[first]);
+}
+
+// Environment n at step s draws from Random(seed, kAction, n, s), whichever shard it is in.
+void Collector::draw_actions(Shard shard, Scratch& scratch, const float* params,
+                             std::int64_t step) {
+  const int outputs = network_.shape().action_outputs;
+  const float* policy = scratch.work.policy.data();
+  const RandomRows streams{seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
+                           static_cast<std::uint64_t>(step), shard.size()};
+  if (network_.shape().action_kind == SpaceKind::kDiscrete) {
+    random_uniforms(streams, scratch.draws.data());
+    categorical_normalisers(policy, outputs, shard.size(), scratch.terms.data());
+    categorical_sample(policy, scratch.terms.data(), scratch.draws.data(), outputs, shard.size(),
+                       scratch.actions.data());
+    categorical_log_probs(policy, scratch.terms.data(), scratch.actions.data(), outputs,
+                          shard.size(), scratch.log_probs.data());
+  } else {
+    const float* log_std = params + network_.log_std_offset();
+    random_normals(streams, outputs, scratch.draws.data(), kTileRows);
+    gaussian_sample(policy, log_std, scratch.draws.data(), outputs, shard.size(),
+                    scratch.actions.data());
+    gaussian_log_probs(policy, log_std, scratch.actions.data(), outputs, shard.size(),
+                       scratch.terms.data(), scratch.log_probs.data());
+  }
+}
+
+// Actions to the block as drawn, to the environments within their bounds.
+void Collector::keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock& block) {
+  const Space& space = envs_.spec().action;
+  const std::size_t size = static_cast<std::size_t>(block.A);
+  float* kept = &block.actions[block.index(t, shard.begin) * size];
+  for (std::size_t a = 0; a < size; ++a) {
+    const bool box = space.kind == SpaceKind::kBox;
+    const float low = box ? space.low[a] : 0.0f;
+    const float high = box ? space.high[a] : static_cast<float>(space.size - 1);
+    const float* drawn = &scratch.actions[a * kTileRows];
+    for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
+      kept[k * size + a] = drawn[k];
+      scratch.env_actions[k * size + a] = std::clamp(drawn[k], low, high);
     }
-    block.values[first + k] = values[k];
   }
 }
 
@@ -133,7 +156,7 @@ void Collector::bootstrap_values(const float* params, RolloutBlock& block) {
     envs_.observe(shard.begin, shard.end, scratch.raw.data());
     see(scratch.raw.data(), shard.size(), scratch.work.observations.data());
     network_.forward_critic(params, scratch.work.observations.data(), shard.size(), scratch.work);
-    const float* values = network_.value_output(scratch.work);
+    const float* values = scratch.work.values.data();
     std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
     for (int n = shard.begin; n < shard.end; ++n) {
       for (int begin = 0; begin < block.truncations[n]; begin += kTileRows) {
@@ -141,7 +164,7 @@ void Collector::bootstrap_values(const float* params, RolloutBlock& block) {
         const std::size_t place = block.final_index(n, begin);
         network_.forward_critic(params, &block.final_observations[place * block.D], rows,
                                 scratch.work);
-        std::copy_n(network_.value_output(scratch.work), rows, &block.final_values[place]);
+        std::copy_n(scratch.work.values.data(), rows, &block.final_values[place]);
       }
     }
   });

@@ -39,7 +39,10 @@ class Collector {
     std::vector<float> raw;          // [k, D]
     std::vector<float> final_raw;    // [k, D]
     std::vector<float> env_actions;  // [k, A] clipped to the bounds
-    std::vector<float> terms;        // [max outputs] of the distribution functions
+    std::vector<float> draws;        // [A, kTileRows] uniforms or normals
+    std::vector<float> actions;      // [A, kTileRows] as drawn
+    std::vector<float> log_probs;    // [kTileRows]
+    std::vector<float> terms;        // [A, kTileRows] of the distribution functions
     int bad_env = -1;                // first environment with a value that is not finite
     std::int64_t bad_step = 0;
     const char* bad_tensor = "";
@@ -48,6 +51,8 @@ class Collector {
   void collect_shard(int shard, const float* params, std::int64_t first_step, RolloutBlock& block);
   void act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
            RolloutBlock& block);
+  void draw_actions(Shard shard, Scratch& scratch, const float* params, std::int64_t step);
+  void keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
   bool check(Shard shard, Scratch& scratch, const float* rows, int width, std::int64_t step,
              const char* tensor);
   void keep_final_observations(Shard shard, Scratch& scratch, int t, RolloutBlock& block);

@@ -72,15 +72,15 @@ class ShardEvaluation {
       observations = seen_.data();
     }
     network_.forward(params_, observations, shard_.size(), work_);
-    const float* policy = network_.policy_output(work_);
+    const float* policy = work_.policy.data();
+    if (space.kind == SpaceKind::kDiscrete) {
+      categorical_mode(policy, outputs, shard_.size(), actions_.data());
+      return;
+    }
     for (std::size_t k = 0; k < rows(); ++k) {
-      const float* output = policy + k * outputs;
-      if (space.kind == SpaceKind::kDiscrete) {
-        actions_[k] = static_cast<float>(categorical_mode(output, outputs));
-        continue;
-      }
       for (int a = 0; a < outputs; ++a) {
-        actions_[k * outputs + a] = std::clamp(output[a], space.low[a], space.high[a]);
+        actions_[k * outputs + a] =
+            std::clamp(policy[a * kTileRows + k], space.low[a], space.high[a]);
       }
     }
   }

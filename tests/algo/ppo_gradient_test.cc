@@ -64,15 +64,18 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     }
     TileWorkspace<double> work = network_.make_workspace<double>();
     network_.forward(params_.data(), batch_.observations.data(), kRows, work);
+    std::vector<double> log_probs(kTileRows), scratch(kTileRows * GetParam().outputs);
+    if (discrete) {
+      categorical_normalisers(work.policy.data(), GetParam().outputs, kRows, scratch.data());
+      categorical_log_probs(work.policy.data(), scratch.data(), batch_.actions.data(),
+                            GetParam().outputs, kRows, log_probs.data());
+    } else {
+      gaussian_log_probs(work.policy.data(), params_.data() + network_.log_std_offset(),
+                         batch_.actions.data(), GetParam().outputs, kRows, scratch.data(),
+                         log_probs.data());
+    }
     for (int r = 0; r < kRows; ++r) {
-      const double* output = network_.policy_output(work) + r * GetParam().outputs;
-      const double* action = &batch_.actions[static_cast<std::size_t>(r) * action_size];
-      const PolicyTerms<double> now =
-          discrete ? categorical_terms(output, GetParam().outputs, static_cast<int>(action[0]),
-                                       batch_.terms.data())
-                   : gaussian_terms(output, params_.data() + network_.log_std_offset(),
-                                    GetParam().outputs, action, batch_.terms.data());
-      batch_.old_log_probs[r] = now.log_prob + 0.3 * random.normal();
+      batch_.old_log_probs[r] = log_probs[r] + 0.3 * random.normal();
     }
   }
 

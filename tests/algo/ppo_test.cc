@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "broadloom/core/random.h"
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {
@@ -25,15 +26,17 @@ struct Scene {
     for (float& x : block.observations) x = static_cast<float>(random.normal());
     for (float& x : block.advantages) x = static_cast<float>(random.normal());
     TileWorkspace<float> work = network.make_workspace<float>();
-    std::vector<float> probs(kActions);
+    std::vector<float> normaliser(kTileRows), action(kTileRows), log_prob(kTileRows);
     // One row at a time: the update's tiles must find the same bits.
     for (std::size_t i = 0; i < block.size(); ++i) {
       network.forward(learner.params.data(), &block.observations[i * kObservation], 1, work);
-      const float* logits = network.policy_output(work);
-      const int action = categorical_sample(logits, kActions, random);
-      block.actions[i] = static_cast<float>(action);
-      block.log_probs[i] = categorical_terms(logits, kActions, action, probs.data()).log_prob;
-      block.values[i] = network.value_output(work)[0];
+      const float* logits = work.policy.data();
+      action[0] = static_cast<float>(random.below(kActions));
+      categorical_normalisers(logits, kActions, 1, normaliser.data());
+      categorical_log_probs(logits, normaliser.data(), action.data(), kActions, 1, log_prob.data());
+      block.actions[i] = action[0];
+      block.log_probs[i] = log_prob[0];
+      block.values[i] = work.values[0];
     }
   }
 

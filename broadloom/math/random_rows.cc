@@ -1,0 +1,150 @@
+#include "broadloom/math/random_rows.h"
+
+#include <cstddef>
+
+#include "broadloom/math/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "broadloom/math/random_rows.cc"
+#include <hwy/foreach_target.h>  // compiles this file once per target
+#include <hwy/highway.h>
+
+#include "broadloom/math/functions-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace broadloom {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Words = hn::ScalableTag<std::uint32_t>;
+using Floats = hn::ScalableTag<float>;
+
+struct Product {
+  hn::Vec<Words> low, high;
+};
+
+// The 64-bit product of every lane.
+HWY_INLINE Product multiply_wide(Words d, hn::Vec<Words> a, hn::Vec<Words> b) {
+#if HWY_TARGET == HWY_SCALAR
+  const std::uint64_t product = std::uint64_t{hn::GetLane(a)} * hn::GetLane(b);
+  return {hn::Set(d, static_cast<std::uint32_t>(product)),
+          hn::Set(d, static_cast<std::uint32_t>(product >> 32))};
+#else
+  const hn::RepartitionToWide<Words> wide;
+  const auto even = hn::MulEven(a, b);
+  const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, a))),
+                               hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, b))));
+  return {hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even)),
+          hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)))};
+#endif
+}
+
+struct Block {
+  hn::Vec<Words> word[4];
+};
+
+// Philox 4x32-10 (Salmon et al. 2011) for the lanes from `first` on.
+HWY_INLINE Block philox(Words d, const RandomRows& streams, std::uint32_t first,
+                        std::uint32_t block) {
+  const auto set = [d](std::uint32_t value) HWY_ATTR { return hn::Set(d, value); };
+  auto c0 = set(block);
+  auto c1 = set(static_cast<std::uint32_t>(streams.index));
+  auto c2 = hn::Iota(d, first);
+  auto c3 = set((static_cast<std::uint32_t>(streams.purpose) << 24) |
+                (static_cast<std::uint32_t>(streams.index >> 32) & 0xffffffu));
+  std::uint32_t k0 = static_cast<std::uint32_t>(streams.seed);
+  std::uint32_t k1 = static_cast<std::uint32_t>(streams.seed >> 32);
+  const auto m0 = set(0xD2511F53u);
+  const auto m1 = set(0xCD9E8D57u);
+  for (int round = 0; round < 10; ++round) {
+    const Product p0 = multiply_wide(d, c0, m0);
+    const Product p1 = multiply_wide(d, c2, m1);
+    c0 = hn::Xor(hn::Xor(p1.high, c1), set(k0));
+    c1 = p1.low;
+    c2 = hn::Xor(hn::Xor(p0.high, c3), set(k1));
+    c3 = p0.low;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+void WordRows(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,
+              std::size_t stride) {
+  const Words d;
+  for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const Block draws = philox(d, streams, streams.first_lane + static_cast<std::uint32_t>(r), block);
+    for (int w = 0; w < 4; ++w) hn::StoreU(draws.word[w], d, words + w * stride + r);
+  }
+}
+
+// The upper bits of a word as a number, below 2^(32 - kShift).
+template <int kShift>
+HWY_INLINE hn::Vec<Floats> upper_bits(hn::Vec<Words> word) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> integers;
+  return hn::ConvertTo(d, hn::BitCast(integers, hn::ShiftRight<kShift>(word)));
+}
+
+void UniformRows(const RandomRows& streams, float* out) {
+  const Words words;
+  const Floats d;
+  for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const Block draws = philox(words, streams, streams.first_lane + static_cast<std::uint32_t>(r), 0);
+    hn::StoreU(hn::Mul(upper_bits<8>(draws.word[0]), hn::Set(d, 0x1.0p-24f)), d, out + r);
+  }
+}
+
+// Two normals: radius sqrt(-2 ln u), u in (0, 1], in the direction of an angle.
+HWY_INLINE void box_muller(hn::Vec<Words> first, hn::Vec<Words> second, hn::Vec<Floats>& cosine,
+                           hn::Vec<Floats>& sine) {
+  const Floats d;
+  const auto u = hn::MulAdd(upper_bits<1>(first), hn::Set(d, 0x1.0p-31f), hn::Set(d, 0x1.0p-32f));
+  const auto radius = hn::Sqrt(hn::Mul(hn::Set(d, -2.0f), hn::Log(d, hn::Min(u, hn::Set(d, 1.0f)))));
+  const auto angle = hn::Mul(upper_bits<8>(second), hn::Set(d, 6.28318530717958647692f * 0x1.0p-24f));
+  cosine = hn::Mul(radius, hn::Cos(d, angle));
+  sine = hn::Mul(radius, hn::Sin(d, angle));
+}
+
+void NormalRows(const RandomRows& streams, int count, float* out, std::size_t stride) {
+  const Words words;
+  const Floats d;
+  for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const std::uint32_t lane = streams.first_lane + static_cast<std::uint32_t>(r);
+    for (int i = 0; i < count; i += 4) {
+      const Block draws = philox(words, streams, lane, static_cast<std::uint32_t>(i / 4));
+      for (int pair = 0; pair < 2 && i + 2 * pair < count; ++pair) {
+        hn::Vec<Floats> cosine, sine;
+        box_muller(draws.word[2 * pair], draws.word[2 * pair + 1], cosine, sine);
+        float* to = out + static_cast<std::size_t>(i + 2 * pair) * stride + r;
+        hn::StoreU(cosine, d, to);
+        if (i + 2 * pair + 1 < count) hn::StoreU(sine, d, to + stride);
+      }
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace broadloom
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace broadloom {
+
+HWY_EXPORT(WordRows);
+HWY_EXPORT(UniformRows);
+HWY_EXPORT(NormalRows);
+
+void random_words(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,
+                  std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(WordRows)(streams, block, words, stride);
+}
+void random_uniforms(const RandomRows& streams, float* out) {
+  HWY_DYNAMIC_DISPATCH(UniformRows)(streams, out);
+}
+void random_normals(const RandomRows& streams, int count, float* out, std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(NormalRows)(streams, count, out, stride);
+}
+
+}  // namespace broadloom
+#endif  // HWY_ONCE

@@ -1,0 +1,33 @@
+// Random numbers of neighbouring streams, many at once: the very draws of core/random.h's Random.
+#pragma once
+
+#include <cstdint>
+
+#include "broadloom/core/random.h"
+
+namespace broadloom {
+
+// Streams (seed, purpose, first_lane + r, index) for r in [0, rows).
+struct RandomRows {
+  std::uint64_t seed;
+  Purpose purpose;
+  std::uint32_t first_lane;
+  std::uint64_t index;  // below 2^56
+  int rows;
+};
+
+// Below, arrays [n, stride] hold one stream a column; stride is a multiple of 16 and at least rows,
+// and columns up to the next multiple of 16 may be written. Nothing is allocated.
+
+// words [4, stride]: draws 4 block to 4 block + 3 of every stream's bits32().
+void random_words(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,
+                  std::size_t stride);
+
+// out [rows]: uniform on [0, 1), the upper 24 bits of each stream's first word.
+void random_uniforms(const RandomRows& streams, float* out);
+
+// out [count, stride]: standard normals by Box and Muller (1958), two from every two words. The
+// radius has 31 random bits, so |x| < 6.7.
+void random_normals(const RandomRows& streams, int count, float* out, std::size_t stride);
+
+}  // namespace broadloom
