@@ -13,9 +13,18 @@ namespace {
 
 // Both are part of the bits contract: they fix how sums over samples are grouped.
 constexpr int kMaxLanes = 16;
-constexpr std::size_t kChunk = 4096;
+constexpr std::size_t kChunk = 2048;
 
 int tiles_of(int samples) { return (samples + kTileRows - 1) / kTileRows; }
+
+// Clearing and adding a lane costs as much as a few per cent of a tile's arithmetic while its
+// gradient stays in cache. One that does not costs several times that, and is shared by more tiles.
+int lanes_for(int samples, std::size_t parameters) {
+  constexpr std::size_t kCachedParameters = 32768;  // 128 KiB
+  const int tiles = tiles_of(samples);
+  const int lanes = parameters <= kCachedParameters ? tiles : std::max(4, tiles / 4);
+  return std::min({lanes, tiles, kMaxLanes});
+}
 
 // As torch's clip_grad_norm_. max_norm 0: never clipped.
 double clip_scale(double norm, double max_norm) {
@@ -50,7 +59,7 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
       pool_(pool),
       transposed_(network.parameter_count()),
       chunk_squares_((network.parameter_count() + kChunk - 1) / kChunk) {
-  const int lanes = std::min(kMaxLanes, tiles_of(minibatches_.max_size()));
+  const int lanes = lanes_for(minibatches_.max_size(), network.parameter_count());
   for (int l = 0; l < lanes; ++l) {
     lanes_.push_back(
         {TileBatch<float>(observation_size, action_size, network.shape().action_outputs),
@@ -66,7 +75,7 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
   if (settings_.norm_adv == AdvantageNorm::kBatch) {
     batch_moments_ = advantage_moments(block, nullptr, static_cast<int>(block.size()));
   }
-  network_.refresh_transposed(learner.params.data(), transposed_.data());
+  refresh_transposed(learner);
   int steps = 0;
   for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
     minibatches_.shuffle(seed, iteration, epoch);
@@ -124,7 +133,7 @@ LossSums Ppo::minibatch_gradient(const RolloutBlock& block, const std::int32_t* 
   if (settings_.norm_adv == AdvantageNorm::kMinibatch)
     norm = advantage_moments(block, indices, samples);
   if (settings_.norm_adv == AdvantageNorm::kBatch) norm = batch_moments_;
-  used_lanes_ = std::min(kMaxLanes, tiles_of(samples));
+  used_lanes_ = lanes_for(samples, network_.parameter_count());
   pool_.run(used_lanes_, [&](int lane) { run_lane(block, indices, samples, lane, norm, learner); });
   LossSums sums;
   for (int l = 0; l < used_lanes_; ++l) sums.add(lanes_[l].sums);
@@ -211,7 +220,14 @@ void Ppo::step(double grad_norm, Learner& learner) {
     adam_update(&learner.params[begin], &learner.adam_m[begin], &learner.adam_v[begin],
                 &lanes_[0].grads[begin], std::min(kChunk, parameters - begin), adam);
   });
-  network_.refresh_transposed(learner.params.data(), transposed_.data());
+  refresh_transposed(learner);
+}
+
+void Ppo::refresh_transposed(const Learner& learner) {
+  const int parts = static_cast<int>(chunk_squares_.size());
+  pool_.run(parts, [&](int part) {
+    network_.refresh_transposed(learner.params.data(), transposed_.data(), part, parts);
+  });
 }
 
 }  // namespace broadloom

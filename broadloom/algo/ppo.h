@@ -89,6 +89,7 @@ class Ppo {
               TileBatch<float>& batch) const;
   double reduce_gradient();
   void step(double grad_norm, Learner& learner);
+  void refresh_transposed(const Learner& learner);
   Moments advantage_moments(const RolloutBlock& block, const std::int32_t* indices,
                             int samples) const;
 

@@ -1,6 +1,7 @@
 // What an environment says of itself: spaces, limits, thresholds, and where its dynamics come from.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct EnvSpec {
 // What one step gives. The environment knows nothing of time limits, so nothing of truncation.
 struct StepResult {
   double reward;
-  bool terminated;
+  std::uint8_t terminated;  // 0 or 1; GCC 12 makes no vector code from a bool here
 };
 
 }  // namespace broadloom

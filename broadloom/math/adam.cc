@@ -26,13 +26,13 @@ void AdamF32(float* params, float* m, float* v, const float* grad, std::size_t n
   const auto keep2 = set(step.beta2);
   const auto take2 = set(1.0 - step.beta2);
   const auto rate = set(step.learning_rate / step.correction1);
-  const auto root2 = set(std::sqrt(step.correction2));
+  const auto inverse_root2 = set(1.0 / std::sqrt(step.correction2));
   const auto eps = set(step.eps);
   const auto update = [&](auto load, auto store, std::size_t i) {
     const auto g = load(grad + i) * scale;
     const auto new_m = hn::MulAdd(keep1, load(m + i), take1 * g);
     const auto new_v = hn::MulAdd(keep2, load(v + i), take2 * (g * g));
-    const auto change = rate * new_m / (hn::Sqrt(new_v) / root2 + eps);
+    const auto change = rate * new_m / hn::MulAdd(hn::Sqrt(new_v), inverse_root2, eps);
     store(new_m, m + i);
     store(new_v, v + i);
     store(load(params + i) - change, params + i);

@@ -85,6 +85,31 @@ void AddF64(const double* x, double* into, std::size_t n) {
   transform(x, into, n, [](auto, auto a, auto b) { return a + b; });
 }
 
+// 32 interleaved chains, so that no addition waits for the one before.
+double SumSquares(const float* x, std::size_t n) {
+  constexpr std::size_t kChains = 32;
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  hn::Vec<decltype(d)> chains[kChains / kLanes];
+  for (auto& chain : chains) chain = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + kChains <= n; i += kChains) {
+#pragma GCC unroll 32
+    for (std::size_t c = 0; c < kChains / kLanes; ++c) {
+      const auto v = hn::PromoteTo(d, hn::LoadU(narrow, x + i + c * kLanes));
+      chains[c] = hn::MulAdd(v, v, chains[c]);
+    }
+  }
+  double sums[kChains];
+  for (std::size_t c = 0; c < kChains / kLanes; ++c) hn::StoreU(chains[c], d, sums + c * kLanes);
+  for (std::size_t k = 0; i < n; ++i, ++k) sums[k] += static_cast<double>(x[i]) * x[i];
+  for (std::size_t stride = kChains / 2; stride > 0; stride /= 2) {
+    for (std::size_t k = 0; k < stride; ++k) sums[k] += sums[k + stride];
+  }
+  return sums[0];
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace broadloom
 HWY_AFTER_NAMESPACE();
@@ -98,6 +123,7 @@ HWY_EXPORT(BackwardF32);
 HWY_EXPORT(BackwardF64);
 HWY_EXPORT(AddF32);
 HWY_EXPORT(AddF64);
+HWY_EXPORT(SumSquares);
 
 void activate(Activation activation, float* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(ActivateF32)(activation, x, n);
@@ -118,16 +144,7 @@ void add_into(double* into, const double* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(AddF64)(x, into, n);
 }
 
-double sum_squares(const float* x, std::size_t n) {
-  double chains[8] = {};
-  std::size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    for (int k = 0; k < 8; ++k) chains[k] += static_cast<double>(x[i + k]) * x[i + k];
-  }
-  for (int k = 0; i < n; ++i, ++k) chains[k] += static_cast<double>(x[i]) * x[i];
-  return ((chains[0] + chains[1]) + (chains[2] + chains[3])) +
-         ((chains[4] + chains[5]) + (chains[6] + chains[7]));
-}
+double sum_squares(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(SumSquares)(x, n); }
 
 }  // namespace broadloom
 #endif  // HWY_ONCE

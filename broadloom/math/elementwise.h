@@ -20,7 +20,7 @@ void activate_backward(Activation activation, const double* y, double* dy, std::
 void add_into(float* into, const float* x, std::size_t n);
 void add_into(double* into, const double* x, std::size_t n);
 
-// Sum of x[i]^2 in double, in a fixed order (eight interleaved chains, then pairwise).
+// Sum of x[i]^2 in double, in a fixed order (32 interleaved chains, then pairwise).
 double sum_squares(const float* x, std::size_t n);
 
 }  // namespace broadloom

@@ -77,4 +77,10 @@ std::string active_isa() {
   return "portable";
 }
 
+LoopTarget loop_target() {
+  const std::string isa = active_isa();
+  if (isa == "avx512") return LoopTarget::kAvx512;
+  return isa == "avx2" ? LoopTarget::kAvx2 : LoopTarget::kPortable;
+}
+
 }  // namespace broadloom

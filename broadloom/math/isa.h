@@ -20,4 +20,8 @@ std::string active_isa();
 // Names that set_isa() takes on this processor, the widest first, without "auto".
 std::vector<std::string> supported_isas();
 
+// For loops that the compiler turns into vector instructions: how wide they may be now.
+enum class LoopTarget { kPortable, kAvx2, kAvx512 };
+LoopTarget loop_target();
+
 }  // namespace broadloom

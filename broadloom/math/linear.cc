@@ -233,6 +233,53 @@ void head_input_as(const T* dy, const T* w, T* dx, int rows, int in, int out, st
   multiply<T>({dy, 1, stride, w, n_in, nullptr, 0, dx, n_in, out, true}, rows, in);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// wt[0..4, 0..4] = w[0..4, 0..4] turned, rows w_row and wt_row apart.
+HWY_INLINE void transpose_4x4(const float* w, std::size_t w_row, float* wt, std::size_t wt_row) {
+  const hn::Full128<float> d;
+  const auto a = hn::LoadU(d, w);
+  const auto b = hn::LoadU(d, w + w_row);
+  const auto c = hn::LoadU(d, w + 2 * w_row);
+  const auto e = hn::LoadU(d, w + 3 * w_row);
+  const auto ac_low = hn::InterleaveLower(d, a, c);
+  const auto be_low = hn::InterleaveLower(d, b, e);
+  const auto ac_high = hn::InterleaveUpper(d, a, c);
+  const auto be_high = hn::InterleaveUpper(d, b, e);
+  hn::StoreU(hn::InterleaveLower(d, ac_low, be_low), d, wt);
+  hn::StoreU(hn::InterleaveUpper(d, ac_low, be_low), d, wt + wt_row);
+  hn::StoreU(hn::InterleaveLower(d, ac_high, be_high), d, wt + 2 * wt_row);
+  hn::StoreU(hn::InterleaveUpper(d, ac_high, be_high), d, wt + 3 * wt_row);
+}
+#endif
+
+template <class T>
+void transpose_as(const T* w, T* wt, int in, int out, int begin, int end) {
+  const std::size_t w_row = static_cast<std::size_t>(out);
+  const std::size_t wt_row = static_cast<std::size_t>(in);
+  int o = begin;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(T) == sizeof(float)) {
+    for (; o + 4 <= end; o += 4) {
+      int i = 0;
+      for (; i + 4 <= in; i += 4)
+        transpose_4x4(w + i * w_row + o, w_row, wt + o * wt_row + i, wt_row);
+      for (; i < in; ++i) {
+        for (int k = o; k < o + 4; ++k) wt[k * wt_row + i] = w[i * w_row + k];
+      }
+    }
+  }
+#endif
+  for (; o < end; ++o) {
+    for (int i = 0; i < in; ++i) wt[o * wt_row + i] = w[i * w_row + o];
+  }
+}
+
+void TransposeF32(const float* w, float* wt, int in, int out, int begin, int end) {
+  transpose_as(w, wt, in, out, begin, end);
+}
+void TransposeF64(const double* w, double* wt, int in, int out, int begin, int end) {
+  transpose_as(w, wt, in, out, begin, end);
+}
 void ForwardF32(const float* x, const float* w, const float* b, float* y, int rows, int in,
                 int out) {
   forward(x, w, b, y, rows, in, out);
@@ -280,6 +327,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace broadloom {
 
+HWY_EXPORT(TransposeF32);
+HWY_EXPORT(TransposeF64);
 HWY_EXPORT(ForwardF32);
 HWY_EXPORT(ForwardF64);
 HWY_EXPORT(BackwardF32);
@@ -332,19 +381,12 @@ void head_backward_input(const double* dy, const double* w, double* dx, int rows
   HWY_DYNAMIC_DISPATCH(HeadInputF64)(dy, w, dx, rows, in, out, stride);
 }
 
-namespace {
-template <class Real>
-void transpose_plain(const Real* w, Real* wt, int in, int out) {
-  for (int i = 0; i < in; ++i) {
-    for (int o = 0; o < out; ++o) {
-      wt[static_cast<std::size_t>(o) * in + i] = w[static_cast<std::size_t>(i) * out + o];
-    }
-  }
+void transpose(const float* w, float* wt, int in, int out, int begin, int end) {
+  HWY_DYNAMIC_DISPATCH(TransposeF32)(w, wt, in, out, begin, end);
 }
-}  // namespace
-
-void transpose(const float* w, float* wt, int in, int out) { transpose_plain(w, wt, in, out); }
-void transpose(const double* w, double* wt, int in, int out) { transpose_plain(w, wt, in, out); }
+void transpose(const double* w, double* wt, int in, int out, int begin, int end) {
+  HWY_DYNAMIC_DISPATCH(TransposeF64)(w, wt, in, out, begin, end);
+}
 
 }  // namespace broadloom
 #endif  // HWY_ONCE

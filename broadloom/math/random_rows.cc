@@ -73,7 +73,8 @@ void WordRows(const RandomRows& streams, std::uint32_t block, std::uint32_t* wor
               std::size_t stride) {
   const Words d;
   for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
-    const Block draws = philox(d, streams, streams.first_lane + static_cast<std::uint32_t>(r), block);
+    const Block draws =
+        philox(d, streams, streams.first_lane + static_cast<std::uint32_t>(r), block);
     for (int w = 0; w < 4; ++w) hn::StoreU(draws.word[w], d, words + w * stride + r);
   }
 }
@@ -90,7 +91,8 @@ void UniformRows(const RandomRows& streams, float* out) {
   const Words words;
   const Floats d;
   for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
-    const Block draws = philox(words, streams, streams.first_lane + static_cast<std::uint32_t>(r), 0);
+    const Block draws =
+        philox(words, streams, streams.first_lane + static_cast<std::uint32_t>(r), 0);
     hn::StoreU(hn::Mul(upper_bits<8>(draws.word[0]), hn::Set(d, 0x1.0p-24f)), d, out + r);
   }
 }
@@ -100,8 +102,10 @@ HWY_INLINE void box_muller(hn::Vec<Words> first, hn::Vec<Words> second, hn::Vec<
                            hn::Vec<Floats>& sine) {
   const Floats d;
   const auto u = hn::MulAdd(upper_bits<1>(first), hn::Set(d, 0x1.0p-31f), hn::Set(d, 0x1.0p-32f));
-  const auto radius = hn::Sqrt(hn::Mul(hn::Set(d, -2.0f), hn::Log(d, hn::Min(u, hn::Set(d, 1.0f)))));
-  const auto angle = hn::Mul(upper_bits<8>(second), hn::Set(d, 6.28318530717958647692f * 0x1.0p-24f));
+  const auto radius =
+      hn::Sqrt(hn::Mul(hn::Set(d, -2.0f), hn::Log(d, hn::Min(u, hn::Set(d, 1.0f)))));
+  const auto angle =
+      hn::Mul(upper_bits<8>(second), hn::Set(d, 6.28318530717958647692f * 0x1.0p-24f));
   cosine = hn::Mul(radius, hn::Cos(d, angle));
   sine = hn::Mul(radius, hn::Sin(d, angle));
 }

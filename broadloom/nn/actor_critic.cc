@@ -103,10 +103,11 @@ void ActorCritic::backward(const Real* params, const Real* transposed, const Rea
 }
 
 template <class Real>
-void ActorCritic::refresh_transposed(const Real* params, Real* transposed) const {
-  encoder_.refresh_transposed(params, transposed);
-  actor_.refresh_transposed(params, transposed);
-  critic_.refresh_transposed(params, transposed);
+void ActorCritic::refresh_transposed(const Real* params, Real* transposed, int part,
+                                     int parts) const {
+  encoder_.refresh_transposed(params, transposed, part, parts);
+  actor_.refresh_transposed(params, transposed, part, parts);
+  critic_.refresh_transposed(params, transposed, part, parts);
 }
 
 #define BROADLOOM_INSTANTIATE(Real)                                                              \
@@ -116,7 +117,7 @@ void ActorCritic::refresh_transposed(const Real* params, Real* transposed) const
       const;                                                                                     \
   template void ActorCritic::backward(const Real*, const Real*, const Real*, int,                \
                                       TileWorkspace<Real>&, Real*) const;                        \
-  template void ActorCritic::refresh_transposed(const Real*, Real*) const;
+  template void ActorCritic::refresh_transposed(const Real*, Real*, int, int) const;
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)
 #undef BROADLOOM_INSTANTIATE

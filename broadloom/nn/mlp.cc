@@ -1,5 +1,7 @@
 #include "broadloom/nn/mlp.h"
 
+#include <cstdint>
+
 #include "broadloom/math/linear.h"
 
 namespace broadloom {
@@ -44,17 +46,19 @@ void Mlp::backward(const Real* transposed, const Real* x, int rows, const Real* 
 }
 
 template <class Real>
-void Mlp::refresh_transposed(const Real* params, Real* transposed) const {
+void Mlp::refresh_transposed(const Real* params, Real* transposed, int part, int parts) const {
   for (std::size_t l = 1; l < layers_.size(); ++l) {
     const LinearSlice& layer = layers_[l];
-    transpose(params + layer.weight, transposed + layer.weight, layer.in, layer.out);
+    transpose(params + layer.weight, transposed + layer.weight, layer.in, layer.out,
+              static_cast<int>(std::int64_t{layer.out} * part / parts),
+              static_cast<int>(std::int64_t{layer.out} * (part + 1) / parts));
   }
 }
 
 #define BROADLOOM_INSTANTIATE(Real)                                                            \
   template const Real* Mlp::forward(const Real*, const Real*, int, Real*) const;               \
   template void Mlp::backward(const Real*, const Real*, int, const Real*, Real*, Real*) const; \
-  template void Mlp::refresh_transposed(const Real*, Real*) const;
+  template void Mlp::refresh_transposed(const Real*, Real*, int, int) const;
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)
 #undef BROADLOOM_INSTANTIATE

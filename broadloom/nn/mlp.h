@@ -54,9 +54,9 @@ class Mlp {
                 Real* deltas, Real* grads) const;
 
   // Copies the W [in, out] that backward() needs as W^T [out, in] to the same place of `transposed`
-  // [P]: all but the first layer's.
+  // [P]: all but the first layer's. The work is cut into `parts`, which may run at the same time.
   template <class Real>
-  void refresh_transposed(const Real* params, Real* transposed) const;
+  void refresh_transposed(const Real* params, Real* transposed, int part, int parts) const;
 
  private:
   std::vector<LinearSlice> layers_;

@@ -1,6 +1,7 @@
 // The rollout block: T steps of N environments, time-major, exactly N*T real transitions.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -59,11 +60,11 @@ struct Shard {
 
 class ShardPlan {
  public:
-  // Aims at 16 shards, none wider than max_size rows nor narrower than 16 unless N is.
+  // Aims at 16 shards, none wider than max_size rows nor narrower than 16; up to 16 environments
+  // are halved, so that two threads have work.
   ShardPlan(int num_envs, int max_size) : num_envs_(num_envs) {
-    size_ = (num_envs + 15) / 16;
-    if (size_ < 16) size_ = 16;
-    if (size_ > max_size) size_ = max_size;
+    const int narrowest = num_envs < 16 ? (num_envs + 1) / 2 : 16;
+    size_ = std::min(std::max((num_envs + 15) / 16, narrowest), max_size);
   }
   int count() const { return (num_envs_ + size_ - 1) / size_; }
   Shard operator[](int i) const {

@@ -77,8 +77,8 @@ TEST_P(Distributions, CategoricalEqualsItsDefinition) {
         ASSERT_NEAR(tile.entropies[r], row.entropy, tolerance);
         for (int i = 0; i < count; ++i) {
           const double p = std::exp(row.log_probs[i]);
-          const double expected = a[r] * ((i == r % count ? 1.0 : 0.0) - p) -
-                                  b * p * (row.log_probs[i] + row.entropy);
+          const double expected =
+              a[r] * ((i == r % count ? 1.0 : 0.0) - p) - b * p * (row.log_probs[i] + row.entropy);
           ASSERT_NEAR(tile.probs[at(i, r)], p, tolerance);
           ASSERT_NEAR(d_logits[at(i, r)], expected, 5 * tolerance);
         }
@@ -143,8 +143,8 @@ TEST_P(Distributions, GaussianEqualsItsDefinition) {
   for (const int count : {1, 2, 6}) {
     for (const int rows : {1, 5, 16, 23, 64}) {
       const auto means = normals(count, 6), a = normals(1, 7), z = normals(count, 8);
-      std::vector<float> log_std, actions(means.size()), scaled(means.size()), d_means(means.size()),
-          log_probs(kTileRows), d_log_std(count, 0.25f);
+      std::vector<float> log_std, actions(means.size()), scaled(means.size()),
+          d_means(means.size()), log_probs(kTileRows), d_log_std(count, 0.25f);
       for (int i = 0; i < count; ++i) log_std.push_back(0.3f * static_cast<float>(i) - 0.5f);
       gaussian_sample(means.data(), log_std.data(), z.data(), count, rows, actions.data());
       gaussian_log_probs(means.data(), log_std.data(), actions.data(), count, rows, scaled.data(),

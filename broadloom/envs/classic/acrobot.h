@@ -3,9 +3,9 @@
 // equations.
 #pragma once
 
-#include <cmath>
 #include <tuple>
 
+#include "broadloom/core/branch_free.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
 
@@ -35,6 +35,8 @@ struct Acrobot {
     }
   };
   using Options = Params;
+  static constexpr int kObservationSize = 6;
+  static constexpr int kActionSize = 1;
   struct State {
     double theta1, theta2;  // rad; 0 hangs down, theta2 relative to the first link
     double omega1, omega2;  // rad/s
@@ -81,19 +83,21 @@ struct Acrobot {
     s.theta2 += sixth * (k1.theta2 + 2.0 * k2.theta2 + 2.0 * k3.theta2 + k4.theta2);
     s.omega1 += sixth * (k1.omega1 + 2.0 * k2.omega1 + 2.0 * k3.omega1 + k4.omega1);
     s.omega2 += sixth * (k1.omega2 + 2.0 * k2.omega2 + 2.0 * k3.omega2 + k4.omega2);
-    s.theta1 = wrap(s.theta1);
-    s.theta2 = wrap(s.theta2);
-    s.omega1 = bound(s.omega1, kMaxSpeed1);
-    s.omega2 = bound(s.omega2, kMaxSpeed2);
-    const bool terminated = -std::cos(s.theta1) - std::cos(s.theta2 + s.theta1) > 1.0;
+    s.theta1 = wrap_angle(s.theta1);
+    s.theta2 = wrap_angle(s.theta2);
+    s.omega1 = clip(s.omega1, -kMaxSpeed1, kMaxSpeed1);
+    s.omega2 = clip(s.omega2, -kMaxSpeed2, kMaxSpeed2);
+    const bool terminated = -sin_cos(s.theta1).cosine - sin_cos(s.theta2 + s.theta1).cosine > 1.0;
     return {terminated ? 0.0 : -1.0, terminated};
   }
 
   BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
-    out[0] = static_cast<float>(std::cos(s.theta1));
-    out[1] = static_cast<float>(std::sin(s.theta1));
-    out[2] = static_cast<float>(std::cos(s.theta2));
-    out[3] = static_cast<float>(std::sin(s.theta2));
+    const SinCos angle1 = sin_cos(s.theta1);
+    const SinCos angle2 = sin_cos(s.theta2);
+    out[0] = static_cast<float>(angle1.cosine);
+    out[1] = static_cast<float>(angle1.sine);
+    out[2] = static_cast<float>(angle2.cosine);
+    out[3] = static_cast<float>(angle2.sine);
     out[4] = static_cast<float>(s.omega1);
     out[5] = static_cast<float>(s.omega2);
   }
@@ -108,28 +112,19 @@ struct Acrobot {
   BROADLOOM_HD static State derivative(const Params& p, const State& s, double torque) {
     const double m1 = p.link_mass_1, m2 = p.link_mass_2, l1 = p.link_length_1;
     const double lc1 = p.link_com_1, lc2 = p.link_com_2, moi = p.link_moi, g = p.gravity;
-    const double c2 = std::cos(s.theta2), s2 = std::sin(s.theta2);
+    const auto [s2, c2] = sin_cos(s.theta2);
     const double d1 =
         m1 * (lc1 * lc1) + m2 * (l1 * l1 + lc2 * lc2 + 2.0 * l1 * lc2 * c2) + moi + moi;
     const double d2 = m2 * (lc2 * lc2 + l1 * lc2 * c2) + moi;
-    const double phi2 = m2 * lc2 * g * std::cos(s.theta1 + s.theta2 - kPi / 2.0);
+    const double phi2 = m2 * lc2 * g * sin_cos(s.theta1 + s.theta2 - kPi / 2.0).cosine;
     const double phi1 = -m2 * l1 * lc2 * (s.omega2 * s.omega2) * s2 -
                         2.0 * m2 * l1 * lc2 * s.omega2 * s.omega1 * s2 +
-                        (m1 * lc1 + m2 * l1) * g * std::cos(s.theta1 - kPi / 2.0) + phi2;
+                        (m1 * lc1 + m2 * l1) * g * sin_cos(s.theta1 - kPi / 2.0).cosine + phi2;
     const double acc2 =
         (torque + d2 / d1 * phi1 - m2 * l1 * lc2 * (s.omega1 * s.omega1) * s2 - phi2) /
         (m2 * (lc2 * lc2) + moi - d2 * d2 / d1);
     const double acc1 = -(d2 * acc2 + phi1) / d1;
     return {s.omega1, s.omega2, acc1, acc2};
-  }
-
-  BROADLOOM_HD static double wrap(double x) {
-    while (x > kPi) x -= 2.0 * kPi;
-    while (x < -kPi) x += 2.0 * kPi;
-    return x;
-  }
-  BROADLOOM_HD static double bound(double x, double limit) {
-    return x < -limit ? -limit : (x > limit ? limit : x);
   }
 };
 static_assert(Environment<Acrobot>);

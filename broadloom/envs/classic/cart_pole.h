@@ -2,10 +2,10 @@
 // Anderson 1983): balance a pole on a cart by pushing it left or right.
 #pragma once
 
-#include <cmath>
 #include <limits>
 #include <tuple>
 
+#include "broadloom/core/branch_free.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
 
@@ -31,6 +31,8 @@ struct CartPole {
     }
   };
   using Options = Params;
+  static constexpr int kObservationSize = 4;
+  static constexpr int kActionSize = 1;
   struct State {
     double x, x_dot;          // m, m/s
     double theta, theta_dot;  // rad from upright, rad/s
@@ -70,8 +72,7 @@ struct CartPole {
   // included.
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
     const double force = action[0] > 0.5f ? p.force : -p.force;
-    const double cosine = std::cos(s.theta);
-    const double sine = std::sin(s.theta);
+    const auto [sine, cosine] = sin_cos(s.theta);
     const double total_mass = p.pole_mass + p.cart_mass;
     const double pole_moment = p.pole_mass * p.half_length;
     const double temp = (force + pole_moment * (s.theta_dot * s.theta_dot) * sine) / total_mass;
@@ -83,8 +84,8 @@ struct CartPole {
     s.x_dot = s.x_dot + p.tau * x_acc;
     s.theta = s.theta + p.tau * s.theta_dot;
     s.theta_dot = s.theta_dot + p.tau * theta_acc;
-    const bool terminated = s.x < -kPositionLimit || s.x > kPositionLimit ||
-                            s.theta < -kAngleLimit || s.theta > kAngleLimit;
+    const bool terminated = (s.x < -kPositionLimit) | (s.x > kPositionLimit) |
+                            (s.theta < -kAngleLimit) | (s.theta > kAngleLimit);
     return {1.0, terminated};
   }
 

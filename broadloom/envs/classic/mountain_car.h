@@ -2,9 +2,9 @@
 // rock a car out of a valley whose slope its engine cannot climb.
 #pragma once
 
-#include <cmath>
 #include <tuple>
 
+#include "broadloom/core/branch_free.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
 
@@ -24,6 +24,8 @@ struct MountainCar {
     }
   };
   using Options = Params;
+  static constexpr int kObservationSize = 2;
+  static constexpr int kActionSize = 1;
   struct State {
     double position, velocity;
   };
@@ -56,21 +58,17 @@ struct MountainCar {
 
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
     const int throttle = static_cast<int>(action[0]) - 1;
-    s.velocity += throttle * p.force + std::cos(3.0 * s.position) * (-p.gravity);
+    s.velocity += throttle * p.force + sin_cos(3.0 * s.position).cosine * (-p.gravity);
     s.velocity = clip(s.velocity, -kMaxSpeed, kMaxSpeed);
     s.position = clip(s.position + s.velocity, kMinPosition, kMaxPosition);
-    if (s.position == kMinPosition && s.velocity < 0.0) s.velocity = 0.0;
-    return {-1.0, s.position >= kGoalPosition && s.velocity >= p.goal_velocity};
+    s.velocity = select((s.position == kMinPosition) & (s.velocity < 0.0), 0.0, s.velocity);
+    const bool terminated = (s.position >= kGoalPosition) & (s.velocity >= p.goal_velocity);
+    return {-1.0, terminated};
   }
 
   BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
     out[0] = static_cast<float>(s.position);
     out[1] = static_cast<float>(s.velocity);
-  }
-
- private:
-  BROADLOOM_HD static double clip(double x, double low, double high) {
-    return x < low ? low : (x > high ? high : x);
   }
 };
 static_assert(Environment<MountainCar>);

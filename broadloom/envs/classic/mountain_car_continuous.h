@@ -3,9 +3,9 @@
 // that costs its square.
 #pragma once
 
-#include <cmath>
 #include <tuple>
 
+#include "broadloom/core/branch_free.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
 
@@ -23,6 +23,8 @@ struct MountainCarContinuous {
     }
   };
   using Options = Params;
+  static constexpr int kObservationSize = 2;
+  static constexpr int kActionSize = 1;
   // Rounded to float32 after every step, as upstream stores it.
   struct State {
     double position, velocity;
@@ -58,11 +60,11 @@ struct MountainCarContinuous {
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
     const double raw = action[0];
     const double force = clip(raw, -1.0, 1.0);
-    double velocity = s.velocity + force * p.power - 0.0025 * std::cos(3.0 * s.position);
+    double velocity = s.velocity + force * p.power - 0.0025 * sin_cos(3.0 * s.position).cosine;
     velocity = clip(velocity, -kMaxSpeed, kMaxSpeed);
     const double position = clip(s.position + velocity, kMinPosition, kMaxPosition);
-    if (position == kMinPosition && velocity < 0.0) velocity = 0.0;
-    const bool terminated = position >= kGoalPosition && velocity >= p.goal_velocity;
+    velocity = select((position == kMinPosition) & (velocity < 0.0), 0.0, velocity);
+    const bool terminated = (position >= kGoalPosition) & (velocity >= p.goal_velocity);
     s.position = static_cast<float>(position);
     s.velocity = static_cast<float>(velocity);
     return {(terminated ? 100.0 : 0.0) - raw * raw * 0.1, terminated};
@@ -71,11 +73,6 @@ struct MountainCarContinuous {
   BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
     out[0] = static_cast<float>(s.position);
     out[1] = static_cast<float>(s.velocity);
-  }
-
- private:
-  BROADLOOM_HD static double clip(double x, double low, double high) {
-    return x < low ? low : (x > high ? high : x);
   }
 };
 static_assert(Environment<MountainCarContinuous>);

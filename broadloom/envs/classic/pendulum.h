@@ -2,9 +2,9 @@
 // and hold it there with a torque too weak to lift it directly.
 #pragma once
 
-#include <cmath>
 #include <tuple>
 
+#include "broadloom/core/branch_free.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
 
@@ -30,6 +30,8 @@ struct Pendulum {
     }
   };
   using Options = Params;
+  static constexpr int kObservationSize = 3;
+  static constexpr int kActionSize = 1;
   struct State {
     double theta, theta_dot;  // rad from upright, rad/s
   };
@@ -59,10 +61,10 @@ struct Pendulum {
   // The cost is that of the state before the step; the angle moves with the new speed.
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
     const double torque = clip(action[0], -p.max_torque, p.max_torque);
-    const double angle = wrap(s.theta);
+    const double angle = wrap_angle(s.theta);
     const double cost =
         angle * angle + 0.1 * (s.theta_dot * s.theta_dot) + 0.001 * (torque * torque);
-    const double acceleration = 3.0 * p.gravity / (2.0 * p.length) * std::sin(s.theta) +
+    const double acceleration = 3.0 * p.gravity / (2.0 * p.length) * sin_cos(s.theta).sine +
                                 3.0 / (p.mass * (p.length * p.length)) * torque;
     s.theta_dot = clip(s.theta_dot + acceleration * p.dt, -p.max_speed, p.max_speed);
     s.theta = s.theta + s.theta_dot * p.dt;
@@ -70,21 +72,10 @@ struct Pendulum {
   }
 
   BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
-    out[0] = static_cast<float>(std::cos(s.theta));
-    out[1] = static_cast<float>(std::sin(s.theta));
+    const auto [sine, cosine] = sin_cos(s.theta);
+    out[0] = static_cast<float>(cosine);
+    out[1] = static_cast<float>(sine);
     out[2] = static_cast<float>(s.theta_dot);
-  }
-
- private:
-  BROADLOOM_HD static double clip(double x, double low, double high) {
-    return x < low ? low : (x > high ? high : x);
-  }
-  // To [-pi, pi), with the remainder that takes the divisor's sign.
-  BROADLOOM_HD static double wrap(double x) {
-    const double full = 2.0 * kPi;
-    double rest = std::fmod(x + kPi, full);
-    if (rest < 0.0) rest += full;
-    return rest - kPi;
   }
 };
 static_assert(Environment<Pendulum>);

@@ -1,0 +1,228 @@
+// The arrays that N environments of one type live in, and the loops over them.
+//
+// An environment is written for one state at a time. Where its step and observe are free of branches
+// and of calls that the compiler cannot look into (see core/branch_free.h), these loops become vector
+// instructions; where they are not, they are plain loops with the same results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "broadloom/core/random.h"
+#include "broadloom/core/tensor_ref.h"
+#include "broadloom/env/spec.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/math/isa.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define BROADLOOM_LOOP_TARGETS 1
+#define BROADLOOM_LOOP_AVX2 [[gnu::flatten]] [[gnu::target("avx2")]]
+#define BROADLOOM_LOOP_AVX512 \
+  [[gnu::flatten]] [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")]]
+#endif
+
+namespace broadloom {
+
+namespace env_detail {
+
+template <class Member>
+struct MemberType;
+template <class Class, class Field>
+struct MemberType<Field Class::*> {
+  using type = Field;
+};
+
+template <class T>
+constexpr Dtype dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return Dtype::kF32;
+  if constexpr (std::is_same_v<T, double>) return Dtype::kF64;
+  if constexpr (std::is_same_v<T, std::int32_t>) return Dtype::kI32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return Dtype::kI64;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return Dtype::kU64;
+  return Dtype::kU8;
+}
+
+// One array per member of State, [N] each.
+template <class State, class... Members>
+class StateArrays {
+ public:
+  StateArrays(std::tuple<Members...> members, int count)
+      : members_(members),
+        arrays_(
+            std::vector<typename MemberType<Members>::type>(static_cast<std::size_t>(count))...) {}
+
+  // Where the arrays start, and access through that: what a loop keeps in registers.
+  using Pointers = std::tuple<typename MemberType<Members>::type*...>;
+  Pointers pointers() {
+    return std::apply([](auto&... array) { return Pointers{array.data()...}; }, arrays_);
+  }
+  static State load(std::tuple<Members...> members, const Pointers& pointers, int i) {
+    State state{};
+    over(members, pointers, [&](auto member, auto* array) { state.*member = array[i]; });
+    return state;
+  }
+  static void store(std::tuple<Members...> members, const Pointers& pointers, int i,
+                    const State& state) {
+    over(members, pointers, [&](auto member, auto* array) { array[i] = state.*member; });
+  }
+
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+    int field = 0;
+    std::apply(
+        [&](auto&... array) {
+          (out.push_back({prefix + ".state" + std::to_string(field++),
+                          dtype_of<typename std::remove_reference_t<decltype(array)>::value_type>(),
+                          {static_cast<std::int64_t>(array.size())},
+                          array.data()}),
+           ...);
+        },
+        arrays_);
+  }
+
+ private:
+  static_assert((std::is_arithmetic_v<typename MemberType<Members>::type> && ...),
+                "State members are numbers");
+
+  template <class F>
+  static void over(const std::tuple<Members...>& members, const Pointers& pointers, F&& f) {
+    std::apply(
+        [&](auto... member) {
+          std::apply([&](auto*... array) { (f(member, array), ...); }, pointers);
+        },
+        members);
+  }
+
+  std::tuple<Members...> members_;
+  std::tuple<std::vector<typename MemberType<Members>::type>...> arrays_;
+};
+
+template <class State, class... Members>
+StateArrays<State, Members...> make_state_arrays(std::tuple<Members...> members, int count) {
+  return {members, count};
+}
+
+}  // namespace env_detail
+
+// The loops over environments [begin, end) of one type, compiled for several instruction sets of
+// which the batch names one.
+template <class Env>
+class EnvLoops {
+ public:
+  using Params = typename Env::Params;
+  using State = typename Env::State;
+  using Arrays = decltype(env_detail::make_state_arrays<State>(Env::members, 0));
+  using Pointers = typename Arrays::Pointers;
+
+  struct Batch {
+    Params params;
+    Pointers states;
+    std::int64_t* episode_step;  // [N]
+    std::int64_t* total_step;    // [N]
+    std::uint64_t seed;
+    Purpose purpose;
+    std::int64_t limit;  // steps of an episode, 0: none
+    int observation_size, action_size;
+    LoopTarget target;
+  };
+
+  // One step of each: states and counters move on; rewards, terminated and truncated of rows are
+  // written. Nothing is reset.
+  static void step(const Batch& batch, int begin, int end, const StepRows& rows) {
+    run<StepLoop>(batch, begin, end, rows);
+  }
+  // Box observations, [k, D].
+  static void observe(const Batch& batch, int begin, int end, float* observations) {
+    run<ObserveLoop>(batch, begin, end, observations);
+  }
+
+ private:
+  // A size that the environment names is known to the compiler.
+  static constexpr std::size_t action_size(const Batch& batch) {
+    if constexpr (requires { Env::kActionSize; }) return Env::kActionSize;
+    return static_cast<std::size_t>(batch.action_size);
+  }
+  static constexpr std::size_t observation_size(const Batch& batch) {
+    if constexpr (requires { Env::kObservationSize; }) return Env::kObservationSize;
+    return static_cast<std::size_t>(batch.observation_size);
+  }
+
+  struct StepLoop {
+    static void run(const Batch& batch, int begin, int end, const StepRows& rows) {
+      const Params params = batch.params;
+      const Pointers states = batch.states;
+      const std::uint64_t seed = batch.seed;
+      const Purpose purpose = batch.purpose;
+      const std::int64_t limit =
+          batch.limit > 0 ? batch.limit : std::numeric_limits<std::int64_t>::max();
+      const std::size_t width = action_size(batch);
+      std::int64_t* const episode_step = batch.episode_step + begin;
+      std::int64_t* const total_step = batch.total_step + begin;
+      const float* const actions = rows.actions;
+      float* const rewards = rows.rewards;
+      std::uint8_t* const terminated = rows.terminated;
+      std::uint8_t* const truncated = rows.truncated;
+      const int count = end - begin;
+#pragma GCC ivdep
+      for (int k = 0; k < count; ++k) {
+        State state = Arrays::load(Env::members, states, begin + k);
+        Random random(seed, purpose, static_cast<std::uint32_t>(begin + k),
+                      static_cast<std::uint64_t>(total_step[k]));
+        const StepResult result = Env::step(params, state, actions + k * width, random);
+        Arrays::store(Env::members, states, begin + k, state);
+        total_step[k] += 1;
+        episode_step[k] += 1;
+        rewards[k] = static_cast<float>(result.reward);
+        terminated[k] = result.terminated;
+        truncated[k] = (result.terminated == 0) & (episode_step[k] >= limit) ? 1 : 0;
+      }
+    }
+  };
+
+  struct ObserveLoop {
+    static void run(const Batch& batch, int begin, int end, float* observations) {
+      const Params params = batch.params;
+      const Pointers states = batch.states;
+      const std::size_t width = observation_size(batch);
+      const int count = end - begin;
+#pragma GCC ivdep
+      for (int k = 0; k < count; ++k) {
+        Env::observe(params, Arrays::load(Env::members, states, begin + k),
+                     observations + k * width);
+      }
+    }
+  };
+
+  template <class Loop, class Rows>
+  static void run(const Batch& batch, int begin, int end, const Rows& rows) {
+#if BROADLOOM_LOOP_TARGETS
+    switch (batch.target) {
+      case LoopTarget::kAvx512:
+        return run_avx512<Loop>(batch, begin, end, rows);
+      case LoopTarget::kAvx2:
+        return run_avx2<Loop>(batch, begin, end, rows);
+      case LoopTarget::kPortable:
+        break;
+    }
+#endif
+    Loop::run(batch, begin, end, rows);
+  }
+#if BROADLOOM_LOOP_TARGETS
+  template <class Loop, class Rows>
+  BROADLOOM_LOOP_AVX2 static void run_avx2(const Batch& batch, int begin, int end,
+                                           const Rows& rows) {
+    Loop::run(batch, begin, end, rows);
+  }
+  template <class Loop, class Rows>
+  BROADLOOM_LOOP_AVX512 static void run_avx512(const Batch& batch, int begin, int end,
+                                               const Rows& rows) {
+    Loop::run(batch, begin, end, rows);
+  }
+#endif
+};
+
+}  // namespace broadloom
