@@ -21,35 +21,34 @@ struct SinCos {
 // Both within 2e-16 of the exact values for |x| <= 1e6; beyond, the error grows with x. Not a
 // number, and infinity, give not a number.
 //
-// x is brought to [-pi/4, pi/4] by multiples of pi/2 in three parts (Cody and Waite 1980); there the
-// polynomials are those of fdlibm's k_sin.c and k_cos.c (Sun Microsystems 1993).
+// x is brought to [-pi/4, pi/4] by multiples of pi/2 in three parts (Cody and Waite 1980); there
+// the polynomials are those of fdlibm's k_sin.c and k_cos.c (Sun Microsystems 1993).
 BROADLOOM_HD inline SinCos sin_cos(double x) {
   // As nearest(), but the whole number is also taken from the lowest bits.
   const double shifted = x * 6.36619772367581382433e-01 + 6755399441055744.0;
   const double quarters = shifted - 6755399441055744.0;
   std::uint64_t bits;
   std::memcpy(&bits, &shifted, sizeof(bits));
-  const double r = ((x - quarters * 1.57079632673412561417e+00) -
-                    quarters * 6.07710050630396597660e-11) -
-                   quarters * 2.02226624879595063154e-21;
+  const double r =
+      ((x - quarters * 1.57079632673412561417e+00) - quarters * 6.07710050630396597660e-11) -
+      quarters * 2.02226624879595063154e-21;
   const double z = r * r;
   const double sine =
-      r +
-      r * z *
-          (-1.66666666666666324348e-01 +
-           z * (8.33333333332248946124e-03 +
-                z * (-1.98412698298579493134e-04 +
-                     z * (2.75573137070700676789e-06 +
-                          z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))));
+      r + r * z *
+              (-1.66666666666666324348e-01 +
+               z * (8.33333333332248946124e-03 +
+                    z * (-1.98412698298579493134e-04 +
+                         z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 +
+                                                                z * 1.58969099521155010221e-10)))));
   const double cosine =
-      1.0 - (0.5 * z -
-             z * z *
-                 (4.16666666666666019037e-02 +
-                  z * (-1.38888888888741095749e-03 +
-                       z * (2.48015872894767294178e-05 +
-                            z * (-2.75573143513906633035e-07 +
-                                 z * (2.08757232129817482790e-09 +
-                                      z * -1.13596475577881948265e-11))))));
+      1.0 -
+      (0.5 * z -
+       z * z *
+           (4.16666666666666019037e-02 +
+            z * (-1.38888888888741095749e-03 +
+                 z * (2.48015872894767294178e-05 +
+                      z * (-2.75573143513906633035e-07 +
+                           z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))))));
   const bool swapped = (bits & 1) != 0;
   const double s = swapped ? cosine : sine;
   const double c = swapped ? sine : cosine;

@@ -28,7 +28,7 @@ ThreadPool::ThreadPool(int threads) {
   // With more threads than cores, looking only takes the core from whoever has work.
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   spins_ = threads <= cores ? 2000 : 0;
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -52,24 +52,24 @@ void ThreadPool::run_erased(int tasks, Call call, void* context) {
   ticket_.store(static_cast<std::uint64_t>(epoch) << 32, std::memory_order_release);
   epoch_.store(epoch, std::memory_order_release);
   epoch_.notify_all();
-  help(epoch);
+  help(epoch, 0);
   for (int seen = finished_.load(std::memory_order_acquire); seen != tasks;
        seen = finished_.load(std::memory_order_acquire)) {
     wait_while(finished_, seen, spins_);
   }
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(int thread) {
   std::uint32_t seen = 0;
   while (true) {
     wait_while(epoch_, seen, spins_);
     seen = epoch_.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_acquire)) return;
-    help(seen);
+    help(seen, thread);
   }
 }
 
-void ThreadPool::help(std::uint32_t epoch) {
+void ThreadPool::help(std::uint32_t epoch, int thread) {
   std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
   while (true) {
     // Read before the exchange: if that succeeds the section was still open, so these were its own.
@@ -83,7 +83,7 @@ void ThreadPool::help(std::uint32_t epoch) {
                                        std::memory_order_acquire)) {
       continue;
     }
-    call(context, task);
+    call(context, task, thread);
     if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == tasks) finished_.notify_all();
     ticket = ticket_.load(std::memory_order_acquire);
   }

@@ -11,9 +11,9 @@ namespace broadloom {
 
 // run(tasks, f) calls f(0) ... f(tasks - 1), each once, on the caller and threads - 1 workers, and
 // returns when all have finished. Which thread takes which task is open, so what f writes must not
-// depend on it. Nothing is allocated by run(). Waiting spins briefly and then sleeps, so that an
-// idle pool costs no processor time. One run() at a time; f must not call run() of the same pool,
-// nor throw.
+// depend on it; f(task, thread) is also told the thread, 0 to threads - 1, for scratch memory.
+// Nothing is allocated by run(). Waiting spins briefly and then sleeps, so that an idle pool costs
+// no processor time. One run() at a time; f must not call run() of the same pool, nor throw.
 class ThreadPool {
  public:
   // threads >= 1, the caller included.
@@ -26,23 +26,27 @@ class ThreadPool {
 
   template <class F>
   void run(int tasks, F&& f) {
-    if (tasks == 1 || workers_.empty()) {
-      for (int task = 0; task < tasks; ++task) f(task);
-      return;
-    }
-    run_erased(
-        tasks,
-        [](void* context, int task) { (*static_cast<std::remove_reference_t<F>*>(context))(task); },
-        const_cast<void*>(static_cast<const void*>(&f)));
+    using Function = std::remove_reference_t<F>;
+    const Call call = [](void* context, int task, int thread) {
+      Function& function = *static_cast<Function*>(context);
+      if constexpr (std::is_invocable_v<Function&, int, int>) {
+        function(task, thread);
+      } else {
+        function(task);
+      }
+    };
+    void* context = const_cast<void*>(static_cast<const void*>(&f));
+    if (tasks > 1 && !workers_.empty()) return run_erased(tasks, call, context);
+    for (int task = 0; task < tasks; ++task) call(context, task, 0);
   }
 
  private:
-  using Call = void (*)(void*, int);
+  using Call = void (*)(void* context, int task, int thread);
 
   void run_erased(int tasks, Call call, void* context);
-  void work();
+  void work(int thread);
   // Takes and runs tasks of the section `epoch` until none is left.
-  void help(std::uint32_t epoch);
+  void help(std::uint32_t epoch, int thread);
 
   // The ticket holds the section's number and its next task, so that a worker that wakes late can
   // never take a task of one section for one of another: its compare-exchange fails.

@@ -1,8 +1,8 @@
 // The arrays that N environments of one type live in, and the loops over them.
 //
-// An environment is written for one state at a time. Where its step and observe are free of branches
-// and of calls that the compiler cannot look into (see core/branch_free.h), these loops become vector
-// instructions; where they are not, they are plain loops with the same results.
+// An environment is written for one state at a time. Where its step and observe are free of
+// branches and of calls that the compiler cannot look into (see core/branch_free.h), these loops
+// become vector instructions; where they are not, they are plain loops with the same results.
 #pragma once
 
 #include <cstddef>

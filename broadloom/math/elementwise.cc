@@ -85,6 +85,17 @@ void AddF64(const double* x, double* into, std::size_t n) {
   transform(x, into, n, [](auto, auto a, auto b) { return a + b; });
 }
 
+// x * 0 is 0 for every finite x, and not a number for all others.
+bool AllFinite(const float* x, std::size_t n) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) sum = hn::MulAdd(hn::LoadU(d, x + i), hn::Zero(d), sum);
+  if (i < n) sum = hn::MulAdd(load_tail(d, x + i, n - i), hn::Zero(d), sum);
+  return hn::AllTrue(d, hn::Eq(sum, hn::Zero(d)));
+}
+
 // 32 interleaved chains, so that no addition waits for the one before.
 double SumSquares(const float* x, std::size_t n) {
   constexpr std::size_t kChains = 32;
@@ -124,6 +135,7 @@ HWY_EXPORT(BackwardF64);
 HWY_EXPORT(AddF32);
 HWY_EXPORT(AddF64);
 HWY_EXPORT(SumSquares);
+HWY_EXPORT(AllFinite);
 
 void activate(Activation activation, float* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(ActivateF32)(activation, x, n);
@@ -144,6 +156,7 @@ void add_into(double* into, const double* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(AddF64)(x, into, n);
 }
 
+bool all_finite(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(AllFinite)(x, n); }
 double sum_squares(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(SumSquares)(x, n); }
 
 }  // namespace broadloom

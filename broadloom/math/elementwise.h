@@ -23,4 +23,7 @@ void add_into(double* into, const double* x, std::size_t n);
 // Sum of x[i]^2 in double, in a fixed order (32 interleaved chains, then pairwise).
 double sum_squares(const float* x, std::size_t n);
 
+// Whether every x[i] is a finite number.
+bool all_finite(const float* x, std::size_t n);
+
 }  // namespace broadloom

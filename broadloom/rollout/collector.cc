@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/math/elementwise.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/nn/distributions.h"
 
@@ -18,53 +19,54 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
       pool_(pool),
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
-      scratch_(static_cast<std::size_t>(plan_.count())) {
+      scratch_(static_cast<std::size_t>(pool.threads())),
+      faults_(static_cast<std::size_t>(plan_.count())) {
   const EnvSpec& spec = envs.spec();
-  for (int s = 0; s < plan_.count(); ++s) {
-    Scratch& scratch = scratch_[s];
-    const std::size_t rows = static_cast<std::size_t>(plan_[s].size());
+  const std::size_t rows = static_cast<std::size_t>(plan_[0].size());
+  for (Scratch& scratch : scratch_) {
     scratch.work = network.make_workspace<float>();
     scratch.raw.resize(rows * spec.observation_size());
     scratch.final_raw.resize(rows * spec.observation_size());
     scratch.env_actions.resize(rows * spec.action_size());
-    const std::size_t per_row = static_cast<std::size_t>(spec.action_size()) * kTileRows;
-    scratch.draws.resize(per_row);
-    scratch.actions.resize(per_row);
-    scratch.terms.resize(per_row);
+    const std::size_t per_tile = static_cast<std::size_t>(spec.action_size()) * kTileRows;
+    scratch.draws.resize(per_tile);
+    scratch.actions.resize(per_tile);
+    scratch.terms.resize(per_tile);
     scratch.log_probs.resize(kTileRows);
   }
 }
 
 Status Collector::collect(const float* params, std::int64_t first_step, RolloutBlock& block) {
-  pool_.run(plan_.count(), [&](int shard) { collect_shard(shard, params, first_step, block); });
-  for (const Scratch& scratch : scratch_) {
-    if (scratch.bad_env < 0) continue;
+  pool_.run(plan_.count(), [&](int shard, int thread) {
+    collect_shard(shard, scratch_[thread], params, first_step, block);
+  });
+  for (const Fault& fault : faults_) {
+    if (fault.env < 0) continue;
     return {
         ErrorKind::kNumeric,
         fmt::format("{} of environment {} is not finite at its step {}; expected finite numbers. "
                     "Check the environment's dynamics and options, and the policy's outputs.",
-                    scratch.bad_tensor, scratch.bad_env, scratch.bad_step)};
+                    fault.tensor, fault.env, fault.step)};
   }
   return {};
 }
 
-void Collector::collect_shard(int s, const float* params, std::int64_t first_step,
+void Collector::collect_shard(int s, Scratch& scratch, const float* params, std::int64_t first_step,
                               RolloutBlock& block) {
   const Shard shard = plan_[s];
-  Scratch& scratch = scratch_[s];
-  scratch.bad_env = -1;
+  faults_[s] = {};
   std::fill(block.truncations.begin() + shard.begin, block.truncations.begin() + shard.end, 0);
   envs_.observe(shard.begin, shard.end, scratch.raw.data());
   for (int t = 0; t < block.T; ++t) {
     const std::int64_t step = first_step + t;
-    if (!check(shard, scratch, scratch.raw.data(), block.D, step, "observation")) return;
+    if (!check(s, scratch.raw.data(), block.D, step, "observation")) return;
     if (normalizer_ != nullptr) normalizer_->accumulate(s, scratch.raw.data(), shard.size());
     act(shard, scratch, params, step, t, block);
     const std::size_t row = block.index(t, shard.begin);
     envs_.step(shard.begin, shard.end,
                {scratch.env_actions.data(), scratch.raw.data(), &block.rewards[row],
                 &block.terminated[row], &block.truncated[row], scratch.final_raw.data()});
-    if (!check(shard, scratch, &block.rewards[row], 1, step, "reward")) return;
+    if (!check(s, &block.rewards[row], 1, step, "reward")) return;
     keep_final_observations(shard, scratch, t, block);
   }
 }
@@ -123,17 +125,12 @@ void Collector::keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock&
   }
 }
 
-bool Collector::check(Shard shard, Scratch& scratch, const float* rows, int width,
-                      std::int64_t step, const char* tensor) {
-  const std::size_t count = static_cast<std::size_t>(shard.size()) * width;
-  float probe = 0.0f;  // x * 0 is 0 for every finite x
-  for (std::size_t i = 0; i < count; ++i) probe += rows[i] * 0.0f;
-  if (probe == 0.0f) return true;
+bool Collector::check(int s, const float* rows, int width, std::int64_t step, const char* tensor) {
+  const std::size_t count = static_cast<std::size_t>(plan_[s].size()) * width;
+  if (all_finite(rows, count)) return true;
   for (std::size_t i = 0; i < count; ++i) {
     if (std::isfinite(rows[i])) continue;
-    scratch.bad_env = shard.begin + static_cast<int>(i / width);
-    scratch.bad_step = step;
-    scratch.bad_tensor = tensor;
+    faults_[s] = {plan_[s].begin + static_cast<int>(i / width), step, tensor};
     return false;
   }
   return true;
@@ -150,24 +147,27 @@ void Collector::keep_final_observations(Shard shard, Scratch& scratch, int t, Ro
 }
 
 void Collector::bootstrap_values(const float* params, RolloutBlock& block) {
-  pool_.run(plan_.count(), [&](int s) {
-    const Shard shard = plan_[s];
-    Scratch& scratch = scratch_[s];
-    envs_.observe(shard.begin, shard.end, scratch.raw.data());
-    see(scratch.raw.data(), shard.size(), scratch.work.observations.data());
-    network_.forward_critic(params, scratch.work.observations.data(), shard.size(), scratch.work);
-    const float* values = scratch.work.values.data();
-    std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
-    for (int n = shard.begin; n < shard.end; ++n) {
-      for (int begin = 0; begin < block.truncations[n]; begin += kTileRows) {
-        const int rows = std::min(kTileRows, block.truncations[n] - begin);
-        const std::size_t place = block.final_index(n, begin);
-        network_.forward_critic(params, &block.final_observations[place * block.D], rows,
-                                scratch.work);
-        std::copy_n(scratch.work.values.data(), rows, &block.final_values[place]);
-      }
-    }
+  pool_.run(plan_.count(), [&](int shard, int thread) {
+    bootstrap_shard(plan_[shard], scratch_[thread], params, block);
   });
+}
+
+void Collector::bootstrap_shard(Shard shard, Scratch& scratch, const float* params,
+                                RolloutBlock& block) {
+  const float* values = scratch.work.values.data();
+  envs_.observe(shard.begin, shard.end, scratch.raw.data());
+  see(scratch.raw.data(), shard.size(), scratch.work.observations.data());
+  network_.forward_critic(params, scratch.work.observations.data(), shard.size(), scratch.work);
+  std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
+  for (int n = shard.begin; n < shard.end; ++n) {
+    for (int begin = 0; begin < block.truncations[n]; begin += kTileRows) {
+      const int rows = std::min(kTileRows, block.truncations[n] - begin);
+      const std::size_t place = block.final_index(n, begin);
+      network_.forward_critic(params, &block.final_observations[place * block.D], rows,
+                              scratch.work);
+      std::copy_n(values, rows, &block.final_values[place]);
+    }
+  }
 }
 
 void Collector::see(const float* raw, int rows, float* out) const {

@@ -43,18 +43,22 @@ class Collector {
     std::vector<float> actions;      // [A, kTileRows] as drawn
     std::vector<float> log_probs;    // [kTileRows]
     std::vector<float> terms;        // [A, kTileRows] of the distribution functions
-    int bad_env = -1;                // first environment with a value that is not finite
-    std::int64_t bad_step = 0;
-    const char* bad_tensor = "";
+  };
+  // The first value of a shard that is not finite.
+  struct Fault {
+    int env = -1;  // none
+    std::int64_t step = 0;
+    const char* tensor = "";
   };
 
-  void collect_shard(int shard, const float* params, std::int64_t first_step, RolloutBlock& block);
+  void collect_shard(int shard, Scratch& scratch, const float* params, std::int64_t first_step,
+                     RolloutBlock& block);
   void act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
            RolloutBlock& block);
   void draw_actions(Shard shard, Scratch& scratch, const float* params, std::int64_t step);
   void keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
-  bool check(Shard shard, Scratch& scratch, const float* rows, int width, std::int64_t step,
-             const char* tensor);
+  void bootstrap_shard(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
+  bool check(int shard, const float* rows, int width, std::int64_t step, const char* tensor);
   void keep_final_observations(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
   void see(const float* raw, int rows, float* out) const;
 
@@ -64,7 +68,8 @@ class Collector {
   ThreadPool& pool_;
   std::uint64_t seed_;
   ShardPlan plan_;
-  std::vector<Scratch> scratch_;  // [shards]
+  std::vector<Scratch> scratch_;  // [threads]
+  std::vector<Fault> faults_;     // [shards]
 };
 
 }  // namespace broadloom

@@ -269,6 +269,20 @@ TEST_P(Kernels, AdamFollowsTorchsFormula) {
   }
 }
 
+TEST_P(Kernels, FiniteNumbersAreToldFromOthers) {
+  for (const std::size_t n : {1u, 15u, 16u, 33u, 64u}) {
+    const auto x = random_values<float>(n, 30, 1e30);
+    EXPECT_TRUE(all_finite(x.data(), n));
+    for (std::size_t i = 0; i < n; ++i) {
+      for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+        auto y = x;
+        y[i] = bad;
+        EXPECT_FALSE(all_finite(y.data(), n));
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, SumsAndTransposes) {
   const auto x = random_values<float>(1037, 15);
   double expected = 0.0;
