@@ -17,15 +17,6 @@ constexpr std::size_t kChunk = 2048;
 
 int tiles_of(int samples) { return (samples + kTileRows - 1) / kTileRows; }
 
-// Clearing and adding a lane costs as much as a few per cent of a tile's arithmetic while its
-// gradient stays in cache. One that does not costs several times that, and is shared by more tiles.
-int lanes_for(int samples, std::size_t parameters) {
-  constexpr std::size_t kCachedParameters = 32768;  // 128 KiB
-  const int tiles = tiles_of(samples);
-  const int lanes = parameters <= kCachedParameters ? tiles : std::max(4, tiles / 4);
-  return std::min({lanes, tiles, kMaxLanes});
-}
-
 // As torch's clip_grad_norm_. max_norm 0: never clipped.
 double clip_scale(double norm, double max_norm) {
   return max_norm > 0.0 ? std::min(1.0, max_norm / (norm + 1e-6)) : 1.0;
@@ -51,6 +42,15 @@ void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& ou
   out.push_back({prefix + ".learning_rate", Dtype::kF64, {1}, &learning_rate});
 }
 
+// Clearing and adding a lane costs as much as a few per cent of a tile's arithmetic while its
+// gradient stays in cache. One that does not costs several times that, and is shared by more tiles.
+int Ppo::lane_count(int samples, std::size_t parameters) {
+  constexpr std::size_t kCachedParameters = 32768;  // 128 KiB
+  const int tiles = tiles_of(samples);
+  const int lanes = parameters <= kCachedParameters ? tiles : std::max(4, tiles / 4);
+  return std::min({lanes, tiles, kMaxLanes});
+}
+
 Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
          int minibatch_count, int observation_size, int action_size, ThreadPool& pool)
     : network_(network),
@@ -59,7 +59,7 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
       pool_(pool),
       transposed_(network.parameter_count()),
       chunk_squares_((network.parameter_count() + kChunk - 1) / kChunk) {
-  const int lanes = lanes_for(minibatches_.max_size(), network.parameter_count());
+  const int lanes = lane_count(minibatches_.max_size(), network.parameter_count());
   for (int l = 0; l < lanes; ++l) {
     lanes_.push_back(
         {TileBatch<float>(observation_size, action_size, network.shape().action_outputs),
@@ -133,7 +133,7 @@ LossSums Ppo::minibatch_gradient(const RolloutBlock& block, const std::int32_t* 
   if (settings_.norm_adv == AdvantageNorm::kMinibatch)
     norm = advantage_moments(block, indices, samples);
   if (settings_.norm_adv == AdvantageNorm::kBatch) norm = batch_moments_;
-  used_lanes_ = lanes_for(samples, network_.parameter_count());
+  used_lanes_ = lane_count(samples, network_.parameter_count());
   pool_.run(used_lanes_, [&](int lane) { run_lane(block, indices, samples, lane, norm, learner); });
   LossSums sums;
   for (int l = 0; l < used_lanes_; ++l) sums.add(lanes_[l].sums);

@@ -67,6 +67,10 @@ class Ppo {
   Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner, UpdateStats& stats);
 
+  // Lanes that the gradient of a minibatch is summed in: what may run at the same time. Part of the
+  // bits contract.
+  static int lane_count(int samples, std::size_t parameters);
+
  private:
   struct Moments {
     float mean = 0.0f;

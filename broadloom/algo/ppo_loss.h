@@ -30,6 +30,9 @@ struct TileBatch {
   std::vector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
   TileBatch(int observation_size, int action_size, int outputs);
+  std::size_t bytes() const {
+    return sizeof(Real) * (observations.size() + actions.size() + terms.size() + 12 * kTileRows);
+  }
 };
 
 // Sums over samples; divide by the minibatch size for means.

@@ -29,6 +29,16 @@ struct TileWorkspace {
   std::vector<Real> values, values_delta;  // [kTileRows]
   std::vector<Real>
       feature_delta;  // [kTileRows, features]: the actor's share of the encoder's delta
+
+  std::size_t bytes() const {
+    std::size_t count = 0;
+    for (const std::vector<Real>* array :
+         {&observations, &encoder, &actor, &critic, &encoder_delta, &actor_delta, &critic_delta,
+          &policy, &policy_delta, &values, &values_delta, &feature_delta}) {
+      count += array->size();
+    }
+    return count * sizeof(Real);
+  }
 };
 
 class ActorCritic {

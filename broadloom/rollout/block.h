@@ -29,6 +29,16 @@ struct RolloutBlock {
         final_values(static_cast<std::size_t>(N) * S),
         advantages(size()) {}
 
+  // What a block of this shape takes, in bytes.
+  static std::size_t bytes(int num_steps, int num_envs, int observation_size, int action_size,
+                           int max_truncations) {
+    const std::size_t numbers = static_cast<std::size_t>(observation_size) + action_size + 4;
+    const std::size_t final_numbers = static_cast<std::size_t>(max_truncations) *
+                                      (static_cast<std::size_t>(observation_size) + 1);
+    return static_cast<std::size_t>(num_envs) * (num_steps * (numbers * sizeof(float) + 2) +
+                                                 (final_numbers + 1) * sizeof(float) + sizeof(int));
+  }
+
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
   std::size_t index(int t, int n) const { return static_cast<std::size_t>(t) * N + n; }
   // Place of environment n's s-th truncation in final_observations and final_values.

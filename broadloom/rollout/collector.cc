@@ -36,6 +36,13 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
   }
 }
 
+std::size_t Collector::scratch_bytes(int num_envs, const EnvSpec& spec) {
+  const std::size_t rows = static_cast<std::size_t>(ShardPlan(num_envs, kTileRows)[0].size());
+  const std::size_t observation = static_cast<std::size_t>(spec.observation_size());
+  const std::size_t action = static_cast<std::size_t>(spec.action_size());
+  return sizeof(float) * (rows * (2 * observation + action) + kTileRows * (3 * action + 1));
+}
+
 Status Collector::collect(const float* params, std::int64_t first_step, RolloutBlock& block) {
   pool_.run(plan_.count(), [&](int shard, int thread) {
     collect_shard(shard, scratch_[thread], params, first_step, block);

@@ -33,6 +33,9 @@ class Collector {
 
   const ShardPlan& shards() const { return plan_; }
 
+  // Scratch of one thread without its network workspace, in bytes.
+  static std::size_t scratch_bytes(int num_envs, const EnvSpec& spec);
+
  private:
   struct Scratch {
     TileWorkspace<float> work;

@@ -6,15 +6,11 @@
 
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/explained_variance.h"
+#include "broadloom/train/memory_plan.h"
+#include "broadloom/train/network_shape.h"
 
 namespace broadloom {
 namespace {
-
-Activation activation_of(const std::string& name) {
-  if (name == "relu") return Activation::kRelu;
-  if (name == "elu") return Activation::kElu;
-  return Activation::kTanh;
-}
 
 TruncationMode truncation_mode_of(const std::string& name) {
   if (name == "as_termination") return TruncationMode::kAsTermination;
@@ -29,17 +25,17 @@ AdvantageNorm advantage_norm_of(const std::string& name) {
   return AdvantageNorm::kMinibatch;
 }
 
-NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
-  return {spec.observation_size(),
-          spec.action.kind,
-          spec.action.size,
-          config.hidden_sizes,
-          activation_of(config.activation),
-          config.shared_encoder,
-          config.log_std_init};
-}
-
 ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
+
+Status check_memory(const MemoryPlan& plan) {
+  const std::size_t memory = physical_memory();
+  if (memory == 0 || plan.total() <= memory) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
+                      "num_steps transitions), but this machine has {:.1f} GB; make num_envs or "
+                      "num_steps smaller",
+                      plan.total() * 1e-9, plan.block * 1e-9, memory * 1e-9)};
+}
 
 PpoSettings ppo_settings(const Config& config) {
   PpoSettings settings;
@@ -58,6 +54,9 @@ PpoSettings ppo_settings(const Config& config) {
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads) {
   BROADLOOM_TRY(validate(config));
+  const Result<MemoryPlan> plan = plan_memory(config, threads);
+  if (!plan.ok()) return plan.status();
+  BROADLOOM_TRY(check_memory(plan.value()));
   VecEnvOptions options;
   options.num_envs = config.num_envs;
   options.seed = config.seed;

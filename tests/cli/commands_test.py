@@ -182,11 +182,14 @@ class Commands(unittest.TestCase):
             [PROGRAM, "train", "--total_timesteps", "2000000000", "--num_envs", "2", "--num_steps", "64", "--out", out,
              "--lr_schedule", "constant"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        first = process.stdout.readline()  # "Training ..."
-        second = process.stdout.readline()  # the first progress line: training is under way
+        head = ""
+        while "steps/s" not in head:  # the first progress line: training is under way
+            line = process.stdout.readline()
+            self.assertTrue(line, process.stderr)
+            head += line
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, first + second + rest + errors)
+        self.assertEqual(process.returncode, 130, head + rest + errors)
         self.assertIn(f"broadloom train --resume {out}", errors)
         stopped = int(re.search(r"Stopped at ([\d,]+) of", rest).group(1).replace(",", ""))
         self.assertGreater(stopped, 0)

@@ -1,5 +1,6 @@
 // Nothing is allocated by an iteration after the first. Counts every operator new of the process.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -7,22 +8,32 @@
 #include <new>
 #include <string>
 
+#include "broadloom/train/memory_plan.h"
 #include "broadloom/train/trainer.h"
 
 namespace {
 std::atomic<long> g_allocations{0};
+std::atomic<std::size_t> g_bytes{0};  // now held
 
 void* counted(std::size_t size) {
   ++g_allocations;
+
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
+  g_bytes += malloc_usable_size(memory);
   return memory;
 }
 void* counted_aligned(std::size_t size, std::align_val_t align) {
   ++g_allocations;
+
   void* memory = nullptr;
   if (posix_memalign(&memory, static_cast<std::size_t>(align), size) != 0) throw std::bad_alloc();
+  g_bytes += malloc_usable_size(memory);
   return memory;
+}
+void release(void* memory) noexcept {
+  if (memory != nullptr) g_bytes -= malloc_usable_size(memory);
+  std::free(memory);
 }
 }  // namespace
 
@@ -34,14 +45,14 @@ void* operator new(std::size_t size, std::align_val_t align) {
 void* operator new[](std::size_t size, std::align_val_t align) {
   return counted_aligned(size, align);
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
 
 namespace broadloom {
 namespace {
@@ -62,6 +73,61 @@ TEST(Allocation, TheCounterCounts) {
   auto* array = new std::string(100, 'x');
   EXPECT_GE(g_allocations - before, 2);
   delete array;
+}
+
+void expect_planned_memory(const Overrides& overrides, int threads) {
+  const Result<Config> config = resolve_config(overrides);
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  const Result<MemoryPlan> plan = plan_memory(config.value(), threads);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const std::size_t before = g_bytes;
+  const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), threads);
+  ASSERT_TRUE(trainer.ok()) << trainer.status().message();
+  const double held = static_cast<double>(g_bytes - before);
+  const double planned = static_cast<double>(plan.value().total());
+  EXPECT_NEAR(held, planned, 0.03 * planned + 40e3);
+}
+
+TEST(Allocation, ATrainerHoldsWhatWasPlanned) {
+  expect_planned_memory({{"env_id", "CartPole-v1"}, {"num_envs", "4"}}, 1);
+  expect_planned_memory({{"env_id", "CartPole-v1"}, {"num_envs", "4096"}, {"num_steps", "16"}}, 2);
+  expect_planned_memory({{"env_id", "Pendulum-v1"},
+                         {"num_envs", "64"},
+                         {"hidden_sizes", "[256, 256]"},
+                         {"norm_obs", "true"},
+                         {"norm_reward", "true"}},
+                        3);
+  expect_planned_memory({{"env_id", "Acrobot-v1"}, {"num_envs", "300"}, {"max_episode_steps", "3"}},
+                        2);
+  expect_planned_memory({{"env_id", "FrozenLake-v1"}, {"shared_encoder", "true"}}, 1);
+}
+
+// What the fields of a transition take, and what is held besides.
+TEST(Allocation, ABlockHoldsLittleMoreThanItsFields) {
+  const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
+                                                {"num_envs", "65536"},
+                                                {"num_steps", "16"},
+                                                {"total_timesteps", "100000000"}});
+  const Result<MemoryPlan> plan = plan_memory(config.value(), 2);
+  ASSERT_TRUE(plan.ok());
+  const double transitions = 65536.0 * 16.0;
+  // Observation, action, log-probability, value, reward, advantage, two flags.
+  const double fields = 4.0 * (4 + 1 + 1 + 1 + 1 + 1) + 2.0;
+  EXPECT_LE((plan.value().block + plan.value().permutation) / transitions, 1.2 * fields);
+  EXPECT_LT(plan.value().total(), 300e6);
+}
+
+TEST(Allocation, MoreThanTheMachineHasIsRefusedBeforeTheStart) {
+  const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
+                                                {"num_envs", "1048576"},
+                                                {"num_steps", "1024"},
+                                                {"total_timesteps", "2000000000"},
+                                                {"num_minibatches", "1048576"}});
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  if (physical_memory() > 45e9) GTEST_SKIP() << "this machine has room for it";
+  const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), 1);
+  ASSERT_FALSE(trainer.ok());
+  EXPECT_NE(trainer.status().message().find("num_envs"), std::string::npos);
 }
 
 TEST(Allocation, NoneInAnIterationAfterTheFirst) {

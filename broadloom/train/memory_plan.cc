@@ -1,0 +1,71 @@
+#include "broadloom/train/memory_plan.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "broadloom/algo/ppo.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/block.h"
+#include "broadloom/rollout/collector.h"
+#include "broadloom/train/network_shape.h"
+
+namespace broadloom {
+namespace {
+
+std::size_t state_bytes_per_env(VecEnv& envs) {
+  std::vector<TensorRef> tensors;
+  envs.append_state("envs", tensors);
+  std::size_t bytes = 0;
+  for (const TensorRef& tensor : tensors) bytes += tensor.bytes();
+  return bytes / static_cast<std::size_t>(envs.num_envs());
+}
+
+}  // namespace
+
+Result<MemoryPlan> plan_memory(const Config& config, int threads) {
+  VecEnvOptions one;
+  one.max_episode_steps = config.max_episode_steps;
+  Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, one);
+  if (!envs.ok()) return envs.status();
+  return plan_memory(config, threads, *envs.value());
+}
+
+MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
+  const EnvSpec& spec = envs.spec();
+  const std::size_t num_envs = static_cast<std::size_t>(config.num_envs);
+  const std::size_t batch = static_cast<std::size_t>(config.batch_size());
+  const ActorCritic network(network_shape(config, spec));
+  const std::size_t parameters = network.parameter_count() * sizeof(float);
+  const std::size_t workspace = network.make_workspace<float>().bytes();
+  // Running return and length of the episode, and the discounted sum of norm_reward.
+  const std::size_t statistics = sizeof(double) + sizeof(std::int64_t) +
+                                 (config.norm_reward ? sizeof(double) : 0);
+  MemoryPlan plan;
+  plan.block = RolloutBlock::bytes(config.num_steps, config.num_envs, spec.observation_size(),
+                                   spec.action_size(), envs.max_truncations(config.num_steps));
+  plan.permutation = batch * sizeof(std::int32_t);
+  plan.environments = num_envs * (state_bytes_per_env(envs) + statistics);
+  plan.network = 3 * parameters;
+  const TileBatch<float> tile(spec.observation_size(), spec.action_size(),
+                              network.shape().action_outputs);
+  const std::int64_t minibatch =
+      (config.batch_size() + config.minibatch_count() - 1) / config.minibatch_count();
+  plan.update = parameters + Ppo::lane_count(static_cast<int>(minibatch), parameters / 4) *
+                                 (parameters + workspace + tile.bytes());
+  plan.collector = static_cast<std::size_t>(threads) *
+                   (workspace + Collector::scratch_bytes(config.num_envs, spec));
+  return plan;
+}
+
+std::size_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
+                               : 0;
+}
+
+}  // namespace broadloom

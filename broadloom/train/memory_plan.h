@@ -1,0 +1,34 @@
+// How much memory a run takes, known before any of it is.
+#pragma once
+
+#include <cstddef>
+
+#include "broadloom/core/status.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/train/config.h"
+
+namespace broadloom {
+
+// Bytes of what a trainer holds from its making to its end; nothing grows in between.
+struct MemoryPlan {
+  std::size_t block = 0;         // the rollout block: grows with N T
+  std::size_t permutation = 0;   // of its samples: grows with N T
+  std::size_t environments = 0;  // states and episode statistics: grows with N
+  std::size_t network = 0;       // parameters and moments
+  std::size_t update = 0;        // gradient lanes
+  std::size_t collector = 0;     // scratch, one a thread
+
+  std::size_t total() const {
+    return block + permutation + environments + network + update + collector;
+  }
+};
+
+// The plan of Trainer::create(config, threads). Makes one environment to see how large it is.
+Result<MemoryPlan> plan_memory(const Config& config, int threads);
+// The same where environments are given; one: any of them, alone or with others.
+MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs);
+
+// Bytes of memory in this machine; 0 where that cannot be told.
+std::size_t physical_memory();
+
+}  // namespace broadloom

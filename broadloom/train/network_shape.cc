@@ -1,0 +1,24 @@
+#include "broadloom/train/network_shape.h"
+
+namespace broadloom {
+namespace {
+
+Activation activation_of(const std::string& name) {
+  if (name == "relu") return Activation::kRelu;
+  if (name == "elu") return Activation::kElu;
+  return Activation::kTanh;
+}
+
+}  // namespace
+
+NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
+  return {spec.observation_size(),
+          spec.action.kind,
+          spec.action.size,
+          config.hidden_sizes,
+          activation_of(config.activation),
+          config.shared_encoder,
+          config.log_std_init};
+}
+
+}  // namespace broadloom
