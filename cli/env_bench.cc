@@ -1,4 +1,4 @@
-#include "cli/bench.h"
+#include "cli/env_bench.h"
 
 #include <algorithm>
 #include <chrono>
