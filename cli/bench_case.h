@@ -41,10 +41,10 @@ struct BenchCase {
   std::vector<Measurement> repeats;
 
   Spread steps_per_second() const;
-  double flops_per_step() const;     // with the epochs that were carried out
-  double flops_per_second() const;   // at the median speed
+  double flops_per_step() const;    // with the epochs that were carried out
+  double flops_per_second() const;  // at the median speed
   Spread first_step_seconds() const;
-  double peak_memory_bytes() const;  // median over the processes of first_steps
+  double peak_memory_bytes() const;   // median over the processes of first_steps
   StageSeconds stage_shares() const;  // of their sum
 };
 

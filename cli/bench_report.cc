@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "broadloom/math/isa.h"
@@ -18,7 +19,7 @@ Manifest machine_of(const BenchReport& report) {
   return make_manifest({}, 0, report.threads, active_isa());
 }
 
-std::string rounded(double value) { return with_commas(static_cast<std::int64_t>(value + 0.5)); }
+std::string rounded(double value) { return with_commas(std::llround(value)); }
 
 std::string speed_text(const Spread& speed) {
   return fmt::format("{} ({} .. {})", padded(rounded(speed.median), -10), rounded(speed.min),
@@ -99,7 +100,8 @@ ordered_json case_json(const BenchCase& bench_case, double peak_flops) {
                       {"first_step_seconds", spread_json(bench_case.first_step_seconds())},
                       {"peak_memory_bytes", bench_case.peak_memory_bytes()},
                       {"stage_shares", stages_json(bench_case.stage_shares())}};
-  for (const Measurement& repeat : bench_case.repeats) out["repeats"].push_back(repeat_json(repeat));
+  for (const Measurement& repeat : bench_case.repeats)
+    out["repeats"].push_back(repeat_json(repeat));
   for (const FirstStep& step : bench_case.first_steps) {
     out["first_steps"].push_back(
         {{"seconds", step.seconds}, {"peak_memory_bytes", step.peak_memory_bytes}});
@@ -120,22 +122,21 @@ void print_bench(const BenchReport& report) {
 
 std::string bench_json(const BenchReport& report) {
   const Manifest machine = machine_of(report);
-  ordered_json out = {{"format", 1},
-                      {"created", machine.created},
-                      {"version", machine.version},
-                      {"revision", machine.revision},
-                      {"compiler", machine.compiler},
-                      {"build_type", machine.build_type},
-                      {"isa", machine.isa},
-                      {"threads", report.threads},
-                      {"hardware",
-                       {{"cpu", machine.cpu},
-                        {"cores", machine.cores},
-                        {"memory_bytes", machine.memory_bytes}}},
-                      {"seconds", report.seconds},
-                      {"repeats", report.repeats},
-                      {"recorder", false},
-                      {"peak_flops_per_second", report.peak_flops}};
+  ordered_json out = {
+      {"format", 1},
+      {"created", machine.created},
+      {"version", machine.version},
+      {"revision", machine.revision},
+      {"compiler", machine.compiler},
+      {"build_type", machine.build_type},
+      {"isa", machine.isa},
+      {"threads", report.threads},
+      {"hardware",
+       {{"cpu", machine.cpu}, {"cores", machine.cores}, {"memory_bytes", machine.memory_bytes}}},
+      {"seconds", report.seconds},
+      {"repeats", report.repeats},
+      {"recorder", false},
+      {"peak_flops_per_second", report.peak_flops}};
   for (const BenchCase& bench_case : report.cases) {
     out["cases"].push_back(case_json(bench_case, report.peak_flops));
   }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -97,6 +98,7 @@ Result<FirstStep> run_first_step(const std::string& program,
   std::vector<std::string> texts = {program, "first-step"};
   texts.insert(texts.end(), arguments.begin(), arguments.end());
   std::vector<char*> words;
+  words.reserve(texts.size() + 1);
   for (std::string& text : texts) words.push_back(text.data());
   words.push_back(nullptr);
   int pipe_ends[2];
@@ -112,7 +114,9 @@ Result<FirstStep> run_first_step(const std::string& program,
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return start_error(program, "it failed");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return start_error(program, "it ended before it was over; what it said stands above");
+  }
   return FirstStep{elapsed.count(), std::strtoll(said.c_str(), nullptr, 10)};
 }
 

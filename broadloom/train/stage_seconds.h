@@ -18,13 +18,13 @@ struct StageSeconds {
 
 struct StageField {
   const char* name;
-  double StageSeconds::* seconds;
+  double StageSeconds::*seconds;
 };
 
 // In the order of the loop.
 inline constexpr StageField kStages[] = {
-    {"collect", &StageSeconds::collect},       {"bootstrap", &StageSeconds::bootstrap},
-    {"advantages", &StageSeconds::advantages}, {"update", &StageSeconds::update},
+    {"collect", &StageSeconds::collect},         {"bootstrap", &StageSeconds::bootstrap},
+    {"advantages", &StageSeconds::advantages},   {"update", &StageSeconds::update},
     {"instruments", &StageSeconds::instruments}, {"record", &StageSeconds::record},
 };
 
@@ -32,9 +32,7 @@ inline constexpr StageField kStages[] = {
 class StageTimer {
  public:
   explicit StageTimer(double& seconds) : seconds_(seconds), begin_(Clock::now()) {}
-  ~StageTimer() {
-    seconds_ += std::chrono::duration<double>(Clock::now() - begin_).count();
-  }
+  ~StageTimer() { seconds_ += std::chrono::duration<double>(Clock::now() - begin_).count(); }
   StageTimer(const StageTimer&) = delete;
   StageTimer& operator=(const StageTimer&) = delete;
 

@@ -107,7 +107,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
   learner_.learning_rate = config.learning_rate;
 }
 
-// THE CORE LOOP. One iteration, in the order the data takes. Each stage keeps its own time.
+// THE CORE LOOP. One iteration, in the order the data takes. The stages time themselves.
 Status Trainer::iterate() {
   apply_schedules();
   BROADLOOM_TRY(collect());
