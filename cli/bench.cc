@@ -1,134 +1,144 @@
-#include "cli/bench.h"
+// `broadloom bench`: how fast training configurations run on this machine.
+#include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <limits>
 #include <memory>
-#include <thread>
+#include <string>
 #include <vector>
 
-#include "broadloom/core/random.h"
-#include "broadloom/env/vec_env.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/math/peak.h"
+#include "broadloom/record/files.h"
+#include "cli/bench_case.h"
+#include "cli/bench_report.h"
+#include "cli/commands.h"
+#include "cli/config_file.h"
+#include "cli/config_flags.h"
+#include "cli/console.h"
 
 namespace broadloom::cli {
 namespace {
 
-// Enough different actions that no environment sees a short cycle; odd, so that it does not divide
-// time limits.
-constexpr int kActionRows = 257;
+constexpr double kWarmUpSeconds = 0.2;
+constexpr int kWarmUpIterations = 2;
 
-float random_action(const Space& space, int i, Random& random) {
-  if (space.kind == SpaceKind::kDiscrete) {
-    return static_cast<float>(random.below(static_cast<std::uint32_t>(space.size)));
-  }
-  const auto at = static_cast<std::size_t>(i);
-  const double low = std::isfinite(space.low[at]) ? space.low[at] : -1.0;
-  const double high = std::isfinite(space.high[at]) ? space.high[at] : 1.0;
-  return static_cast<float>(random.uniform(low, high));
-}
-
-// One contiguous range of environments with buffers of its own.
-class Lane {
- public:
-  Lane(VecEnv& env, int begin, int end, std::uint64_t seed) : env_(env), begin_(begin), end_(end) {
-    const EnvSpec& spec = env.spec();
-    const auto count = static_cast<std::size_t>(end - begin);
-    row_ = count * static_cast<std::size_t>(spec.action_size());
-    const std::size_t observed = count * static_cast<std::size_t>(spec.observation_size());
-    actions_.resize(row_ * kActionRows);
-    observations_.resize(observed);
-    final_observations_.resize(observed);
-    rewards_.resize(count);
-    terminated_.resize(count);
-    truncated_.resize(count);
-    returns_.resize(count);
-    Random random(seed, Purpose::kUser, static_cast<std::uint32_t>(begin), 0);
-    for (std::size_t i = 0; i < actions_.size(); ++i) {
-      const int component = static_cast<int>(i % static_cast<std::size_t>(spec.action_size()));
-      actions_[i] = random_action(spec.action, component, random);
-    }
-  }
-
-  void run(int num_steps) {
-    for (int t = 0; t < num_steps; ++t) {
-      const float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
-      env_.step(begin_, end_,
-                {actions, observations_.data(), rewards_.data(), terminated_.data(),
-                 truncated_.data(), final_observations_.data()});
-      count_episodes();
-    }
-  }
-
-  std::int64_t episodes() const { return episodes_; }
-  double return_sum() const { return return_sum_; }
-
- private:
-  void count_episodes() {
-    for (std::size_t i = 0; i < returns_.size(); ++i) {
-      returns_[i] += rewards_[i];
-      if (terminated_[i] == 0 && truncated_[i] == 0) continue;
-      ++episodes_;
-      return_sum_ += returns_[i];
-      returns_[i] = 0.0;
-    }
-  }
-
-  VecEnv& env_;
-  int begin_;
-  int end_;
-  std::size_t row_ = 0;
-  std::vector<float> actions_, observations_, final_observations_, rewards_;
-  std::vector<std::uint8_t> terminated_, truncated_;
-  std::vector<double> returns_;
-  std::int64_t episodes_ = 0;
-  double return_sum_ = 0.0;
+struct BenchCommand {
+  std::vector<std::string> files;
+  std::string json;
+  int repeats = 5;
+  double seconds = 1.0;
+  int threads = 0;
+  Overrides flags;
 };
 
-std::vector<Lane> make_lanes(VecEnv& env, const BenchOptions& options) {
-  std::vector<Lane> lanes;
-  lanes.reserve(static_cast<std::size_t>(options.threads));
-  for (int i = 0; i < options.threads; ++i) {
-    const auto edge = [&](int part) {
-      return static_cast<int>(std::int64_t{options.num_envs} * part / options.threads);
-    };
-    lanes.emplace_back(env, edge(i), edge(i + 1), options.seed);
+// The peak is that of one instruction set, and so are all cases.
+Status take_isa(const std::string& isa, std::string& common) {
+  if (!common.empty() && isa != common) {
+    return {ErrorKind::kInvalidConfig,
+            fmt::format("the cases ask for isa '{}' and '{}'; one bench runs under one, so give "
+                        "--isa to all",
+                        common, isa)};
   }
-  return lanes;
+  common = isa;
+  return set_isa(isa);
 }
 
-BenchResult summarize(const std::vector<Lane>& lanes, const BenchOptions& options, double seconds) {
-  BenchResult result;
-  double return_sum = 0.0;
-  for (const Lane& lane : lanes) {
-    result.episodes += lane.episodes();
-    return_sum += lane.return_sum();
+Result<std::vector<BenchCase>> make_cases(const BenchCommand& command, const Context& context,
+                                          int threads) {
+  std::vector<BenchCase> cases;
+  std::string isa;
+  for (const std::string& file : command.files) {
+    const Result<Config> config = read_config(file, command.flags, context.env_options);
+    if (!config.ok()) return config.status();
+    BROADLOOM_TRY(take_isa(config.value().isa, isa));
+    Result<BenchCase> made = make_case(file, config.value(), threads);
+    if (!made.ok()) return made.status();
+    cases.push_back(made.take());
   }
-  result.seconds = seconds;
-  result.steps_per_second = static_cast<double>(options.num_envs) * options.num_steps / seconds;
-  result.mean_return = result.episodes > 0 ? return_sum / static_cast<double>(result.episodes)
-                                           : std::numeric_limits<double>::quiet_NaN();
-  return result;
+  return cases;
+}
+
+std::vector<std::string> first_step_arguments(const BenchCase& bench_case,
+                                              const BenchCommand& command, const Context& context,
+                                              int threads) {
+  std::vector<std::string> out = {bench_case.file, fmt::format("--threads={}", threads)};
+  for (const auto& [key, text] : command.flags) out.push_back("--" + key + "=" + text);
+  for (const auto& [key, text] : context.env_options) out.push_back("--" + key + "=" + text);
+  return out;
+}
+
+Status warm_up(const BenchReport& report) {
+  for (const BenchCase& bench_case : report.cases) {
+    const Result<Measurement> ignored = measure(bench_case, kWarmUpSeconds, kWarmUpIterations);
+    if (!ignored.ok()) return ignored.status();
+  }
+  return {};
+}
+
+// Round by round over all cases, so that what else the machine does at some moment touches all of
+// them and not one.
+Status run_rounds(const BenchCommand& command, const Context& context, BenchReport& report) {
+  for (int round = 0; round < report.repeats; ++round) {
+    report.peak_flops = std::max(report.peak_flops, measure_peak_flops(report.threads));
+    for (BenchCase& bench_case : report.cases) {
+      const Result<FirstStep> first = run_first_step(
+          context.program, first_step_arguments(bench_case, command, context, report.threads));
+      if (!first.ok()) return first.status();
+      bench_case.first_steps.push_back(first.value());
+      const Result<Measurement> repeat = measure(bench_case, report.seconds, 1);
+      if (!repeat.ok()) return repeat.status();
+      bench_case.repeats.push_back(repeat.value());
+    }
+  }
+  return {};
+}
+
+int bench(const BenchCommand& command, const Context& context) {
+  BenchReport report;
+  report.threads = resolve_threads(command.threads);
+  report.seconds = command.seconds;
+  report.repeats = command.repeats;
+  Result<std::vector<BenchCase>> cases = make_cases(command, context, report.threads);
+  if (!cases.ok()) return report_error(cases.status(), false);
+  report.cases = cases.take();
+  Status status = warm_up(report);
+  if (status.ok()) status = run_rounds(command, context, report);
+  if (!status.ok()) return report_error(status, false);
+  print_bench(report);
+  if (command.json.empty()) return 0;
+  status = write_file_atomically(command.json, bench_json(report));
+  return status.ok() ? 0 : report_error(status, false);
 }
 
 }  // namespace
 
-Result<BenchResult> bench_env(const std::string& id, const Overrides& env_options,
-                              const BenchOptions& options) {
-  VecEnvOptions vec_options;
-  vec_options.num_envs = options.num_envs;
-  vec_options.seed = options.seed;
-  Result<std::unique_ptr<VecEnv>> env = make_vec_env(id, env_options, vec_options);
-  if (!env.ok()) return env.status();
-  std::vector<Lane> lanes = make_lanes(*env.value(), options);
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<std::thread> workers;
-  workers.reserve(lanes.size());
-  for (Lane& lane : lanes) workers.emplace_back([&lane, &options] { lane.run(options.num_steps); });
-  for (std::thread& worker : workers) worker.join();
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  return summarize(lanes, options, std::max(elapsed.count(), 1e-9));
+void add_bench_command(CLI::App& root, Context& context) {
+  CLI::App* app = root.add_subcommand("bench", "Time training configurations side by side");
+  const auto command = std::make_shared<BenchCommand>();
+  app->add_option("CASE", command->files,
+                  "Configs in TOML, such as those in bench/cases; every config key is a flag, too, "
+                  "and then holds for all of them")
+      ->required();
+  app->add_option("--repeats", command->repeats, "Measurements of each case (default 5)")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("INT")
+      ->group("Command");
+  app->add_option("--seconds", command->seconds, "Length of one measurement (default 1)")
+      ->check(CLI::Range(0.001, 3600.0))
+      ->type_name("NUMBER")
+      ->group("Command");
+  app->add_option("--threads", command->threads, "Worker threads (default: all)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("INT")
+      ->group("Command");
+  app->add_option("--json", command->json, "Write all of it to this file, too")
+      ->type_name("FILE")
+      ->group("Command");
+  add_config_flags(*app, command->flags);
+  app->callback([&context, command] {
+    context.action = [&context, command] { return bench(*command, context); };
+  });
 }
 
 }  // namespace broadloom::cli

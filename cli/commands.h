@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "broadloom/core/config_table.h"
 
@@ -12,6 +13,7 @@ class App;
 namespace broadloom::cli {
 
 struct Context {
+  std::string program;          // as it was called, to start it once more
   Overrides env_options;        // from --env.<option> flags, keys as in config files
   std::function<int()> action;  // gives the exit code; set by the command that was named
 };
@@ -21,6 +23,8 @@ void add_train_command(CLI::App& root, Context& context);
 void add_eval_command(CLI::App& root, Context& context);
 void add_curve_command(CLI::App& root, Context& context);
 void add_env_command(CLI::App& root, Context& context);
+void add_bench_command(CLI::App& root, Context& context);
+void add_first_step_command(CLI::App& root, Context& context);
 void add_config_reference_command(CLI::App& root, Context& context);
 
 }  // namespace broadloom::cli

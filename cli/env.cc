@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "broadloom/envs/registry.h"
-#include "cli/bench.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
+#include "cli/env_bench.h"
 
 namespace broadloom::cli {
 namespace {

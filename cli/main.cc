@@ -30,13 +30,22 @@ void add_commands(CLI::App& root, Context& context) {
   add_eval_command(root, context);
   add_curve_command(root, context);
   add_env_command(root, context);
+  add_bench_command(root, context);
+  add_first_step_command(root, context);
   add_config_reference_command(root, context);
   root.footer("First steps:\n  broadloom train --env_id CartPole-v1\n  broadloom env list\n");
 }
 
-int run(const std::vector<std::string>& given) {
-  const bool json = std::find(given.begin(), given.end(), "--json") != given.end();
+// Whether an error is to be an object on standard output, too. The --json of `bench` names a file.
+bool wants_json(const std::vector<std::string>& given) {
+  if (!given.empty() && given.front() == "bench") return false;
+  return std::find(given.begin(), given.end(), "--json") != given.end();
+}
+
+int run(const std::string& program, const std::vector<std::string>& given) {
+  const bool json = wants_json(given);
   Context context;
+  context.program = program;
   CLI::App root("Broadloom: PPO on batches of environments, measured.", "broadloom");
   add_commands(root, context);
   Result<Arguments> arguments = prepare_arguments(root, given);
@@ -62,7 +71,8 @@ int run(const std::vector<std::string>& given) {
 // The library throws nothing; what is left is memory running out, or a fault of a dependency.
 int main(int argc, char** argv) {
   try {
-    return broadloom::cli::run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+    return broadloom::cli::run(argc > 0 ? argv[0] : "broadloom",
+                               std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "broadloom: %s\n", error.what());
     return 1;

@@ -11,6 +11,7 @@
 #include "broadloom/train/memory_plan.h"
 #include "broadloom/train/run.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/progress.h"
@@ -32,27 +33,6 @@ std::string default_run_dir(const Config& config) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
   return fmt::format("runs/{}__ppo__{}__{}", config.env_id, config.seed, seconds);
-}
-
-// "broadloom train CartPole-v1" is a natural slip; the word is then no file.
-Status explain_file(const Status& status, const std::string& file) {
-  const bool is_slip =
-      status.kind() == ErrorKind::kNotFound && file.find(".toml") == std::string::npos;
-  if (!is_slip) return status;
-  return {status.kind(), status.message() + "; to name an environment, use --env_id " + file};
-}
-
-// Defaults < file < flags.
-Result<Config> read_config(const TrainOptions& options, const Context& context) {
-  Overrides overrides;
-  if (!options.file.empty()) {
-    Result<Overrides> from_file = read_toml_overrides(options.file);
-    if (!from_file.ok()) return explain_file(from_file.status(), options.file);
-    overrides = from_file.take();
-  }
-  overrides.insert(overrides.end(), options.flags.begin(), options.flags.end());
-  overrides.insert(overrides.end(), context.env_options.begin(), context.env_options.end());
-  return resolve_config(overrides);
 }
 
 Status check_resume(const TrainOptions& options, const Context& context) {
@@ -150,7 +130,7 @@ int train(const TrainOptions& options, const Context& context) {
     catch_interrupts();
     return finish(resume_run(options.resume, threads, hooks));
   }
-  const Result<Config> config = read_config(options, context);
+  const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return report_error(config.status(), options.json);
   const std::string run_dir = options.out.empty() ? default_run_dir(config.value()) : options.out;
   catch_interrupts();

@@ -106,7 +106,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
   learner_.learning_rate = config.learning_rate;
 }
 
-// THE CORE LOOP. One iteration, in the order the data takes.
+// THE CORE LOOP. One iteration, in the order the data takes. The stages time themselves.
 Status Trainer::iterate() {
   apply_schedules();
   BROADLOOM_TRY(collect());
@@ -128,6 +128,7 @@ void Trainer::apply_schedules() {
 }
 
 Status Trainer::collect() {
+  const StageTimer timer(stage_seconds_.collect);
   const std::int64_t first_step = (report_.iteration - 1) * block_.T;
   BROADLOOM_TRY(collector_.collect(learner_.params.data(), first_step, block_));
   report_.global_step = report_.iteration * config_.batch_size();
@@ -149,9 +150,13 @@ void Trainer::scale_rewards() {
   reward_norm_->scale(block_.rewards.data(), block_.size());
 }
 
-void Trainer::bootstrap_values() { collector_.bootstrap_values(learner_.params.data(), block_); }
+void Trainer::bootstrap_values() {
+  const StageTimer timer(stage_seconds_.bootstrap);
+  collector_.bootstrap_values(learner_.params.data(), block_);
+}
 
 void Trainer::compute_advantages() {
+  const StageTimer timer(stage_seconds_.advantages);
   const ShardPlan& plan = collector_.shards();
   pool_.run(plan.count(), [&](int s) {
     broadloom::compute_advantages(block_, plan[s].begin, plan[s].end, config_.gamma,
@@ -162,6 +167,7 @@ void Trainer::compute_advantages() {
 // The observation statistics move only now: from the first action to the last gradient step the
 // policy saw observations through the same ones.
 Status Trainer::update() {
+  const StageTimer timer(stage_seconds_.update);
   report_.learning_rate = learner_.learning_rate;
   BROADLOOM_TRY(ppo_.update(block_, config_.seed, report_.iteration, learner_, report_.update));
   if (obs_norm_) obs_norm_->commit();
@@ -169,6 +175,7 @@ Status Trainer::update() {
 }
 
 void Trainer::run_instruments() {
+  const StageTimer timer(stage_seconds_.instruments);
   report_.explained_variance = explained_variance(block_.advantages, block_.values);
   report_.episodes = tracker_.block_episodes();
   report_.mean_return = tracker_.mean_return();
@@ -180,7 +187,10 @@ void Trainer::state_restored() {
   report_.mean_length = tracker_.mean_length();
 }
 
-Status Trainer::record() { return recorder_ != nullptr ? recorder_->record(*this) : Status(); }
+Status Trainer::record() {
+  const StageTimer timer(stage_seconds_.record);
+  return recorder_ != nullptr ? recorder_->record(*this) : Status();
+}
 
 std::vector<TensorRef> Trainer::state() {
   std::vector<TensorRef> out;

@@ -16,6 +16,7 @@
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/collector.h"
 #include "broadloom/train/config.h"
+#include "broadloom/train/stage_seconds.h"
 
 namespace broadloom {
 
@@ -64,6 +65,8 @@ class Trainer {
   // Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
   ThreadPool& pool() { return pool_; }
+  // Where the time of all iterations so far went.
+  const StageSeconds& stage_seconds() const { return stage_seconds_; }
 
   // recorder: null for none. It must outlive the trainer or be unset.
   void set_recorder(Recorder* recorder) { recorder_ = recorder; }
@@ -99,6 +102,7 @@ class Trainer {
   Ppo ppo_;
   TruncationMode truncation_mode_;
   IterationReport report_;
+  StageSeconds stage_seconds_;
   Recorder* recorder_ = nullptr;
 };
 

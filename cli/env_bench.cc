@@ -1,0 +1,134 @@
+#include "cli/env_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "broadloom/core/random.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/envs/registry.h"
+
+namespace broadloom::cli {
+namespace {
+
+// Enough different actions that no environment sees a short cycle; odd, so that it does not divide
+// time limits.
+constexpr int kActionRows = 257;
+
+float random_action(const Space& space, int i, Random& random) {
+  if (space.kind == SpaceKind::kDiscrete) {
+    return static_cast<float>(random.below(static_cast<std::uint32_t>(space.size)));
+  }
+  const auto at = static_cast<std::size_t>(i);
+  const double low = std::isfinite(space.low[at]) ? space.low[at] : -1.0;
+  const double high = std::isfinite(space.high[at]) ? space.high[at] : 1.0;
+  return static_cast<float>(random.uniform(low, high));
+}
+
+// One contiguous range of environments with buffers of its own.
+class Lane {
+ public:
+  Lane(VecEnv& env, int begin, int end, std::uint64_t seed) : env_(env), begin_(begin), end_(end) {
+    const EnvSpec& spec = env.spec();
+    const auto count = static_cast<std::size_t>(end - begin);
+    row_ = count * static_cast<std::size_t>(spec.action_size());
+    const std::size_t observed = count * static_cast<std::size_t>(spec.observation_size());
+    actions_.resize(row_ * kActionRows);
+    observations_.resize(observed);
+    final_observations_.resize(observed);
+    rewards_.resize(count);
+    terminated_.resize(count);
+    truncated_.resize(count);
+    returns_.resize(count);
+    Random random(seed, Purpose::kUser, static_cast<std::uint32_t>(begin), 0);
+    for (std::size_t i = 0; i < actions_.size(); ++i) {
+      const int component = static_cast<int>(i % static_cast<std::size_t>(spec.action_size()));
+      actions_[i] = random_action(spec.action, component, random);
+    }
+  }
+
+  void run(int num_steps) {
+    for (int t = 0; t < num_steps; ++t) {
+      const float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
+      env_.step(begin_, end_,
+                {actions, observations_.data(), rewards_.data(), terminated_.data(),
+                 truncated_.data(), final_observations_.data()});
+      count_episodes();
+    }
+  }
+
+  std::int64_t episodes() const { return episodes_; }
+  double return_sum() const { return return_sum_; }
+
+ private:
+  void count_episodes() {
+    for (std::size_t i = 0; i < returns_.size(); ++i) {
+      returns_[i] += rewards_[i];
+      if (terminated_[i] == 0 && truncated_[i] == 0) continue;
+      ++episodes_;
+      return_sum_ += returns_[i];
+      returns_[i] = 0.0;
+    }
+  }
+
+  VecEnv& env_;
+  int begin_;
+  int end_;
+  std::size_t row_ = 0;
+  std::vector<float> actions_, observations_, final_observations_, rewards_;
+  std::vector<std::uint8_t> terminated_, truncated_;
+  std::vector<double> returns_;
+  std::int64_t episodes_ = 0;
+  double return_sum_ = 0.0;
+};
+
+std::vector<Lane> make_lanes(VecEnv& env, const BenchOptions& options) {
+  std::vector<Lane> lanes;
+  lanes.reserve(static_cast<std::size_t>(options.threads));
+  for (int i = 0; i < options.threads; ++i) {
+    const auto edge = [&](int part) {
+      return static_cast<int>(std::int64_t{options.num_envs} * part / options.threads);
+    };
+    lanes.emplace_back(env, edge(i), edge(i + 1), options.seed);
+  }
+  return lanes;
+}
+
+BenchResult summarize(const std::vector<Lane>& lanes, const BenchOptions& options, double seconds) {
+  BenchResult result;
+  double return_sum = 0.0;
+  for (const Lane& lane : lanes) {
+    result.episodes += lane.episodes();
+    return_sum += lane.return_sum();
+  }
+  result.seconds = seconds;
+  result.steps_per_second = static_cast<double>(options.num_envs) * options.num_steps / seconds;
+  result.mean_return = result.episodes > 0 ? return_sum / static_cast<double>(result.episodes)
+                                           : std::numeric_limits<double>::quiet_NaN();
+  return result;
+}
+
+}  // namespace
+
+Result<BenchResult> bench_env(const std::string& id, const Overrides& env_options,
+                              const BenchOptions& options) {
+  VecEnvOptions vec_options;
+  vec_options.num_envs = options.num_envs;
+  vec_options.seed = options.seed;
+  Result<std::unique_ptr<VecEnv>> env = make_vec_env(id, env_options, vec_options);
+  if (!env.ok()) return env.status();
+  std::vector<Lane> lanes = make_lanes(*env.value(), options);
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> workers;
+  workers.reserve(lanes.size());
+  for (Lane& lane : lanes) workers.emplace_back([&lane, &options] { lane.run(options.num_steps); });
+  for (std::thread& worker : workers) worker.join();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  return summarize(lanes, options, std::max(elapsed.count(), 1e-9));
+}
+
+}  // namespace broadloom::cli

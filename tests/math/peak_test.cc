@@ -1,0 +1,40 @@
+#include "broadloom/math/peak.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "broadloom/math/isa.h"
+
+namespace broadloom {
+namespace {
+
+#ifdef __OPTIMIZE__
+constexpr double kLeast = 1e9;
+#else
+constexpr double kLeast = 1e7;  // every number goes through memory
+#endif
+
+TEST(Peak, IsWhatAProcessorCanDo) {
+  for (const int threads : {1, 2}) {
+    const double flops = measure_peak_flops(threads);
+    EXPECT_TRUE(std::isfinite(flops));
+    EXPECT_GT(flops, kLeast);
+    EXPECT_LT(flops, 1e12 * threads) << "the compiler has left out part of the work";
+  }
+}
+
+TEST(Peak, FollowsTheInstructionSet) {
+  for (const std::string& isa : supported_isas()) {
+    SCOPED_TRACE(isa);
+    ASSERT_TRUE(set_isa(isa).ok());
+    const double flops = measure_peak_flops(1);
+    EXPECT_TRUE(std::isfinite(flops));
+    EXPECT_GT(flops, kLeast / 100.0);
+  }
+  ASSERT_TRUE(set_isa("auto").ok());
+}
+
+}  // namespace
+}  // namespace broadloom
