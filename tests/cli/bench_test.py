@@ -126,7 +126,8 @@ class Bench(unittest.TestCase):
 
     def test_shipped_cases_run(self):
         self.assertGreaterEqual(len(CASES), 7)
-        report, _ = self.report_of(*CASES, "--seconds", "0.001", "--repeats", "1", "--num_steps", "16")
+        report, _ = self.report_of(*CASES, "--seconds", "0.001", "--repeats", "1", "--num_steps", "16",
+                                   "--update_epochs", "1")  # little enough for a debug build
         self.assertEqual([case["name"] + ".toml" for case in report["cases"]],
                          [os.path.basename(file) for file in CASES])
         for file in CASES:
