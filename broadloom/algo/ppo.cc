@@ -159,8 +159,10 @@ void Ppo::gather(const RolloutBlock& block, const std::int32_t* indices, int row
   batch.rows = rows;
   for (int r = 0; r < rows; ++r) {
     const std::size_t i = static_cast<std::size_t>(indices[r]);
-    std::copy_n(&block.observations[i * block.D], block.D,
-                &batch.observations[static_cast<std::size_t>(r) * block.D]);
+    // Rows are short: a plain loop beats a call of memcpy.
+    const float* seen = &block.observations[i * block.D];
+    float* observation = &batch.observations[static_cast<std::size_t>(r) * block.D];
+    for (int d = 0; d < block.D; ++d) observation[d] = seen[d];
     for (int a = 0; a < block.A; ++a) {
       batch.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
     }
@@ -176,12 +178,14 @@ void Ppo::gather(const RolloutBlock& block, const std::int32_t* indices, int row
 Ppo::Moments Ppo::advantage_moments(const RolloutBlock& block, const std::int32_t* indices,
                                     int samples) const {
   if (samples < 2) return {};
-  const auto at = [&](int i) -> double { return block.advantages[indices ? indices[i] : i]; };
-  double sum = 0.0;
-  for (int i = 0; i < samples; ++i) sum += at(i);
-  const double mean = sum / samples;
-  double squares = 0.0;
-  for (int i = 0; i < samples; ++i) squares += (at(i) - mean) * (at(i) - mean);
+  const float* advantages = block.advantages.data();
+  const auto sum_of = [&](auto term) {
+    double chains[4] = {};
+    for (int i = 0; i < samples; ++i) chains[i % 4] += term(advantages[indices ? indices[i] : i]);
+    return (chains[0] + chains[1]) + (chains[2] + chains[3]);
+  };
+  const double mean = sum_of([](double x) { return x; }) / samples;
+  const double squares = sum_of([mean](double x) { return (x - mean) * (x - mean); });
   return {static_cast<float>(mean),
           static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
 }

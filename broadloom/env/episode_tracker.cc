@@ -16,20 +16,28 @@ void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminate
   const std::size_t num_envs = running_return_.size();
   block_episodes_ = 0;
   for (int t = 0; t < num_steps; ++t) {
+    const std::size_t first = static_cast<std::size_t>(t) * num_envs;
+    std::uint8_t any = 0;
     for (std::size_t n = 0; n < num_envs; ++n) {
-      const std::size_t i = static_cast<std::size_t>(t) * num_envs + n;
-      running_return_[n] += rewards[i];
+      running_return_[n] += rewards[first + n];
       running_length_[n] += 1;
-      if (terminated[i] == 0 && truncated[i] == 0) continue;
-      const std::size_t place = static_cast<std::size_t>(episodes_ % kWindow);
-      returns_[place] = running_return_[n];
-      lengths_[place] = static_cast<double>(running_length_[n]);
-      running_return_[n] = 0.0;
-      running_length_[n] = 0;
-      ++episodes_;
-      ++block_episodes_;
+      any |= terminated[first + n] | truncated[first + n];
+    }
+    if (any == 0) continue;
+    for (std::size_t n = 0; n < num_envs; ++n) {
+      if ((terminated[first + n] | truncated[first + n]) != 0) end_episode(n);
     }
   }
+}
+
+void EpisodeTracker::end_episode(std::size_t n) {
+  const std::size_t place = static_cast<std::size_t>(episodes_ % kWindow);
+  returns_[place] = running_return_[n];
+  lengths_[place] = static_cast<double>(running_length_[n]);
+  running_return_[n] = 0.0;
+  running_length_[n] = 0;
+  ++episodes_;
+  ++block_episodes_;
 }
 
 double EpisodeTracker::window_mean(const std::vector<double>& window) const {

@@ -31,6 +31,7 @@ class EpisodeTracker {
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 
  private:
+  void end_episode(std::size_t env);
   double window_mean(const std::vector<double>& window) const;
 
   std::vector<double> running_return_;        // [N]

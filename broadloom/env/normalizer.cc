@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/math/elementwise.h"
+
 namespace broadloom {
 
 RunningMeanStd::RunningMeanStd(int size)
@@ -31,49 +33,54 @@ void RunningMeanStd::append_state(const std::string& prefix, std::vector<TensorR
 ObsNormalizer::ObsNormalizer(int size, double clip, int shards)
     : statistics_(size),
       clip_(static_cast<float>(clip)),
+      mean_(16 * static_cast<std::size_t>(size)),
+      scale_(mean_.size()),
       shards_(static_cast<std::size_t>(shards)) {
   for (Sums& sums : shards_) {
-    sums.sum.resize(static_cast<std::size_t>(size));
-    sums.squares.resize(static_cast<std::size_t>(size));
+    sums.sum.resize(mean_.size());
+    sums.squares.resize(mean_.size());
+  }
+  refresh();
+}
+
+void ObsNormalizer::refresh() {
+  const std::size_t size = statistics_.mean().size();
+  for (std::size_t place = 0; place < mean_.size(); ++place) {
+    mean_[place] = statistics_.mean()[place % size];
+    scale_[place] = 1.0 / std::sqrt(statistics_.var()[place % size] + 1e-8);
   }
 }
 
 void ObsNormalizer::normalize(const float* raw, int rows, float* out) const {
-  const std::size_t size = statistics_.mean().size();
-  for (std::size_t d = 0; d < size; ++d) {
-    const double mean = statistics_.mean()[d];
-    const double scale = 1.0 / std::sqrt(statistics_.var()[d] + 1e-8);
-    for (std::size_t i = d; i < static_cast<std::size_t>(rows) * size; i += size) {
-      out[i] = std::clamp(static_cast<float>((raw[i] - mean) * scale), -clip_, clip_);
-    }
-  }
+  const std::size_t count = static_cast<std::size_t>(rows) * statistics_.mean().size();
+  standardise(raw, count, mean_.size(), mean_.data(), scale_.data(), clip_, out);
 }
 
 void ObsNormalizer::accumulate(int shard, const float* raw, int rows) {
   Sums& sums = shards_[shard];
-  const std::size_t size = sums.sum.size();
+  const std::size_t count = static_cast<std::size_t>(rows) * statistics_.mean().size();
   sums.count += rows;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(rows) * size; i += size) {
-    for (std::size_t d = 0; d < size; ++d) {
-      const double x = raw[i + d] - statistics_.mean()[d];
-      sums.sum[d] += x;
-      sums.squares[d] += x * x;
-    }
-  }
+  add_moments(raw, count, mean_.size(), mean_.data(), sums.sum.data(), sums.squares.data());
 }
 
 // Every shard's sums are about the mean before the commit, so they are added up first and merged
 // once.
 void ObsNormalizer::commit() {
+  const std::size_t size = statistics_.mean().size();
   Sums& total = shards_.front();
   for (std::size_t s = 1; s < shards_.size(); ++s) {
     total.count += shards_[s].count;
-    for (std::size_t d = 0; d < total.sum.size(); ++d) {
-      total.sum[d] += shards_[s].sum[d];
-      total.squares[d] += shards_[s].squares[d];
+    for (std::size_t place = 0; place < mean_.size(); ++place) {
+      total.sum[place] += shards_[s].sum[place];
+      total.squares[place] += shards_[s].squares[place];
     }
   }
+  for (std::size_t place = size; place < mean_.size(); ++place) {
+    total.sum[place % size] += total.sum[place];
+    total.squares[place % size] += total.squares[place];
+  }
   statistics_.merge(total.count, total.sum.data(), total.squares.data());
+  refresh();
   for (Sums& sums : shards_) {
     sums.count = 0.0;
     std::fill(sums.sum.begin(), sums.sum.end(), 0.0);

@@ -48,17 +48,23 @@ class ObsNormalizer {
   void commit();
 
   const RunningMeanStd& statistics() const { return statistics_; }
-  // Valid between iterations: the sums are empty then.
+  // Valid between iterations: the sums are empty then. After the tensors were written into, call
+  // state_restored().
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
+  void state_restored() { refresh(); }
 
  private:
+  // Arrays [period] repeat the D columns: see math/elementwise.h.
   struct Sums {
     double count = 0.0;
-    std::vector<double> sum, squares;  // [D]
+    std::vector<double> sum, squares;  // [period]
   };
+
+  void refresh();
 
   RunningMeanStd statistics_;
   float clip_;
+  std::vector<double> mean_, scale_;  // [period]
   std::vector<Sums> shards_;
 };
 

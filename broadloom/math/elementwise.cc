@@ -85,6 +85,54 @@ void AddF64(const double* x, double* into, std::size_t n) {
   transform(x, into, n, [](auto, auto a, auto b) { return a + b; });
 }
 
+// Calls f(place, elements from x's i on, count) with as many doubles at a time as fit a vector.
+template <class F>
+HWY_INLINE void over_periods(std::size_t n, std::size_t period, F&& f) {
+  constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<double>());
+  for (std::size_t start = 0; start < n; start += period) {
+    const std::size_t count = n - start < period ? n - start : period;
+    for (std::size_t place = 0; place < count; place += kLanes) {
+      f(start + place, place, count - place < kLanes ? count - place : kLanes);
+    }
+  }
+}
+
+HWY_INLINE hn::Vec<hn::ScalableTag<double>> load_wide(const float* x, std::size_t count) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  if (count == hn::MaxLanes(d)) return hn::PromoteTo(d, hn::LoadU(narrow, x));
+  return hn::PromoteTo(d, load_tail(narrow, x, count));
+}
+
+void AddMoments(const float* x, std::size_t n, std::size_t period, const double* mean, double* sum,
+                double* squares) {
+  const hn::ScalableTag<double> d;
+  over_periods(n, period, [&](std::size_t i, std::size_t place, std::size_t count) HWY_ATTR {
+    const auto valid = hn::FirstN(d, count);
+    const auto difference =
+        hn::IfThenElseZero(valid, hn::Sub(load_wide(x + i, count), hn::LoadU(d, mean + place)));
+    hn::StoreU(hn::Add(hn::LoadU(d, sum + place), difference), d, sum + place);
+    hn::StoreU(hn::Add(hn::LoadU(d, squares + place), hn::Mul(difference, difference)), d,
+               squares + place);
+  });
+}
+
+// Comparisons keep what is not a number.
+void Standardise(const float* x, std::size_t n, std::size_t period, const double* mean,
+                 const double* scale, float limit, float* y) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  const auto high = hn::Set(narrow, limit);
+  const auto low = hn::Set(narrow, -limit);
+  over_periods(n, period, [&](std::size_t i, std::size_t place, std::size_t count) HWY_ATTR {
+    const auto difference = hn::Sub(load_wide(x + i, count), hn::LoadU(d, mean + place));
+    auto v = hn::DemoteTo(narrow, hn::Mul(difference, hn::LoadU(d, scale + place)));
+    v = hn::IfThenElse(hn::Gt(v, high), high, v);
+    v = hn::IfThenElse(hn::Lt(v, low), low, v);
+    store_tail(narrow, v, y + i, count);
+  });
+}
+
 // x * 0 is 0 for every finite x, and not a number for all others.
 bool AllFinite(const float* x, std::size_t n) {
   const hn::ScalableTag<float> d;
@@ -136,6 +184,8 @@ HWY_EXPORT(AddF32);
 HWY_EXPORT(AddF64);
 HWY_EXPORT(SumSquares);
 HWY_EXPORT(AllFinite);
+HWY_EXPORT(AddMoments);
+HWY_EXPORT(Standardise);
 
 void activate(Activation activation, float* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(ActivateF32)(activation, x, n);
@@ -156,6 +206,14 @@ void add_into(double* into, const double* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(AddF64)(x, into, n);
 }
 
+void add_moments(const float* x, std::size_t n, std::size_t period, const double* mean, double* sum,
+                 double* squares) {
+  HWY_DYNAMIC_DISPATCH(AddMoments)(x, n, period, mean, sum, squares);
+}
+void standardise(const float* x, std::size_t n, std::size_t period, const double* mean,
+                 const double* scale, float limit, float* y) {
+  HWY_DYNAMIC_DISPATCH(Standardise)(x, n, period, mean, scale, limit, y);
+}
 bool all_finite(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(AllFinite)(x, n); }
 double sum_squares(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(SumSquares)(x, n); }
 

@@ -23,6 +23,16 @@ void add_into(double* into, const double* x, std::size_t n);
 // Sum of x[i]^2 in double, in a fixed order (32 interleaved chains, then pairwise).
 double sum_squares(const float* x, std::size_t n);
 
+// Rows of D numbers, handled as one long array: arrays [period] hold the D columns over and over,
+// so element i belongs to place i % period of them. period is a multiple of 16.
+//
+// sum[place] += x[i] - mean[place];   squares[place] += (x[i] - mean[place])^2
+void add_moments(const float* x, std::size_t n, std::size_t period, const double* mean, double* sum,
+                 double* squares);
+// y[i] = (x[i] - mean[place]) * scale[place], kept within +- limit.  y may be x.
+void standardise(const float* x, std::size_t n, std::size_t period, const double* mean,
+                 const double* scale, float limit, float* y);
+
 // Whether every x[i] is a finite number.
 bool all_finite(const float* x, std::size_t n);
 

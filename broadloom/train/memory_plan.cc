@@ -42,8 +42,8 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
   const std::size_t parameters = network.parameter_count() * sizeof(float);
   const std::size_t workspace = network.make_workspace<float>().bytes();
   // Running return and length of the episode, and the discounted sum of norm_reward.
-  const std::size_t statistics = sizeof(double) + sizeof(std::int64_t) +
-                                 (config.norm_reward ? sizeof(double) : 0);
+  const std::size_t statistics =
+      sizeof(double) + sizeof(std::int64_t) + (config.norm_reward ? sizeof(double) : 0);
   MemoryPlan plan;
   plan.block = RolloutBlock::bytes(config.num_steps, config.num_envs, spec.observation_size(),
                                    spec.action_size(), envs.max_truncations(config.num_steps));

@@ -183,6 +183,7 @@ void Trainer::run_instruments() {
 }
 
 void Trainer::state_restored() {
+  if (obs_norm_) obs_norm_->state_restored();
   report_.mean_return = tracker_.mean_return();
   report_.mean_length = tracker_.mean_length();
 }

@@ -74,7 +74,7 @@ class Trainer {
   // Mutable views of every bit that is needed to go on: parameters, moments, normalisers,
   // environments, episode statistics, counters.
   std::vector<TensorRef> state();
-  // Brings the report's episode statistics up to date after state() was written into.
+  // Brings what is derived from it up to date; call it whenever state() was written into.
   void state_restored();
 
  private:
