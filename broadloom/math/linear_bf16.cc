@@ -8,7 +8,9 @@
 // GCC 12's own header passes vectors that are undefined on purpose (its bug 105593).
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 #define BROADLOOM_BF16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
