@@ -35,8 +35,8 @@ std::size_t bf16_scratch_size(int rows, int in, int out) {
 
 namespace {
 
-// Highway reaches VDPBF16PS only where the whole program may assume a newer processor, hence
-// intrinsics. A block of the output that stays in registers, as in linear.cc.
+// Highway 1.0.3 has no target with VDPBF16PS, hence intrinsics. A block of the output that stays in
+// registers, as in linear.cc.
 constexpr int kRows = 6;
 constexpr int kVectors = 4;
 constexpr int kLanes = 16;
