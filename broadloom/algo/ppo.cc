@@ -30,8 +30,19 @@ double adapted_learning_rate(double rate, double kl, double desired_kl) {
 
 }  // namespace
 
-Learner::Learner(std::size_t parameter_count)
-    : params(parameter_count), adam_m(parameter_count), adam_v(parameter_count) {}
+Learner::Learner(std::size_t parameter_count, std::size_t bf16_size)
+    : params(parameter_count),
+      adam_m(parameter_count),
+      adam_v(parameter_count),
+      bf16_weights(bf16_size) {}
+
+void Learner::refresh_bf16(const ActorCritic& network, ThreadPool& pool) {
+  if (network.bf16_size() == 0) return;
+  constexpr int kParts = 8;
+  pool.run(kParts, [&](int part) {
+    network.refresh_bf16(params.data(), bf16_weights.data(), part, kParts);
+  });
+}
 
 void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   const std::vector<std::int64_t> shape{static_cast<std::int64_t>(params.size())};
@@ -76,6 +87,7 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
     batch_moments_ = advantage_moments(block, nullptr, static_cast<int>(block.size()));
   }
   refresh_transposed(learner);
+  learner.refresh_bf16(network_, pool_);
   int steps = 0;
   for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
     minibatches_.shuffle(seed, iteration, epoch);
@@ -145,6 +157,7 @@ void Ppo::run_lane(const RolloutBlock& block, const std::int32_t* indices, int s
   Lane& lane = lanes_[l];
   std::fill(lane.grads.begin(), lane.grads.end(), 0.0f);
   lane.sums = {};
+  lane.work.bf16_weights = learner.bf16_weights.data();
   const int tiles = tiles_of(samples);
   for (int tile = l * tiles / used_lanes_; tile < (l + 1) * tiles / used_lanes_; ++tile) {
     const int begin = tile * kTileRows;
@@ -225,6 +238,7 @@ void Ppo::step(double grad_norm, Learner& learner) {
                 &lanes_[0].grads[begin], std::min(kChunk, parameters - begin), adam);
   });
   refresh_transposed(learner);
+  learner.refresh_bf16(network_, pool_);
 }
 
 void Ppo::refresh_transposed(const Learner& learner) {

@@ -46,10 +46,15 @@ struct UpdateStats {
 // Parameters with their Adam moments and the learning rate: all that learning changes. Flat, [P]
 // each.
 struct Learner {
-  explicit Learner(std::size_t parameter_count);
+  // bf16_size: that of the network; 0 in fp32.
+  explicit Learner(std::size_t parameter_count, std::size_t bf16_size = 0);
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 
+  // Brings bf16_weights up to date with params; nothing to do in fp32.
+  void refresh_bf16(const ActorCritic& network, ThreadPool& pool);
+
   std::vector<float> params, adam_m, adam_v;
+  Bf16Buffer bf16_weights;  // follow from params, so they are no state
   std::int64_t adam_steps = 0;
   double learning_rate = 0.0;
 };

@@ -11,12 +11,13 @@ namespace broadloom {
 ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const std::vector<int>& hidden = shape_.hidden_sizes;
   const bool shared = shape_.shared_encoder && !hidden.empty();
-  if (shared) encoder_ = Mlp(shape_.observation_size, hidden, shape_.activation, layout_);
+  if (shared)
+    encoder_ = Mlp(shape_.observation_size, hidden, shape_.activation, layout_, shape_.precision);
   const std::vector<int> own = shared ? std::vector<int>{} : hidden;
   const int features = hidden.empty() ? shape_.observation_size : hidden.back();
-  actor_ = Mlp(shape_.observation_size, own, shape_.activation, layout_);
+  actor_ = Mlp(shape_.observation_size, own, shape_.activation, layout_, shape_.precision);
   policy_head_ = layout_.add_linear(features, shape_.action_outputs, true);
-  critic_ = Mlp(shape_.observation_size, own, shape_.activation, layout_);
+  critic_ = Mlp(shape_.observation_size, own, shape_.activation, layout_, shape_.precision);
   value_head_ = layout_.add_linear(features, 1, true);
   if (shape_.action_kind == SpaceKind::kBox) log_std_ = layout_.add_vector(shape_.action_outputs);
 }
@@ -39,7 +40,7 @@ void ActorCritic::initialise(std::uint64_t seed, float* params) const {
 }
 
 template <class Real>
-TileWorkspace<Real> ActorCritic::make_workspace() const {
+TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair* bf16_weights) const {
   constexpr std::size_t kRows = kTileRows;
   TileWorkspace<Real> work;
   work.observations.resize(kRows * shape_.observation_size);
@@ -54,6 +55,9 @@ TileWorkspace<Real> ActorCritic::make_workspace() const {
   work.values.resize(kRows);
   work.values_delta.resize(kRows);
   if (!encoder_.empty()) work.feature_delta.resize(kRows * policy_head_.in);
+  work.bf16_weights = bf16_weights;
+  work.bf16_scratch = Bf16Buffer(
+      std::max({encoder_.bf16_scratch(), actor_.bf16_scratch(), critic_.bf16_scratch()}));
   return work;
 }
 
@@ -62,7 +66,7 @@ void ActorCritic::forward(const Real* params, const Real* observations, int rows
                           TileWorkspace<Real>& work) const {
   forward_critic(params, observations, rows, work);
   const Real* features = encoder_.output(observations, work.encoder.data());
-  features = actor_.forward(params, features, rows, work.actor.data());
+  features = actor_.forward(params, features, rows, work.actor.data(), work.bf16());
   head_forward(features, params + policy_head_.weight, params + policy_head_.bias,
                work.policy.data(), rows, policy_head_.in, policy_head_.out, kTileRows);
 }
@@ -70,8 +74,9 @@ void ActorCritic::forward(const Real* params, const Real* observations, int rows
 template <class Real>
 void ActorCritic::forward_critic(const Real* params, const Real* observations, int rows,
                                  TileWorkspace<Real>& work) const {
-  const Real* features = encoder_.forward(params, observations, rows, work.encoder.data());
-  features = critic_.forward(params, features, rows, work.critic.data());
+  const Real* features =
+      encoder_.forward(params, observations, rows, work.encoder.data(), work.bf16());
+  features = critic_.forward(params, features, rows, work.critic.data(), work.bf16());
   head_forward(features, params + value_head_.weight, params + value_head_.bias, work.values.data(),
                rows, value_head_.in, 1, kTileRows);
 }
@@ -94,12 +99,14 @@ void ActorCritic::backward(const Real* params, const Real* transposed, const Rea
                               : critic_.output_delta(work.critic_delta.data());
   head(policy_head_, actor_, work.actor.data(), work.policy_delta.data(), below_actor);
   head(value_head_, critic_, work.critic.data(), work.values_delta.data(), below_critic);
-  actor_.backward(transposed, features, rows, work.actor.data(), work.actor_delta.data(), grads);
-  critic_.backward(transposed, features, rows, work.critic.data(), work.critic_delta.data(), grads);
+  actor_.backward(transposed, features, rows, work.actor.data(), work.actor_delta.data(), grads,
+                  work.bf16());
+  critic_.backward(transposed, features, rows, work.critic.data(), work.critic_delta.data(), grads,
+                   work.bf16());
   if (!shared) return;
   add_into(below_critic, below_actor, static_cast<std::size_t>(rows) * policy_head_.in);
   encoder_.backward(transposed, observations, rows, work.encoder.data(), work.encoder_delta.data(),
-                    grads);
+                    grads, work.bf16());
 }
 
 template <class Real>
@@ -110,8 +117,14 @@ void ActorCritic::refresh_transposed(const Real* params, Real* transposed, int p
   critic_.refresh_transposed(params, transposed, part, parts);
 }
 
+void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const {
+  encoder_.refresh_bf16(params, copies, part, parts);
+  actor_.refresh_bf16(params, copies, part, parts);
+  critic_.refresh_bf16(params, copies, part, parts);
+}
+
 #define BROADLOOM_INSTANTIATE(Real)                                                              \
-  template TileWorkspace<Real> ActorCritic::make_workspace() const;                              \
+  template TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair*) const;               \
   template void ActorCritic::forward(const Real*, const Real*, int, TileWorkspace<Real>&) const; \
   template void ActorCritic::forward_critic(const Real*, const Real*, int, TileWorkspace<Real>&) \
       const;                                                                                     \

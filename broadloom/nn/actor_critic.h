@@ -17,6 +17,7 @@ struct NetworkShape {
   Activation activation = Activation::kTanh;
   bool shared_encoder = false;
   double log_std_init = 0.0;  // Gaussian only: state-independent log standard deviation
+  Precision precision = Precision::kFp32;  // kBf16 only where bf16_available()
 };
 
 // A tile's intermediate results; one per concurrent task, made once.
@@ -29,6 +30,10 @@ struct TileWorkspace {
   std::vector<Real> values, values_delta;  // [kTileRows]
   std::vector<Real>
       feature_delta;  // [kTileRows, features]: the actor's share of the encoder's delta
+  const Bf16Pair* bf16_weights = nullptr;  // as refresh_bf16() left them; null in fp32
+  Bf16Buffer bf16_scratch;
+
+  Bf16Tile bf16() { return {bf16_weights, bf16_scratch.data()}; }
 
   std::size_t bytes() const {
     std::size_t count = 0;
@@ -37,7 +42,7 @@ struct TileWorkspace {
           &policy, &policy_delta, &values, &values_delta, &feature_delta}) {
       count += array->size();
     }
-    return count * sizeof(Real);
+    return count * sizeof(Real) + bf16_scratch.size() * sizeof(Bf16Pair);
   }
 };
 
@@ -47,7 +52,9 @@ class ActorCritic {
 
   const NetworkShape& shape() const { return shape_; }
   std::size_t parameter_count() const { return layout_.size(); }  // P
-  const Mlp& encoder() const { return encoder_; }                 // empty unless shared
+  // Pairs of the bfloat16 copies of weights; 0 in fp32.
+  std::size_t bf16_size() const { return layout_.bf16_size(); }
+  const Mlp& encoder() const { return encoder_; }  // empty unless shared
   const Mlp& actor() const { return actor_; }
   const Mlp& critic() const { return critic_; }
   const LinearSlice& policy_head() const { return policy_head_; }
@@ -59,8 +66,10 @@ class ActorCritic {
   // biases, log_std_init. params: [P].
   void initialise(std::uint64_t seed, float* params) const;
 
+  // bf16_weights: [bf16_size()], which must be fresh whenever the workspace is used; null where
+  // there are none.
   template <class Real>
-  TileWorkspace<Real> make_workspace() const;
+  TileWorkspace<Real> make_workspace(const Bf16Pair* bf16_weights = nullptr) const;
 
   // Runs encoder, actor and critic on observations [rows, D], rows <= kTileRows: logits or means go
   // to work.policy, values to work.values. Row bits depend only on that row and the parameters.
@@ -82,6 +91,10 @@ class ActorCritic {
   // `parts`, which may run at the same time.
   template <class Real>
   void refresh_transposed(const Real* params, Real* transposed, int part = 0, int parts = 1) const;
+
+  // The weights' bfloat16 copies, [bf16_size()], for both directions; call after every change of
+  // params. The work is cut into `parts`, which may run at the same time.
+  void refresh_bf16(const float* params, Bf16Pair* copies, int part = 0, int parts = 1) const;
 
  private:
   NetworkShape shape_;

@@ -17,12 +17,30 @@ namespace broadloom {
 // Part of the bits contract: sums over rows are grouped by tile.
 inline constexpr int kTileRows = 64;
 
+enum class Precision { kFp32, kBf16 };
+
+// Narrower layers gain nothing from bfloat16.
+inline constexpr int kBf16Narrowest = 64;
+// Whether layer `index` of a chain takes bfloat16 under Precision::kBf16: observations do not, only
+// what lies between two hidden layers.
+inline bool takes_bf16(std::size_t index, int in, int out) {
+  return index > 0 && in >= kBf16Narrowest && out >= kBf16Narrowest;
+}
+
+// What a tile needs of bfloat16: the copies that refresh_bf16() left and a place for its own. Null
+// under Precision::kFp32.
+struct Bf16Tile {
+  const Bf16Pair* weights = nullptr;
+  Bf16Pair* scratch = nullptr;
+};
+
 class Mlp {
  public:
   Mlp() = default;
   // Layers in -> sizes[0] -> ... -> sizes.back(). No sizes: an empty chain, its input is its
   // output.
-  Mlp(int in, const std::vector<int>& sizes, Activation activation, ParameterLayout& layout);
+  Mlp(int in, const std::vector<int>& sizes, Activation activation, ParameterLayout& layout,
+      Precision precision = Precision::kFp32);
 
   bool empty() const { return layers_.empty(); }
   const std::vector<LinearSlice>& layers() const { return layers_; }
@@ -31,10 +49,14 @@ class Mlp {
   // Where layer l's output [kTileRows, out_l] starts in the workspace.
   std::size_t output_offset(std::size_t l) const { return offsets_[l]; }
 
+  // Pairs of scratch that a tile needs for bfloat16.
+  std::size_t bf16_scratch() const;
+
   // activations <- every layer's output for x [rows, in]; rows <= kTileRows. Returns the last
   // one's, or x when empty.
   template <class Real>
-  const Real* forward(const Real* params, const Real* x, int rows, Real* activations) const;
+  const Real* forward(const Real* params, const Real* x, int rows, Real* activations,
+                      Bf16Tile bf16 = {}) const;
   // What forward() returned.
   template <class Real>
   const Real* output(const Real* x, const Real* activations) const {
@@ -51,12 +73,16 @@ class Mlp {
   // in deltas. transposed: the weights as refresh_transposed() left them.
   template <class Real>
   void backward(const Real* transposed, const Real* x, int rows, const Real* activations,
-                Real* deltas, Real* grads) const;
+                Real* deltas, Real* grads, Bf16Tile bf16 = {}) const;
 
   // Copies the W [in, out] that backward() needs as W^T [out, in] to the same place of `transposed`
-  // [P]: all but the first layer's. The work is cut into `parts`, which may run at the same time.
+  // [P]: all but the first layer's and those that take bfloat16. The work is cut into `parts`,
+  // which may run at the same time.
   template <class Real>
   void refresh_transposed(const Real* params, Real* transposed, int part, int parts) const;
+  // Rounds and packs the weights of the layers that take bfloat16. The work is cut into `parts`,
+  // which may run at the same time.
+  void refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const;
 
  private:
   std::vector<LinearSlice> layers_;

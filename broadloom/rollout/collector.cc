@@ -12,7 +12,7 @@
 namespace broadloom {
 
 Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* observations,
-                     ThreadPool& pool, std::uint64_t seed)
+                     ThreadPool& pool, std::uint64_t seed, const Bf16Pair* bf16_weights)
     : envs_(envs),
       network_(network),
       normalizer_(observations),
@@ -24,7 +24,7 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
   const EnvSpec& spec = envs.spec();
   const std::size_t rows = static_cast<std::size_t>(plan_[0].size());
   for (Scratch& scratch : scratch_) {
-    scratch.work = network.make_workspace<float>();
+    scratch.work = network.make_workspace<float>(bf16_weights);
     scratch.raw.resize(rows * spec.observation_size());
     scratch.final_raw.resize(rows * spec.observation_size());
     scratch.env_actions.resize(rows * spec.action_size());

@@ -19,8 +19,9 @@ namespace broadloom {
 class Collector {
  public:
   // observations: null when observations are used as they are.
+  // bf16_weights: of the network, fresh for the params of every call; null in fp32.
   Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* observations, ThreadPool& pool,
-            std::uint64_t seed);
+            std::uint64_t seed, const Bf16Pair* bf16_weights = nullptr);
 
   // Fills observations to truncated, truncations and final_observations of the block, starting at
   // environment step first_step of the run. Fails where an observation or a reward is not finite,

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "broadloom/nn/mlp.h"
+
 namespace broadloom {
 namespace {
 
@@ -86,6 +88,23 @@ Status check_normalised(const Config& config) {
                  " minibatches; use fewer minibatches, a larger block, or norm_adv=off");
 }
 
+// Where nothing would be rounded, bf16 would only seem to be on.
+Status check_precision(const Config& config) {
+  if (config.precision != "bf16") return {};
+  if (config.isa != "auto" && config.isa != "avx512") {
+    return invalid("precision: got 'bf16' with isa '" + config.isa +
+                   "', expected isa auto or avx512, which the bfloat16 instructions belong to; "
+                   "change isa, or use precision=fp32");
+  }
+  for (std::size_t l = 1; l < config.hidden_sizes.size(); ++l) {
+    if (takes_bf16(l, config.hidden_sizes[l - 1], config.hidden_sizes[l])) return {};
+  }
+  return invalid("precision: got 'bf16' with hidden_sizes " + to_text(config.hidden_sizes) +
+                 ", expected two layers of at least " + to_text(kBf16Narrowest) +
+                 " after one another; only products between such layers take bfloat16. Widen "
+                 "them, or use precision=fp32");
+}
+
 }  // namespace
 
 Config default_config(const EnvSpec& spec) {
@@ -121,6 +140,7 @@ Status validate(const Config& config) {
   BROADLOOM_TRY(check_fields(config));
   BROADLOOM_TRY(check_hidden_sizes(config.hidden_sizes));
   BROADLOOM_TRY(check_batch(config));
+  BROADLOOM_TRY(check_precision(config));
   return check_normalised(config);
 }
 

@@ -56,6 +56,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int log_interval = 1;
   bool tensorboard = true;
   std::string isa = "auto";
+  std::string precision = "fp32";
 
   // B = num_envs * num_steps, the transitions of one rollout block.
   std::int64_t batch_size() const { return std::int64_t{num_envs} * num_steps; }
@@ -163,6 +164,8 @@ void Config::visit_fields(Visitor&& v) {
   v("tensorboard", tensorboard, "Write a TensorBoard event file beside metrics.jsonl.");
   v("isa", isa, Choices{{"auto", "avx512", "avx2", "sse4", "portable"}},
     "Instruction set of the arithmetic; auto: the widest this processor has.");
+  v("precision", precision, Choices{{"fp32", "bf16"}},
+    "bf16: products between hidden layers take bfloat16 inputs; sums and weights stay float32.");
 }
 
 }  // namespace broadloom

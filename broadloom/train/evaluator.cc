@@ -23,14 +23,15 @@ struct Episode {
 class ShardEvaluation {
  public:
   ShardEvaluation(VecEnv& envs, const ActorCritic& network, const float* params,
-                  const ObsNormalizer* observations, Shard shard, std::vector<Episode>& episodes)
+                  const Bf16Pair* bf16_weights, const ObsNormalizer* observations, Shard shard,
+                  std::vector<Episode>& episodes)
       : envs_(envs),
         network_(network),
         params_(params),
         normalizer_(observations),
         shard_(shard),
         episodes_(episodes),
-        work_(network.make_workspace<float>()),
+        work_(network.make_workspace<float>(bf16_weights)),
         raw_(rows() * envs.spec().observation_size()),
         seen_(raw_.size()),
         final_(raw_.size()),
@@ -128,11 +129,15 @@ Result<EvalResult> evaluate_policy(const Config& config, const ActorCritic& netw
   Result<std::unique_ptr<VecEnv>> envs =
       make_vec_env(config.env_id, config.env_options, env_options);
   if (!envs.ok()) return envs.status();
+  Bf16Buffer bf16_weights(network.bf16_size());
+  network.refresh_bf16(params, bf16_weights.data());
   const ShardPlan plan(options.episodes, kTileRows);
   std::vector<Episode> episodes(static_cast<std::size_t>(options.episodes));
   ThreadPool pool(options.threads);
   pool.run(plan.count(), [&](int s) {
-    ShardEvaluation(*envs.value(), network, params, observations, plan[s], episodes).run();
+    ShardEvaluation(*envs.value(), network, params, bf16_weights.data(), observations, plan[s],
+                    episodes)
+        .run();
   });
   return summarise(episodes);
 }

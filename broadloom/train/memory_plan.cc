@@ -49,7 +49,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                                    spec.action_size(), envs.max_truncations(config.num_steps));
   plan.permutation = batch * sizeof(std::int32_t);
   plan.environments = num_envs * (state_bytes_per_env(envs) + statistics);
-  plan.network = 3 * parameters;
+  plan.network = 3 * parameters + network.bf16_size() * sizeof(Bf16Pair);
   const TileBatch<float> tile(spec.observation_size(), spec.action_size(),
                               network.shape().action_outputs);
   const std::int64_t minibatch =

@@ -18,7 +18,8 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           config.hidden_sizes,
           activation_of(config.activation),
           config.shared_encoder,
-          config.log_std_init};
+          config.log_std_init,
+          config.precision == "bf16" ? Precision::kBf16 : Precision::kFp32};
 }
 
 }  // namespace broadloom

@@ -6,6 +6,8 @@
 
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/explained_variance.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/memory_plan.h"
 #include "broadloom/train/network_shape.h"
 
@@ -52,6 +54,15 @@ PpoSettings ppo_settings(const Config& config) {
 
 }  // namespace
 
+Status check_processor(const Config& config, bool has_bf16) {
+  if (config.precision != "bf16" || has_bf16) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("precision: got 'bf16', which needs a processor with AVX-512 BF16 "
+                      "(avx512_bf16 in /proc/cpuinfo); this one has {}. Use precision=fp32, or "
+                      "another machine",
+                      fmt::join(supported_isas(), ", "))};
+}
+
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads) {
   BROADLOOM_TRY(validate(config));
   const Result<MemoryPlan> plan = plan_memory(config, threads);
@@ -70,6 +81,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads,
                                                  std::unique_ptr<VecEnv> envs) {
   BROADLOOM_TRY(validate(config));
+  BROADLOOM_TRY(check_processor(config, bf16_available()));
   if (threads < 1) {
     return Status(ErrorKind::kInvalidConfig,
                   fmt::format("threads is {}; expected at least 1", threads));
@@ -87,7 +99,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       pool_(threads),
       envs_(std::move(envs)),
       network_(network_shape(config, envs_->spec())),
-      learner_(network_.parameter_count()),
+      learner_(network_.parameter_count(), network_.bf16_size()),
       block_(config.num_steps, config.num_envs, envs_->spec().observation_size(),
              envs_->spec().action_size(), envs_->max_truncations(config.num_steps)),
       obs_norm_(config.norm_obs ? std::make_optional<ObsNormalizer>(block_.D, config.clip_obs,
@@ -98,7 +110,8 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                                             shard_plan(config).count())
                                       : std::nullopt),
       tracker_(config.num_envs),
-      collector_(*envs_, network_, obs_norm_ ? &*obs_norm_ : nullptr, pool_, config.seed),
+      collector_(*envs_, network_, obs_norm_ ? &*obs_norm_ : nullptr, pool_, config.seed,
+                 learner_.bf16_weights.data()),
       ppo_(network_, ppo_settings(config), static_cast<int>(config.batch_size()),
            static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
       truncation_mode_(truncation_mode_of(config.truncation_mode)) {
@@ -130,6 +143,7 @@ void Trainer::apply_schedules() {
 Status Trainer::collect() {
   const StageTimer timer(stage_seconds_.collect);
   const std::int64_t first_step = (report_.iteration - 1) * block_.T;
+  learner_.refresh_bf16(network_, pool_);  // a restore may have changed the weights
   BROADLOOM_TRY(collector_.collect(learner_.params.data(), first_step, block_));
   report_.global_step = report_.iteration * config_.batch_size();
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),

@@ -32,6 +32,9 @@ struct IterationReport {
   double mean_length = 0.0;
 };
 
+// kInvalidConfig where precision=bf16 is asked of a processor without the instructions for it.
+Status check_processor(const Config& config, bool has_bf16);
+
 class Trainer;
 
 // What happens after each iteration: logging, evaluation, checkpoints. Must not change the trainer.
@@ -45,8 +48,8 @@ class Trainer {
  public:
   // Builds environments, network and buffers for the configuration, with `threads` >= 1 threads;
   // results do not depend on how many. Fails where the configuration or an environment option is
-  // not valid. The environments may be given, for a simulator of one's own; they must match
-  // config.num_envs.
+  // not valid, or where the processor lacks what `precision` needs. The environments may be given,
+  // for a simulator of one's own; they must match config.num_envs.
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads);
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
                                                  std::unique_ptr<VecEnv> envs);

@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 
+#include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/memory_plan.h"
 #include "broadloom/train/trainer.h"
 
@@ -140,6 +141,18 @@ TEST(Allocation, NoneInAnIterationAfterTheFirst) {
                           {"total_timesteps", "10000"},
                           {"max_episode_steps", "5"}});
   }
+}
+
+TEST(Allocation, NoneInBf16Either) {
+  if (!bf16_available()) GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
+  expect_no_allocation({{"env_id", "Pendulum-v1"},
+                        {"num_envs", "70"},
+                        {"num_steps", "8"},
+                        {"num_minibatches", "4"},
+                        {"total_timesteps", "10000"},
+                        {"max_episode_steps", "5"},
+                        {"hidden_sizes", "128,64"},
+                        {"precision", "bf16"}});
 }
 
 }  // namespace

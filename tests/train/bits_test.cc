@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/evaluator.h"
 #include "broadloom/train/trainer.h"
 
@@ -45,8 +46,20 @@ void run(Trainer& trainer, int iterations) {
   }
 }
 
+bool asks_bf16(const Overrides& overrides) {
+  for (const auto& [key, text] : overrides) {
+    if (key == "precision" && text == "bf16") return true;
+  }
+  return false;
+}
+
 class Bits : public ::testing::TestWithParam<std::pair<const char*, Overrides>> {
  protected:
+  void SetUp() override {
+    if (asks_bf16(GetParam().second) && !bf16_available()) {
+      GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
+    }
+  }
   Config config() const { return small_config(GetParam().first, GetParam().second); }
 };
 
@@ -108,6 +121,32 @@ TEST_P(Bits, ChangeWithTheSeed) {
   EXPECT_NE(a->block().rewards.size() + a->report().global_step, 0u);
 }
 
+TEST(Bf16Trainer, TheProductsAreReallyRounded) {
+  if (!bf16_available()) GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
+  Config config = small_config("CartPole-v1", {{"hidden_sizes", "64,64"}});
+  std::unique_ptr<Trainer> full = make_trainer(config, 1);
+  config.precision = "bf16";
+  std::unique_ptr<Trainer> reduced = make_trainer(config, 1);
+  EXPECT_EQ(bytes_of(*full), bytes_of(*reduced));  // the same state, before the first step
+  run(*full, 1);
+  run(*reduced, 1);
+  EXPECT_NE(bytes_of(*full), bytes_of(*reduced));
+}
+
+TEST(Bf16Trainer, IsRefusedWhereTheProcessorLacksIt) {
+  Config config = small_config("CartPole-v1", {{"hidden_sizes", "64,64"}});
+  EXPECT_TRUE(check_processor(config, false).ok());
+  config.precision = "bf16";
+  EXPECT_TRUE(check_processor(config, true).ok());
+  const Status status = check_processor(config, false);
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+  for (const char* part : {"got 'bf16'", "AVX-512 BF16", "this one has", "precision=fp32"}) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+  }
+  const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, 1);
+  EXPECT_EQ(trainer.ok(), bf16_available());
+}
+
 using Param = std::pair<const char*, Overrides>;
 INSTANTIATE_TEST_SUITE_P(
     Runs, Bits,
@@ -116,7 +155,11 @@ INSTANTIATE_TEST_SUITE_P(
         Param{"CartPole-v1",
               {{"shared_encoder", "true"}, {"stagger_starts", "true"}, {"norm_obs", "true"}}},
         Param{"Pendulum-v1", {{"max_episode_steps", "7"}, {"lr_schedule", "adaptive"}}},
-        Param{"FrozenLake-v1", {{"norm_adv", "batch"}, {"target_kl", "0.0001"}}}),
+        Param{"FrozenLake-v1", {{"norm_adv", "batch"}, {"target_kl", "0.0001"}}},
+        Param{"Pendulum-v1",
+              {{"precision", "bf16"}, {"hidden_sizes", "70,65"}, {"max_episode_steps", "7"}}},
+        Param{"CartPole-v1",
+              {{"precision", "bf16"}, {"hidden_sizes", "64,96,8"}, {"shared_encoder", "true"}}}),
     [](const auto& info) { return "case" + std::to_string(info.index); });
 
 }  // namespace
