@@ -7,10 +7,9 @@ from typing import Any
 
 def number(value: float) -> str:
     """Three digits, as 12.3 k or 1.23 M."""
-    for size, unit in ((1e6, " M"), (1e3, " k")):
-        if value >= size:
-            return f"{value / size:.3g}{unit}"
-    return f"{value:.3g}"
+    size, unit = (1e6, " M") if value >= 999_500 else (1e3, " k")
+    scaled = value / size
+    return f"{scaled:.{2 if scaled < 10 else 1 if scaled < 100 else 0}f}{unit}"
 
 
 def spread(speed: dict[str, Any] | None) -> str:
