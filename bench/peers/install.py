@@ -46,7 +46,10 @@ def install(folder: Path, peers: set[str]) -> dict[str, str]:
     """Returns those of `peers` that are missing, each with the reason."""
     python = folder / "bin" / "python"
     if not python.exists():
-        venv.create(folder, with_pip=True)
+        try:
+            venv.create(folder, with_pip=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            return {peer: f"no virtual environment: {error}" for peer in peers}
     log = folder / "install.log"
     missing = {}
     for peer, packages in PACKAGES.items():
@@ -77,6 +80,8 @@ def versions(folder: Path) -> dict[str, str]:
         "    except m.PackageNotFoundError: pass\n"
     )
     python = folder / "bin" / "python"
+    if not python.exists():
+        return {}
     done = subprocess.run(
         [python, "-c", program, *names], check=False, capture_output=True, text=True
     )

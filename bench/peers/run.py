@@ -95,6 +95,8 @@ def call(contender: Contender, case: str, extra: list[str], options: argparse.Na
         )
     except subprocess.TimeoutExpired as late:
         raise RuntimeError(f"nothing after {late.timeout:g} s") from late
+    except OSError as error:
+        raise RuntimeError(str(error)) from error
     if done.returncode != 0:
         raise RuntimeError(last_line(done.stderr))
     return done.stdout

@@ -35,6 +35,8 @@ def rows(case: dict[str, Any]) -> list[str]:
     for name, theirs in speeds.items():
         if name.startswith("Broadloom"):
             continue
+        if name in case["failed"]:
+            name += f" (then: {case['failed'][name]})"
         cells = [case["name"], name, spread(theirs), spread(both), ratio(both, theirs)]
         cells += [spread(one), ratio(one, theirs)]
         lines.append("| " + " | ".join(cells) + " |")
@@ -52,7 +54,7 @@ def header(result: dict[str, Any]) -> list[str]:
         f"- {result['date']}, {result['processor']}, {result['cores']} cores, {result['system']}",
         f"- {result['broadloom']} at {result['revision']}; {result['compiler']}; "
         f"Python {result['python']}",
-        f"- {packages}",
+        f"- {packages or 'no packages'}",
         f"- {result['repeats']} repeats of {result['seconds']:g} s, in turn; load average "
         f"{result['load_at_start']} before and {result['load_at_end']} after",
         "",
