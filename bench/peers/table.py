@@ -27,6 +27,11 @@ def ratio(ours: dict[str, Any] | None, theirs: dict[str, Any]) -> str:
     return f"**{middle:.2f}** ({min(pairs):.2f} .. {max(pairs):.2f})"
 
 
+def disturbance(*speeds: dict[str, Any] | None) -> str:
+    """The most cores that others used in any of these measurements."""
+    return f"{max(used for speed in speeds if speed for used in speed['others']):.1f}"
+
+
 def rows(case: dict[str, Any]) -> list[str]:
     speeds = case["speeds"]
     both = speeds.get("Broadloom")
@@ -38,11 +43,11 @@ def rows(case: dict[str, Any]) -> list[str]:
         if name in case["failed"]:
             name += f" (then: {case['failed'][name]})"
         cells = [case["name"], name, spread(theirs), spread(both), ratio(both, theirs)]
-        cells += [spread(one), ratio(one, theirs)]
+        cells += [spread(one), ratio(one, theirs), disturbance(both, one, theirs)]
         lines.append("| " + " | ".join(cells) + " |")
     for name, reason in case["failed"].items():
         if name not in speeds:
-            lines.append(f"| {case['name']} | {name} | {reason} | | | | |")
+            lines.append(f"| {case['name']} | {name} | {reason} | | | | | |")
     return lines
 
 
@@ -65,11 +70,12 @@ def markdown(result: dict[str, Any]) -> str:
     lines = header(result)
     threads = result["threads"]
     lines += [
-        "Steps per second: median (least .. greatest). The ratio is Broadloom's over the peer's.",
+        "Steps per second: median (least .. greatest). The ratio is Broadloom's over the peer's. "
+        "Others: the most cores that other processes used during a measurement of the row.",
         "",
         f"| case | peer | peer's | Broadloom, {threads} threads | ratio "
-        "| Broadloom, one core | ratio |",
-        "|---|---|---|---|---|---|---|",
+        "| Broadloom, one core | ratio | others |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for case in result["cases"]:
         lines += rows(case)
