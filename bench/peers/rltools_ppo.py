@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""RLtools' PPO, once: builds rltools_ppo.cc for the case where needed, and runs it.
+
+The headers come inside the rltools package. OpenBLAS comes inside the scipy-openblas32 package,
+which puts a prefix before its names.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+from pathlib import Path
+
+from cases import Training, training
+from result import arguments
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE / "rltools_ppo.cc"
+ACTIVATIONS = {"tanh": "TANH", "fast_tanh": "FAST_TANH"}
+
+
+def package_folder(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit(f"the package {name} is not installed")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def compile_command(case: Training, activation: str, program: Path) -> list[str]:
+    blas = package_folder("scipy_openblas32")
+    return [
+        os.environ.get("CXX", "g++"),
+        "-std=c++17",
+        "-Ofast",
+        "-march=native",
+        "-w",
+        f"-I{package_folder('rltools') / 'external/rl_tools/include'}",
+        f"-I{blas / 'include'}",
+        "-Dcblas_sgemm=scipy_cblas_sgemm",
+        f"-DHIDDEN={case.hidden}",
+        f"-DNUM_ENVS={case.num_envs}",
+        f"-DNUM_STEPS={case.num_steps}",
+        f"-DMINIBATCH={case.minibatch}",
+        f"-DEPOCHS={case.epochs}",
+        f"-DHIDDEN_ACTIVATION={ACTIVATIONS[activation]}",
+        str(SOURCE),
+        "-o",
+        str(program),
+        f"-L{blas / 'lib'}",
+        "-lscipy_openblas",
+        f"-Wl,-rpath,{blas / 'lib'}",
+    ]
+
+
+def build(name: str, activation: str, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / f"rltools_{name}_{activation}"
+    if not program.exists() or program.stat().st_mtime < SOURCE.stat().st_mtime:
+        subprocess.run(compile_command(training(name), activation, program), check=True)
+    return program
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--activation", choices=ACTIVATIONS, default="tanh")
+    parser.add_argument("--build-folder", type=Path, default=HERE / ".build")
+    parser.add_argument("--build-only", action="store_true")
+    options = parser.parse_args()
+    program = build(options.case, options.activation, options.build_folder)
+    if options.build_only:
+        return
+    # A second BLAS thread makes RLtools slower: its matrices are small.
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run([program, options.case, str(options.seconds)], check=True, env=environment)
+
+
+if __name__ == "__main__":
+    main()
