@@ -1,0 +1,166 @@
+// Speed that cannot be lost unnoticed: each kernel against its slow, obvious form, and a whole
+// iteration against its matrix products, timed in turns in this very process. The shortest of many
+// short times is compared, which other work on the machine cannot shorten, and the bounds leave
+// room: what was measured when they were set is said beside them (AVX-512, one core).
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "broadloom/core/random.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/math/elementwise.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/math/linear.h"
+#include "broadloom/math/random_rows.h"
+#include "broadloom/nn/flops.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+double seconds_of(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+struct Shortest {
+  double first = std::numeric_limits<double>::infinity();
+  double second = first;
+};
+
+// The shortest time of each, run in turns.
+Shortest race(int turns, const auto& first, const auto& second) {
+  Shortest shortest;
+  for (int turn = 0; turn < turns; ++turn) {
+    shortest.first = std::min(shortest.first, seconds_of(first));
+    shortest.second = std::min(shortest.second, seconds_of(second));
+  }
+  return shortest;
+}
+
+std::vector<float> values(std::size_t n, double scale = 1.0) {
+  Random random(1, Purpose::kUser, 0, n);
+  std::vector<float> out(n);
+  for (float& v : out) v = static_cast<float>(scale * random.normal());
+  return out;
+}
+
+bool has_wide_vectors() { return active_isa() == "avx512" || active_isa() == "avx2"; }
+
+[[gnu::noinline]] void plain_product(const float* x, const float* w, float* y, int rows, int in,
+                                     int out) {
+  for (int r = 0; r < rows; ++r) {
+    for (int o = 0; o < out; ++o) {
+      float sum = 0.0f;
+      for (int i = 0; i < in; ++i) sum += x[r * in + i] * w[i * out + o];
+      y[r * out + o] = sum;
+    }
+  }
+}
+
+constexpr int kSize = 64;
+
+TEST(Ratios, ProductOfATile) {
+  if (!has_wide_vectors()) GTEST_SKIP() << "no AVX2";
+  const auto x = values(kSize * kSize), w = values(kSize * kSize);
+  std::vector<float> y(kSize * kSize);
+  const Shortest time = race(
+      200, [&] { plain_product(x.data(), w.data(), y.data(), kSize, kSize, kSize); },
+      [&] {
+        linear_forward(x.data(), w.data(), static_cast<const float*>(nullptr), y.data(), kSize,
+                       kSize, kSize);
+      });
+  std::printf("ratio %.1f\n", time.first / time.second);
+  EXPECT_GE(time.first / time.second, 10.0);  // 27.8
+}
+
+TEST(Ratios, Tanh) {
+  if (!has_wide_vectors()) GTEST_SKIP() << "no AVX2";
+  const auto x = values(4096);
+  std::vector<float> y(x.size());
+  const Shortest time = race(
+      200,
+      [&] {
+        for (std::size_t i = 0; i < x.size(); ++i) y[i] = std::tanh(x[i]);
+      },
+      [&] {
+        y = x;
+        activate(Activation::kTanh, y.data(), y.size());
+      });
+  std::printf("ratio %.1f\n", time.first / time.second);
+  EXPECT_GE(time.first / time.second, 10.0);  // 32.4
+}
+
+TEST(Ratios, NormalsOfManyStreams) {
+  if (!has_wide_vectors()) GTEST_SKIP() << "no AVX2";
+  std::vector<float> z(kSize);
+  const Shortest time = race(
+      500,
+      [&] {
+        for (std::uint32_t lane = 0; lane < kSize; ++lane) {
+          z[lane] = static_cast<float>(Random(1, Purpose::kUser, lane, 7).normal());
+        }
+      },
+      [&] { random_normals({1, Purpose::kUser, 0, 7, kSize}, 1, z.data(), kSize); });
+  std::printf("ratio %.1f\n", time.first / time.second);
+  EXPECT_GE(time.first / time.second, 2.5);  // 5.1
+}
+
+// Many environments in one call against one environment a call, which no loop can widen.
+TEST(Ratios, EnvironmentsInVectors) {
+  if (!has_wide_vectors()) GTEST_SKIP() << "no AVX2";
+  VecEnvOptions options;
+  options.num_envs = 256;
+  for (const char* id : {"CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCar-v0"}) {
+    std::unique_ptr<VecEnv> envs = make_vec_env(id, {}, options).take();
+    const int size = envs->spec().observation_size();
+    std::vector<float> actions(256, 1.0f), seen(256 * size), rewards(256), last(256 * size);
+    std::vector<std::uint8_t> terminated(256), truncated(256);
+    const StepRows rows{actions.data(),    seen.data(),      rewards.data(),
+                        terminated.data(), truncated.data(), last.data()};
+    const Shortest time = race(
+        200,
+        [&] {
+          for (int i = 0; i < 256; ++i) envs->step(i, i + 1, rows);
+        },
+        [&] { envs->step(0, 256, rows); });
+    std::printf("%s: ratio %.1f\n", id, time.first / time.second);
+    EXPECT_GE(time.first / time.second, 2.0) << id;  // 5.1 (Acrobot) to 11.6
+  }
+}
+
+// All that an iteration does besides its products costs less than they do.
+TEST(Ratios, AnIterationAgainstItsProducts) {
+  if (!has_wide_vectors()) GTEST_SKIP() << "no AVX2";
+  const Config config = resolve_config({{"env_id", "Pendulum-v1"},
+                                        {"num_envs", "16"},
+                                        {"num_steps", "16"},
+                                        {"minibatch_size", "256"},
+                                        {"update_epochs", "4"},
+                                        {"total_timesteps", "100000000"}})
+                            .take();
+  const std::unique_ptr<Trainer> trainer = Trainer::create(config, 1).take();
+  const double flops = count_flops(trainer->network()).per_step(4) * 256;
+  const auto x = values(kSize * kSize, 0.1), w = values(kSize * kSize, 0.1);
+  std::vector<float> y(kSize * kSize);
+  constexpr int kProducts = 20;
+  const Shortest time = race(
+      300, [&] { ASSERT_TRUE(trainer->iterate().ok()); },
+      [&] {
+        for (int i = 0; i < kProducts; ++i) {
+          linear_forward(x.data(), w.data(), static_cast<const float*>(nullptr), y.data(), kSize,
+                         kSize, kSize);
+        }
+      });
+  const double products = time.second / (kProducts * 2.0 * kSize * kSize * kSize) * flops;
+  std::printf("ratio %.2f\n", time.first / products);
+  EXPECT_LE(time.first / products, 2.0);  // 1.40
+}
+
+}  // namespace
+}  // namespace broadloom
