@@ -106,7 +106,9 @@ TEST(Ratios, NormalsOfManyStreams) {
           z[lane] = static_cast<float>(Random(1, Purpose::kUser, lane, 7).normal());
         }
       },
-      [&] { random_normals({1, Purpose::kUser, 0, 7, kSize}, 1, z.data(), kSize); });
+      [&] {
+        random_normals({1, Purpose::kUser, 0, 7, kSize}, 1, z.data(), kSize);
+      });
   std::printf("ratio %.1f\n", time.first / time.second);
   EXPECT_GE(time.first / time.second, 2.5);  // 5.1
 }
