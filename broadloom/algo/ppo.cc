@@ -15,6 +15,9 @@ namespace {
 constexpr int kMaxLanes = 16;
 constexpr std::size_t kChunk = 2048;
 
+// Parameters up to which the gradient of a lane stays in cache.
+constexpr std::size_t kCachedParameters = 32768;
+
 int tiles_of(int samples) { return (samples + kTileRows - 1) / kTileRows; }
 
 // As torch's clip_grad_norm_. max_norm 0: never clipped.
@@ -53,13 +56,12 @@ void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& ou
   out.push_back({prefix + ".learning_rate", Dtype::kF64, {1}, &learning_rate});
 }
 
-// Clearing and adding a lane costs as much as a few per cent of a tile's arithmetic while its
-// gradient stays in cache. One that does not costs several times that, and is shared by more tiles.
+// Clearing and adding a lane costs as much as a few per cent of a tile's arithmetic, and several
+// times that where its gradient does not stay in cache: so several tiles share one.
 int Ppo::lane_count(int samples, std::size_t parameters) {
-  constexpr std::size_t kCachedParameters = 32768;  // 128 KiB
   const int tiles = tiles_of(samples);
-  const int lanes = parameters <= kCachedParameters ? tiles : std::max(4, tiles / 4);
-  return std::min({lanes, tiles, kMaxLanes});
+  const int tiles_per_lane = parameters <= kCachedParameters ? 2 : 4;
+  return std::min({std::max(4, tiles / tiles_per_lane), tiles, kMaxLanes});
 }
 
 Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
@@ -232,17 +234,20 @@ void Ppo::step(double grad_norm, Learner& learner) {
   adam.correction2 = 1.0 - std::pow(adam.beta2, static_cast<double>(learner.adam_steps));
   adam.grad_scale = clip_scale(grad_norm, settings_.max_grad_norm);
   const std::size_t parameters = network_.parameter_count();
-  pool_.run(static_cast<int>(chunk_squares_.size()), [&](int chunk) {
-    const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
+  // Two chunks are too little work to be worth waking other threads for.
+  const std::size_t chunk_size = parameters <= 2 * kChunk ? parameters : kChunk;
+  pool_.run(static_cast<int>((parameters + chunk_size - 1) / chunk_size), [&](int chunk) {
+    const std::size_t begin = static_cast<std::size_t>(chunk) * chunk_size;
     adam_update(&learner.params[begin], &learner.adam_m[begin], &learner.adam_v[begin],
-                &lanes_[0].grads[begin], std::min(kChunk, parameters - begin), adam);
+                &lanes_[0].grads[begin], std::min(chunk_size, parameters - begin), adam);
   });
   refresh_transposed(learner);
   learner.refresh_bf16(network_, pool_);
 }
 
 void Ppo::refresh_transposed(const Learner& learner) {
-  const int parts = static_cast<int>(chunk_squares_.size());
+  const int chunks = static_cast<int>(chunk_squares_.size());
+  const int parts = chunks <= 2 ? 1 : std::min(chunks, kMaxLanes);
   pool_.run(parts, [&](int part) {
     network_.refresh_transposed(learner.params.data(), transposed_.data(), part, parts);
   });

@@ -13,6 +13,9 @@
 //     static void observe(const Params&, const State&, float* out);
 //   };
 //
+// static constexpr int kObservationSize, kActionSize are optional: with them, and without branches
+// and calls in step and observe (core/branch_free.h), many environments step in one vector.
+//
 // reset, step and observe are marked BROADLOOM_HD and call nothing that a GPU cannot. Discrete
 // actions come as action[0] = index; a Discrete observation writes out[0] = index. Time limits,
 // autoreset, statistics, normalisation and rendering are never the environment's business.
