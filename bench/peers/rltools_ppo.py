@@ -64,14 +64,14 @@ def build(name: str, activation: str, folder: Path) -> Path:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--activation", choices=ACTIVATIONS, default="tanh")
+    parser.add_argument("--threads", type=int, default=1, help="OpenBLAS's (default 1)")
     parser.add_argument("--build-folder", type=Path, default=HERE / ".build")
     parser.add_argument("--build-only", action="store_true")
     options = parser.parse_args()
     program = build(options.case, options.activation, options.build_folder)
     if options.build_only:
         return
-    # A second BLAS thread makes RLtools slower: its matrices are small.
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": str(options.threads)}
     subprocess.run([program, options.case, str(options.seconds)], check=True, env=environment)
 
 

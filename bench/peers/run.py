@@ -42,23 +42,31 @@ class Contender:
     needs_build: bool = False
 
 
-PEERS = (
-    Contender("RLtools", "rltools_ppo.py", (), PENDULUM, "rltools", True),
-    Contender(
-        "RLtools, FAST_TANH",
-        "rltools_ppo.py",
-        ("--activation", "fast_tanh"),
-        PENDULUM,
-        "rltools",
-        True,
-    ),
-    Contender("Gymnasium arrays", "gymnasium_env.py", (), ("cartpole_env",), "gymnasium"),
-    Contender("scalar C", "scalar_c.py", (), ("cartpole_env",), needs_build=True),
-    Contender("SB3", "sb3.py", (), CARTPOLE, "sb3"),
-    Contender("SB3, array CartPole", "sb3.py", ("--envs", "batched"), CARTPOLE, "sb3"),
-    Contender("rejax, all cores", "rejax_ppo.py", (), CARTPOLE, "rejax"),
-    Contender("rejax, one core", "rejax_ppo.py", ("--threads", "1"), CARTPOLE, "rejax"),
-)
+def rltools(name: str, *arguments: str) -> Contender:
+    return Contender(name, "rltools_ppo.py", arguments, PENDULUM, "rltools", True)
+
+
+def sb3(name: str, *arguments: str) -> Contender:
+    return Contender(name, "sb3.py", arguments, CARTPOLE, "sb3")
+
+
+def peers_with(threads: int) -> tuple[Contender, ...]:
+    """Each peer on one core, and on `threads` where that can be the better setting."""
+    many = ("--threads", str(threads))
+    fast = ("--activation", "fast_tanh")
+    return (
+        rltools("RLtools"),
+        rltools(f"RLtools, {threads} BLAS threads", *many),
+        rltools("RLtools, FAST_TANH", *fast),
+        rltools(f"RLtools, FAST_TANH, {threads} BLAS threads", *fast, *many),
+        Contender("Gymnasium arrays", "gymnasium_env.py", (), ("cartpole_env",), "gymnasium"),
+        Contender("scalar C", "scalar_c.py", (), ("cartpole_env",), needs_build=True),
+        sb3("SB3"),
+        sb3("SB3, array CartPole", "--envs", "batched"),
+        sb3(f"SB3, array CartPole, {threads} torch threads", "--envs", "batched", *many),
+        Contender("rejax, one core", "rejax_ppo.py", ("--threads", "1"), CARTPOLE, "rejax"),
+        Contender(f"rejax, {threads} cores", "rejax_ppo.py", many, CARTPOLE, "rejax"),
+    )
 
 
 def broadlooms(options: argparse.Namespace) -> tuple[Contender, ...]:
@@ -206,7 +214,7 @@ def header(options: argparse.Namespace) -> dict[str, object]:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--broadloom", default=str(ROOT / "build/release/cli/broadloom"))
-    parser.add_argument("--threads", type=int, default=2, help="Broadloom's (default 2)")
+    parser.add_argument("--threads", type=int, default=2, help="cores of a training (default 2)")
     parser.add_argument("--repeats", type=int, default=3, help="of each measurement (default 3)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of one of them (default 2)")
     parser.add_argument(
@@ -237,7 +245,8 @@ def parse() -> argparse.Namespace:
 
 def chosen_peers(options: argparse.Namespace) -> list[Contender]:
     wanted = [text.lower() for text in options.peer or [""]]
-    return [peer for peer in PEERS if any(text in peer.name.lower() for text in wanted)]
+    peers = peers_with(options.threads)
+    return [peer for peer in peers if any(text in peer.name.lower() for text in wanted)]
 
 
 def main() -> None:
