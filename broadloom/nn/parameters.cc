@@ -8,9 +8,16 @@
 namespace broadloom {
 namespace {
 
+// In eight interleaved chains, which need not wait for each other.
 double dot(const double* a, const double* b, int n) {
+  double chains[8] = {};
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (int k = 0; k < 8; ++k) chains[k] += a[i + k] * b[i + k];
+  }
+  for (; i < n; ++i) chains[i % 8] += a[i] * b[i];
   double sum = 0.0;
-  for (int i = 0; i < n; ++i) sum += a[i] * b[i];
+  for (const double chain : chains) sum += chain;
   return sum;
 }
 

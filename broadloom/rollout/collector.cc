@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "broadloom/math/elementwise.h"
@@ -166,15 +167,29 @@ void Collector::bootstrap_shard(Shard shard, Scratch& scratch, const float* para
   see(scratch.raw.data(), shard.size(), scratch.work.observations.data());
   network_.forward_critic(params, scratch.work.observations.data(), shard.size(), scratch.work);
   std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
+  value_final_observations(shard, scratch, params, block);
+}
+
+// Truncated episodes are few and spread over environments: they are brought together into tiles.
+void Collector::value_final_observations(Shard shard, Scratch& scratch, const float* params,
+                                         RolloutBlock& block) {
+  std::array<std::size_t, kTileRows> places;
+  int rows = 0;
+  const auto flush = [&] {
+    if (rows == 0) return;
+    network_.forward_critic(params, scratch.work.observations.data(), rows, scratch.work);
+    for (int r = 0; r < rows; ++r) block.final_values[places[r]] = scratch.work.values[r];
+    rows = 0;
+  };
   for (int n = shard.begin; n < shard.end; ++n) {
-    for (int begin = 0; begin < block.truncations[n]; begin += kTileRows) {
-      const int rows = std::min(kTileRows, block.truncations[n] - begin);
-      const std::size_t place = block.final_index(n, begin);
-      network_.forward_critic(params, &block.final_observations[place * block.D], rows,
-                              scratch.work);
-      std::copy_n(values, rows, &block.final_values[place]);
+    for (int s = 0; s < block.truncations[n]; ++s) {
+      places[rows] = block.final_index(n, s);
+      std::copy_n(&block.final_observations[places[rows] * block.D], block.D,
+                  &scratch.work.observations[static_cast<std::size_t>(rows) * block.D]);
+      if (++rows == kTileRows) flush();
     }
   }
+  flush();
 }
 
 void Collector::see(const float* raw, int rows, float* out) const {

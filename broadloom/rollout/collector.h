@@ -62,6 +62,8 @@ class Collector {
   void draw_actions(Shard shard, Scratch& scratch, const float* params, std::int64_t step);
   void keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
   void bootstrap_shard(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
+  void value_final_observations(Shard shard, Scratch& scratch, const float* params,
+                                RolloutBlock& block);
   bool check(int shard, const float* rows, int width, std::int64_t step, const char* tensor);
   void keep_final_observations(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
   void see(const float* raw, int rows, float* out) const;
