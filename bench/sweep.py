@@ -3,8 +3,8 @@
 
     bench/sweep.py [--broadloom build/release/cli/broadloom] [--seconds 0.5] [--repeats 3]
 
-Each row is one `broadloom bench` with flags over a case of bench/cases; a number is the median of the
-repeats. Threads 1 and 2 are measured one right after the other.
+Each row is `broadloom bench` with flags over a case of bench/cases, with one thread and then with two;
+a number is the median of the repeats.
 """
 
 import argparse

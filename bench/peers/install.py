@@ -66,7 +66,7 @@ def install(folder: Path, peers: set[str]) -> dict[str, str]:
         if pip_install(python, packages, log):
             stamp.write_text(wanted)
         else:
-            missing[peer] = f"not installed, see {log}"
+            missing[peer] = f"not installed, see {log.name}"
     return missing
 
 

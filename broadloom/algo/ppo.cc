@@ -11,7 +11,7 @@
 namespace broadloom {
 namespace {
 
-// Both are part of the bits contract: they fix how sums over samples are grouped.
+// All are part of the bits contract: they fix how sums over samples are grouped.
 constexpr int kMaxLanes = 16;
 constexpr std::size_t kChunk = 2048;
 

@@ -24,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // The policy loss of every sample, and d (share * loss) / d log pi. Where both branches of the max
 // are equal the ratio is inside the interval, so the unclipped derivative holds.
 template <class T>
-void PolicyLoss(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
+void policy_loss_as(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
   const hn::ScalableTag<T> d;
   const auto low = hn::Set(d, static_cast<T>(1.0 - c.clip_coef));
   const auto high = hn::Set(d, static_cast<T>(1.0 + c.clip_coef));
@@ -46,8 +46,8 @@ void PolicyLoss(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
 
 // The value loss of every sample, and d (weight * loss) / d V.
 template <class T>
-void ValueLoss(const PpoCoefficients& c, T weight, TileBatch<T>& batch, const T* values,
-               T* d_values) {
+void value_loss_as(const PpoCoefficients& c, T weight, TileBatch<T>& batch, const T* values,
+                   T* d_values) {
   const hn::ScalableTag<T> d;
   const auto half = hn::Set(d, T(0.5));
   // Without clipping, no change of the value is too large.
@@ -71,18 +71,18 @@ void ValueLoss(const PpoCoefficients& c, T weight, TileBatch<T>& batch, const T*
 }
 
 void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
-  PolicyLoss(c, share, batch);
+  policy_loss_as(c, share, batch);
 }
 void PolicyLossF64(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
-  PolicyLoss(c, share, batch);
+  policy_loss_as(c, share, batch);
 }
 void ValueLossF32(const PpoCoefficients& c, float weight, TileBatch<float>& batch,
                   const float* values, float* d_values) {
-  ValueLoss(c, weight, batch, values, d_values);
+  value_loss_as(c, weight, batch, values, d_values);
 }
 void ValueLossF64(const PpoCoefficients& c, double weight, TileBatch<double>& batch,
                   const double* values, double* d_values) {
-  ValueLoss(c, weight, batch, values, d_values);
+  value_loss_as(c, weight, batch, values, d_values);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ class BatchedEnv final : public VecEnv {
         episode_(static_cast<std::size_t>(count_)),
         episode_step_(static_cast<std::size_t>(count_)),
         total_step_(static_cast<std::size_t>(count_)) {
+    assert(named_sizes_hold(spec_));
     if (options.max_episode_steps > 0) spec_.max_episode_steps = options.max_episode_steps;
     batch_ = {params_,
               states_.pointers(),
@@ -48,6 +50,18 @@ class BatchedEnv final : public VecEnv {
 
   BatchedEnv(const BatchedEnv&) = delete;
   BatchedEnv& operator=(const BatchedEnv&) = delete;
+
+  // The sizes that an environment names for the compiler must be those of its spec: what the loops
+  // write depends on them.
+  static bool named_sizes_hold([[maybe_unused]] const EnvSpec& spec) {
+    if constexpr (requires { Env::kObservationSize; }) {
+      if (Env::kObservationSize != spec.observation_size()) return false;
+    }
+    if constexpr (requires { Env::kActionSize; }) {
+      if (Env::kActionSize != spec.action_size()) return false;
+    }
+    return true;
+  }
 
   const EnvSpec& spec() const override { return spec_; }
   int num_envs() const override { return count_; }

@@ -22,8 +22,18 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #define BROADLOOM_LOOP_TARGETS 1
 #define BROADLOOM_LOOP_AVX2 [[gnu::flatten]] [[gnu::target("avx2")]]
+#ifdef __clang__  // knows no preferred width in the attribute, and another pragma
+#define BROADLOOM_LOOP_AVX512 [[gnu::flatten]] [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl")]]
+#else
 #define BROADLOOM_LOOP_AVX512 \
   [[gnu::flatten]] [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")]]
+#endif
+#endif
+// Rows do not depend on each other.
+#ifdef __clang__
+#define BROADLOOM_INDEPENDENT_ROWS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define BROADLOOM_INDEPENDENT_ROWS _Pragma("GCC ivdep")
 #endif
 
 namespace broadloom {
@@ -167,7 +177,7 @@ class EnvLoops {
       std::uint8_t* const terminated = rows.terminated;
       std::uint8_t* const truncated = rows.truncated;
       const int count = end - begin;
-#pragma GCC ivdep
+      BROADLOOM_INDEPENDENT_ROWS
       for (int k = 0; k < count; ++k) {
         State state = Arrays::load(Env::members, states, begin + k);
         Random random(seed, purpose, static_cast<std::uint32_t>(begin + k),
@@ -189,7 +199,7 @@ class EnvLoops {
       const Pointers states = batch.states;
       const std::size_t width = observation_size(batch);
       const int count = end - begin;
-#pragma GCC ivdep
+      BROADLOOM_INDEPENDENT_ROWS
       for (int k = 0; k < count; ++k) {
         Env::observe(params, Arrays::load(Env::members, states, begin + k),
                      observations + k * width);

@@ -53,6 +53,12 @@ Entry entry(
     if (!params.ok()) return params.status();
     EnvSpec spec = Env::spec(params.value());
     variant(spec);
+    if (!BatchedEnv<Env>::named_sizes_hold(spec)) {
+      return Status(ErrorKind::kInvalidConfig,
+                    spec.id +
+                        ": kObservationSize or kActionSize is not what spec() says; correct "
+                        "them in the environment's header");
+    }
     return std::unique_ptr<VecEnv>(
         std::make_unique<BatchedEnv<Env>>(params.value(), std::move(spec), options));
   };

@@ -104,8 +104,8 @@ HWY_INLINE hn::Vec<hn::ScalableTag<double>> load_wide(const float* x, std::size_
   return hn::PromoteTo(d, load_tail(narrow, x, count));
 }
 
-void AddMoments(const float* x, std::size_t n, std::size_t period, const double* mean, double* sum,
-                double* squares) {
+void AddMomentsF32(const float* x, std::size_t n, std::size_t period, const double* mean,
+                   double* sum, double* squares) {
   const hn::ScalableTag<double> d;
   over_periods(n, period, [&](std::size_t i, std::size_t place, std::size_t count) HWY_ATTR {
     const auto valid = hn::FirstN(d, count);
@@ -118,8 +118,8 @@ void AddMoments(const float* x, std::size_t n, std::size_t period, const double*
 }
 
 // Comparisons keep what is not a number.
-void Standardise(const float* x, std::size_t n, std::size_t period, const double* mean,
-                 const double* scale, float limit, float* y) {
+void StandardiseF32(const float* x, std::size_t n, std::size_t period, const double* mean,
+                    const double* scale, float limit, float* y) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> narrow;
   const auto high = hn::Set(narrow, limit);
@@ -134,7 +134,7 @@ void Standardise(const float* x, std::size_t n, std::size_t period, const double
 }
 
 // x * 0 is 0 for every finite x, and not a number for all others.
-bool AllFinite(const float* x, std::size_t n) {
+bool AllFiniteF32(const float* x, std::size_t n) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
   auto sum = hn::Zero(d);
@@ -145,7 +145,7 @@ bool AllFinite(const float* x, std::size_t n) {
 }
 
 // 32 interleaved chains, so that no addition waits for the one before.
-double SumSquares(const float* x, std::size_t n) {
+double SumSquaresF32(const float* x, std::size_t n) {
   constexpr std::size_t kChains = 32;
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> narrow;
@@ -182,10 +182,10 @@ HWY_EXPORT(BackwardF32);
 HWY_EXPORT(BackwardF64);
 HWY_EXPORT(AddF32);
 HWY_EXPORT(AddF64);
-HWY_EXPORT(SumSquares);
-HWY_EXPORT(AllFinite);
-HWY_EXPORT(AddMoments);
-HWY_EXPORT(Standardise);
+HWY_EXPORT(SumSquaresF32);
+HWY_EXPORT(AllFiniteF32);
+HWY_EXPORT(AddMomentsF32);
+HWY_EXPORT(StandardiseF32);
 
 void activate(Activation activation, float* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(ActivateF32)(activation, x, n);
@@ -208,14 +208,16 @@ void add_into(double* into, const double* x, std::size_t n) {
 
 void add_moments(const float* x, std::size_t n, std::size_t period, const double* mean, double* sum,
                  double* squares) {
-  HWY_DYNAMIC_DISPATCH(AddMoments)(x, n, period, mean, sum, squares);
+  HWY_DYNAMIC_DISPATCH(AddMomentsF32)(x, n, period, mean, sum, squares);
 }
 void standardise(const float* x, std::size_t n, std::size_t period, const double* mean,
                  const double* scale, float limit, float* y) {
-  HWY_DYNAMIC_DISPATCH(Standardise)(x, n, period, mean, scale, limit, y);
+  HWY_DYNAMIC_DISPATCH(StandardiseF32)(x, n, period, mean, scale, limit, y);
 }
-bool all_finite(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(AllFinite)(x, n); }
-double sum_squares(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(SumSquares)(x, n); }
+bool all_finite(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(AllFiniteF32)(x, n); }
+double sum_squares(const float* x, std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(SumSquaresF32)(x, n);
+}
 
 }  // namespace broadloom
 #endif  // HWY_ONCE

@@ -9,6 +9,7 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include <limits>
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
@@ -44,11 +45,17 @@ HWY_INLINE V tanh_of(D d, V x) {
   }
 }
 
-// Highway's exponential and logarithm turn what is not a number into numbers; these do not.
+// Highway's exponential and logarithm turn what is not a number into numbers, and the exponential
+// wraps around far beyond the largest number; these do neither.
 template <class D, class V>
 HWY_INLINE V exp_of(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
-  return hn::IfThenElse(hn::Eq(x, x), hn::Exp(d, x), x);
+  using T = hn::TFromD<D>;
+  const V largest = hn::Set(d, sizeof(T) == sizeof(float) ? T(88.72283) : T(709.782));
+  const V infinity = hn::Set(d, std::numeric_limits<T>::infinity());
+  const V bounded = hn::IfThenElse(hn::Gt(x, largest), largest, x);
+  const V power = hn::IfThenElse(hn::Gt(x, largest), infinity, hn::Exp(d, bounded));
+  return hn::IfThenElse(hn::Eq(x, x), power, x);
 }
 template <class D, class V>
 HWY_INLINE V log_of(D d, V x) {

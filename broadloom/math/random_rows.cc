@@ -69,8 +69,8 @@ HWY_INLINE Block philox(Words d, const RandomRows& streams, std::uint32_t first,
   return {{c0, c1, c2, c3}};
 }
 
-void WordRows(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,
-              std::size_t stride) {
+void WordRowsU32(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,
+                 std::size_t stride) {
   const Words d;
   for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
     const Block draws =
@@ -87,7 +87,7 @@ HWY_INLINE hn::Vec<Floats> upper_bits(hn::Vec<Words> word) {
   return hn::ConvertTo(d, hn::BitCast(integers, hn::ShiftRight<kShift>(word)));
 }
 
-void UniformRows(const RandomRows& streams, float* out) {
+void UniformRowsF32(const RandomRows& streams, float* out) {
   const Words words;
   const Floats d;
   for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
@@ -110,7 +110,7 @@ HWY_INLINE void box_muller(hn::Vec<Words> first, hn::Vec<Words> second, hn::Vec<
   sine = hn::Mul(radius, hn::Sin(d, angle));
 }
 
-void NormalRows(const RandomRows& streams, int count, float* out, std::size_t stride) {
+void NormalRowsF32(const RandomRows& streams, int count, float* out, std::size_t stride) {
   const Words words;
   const Floats d;
   for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
@@ -135,19 +135,19 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace broadloom {
 
-HWY_EXPORT(WordRows);
-HWY_EXPORT(UniformRows);
-HWY_EXPORT(NormalRows);
+HWY_EXPORT(WordRowsU32);
+HWY_EXPORT(UniformRowsF32);
+HWY_EXPORT(NormalRowsF32);
 
 void random_words(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,
                   std::size_t stride) {
-  HWY_DYNAMIC_DISPATCH(WordRows)(streams, block, words, stride);
+  HWY_DYNAMIC_DISPATCH(WordRowsU32)(streams, block, words, stride);
 }
 void random_uniforms(const RandomRows& streams, float* out) {
-  HWY_DYNAMIC_DISPATCH(UniformRows)(streams, out);
+  HWY_DYNAMIC_DISPATCH(UniformRowsF32)(streams, out);
 }
 void random_normals(const RandomRows& streams, int count, float* out, std::size_t stride) {
-  HWY_DYNAMIC_DISPATCH(NormalRows)(streams, count, out, stride);
+  HWY_DYNAMIC_DISPATCH(NormalRowsF32)(streams, count, out, stride);
 }
 
 }  // namespace broadloom

@@ -30,7 +30,7 @@ HWY_INLINE void over_rows(int rows, F&& f) {
 constexpr std::size_t at(int i, int r) { return static_cast<std::size_t>(i) * kTileRows + r; }
 
 template <class T>
-void Normalisers(const T* logits, int count, int rows, T* normalisers) {
+void normalisers_as(const T* logits, int count, int rows, T* normalisers) {
   const hn::ScalableTag<T> d;
   over_rows<T>(rows, [&](int r) HWY_ATTR {
     auto top = hn::LoadU(d, logits + r);
@@ -44,8 +44,8 @@ void Normalisers(const T* logits, int count, int rows, T* normalisers) {
 }
 
 template <class T>
-void CategoricalLogProbs(const T* logits, const T* normalisers, const T* actions, int count,
-                         int rows, T* log_probs) {
+void categorical_log_probs_as(const T* logits, const T* normalisers, const T* actions, int count,
+                              int rows, T* log_probs) {
   const hn::ScalableTag<T> d;
   over_rows<T>(rows, [&](int r) HWY_ATTR {
     const auto action = hn::LoadU(d, actions + r);
@@ -59,7 +59,8 @@ void CategoricalLogProbs(const T* logits, const T* normalisers, const T* actions
 }
 
 template <class T>
-void Entropies(const T* logits, const T* normalisers, int count, int rows, T* probs, T* entropies) {
+void entropies_as(const T* logits, const T* normalisers, int count, int rows, T* probs,
+                  T* entropies) {
   const hn::ScalableTag<T> d;
   over_rows<T>(rows, [&](int r) HWY_ATTR {
     const auto normaliser = hn::LoadU(d, normalisers + r);
@@ -75,8 +76,9 @@ void Entropies(const T* logits, const T* normalisers, int count, int rows, T* pr
 }
 
 template <class T>
-void CategoricalBackward(const T* logits, const T* normalisers, const T* probs, const T* entropies,
-                         const T* actions, const T* a, T b, int count, int rows, T* d_logits) {
+void categorical_backward_as(const T* logits, const T* normalisers, const T* probs,
+                             const T* entropies, const T* actions, const T* a, T b, int count,
+                             int rows, T* d_logits) {
   const hn::ScalableTag<T> d;
   over_rows<T>(rows, [&](int r) HWY_ATTR {
     const auto action = hn::LoadU(d, actions + r);
@@ -94,8 +96,8 @@ void CategoricalBackward(const T* logits, const T* normalisers, const T* probs, 
 }
 
 template <class T>
-void GaussianLogProbs(const T* means, const T* log_std, const T* actions, int count, int rows,
-                      T* scaled, T* log_probs) {
+void gaussian_log_probs_as(const T* means, const T* log_std, const T* actions, int count, int rows,
+                           T* scaled, T* log_probs) {
   const hn::ScalableTag<T> d;
   over_rows<T>(rows, [&](int r) HWY_ATTR {
     auto log_prob = hn::Zero(d);
@@ -112,8 +114,8 @@ void GaussianLogProbs(const T* means, const T* log_std, const T* actions, int co
 }
 
 template <class T>
-void GaussianBackward(const T* scaled, const T* log_std, const T* a, T b, int count, int rows,
-                      T* d_means, T* d_log_std) {
+void gaussian_backward_as(const T* scaled, const T* log_std, const T* a, T b, int count, int rows,
+                          T* d_means, T* d_log_std) {
   const hn::ScalableTag<T> d;
   for (int i = 0; i < count; ++i) {
     const auto inverse_std = hn::Set(d, std::exp(-log_std[i]));
@@ -130,8 +132,8 @@ void GaussianBackward(const T* scaled, const T* log_std, const T* a, T b, int co
   }
 }
 
-void CategoricalSample(const float* logits, const float* normalisers, const float* uniforms,
-                       int count, int rows, float* actions) {
+void CategoricalSampleF32(const float* logits, const float* normalisers, const float* uniforms,
+                          int count, int rows, float* actions) {
   const hn::ScalableTag<float> d;
   over_rows<float>(rows, [&](int r) HWY_ATTR {
     const auto normaliser = hn::LoadU(d, normalisers + r);
@@ -147,8 +149,8 @@ void CategoricalSample(const float* logits, const float* normalisers, const floa
   });
 }
 
-void GaussianSample(const float* means, const float* log_std, const float* normals, int count,
-                    int rows, float* actions) {
+void GaussianSampleF32(const float* means, const float* log_std, const float* normals, int count,
+                       int rows, float* actions) {
   const hn::ScalableTag<float> d;
   for (int i = 0; i < count; ++i) {
     const auto deviation = hn::Set(d, std::exp(log_std[i]));
@@ -162,24 +164,26 @@ void GaussianSample(const float* means, const float* log_std, const float* norma
 
 // Names that HWY_EXPORT can take: one per type.
 #define BROADLOOM_FUNCTIONS(T, S)                                                                \
-  void Normalisers##S(const T* l, int count, int rows, T* n) { Normalisers(l, count, rows, n); } \
+  void Normalisers##S(const T* l, int count, int rows, T* n) {                                   \
+    normalisers_as(l, count, rows, n);                                                           \
+  }                                                                                              \
   void CategoricalLogProbs##S(const T* l, const T* n, const T* a, int count, int rows, T* out) { \
-    CategoricalLogProbs(l, n, a, count, rows, out);                                              \
+    categorical_log_probs_as(l, n, a, count, rows, out);                                         \
   }                                                                                              \
   void Entropies##S(const T* l, const T* n, int count, int rows, T* probs, T* out) {             \
-    Entropies(l, n, count, rows, probs, out);                                                    \
+    entropies_as(l, n, count, rows, probs, out);                                                 \
   }                                                                                              \
   void CategoricalBackward##S(const T* l, const T* n, const T* p, const T* h, const T* act,      \
                               const T* a, T b, int count, int rows, T* out) {                    \
-    CategoricalBackward(l, n, p, h, act, a, b, count, rows, out);                                \
+    categorical_backward_as(l, n, p, h, act, a, b, count, rows, out);                            \
   }                                                                                              \
   void GaussianLogProbs##S(const T* m, const T* s, const T* a, int count, int rows, T* z,        \
                            T* out) {                                                             \
-    GaussianLogProbs(m, s, a, count, rows, z, out);                                              \
+    gaussian_log_probs_as(m, s, a, count, rows, z, out);                                         \
   }                                                                                              \
   void GaussianBackward##S(const T* z, const T* s, const T* a, T b, int count, int rows, T* dm,  \
                            T* ds) {                                                              \
-    GaussianBackward(z, s, a, b, count, rows, dm, ds);                                           \
+    gaussian_backward_as(z, s, a, b, count, rows, dm, ds);                                       \
   }
 BROADLOOM_FUNCTIONS(float, F32)
 BROADLOOM_FUNCTIONS(double, F64)
@@ -192,8 +196,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace broadloom {
 
-HWY_EXPORT(CategoricalSample);
-HWY_EXPORT(GaussianSample);
+HWY_EXPORT(CategoricalSampleF32);
+HWY_EXPORT(GaussianSampleF32);
 
 #define BROADLOOM_DISPATCH(T, S)                                                                   \
   HWY_EXPORT(Normalisers##S);                                                                      \
@@ -245,7 +249,7 @@ BROADLOOM_DISPATCH(double, F64)
 
 void categorical_sample(const float* logits, const float* normalisers, const float* uniforms,
                         int count, int rows, float* actions) {
-  HWY_DYNAMIC_DISPATCH(CategoricalSample)(logits, normalisers, uniforms, count, rows, actions);
+  HWY_DYNAMIC_DISPATCH(CategoricalSampleF32)(logits, normalisers, uniforms, count, rows, actions);
 }
 
 void categorical_mode(const float* logits, int count, int rows, float* actions) {
@@ -260,7 +264,7 @@ void categorical_mode(const float* logits, int count, int rows, float* actions) 
 
 void gaussian_sample(const float* means, const float* log_std, const float* normals, int count,
                      int rows, float* actions) {
-  HWY_DYNAMIC_DISPATCH(GaussianSample)(means, log_std, normals, count, rows, actions);
+  HWY_DYNAMIC_DISPATCH(GaussianSampleF32)(means, log_std, normals, count, rows, actions);
 }
 
 }  // namespace broadloom

@@ -109,7 +109,7 @@ template <class Real>
 void Mlp::refresh_transposed(const Real* params, Real* transposed, int part, int parts) const {
   for (std::size_t l = 1; l < layers_.size(); ++l) {
     const LinearSlice& layer = layers_[l];
-    if (layer.bf16) continue;
+    if (std::is_same_v<Real, float> && layer.bf16) continue;
     transpose(params + layer.weight, transposed + layer.weight, layer.in, layer.out,
               static_cast<int>(std::int64_t{layer.out} * part / parts),
               static_cast<int>(std::int64_t{layer.out} * (part + 1) / parts));

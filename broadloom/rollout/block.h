@@ -73,7 +73,7 @@ class ShardPlan {
   // Aims at 16 shards, none wider than max_size rows nor narrower than 16; up to 16 environments
   // are halved, so that two threads have work.
   ShardPlan(int num_envs, int max_size) : num_envs_(num_envs) {
-    const int narrowest = num_envs < 16 ? (num_envs + 1) / 2 : 16;
+    const int narrowest = num_envs <= 16 ? (num_envs + 1) / 2 : 16;
     size_ = std::min(std::max((num_envs + 15) / 16, narrowest), max_size);
   }
   int count() const { return (num_envs_ + size_ - 1) / size_; }

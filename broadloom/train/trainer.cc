@@ -36,7 +36,7 @@ Status check_memory(const MemoryPlan& plan) {
           fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
                       "num_steps transitions), but this machine has {:.1f} GB; make num_envs or "
                       "num_steps smaller",
-                      plan.total() * 1e-9, plan.block * 1e-9, memory * 1e-9)};
+                      plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9)};
 }
 
 PpoSettings ppo_settings(const Config& config) {
@@ -63,9 +63,20 @@ Status check_processor(const Config& config, bool has_bf16) {
                       fmt::join(supported_isas(), ", "))};
 }
 
-Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads) {
+namespace {
+
+Status check_machine(const Config& config, int threads) {
   BROADLOOM_TRY(validate(config));
-  const Result<MemoryPlan> plan = plan_memory(config, threads);
+  BROADLOOM_TRY(check_processor(config, bf16_available()));
+  if (threads >= 1) return {};
+  return {ErrorKind::kInvalidConfig, fmt::format("threads is {}; expected at least 1", threads)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads) {
+  BROADLOOM_TRY(check_machine(config, threads));
+  const Result<MemoryPlan> plan = plan_memory(config, threads);  // before the environments are made
   if (!plan.ok()) return plan.status();
   BROADLOOM_TRY(check_memory(plan.value()));
   VecEnvOptions options;
@@ -80,17 +91,13 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads,
                                                  std::unique_ptr<VecEnv> envs) {
-  BROADLOOM_TRY(validate(config));
-  BROADLOOM_TRY(check_processor(config, bf16_available()));
-  if (threads < 1) {
-    return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("threads is {}; expected at least 1", threads));
-  }
+  BROADLOOM_TRY(check_machine(config, threads));
   if (envs->num_envs() != config.num_envs) {
     return Status(ErrorKind::kInvalidConfig,
                   fmt::format("got {} environments but num_envs is {}; make both the same",
                               envs->num_envs(), config.num_envs));
   }
+  BROADLOOM_TRY(check_memory(plan_memory(config, threads, *envs)));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
 }
 

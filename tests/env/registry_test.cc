@@ -12,6 +12,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/batched_env.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/math/isa.h"
 
 namespace broadloom {
 namespace {
@@ -77,6 +78,20 @@ TEST_P(EveryEnv, RepeatsAndDoesNotDependOnShards) {
   EXPECT_EQ(whole, roll(*make(GetParam(), options), 0, 60, 11));
   EXPECT_EQ(whole, roll(*make(GetParam(), options), 0, 60, 1));
   EXPECT_EQ(whole, roll(*make(GetParam(), options), 0, 60, 4));
+}
+
+// The loops are compiled for several instruction sets, and run over pieces of 256 environments.
+TEST_P(EveryEnv, HasTheSameBitsOnEveryInstructionSetAndCut) {
+  const VecEnvOptions options{
+      .num_envs = 601, .seed = 4, .stagger_starts = true, .max_episode_steps = 23};
+  const Rollout whole = roll(*make(GetParam(), options), 0, 50, 601);
+  for (const std::string& isa : supported_isas()) {
+    ASSERT_TRUE(set_isa(isa).ok());
+    for (const int shard : {1, 97, 601}) {
+      EXPECT_EQ(whole, roll(*make(GetParam(), options), 0, 50, shard)) << isa << ", " << shard;
+    }
+  }
+  ASSERT_TRUE(set_isa("auto").ok());
 }
 
 TEST_P(EveryEnv, SeedsAndEvaluationStreamsDiffer) {

@@ -180,6 +180,26 @@ TEST_P(Distributions, WhatIsNotANumberStaysSo) {
   for (int r = 0; r < 8; ++r) EXPECT_EQ(std::isnan(tile.log_probs[r]), r == 3) << r;
 }
 
+// A policy that has run away must be seen: no exponential wraps around to small numbers.
+TEST_P(Distributions, LargeExponentsAreInfinite) {
+  for (const float x : {89.0f, 120.0f, 178.0f, 200.0f, 400.0f, 1e4f, 1e30f}) {
+    std::vector<float> logits(kTileRows, x), normalisers(kTileRows, 0.0f), probs(kTileRows),
+        entropies(kTileRows);
+    categorical_entropies(logits.data(), normalisers.data(), 1, 4, probs.data(), entropies.data());
+    EXPECT_EQ(probs[0], HUGE_VALF) << x;
+    for (float& logit : logits) logit = -x;
+    categorical_entropies(logits.data(), normalisers.data(), 1, 4, probs.data(), entropies.data());
+    EXPECT_LT(probs[0], 1e-38f) << x;
+    EXPECT_GE(probs[0], 0.0f) << x;
+  }
+  for (const double x : {710.0, 800.0, 1e4, 1e300}) {
+    std::vector<double> logits(kTileRows, x), normalisers(kTileRows, 0.0), probs(kTileRows),
+        entropies(kTileRows);
+    categorical_entropies(logits.data(), normalisers.data(), 1, 4, probs.data(), entropies.data());
+    EXPECT_EQ(probs[0], HUGE_VAL) << x;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isa, Distributions, ::testing::ValuesIn(supported_isas()),
                          [](const auto& info) { return info.param; });
 
