@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 from cases import Training, training
+from compiled import build_if_changed
 from result import arguments
 
 HERE = Path(__file__).resolve().parent
@@ -54,10 +55,8 @@ def compile_command(case: Training, activation: str, program: Path) -> list[str]
 
 
 def build(name: str, activation: str, folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
     program = folder / f"rltools_{name}_{activation}"
-    if not program.exists() or program.stat().st_mtime < SOURCE.stat().st_mtime:
-        subprocess.run(compile_command(training(name), activation, program), check=True)
+    build_if_changed(compile_command(training(name), activation, program), SOURCE, program)
     return program
 
 

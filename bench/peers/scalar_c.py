@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from cases import stepping
+from compiled import build_if_changed
 from result import arguments
 
 HERE = Path(__file__).resolve().parent
@@ -16,11 +17,9 @@ FLAGS = ["-std=c11", "-O3", "-march=native", "-ffast-math"]
 
 
 def build(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
     program = folder / "scalar_cartpole"
-    if not program.exists() or program.stat().st_mtime < SOURCE.stat().st_mtime:
-        compiler = os.environ.get("CC", "gcc")
-        subprocess.run([compiler, *FLAGS, SOURCE, "-o", program, "-lm"], check=True)
+    compiler = os.environ.get("CC", "gcc")
+    build_if_changed([compiler, *FLAGS, SOURCE, "-o", program, "-lm"], SOURCE, program)
     return program
 
 
