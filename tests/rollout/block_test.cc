@@ -34,9 +34,9 @@ TEST(RolloutBlock, TakesTheBytesThatItSays) {
                              block.log_probs.size() + block.values.size() + block.rewards.size() +
                              block.last_values.size() + block.final_observations.size() +
                              block.final_values.size() + block.advantages.size();
-  EXPECT_EQ(RolloutBlock::bytes(7, 5, 3, 2, 4),
-            4 * floats + block.terminated.size() + block.truncated.size() +
-                sizeof(int) * block.truncations.size());
+  EXPECT_EQ(RolloutBlock::bytes(7, 5, 3, 2, 4), 4 * floats + block.terminated.size() +
+                                                    block.truncated.size() +
+                                                    sizeof(int) * block.truncations.size());
 }
 
 }  // namespace
