@@ -208,7 +208,7 @@ Ppo::Moments Ppo::advantage_moments(const RolloutBlock& block, const std::int32_
 // Adds the lanes into lane 0, pairwise in a fixed tree, and returns the norm of the sum.
 double Ppo::reduce_gradient() {
   const std::size_t parameters = network_.parameter_count();
-  pool_.run(static_cast<int>(chunk_squares_.size()), [&](int chunk) {
+  run_small(static_cast<int>(chunk_squares_.size()), [&](int chunk) {
     const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
     const std::size_t count = std::min(kChunk, parameters - begin);
     for (int stride = 1; stride < used_lanes_; stride *= 2) {
@@ -236,7 +236,7 @@ void Ppo::step(double grad_norm, Learner& learner) {
   const std::size_t parameters = network_.parameter_count();
   // Two chunks are too little work to be worth waking other threads for.
   const std::size_t chunk_size = parameters <= 2 * kChunk ? parameters : kChunk;
-  pool_.run(static_cast<int>((parameters + chunk_size - 1) / chunk_size), [&](int chunk) {
+  run_small(static_cast<int>((parameters + chunk_size - 1) / chunk_size), [&](int chunk) {
     const std::size_t begin = static_cast<std::size_t>(chunk) * chunk_size;
     adam_update(&learner.params[begin], &learner.adam_m[begin], &learner.adam_v[begin],
                 &lanes_[0].grads[begin], std::min(chunk_size, parameters - begin), adam);
@@ -248,7 +248,7 @@ void Ppo::step(double grad_norm, Learner& learner) {
 void Ppo::refresh_transposed(const Learner& learner) {
   const int chunks = static_cast<int>(chunk_squares_.size());
   const int parts = chunks <= 2 ? 1 : std::min(chunks, kMaxLanes);
-  pool_.run(parts, [&](int part) {
+  run_small(parts, [&](int part) {
     network_.refresh_transposed(learner.params.data(), transposed_.data(), part, parts);
   });
 }

@@ -96,6 +96,13 @@ class Ppo {
                 const Moments& norm, const Learner& learner);
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows, const Moments& norm,
               TileBatch<float>& batch) const;
+  // pool_.run(), but where the minibatch is one lane's work: then other threads sleep, and to wake
+  // them takes longer than what there is to do.
+  template <class F>
+  void run_small(int tasks, F&& f) {
+    if (used_lanes_ > 1) return pool_.run(tasks, f);
+    for (int task = 0; task < tasks; ++task) f(task);
+  }
   double reduce_gradient();
   void step(double grad_norm, Learner& learner);
   void refresh_transposed(const Learner& learner);
