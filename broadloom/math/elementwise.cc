@@ -144,6 +144,48 @@ bool AllFiniteF32(const float* x, std::size_t n) {
   return hn::AllTrue(d, hn::Eq(sum, hn::Zero(d)));
 }
 
+template <class T>
+void add_products_as(T* into, const T* x, const T* y, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), hn::LoadU(d, into + i)), d,
+               into + i);
+  }
+  if (i == n) return;
+  const auto sum = hn::MulAdd(load_tail(d, x + i, n - i), load_tail(d, y + i, n - i),
+                              load_tail(d, into + i, n - i));
+  store_tail(d, sum, into + i, n - i);
+}
+
+template <class T>
+T dot_as(const T* x, const T* y, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    sum = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), sum);
+  }
+  if (i < n) sum = hn::MulAdd(load_tail(d, x + i, n - i), load_tail(d, y + i, n - i), sum);
+  T chains[hn::MaxLanes(hn::ScalableTag<T>())];
+  hn::StoreU(sum, d, chains);
+  for (std::size_t stride = lanes / 2; stride > 0; stride /= 2) {
+    for (std::size_t k = 0; k < stride; ++k) chains[k] += chains[k + stride];
+  }
+  return chains[0];
+}
+
+void AddProductsF32(float* into, const float* x, const float* y, std::size_t n) {
+  add_products_as(into, x, y, n);
+}
+void AddProductsF64(double* into, const double* x, const double* y, std::size_t n) {
+  add_products_as(into, x, y, n);
+}
+float DotF32(const float* x, const float* y, std::size_t n) { return dot_as(x, y, n); }
+double DotF64(const double* x, const double* y, std::size_t n) { return dot_as(x, y, n); }
+
 // 32 interleaved chains, so that no addition waits for the one before.
 double SumSquaresF32(const float* x, std::size_t n) {
   constexpr std::size_t kChains = 32;
@@ -182,6 +224,10 @@ HWY_EXPORT(BackwardF32);
 HWY_EXPORT(BackwardF64);
 HWY_EXPORT(AddF32);
 HWY_EXPORT(AddF64);
+HWY_EXPORT(AddProductsF32);
+HWY_EXPORT(AddProductsF64);
+HWY_EXPORT(DotF32);
+HWY_EXPORT(DotF64);
 HWY_EXPORT(SumSquaresF32);
 HWY_EXPORT(AllFiniteF32);
 HWY_EXPORT(AddMomentsF32);
@@ -204,6 +250,19 @@ void add_into(float* into, const float* x, std::size_t n) {
 }
 void add_into(double* into, const double* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(AddF64)(x, into, n);
+}
+
+void add_products(float* into, const float* x, const float* y, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(AddProductsF32)(into, x, y, n);
+}
+void add_products(double* into, const double* x, const double* y, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(AddProductsF64)(into, x, y, n);
+}
+float dot(const float* x, const float* y, std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(DotF32)(x, y, n);
+}
+double dot(const double* x, const double* y, std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(DotF64)(x, y, n);
 }
 
 void add_moments(const float* x, std::size_t n, std::size_t period, const double* mean, double* sum,

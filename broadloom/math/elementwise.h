@@ -20,6 +20,14 @@ void activate_backward(Activation activation, const double* y, double* dy, std::
 void add_into(float* into, const float* x, std::size_t n);
 void add_into(double* into, const double* x, std::size_t n);
 
+// into[i] += x[i] * y[i].
+void add_products(float* into, const float* x, const float* y, std::size_t n);
+void add_products(double* into, const double* x, const double* y, std::size_t n);
+
+// Sum of x[i] * y[i], in a fixed order for one instruction set (a chain a lane, then pairwise).
+float dot(const float* x, const float* y, std::size_t n);
+double dot(const double* x, const double* y, std::size_t n);
+
 // Sum of x[i]^2 in double, in a fixed order (32 interleaved chains, then pairwise).
 double sum_squares(const float* x, std::size_t n);
 

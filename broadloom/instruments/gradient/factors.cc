@@ -1,0 +1,274 @@
+#include "broadloom/instruments/gradient/factors.h"
+
+#include <algorithm>
+
+#include "broadloom/math/elementwise.h"
+#include "broadloom/math/linear.h"
+#include "broadloom/nn/distributions.h"
+
+namespace broadloom {
+namespace {
+
+// The layers whose gradients are kept, in the order of the parameters.
+std::vector<LinearSlice> kept_layers(const ActorCritic& network, bool value) {
+  std::vector<LinearSlice> slices = network.encoder().layers();
+  const auto append = [&](const Mlp& body, const LinearSlice& head) {
+    slices.insert(slices.end(), body.layers().begin(), body.layers().end());
+    slices.push_back(head);
+  };
+  append(network.actor(), network.policy_head());
+  if (value) append(network.critic(), network.value_head());
+  return slices;
+}
+
+template <class Real>
+void fit(const ActorCritic& network, bool value, int rows, GradientFactors<Real>& factors) {
+  const std::vector<LinearSlice> slices = kept_layers(network, value);
+  factors.rows = rows;
+  factors.layers.resize(slices.size());
+  for (std::size_t l = 0; l < slices.size(); ++l) {
+    factors.layers[l].slice = slices[l];
+    factors.layers[l].inputs.resize(static_cast<std::size_t>(rows) * slices[l].in);
+    factors.layers[l].deltas.resize(static_cast<std::size_t>(rows) * slices[l].out);
+  }
+  const bool gaussian = network.shape().action_kind == SpaceKind::kBox;
+  factors.extra_size = gaussian ? network.shape().action_outputs : 0;
+  factors.extra_offset = network.log_std_offset();
+  factors.extras.resize(static_cast<std::size_t>(rows) * factors.extra_size);
+}
+
+// A head's rows stand one a column; to [rows, out].
+template <class Real>
+void keep_columns(const Real* columns, int rows, int out, Real* kept) {
+  for (int r = 0; r < rows; ++r) {
+    for (int o = 0; o < out; ++o) kept[r * out + o] = columns[o * kTileRows + r];
+  }
+}
+
+}  // namespace
+
+template <class Real>
+FactorMaker<Real>::FactorMaker(const ActorCritic& network, const Real* params,
+                               const GradientTerms& terms)
+    : network_(network),
+      params_(params),
+      terms_(terms),
+      work_(network.make_workspace<Real>()),
+      transposed_(network.parameter_count()),
+      unused_grads_(network.parameter_count()),
+      ones_(kTileRows, Real(1)),
+      normalisers_(kTileRows),
+      entropies_(kTileRows),
+      scores_(kTileRows),
+      terms_of_(static_cast<std::size_t>(network.shape().action_outputs) * kTileRows) {}
+
+template <class Real>
+void FactorMaker<Real>::make(const Real* observations, const Real* actions,
+                             const Real* policy_weights, const Real* value_weights, int rows,
+                             GradientFactors<Real>& factors) {
+  fit(network_, terms_.value, rows, factors);
+  network_.refresh_transposed(params_, transposed_.data());
+  for (int first = 0; first < rows; first += kTileRows) {
+    tile(observations, actions, policy_weights, value_weights, first,
+         std::min(kTileRows, rows - first), factors);
+  }
+}
+
+template <class Real>
+void FactorMaker<Real>::tile(const Real* observations, const Real* actions,
+                             const Real* policy_weights, const Real* value_weights, int first,
+                             int rows, GradientFactors<Real>& factors) {
+  const Real* seen =
+      observations + static_cast<std::size_t>(first) * network_.shape().observation_size;
+  network_.forward(params_, seen, rows, work_);
+  const Real* weights = policy_weights != nullptr ? policy_weights + first : ones_.data();
+  policy_deltas(actions, weights, first, rows, factors);
+  for (int r = 0; r < rows; ++r) {
+    work_.values_delta[r] =
+        terms_.value ? static_cast<Real>(terms_.vf_coef) * value_weights[first + r] : Real(0);
+  }
+  network_.backward(params_, transposed_.data(), seen, rows, work_, unused_grads_.data());
+  keep(seen, first, rows, factors);
+}
+
+// d g / d (the policy's outputs), and the rows of log_std's gradient.
+template <class Real>
+void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, int first, int rows,
+                                      GradientFactors<Real>& factors) {
+  const int outputs = network_.shape().action_outputs;
+  const bool discrete = network_.shape().action_kind == SpaceKind::kDiscrete;
+  const int action_size = discrete ? 1 : outputs;
+  const Real entropy = terms_.entropy ? static_cast<Real>(terms_.ent_coef) : Real(0);
+  actions_.assign(static_cast<std::size_t>(action_size) * kTileRows, Real(0));
+  for (int r = 0; r < rows; ++r) {
+    for (int a = 0; a < action_size; ++a) {
+      actions_[a * kTileRows + r] =
+          actions[(static_cast<std::size_t>(first) + r) * action_size + a];
+    }
+  }
+  const Real* policy = work_.policy.data();
+  std::copy_n(weights, rows, scores_.data());  // the distributions read whole vectors of rows
+  if (discrete) {
+    categorical_normalisers(policy, outputs, rows, normalisers_.data());
+    categorical_entropies(policy, normalisers_.data(), outputs, rows, terms_of_.data(),
+                          entropies_.data());
+    categorical_backward(policy, normalisers_.data(), terms_of_.data(), entropies_.data(),
+                         actions_.data(), scores_.data(), entropy, outputs, rows,
+                         work_.policy_delta.data());
+    return;
+  }
+  const Real* log_std = params_ + network_.log_std_offset();
+  gaussian_log_probs(policy, log_std, actions_.data(), outputs, rows, terms_of_.data(),
+                     normalisers_.data());
+  gaussian_backward(terms_of_.data(), log_std, scores_.data(), entropy, outputs, rows,
+                    work_.policy_delta.data(), unused_grads_.data() + network_.log_std_offset());
+  for (int r = 0; r < rows; ++r) {
+    for (int a = 0; a < outputs; ++a) {
+      const Real z = terms_of_[a * kTileRows + r];
+      factors.extras[(static_cast<std::size_t>(first) + r) * outputs + a] =
+          weights[r] * (z * z - Real(1)) + entropy;
+    }
+  }
+}
+
+template <class Real>
+void FactorMaker<Real>::keep(const Real* observations, int first, int rows,
+                             GradientFactors<Real>& factors) {
+  std::size_t l = 0;
+  const auto keep_layer = [&](const Real* inputs, const Real* deltas, bool head) {
+    auto& layer = factors.layers[l++];
+    const std::size_t in = static_cast<std::size_t>(layer.slice.in);
+    const std::size_t out = static_cast<std::size_t>(layer.slice.out);
+    std::copy_n(inputs, rows * in, &layer.inputs[first * in]);
+    Real* kept = &layer.deltas[first * out];
+    if (head) {
+      keep_columns(deltas, rows, layer.slice.out, kept);
+    } else {
+      std::copy_n(deltas, rows * out, kept);
+    }
+  };
+  const auto keep_body = [&](const Mlp& body, const Real* input, const std::vector<Real>& outputs,
+                             const std::vector<Real>& deltas) {
+    for (std::size_t k = 0; k < body.layers().size(); ++k) {
+      keep_layer(input, deltas.data() + body.output_offset(k), false);
+      input = outputs.data() + body.output_offset(k);
+    }
+    return input;
+  };
+  const Real* features =
+      keep_body(network_.encoder(), observations, work_.encoder, work_.encoder_delta);
+  keep_layer(keep_body(network_.actor(), features, work_.actor, work_.actor_delta),
+             work_.policy_delta.data(), true);
+  if (!terms_.value) return;
+  keep_layer(keep_body(network_.critic(), features, work_.critic, work_.critic_delta),
+             work_.values_delta.data(), true);
+}
+
+// A head's W is [out, in]: the roles of input and delta are exchanged, and its bias is summed
+// apart.
+template <class Real>
+void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, Real* into) {
+  std::vector<Real> scaled, unused;
+  for (const auto& layer : factors.layers) {
+    const int in = layer.slice.in, out = layer.slice.out;
+    unused.resize(static_cast<std::size_t>(in));
+    scaled.resize(static_cast<std::size_t>(kTileRows) * out);
+    Real* dw = into + layer.slice.weight;
+    Real* db = into + layer.slice.bias;
+    for (int first = 0; first < factors.rows; first += kTileRows) {
+      const int rows = std::min(kTileRows, factors.rows - first);
+      const Real* x = &layer.inputs[static_cast<std::size_t>(first) * in];
+      const Real* dy = &layer.deltas[static_cast<std::size_t>(first) * out];
+      for (int r = 0; r < rows; ++r) {
+        const Real w = weights != nullptr ? weights[first + r] : Real(1);
+        for (int o = 0; o < out; ++o) scaled[r * out + o] = w * dy[r * out + o];
+      }
+      if (!layer.slice.head) {
+        linear_backward_weights(x, scaled.data(), dw, db, rows, in, out);
+        continue;
+      }
+      linear_backward_weights(scaled.data(), x, dw, unused.data(), rows, out, in);
+      for (int r = 0; r < rows; ++r) {
+        for (int o = 0; o < out; ++o) db[o] += scaled[r * out + o];
+      }
+    }
+  }
+  const std::size_t extra = static_cast<std::size_t>(factors.extra_size);
+  for (int r = 0; r < factors.rows; ++r) {
+    const Real w = weights != nullptr ? weights[r] : Real(1);
+    for (std::size_t e = 0; e < extra; ++e) {
+      into[factors.extra_offset + e] += w * factors.extras[r * extra + e];
+    }
+  }
+}
+
+template <class Real>
+void squared_norms(const GradientFactors<Real>& factors, Real* squares) {
+  for (int r = 0; r < factors.rows; ++r) squares[r] = inner_product(factors, r, r);
+}
+
+template <class Real>
+void project(const GradientFactors<Real>& factors, const Real* v, Real* products) {
+  std::vector<Real> along, weights;
+  std::fill_n(products, factors.rows, Real(0));
+  for (const auto& layer : factors.layers) {
+    const int in = layer.slice.in, out = layer.slice.out;
+    const Real* w = v + layer.slice.weight;
+    if (layer.slice.head) {
+      weights.resize(static_cast<std::size_t>(in) * out);
+      transpose(w, weights.data(), out, in, 0, in);
+      w = weights.data();
+    }
+    along.resize(static_cast<std::size_t>(kTileRows) * out);
+    for (int first = 0; first < factors.rows; first += kTileRows) {
+      const int rows = std::min(kTileRows, factors.rows - first);
+      linear_forward(&layer.inputs[static_cast<std::size_t>(first) * in], w, v + layer.slice.bias,
+                     along.data(), rows, in, out);
+      for (int r = 0; r < rows; ++r) {
+        products[first + r] += dot(&along[static_cast<std::size_t>(r) * out],
+                                   &layer.deltas[(static_cast<std::size_t>(first) + r) * out],
+                                   static_cast<std::size_t>(out));
+      }
+    }
+  }
+  const std::size_t extra = static_cast<std::size_t>(factors.extra_size);
+  if (extra == 0) return;
+  for (int r = 0; r < factors.rows; ++r) {
+    products[r] += dot(v + factors.extra_offset, &factors.extras[r * extra], extra);
+  }
+}
+
+template <class Real>
+Real inner_product(const GradientFactors<Real>& factors, int i, int j) {
+  Real sum = 0;
+  const auto product = [i, j](const std::vector<Real>& rows, int width) {
+    const std::size_t n = static_cast<std::size_t>(width);
+    return dot(rows.data() + i * n, rows.data() + j * n, n);
+  };
+  for (const auto& layer : factors.layers) {
+    sum +=
+        product(layer.deltas, layer.slice.out) * (product(layer.inputs, layer.slice.in) + Real(1));
+  }
+  return factors.extra_size > 0 ? sum + product(factors.extras, factors.extra_size) : sum;
+}
+
+std::size_t policy_parameter_count(const ActorCritic& network) {
+  std::size_t count = 0;
+  for (const LinearSlice& slice : kept_layers(network, false)) {
+    count += static_cast<std::size_t>(slice.out) * (static_cast<std::size_t>(slice.in) + 1);
+  }
+  const bool gaussian = network.shape().action_kind == SpaceKind::kBox;
+  return gaussian ? count + network.shape().action_outputs : count;
+}
+
+#define BROADLOOM_INSTANTIATE(Real)                                                 \
+  template class FactorMaker<Real>;                                                 \
+  template void add_weighted_sum(const GradientFactors<Real>&, const Real*, Real*); \
+  template void squared_norms(const GradientFactors<Real>&, Real*);                 \
+  template void project(const GradientFactors<Real>&, const Real*, Real*);          \
+  template Real inner_product(const GradientFactors<Real>&, int, int);
+BROADLOOM_INSTANTIATE(float)
+BROADLOOM_INSTANTIATE(double)
+#undef BROADLOOM_INSTANTIATE
+
+}  // namespace broadloom

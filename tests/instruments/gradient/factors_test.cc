@@ -1,0 +1,253 @@
+// Per-sample gradients in factored form: against finite differences, against the trainer's own
+// backward pass, and their inner products against explicit vectors.
+#include "broadloom/instruments/gradient/factors.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/core/random.h"
+#include "broadloom/instruments/gradient/gram.h"
+#include "broadloom/nn/distributions.h"
+
+namespace broadloom {
+namespace {
+
+struct Case {
+  std::string name;
+  SpaceKind kind;
+  int outputs;
+  bool shared;
+  std::vector<int> hidden;
+};
+
+constexpr int kObservation = 5;
+
+NetworkShape shape_of(const Case& c) {
+  NetworkShape shape;
+  shape.observation_size = kObservation;
+  shape.action_kind = c.kind;
+  shape.action_outputs = c.outputs;
+  shape.hidden_sizes = c.hidden;
+  shape.shared_encoder = c.shared;
+  return shape;
+}
+
+// A policy with random parameters and random samples of it.
+template <class Real>
+struct Samples {
+  Samples(const Case& c, int row_count) : network(shape_of(c)), rows(row_count) {
+    const bool discrete = c.kind == SpaceKind::kDiscrete;
+    action_size = discrete ? 1 : c.outputs;
+    Random random(11, Purpose::kUser, 0, 0);
+    params.resize(network.parameter_count());
+    for (Real& p : params) p = static_cast<Real>(0.4 * random.normal());
+    observations.resize(static_cast<std::size_t>(rows) * kObservation);
+    for (Real& x : observations) x = static_cast<Real>(random.normal());
+    actions.resize(static_cast<std::size_t>(rows) * action_size);
+    for (Real& a : actions)
+      a = static_cast<Real>(discrete ? random.below(c.outputs) : random.normal());
+    advantages.resize(rows);
+    for (Real& a : advantages) a = static_cast<Real>(random.normal());
+  }
+
+  GradientFactors<Real> factors(const GradientTerms& terms, bool weighted) {
+    GradientFactors<Real> out;
+    FactorMaker<Real>(network, params.data(), terms)
+        .make(observations.data(), actions.data(), weighted ? advantages.data() : nullptr,
+              advantages.data(), rows, out);
+    return out;
+  }
+
+  ActorCritic network;
+  int rows, action_size = 1;
+  std::vector<Real> params, observations, actions, advantages;
+};
+
+template <class Real>
+std::vector<Real> explicit_gradient(const GradientFactors<Real>& factors, int row, std::size_t P) {
+  std::vector<Real> weights(factors.rows, Real(0)), gradient(P, Real(0));
+  weights[row] = Real(1);
+  add_weighted_sum(factors, weights.data(), gradient.data());
+  return gradient;
+}
+
+// The rows of `samples` as a tile of the trainer's loss, at the policy that acted.
+TileBatch<double> tile_of(Samples<double>& samples, TileWorkspace<double>& work) {
+  const NetworkShape& shape = samples.network.shape();
+  TileBatch<double> batch(kObservation, samples.action_size, shape.action_outputs);
+  batch.rows = samples.rows;
+  std::copy(samples.observations.begin(), samples.observations.end(), batch.observations.begin());
+  samples.network.forward(samples.params.data(), batch.observations.data(), samples.rows, work);
+  for (int r = 0; r < samples.rows; ++r) {
+    for (int a = 0; a < samples.action_size; ++a) {
+      batch.actions[a * kTileRows + r] = samples.actions[r * samples.action_size + a];
+    }
+    batch.advantages[r] = samples.advantages[r];
+    batch.old_values[r] = work.values[r];
+    batch.value_targets[r] = work.values[r] + samples.advantages[r];
+  }
+  std::vector<double> scratch(static_cast<std::size_t>(kTileRows) * shape.action_outputs);
+  if (shape.action_kind == SpaceKind::kDiscrete) {
+    categorical_normalisers(work.policy.data(), shape.action_outputs, samples.rows, scratch.data());
+    categorical_log_probs(work.policy.data(), scratch.data(), batch.actions.data(),
+                          shape.action_outputs, samples.rows, batch.old_log_probs.data());
+  } else {
+    gaussian_log_probs(work.policy.data(), samples.params.data() + samples.network.log_std_offset(),
+                       batch.actions.data(), shape.action_outputs, samples.rows, scratch.data(),
+                       batch.old_log_probs.data());
+  }
+  return batch;
+}
+
+class Factors : public ::testing::TestWithParam<Case> {};
+
+// A log pi + ent_coef H + vf_coef A V of one row, from the loss code's forward pass.
+double sample_objective(Samples<double>& s, int row, const std::vector<double>& params,
+                        const GradientTerms& terms) {
+  Samples<double> moved = s;
+  moved.params = params;
+  TileWorkspace<double> work = moved.network.make_workspace<double>();
+  TileBatch<double> batch = tile_of(moved, work);
+  const int outputs = moved.network.shape().action_outputs;
+  double entropy = 0.0;
+  if (moved.network.shape().action_kind == SpaceKind::kDiscrete) {
+    categorical_normalisers(work.policy.data(), outputs, s.rows, batch.normalisers.data());
+    categorical_entropies(work.policy.data(), batch.normalisers.data(), outputs, s.rows,
+                          batch.terms.data(), batch.entropies.data());
+    entropy = batch.entropies[row];
+  } else {
+    entropy = gaussian_entropy(params.data() + moved.network.log_std_offset(), outputs);
+  }
+  const double a = s.advantages[row];
+  return a * batch.old_log_probs[row] + (terms.entropy ? terms.ent_coef * entropy : 0.0) +
+         (terms.value ? terms.vf_coef * a * work.values[row] : 0.0);
+}
+
+TEST_P(Factors, EqualFiniteDifferencesSampleBySample) {
+  Samples<double> samples(GetParam(), 7);
+  for (const GradientTerms terms :
+       {GradientTerms{}, GradientTerms{true, true, 0.05, 0.5}, GradientTerms{false, true, 0, 2}}) {
+    const GradientFactors<double> factors = samples.factors(terms, true);
+    for (const int row : {0, 3, 6}) {
+      const std::vector<double> gradient = explicit_gradient(factors, row, samples.params.size());
+      double largest = 0.0;
+      for (const double g : gradient) largest = std::max(largest, std::abs(g));
+      ASSERT_GT(largest, 1e-3);
+      for (std::size_t i = 0; i < samples.params.size(); ++i) {
+        const auto at = [&](double offset) {
+          std::vector<double> params = samples.params;
+          params[i] += offset;
+          return sample_objective(samples, row, params, terms);
+        };
+        constexpr double h = 2e-4;
+        const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+        ASSERT_NEAR(gradient[i], numeric, 1e-8 * largest) << "row " << row << ", parameter " << i;
+      }
+    }
+  }
+}
+
+TEST_P(Factors, MeanIsMinusTheTrainersGradient) {
+  Samples<double> samples(GetParam(), 23);
+  for (const bool all : {false, true}) {
+    const GradientTerms terms = all ? GradientTerms{true, true, 0.05, 0.5} : GradientTerms{};
+    PpoCoefficients coefficients;
+    coefficients.ent_coef = all ? 0.05 : 0.0;
+    coefficients.vf_coef = all ? 0.5 : 0.0;
+    coefficients.clip_vloss = false;
+    const std::size_t P = samples.params.size();
+    TileWorkspace<double> work = samples.network.make_workspace<double>();
+    TileBatch<double> batch = tile_of(samples, work);
+    std::vector<double> transposed(P), trained(P), mean(P);
+    samples.network.refresh_transposed(samples.params.data(), transposed.data());
+    LossSums sums;
+    ppo_tile_gradient(samples.network, coefficients, samples.rows, samples.params.data(),
+                      transposed.data(), batch, work, trained.data(), sums);
+    add_weighted_sum(samples.factors(terms, true), static_cast<const double*>(nullptr),
+                     mean.data());
+    double largest = 0.0;
+    for (const double g : trained) largest = std::max(largest, std::abs(g));
+    for (std::size_t i = 0; i < P; ++i) {
+      ASSERT_NEAR(-mean[i] / samples.rows, trained[i], 1e-12 * largest) << i;
+    }
+  }
+}
+
+TEST_P(Factors, ScoresTimesAdvantagesAreTheGradients) {
+  Samples<double> samples(GetParam(), 9);
+  const auto scores = samples.factors({}, false), gradients = samples.factors({}, true);
+  const std::size_t P = samples.params.size();
+  std::vector<double> a(P), b(P);
+  add_weighted_sum(scores, samples.advantages.data(), a.data());
+  add_weighted_sum(gradients, static_cast<const double*>(nullptr), b.data());
+  for (std::size_t i = 0; i < P; ++i) ASSERT_NEAR(a[i], b[i], 1e-12);
+}
+
+// 200 rows: whole tiles and a part of one.
+TEST_P(Factors, InnerProductsEqualExplicitOnes) {
+  Samples<float> samples(GetParam(), 200);
+  const GradientTerms terms{true, true, 0.05, 0.5};
+  const GradientFactors<float> factors = samples.factors(terms, true);
+  const std::size_t P = samples.params.size();
+  std::vector<std::vector<float>> explicit_rows;
+  for (int r = 0; r < samples.rows; ++r) explicit_rows.push_back(explicit_gradient(factors, r, P));
+  const auto product = [&](const std::vector<float>& x, const std::vector<float>& y) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < P; ++i) sum += static_cast<double>(x[i]) * y[i];
+    return sum;
+  };
+  std::vector<float> gram(static_cast<std::size_t>(samples.rows) * samples.rows);
+  ThreadPool pool(2);
+  gram_matrix(factors, pool, gram.data());
+  std::vector<float> squares(samples.rows), projected(samples.rows);
+  squared_norms(factors, squares.data());
+  project(factors, explicit_rows[17].data(), projected.data());
+  for (int i = 0; i < samples.rows; ++i) {
+    const double norm_i = std::sqrt(product(explicit_rows[i], explicit_rows[i]));
+    ASSERT_NEAR(squares[i], norm_i * norm_i, 1e-5 * norm_i * norm_i);
+    for (int j = 0; j < samples.rows; ++j) {
+      const double norm_j = std::sqrt(product(explicit_rows[j], explicit_rows[j]));
+      const double expected = product(explicit_rows[i], explicit_rows[j]);
+      ASSERT_NEAR(gram[i * samples.rows + j], expected, 1e-5 * norm_i * norm_j) << i << ' ' << j;
+      ASSERT_EQ(gram[i * samples.rows + j], gram[j * samples.rows + i]);
+    }
+    const double other = std::sqrt(product(explicit_rows[17], explicit_rows[17]));
+    ASSERT_NEAR(projected[i], product(explicit_rows[i], explicit_rows[17]), 1e-5 * norm_i * other);
+    ASSERT_NEAR(inner_product(factors, i, 17), product(explicit_rows[i], explicit_rows[17]),
+                1e-5 * norm_i * other);
+  }
+}
+
+TEST_P(Factors, GramHasTheSameBitsForAnyThreads) {
+  Samples<float> samples(GetParam(), 150);
+  const GradientFactors<float> factors = samples.factors({}, false);
+  std::vector<float> one(150 * 150), three(150 * 150);
+  ThreadPool single(1), many(3);
+  gram_matrix(factors, single, one.data());
+  gram_matrix(factors, many, three.data());
+  EXPECT_EQ(one, three);
+}
+
+TEST(PolicyParameterCount, CountsWhatTheScoreMoves) {
+  const ActorCritic separate(
+      shape_of({"", SpaceKind::kBox, 2, false, {7, 6}}));  // 5-7-6-2, log_std
+  EXPECT_EQ(policy_parameter_count(separate), 5u * 7 + 7 + 7 * 6 + 6 + 6 * 2 + 2 + 2);
+  const ActorCritic shared(shape_of({"", SpaceKind::kDiscrete, 3, true, {7, 6}}));
+  EXPECT_EQ(policy_parameter_count(shared), 5u * 7 + 7 + 7 * 6 + 6 + 6 * 3 + 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, Factors,
+    ::testing::Values(Case{"discrete", SpaceKind::kDiscrete, 3, false, {7, 6}},
+                      Case{"discrete_shared", SpaceKind::kDiscrete, 4, true, {7, 6}},
+                      Case{"gaussian", SpaceKind::kBox, 2, false, {7, 6}},
+                      Case{"gaussian_shared", SpaceKind::kBox, 1, true, {8, 5}},
+                      Case{"linear", SpaceKind::kBox, 3, false, {}}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace broadloom
