@@ -27,7 +27,8 @@ enum class Purpose : std::uint32_t {
   kStagger = 6,     // lane = environment, index = 0
   kEvalReset = 7,
   kEvalStep = 8,
-  kUser = 9,  // examples, tests, benchmarks
+  kUser = 9,         // examples, tests, benchmarks
+  kLaboratory = 10,  // gradient laboratory; lane = what for, index = round
 };
 
 class Random {

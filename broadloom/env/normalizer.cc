@@ -43,6 +43,13 @@ ObsNormalizer::ObsNormalizer(int size, double clip, int shards)
   refresh();
 }
 
+ObsNormalizer ObsNormalizer::with_shards(int shards) const {
+  ObsNormalizer other(statistics_.size(), clip_, shards);
+  other.statistics_ = statistics_;
+  other.refresh();
+  return other;
+}
+
 void ObsNormalizer::refresh() {
   const std::size_t size = statistics_.mean().size();
   for (std::size_t place = 0; place < mean_.size(); ++place) {

@@ -47,6 +47,9 @@ class ObsNormalizer {
   // Merges what was accumulated since the last commit.
   void commit();
 
+  // The same statistics with empty sums for another number of shards.
+  ObsNormalizer with_shards(int shards) const;
+
   const RunningMeanStd& statistics() const { return statistics_; }
   // Valid between iterations: the sums are empty then. After the tensors were written into, call
   // state_restored().

@@ -1,0 +1,42 @@
+#include "broadloom/math/estimate.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace broadloom {
+
+Estimate without_interval(double value, std::int64_t count) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  return {value, kNone, kNone, count};
+}
+
+double student_t(int freedom) {
+  if (freedom <= 1) return 12.706204736174705;
+  if (freedom == 2) return 4.302652729749464;
+  constexpr double x = 1.959963984540054;  // of the normal distribution
+  const double n = freedom;
+  const double x3 = x * x * x, x5 = x3 * x * x, x7 = x5 * x * x, x9 = x7 * x * x;
+  return x + (x3 + x) / (4.0 * n) + (5.0 * x5 + 16.0 * x3 + 3.0 * x) / (96.0 * n * n) +
+         (3.0 * x7 + 19.0 * x5 + 17.0 * x3 - 15.0 * x) / (384.0 * n * n * n) +
+         (79.0 * x9 + 776.0 * x7 + 1482.0 * x5 - 1920.0 * x3 - 945.0 * x) /
+             (92160.0 * n * n * n * n);
+}
+
+Estimate jackknife(int groups, std::int64_t count, const std::function<double(int)>& statistic) {
+  const double value = statistic(-1);
+  if (groups < 2) return without_interval(value, count);
+  std::vector<double> left_out(static_cast<std::size_t>(groups));
+  double mean = 0.0;
+  for (int g = 0; g < groups; ++g) {
+    left_out[g] = statistic(g);
+    mean += left_out[g] / groups;
+  }
+  double squares = 0.0;
+  for (const double s : left_out) squares += (s - mean) * (s - mean);
+  const double error = std::sqrt(squares * (groups - 1.0) / groups);
+  const double half = student_t(groups - 1) * error;
+  return {value, value - half, value + half, count};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,51 @@
+#include "broadloom/math/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace broadloom {
+namespace {
+
+// Quantiles of Student's t at 0.975, from the tables of Abramowitz and Stegun 1964, table 26.10.
+TEST(StudentT, AgreesWithTheTable) {
+  EXPECT_NEAR(student_t(1), 12.706, 1e-3);
+  EXPECT_NEAR(student_t(2), 4.303, 1e-3);
+  EXPECT_NEAR(student_t(3), 3.182, 4e-3);
+  EXPECT_NEAR(student_t(5), 2.571, 1e-3);
+  EXPECT_NEAR(student_t(10), 2.228, 1e-3);
+  EXPECT_NEAR(student_t(30), 2.042, 1e-3);
+  EXPECT_NEAR(student_t(120), 1.980, 1e-3);
+}
+
+// For a mean of single values the jackknife is the usual standard error.
+TEST(Jackknife, OfAMeanIsTheStandardError) {
+  const std::vector<double> x{1.0, 4.0, -2.0, 7.5, 3.0, 0.5};
+  const int n = static_cast<int>(x.size());
+  double mean = 0.0, squares = 0.0;
+  for (const double v : x) mean += v / n;
+  for (const double v : x) squares += (v - mean) * (v - mean);
+  const double error = std::sqrt(squares / (n - 1) / n);
+  const Estimate e = jackknife(n, 42, [&](int left_out) {
+    double sum = 0.0;
+    for (int i = 0; i < n; ++i) sum += i == left_out ? 0.0 : x[static_cast<std::size_t>(i)];
+    return sum / (left_out < 0 ? n : n - 1);
+  });
+  EXPECT_NEAR(e.value, mean, 1e-12);
+  EXPECT_NEAR(e.high - e.value, student_t(n - 1) * error, 1e-12);
+  EXPECT_NEAR(e.value - e.low, student_t(n - 1) * error, 1e-12);
+  EXPECT_EQ(e.count, 42);
+  EXPECT_TRUE(e.holds(mean));
+  EXPECT_FALSE(e.holds(mean + 2.0 * (e.high - mean)));
+}
+
+TEST(Jackknife, OfOneGroupHasNoInterval) {
+  const Estimate e = jackknife(1, 1, [](int) { return 3.0; });
+  EXPECT_EQ(e.value, 3.0);
+  EXPECT_TRUE(std::isnan(e.low));
+  EXPECT_FALSE(e.holds(3.0));
+}
+
+}  // namespace
+}  // namespace broadloom
