@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "broadloom/core/config_table.h"
 
@@ -13,14 +14,16 @@ class App;
 namespace broadloom::cli {
 
 struct Context {
-  std::string program;          // as it was called, to start it once more
-  Overrides env_options;        // from --env.<option> flags, keys as in config files
-  std::function<int()> action;  // gives the exit code; set by the command that was named
+  std::string program;                 // as it was called, to start it once more
+  std::vector<std::string> arguments;  // as given, without the program
+  Overrides env_options;               // from --env.<option> flags, keys as in config files
+  std::function<int()> action;         // gives the exit code; set by the command that was named
 };
 
 // The context must outlive the app.
 void add_train_command(CLI::App& root, Context& context);
 void add_eval_command(CLI::App& root, Context& context);
+void add_gradients_command(CLI::App& root, Context& context);
 void add_curve_command(CLI::App& root, Context& context);
 void add_env_command(CLI::App& root, Context& context);
 void add_bench_command(CLI::App& root, Context& context);

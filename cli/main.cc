@@ -28,6 +28,7 @@ void add_commands(CLI::App& root, Context& context) {
   root.require_subcommand(1);
   add_train_command(root, context);
   add_eval_command(root, context);
+  add_gradients_command(root, context);
   add_curve_command(root, context);
   add_env_command(root, context);
   add_bench_command(root, context);
@@ -46,6 +47,7 @@ int run(const std::string& program, const std::vector<std::string>& given) {
   const bool json = wants_json(given);
   Context context;
   context.program = program;
+  context.arguments = given;
   CLI::App root("Broadloom: PPO on batches of environments, measured.", "broadloom");
   add_commands(root, context);
   Result<Arguments> arguments = prepare_arguments(root, given);

@@ -67,6 +67,11 @@ class Trainer {
   const float* params() const { return learner_.params.data(); }  // [P]
   // Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
+  // Null when rewards are not scaled.
+  const RewardNormalizer* reward_normalizer() const {
+    return reward_norm_ ? &*reward_norm_ : nullptr;
+  }
+  TruncationMode truncation_mode() const { return truncation_mode_; }
   ThreadPool& pool() { return pool_; }
   // Where the time of all iterations so far went.
   const StageSeconds& stage_seconds() const { return stage_seconds_; }

@@ -1,0 +1,199 @@
+#include "broadloom/report/gradients_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace broadloom {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Six digits: more than any interval here can tell apart.
+ordered_json number(double x) {
+  if (!std::isfinite(x)) return nullptr;
+  if (x == 0.0) return 0.0;
+  const double scale = std::pow(10.0, 5.0 - std::floor(std::log10(std::abs(x))));
+  return std::isfinite(scale) && scale > 0.0 ? std::round(x * scale) / scale : x;
+}
+
+ordered_json estimate(const Estimate& e) {
+  return {{"value", number(e.value)},
+          {"low", number(e.low)},
+          {"high", number(e.high)},
+          {"count", e.count}};
+}
+
+void add_shape(const BlockShape& shape, ordered_json& json) {
+  json["num_envs"] = shape.num_envs;
+  json["num_steps"] = shape.num_steps;
+}
+
+void add_cosines(const CosineSummary& cosine, const char* count, ordered_json& json) {
+  json[count] = cosine.pairs;
+  json["mean"] = estimate(cosine.mean);
+  json["mean_abs"] = estimate(cosine.mean_abs);
+  json["mean_square"] = estimate(cosine.mean_square);
+  json["histogram"] = {{"low", -1.0}, {"high", 1.0}, {"counts", cosine.histogram}};
+}
+
+ordered_json pairs(const PairCorrelation& p) {
+  ordered_json json;
+  if (p.lag > 0) json["lag"] = p.lag;
+  add_cosines(p.cosine, "pairs", json);
+  json["autocovariance"] = estimate(p.autocovariance);
+  return json;
+}
+
+ordered_json matrix(const std::vector<std::vector<float>>& rows) {
+  ordered_json json = ordered_json::array();
+  for (const std::vector<float>& row : rows) {
+    ordered_json line = ordered_json::array();
+    for (const float x : row) line.push_back(std::round(static_cast<double>(x) * 1e3) / 1e3);
+    json.push_back(line);
+  }
+  return json;
+}
+
+ordered_json correlation_json(const CorrelationResult& r, double gamma) {
+  ordered_json json;
+  add_shape(r.shape, json);
+  json["lambda"] = r.lambda;
+  json["gamma"] = gamma;
+  json["blocks"] = r.blocks;
+  json["within"] = ordered_json::array();
+  for (const PairCorrelation& p : r.within) json["within"].push_back(pairs(p));
+  json["across"] = pairs(r.across);
+  add_cosines(r.with_mean, "samples", json["with_mean"]);
+  add_cosines(r.batch_means, "pairs", json["batch_means"]);
+  json["batch_means"]["matrix"] = matrix(r.batch_mean_matrix);
+  return json;
+}
+
+ordered_json variance_json(const VarianceResult& r, double gamma) {
+  ordered_json json;
+  add_shape(r.shape, json);
+  json["lambda"] = r.lambda;
+  json["gamma"] = gamma;
+  json["blocks"] = r.blocks;
+  json["total"] = estimate(r.total);
+  json["individual"] = estimate(r.individual);
+  json["within"] = estimate(r.within);
+  json["across"] = estimate(r.across);
+  json["within_by_lag"] = ordered_json::array();
+  for (std::size_t k = 0; k < r.bins.size(); ++k) {
+    json["within_by_lag"].push_back({{"low_lag", r.bins[k].low},
+                                     {"high_lag", r.bins[k].high},
+                                     {"value", estimate(r.within_by_lag[k])}});
+  }
+  json["parts_sum"] = estimate(r.parts_sum);
+  json["parts_agree"] = r.parts_agree;
+  json["sample_variance"] = estimate(r.sample_variance);
+  json["squared_norm"] = estimate(r.squared_norm);
+  json["variance_inflation"] = estimate(r.variance_inflation);
+  json["effective_sample_size"] = estimate(r.effective_sample_size);
+  json["signal_to_noise"] = estimate(r.signal_to_noise);
+  json["noise_scale"] = estimate(r.noise_scale);
+  json["critical_batch"] = estimate(r.critical_batch);
+  return json;
+}
+
+ordered_json bias_json(const BiasResult& r) {
+  return {{"num_steps", r.num_steps},
+          {"lambda", r.lambda},
+          {"gamma", r.gamma},
+          {"samples", r.samples},
+          {"groups", r.groups},
+          {"bias_norm", estimate(r.bias_norm)},
+          {"bias_squared", estimate(r.bias_squared)},
+          {"relative_bias", estimate(r.relative_bias)},
+          {"expected_norm", estimate(r.expected_norm)},
+          {"reference_norm", estimate(r.reference_norm)},
+          {"cosine", estimate(r.cosine)},
+          {"stopped", r.precise ? "precision" : "budget"}};
+}
+
+ordered_json exact_case_json(const ExactResult& r) {
+  ordered_json json{{"num_steps", r.num_steps},
+                    {"num_envs", r.num_envs},
+                    {"lambda", r.lambda},
+                    {"gamma", r.gamma}};
+  for (const ExactQuantity& q : r.quantities) {
+    ordered_json& entry = json[q.name];
+    entry["exact"] = number(q.exact);
+    entry["sampled"] = q.sampled ? estimate(*q.sampled) : ordered_json(nullptr);
+    entry["agrees"] = q.sampled ? ordered_json(q.sampled->holds(q.exact)) : ordered_json(nullptr);
+  }
+  return json;
+}
+
+ordered_json exact_json(const ExactReport& r) {
+  ordered_json json{{"states", r.states},
+                    {"actions", r.actions},
+                    {"max_episode_steps", r.max_episode_steps},
+                    {"mean_episode_length", number(r.mean_episode_length)},
+                    {"mean_return", number(r.mean_return)}};
+  json["cases"] = ordered_json::array();
+  for (const ExactResult& c : r.cases) json["cases"].push_back(exact_case_json(c));
+  return json;
+}
+
+ordered_json settings_json(const GradientReport& r) {
+  return {{"batch", r.batch},
+          {"blocks", r.blocks},
+          {"groups", r.groups},
+          {"confidence", kConfidence},
+          {"starts", r.starts},
+          {"burn_in", r.burn_in},
+          {"norm_adv", r.norm_adv},
+          {"value_term", r.value_term},
+          {"entropy_term", r.entropy_term},
+          {"truncation_mode", r.truncation_mode},
+          {"gamma", r.gamma},
+          {"lambdas", r.lambdas},
+          {"seed", r.seed},
+          {"threads", r.threads}};
+}
+
+template <class Results, class F>
+void add_list(const std::optional<Results>& results, const char* key, F&& to_json,
+              ordered_json& json) {
+  if (!results) return;
+  json[key] = ordered_json::array();
+  for (const auto& result : *results) json[key].push_back(to_json(result));
+}
+
+}  // namespace
+
+std::string gradients_json(const GradientReport& r, const std::string& created,
+                           const std::string& version, const std::string& revision) {
+  ordered_json json;
+  json["format"] = 1;
+  json["created"] = created;
+  json["version"] = version;
+  json["revision"] = revision;
+  json["command"] = r.command;
+  json["checkpoint"] = {{"file", r.checkpoint},
+                        {"env_id", r.env_id},
+                        {"iteration", r.iteration},
+                        {"global_step", r.global_step}};
+  json["policy"] = {{"parameters", r.policy_parameters},
+                    {"hidden_sizes", r.hidden_sizes},
+                    {"activation", r.activation},
+                    {"shared_encoder", r.shared_encoder}};
+  json["settings"] = settings_json(r);
+  json["notes"] = r.notes;
+  json["seconds"] = ordered_json::object();
+  for (const auto& [name, seconds] : r.seconds) json["seconds"][name] = number(seconds);
+  const double gamma = r.gamma;
+  add_list(
+      r.correlation, "correlation",
+      [gamma](const CorrelationResult& c) { return correlation_json(c, gamma); }, json);
+  add_list(
+      r.variance, "variance", [gamma](const VarianceResult& v) { return variance_json(v, gamma); },
+      json);
+  add_list(r.bias, "bias", bias_json, json);
+  if (r.exact) json["exact"] = exact_json(*r.exact);
+  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace broadloom

@@ -1,0 +1,14 @@
+// A GradientReport as text: docs/formats/gradients.md.
+#pragma once
+
+#include <string>
+
+#include "broadloom/instruments/gradient/report.h"
+
+namespace broadloom {
+
+// created: UTC, ISO 8601; version and revision of the program.
+std::string gradients_json(const GradientReport& report, const std::string& created,
+                           const std::string& version, const std::string& revision);
+
+}  // namespace broadloom

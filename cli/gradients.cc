@@ -1,0 +1,181 @@
+// `broadloom gradients`: bias, variance and correlation of a policy's gradient, by block shape.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "broadloom/record/files.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/report/gradients_json.h"
+#include "broadloom/study/gradient_study.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/gradients_table.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct GradientsCommand {
+  std::string source;
+  std::vector<std::string> shapes;
+  std::vector<std::string> studies;
+  std::string starts = "stationary";
+  std::string out = "gradients";
+  GradientStudyOptions options;
+  int threads = 0;
+  bool quiet = false;
+};
+
+Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
+
+// "16x64": N x T.
+Result<BlockShape> parse_shape(const std::string& text) {
+  BlockShape shape;
+  const char* end = text.data() + text.size();
+  const auto [cross, error] = std::from_chars(text.data(), end, shape.num_envs);
+  if (error == std::errc() && cross != end && *cross == 'x') {
+    const auto [rest, fault] = std::from_chars(cross + 1, end, shape.num_steps);
+    if (fault == std::errc() && rest == end && shape.num_envs >= 1 && shape.num_steps >= 1) {
+      return shape;
+    }
+  }
+  return invalid(
+      fmt::format("--shapes: got '{}'; expected num_envs x num_steps, as in 16x64", text));
+}
+
+Status take_studies(const std::vector<std::string>& studies, GradientStudyOptions& options) {
+  if (studies.empty()) return {};
+  options.correlation = options.variance = options.bias = options.exact = false;
+  for (const std::string& study : studies) {
+    if (study == "correlation")
+      options.correlation = true;
+    else if (study == "variance")
+      options.variance = true;
+    else if (study == "bias")
+      options.bias = true;
+    else if (study == "exact")
+      options.exact = true;
+    else
+      return unknown_key_error("study", study, {"correlation", "variance", "bias", "exact"});
+  }
+  return {};
+}
+
+Status take_options(GradientsCommand& command) {
+  BROADLOOM_TRY(take_studies(command.studies, command.options));
+  for (const std::string& text : command.shapes) {
+    const Result<BlockShape> shape = parse_shape(text);
+    if (!shape.ok()) return shape.status();
+    command.options.shapes.push_back(shape.value());
+  }
+  if (command.starts != "stationary" && command.starts != "synchronised") {
+    return invalid(
+        fmt::format("--starts: got '{}'; expected stationary or synchronised", command.starts));
+  }
+  command.options.synchronised = command.starts == "synchronised";
+  command.options.threads = resolve_threads(command.threads);
+  return {};
+}
+
+Status write(const GradientReport& report, const std::string& folder) {
+  const Manifest program = make_manifest({}, 0, report.threads, "");
+  const std::string json =
+      gradients_json(report, program.created, program.version, program.revision);
+  return write_file_atomically(folder + "/gradients.json", json);
+}
+
+Status run(GradientsCommand& command, const std::vector<std::string>& arguments) {
+  BROADLOOM_TRY(take_options(command));
+  std::error_code error;
+  std::filesystem::create_directories(command.out, error);
+  if (error) {
+    return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
+                                        command.out, error.message())};
+  }
+  const bool show = !command.quiet && is_terminal(stderr);
+  const GradientProgress progress = [show](const std::string& what, double share) {
+    if (show) fmt::print(stderr, "\r\033[K{:3.0f} %  {}", 100.0 * share, what);
+  };
+  Result<GradientReport> report = study_gradients(command.source, command.options, progress);
+  if (show) fmt::print(stderr, "\r\033[K");
+  if (!report.ok()) return report.status();
+  report.value().command = arguments;
+  BROADLOOM_TRY(write(report.value(), command.out));
+  if (!command.quiet) {
+    print_gradients(report.value());
+    fmt::print("\nWritten: {}/gradients.json\n", command.out);
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_gradients_command(CLI::App& root, Context& context) {
+  CLI::App* app = root.add_subcommand(
+      "gradients",
+      "Measure a policy's gradient: its variance, bias and correlation by block shape");
+  const auto command = std::make_shared<GradientsCommand>();
+  GradientStudyOptions& o = command->options;
+  app->add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
+      ->required();
+  app->add_option("--out", command->out, "Folder for the results (default gradients)")
+      ->type_name("DIR");
+  app->add_option("--study", command->studies,
+                  "Which of correlation, variance, bias, exact (default: the first three)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app->add_option("--batch", o.batch, "B: every factorisation N x T of it (default 1024)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("INT");
+  app->add_option("--shapes", command->shapes, "These shapes only, as in 4x256,16x64")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app->add_option("--lambdas", o.lambdas, "Lambdas of the advantages (default 0, the run's, 1)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app->add_option("--gammas", o.gammas, "Discounts of the bias study (default: the run's)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app->add_option("--blocks", o.blocks,
+                  "R, independent blocks of each shape (default 1000; for correlation 200)")
+      ->type_name("INT");
+  app->add_option("--starts", command->starts,
+                  "Where blocks begin: stationary (default), in all phases of episodes; or "
+                  "synchronised, all at reset")
+      ->type_name("TEXT");
+  app->add_option("--lags", o.lags, "Lags of the correlation study (default 1 to 200)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app->add_option("--bias_steps", o.bias_steps, "T of the bias study (default: of the shapes)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app->add_option("--bias_precision", o.bias_precision,
+                  "Standard error to reach, as a share of the bias (default 0.1)")
+      ->check(CLI::Range(1e-3, 1.0))
+      ->type_name("NUMBER");
+  app->add_option("--bias_budget", o.bias_budget,
+                  "Transitions that the bias study may collect (default 2000000)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("INT");
+  app->add_flag("--norm_adv", o.norm_adv, "Normalise advantages over each block");
+  app->add_flag("--value_term", o.value_term, "Put the value loss's gradient in");
+  app->add_flag("--entropy_term", o.entropy_term, "Put the entropy bonus's gradient in");
+  app->add_option("--seed", o.seed, "Every random number follows from it (default 1)")
+      ->type_name("INT");
+  app->add_option("--threads", command->threads,
+                  "Worker threads; results do not depend on them (default: all)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("INT");
+  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app->callback([&context, command] {
+    context.action = [&context, command] {
+      const Status status = run(*command, context.arguments);
+      return status.ok() ? 0 : report_error(status, false);
+    };
+  });
+}
+
+}  // namespace broadloom::cli

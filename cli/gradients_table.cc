@@ -1,0 +1,121 @@
+#include "cli/gradients_table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+std::string shape_text(const BlockShape& shape) {
+  return fmt::format("{} x {}", shape.num_envs, shape.num_steps);
+}
+
+std::string short_number(double x) { return std::isfinite(x) ? fmt::format("{:.3g}", x) : "-"; }
+
+// "0.123 [0.119, 0.127]"
+std::string with_interval(const Estimate& e) {
+  if (!std::isfinite(e.low) || !std::isfinite(e.high)) return short_number(e.value);
+  return fmt::format("{} [{}, {}]", short_number(e.value), short_number(e.low),
+                     short_number(e.high));
+}
+
+std::string share(const Estimate& part, const Estimate& total) {
+  return total.value > 0.0 ? fmt::format("{:.1f} %", 100.0 * part.value / total.value) : "-";
+}
+
+void print_head(const GradientReport& r) {
+  fmt::print("{} at step {} ({} policy parameters), {} starts, gamma {:g}\n", r.env_id,
+             with_commas(r.global_step),
+             with_commas(static_cast<std::int64_t>(r.policy_parameters)), r.starts, r.gamma);
+  for (const std::string& note : r.notes) fmt::print("Note: {}\n", note);
+}
+
+void print_variance(const std::vector<VarianceResult>& results) {
+  constexpr const char* kRow =
+      "{:>6}  {:<10}  {:<30}  {:>8}  {:>8}  {:>8}  {:<24}  {:>7}  {:<26}\n";
+  fmt::print(
+      "\nVariance of the batch gradient, Tr Cov(G_B), and what it is made of ({} blocks a "
+      "shape)\n",
+      results.front().blocks);
+  fmt::print(kRow, "lambda", "N x T", "total [95 % interval]", "samples", "within", "across",
+             "inflation VIF", "B / VIF", "signal to noise");
+  for (const VarianceResult& r : results) {
+    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_text(r.shape), with_interval(r.total),
+               share(r.individual, r.total), share(r.within, r.total), share(r.across, r.total),
+               with_interval(r.variance_inflation), short_number(r.effective_sample_size.value),
+               with_interval(r.signal_to_noise));
+  }
+}
+
+void print_correlation(const std::vector<CorrelationResult>& results) {
+  constexpr const char* kRow = "{:>6}  {:<10}  {:>9}  {:<26}  {:>8}  {:>8}  {:<30}\n";
+  fmt::print(
+      "\nCosines of centred gradients of single samples ({} blocks a shape), and their "
+      "autocovariance\n",
+      results.front().blocks);
+  fmt::print(kRow, "lambda", "N x T", "pairs", "mean cos", "|cos|", "cos^2", "autocovariance");
+  const auto line = [&](const CorrelationResult& r, const PairCorrelation& p) {
+    if (p.cosine.pairs == 0) return;
+    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_text(r.shape),
+               p.lag > 0 ? fmt::format("lag {}", p.lag) : "across", with_interval(p.cosine.mean),
+               short_number(p.cosine.mean_abs.value), short_number(p.cosine.mean_square.value),
+               with_interval(p.autocovariance));
+  };
+  for (const CorrelationResult& r : results) {
+    for (const PairCorrelation& p : r.within) {
+      if (p.lag == 1 || p.lag == 10) line(r, p);
+    }
+    line(r, r.across);
+    if (r.batch_means.pairs > 0) {
+      fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_text(r.shape), "blocks",
+                 with_interval(r.batch_means.mean), short_number(r.batch_means.mean_abs.value),
+                 short_number(r.batch_means.mean_square.value), "");
+    }
+  }
+}
+
+void print_bias(const std::vector<BiasResult>& results) {
+  constexpr const char* kRow = "{:>6}  {:>6}  {:>6}  {:<30}  {:<28}  {:<26}  {}\n";
+  fmt::print("\nBias of the batch gradient against complete episodes\n");
+  fmt::print(kRow, "lambda", "gamma", "T", "|E G_B - G_T|", "relative to |G_T|", "cosine", "");
+  for (const BiasResult& r : results) {
+    fmt::print(kRow, fmt::format("{:g}", r.lambda), fmt::format("{:g}", r.gamma), r.num_steps,
+               with_interval(r.bias_norm), with_interval(r.relative_bias), with_interval(r.cosine),
+               r.precise ? "" : "budget spent");
+  }
+}
+
+void print_exact(const ExactReport& report) {
+  constexpr const char* kRow = "{:>6}  {:>6}  {:>6}  {:<16}  {:>12}  {:<30}  {}\n";
+  fmt::print(
+      "\nSolved exactly: {} states, {} actions, mean episode {:.2f} steps, mean return "
+      "{:.4g}\n",
+      report.states, report.actions, report.mean_episode_length, report.mean_return);
+  fmt::print(kRow, "lambda", "gamma", "T", "", "exact", "sampled", "");
+  for (const ExactResult& r : report.cases) {
+    for (const ExactQuantity& q : r.quantities) {
+      fmt::print(kRow, fmt::format("{:g}", r.lambda), fmt::format("{:g}", r.gamma), r.num_steps,
+                 q.name, fmt::format("{:.6g}", q.exact),
+                 q.sampled ? with_interval(*q.sampled) : "-",
+                 !q.sampled                  ? ""
+                 : q.sampled->holds(q.exact) ? "agrees"
+                                             : "outside the interval");
+    }
+  }
+}
+
+}  // namespace
+
+void print_gradients(const GradientReport& report) {
+  print_head(report);
+  if (report.variance && !report.variance->empty()) print_variance(*report.variance);
+  if (report.correlation && !report.correlation->empty()) print_correlation(*report.correlation);
+  if (report.bias && !report.bias->empty()) print_bias(*report.bias);
+  if (report.exact) print_exact(*report.exact);
+}
+
+}  // namespace broadloom::cli

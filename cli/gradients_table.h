@@ -1,0 +1,12 @@
+// What `broadloom gradients` prints.
+#pragma once
+
+#include "broadloom/instruments/gradient/report.h"
+
+namespace broadloom::cli {
+
+// Tables on standard output: the variance by shape, the correlations, the bias, sampled beside
+// exact.
+void print_gradients(const GradientReport& report);
+
+}  // namespace broadloom::cli
