@@ -23,8 +23,12 @@ std::string with_interval(const Estimate& e) {
                      short_number(e.high));
 }
 
+// A part as a share of the total, with half its interval.
 std::string share(const Estimate& part, const Estimate& total) {
-  return total.value > 0.0 ? fmt::format("{:.1f} %", 100.0 * part.value / total.value) : "-";
+  if (!(total.value > 0.0)) return "-";
+  const double half = 50.0 * (part.high - part.low) / total.value;
+  const std::string value = fmt::format("{:.1f}", 100.0 * part.value / total.value);
+  return half > 0.0 ? fmt::format("{} +- {:.1f} %", value, half) : value + " %";
 }
 
 void print_head(const GradientReport& r) {
@@ -35,8 +39,7 @@ void print_head(const GradientReport& r) {
 }
 
 void print_variance(const std::vector<VarianceResult>& results) {
-  constexpr const char* kRow =
-      "{:>6}  {:<10}  {:<30}  {:>8}  {:>8}  {:>8}  {:<24}  {:>7}  {:<26}\n";
+  constexpr const char* kRow = "{:>6}  {:<10}  {:<32}  {:>14}  {:>14}  {:>14}  {:<22}  {:>8}  {}\n";
   fmt::print(
       "\nVariance of the batch gradient, Tr Cov(G_B), and what it is made of ({} blocks a "
       "shape)\n",
