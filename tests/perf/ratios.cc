@@ -12,6 +12,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/instruments/gradient/gram.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/math/linear.h"
@@ -163,6 +164,81 @@ TEST(Ratios, AnIterationAgainstItsProducts) {
   const double products = time.second / (kProducts * 2.0 * kSize * kSize * kSize) * flops;
   std::printf("ratio %.2f\n", time.first / products);
   EXPECT_LE(time.first / products, 2.0);  // 1.40
+}
+
+// Every sample's gradient as a vector of its own, [rows, P], and all their inner products with the
+// same tile products that the Gram engine uses, half of them by symmetry: what it must beat.
+class ExplicitGradients {
+ public:
+  ExplicitGradients(const GradientFactors<float>& factors, int size)
+      : factors_(factors), size_(size), gradients_(static_cast<std::size_t>(factors.rows) * size) {}
+
+  void gram(std::vector<float>& out) {
+    for (int r = 0; r < factors_.rows; ++r) materialise(r);
+    const int n = factors_.rows;
+    std::vector<float> columns(static_cast<std::size_t>(size_) * kSize), tile(kSize * kSize);
+    for (int left = 0; left < n; left += kSize) {
+      transpose(&gradients_[static_cast<std::size_t>(left) * size_], columns.data(), kSize, size_, 0,
+                size_);
+      for (int top = 0; top <= left; top += kSize) {
+        linear_forward(&gradients_[static_cast<std::size_t>(top) * size_], columns.data(),
+                       static_cast<const float*>(nullptr), tile.data(), kSize, size_, kSize);
+        for (int i = 0; i < kSize; ++i) {
+          for (int j = 0; j < kSize; ++j) {
+            out[static_cast<std::size_t>(top + i) * n + left + j] = tile[i * kSize + j];
+            out[static_cast<std::size_t>(left + j) * n + top + i] = tile[i * kSize + j];
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  void materialise(int row) {
+    float* g = &gradients_[static_cast<std::size_t>(row) * size_];
+    for (const auto& layer : factors_.layers) {
+      const float* x = &layer.inputs[static_cast<std::size_t>(row) * layer.slice.in];
+      const float* d = &layer.deltas[static_cast<std::size_t>(row) * layer.slice.out];
+      for (int i = 0; i < layer.slice.in; ++i) {
+        for (int o = 0; o < layer.slice.out; ++o) *g++ = x[i] * d[o];
+      }
+      g = std::copy_n(d, layer.slice.out, g);
+    }
+    std::copy_n(&factors_.extras[static_cast<std::size_t>(row) * factors_.extra_size],
+                factors_.extra_size, g);
+  }
+
+  const GradientFactors<float>& factors_;
+  int size_;
+  std::vector<float> gradients_;
+};
+
+// 1,024 samples of a 64-64 policy.
+TEST(Ratios, GramMatrixAgainstExplicitGradients) {
+  if (!has_wide_vectors()) GTEST_SKIP() << "NOT TESTED: no AVX-512";
+  constexpr int kRows = 1024;
+  NetworkShape shape;
+  shape.observation_size = 3;
+  shape.action_kind = SpaceKind::kBox;
+  shape.action_outputs = 1;
+  const ActorCritic network(shape);
+  std::vector<float> params(network.parameter_count());
+  network.initialise(1, params.data());
+  GradientFactors<float> factors;
+  FactorMaker<float>(network, params.data(), {})
+      .make(values(kRows * 3).data(), values(kRows).data(), nullptr, nullptr, kRows, factors);
+  ExplicitGradients slow(factors, static_cast<int>(policy_parameter_count(network)));
+  std::vector<float> expected(kRows * kRows), gram(kRows * kRows);
+  ThreadPool one(1);
+  const Shortest time =
+      race(10, [&] { slow.gram(expected); }, [&] { gram_matrix(factors, one, gram.data()); });
+  for (int i = 0; i < kRows * kRows; i += 1009) {
+    const double size = std::sqrt(static_cast<double>(expected[i / kRows * (kRows + 1)]) *
+                                  expected[i % kRows * (kRows + 1)]);
+    ASSERT_NEAR(gram[i], expected[i], 1e-4 * size);
+  }
+  std::printf("ratio %.1f, %.2f ms\n", time.first / time.second, 1e3 * time.second);
+  EXPECT_GE(time.first / time.second, 10.0);
 }
 
 }  // namespace
