@@ -388,6 +388,59 @@ TEST(ExactGradients, EqualEnumerationForOtherNetworks) {
   }
 }
 
+// Sums over all ways that an episode can go on from (s, tau).
+struct Episode {
+  double length = 0.0, total_return = 0.0, discounted = 0.0;
+};
+
+Episode walk_episode(const TabularModel& model, const Tabulated& table, int limit, double gamma,
+                     int s, int tau) {
+  Episode sum;
+  for (int a = 0; a < model.num_actions; ++a) {
+    for (const TabularModel::Outcome& o : model.outcomes(s, a)) {
+      const double p = table.policy[s * model.num_actions + a] * o.probability;
+      Episode rest;
+      if (!o.terminated && tau + 1 < limit) {
+        rest = walk_episode(model, table, limit, gamma, o.next_state, tau + 1);
+      }
+      sum.length += p * (1.0 + rest.length);
+      sum.total_return += p * (o.reward + rest.total_return);
+      sum.discounted += p * (o.reward + gamma * rest.discounted);
+    }
+  }
+  return sum;
+}
+
+TEST(ExactGradients, EpisodesEqualEnumeration) {
+  constexpr int kLimit = 7;
+  constexpr double kGamma = 0.8;
+  const TabularModel model = tiny_model();
+  const ActorCritic network = make_network(model, {4});
+  const Vector params = random_params(network, 0.7);
+  const Tabulated table = tabulate(model, network, params);
+  Episode expected;
+  for (int s = 0; s < model.num_states; ++s) {
+    const Episode from = walk_episode(model, table, kLimit, kGamma, s, 0);
+    expected.length += model.start[s] * from.length;
+    expected.total_return += model.start[s] * from.total_return;
+    expected.discounted += model.start[s] * from.discounted;
+  }
+  ExactSettings settings;
+  settings.max_episode_steps = kLimit;
+  const auto exact = solve(model, network, params, settings);
+  EXPECT_NEAR(exact->mean_episode_length(), expected.length, 1e-12);
+  EXPECT_NEAR(exact->mean_return(), expected.total_return, 1e-12);
+  EXPECT_NEAR(exact->objective(kGamma), expected.discounted, 1e-12);
+  // A limit far away is none.
+  settings.max_episode_steps = 4000;
+  const auto far = solve(model, network, params, settings);
+  const auto none = solve(model, network, params, {});
+  EXPECT_NEAR(far->mean_episode_length(), none->mean_episode_length(), 1e-11);
+  EXPECT_NEAR(far->mean_return(), none->mean_return(), 1e-11);
+  EXPECT_LT(distance(far->policy_gradient(kGamma), none->policy_gradient(kGamma)), 1e-12);
+  EXPECT_LT(distance(far->reference(5, kGamma), none->reference(5, kGamma)), 1e-12);
+}
+
 // ---------------------------------------------------------------- identities
 
 // A critic that is right makes every estimate of the advantage right in expectation: there is no
@@ -529,7 +582,7 @@ class Walker {
 // Means over blocks agree with the exact numbers within five standard errors, every parameter's and
 // the variance's. Environments count as the independent samples.
 void expect_agrees_with_simulation(bool synchronised) {
-  constexpr int kEnvs = 200, kBlocks = 100, kLimit = 12;
+  constexpr int kEnvs = 200, kBlocks = 200, kLimit = 12;
   const ExactCase of{10, 0.9, 0.95};
   const TabularModel model = make_tabular_model("FrozenLake-v1", {}).value();
   const ActorCritic network = make_network(model, {});

@@ -19,8 +19,7 @@ void add_pairs(const ExactChain& chain, const double* factors, const std::vector
   }
 }
 
-// With the limit L, calls f(tau, Q [S, A]) for tau = steps - 1 down to 0, where steps <= L are the
-// ages that matter.
+// Where there is a limit L, calls f(tau, Q [S, A]) for tau = L - 1 down to 0.
 template <class F>
 void for_action_values(const ExactChain& chain, double gamma, F&& f) {
   std::vector<double> values(static_cast<std::size_t>(chain.num_states), 0.0);

@@ -355,8 +355,8 @@ std::vector<double> age_weights(const ExactChain& chain, int num_steps, bool syn
       start_probabilities(chain, episode_occupancy(chain, ages), num_steps);
   std::vector<double> starts(static_cast<std::size_t>(num_steps) + 1, 0.0);
   for (int n = 0; n < num_steps; ++n) starts[n + 1] = starts[n] + u[n];
-  std::vector<double> weights;
-  for (int tau = 0; tau < ages; ++tau) weights.push_back(starts[num_steps - tau]);
+  std::vector<double> weights(static_cast<std::size_t>(ages));
+  for (int tau = 0; tau < ages; ++tau) weights[tau] = starts[num_steps - tau];
   return weights;
 }
 

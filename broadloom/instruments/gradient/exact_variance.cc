@@ -236,8 +236,8 @@ class EpisodeEnds {
       return over_starts(starts_, episode_sums(chain_, occupancy_, terminated, at_limit, count_),
                          count_, pairs);
     }
-    // Ends that come n steps after a step are the same at every place of the block; one more place
-    // has them in the block with each n. One step has the limit within reach at h = 1 only once.
+    // Of the steps before n, the one that is i steps before contributes if its episode has i steps
+    // to go. Where a block is stationary that does not depend on n, so n has one i more than n - 1.
     std::vector<double> sums(count_ * pairs, 0.0);
     const PositionWeights weights = position_weights(chain_, of_.num_steps, false);
     for (int n = 1; n <= count_; ++n) {
