@@ -224,6 +224,29 @@ TabularModel tiny_model() {
   return model;
 }
 
+// Sums over all ways that an episode can go on from (s, tau).
+struct Episode {
+  double length = 0.0, total_return = 0.0, discounted = 0.0;
+};
+
+Episode walk_episode(const TabularModel& model, const Tabulated& table, int limit, double gamma,
+                     int s, int tau) {
+  Episode sum;
+  for (int a = 0; a < model.num_actions; ++a) {
+    for (const TabularModel::Outcome& o : model.outcomes(s, a)) {
+      const double p = table.policy[s * model.num_actions + a] * o.probability;
+      Episode rest;
+      if (!o.terminated && tau + 1 < limit) {
+        rest = walk_episode(model, table, limit, gamma, o.next_state, tau + 1);
+      }
+      sum.length += p * (1.0 + rest.length);
+      sum.total_return += p * (o.reward + rest.total_return);
+      sum.discounted += p * (o.reward + gamma * rest.discounted);
+    }
+  }
+  return sum;
+}
+
 // All blocks that an environment can take from a distribution of positions (s, tau), with their
 // probabilities.
 class Enumeration {
@@ -237,6 +260,37 @@ class Enumeration {
       const int s = static_cast<int>(i) % model.num_states;
       if (begin[i] > 0.0) walk(s, static_cast<int>(i) / model.num_states, begin[i]);
     }
+  }
+
+  // -1/T sum of E[(discounted return to the episode's end - V) score]. Needs a limit.
+  Vector reference() const {
+    Vector sum(mean.size(), 0.0);
+    Vector now = settings_.synchronised ? starts() : stationary();
+    for (int t = 0; t < of_.num_steps; ++t) {
+      Vector after(now.size(), 0.0);
+      for (std::size_t at = 0; at < now.size(); ++at) {
+        const int s = static_cast<int>(at) % model_.num_states;
+        const int tau = static_cast<int>(at) / model_.num_states;
+        if (now[at] == 0.0) continue;
+        for_steps(s, tau, [&](double p, const Taken& step) {
+          double difference = step.reward - table_.values[s];
+          if (!step.terminated && !step.truncated) {
+            difference += of_.gamma * walk_episode(model_, table_, settings_.max_episode_steps,
+                                                   of_.gamma, step.next, tau + 1)
+                                          .discounted;
+          }
+          const Vector& score = table_.scores[s * model_.num_actions + step.action];
+          for (std::size_t i = 0; i < sum.size(); ++i) {
+            sum[i] -= now[at] * p * difference * score[i] / of_.num_steps;
+          }
+          for_next(step, tau, [&](double q, int next, int next_tau) {
+            after[next_tau * model_.num_states + next] += now[at] * p * q;
+          });
+        });
+      }
+      now = after;
+    }
+    return sum;
   }
 
   double probability = 0.0;
@@ -332,6 +386,11 @@ void expect_equals_enumeration(const ActorCritic& network, const ExactSettings& 
 
   const auto exact = solve(model, network, params, settings);
   EXPECT_LT(distance(exact->expected(of), all.mean), 1e-12 * norm(all.mean));
+  if (settings.max_episode_steps > 0) {
+    const Vector reference = all.reference();
+    EXPECT_LT(distance(exact->reference(of.num_steps, of.gamma), reference),
+              1e-12 * norm(reference));
+  }
   const double squared_norm = dot(all.mean, all.mean);
   const double total = all.square - squared_norm;
   const double sample_variance = all.step_square - squared_norm;
@@ -386,29 +445,6 @@ TEST(ExactGradients, EqualEnumerationForOtherNetworks) {
     expect_equals_enumeration(make_network(tiny_model(), {}), settings, of);
     expect_equals_enumeration(make_network(tiny_model(), {4, 3}, true), settings, of);
   }
-}
-
-// Sums over all ways that an episode can go on from (s, tau).
-struct Episode {
-  double length = 0.0, total_return = 0.0, discounted = 0.0;
-};
-
-Episode walk_episode(const TabularModel& model, const Tabulated& table, int limit, double gamma,
-                     int s, int tau) {
-  Episode sum;
-  for (int a = 0; a < model.num_actions; ++a) {
-    for (const TabularModel::Outcome& o : model.outcomes(s, a)) {
-      const double p = table.policy[s * model.num_actions + a] * o.probability;
-      Episode rest;
-      if (!o.terminated && tau + 1 < limit) {
-        rest = walk_episode(model, table, limit, gamma, o.next_state, tau + 1);
-      }
-      sum.length += p * (1.0 + rest.length);
-      sum.total_return += p * (o.reward + rest.total_return);
-      sum.discounted += p * (o.reward + gamma * rest.discounted);
-    }
-  }
-  return sum;
 }
 
 TEST(ExactGradients, EpisodesEqualEnumeration) {

@@ -64,9 +64,9 @@ class ExactGradients {
   double mean_episode_length() const { return chain_.mean_episode_length; }
   double mean_return() const { return objective(1.0); }
 
-  // E G_B, [P]; the same for any N. By the recursion of E[A | s, a] over the steps that are left in
-  // the block and to the limit. Cost: O(T (outcomes + L S)) and one backward pass over S rows;
-  // synchronised T L S, stationary (T + L) S numbers of memory.
+  // E G_B, [P]; the same for any N. By recursion of E[A | s, a] over the steps that are left to the
+  // block's end and to the limit. Cost: O(T (outcomes + min(T, L) S)) and one backward pass over S
+  // rows, half a millisecond for the 8x8 lake at T = 32; (T + L) S numbers of memory.
   std::vector<double> expected(const ExactCase& of) const;
 
   // G_T, [P]: what G_B would estimate without bias. As expected(), with A replaced by Q(s, tau, a)
