@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "broadloom/env/batched_env.h"
@@ -24,6 +25,7 @@ struct Entry {
   std::function<Result<EnvSpec>(const Overrides&)> make_spec;
   std::function<Result<std::unique_ptr<VecEnv>>(const Overrides&, const VecEnvOptions&)> make;
   std::function<std::vector<FieldInfo>()> options;
+  std::function<Result<TabularModel>(const Overrides&)> table;  // empty: not tabular
 };
 
 template <class Env>
@@ -32,6 +34,20 @@ Result<typename Env::Params> params_of(typename Env::Options options, const Over
     BROADLOOM_TRY(set_field(options, key, text));
   }
   return Env::make_params(options);
+}
+
+template <class Env>
+std::function<Result<TabularModel>(const Overrides&)> table_of(
+    const typename Env::Options& defaults) {
+  if constexpr (requires(const typename Env::Params& params) { Env::table(params); }) {
+    return [=](const Overrides& overrides) -> Result<TabularModel> {
+      Result<typename Env::Params> params = params_of<Env>(defaults, overrides);
+      if (!params.ok()) return params.status();
+      return Env::table(params.value());
+    };
+  } else {
+    return {};
+  }
 }
 
 // id and the rest of the spec come from Env::spec; `variant` may rename it and change limits, and
@@ -62,7 +78,8 @@ Entry entry(
     return std::unique_ptr<VecEnv>(
         std::make_unique<BatchedEnv<Env>>(params.value(), std::move(spec), options));
   };
-  return {make_spec({}).take(), make_spec, make, [=] { return list_fields(defaults); }};
+  return {make_spec({}).take(), make_spec, make, [=] { return list_fields(defaults); },
+          table_of<Env>(defaults)};
 }
 
 FrozenLake::Options large_lake() {
@@ -143,6 +160,19 @@ Result<std::vector<FieldInfo>> list_env_options(const std::string& id) {
   Result<const Entry*> entry = find(id);
   if (!entry.ok()) return entry.status();
   return entry.value()->options();
+}
+
+Result<TabularModel> make_tabular_model(const std::string& id, const Overrides& env_options) {
+  Result<const Entry*> found = find(id);
+  if (!found.ok()) return found.status();
+  if (found.value()->table) return found.value()->table(env_options);
+  std::string tabular;
+  for (const Entry& entry : registry()) {
+    if (!entry.table) continue;
+    tabular += (tabular.empty() ? "" : ", ") + entry.spec.id;
+  }
+  return Status(ErrorKind::kInvalidConfig,
+                fmt::format("{} is not tabular; expected one of {}", id, tabular));
 }
 
 }  // namespace broadloom

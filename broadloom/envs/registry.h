@@ -7,6 +7,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/tabular.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
@@ -24,5 +25,10 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options);
 
 // The options of one, with defaults, ranges and docs; errors as make_vec_env.
 Result<std::vector<FieldInfo>> list_env_options(const std::string& id);
+
+// The exact transition table of an environment that has one; time limits are no part of it, see
+// EnvSpec::max_episode_steps. kInvalidConfig, with the ids that would do, where the environment has
+// no table; other errors as make_vec_env.
+Result<TabularModel> make_tabular_model(const std::string& id, const Overrides& env_options);
 
 }  // namespace broadloom

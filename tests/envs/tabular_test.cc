@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "broadloom/envs/registry.h"
 #include "broadloom/envs/toy_text/cliff_walking.h"
 #include "broadloom/envs/toy_text/frozen_lake.h"
 #include "broadloom/envs/toy_text/taxi.h"
@@ -119,6 +120,27 @@ TEST(Tabular, CustomMapsAreReadAndBadOnesRefused) {
     EXPECT_EQ(result.status().kind(), ErrorKind::kInvalidConfig);
     EXPECT_NE(result.status().message().find("expected"), std::string::npos);
   }
+}
+
+TEST(Tabular, TheRegistryGivesTablesUnderTheOptions) {
+  EXPECT_EQ(make_tabular_model("FrozenLake-v1", {}).value().num_states, 16);
+  EXPECT_EQ(make_tabular_model("FrozenLake8x8-v1", {}).value().num_states, 64);
+  EXPECT_EQ(make_tabular_model("CliffWalking-v1", {}).value().num_states, 48);
+  EXPECT_EQ(make_tabular_model("Taxi-v3", {}).value().num_actions, 6);
+  const TabularModel firm = make_tabular_model("FrozenLake-v1", {{"is_slippery", "false"}}).value();
+  EXPECT_EQ(firm.outcomes(0, 1).size(), 1u);
+  EXPECT_EQ(make_tabular_model("FrozenLake-v1", {}).value().outcomes(0, 1).size(), 3u);
+}
+
+TEST(Tabular, TheRegistryNamesThoseThatHaveTables) {
+  const Result<TabularModel> cart_pole = make_tabular_model("CartPole-v1", {});
+  ASSERT_FALSE(cart_pole.ok());
+  EXPECT_EQ(cart_pole.status().kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(cart_pole.status().message().find("CartPole-v1 is not tabular"), std::string::npos);
+  EXPECT_NE(cart_pole.status().message().find("FrozenLake8x8-v1, CliffWalking-v1, Taxi-v3"),
+            std::string::npos);
+  EXPECT_EQ(make_tabular_model("FrozenLak-v1", {}).status().kind(), ErrorKind::kNotFound);
+  EXPECT_FALSE(make_tabular_model("FrozenLake-v1", {{"map", "4x4"}}).ok());
 }
 
 }  // namespace

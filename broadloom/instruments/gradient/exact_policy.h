@@ -1,0 +1,46 @@
+// A frozen network on every state of a tabular environment, in double precision: its policy, its
+// critic, and the gradients of its log-probabilities.
+#pragma once
+
+#include <vector>
+
+#include "broadloom/nn/actor_critic.h"
+
+namespace broadloom {
+
+// The score of (s, a) is grad log pi(a | s) over all P parameters; it is zero at those that only
+// the critic uses. Observations are one-hot.
+class ExactPolicy {
+ public:
+  // network: one observation input a state, Discrete actions; a bfloat16 network is run in full
+  // precision. params: [P]. Cost: one forward pass over S rows.
+  ExactPolicy(const ActorCritic& network, const double* params);
+
+  int num_states() const { return network_.shape().observation_size; }         // S
+  int num_actions() const { return network_.shape().action_outputs; }          // A
+  const std::vector<double>& probabilities() const { return probabilities_; }  // [S, A]
+  const std::vector<double>& values() const { return values_; }                // [S]
+
+  // Sum over (s, a) of weights[s, a] times the score of (s, a): [P]. weights: [S, A]. Cost: one
+  // forward and one backward pass over S rows.
+  std::vector<double> weighted_scores(const std::vector<double>& weights) const;
+
+  // Inner products of the scores of all actions in the given states, [n, n] for n = states.size() *
+  // A. The scores themselves are never written out: at a linear layer a score is the outer product
+  // of what the layer sends back, delta, and its input x, so two have the product
+  // (delta . delta')(x . x' + 1) there, the one being the bias. Cost: n^2 operations for each
+  // output of each layer.
+  std::vector<double> score_products(const std::vector<int>& states) const;
+
+ private:
+  // Both take a tile of states. backward() adds what weighted_scores() says, weights: [tile, A].
+  void forward(const std::vector<int>& states, TileWorkspace<double>& work) const;
+  void backward(const std::vector<int>& states, const double* weights, TileWorkspace<double>& work,
+                double* sum) const;
+
+  ActorCritic network_;
+  std::vector<double> params_, transposed_;
+  std::vector<double> probabilities_, values_;
+};
+
+}  // namespace broadloom
