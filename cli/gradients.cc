@@ -124,7 +124,8 @@ void add_gradients_command(CLI::App& root, Context& context) {
   app->add_option("--out", command->out, "Folder for the results (default gradients)")
       ->type_name("DIR");
   app->add_option("--study", command->studies,
-                  "Which of correlation, variance, bias, exact (default: the first three)")
+                  "Which of correlation, variance, bias, exact (which brings variance and bias with "
+                  "it); default: the first three")
       ->delimiter(',')
       ->type_name("LIST");
   app->add_option("--batch", o.batch, "B: every factorisation N x T of it (default 1024)")

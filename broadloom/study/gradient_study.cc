@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "broadloom/instruments/gradient/exact_report.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
@@ -108,7 +109,12 @@ Status complete(const Config& config, GradientStudyOptions& o) {
       return invalid(fmt::format("got {} among lags and bias_steps; expected at least 1", x));
     }
   }
-  if (!o.correlation && !o.variance && !o.bias && !o.exact) {
+  if (o.exact) o.variance = o.bias = true;  // what it is set beside
+  if (o.exact && (o.norm_adv || o.value_term || o.entropy_term)) {
+    return invalid("the exact study solves for the plain policy gradient; leave norm_adv, "
+                   "value_term and entropy_term out");
+  }
+  if (!o.correlation && !o.variance && !o.bias) {
     return invalid("no study was asked for; expected some of correlation, variance, bias, exact");
   }
   return {};
@@ -167,6 +173,7 @@ class Laboratory {
 
   Status run(GradientReport& report) {
     const Stopwatch whole;
+    if (o_.exact) BROADLOOM_TRY(solve());
     if (!o_.synchronised) {
       const Stopwatch watch;
       tell("burning in", 0.0);
@@ -177,7 +184,11 @@ class Laboratory {
       report.seconds.emplace_back("burn_in", watch.seconds());
     }
     if (o_.correlation || o_.variance) BROADLOOM_TRY(run_blocks(report));
-    if (o_.bias || o_.exact) BROADLOOM_TRY(run_bias(report));
+    if (o_.bias) BROADLOOM_TRY(run_bias(report));
+    if (o_.exact) {
+      report.exact = exact_report(policy_, *exact_, *report.bias, *report.variance,
+                                  settings_.gamma, report.notes);
+    }
     report.seconds.emplace_back("total", whole.seconds());
     return {};
   }
@@ -186,6 +197,14 @@ class Laboratory {
   const StartPool* starts() const { return starts_ ? &*starts_ : nullptr; }
   void tell(const std::string& what, double share) const {
     if (progress_) progress_(what, share);
+  }
+
+  // First, so that what cannot be solved is said before anything is sampled.
+  Status solve() {
+    Result<std::unique_ptr<ExactGradients>> exact =
+        solve_exactly(policy_, o_.synchronised ? Starts::kSynchronised : Starts::kStationary);
+    if (exact.ok()) exact_ = exact.take();
+    return exact.status();
   }
 
   Status run_blocks(GradientReport& report) {
@@ -284,6 +303,7 @@ class Laboratory {
   ThreadPool pool_;
   EstimatorSettings settings_;
   std::optional<StartPool> starts_;
+  std::unique_ptr<ExactGradients> exact_;
 };
 
 GradientReport describe(const Trainer& trainer, const std::string& checkpoint,
