@@ -123,9 +123,10 @@ void add_gradients_command(CLI::App& root, Context& context) {
       ->required();
   app->add_option("--out", command->out, "Folder for the results (default gradients)")
       ->type_name("DIR");
-  app->add_option("--study", command->studies,
-                  "Which of correlation, variance, bias, exact (which brings variance and bias with "
-                  "it); default: the first three")
+  app->add_option(
+         "--study", command->studies,
+         "Which of correlation, variance, bias, exact (which brings variance and bias with "
+         "it); default: the first three")
       ->delimiter(',')
       ->type_name("LIST");
   app->add_option("--batch", o.batch, "B: every factorisation N x T of it (default 1024)")

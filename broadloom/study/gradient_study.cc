@@ -111,8 +111,9 @@ Status complete(const Config& config, GradientStudyOptions& o) {
   }
   if (o.exact) o.variance = o.bias = true;  // what it is set beside
   if (o.exact && (o.norm_adv || o.value_term || o.entropy_term)) {
-    return invalid("the exact study solves for the plain policy gradient; leave norm_adv, "
-                   "value_term and entropy_term out");
+    return invalid(
+        "the exact study solves for the plain policy gradient; leave norm_adv, "
+        "value_term and entropy_term out");
   }
   if (!o.correlation && !o.variance && !o.bias) {
     return invalid("no study was asked for; expected some of correlation, variance, bias, exact");
@@ -186,8 +187,8 @@ class Laboratory {
     if (o_.correlation || o_.variance) BROADLOOM_TRY(run_blocks(report));
     if (o_.bias) BROADLOOM_TRY(run_bias(report));
     if (o_.exact) {
-      report.exact = exact_report(policy_, *exact_, *report.bias, *report.variance,
-                                  settings_.gamma, report.notes);
+      report.exact = exact_report(policy_, *exact_, *report.bias, *report.variance, settings_.gamma,
+                                  report.notes);
     }
     report.seconds.emplace_back("total", whole.seconds());
     return {};

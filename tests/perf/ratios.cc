@@ -178,8 +178,8 @@ class ExplicitGradients {
     const int n = factors_.rows;
     std::vector<float> columns(static_cast<std::size_t>(size_) * kSize), tile(kSize * kSize);
     for (int left = 0; left < n; left += kSize) {
-      transpose(&gradients_[static_cast<std::size_t>(left) * size_], columns.data(), kSize, size_, 0,
-                size_);
+      transpose(&gradients_[static_cast<std::size_t>(left) * size_], columns.data(), kSize, size_,
+                0, size_);
       for (int top = 0; top <= left; top += kSize) {
         linear_forward(&gradients_[static_cast<std::size_t>(top) * size_], columns.data(),
                        static_cast<const float*>(nullptr), tile.data(), kSize, size_, kSize);
@@ -230,8 +230,8 @@ TEST(Ratios, GramMatrixAgainstExplicitGradients) {
   ExplicitGradients slow(factors, static_cast<int>(policy_parameter_count(network)));
   std::vector<float> expected(kRows * kRows), gram(kRows * kRows);
   ThreadPool one(1);
-  const Shortest time =
-      race(10, [&] { slow.gram(expected); }, [&] { gram_matrix(factors, one, gram.data()); });
+  const Shortest time = race(
+      10, [&] { slow.gram(expected); }, [&] { gram_matrix(factors, one, gram.data()); });
   for (int i = 0; i < kRows * kRows; i += 1009) {
     const double size = std::sqrt(static_cast<double>(expected[i / kRows * (kRows + 1)]) *
                                   expected[i % kRows * (kRows + 1)]);

@@ -32,9 +32,9 @@ Result<std::unique_ptr<ExactGradients>> solve_exactly(const FrozenPolicy& policy
                   "the exact study needs observations and rewards as the environment gives them, "
                   "but this run normalises them; train with norm_obs=false and norm_reward=false");
   }
-  return ExactGradients::create(model.value(), *policy.network, policy.params,
-                                {time_limit(policy), policy.truncation_mode,
-                                 starts == Starts::kSynchronised});
+  return ExactGradients::create(
+      model.value(), *policy.network, policy.params,
+      {time_limit(policy), policy.truncation_mode, starts == Starts::kSynchronised});
 }
 
 ExactReport exact_report(const FrozenPolicy& policy, ExactGradients& exact,

@@ -11,7 +11,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
-#include "tests/instruments/exact_blocks.h"
+#include "tests/instruments/gradient/exact_blocks.h"
 
 namespace broadloom {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/instruments/exact_blocks.h"
+#include "tests/instruments/gradient/exact_blocks.h"
 
 namespace broadloom {
 namespace {
