@@ -31,6 +31,40 @@ double adapted_learning_rate(double rate, double kl, double desired_kl) {
   return rate;
 }
 
+Status check(const GradientReport& report, std::int64_t iteration) {
+  const LossSums& sums = report.sums;
+  const bool first = report.epoch == 0 && report.minibatch == 0;
+  if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
+    return {ErrorKind::kNumeric,
+            fmt::format("the first minibatch of iteration {} has a policy ratio off 1 by {} and KL "
+                        "{}; expected exactly 1 and 0. The parameters, observations or statistics "
+                        "changed between collecting and updating, or are not finite.",
+                        iteration, sums.max_ratio_error, sums.approx_kl / report.samples)};
+  }
+  if (std::isfinite(report.norm) && std::isfinite(sums.policy_loss + sums.value_loss)) return {};
+  return {ErrorKind::kNumeric,
+          fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
+                      "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
+                      "learning_rate, norm_reward, or norm_obs.",
+                      iteration, report.epoch, report.minibatch, sums.policy_loss / report.samples,
+                      sums.value_loss / report.samples, report.norm)};
+}
+
+// Means are sums until the update is over.
+void add_to(UpdateStats& stats, const GradientReport& report) {
+  const LossSums& sums = report.sums;
+  stats.policy_loss += sums.policy_loss / report.samples;
+  stats.value_loss += sums.value_loss / report.samples;
+  stats.entropy += sums.entropy / report.samples;
+  stats.old_approx_kl += sums.old_approx_kl / report.samples;
+  stats.approx_kl += sums.approx_kl / report.samples;
+  stats.clipfrac += sums.clipped / report.samples;
+  stats.grad_norm += report.norm;
+  stats.ess += sums.ess_percent(report.samples);
+  stats.min_ratio = std::min(stats.min_ratio, sums.min_ratio);
+  stats.max_ratio = std::max(stats.max_ratio, sums.max_ratio);
+}
+
 }  // namespace
 
 Learner::Learner(std::size_t parameter_count, std::size_t bf16_size)
@@ -93,65 +127,56 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
   int steps = 0;
   for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
     minibatches_.shuffle(seed, iteration, epoch);
+    if (epoch == 0 && observer_ != nullptr) report_batch(block, learner);
     double last_kl = 0.0;
     for (int m = 0; m < minibatches_.count(); ++m, ++steps) {
-      const int samples = minibatches_.size(m);
-      const LossSums sums = minibatch_gradient(block, minibatches_.indices(m), samples, learner);
-      const bool first = epoch == 0 && m == 0;
-      if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
-        return {
-            ErrorKind::kNumeric,
-            fmt::format("the first minibatch of iteration {} has a policy ratio off 1 by {} and KL "
-                        "{}; expected exactly 1 and 0. The parameters, observations or statistics "
-                        "changed between collecting and updating, or are not finite.",
-                        iteration, sums.max_ratio_error, sums.approx_kl / samples)};
-      }
-      const double grad_norm = reduce_gradient();
-      if (!std::isfinite(grad_norm) || !std::isfinite(sums.policy_loss + sums.value_loss)) {
-        return {
-            ErrorKind::kNumeric,
-            fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
-                        "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
-                        "learning_rate, norm_reward, or norm_obs.",
-                        iteration, epoch, m, sums.policy_loss / samples, sums.value_loss / samples,
-                        grad_norm)};
-      }
-      last_kl = sums.approx_kl / samples;
+      GradientReport report =
+          gradient_of(block, minibatches_.indices(m), minibatches_.size(m), learner);
+      report.epoch = epoch;
+      report.minibatch = m;
+      BROADLOOM_TRY(check(report, iteration));
+      if (observer_ != nullptr) observer_->on_minibatch(report);
+      last_kl = report.sums.approx_kl / report.samples;
       if (settings_.adaptive_lr) {
         learner.learning_rate =
             adapted_learning_rate(learner.learning_rate, last_kl, settings_.desired_kl);
       }
-      step(grad_norm, learner);
-      stats.policy_loss += sums.policy_loss / samples;
-      stats.value_loss += sums.value_loss / samples;
-      stats.entropy += sums.entropy / samples;
-      stats.old_approx_kl += sums.old_approx_kl / samples;
-      stats.approx_kl += last_kl;
-      stats.clipfrac += sums.clipped / samples;
-      stats.grad_norm += grad_norm;
+      step(report.norm, learner);
+      add_to(stats, report);
     }
     stats.epochs = epoch + 1;
     if (settings_.target_kl > 0.0 && last_kl > settings_.target_kl) break;
   }
   for (double* mean : {&stats.policy_loss, &stats.value_loss, &stats.entropy, &stats.old_approx_kl,
-                       &stats.approx_kl, &stats.clipfrac, &stats.grad_norm}) {
+                       &stats.approx_kl, &stats.clipfrac, &stats.grad_norm, &stats.ess}) {
     *mean /= steps;
   }
   return {};
 }
 
-// Every lane's gradient and sums; returns the sums of the minibatch.
-LossSums Ppo::minibatch_gradient(const RolloutBlock& block, const std::int32_t* indices,
-                                 int samples, const Learner& learner) {
+// The epoch's minibatches, put together, are the block.
+void Ppo::report_batch(const RolloutBlock& block, const Learner& learner) {
+  observer_->on_batch(
+      gradient_of(block, minibatches_.indices(0), static_cast<int>(block.size()), learner));
+}
+
+// The gradient of some samples, in lane 0, with their sums. More samples than a minibatch's are
+// spread over the lanes that there are.
+GradientReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
+                                const Learner& learner) {
   Moments norm;
   if (settings_.norm_adv == AdvantageNorm::kMinibatch)
     norm = advantage_moments(block, indices, samples);
   if (settings_.norm_adv == AdvantageNorm::kBatch) norm = batch_moments_;
-  used_lanes_ = lane_count(samples, network_.parameter_count());
+  used_lanes_ =
+      std::min(lane_count(samples, network_.parameter_count()), static_cast<int>(lanes_.size()));
   pool_.run(used_lanes_, [&](int lane) { run_lane(block, indices, samples, lane, norm, learner); });
-  LossSums sums;
-  for (int l = 0; l < used_lanes_; ++l) sums.add(lanes_[l].sums);
-  return sums;
+  GradientReport report;
+  report.samples = samples;
+  for (int l = 0; l < used_lanes_; ++l) report.sums.add(lanes_[l].sums);
+  report.norm = reduce_gradient();
+  report.gradient = lanes_[0].grads;
+  return report;
 }
 
 void Ppo::run_lane(const RolloutBlock& block, const std::int32_t* indices, int samples, int l,

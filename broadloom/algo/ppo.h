@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,31 @@ struct UpdateStats {
   double approx_kl = 0.0;
   double clipfrac = 0.0;
   double grad_norm = 0.0;  // before clipping
+  double ess = 0.0;        // LossSums::ess_percent
+  double min_ratio = 1.0;  // over all samples of all steps
+  double max_ratio = 1.0;  // likewise
   int epochs = 0;          // carried out; fewer than update_epochs when target_kl stopped them
+};
+
+// One gradient of an update, as its observer sees it. Views hold during the call only.
+struct GradientReport {
+  int epoch = 0;      // from 0
+  int minibatch = 0;  // of the epoch, from 0
+  int samples = 0;
+  std::span<const float> gradient;  // [P] of the mean loss over the samples, before clipping
+  double norm = 0.0;                // of the gradient
+  LossSums sums;
+};
+
+// Watches an update from inside. It cannot change anything, and must allocate nothing.
+class UpdateObserver {
+ public:
+  virtual ~UpdateObserver() = default;
+  // Before the first step: all samples of the block as if they were one minibatch, at the
+  // parameters that collected it. norm_adv=minibatch normalises over all of them, too.
+  virtual void on_batch(const GradientReport& batch) = 0;
+  // Every minibatch before its step, in order; only those whose loss and gradient are finite.
+  virtual void on_minibatch(const GradientReport& minibatch) = 0;
 };
 
 // Parameters with their Adam moments and the learning rate: all that learning changes. Flat, [P]
@@ -72,6 +97,10 @@ class Ppo {
   Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner, UpdateStats& stats);
 
+  // observer: null for none; it must outlive its use. With one, an update costs one epoch's
+  // gradients more, and has the same bits.
+  void set_observer(UpdateObserver* observer) { observer_ = observer; }
+
   // Lanes that the gradient of a minibatch is summed in: what may run at the same time. Part of the
   // bits contract.
   static int lane_count(int samples, std::size_t parameters);
@@ -90,8 +119,9 @@ class Ppo {
     LossSums sums;
   };
 
-  LossSums minibatch_gradient(const RolloutBlock& block, const std::int32_t* indices, int samples,
-                              const Learner& learner);
+  void report_batch(const RolloutBlock& block, const Learner& learner);
+  GradientReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
+                             const Learner& learner);
   void run_lane(const RolloutBlock& block, const std::int32_t* indices, int samples, int lane,
                 const Moments& norm, const Learner& learner);
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows, const Moments& norm,
@@ -115,6 +145,7 @@ class Ppo {
   ThreadPool& pool_;
   std::vector<Lane> lanes_;
   int used_lanes_ = 0;
+  UpdateObserver* observer_ = nullptr;
   Moments batch_moments_;
   std::vector<float> transposed_;      // [P]
   std::vector<double> chunk_squares_;  // [chunks of P]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "broadloom/math/targets.h"
 #include "broadloom/nn/distributions.h"
@@ -70,6 +71,39 @@ void value_loss_as(const PpoCoefficients& c, T weight, TileBatch<T>& batch, cons
   }
 }
 
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_as_double(D d, const T* from) {
+  if constexpr (std::is_same_v<T, double>) {
+    return hn::LoadU(d, from);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), from));
+  }
+}
+
+// Sums and ends of the tile's ratios: in double, as the square of a large ratio may be no float.
+template <class T>
+void add_ratios_as(const TileBatch<T>& batch, LossSums& sums) {
+  const hn::ScalableTag<double> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  auto sum = hn::Zero(d);
+  auto squares = hn::Zero(d);
+  auto low = hn::Set(d, sums.min_ratio);
+  auto high = hn::Set(d, sums.max_ratio);
+  for (int r = 0; r < batch.rows; r += lanes) {
+    const auto valid = hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, batch.rows - r)));
+    const auto ratio = load_as_double(d, &batch.ratios[r]);
+    const auto counted = hn::IfThenElseZero(valid, ratio);  // ratios are never negative
+    sum = hn::Add(sum, counted);
+    squares = hn::MulAdd(counted, counted, squares);
+    low = hn::IfThenElse(valid, hn::Min(low, ratio), low);
+    high = hn::Max(high, counted);
+  }
+  sums.ratios += hn::GetLane(hn::SumOfLanes(d, sum));
+  sums.squared_ratios += hn::GetLane(hn::SumOfLanes(d, squares));
+  sums.min_ratio = hn::GetLane(hn::MinOfLanes(d, low));
+  sums.max_ratio = hn::GetLane(hn::MaxOfLanes(d, high));
+}
+
 void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
   policy_loss_as(c, share, batch);
 }
@@ -84,6 +118,8 @@ void ValueLossF64(const PpoCoefficients& c, double weight, TileBatch<double>& ba
                   const double* values, double* d_values) {
   value_loss_as(c, weight, batch, values, d_values);
 }
+void AddRatiosF32(const TileBatch<float>& batch, LossSums& sums) { add_ratios_as(batch, sums); }
+void AddRatiosF64(const TileBatch<double>& batch, LossSums& sums) { add_ratios_as(batch, sums); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace broadloom
@@ -96,6 +132,8 @@ HWY_EXPORT(PolicyLossF32);
 HWY_EXPORT(PolicyLossF64);
 HWY_EXPORT(ValueLossF32);
 HWY_EXPORT(ValueLossF64);
+HWY_EXPORT(AddRatiosF32);
+HWY_EXPORT(AddRatiosF64);
 
 namespace {
 
@@ -112,6 +150,13 @@ void value_loss(const PpoCoefficients& c, float weight, TileBatch<float>& batch,
 void value_loss(const PpoCoefficients& c, double weight, TileBatch<double>& batch,
                 const double* values, double* d_values) {
   HWY_DYNAMIC_DISPATCH(ValueLossF64)(c, weight, batch, values, d_values);
+}
+
+void add_ratios(const TileBatch<float>& batch, LossSums& sums) {
+  HWY_DYNAMIC_DISPATCH(AddRatiosF32)(batch, sums);
+}
+void add_ratios(const TileBatch<double>& batch, LossSums& sums) {
+  HWY_DYNAMIC_DISPATCH(AddRatiosF64)(batch, sums);
 }
 
 // Adds the tile's samples, in order, in double precision.
@@ -171,6 +216,10 @@ void LossSums::add(const LossSums& other) {
   old_approx_kl += other.old_approx_kl;
   approx_kl += other.approx_kl;
   clipped += other.clipped;
+  ratios += other.ratios;
+  squared_ratios += other.squared_ratios;
+  min_ratio = std::min(min_ratio, other.min_ratio);
+  max_ratio = std::max(max_ratio, other.max_ratio);
   if (!(other.max_ratio_error <= max_ratio_error)) max_ratio_error = other.max_ratio_error;
 }
 
@@ -193,6 +242,7 @@ void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int
   value_loss(c, static_cast<Real>(c.vf_coef) * share, batch, work.values.data(),
              work.values_delta.data());
   add_sums(c, batch, sums);
+  add_ratios(batch, sums);
   if (discrete) {
     categorical_backward(work.policy.data(), batch.normalisers.data(), batch.terms.data(),
                          batch.entropies.data(), batch.actions.data(), batch.d_log_probs.data(),

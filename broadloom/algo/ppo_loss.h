@@ -1,6 +1,7 @@
 // PPO's clipped loss and its gradient over one tile of rows.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "broadloom/nn/actor_critic.h"
@@ -35,7 +36,8 @@ struct TileBatch {
   }
 };
 
-// Sums over samples; divide by the minibatch size for means.
+// Sums over samples but for the last three; divide by the minibatch size for means. r is the policy
+// ratio of a sample, pi(a|s) over that of the policy that collected it.
 struct LossSums {
   double policy_loss = 0.0;
   double value_loss = 0.0;
@@ -43,9 +45,21 @@ struct LossSums {
   double old_approx_kl = 0.0;    // k1: -log r (Schulman 2020, "Approximating KL divergence")
   double approx_kl = 0.0;        // k3: (r - 1) - log r
   double clipped = 0.0;          // samples with |r - 1| > clip_coef
-  double max_ratio_error = 0.0;  // max |r - 1|: not a sum
+  double ratios = 0.0;           // r
+  double squared_ratios = 0.0;   // r^2
+  double max_ratio_error = 0.0;  // max |r - 1|
+  double min_ratio = std::numeric_limits<double>::infinity();
+  double max_ratio = 0.0;
 
   void add(const LossSums& other);
+
+  // Effective sample size of the ratios as importance weights, (sum r)^2 / sum r^2, in per cent of
+  // the samples: 100 where all ratios are equal, 100 / samples where one outweighs all others
+  // (Martino, Elvira and Louzada 2017, "Effective sample size for importance sampling based on
+  // discrepancy measures").
+  double ess_percent(double samples) const {
+    return 100.0 * (ratios / squared_ratios) * (ratios / samples);
+  }
 };
 
 // Forward, loss, backward. Adds the tile's share of the gradient of

@@ -5,60 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "broadloom/core/random.h"
-#include "broadloom/nn/distributions.h"
+#include "tests/algo/scene.h"
 
 namespace broadloom {
 namespace {
-
-constexpr int kObservation = 4;
-constexpr int kActions = 3;
-
-// A block that the network itself acted in, on random observations.
-struct Scene {
-  Scene(int num_steps, int num_envs)
-      : network(shape()),
-        learner(network.parameter_count()),
-        block(num_steps, num_envs, kObservation, 1, 0) {
-    network.initialise(5, learner.params.data());
-    learner.learning_rate = 1e-3;
-    Random random(11, Purpose::kUser, 0, 0);
-    for (float& x : block.observations) x = static_cast<float>(random.normal());
-    for (float& x : block.advantages) x = static_cast<float>(random.normal());
-    TileWorkspace<float> work = network.make_workspace<float>();
-    std::vector<float> normaliser(kTileRows), action(kTileRows), log_prob(kTileRows);
-    // One row at a time: the update's tiles must find the same bits.
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      network.forward(learner.params.data(), &block.observations[i * kObservation], 1, work);
-      const float* logits = work.policy.data();
-      action[0] = static_cast<float>(random.below(kActions));
-      categorical_normalisers(logits, kActions, 1, normaliser.data());
-      categorical_log_probs(logits, normaliser.data(), action.data(), kActions, 1, log_prob.data());
-      block.actions[i] = action[0];
-      block.log_probs[i] = log_prob[0];
-      block.values[i] = work.values[0];
-    }
-  }
-
-  static NetworkShape shape() {
-    NetworkShape shape;
-    shape.observation_size = kObservation;
-    shape.action_outputs = kActions;
-    shape.hidden_sizes = {32, 16};
-    return shape;
-  }
-
-  Status update(const PpoSettings& settings, int minibatches) {
-    ThreadPool pool(2);
-    Ppo ppo(network, settings, static_cast<int>(block.size()), minibatches, kObservation, 1, pool);
-    return ppo.update(block, 1, 1, learner, stats);
-  }
-
-  ActorCritic network;
-  Learner learner;
-  RolloutBlock block;
-  UpdateStats stats;
-};
 
 bool all_finite(const std::vector<float>& values) {
   for (const float v : values) {
