@@ -23,6 +23,7 @@ std::string type_word(const FieldInfo& info) {
   if (info.type == "int") return "INT";
   if (info.type == "float") return "NUMBER";
   if (info.type == "list") return "N,N,...";
+  if (info.type == "names") return "NAME,...";
   return info.type == "choice" ? "WORD" : "TEXT";
 }
 
@@ -30,7 +31,7 @@ std::string describe(const ConfigField& field) {
   const FieldInfo& info = field.info;
   std::string out = info.doc;
   if (!info.range_text.empty()) out += " [" + info.range_text + "]";
-  out += " (default " + info.default_text;
+  out += " (default " + (info.default_text.empty() ? "none" : info.default_text);
   if (field.box_default != info.default_text) out += "; Box actions " + field.box_default;
   return out + ")";
 }

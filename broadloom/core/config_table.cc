@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <system_error>
+#include <utility>
 
 namespace broadloom {
 namespace {
@@ -13,6 +14,16 @@ std::string number_text(T value) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value).ptr;
   return std::string(buffer, end);
+}
+
+template <class T>
+std::string joined(const std::vector<T>& items) {
+  std::string out;
+  for (const T& item : items) {
+    if (!out.empty()) out += ',';
+    out += to_text(item);
+  }
+  return out;
 }
 
 std::string_view trim(std::string_view text) {
@@ -77,6 +88,29 @@ Status parse_real(std::string_view text, T& out) {
   return {};
 }
 
+// Items between commas, with or without a pair of brackets around them all.
+template <class T, class ParseItem>
+Status parse_list(std::string_view text, std::string_view expected, std::vector<T>& out,
+                  ParseItem parse_item) {
+  std::string_view rest = trim(text);
+  if (rest.size() >= 2 && rest.front() == '[' && rest.back() == ']') {
+    rest = trim(rest.substr(1, rest.size() - 2));
+  }
+  std::vector<T> items;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    T item{};
+    const bool ends_in_comma = comma != std::string_view::npos && comma + 1 == rest.size();
+    if (ends_in_comma || !parse_item(rest.substr(0, comma), item).ok()) {
+      return wrong_type(text, expected);
+    }
+    items.push_back(std::move(item));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  out = std::move(items);
+  return {};
+}
+
 char fold(char c) {
   if (c == '-') return '_';
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -92,14 +126,8 @@ std::string to_text(double value) { return number_text(value); }
 std::string to_text(float value) { return number_text(value); }
 std::string to_text(const std::string& value) { return value; }
 
-std::string to_text(const std::vector<int>& value) {
-  std::string out;
-  for (const int item : value) {
-    if (!out.empty()) out += ',';
-    out += number_text(item);
-  }
-  return out;
-}
+std::string to_text(const std::vector<int>& value) { return joined(value); }
+std::string to_text(const std::vector<std::string>& value) { return joined(value); }
 
 Status parse_text(std::string_view text, bool& out) {
   const std::string_view word = trim(text);
@@ -125,23 +153,16 @@ Status parse_text(std::string_view text, std::string& out) {
 }
 
 Status parse_text(std::string_view text, std::vector<int>& out) {
-  std::string_view rest = trim(text);
-  if (rest.size() >= 2 && rest.front() == '[' && rest.back() == ']') {
-    rest = trim(rest.substr(1, rest.size() - 2));
-  }
-  std::vector<int> items;
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    int item = 0;
-    const bool ends_in_comma = comma != std::string_view::npos && comma + 1 == rest.size();
-    if (ends_in_comma || !parse_integer(rest.substr(0, comma), item).ok()) {
-      return wrong_type(text, "integers separated by commas, such as 64,64");
-    }
-    items.push_back(item);
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-  }
-  out = std::move(items);
-  return {};
+  return parse_list(text, "integers separated by commas, such as 64,64", out,
+                    [](std::string_view item, int& value) { return parse_integer(item, value); });
+}
+
+Status parse_text(std::string_view text, std::vector<std::string>& out) {
+  return parse_list(text, "names separated by commas", out,
+                    [](std::string_view item, std::string& name) {
+                      name = std::string(trim(item));
+                      return name.empty() ? wrong_type(item, "a name") : Status();
+                    });
 }
 
 int edit_distance(std::string_view a, std::string_view b) {
@@ -227,6 +248,18 @@ Status check_choice(std::string_view name, const std::string& value, const Choic
   const std::string nearest = nearest_key(value, choices.values);
   if (!nearest.empty()) message += "; did you mean '" + nearest + "'?";
   return {ErrorKind::kInvalidConfig, message};
+}
+
+Status check_choices(std::string_view name, const std::vector<std::string>& values,
+                     const Choices& choices) {
+  for (auto value = values.begin(); value != values.end(); ++value) {
+    const Status status = check_choice(name, *value, choices);
+    if (!status.ok()) return status;
+    if (std::find(values.begin(), value, *value) == value) continue;
+    return {ErrorKind::kInvalidConfig,
+            std::string(name) + ": got " + quote(*value) + " twice, expected it once"};
+  }
+  return {};
 }
 
 Status range_error(std::string_view name, const std::string& value_text, const Range& range) {

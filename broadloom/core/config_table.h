@@ -37,7 +37,7 @@ struct Range {
   double high = std::numeric_limits<double>::infinity();
 };
 
-// The only texts a string field may hold.
+// The only texts that a string field, or a name in a list of them, may be.
 struct Choices {
   std::vector<std::string> values;
 };
@@ -45,7 +45,7 @@ struct Choices {
 // What help pages, the reference page and the manifest say about one field.
 struct FieldInfo {
   std::string name;
-  std::string type;          // "int", "float", "bool", "text", "list" or "choice"
+  std::string type;          // "int", "float", "bool", "text", "list", "choice" or "names"
   std::string value_text;    // parses back to exactly the value it was made from
   std::string default_text;  // value_text of a default-constructed options struct
   std::string range_text;    // "0 to 1", "at least 1", "linear | constant"; empty: anything
@@ -63,7 +63,8 @@ std::string to_text(std::uint64_t value);
 std::string to_text(double value);
 std::string to_text(float value);
 std::string to_text(const std::string& value);
-std::string to_text(const std::vector<int>& value);  // "64,64"; empty list: ""
+std::string to_text(const std::vector<int>& value);          // "64,64"; empty list: ""
+std::string to_text(const std::vector<std::string>& value);  // "a,b"; empty list: ""
 
 // Each leaves `out` alone and returns kInvalidConfig, with what was got and what was expected, when
 // the text is not a value of the type. Integers also take an exact "1e6"; numbers must be finite.
@@ -75,6 +76,8 @@ Status parse_text(std::string_view text, double& out);
 Status parse_text(std::string_view text, float& out);
 Status parse_text(std::string_view text, std::string& out);
 Status parse_text(std::string_view text, std::vector<int>& out);
+// Names separated by commas, blanks around them left out; none of them is empty.
+Status parse_text(std::string_view text, std::vector<std::string>& out);
 
 // Insertions, deletions, replacements and neighbour swaps that lead from one word to the other.
 // Hyphens and letter case do not count. O(|a| |b|).
@@ -105,6 +108,9 @@ std::string range_text(const Choices& choices);
 // Errors that name the field; `cause` is what parse_text returned.
 Status field_error(std::string_view name, const Status& cause);
 Status check_choice(std::string_view name, const std::string& value, const Choices& choices);
+// Every one of `values` is a choice, and none stands there twice.
+Status check_choices(std::string_view name, const std::vector<std::string>& values,
+                     const Choices& choices);
 Status range_error(std::string_view name, const std::string& value_text, const Range& range);
 
 template <class T>
@@ -148,6 +154,15 @@ struct Setter {
     status = check_choice(name, value, choices);
     if (status.ok()) field = std::move(value);
   }
+  void operator()(const char* name, std::vector<std::string>& field, const Choices& choices,
+                  const char*) {
+    if (key != name) return;
+    found = true;
+    std::vector<std::string> values;
+    status = parse_text(text, values);
+    status = status.ok() ? check_choices(name, values, choices) : field_error(name, status);
+    if (status.ok()) field = std::move(values);
+  }
 };
 
 // Lists every field with its present value; default texts are filled in by list_fields.
@@ -165,6 +180,10 @@ struct Lister {
   void operator()(const char* name, std::string& field, const Choices& choices, const char* doc) {
     fields.push_back({name, "choice", field, "", range_text(choices), doc});
   }
+  void operator()(const char* name, std::vector<std::string>& field, const Choices& choices,
+                  const char* doc) {
+    fields.push_back({name, "names", to_text(field), "", range_text(choices), doc});
+  }
 };
 
 // Keeps the first field whose value is outside its range.
@@ -179,6 +198,10 @@ struct Checker {
   void operator()(const char*, T&, const char*) {}
   void operator()(const char* name, std::string& field, const Choices& choices, const char*) {
     if (status.ok()) status = check_choice(name, field, choices);
+  }
+  void operator()(const char* name, std::vector<std::string>& field, const Choices& choices,
+                  const char*) {
+    if (status.ok()) status = check_choices(name, field, choices);
   }
 };
 

@@ -95,7 +95,7 @@ Status add_table(const toml::table& table, const std::string& prefix, const std:
 Status check_quotes(const Entry& entry, const std::map<std::string, std::string>& types) {
   const auto found = types.find(entry.key);
   if (!entry.is_string || found == types.end()) return {};
-  if (found->second == "text" || found->second == "choice") return {};
+  if (found->second == "text" || found->second == "choice" || found->second == "names") return {};
   return {ErrorKind::kInvalidConfig, entry.key + ": got the string \"" + entry.text +
                                          "\", expected " + found->second +
                                          " without quotation marks"};

@@ -114,6 +114,35 @@ TEST(ConfigTable, ListsValuesAndDefaults) {
   EXPECT_EQ(fields[7].doc, "Widths.");
 }
 
+struct ToolOptions {
+  std::vector<std::string> tools = {"saw"};
+
+  template <class Visitor>
+  void visit_fields(Visitor&& v) {
+    v("tools", tools, Choices{{"saw", "awl", "adze"}}, "What to bring.");
+  }
+};
+
+TEST(ConfigTable, ListsOfNamesAreChecked) {
+  ToolOptions options;
+  ASSERT_TRUE(set_field(options, "tools", "adze, saw").ok());
+  EXPECT_EQ(options.tools, (std::vector<std::string>{"adze", "saw"}));
+  for (const char* bad : {"hammer", "saw,,awl", "saw,", ",", "saw,saw", "saw,hammer", "[saw"}) {
+    EXPECT_FALSE(set_field(options, "tools", bad).ok()) << bad;
+    EXPECT_EQ(options.tools.size(), 2u) << bad;
+  }
+  const FieldInfo field = list_fields(options)[0];
+  EXPECT_EQ(field.type, "names");
+  EXPECT_EQ(field.value_text, "adze,saw");
+  EXPECT_EQ(field.default_text, "saw");
+  EXPECT_EQ(field.range_text, "saw | awl | adze");
+  ASSERT_TRUE(set_field(options, "tools", "").ok());
+  EXPECT_TRUE(options.tools.empty());
+  EXPECT_TRUE(check_fields(options).ok());
+  options.tools = {"hammer"};
+  EXPECT_EQ(message_of(check_fields(options)), "tools: got 'hammer', expected saw | awl | adze");
+}
+
 TEST(ConfigTable, ChecksStructsThatWereFilledInCode) {
   LakeOptions options;
   EXPECT_TRUE(check_fields(options).ok());
