@@ -2,28 +2,16 @@
 
 #include <limits>
 
+#include "broadloom/instruments/chained_sum.h"
+
 namespace broadloom {
 
 namespace {
 
-// Sum of term(i) for i below count, in eight interleaved chains that need not wait for each other.
-template <class Term>
-double sum_of(std::size_t count, Term term) {
-  double chains[8] = {};
-  std::size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    for (std::size_t k = 0; k < 8; ++k) chains[k] += term(i + k);
-  }
-  for (; i < count; ++i) chains[i % 8] += term(i);
-  double sum = 0.0;
-  for (const double chain : chains) sum += chain;
-  return sum;
-}
-
 template <class Value>
 double variance_of(std::size_t count, Value value) {
-  const double mean = sum_of(count, value) / static_cast<double>(count);
-  return sum_of(count, [&](std::size_t i) { return (value(i) - mean) * (value(i) - mean); });
+  const double mean = chained_sum(count, value) / static_cast<double>(count);
+  return chained_sum(count, [&](std::size_t i) { return (value(i) - mean) * (value(i) - mean); });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/instruments/registry.h"
 
 namespace broadloom {
 
@@ -55,6 +56,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int checkpoint_interval = 10;
   int log_interval = 1;
   bool tensorboard = true;
+  std::vector<std::string> instruments;
+  int instrument_every = 50;
   std::string isa = "auto";
   std::string precision = "fp32";
 
@@ -162,6 +165,10 @@ void Config::visit_fields(Visitor&& v) {
     "Save every so many iterations, and at the end.");
   v("log_interval", log_interval, Range{1}, "Record metrics every so many iterations.");
   v("tensorboard", tensorboard, "Write a TensorBoard event file beside metrics.jsonl.");
+  v("instruments", instruments, Choices{instrument_names()},
+    "What else is measured as training goes on; the run's bits stay the same.");
+  v("instrument_every", instrument_every, Range{1},
+    "Measure every so many iterations, and in the last.");
   v("isa", isa, Choices{{"auto", "avx512", "avx2", "sse4", "portable"}},
     "Instruction set of the arithmetic; auto: the widest this processor has.");
   v("precision", precision, Choices{{"fp32", "bf16"}},

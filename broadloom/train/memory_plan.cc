@@ -8,10 +8,12 @@
 
 #include "broadloom/algo/ppo.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/instruments/instrument_set.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/collector.h"
 #include "broadloom/train/network_shape.h"
+#include "broadloom/train/settings.h"
 
 namespace broadloom {
 namespace {
@@ -58,6 +60,8 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                                  (parameters + workspace + tile.bytes());
   plan.collector = static_cast<std::size_t>(threads) *
                    (workspace + Collector::scratch_bytes(config.num_envs, spec));
+  plan.instruments =
+      InstrumentSet::bytes(config.instruments, instrument_setup(config, network, spec));
   return plan;
 }
 

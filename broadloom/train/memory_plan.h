@@ -17,9 +17,10 @@ struct MemoryPlan {
   std::size_t network = 0;       // parameters and moments
   std::size_t update = 0;        // gradient lanes
   std::size_t collector = 0;     // scratch, one a thread
+  std::size_t instruments = 0;
 
   std::size_t total() const {
-    return block + permutation + environments + network + update + collector;
+    return block + permutation + environments + network + update + collector + instruments;
   }
 };
 

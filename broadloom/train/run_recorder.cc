@@ -17,9 +17,10 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::string metrics_json_line(const IterationReport& r, double wall_time, double rate) {
-  return JsonLine()
-      .add("iteration", r.iteration)
+std::string metrics_json_line(const Trainer& trainer, double wall_time, double rate) {
+  const IterationReport& r = trainer.report();
+  JsonLine line;
+  line.add("iteration", r.iteration)
       .add("global_step", r.global_step)
       .add("episodic_return", r.mean_return)
       .add("episodic_length", r.mean_length)
@@ -32,16 +33,24 @@ std::string metrics_json_line(const IterationReport& r, double wall_time, double
       .add("approx_kl", r.update.approx_kl)
       .add("clipfrac", r.update.clipfrac)
       .add("grad_norm", r.update.grad_norm)
+      .add("ess", r.update.ess)
+      .add("min_ratio", r.update.min_ratio)
+      .add("max_ratio", r.update.max_ratio)
       .add("explained_variance", r.explained_variance)
       .add("epochs", r.update.epochs)
       .add("wall_time", wall_time)
-      .add("steps_per_second", rate)
-      .line();
+      .add("steps_per_second", rate);
+  if (trainer.instruments().measured()) {
+    trainer.instruments().visit_numbers(
+        [&](const char* name, double value) { line.add(name, value); });
+  }
+  return line.line();
 }
 
 // CleanRL's tags; the means of the last 100 episodes stand under its per-episode names.
-std::vector<std::pair<std::string_view, double>> event_scalars(const IterationReport& r,
+std::vector<std::pair<std::string_view, double>> event_scalars(const Trainer& trainer,
                                                                double rate) {
+  const IterationReport& r = trainer.report();
   std::vector<std::pair<std::string_view, double>> scalars{
       {"charts/learning_rate", r.learning_rate},
       {"charts/SPS", rate},
@@ -53,10 +62,18 @@ std::vector<std::pair<std::string_view, double>> event_scalars(const IterationRe
       {"losses/clipfrac", r.update.clipfrac},
       {"losses/explained_variance", r.explained_variance},
       {"losses/grad_norm", r.update.grad_norm},
+      {"losses/ess", r.update.ess},
+      {"losses/min_ratio", r.update.min_ratio},
+      {"losses/max_ratio", r.update.max_ratio},
   };
   if (r.mean_return == r.mean_return) {  // a number: an episode has ended
     scalars.emplace_back("charts/episodic_return", r.mean_return);
     scalars.emplace_back("charts/episodic_length", r.mean_length);
+  }
+  if (trainer.instruments().measured()) {
+    trainer.instruments().visit_numbers([&](const char* name, double value) {
+      if (value == value) scalars.emplace_back(name, value);
+    });
   }
   return scalars;
 }
@@ -129,7 +146,9 @@ Status RunRecorder::record(Trainer& trainer) {
   const Config& config = trainer.config();
   const std::int64_t iteration = trainer.report().iteration;
   const bool last = trainer.finished();
-  if (last || iteration % config.log_interval == 0) BROADLOOM_TRY(log(trainer));
+  if (last || iteration % config.log_interval == 0 || trainer.instruments().measured()) {
+    BROADLOOM_TRY(log(trainer));
+  }
   if (config.eval_interval > 0 && (last || iteration % config.eval_interval == 0)) {
     BROADLOOM_TRY(evaluate(trainer));
   }
@@ -140,10 +159,10 @@ Status RunRecorder::record(Trainer& trainer) {
 Status RunRecorder::log(const Trainer& trainer) {
   const double now = unix_time();
   const double rate = steps_per_second(trainer);
-  BROADLOOM_TRY(metrics_.append(metrics_json_line(trainer.report(), now, rate)));
+  BROADLOOM_TRY(metrics_.append(metrics_json_line(trainer, now, rate)));
   if (!events_.is_open()) return {};
   return events_.append(
-      encode_scalars(now, trainer.report().global_step, event_scalars(trainer.report(), rate)));
+      encode_scalars(now, trainer.report().global_step, event_scalars(trainer, rate)));
 }
 
 Status RunRecorder::evaluate(Trainer& trainer) {

@@ -10,6 +10,7 @@
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/memory_plan.h"
 #include "broadloom/train/network_shape.h"
+#include "broadloom/train/settings.h"
 
 namespace broadloom {
 namespace {
@@ -19,12 +20,6 @@ TruncationMode truncation_mode_of(const std::string& name) {
   if (name == "state_value") return TruncationMode::kStateValue;
   if (name == "zero") return TruncationMode::kZero;
   return TruncationMode::kBootstrap;
-}
-
-AdvantageNorm advantage_norm_of(const std::string& name) {
-  if (name == "off") return AdvantageNorm::kOff;
-  if (name == "batch") return AdvantageNorm::kBatch;
-  return AdvantageNorm::kMinibatch;
 }
 
 ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
@@ -37,19 +32,6 @@ Status check_memory(const MemoryPlan& plan) {
                       "num_steps transitions), but this machine has {:.1f} GB; make num_envs or "
                       "num_steps smaller",
                       plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9)};
-}
-
-PpoSettings ppo_settings(const Config& config) {
-  PpoSettings settings;
-  settings.loss = {config.clip_coef, config.clip_vloss, config.ent_coef, config.vf_coef};
-  settings.update_epochs = config.update_epochs;
-  settings.norm_adv = advantage_norm_of(config.norm_adv);
-  settings.max_grad_norm = config.max_grad_norm;
-  settings.target_kl = config.target_kl;
-  settings.adam_eps = config.adam_eps;
-  settings.adaptive_lr = config.lr_schedule == "adaptive";
-  settings.desired_kl = config.desired_kl;
-  return settings;
 }
 
 }  // namespace
@@ -121,6 +103,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                  learner_.bf16_weights.data()),
       ppo_(network_, ppo_settings(config), static_cast<int>(config.batch_size()),
            static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
+      instruments_(config.instruments, instrument_setup(config, network_, envs_->spec())),
       truncation_mode_(truncation_mode_of(config.truncation_mode)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
@@ -190,9 +173,27 @@ void Trainer::compute_advantages() {
 Status Trainer::update() {
   const StageTimer timer(stage_seconds_.update);
   report_.learning_rate = learner_.learning_rate;
+  arm_instruments();
   BROADLOOM_TRY(ppo_.update(block_, config_.seed, report_.iteration, learner_, report_.update));
   if (obs_norm_) obs_norm_->commit();
   return {};
+}
+
+// Decides whether this iteration is measured: by its number alone, so that a resumed run measures
+// the same ones.
+void Trainer::arm_instruments() {
+  const bool due = finished() || report_.iteration % config_.instrument_every == 0;
+  ppo_.set_observer(instruments_.begin(due, instrument_view()));
+}
+
+InstrumentView Trainer::instrument_view() {
+  return {report_.iteration,
+          network_,
+          block_,
+          learner_.params,
+          {},
+          learner_.bf16_weights.data(),
+          pool_};
 }
 
 void Trainer::run_instruments() {
@@ -201,6 +202,7 @@ void Trainer::run_instruments() {
   report_.episodes = tracker_.block_episodes();
   report_.mean_return = tracker_.mean_return();
   report_.mean_length = tracker_.mean_length();
+  instruments_.finish(instrument_view());
 }
 
 void Trainer::state_restored() {

@@ -12,6 +12,7 @@
 #include "broadloom/env/episode_tracker.h"
 #include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/instruments/instrument_set.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/collector.h"
@@ -73,6 +74,7 @@ class Trainer {
   }
   TruncationMode truncation_mode() const { return truncation_mode_; }
   ThreadPool& pool() { return pool_; }
+  const InstrumentSet& instruments() const { return instruments_; }
   // Where the time of all iterations so far went.
   const StageSeconds& stage_seconds() const { return stage_seconds_; }
 
@@ -94,7 +96,9 @@ class Trainer {
   void bootstrap_values();
   void compute_advantages();
   Status update();
+  void arm_instruments();
   void run_instruments();
+  InstrumentView instrument_view();
   Status record();
 
   Config config_;
@@ -108,6 +112,7 @@ class Trainer {
   EpisodeTracker tracker_;
   Collector collector_;
   Ppo ppo_;
+  InstrumentSet instruments_;
   TruncationMode truncation_mode_;
   IterationReport report_;
   StageSeconds stage_seconds_;

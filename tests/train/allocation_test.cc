@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 
+#include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/memory_plan.h"
 #include "broadloom/train/trainer.h"
@@ -103,6 +104,18 @@ TEST(Allocation, ATrainerHoldsWhatWasPlanned) {
   expect_planned_memory({{"env_id", "FrozenLake-v1"}, {"shared_encoder", "true"}}, 1);
 }
 
+std::string all_instruments() {
+  std::string names;
+  for (const std::string& name : instrument_names()) names += (names.empty() ? "" : ",") + name;
+  return names;
+}
+
+TEST(Allocation, InstrumentsHoldWhatWasPlanned) {
+  expect_planned_memory(
+      {{"env_id", "CartPole-v1"}, {"hidden_sizes", "512,512"}, {"instruments", all_instruments()}},
+      1);
+}
+
 // What the fields of a transition take, and what is held besides.
 TEST(Allocation, ABlockHoldsLittleMoreThanItsFields) {
   const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
@@ -140,6 +153,18 @@ TEST(Allocation, NoneInAnIterationAfterTheFirst) {
                           {"num_minibatches", "4"},
                           {"total_timesteps", "10000"},
                           {"max_episode_steps", "5"}});
+  }
+}
+
+TEST(Allocation, NoneWithInstruments) {
+  for (const char* every : {"1", "2"}) {
+    expect_no_allocation({{"env_id", "Pendulum-v1"},
+                          {"num_envs", "70"},
+                          {"num_steps", "8"},
+                          {"num_minibatches", "4"},
+                          {"total_timesteps", "10000"},
+                          {"instruments", all_instruments()},
+                          {"instrument_every", every}});
   }
 }
 

@@ -1,5 +1,5 @@
-// The bits contract: same parameters and statistics for any thread count, with evaluation on or
-// off, and after a save and restore at any iteration.
+// The bits contract: same parameters and statistics for any thread count, with evaluation and
+// instruments on or off, and after a save and restore at any iteration.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/evaluator.h"
 #include "broadloom/train/trainer.h"
@@ -85,6 +86,37 @@ TEST_P(Bits, AreTheSameWithEvaluationBetween) {
     ASSERT_TRUE(result.ok());
   }
   EXPECT_EQ(bytes_of(*plain), bytes_of(*evaluated));
+}
+
+// Names and bits of what the instruments say.
+std::string numbers_of(const Trainer& trainer) {
+  std::string out;
+  trainer.instruments().visit_numbers([&](const char* name, double value) {
+    out += name;
+    out.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  });
+  return out;
+}
+
+TEST_P(Bits, AreTheSameWithInstrumentsForAnyNumberOfThreads) {
+  std::unique_ptr<Trainer> plain = make_trainer(config(), 1);
+  run(*plain, 4);
+  const std::string expected = bytes_of(*plain);
+  for (const int every : {1, 3}) {
+    Config watched_config = config();
+    watched_config.instruments = instrument_names();
+    watched_config.instrument_every = every;
+    std::string numbers;
+    for (const int threads : {1, 2, 5}) {
+      std::unique_ptr<Trainer> watched = make_trainer(watched_config, threads);
+      run(*watched, 4);
+      EXPECT_EQ(bytes_of(*watched), expected) << threads << " threads, every " << every;
+      EXPECT_EQ(watched->instruments().measured(), every == 1);
+      if (threads == 1) numbers = numbers_of(*watched);
+      EXPECT_EQ(numbers_of(*watched), numbers) << threads << " threads, every " << every;
+    }
+    EXPECT_NE(numbers, "");
+  }
 }
 
 TEST_P(Bits, AreTheSameAfterARestoreAtAnyIteration) {

@@ -92,6 +92,37 @@ TEST(ConfigKeys, UnknownKeysNameTheNearest) {
   EXPECT_FALSE(set_config(config, "env.", "1").ok());
 }
 
+TEST(ConfigKeys, InstrumentsAreAListOfKnownNames) {
+  Config config;
+  EXPECT_TRUE(config.instruments.empty());
+  ASSERT_TRUE(set_config(config, "instruments", "gradient").ok());
+  EXPECT_EQ(config.instruments, std::vector<std::string>{"gradient"});
+  EXPECT_TRUE(validate(config).ok());
+  EXPECT_EQ(message_of(set_config(config, "instruments", "gradients")),
+            "instruments: got 'gradients', expected gradient; did you mean 'gradient'?");
+  EXPECT_EQ(message_of(set_config(config, "instruments", "gradient,rank")),
+            "instruments: got 'rank', expected gradient");
+  EXPECT_EQ(message_of(set_config(config, "instruments", "gradient, gradient")),
+            "instruments: got 'gradient' twice, expected it once");
+  EXPECT_EQ(config.instruments.size(), 1u);  // errors leave it alone
+  config.instruments = {"rank"};
+  EXPECT_EQ(message_of(validate(config)), "instruments: got 'rank', expected gradient");
+  ASSERT_TRUE(set_config(config, "instruments", "").ok());
+  EXPECT_TRUE(config.instruments.empty());
+  EXPECT_FALSE(set_config(config, "instrument_every", "0").ok());
+}
+
+TEST(ConfigToml, InstrumentsAreAStringOrAnArray) {
+  for (const char* text : {"instruments = \"gradient\"", "instruments = [\"gradient\"]"}) {
+    const Result<Overrides> overrides = parse_toml_overrides(text, "run.toml");
+    ASSERT_TRUE(overrides.ok()) << overrides.status().message();
+    EXPECT_EQ(overrides.value(), (Overrides{{"instruments", "gradient"}}));
+  }
+  EXPECT_TRUE(parse_toml_overrides("instruments = []", "run.toml").ok());
+  EXPECT_NE(toml_error("\ninstruments = [\"rank\"]").find("run.toml:2: instruments: got 'rank'"),
+            std::string::npos);
+}
+
 TEST(ConfigKeys, LaterEnvOptionsReplaceEarlierOnes) {
   Config config;
   ASSERT_TRUE(set_config(config, "env.is_slippery", "true").ok());

@@ -1,0 +1,34 @@
+// The instrument "gradient": what becomes of the gradient in an iteration of training.
+#pragma once
+
+#include <cstddef>
+
+#include "broadloom/instruments/gradient/update_probe.h"
+#include "broadloom/instruments/instrument.h"
+
+namespace broadloom {
+
+// Its parts, each with its own memory and its own numbers, under "grad/":
+//   UpdateProbe   minibatches against the whole block, and the drift over the epochs
+class GradientInstrument final : public Instrument {
+ public:
+  explicit GradientInstrument(const InstrumentSetup& setup)
+      : probe_(setup.network.parameter_count()) {}
+  static std::size_t bytes(const InstrumentSetup& setup) {
+    return UpdateProbe::bytes(setup.network.parameter_count());
+  }
+
+  // Parts that look at single samples of the block at the parameters that collected it do so here.
+  void before_update(const InstrumentView&) override {}
+  UpdateObserver* observer() override { return &probe_; }
+  void after_update(const InstrumentView& view) override {
+    update_ = probe_.numbers(view.params_before, view.params);
+  }
+  void visit_numbers(const NumberVisitor& visit) const override { update_.visit(visit); }
+
+ private:
+  UpdateProbe probe_;
+  UpdateNumbers update_;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,31 @@
+// The gradient noise scale from gradients at two batch sizes.
+#pragma once
+
+#include <limits>
+
+namespace broadloom {
+
+// Of the gradient of single samples g with mean G; not numbers where the two sizes are equal.
+struct NoiseScale {
+  double squared_signal = std::numeric_limits<double>::quiet_NaN();  // |G|^2
+  double noise = std::numeric_limits<double>::quiet_NaN();           // Tr Cov(g)
+
+  // noise / squared_signal, in samples: the batch size at which noise and signal are equally
+  // strong. Not a number where either estimate is of the wrong sign.
+  double samples() const {
+    if (squared_signal > 0.0 && noise >= 0.0) return noise / squared_signal;
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
+// Since E |G_B|^2 = |G|^2 + Tr Cov(g) / B for a mean over B independent samples, two sizes give
+// both unknowns without bias (McCandlish et al. 2018, arXiv 1812.06162, appendix A.1). Each may
+// come out negative; their ratio is biased, so average the two over time before dividing.
+// squared_small, squared_big: |G_B|^2 at the sizes `small` < `big`, in samples.
+inline NoiseScale noise_scale(double squared_small, double small, double squared_big, double big) {
+  if (small == big) return {};
+  return {(big * squared_big - small * squared_small) / (big - small),
+          (squared_small - squared_big) / (1.0 / small - 1.0 / big)};
+}
+
+}  // namespace broadloom

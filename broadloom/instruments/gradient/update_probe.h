@@ -1,0 +1,108 @@
+// What minibatches and epochs do to the gradient within one update.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "broadloom/algo/ppo.h"
+
+namespace broadloom {
+
+// G is the gradient over the whole block at the parameters that collected it, G_m that of minibatch
+// m at the parameters of its time: only the very first minibatch is at those of G. Both are of the
+// whole loss, before clipping. Under norm_adv=minibatch each normalises its own advantages, so that
+// even at fixed parameters G is not exactly the mean of the G_m.
+struct UpdateNumbers {
+  double full_norm = 0.0;  // |G|
+  // cos(G_m, G): means over the minibatches of an epoch, the least of all.
+  double first_epoch_cosine = 0.0;
+  double last_epoch_cosine = 0.0;
+  double min_cosine = std::numeric_limits<double>::quiet_NaN();
+  // cos(mean of the last epoch's G_m, G): how far the direction has turned, without the noise of
+  // single minibatches.
+  double drift_cosine = 0.0;
+  // Mean over the first epoch's minibatches, weighted by samples, of |G_m - mean of them|^2. At
+  // fixed parameters, its expectation is Tr S (1 / M - 1 / B), S the sample covariance of the
+  // block's per-sample gradients: minibatches of M are drawn without replacement from B.
+  double subsampling_variance = 0.0;
+  // From |G_0|^2 and |G|^2: see noise_scale.h.
+  double squared_signal = 0.0;
+  double noise = 0.0;
+  double noise_scale = 0.0;
+  // Of the ratios of an epoch's samples, each at the parameters of its minibatch.
+  double first_epoch_clipfrac = 0.0;
+  double last_epoch_clipfrac = 0.0;
+  double last_epoch_kl_k1 = 0.0;  // mean of -log r
+  double last_epoch_kl_k3 = 0.0;  // mean of (r - 1) - log r
+  double last_epoch_min_ratio = 0.0;
+  double last_epoch_max_ratio = 0.0;
+  double last_epoch_ess = 0.0;  // LossSums::ess_percent
+  double min_ess = 0.0;         // the least of any minibatch
+  double step_norm = 0.0;       // |parameters after - before|
+
+  template <class Visitor>
+  void visit(Visitor&& v) const;
+};
+
+// Watches one update after another. An update costs it 2 P additions and multiplications a
+// minibatch, on one thread, beside what Ppo::set_observer() says.
+class UpdateProbe final : public UpdateObserver {
+ public:
+  explicit UpdateProbe(std::size_t parameters) : batch_gradient_(parameters), mean_(parameters) {}
+  static std::size_t bytes(std::size_t parameters) { return 2 * parameters * sizeof(float); }
+
+  void on_batch(const GradientReport& batch) override;
+  void on_minibatch(const GradientReport& minibatch) override;
+
+  // The numbers of the update that was just watched; params_before, params_after: [P].
+  UpdateNumbers numbers(std::span<const float> params_before,
+                        std::span<const float> params_after) const;
+
+ private:
+  struct Epoch {
+    int minibatches = 0;
+    double samples = 0.0;
+    double cosines = 0.0;  // sum over minibatches
+    double spread = 0.0;   // sum over minibatches of samples |G_m - mean of those so far|^2
+    LossSums sums;
+  };
+
+  void add_to_epoch(const GradientReport& minibatch, double cosine);
+  double cosine_with_batch(std::span<const float> gradient, double norm) const;
+
+  std::vector<float> batch_gradient_;  // [P] G
+  std::vector<float> mean_;            // [P] of the present epoch's minibatches
+  Epoch first_, present_;
+  double batch_norm_ = 0.0;
+  double batch_samples_ = 0.0;
+  double first_norm_ = 0.0;  // of the first minibatch
+  double first_samples_ = 0.0;
+  double min_cosine_ = 0.0;
+  double min_ess_ = 0.0;
+};
+
+template <class Visitor>
+void UpdateNumbers::visit(Visitor&& v) const {
+  v("grad/full_norm", full_norm);
+  v("grad/first_epoch_cosine", first_epoch_cosine);
+  v("grad/last_epoch_cosine", last_epoch_cosine);
+  v("grad/min_cosine", min_cosine);
+  v("grad/drift_cosine", drift_cosine);
+  v("grad/subsampling_variance", subsampling_variance);
+  v("grad/squared_signal", squared_signal);
+  v("grad/noise", noise);
+  v("grad/noise_scale", noise_scale);
+  v("grad/first_epoch_clipfrac", first_epoch_clipfrac);
+  v("grad/last_epoch_clipfrac", last_epoch_clipfrac);
+  v("grad/last_epoch_kl_k1", last_epoch_kl_k1);
+  v("grad/last_epoch_kl_k3", last_epoch_kl_k3);
+  v("grad/last_epoch_min_ratio", last_epoch_min_ratio);
+  v("grad/last_epoch_max_ratio", last_epoch_max_ratio);
+  v("grad/last_epoch_ess", last_epoch_ess);
+  v("grad/min_ess", min_ess);
+  v("grad/step_norm", step_norm);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,56 @@
+// What every instrument of a training run is: constant views of an iteration in, named numbers out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "broadloom/algo/ppo.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+// What is known of a run before it starts. The network must outlive the instrument.
+struct InstrumentSetup {
+  const ActorCritic& network;
+  PpoSettings ppo;
+  int num_steps = 0;         // T
+  int num_envs = 0;          // N
+  int observation_size = 0;  // D
+  int action_size = 0;       // A
+};
+
+// What there is to see in an iteration. Views hold during the call only.
+struct InstrumentView {
+  std::int64_t iteration = 0;  // 1 is the first
+  const ActorCritic& network;
+  const RolloutBlock& block;               // with its advantages
+  std::span<const float> params;           // [P] now
+  std::span<const float> params_before;    // [P] that collected the block: before the update
+  const Bf16Pair* bf16_weights = nullptr;  // of params, for TileWorkspace; null in fp32
+  ThreadPool& pool;                        // idle, for work worth sharing out
+};
+
+// name: such as "grad/full_norm", the same object in every call. value: not a number where the
+// iteration does not define it.
+using NumberVisitor = std::function<void(const char* name, double value)>;
+
+// Measures an iteration of training without changing it: the parameters have the same bits with and
+// without instruments. All memory is taken when it is made; nothing is allocated after the first
+// iteration that it measures.
+class Instrument {
+ public:
+  virtual ~Instrument() = default;
+  // Before the update of an iteration that is to be measured; view.params are params_before.
+  virtual void before_update(const InstrumentView& view) = 0;
+  // What is to watch such an update from inside; null: nothing.
+  virtual UpdateObserver* observer() { return nullptr; }
+  // After it.
+  virtual void after_update(const InstrumentView& view) = 0;
+  // The numbers of the iteration measured last: always the same names in the same order.
+  virtual void visit_numbers(const NumberVisitor& visit) const = 0;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,56 @@
+#include "broadloom/instruments/instrument_set.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "broadloom/instruments/registry.h"
+
+namespace broadloom {
+
+InstrumentSet::InstrumentSet(const std::vector<std::string>& names, const InstrumentSetup& setup) {
+  for (const std::string& name : names) {
+    std::unique_ptr<Instrument> instrument = make_instrument(name, setup);
+    if (instrument == nullptr) continue;
+    if (UpdateObserver* observer = instrument->observer()) observers_.push_back(observer);
+    instruments_.push_back(std::move(instrument));
+  }
+  if (!instruments_.empty()) params_before_.resize(setup.network.parameter_count());
+}
+
+std::size_t InstrumentSet::bytes(const std::vector<std::string>& names,
+                                 const InstrumentSetup& setup) {
+  std::size_t sum = names.empty() ? 0 : setup.network.parameter_count() * sizeof(float);
+  for (const std::string& name : names) sum += instrument_bytes(name, setup);
+  return sum;
+}
+
+UpdateObserver* InstrumentSet::begin(bool due, InstrumentView view) {
+  measured_ = false;
+  due_ = due && !instruments_.empty();
+  if (!due_) return nullptr;
+  std::copy(view.params.begin(), view.params.end(), params_before_.begin());
+  view.params_before = params_before_;
+  for (const auto& instrument : instruments_) instrument->before_update(view);
+  return observers_.empty() ? nullptr : this;
+}
+
+void InstrumentSet::finish(InstrumentView view) {
+  if (!due_) return;
+  view.params_before = params_before_;
+  for (const auto& instrument : instruments_) instrument->after_update(view);
+  measured_ = true;
+}
+
+void InstrumentSet::visit_numbers(const NumberVisitor& visit) const {
+  for (const auto& instrument : instruments_) instrument->visit_numbers(visit);
+}
+
+void InstrumentSet::on_batch(const GradientReport& batch) {
+  for (UpdateObserver* observer : observers_) observer->on_batch(batch);
+}
+
+void InstrumentSet::on_minibatch(const GradientReport& minibatch) {
+  for (UpdateObserver* observer : observers_) observer->on_minibatch(minibatch);
+}
+
+}  // namespace broadloom

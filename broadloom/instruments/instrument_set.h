@@ -1,0 +1,45 @@
+// The instruments of one run, handled as one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "broadloom/instruments/instrument.h"
+
+namespace broadloom {
+
+// Every iteration calls begin() before its update and finish() after it; where the iteration is not
+// due, neither does anything.
+class InstrumentSet final : private UpdateObserver {
+ public:
+  // names: of instrument_names(); others are left out.
+  InstrumentSet(const std::vector<std::string>& names, const InstrumentSetup& setup);
+  // What such a set holds, in bytes.
+  static std::size_t bytes(const std::vector<std::string>& names, const InstrumentSetup& setup);
+
+  // Returns what must watch the update; null: nothing need. view.params_before is filled in here,
+  // with a copy of view.params.
+  UpdateObserver* begin(bool due, InstrumentView view);
+  // view.params: after the update.
+  void finish(InstrumentView view);
+
+  // Whether there are numbers of the iteration that finish() was last called for.
+  bool measured() const { return measured_; }
+  // Those of all instruments.
+  void visit_numbers(const NumberVisitor& visit) const;
+
+ private:
+  void on_batch(const GradientReport& batch) override;
+  void on_minibatch(const GradientReport& minibatch) override;
+
+  std::vector<std::unique_ptr<Instrument>> instruments_;
+  std::vector<UpdateObserver*> observers_;  // of those instruments that have one
+  std::vector<float> params_before_;        // [P]
+  bool due_ = false;
+  bool measured_ = false;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,55 @@
+#include "broadloom/instruments/registry.h"
+
+#include "broadloom/instruments/gradient/gradient_instrument.h"
+#include "broadloom/instruments/instrument.h"
+
+namespace broadloom {
+namespace {
+
+struct Entry {
+  const char* name;
+  std::unique_ptr<Instrument> (*make)(const InstrumentSetup& setup);
+  std::size_t (*bytes)(const InstrumentSetup& setup);
+};
+
+// T has a constructor from InstrumentSetup and a static bytes() of the same.
+template <class T>
+constexpr Entry entry(const char* name) {
+  return {name,
+          [](const InstrumentSetup& setup) -> std::unique_ptr<Instrument> {
+            return std::make_unique<T>(setup);
+          },
+          [](const InstrumentSetup& setup) { return T::bytes(setup); }};
+}
+
+// One line an instrument.
+constexpr Entry kInstruments[] = {
+    entry<GradientInstrument>("gradient"),
+};
+
+const Entry* find(std::string_view name) {
+  for (const Entry& entry : kInstruments) {
+    if (name == entry.name) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> instrument_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kInstruments) names.emplace_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<Instrument> make_instrument(std::string_view name, const InstrumentSetup& setup) {
+  const Entry* found = find(name);
+  return found != nullptr ? found->make(setup) : nullptr;
+}
+
+std::size_t instrument_bytes(std::string_view name, const InstrumentSetup& setup) {
+  const Entry* found = find(name);
+  return found != nullptr ? found->bytes(setup) : 0;
+}
+
+}  // namespace broadloom

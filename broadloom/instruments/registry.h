@@ -1,0 +1,24 @@
+// Every instrument by name.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace broadloom {
+
+class Instrument;
+struct InstrumentSetup;
+
+// The names that make_instrument() knows.
+std::vector<std::string> instrument_names();
+
+// Null where there is no such instrument.
+std::unique_ptr<Instrument> make_instrument(std::string_view name, const InstrumentSetup& setup);
+
+// What it will hold, in bytes; 0 where there is no such instrument.
+std::size_t instrument_bytes(std::string_view name, const InstrumentSetup& setup);
+
+}  // namespace broadloom

@@ -1,0 +1,101 @@
+// Instruments in training: when they measure, what they are given, what they leave alone.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/instruments/registry.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+Config config_with(const Overrides& overrides) {
+  Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "16"},          {"num_steps", "16"},
+                {"total_timesteps", "2000"}, {"instruments", "gradient"}, {"hidden_sizes", "16,8"}};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  Result<Config> config = resolve_config(all);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.value();
+}
+
+std::unique_ptr<Trainer> make_trainer(const Overrides& overrides) {
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config_with(overrides), 2);
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  return trainer.take();
+}
+
+double number(const Trainer& trainer, const std::string& wanted) {
+  double found = std::nan("");
+  trainer.instruments().visit_numbers([&](const char* name, double value) {
+    if (name == wanted) found = value;
+  });
+  return found;
+}
+
+TEST(Instruments, MeasureEverySoManyIterationsAndInTheLast) {
+  std::unique_ptr<Trainer> trainer = make_trainer({{"instrument_every", "3"}});
+  EXPECT_FALSE(trainer->instruments().measured());
+  for (int iteration = 1; iteration <= 7; ++iteration) {
+    ASSERT_TRUE(trainer->iterate().ok());
+    EXPECT_EQ(trainer->instruments().measured(), iteration % 3 == 0 || iteration == 7) << iteration;
+  }
+  EXPECT_TRUE(trainer->finished());
+}
+
+TEST(Instruments, NoneMeasureNothing) {
+  std::unique_ptr<Trainer> trainer = make_trainer({{"instruments", ""}, {"instrument_every", "1"}});
+  ASSERT_TRUE(trainer->iterate().ok());
+  EXPECT_FALSE(trainer->instruments().measured());
+  trainer->instruments().visit_numbers([](const char* name, double) { ADD_FAILURE() << name; });
+}
+
+// What the update tells of all its minibatches, and what the parameters tell, must agree with what
+// the probe saw.
+TEST(Instruments, SeeTheUpdateThatIsReported) {
+  std::unique_ptr<Trainer> trainer = make_trainer({{"instrument_every", "1"},
+                                                   {"learning_rate", "0.003"},
+                                                   {"num_minibatches", "1"},
+                                                   {"update_epochs", "1"}});
+  const std::size_t parameters = trainer->network().parameter_count();
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<float> before(trainer->params(), trainer->params() + parameters);
+    ASSERT_TRUE(trainer->iterate().ok());
+    EXPECT_DOUBLE_EQ(number(*trainer, "grad/full_norm"), trainer->report().update.grad_norm);
+    EXPECT_DOUBLE_EQ(number(*trainer, "grad/last_epoch_ess"), trainer->report().update.ess);
+    double squares = 0.0;
+    for (std::size_t p = 0; p < parameters; ++p) {
+      squares += std::pow(static_cast<double>(trainer->params()[p]) - before[p], 2);
+    }
+    EXPECT_NEAR(number(*trainer, "grad/step_norm"), std::sqrt(squares), 1e-9);
+    EXPECT_GT(squares, 0.0);
+  }
+}
+
+TEST(Instruments, TheLastEpochIsTheOneThatTargetKlLeft) {
+  std::unique_ptr<Trainer> trainer = make_trainer({{"instrument_every", "1"},
+                                                   {"learning_rate", "0.01"},
+                                                   {"target_kl", "1e-6"},
+                                                   {"update_epochs", "9"}});
+  ASSERT_TRUE(trainer->iterate().ok());
+  ASSERT_EQ(trainer->report().update.epochs, 1);
+  EXPECT_EQ(number(*trainer, "grad/last_epoch_cosine"),
+            number(*trainer, "grad/first_epoch_cosine"));
+  EXPECT_EQ(number(*trainer, "grad/last_epoch_clipfrac"), trainer->report().update.clipfrac);
+}
+
+TEST(InstrumentRegistry, KnowsItsNamesOnly) {
+  const ActorCritic network((NetworkShape()));
+  const InstrumentSetup setup{network, {}, 8, 4, 0, 1};
+  for (const std::string& name : instrument_names()) {
+    EXPECT_NE(make_instrument(name, setup), nullptr) << name;
+    EXPECT_GT(instrument_bytes(name, setup), 0u) << name;
+  }
+  EXPECT_EQ(make_instrument("gradients", setup), nullptr);
+  EXPECT_EQ(instrument_bytes("gradients", setup), 0u);
+}
+
+}  // namespace
+}  // namespace broadloom
