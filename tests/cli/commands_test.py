@@ -55,6 +55,10 @@ class Commands(unittest.TestCase):
         self.fails(2, ["'--no_clip_vlos'", "clip_vloss'"], "train", "--no-clip-vlos")
         self.fails(2, ["'--episode'", "'--episodes'"], "eval", "run", "--episode", "3")
 
+    def test_unknown_instruments_name_those_there_are(self):
+        self.fails(2, ["instruments", "'thermometer'", "expected gradient"], "train", "--instruments", "thermometer")
+        self.fails(2, ["instrument_every", "at least 1"], "train", "--instrument_every", "0")
+
     def test_unknown_commands_name_the_nearest(self):
         self.fails(2, ["'tran'", "'train'"], "tran")
         self.fails(2, ["'shw'", "'show'"], "env", "shw")

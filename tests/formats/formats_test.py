@@ -23,6 +23,7 @@ class Formats(unittest.TestCase):
         cls.run_dir = pathlib.Path(cls.temporary.name) / "run"
         subprocess.run([PROGRAM, "train", "--env_id", "Pendulum-v1", "--num_envs", "4", "--num_steps", "128",
                         "--total_timesteps", "5120", "--num_minibatches", "4", "--eval_interval", "5",
+                        "--instruments", "gradient", "--instrument_every", "4", "--log_interval", "3",
                         "--out", str(cls.run_dir), "--quiet"], check=True)
         cls.metrics = [json.loads(line) for line in (cls.run_dir / "metrics.jsonl").read_text().splitlines()]
 
@@ -47,6 +48,20 @@ class Formats(unittest.TestCase):
         evaluations = [json.loads(line) for line in (self.run_dir / "eval.jsonl").read_text().splitlines()]
         self.assertEqual([s.step for s in events.Scalars("eval/episodic_return")],
                          [e["global_step"] for e in evaluations])
+
+    def test_instruments_add_their_numbers_where_they_ran(self):
+        self.assertEqual([m["iteration"] for m in self.metrics], [3, 4, 6, 8, 9, 10])
+        events = EventAccumulator(str(self.run_dir), size_guidance={"scalars": 0})
+        events.Reload()
+        tags = [tag for tag in events.Tags()["scalars"] if tag.startswith("grad/")]
+        self.assertIn("grad/full_norm", tags)
+        for tag in tags:
+            written = [(m["global_step"], m[tag]) for m in self.metrics if m.get(tag) is not None]
+            read = [(s.step, s.value) for s in events.Scalars(tag)]
+            self.assertEqual([s for s, _ in read], [s for s, _ in written], tag)
+            np.testing.assert_allclose([v for _, v in read], np.float32([v for _, v in written]), rtol=1e-6)
+        for m in self.metrics:
+            self.assertEqual("grad/full_norm" in m, m["iteration"] in (4, 8, 10))
 
     def test_safetensors_reads_the_checkpoint(self):
         path = sorted((self.run_dir / "checkpoints").glob("*.safetensors"))[-1]

@@ -18,7 +18,8 @@ import unittest
 PROGRAM = sys.argv.pop(1)
 KILLS = 50
 TRAIN = ["--env_id", "CartPole-v1", "--total_timesteps", "40960", "--num_envs", "16", "--num_steps", "32",
-         "--checkpoint_interval", "7", "--eval_interval", "11", "--eval_episodes", "4", "--norm_obs", "true"]
+         "--checkpoint_interval", "7", "--eval_interval", "11", "--eval_episodes", "4", "--norm_obs", "true",
+         "--instruments", "gradient", "--instrument_every", "9"]
 WALL_CLOCK = {"wall_time", "steps_per_second"}
 
 
@@ -91,12 +92,13 @@ class Faults(unittest.TestCase):
         print(f"{KILLS} kills: {resumed} resumed, {before_start} before the folder was there")
         self.assertGreater(resumed, KILLS // 3)
 
-    def test_threads_evaluation_and_logging_do_not_change_the_parameters(self):
-        plain = TRAIN[:-6]
+    def test_threads_evaluation_logging_and_instruments_do_not_change_the_parameters(self):
+        plain = TRAIN[:-10]
         reference = None
         for i, extra in enumerate((["--threads", 1], ["--threads", 2], ["--threads", 5],
                                    ["--eval_interval", 3], ["--log_interval", 9, "--tensorboard", "false"],
-                                   ["--checkpoint_interval", 1])):
+                                   ["--checkpoint_interval", 1],
+                                   ["--instruments", "gradient", "--instrument_every", 2])):
             folder = self.root / f"same{i}"
             result = run("train", *plain, "--norm_obs", "true", *extra, "--out", folder)
             self.assertEqual(result.returncode, 0, result.stderr)
