@@ -253,8 +253,7 @@ Status check_choice(std::string_view name, const std::string& value, const Choic
 Status check_choices(std::string_view name, const std::vector<std::string>& values,
                      const Choices& choices) {
   for (auto value = values.begin(); value != values.end(); ++value) {
-    const Status status = check_choice(name, *value, choices);
-    if (!status.ok()) return status;
+    BROADLOOM_TRY(check_choice(name, *value, choices));
     if (std::find(values.begin(), value, *value) == value) continue;
     return {ErrorKind::kInvalidConfig,
             std::string(name) + ": got " + quote(*value) + " twice, expected it once"};
