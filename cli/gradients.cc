@@ -80,7 +80,7 @@ Status take_options(GradientsCommand& command) {
   return {};
 }
 
-Status write(const GradientReport& report, const std::string& folder) {
+Status write(const GradientStudyReport& report, const std::string& folder) {
   const Manifest program = make_manifest({}, 0, report.threads, "");
   const std::string json =
       gradients_json(report, program.created, program.version, program.revision);
@@ -99,7 +99,7 @@ Status run(GradientsCommand& command, const std::vector<std::string>& arguments)
   const GradientProgress progress = [show](const std::string& what, double share) {
     if (show) fmt::print(stderr, "\r\033[K{:3.0f} %  {}", 100.0 * share, what);
   };
-  Result<GradientReport> report = study_gradients(command.source, command.options, progress);
+  Result<GradientStudyReport> report = study_gradients(command.source, command.options, progress);
   if (show) fmt::print(stderr, "\r\033[K");
   if (!report.ok()) return report.status();
   report.value().command = arguments;

@@ -31,7 +31,7 @@ std::string share(const Estimate& part, const Estimate& total) {
   return half > 0.0 ? fmt::format("{} +- {:.1f} %", value, half) : value + " %";
 }
 
-void print_head(const GradientReport& r) {
+void print_head(const GradientStudyReport& r) {
   fmt::print("{} at step {} ({} policy parameters), {} starts, gamma {:g}\n", r.env_id,
              with_commas(r.global_step),
              with_commas(static_cast<std::int64_t>(r.policy_parameters)), r.starts, r.gamma);
@@ -113,7 +113,7 @@ void print_exact(const ExactReport& report) {
 
 }  // namespace
 
-void print_gradients(const GradientReport& report) {
+void print_gradients(const GradientStudyReport& report) {
   print_head(report);
   if (report.variance && !report.variance->empty()) print_variance(*report.variance);
   if (report.correlation && !report.correlation->empty()) print_correlation(*report.correlation);

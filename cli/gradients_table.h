@@ -7,6 +7,6 @@ namespace broadloom::cli {
 
 // Tables on standard output: the variance by shape, the correlations, the bias, sampled beside
 // exact.
-void print_gradients(const GradientReport& report);
+void print_gradients(const GradientStudyReport& report);
 
 }  // namespace broadloom::cli

@@ -137,7 +137,7 @@ ordered_json exact_json(const ExactReport& r) {
   return json;
 }
 
-ordered_json settings_json(const GradientReport& r) {
+ordered_json settings_json(const GradientStudyReport& r) {
   return {{"batch", r.batch},
           {"blocks", r.blocks},
           {"groups", r.groups},
@@ -164,7 +164,7 @@ void add_list(const std::optional<Results>& results, const char* key, F&& to_jso
 
 }  // namespace
 
-std::string gradients_json(const GradientReport& r, const std::string& created,
+std::string gradients_json(const GradientStudyReport& r, const std::string& created,
                            const std::string& version, const std::string& revision) {
   ordered_json json;
   json["format"] = 1;

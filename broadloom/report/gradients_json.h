@@ -1,4 +1,4 @@
-// A GradientReport as text: docs/formats/gradients.md.
+// A GradientStudyReport as text: docs/formats/gradients.md.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace broadloom {
 
 // created: UTC, ISO 8601; version and revision of the program.
-std::string gradients_json(const GradientReport& report, const std::string& created,
+std::string gradients_json(const GradientStudyReport& report, const std::string& created,
                            const std::string& version, const std::string& revision);
 
 }  // namespace broadloom

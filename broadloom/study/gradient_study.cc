@@ -172,7 +172,7 @@ class Laboratory {
                        trainer.config().vf_coef};
   }
 
-  Status run(GradientReport& report) {
+  Status run(GradientStudyReport& report) {
     const Stopwatch whole;
     if (o_.exact) BROADLOOM_TRY(solve());
     if (!o_.synchronised) {
@@ -208,7 +208,7 @@ class Laboratory {
     return exact.status();
   }
 
-  Status run_blocks(GradientReport& report) {
+  Status run_blocks(GradientStudyReport& report) {
     const Stopwatch watch;
     if (o_.correlation) report.correlation.emplace();
     if (o_.variance) report.variance.emplace();
@@ -229,7 +229,7 @@ class Laboratory {
 
   // Independent blocks of one shape, many side by side, each taken in by the studies that still
   // want one.
-  Status run_shape(BlockShape shape, GradientReport& report) {
+  Status run_shape(BlockShape shape, GradientStudyReport& report) {
     const std::size_t P = policy_.network->parameter_count();
     const int for_variance = o_.variance ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
     const int for_correlation = o_.correlation ? o_.blocks > 0 ? o_.blocks : kCorrelationBlocks : 0;
@@ -280,7 +280,7 @@ class Laboratory {
     for (T& x : from) to.push_back(std::move(x));
   }
 
-  Status run_bias(GradientReport& report) {
+  Status run_bias(GradientStudyReport& report) {
     const Stopwatch watch;
     tell("bias", 0.0);
     BiasSettings settings;
@@ -307,10 +307,10 @@ class Laboratory {
   std::unique_ptr<ExactGradients> exact_;
 };
 
-GradientReport describe(const Trainer& trainer, const std::string& checkpoint,
-                        const GradientStudyOptions& o) {
+GradientStudyReport describe(const Trainer& trainer, const std::string& checkpoint,
+                             const GradientStudyOptions& o) {
   const Config& config = trainer.config();
-  GradientReport r;
+  GradientStudyReport r;
   r.checkpoint = checkpoint;
   r.env_id = config.env_id;
   r.iteration = trainer.report().iteration;
@@ -343,9 +343,9 @@ std::vector<BlockShape> factorisations(int batch) {
   return shapes;
 }
 
-Result<GradientReport> study_gradients(const std::string& run_or_checkpoint,
-                                       const GradientStudyOptions& options,
-                                       const GradientProgress& progress) {
+Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint,
+                                            const GradientStudyOptions& options,
+                                            const GradientProgress& progress) {
   if (options.threads < 1) {
     return invalid(fmt::format("threads is {}; expected at least 1", options.threads));
   }
@@ -355,7 +355,7 @@ Result<GradientReport> study_gradients(const std::string& run_or_checkpoint,
   if (!trainer.ok()) return trainer.status();
   GradientStudyOptions completed = options;
   BROADLOOM_TRY(complete(trainer.value()->config(), completed));
-  GradientReport report = describe(*trainer.value(), path.value(), completed);
+  GradientStudyReport report = describe(*trainer.value(), path.value(), completed);
   BROADLOOM_TRY(Laboratory(*trainer.value(), completed, progress).run(report));
   return report;
 }

@@ -39,8 +39,8 @@ std::vector<BlockShape> factorisations(int batch);
 // whatever precision it was trained in. Results do not depend on threads. Errors: kNotFound, kIo,
 // kCorrupt, kMismatch of the checkpoint; kInvalidConfig of options (shapes that do not give B, too
 // few blocks for an interval, an exact study of an environment without a table).
-Result<GradientReport> study_gradients(const std::string& run_or_checkpoint,
-                                       const GradientStudyOptions& options,
-                                       const GradientProgress& progress);
+Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint,
+                                            const GradientStudyOptions& options,
+                                            const GradientProgress& progress);
 
 }  // namespace broadloom

@@ -32,7 +32,7 @@ struct ExactReport {
   std::vector<ExactResult> cases;
 };
 
-struct GradientReport {
+struct GradientStudyReport {
   std::vector<std::string> command;  // arguments that gave it
 
   std::string checkpoint, env_id;
