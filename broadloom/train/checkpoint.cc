@@ -29,8 +29,8 @@ Overrides config_of(const SafetensorsFile& file) {
 // changes what is learned.
 bool is_record_keeping(const std::string& key) {
   return key == "eval_interval" || key == "eval_episodes" || key == "checkpoint_interval" ||
-         key == "log_interval" || key == "tensorboard" || key == "instruments" ||
-         key == "instrument_every" || key == "isa";
+         key == "keep_checkpoints" || key == "log_interval" || key == "tensorboard" ||
+         key == "instruments" || key == "instrument_every" || key == "isa";
 }
 
 Status compare(const Config& got, const Config& expected) {

@@ -54,6 +54,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int eval_interval = 0;
   int eval_episodes = 10;
   int checkpoint_interval = 10;
+  int keep_checkpoints = 2;
   int log_interval = 1;
   bool tensorboard = true;
   std::vector<std::string> instruments;
@@ -163,6 +164,8 @@ void Config::visit_fields(Visitor&& v) {
   v("eval_episodes", eval_episodes, Range{1, kMany}, "Episodes of one such evaluation.");
   v("checkpoint_interval", checkpoint_interval, Range{1},
     "Save every so many iterations, and at the end.");
+  v("keep_checkpoints", keep_checkpoints, Range{0},
+    "Newest checkpoints that stay in the folder; 0: all of them.");
   v("log_interval", log_interval, Range{1}, "Record metrics every so many iterations.");
   v("tensorboard", tensorboard, "Write a TensorBoard event file beside metrics.jsonl.");
   v("instruments", instruments, Choices{instrument_names()},

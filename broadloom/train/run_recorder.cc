@@ -1,5 +1,6 @@
 #include "broadloom/train/run_recorder.h"
 
+#include <limits>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -10,8 +11,6 @@
 
 namespace broadloom {
 namespace {
-
-constexpr int kCheckpointsKept = 2;
 
 double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -190,7 +189,8 @@ Status RunRecorder::save(Trainer& trainer) {
   const LogBytes logs{metrics_.bytes(), eval_.bytes(), events_.bytes()};
   BROADLOOM_TRY(save_checkpoint(folder_.checkpoint_path(iteration), trainer, logs));
   saved_iteration_ = iteration;
-  folder_.prune(kCheckpointsKept);
+  const int kept = trainer.config().keep_checkpoints;
+  folder_.prune(kept > 0 ? kept : std::numeric_limits<int>::max());
   return {};
 }
 

@@ -98,6 +98,7 @@ class Faults(unittest.TestCase):
         for i, extra in enumerate((["--threads", 1], ["--threads", 2], ["--threads", 5],
                                    ["--eval_interval", 3], ["--log_interval", 9, "--tensorboard", "false"],
                                    ["--checkpoint_interval", 1],
+                                   ["--checkpoint_interval", 1, "--keep_checkpoints", 0],
                                    ["--instruments", "gradient", "--instrument_every", 2])):
             folder = self.root / f"same{i}"
             result = run("train", *plain, "--norm_obs", "true", *extra, "--out", folder)
@@ -106,6 +107,10 @@ class Faults(unittest.TestCase):
             reference = reference or got
             self.assertEqual(got, reference, extra)
         self.assertEqual(lines(self.root / "same0" / "metrics.jsonl"), lines(self.root / "same2" / "metrics.jsonl"))
+        kept = [len(list((self.root / f"same{i}" / "checkpoints").iterdir())) for i in (4, 5)]
+        self.assertEqual(kept[0], 2)
+        iterations = len(lines(self.root / "same4" / "metrics.jsonl"))
+        self.assertEqual(kept[1], iterations + 1)  # and the one before the first iteration
 
     def test_a_disk_that_is_full_at_the_start_leaves_no_folder(self):
         folder = self.root / "full"
