@@ -53,7 +53,7 @@ def correlation_case(rng, envs, steps, lam, scale):
     return {"num_envs": envs, "num_steps": steps, "lambda": lam, "gamma": 0.99, "blocks": 512, "within": within,
             "across": across,
             "with_mean": {"samples": 524288, **cosines(rng, 0.05, 0.42, 0.25, 0.004, 0.4, 0.2 * (1 - lam))},
-            "batch_means": {"pairs": 130816, **cosines(rng, 0.1 + 0.4 * (1 - lam), 0.4, 0.2, 0.02, 0.1, 0.2),
+            "batch_means": {"pairs": 130816, **cosines(rng, 0.1 + 0.4 * (1 - lam), 0.35 + 0.2 * (1 - lam), 0.2, 0.02, 0.1, 0.2),
                             "matrix": batch_matrix(rng, 12, 2 - 1.8 * lam)}}
 
 

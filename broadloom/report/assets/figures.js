@@ -37,8 +37,8 @@ function freshCanvas(box, label, height) {
   return canvas;
 }
 
-// Draws each point's interval as a whisker. On a logarithmic axis an interval that reaches zero runs to the
-// bottom; where the value itself is not above zero, a triangle marks the interval's upper end instead.
+// Draws each point's interval as a whisker. A logarithmic axis has no zero: of an interval that reaches it, the upper
+// end alone is shown, as a triangle that points down.
 const whiskers = {
   id: "whiskers",
   afterDatasetsDraw(chart) {
@@ -61,11 +61,13 @@ const whiskers = {
 };
 
 function drawWhisker(ctx, axis, x, e, color) {
-  const log = axis.type === "logarithmic";
-  if (!hasInterval(e) || (log && e.high <= 0)) return;
-  const high = axis.getPixelForValue(e.high);
-  const low = log && e.low <= 0 ? axis.bottom + 2 : axis.getPixelForValue(e.low);
+  if (!hasInterval(e)) return;
   ctx.strokeStyle = ctx.fillStyle = color;
+  if (axis.type === "logarithmic" && reachesZero(e)) {
+    if (e.high > 0) drawTriangle(ctx, x, axis.getPixelForValue(e.high));
+    return;
+  }
+  const [high, low] = [axis.getPixelForValue(e.high), axis.getPixelForValue(e.low)];
   ctx.lineWidth = 1.5;
   ctx.beginPath();
   for (const [x0, y0, x1, y1] of [[x, low, x, high], [x - 3, high, x + 3, high], [x - 3, low, x + 3, low]]) {
@@ -73,13 +75,14 @@ function drawWhisker(ctx, axis, x, e, color) {
     ctx.lineTo(x1, y1);
   }
   ctx.stroke();
-  if (log && e.value <= 0) {
-    ctx.beginPath();
-    ctx.moveTo(x - 5, high);
-    ctx.lineTo(x + 5, high);
-    ctx.lineTo(x, high + 8);
-    ctx.fill();
-  }
+}
+
+const reachesZero = (e) => e.value !== null && (e.value <= 0 || (e.low !== null && e.low <= 0));
+
+function drawTriangle(ctx, x, y) {
+  ctx.beginPath();
+  for (const [dx, dy] of [[-5, 0], [5, 0], [0, 8]]) ctx.lineTo(x + dx, y + dy);
+  ctx.fill();
 }
 
 // The least and greatest of numbers, intervals counted in; null where there is none.
@@ -90,26 +93,33 @@ function extent(estimates, extra = []) {
 
 // Whether a logarithmic axis shows these better: all values above zero but few, over more than a decade.
 function wantsLog(estimates) {
-  const values = estimates.map((e) => e.value).filter(isNumber);
-  const positive = values.filter((v) => v > 0);
-  return positive.length > 1 && positive.length >= 0.7 * values.length &&
-    Math.max(...positive) / Math.min(...positive) > 12;
+  const all = estimates.filter((e) => e.value !== null);
+  const values = all.filter((e) => !reachesZero(e)).map((e) => e.value);
+  return values.length > 1 && values.length >= 0.7 * all.length && Math.max(...values) / Math.min(...values) > 12;
 }
 
-// Ends of a linear axis that hold all of it with a little air, as least distances Chart.js may widen.
+// Ends of a linear axis that hold all of it with a little air. Chart.js would go on to the next round number, which
+// wastes small panels; the ticks are round all the same.
 function linearRange(range, withZero) {
   let [low, high] = range || [0, 1];
   if (withZero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
-  const air = (high - low || Math.abs(high) || 1) * 0.06;
-  return { suggestedMin: withZero && low === 0 ? 0 : low - air, suggestedMax: withZero && high === 0 ? 0 : high + air };
+  const air = (high - low || Math.abs(high) || 1) * 0.07;
+  return { min: withZero && low === 0 ? 0 : low - air, max: withZero && high === 0 ? 0 : high + air };
 }
-// Ends of a logarithmic axis; one interval that reaches down to nothing must not squeeze all others.
+function roundTicks({ min, max }, most) {
+  const step = niceStep((max - min) / most);
+  const first = Math.ceil(min / step - 1e-9);
+  const count = Math.floor(max / step + 1e-9) - first + 1;
+  return Array.from({ length: count }, (_, i) => ({ value: Number(((first + i) * step).toPrecision(12)) }));
+}
+// Ends of a logarithmic axis; one interval that almost reaches zero must not squeeze all others.
 function logRange(estimates) {
-  const values = estimates.map((e) => (e.value > 0 ? e.value : e.high)).filter((v) => v > 0);
-  const lows = estimates.map((e) => e.low).filter((v) => v > 0);
-  const highs = estimates.map((e) => e.high).filter((v) => v > 0);
+  const clear = estimates.filter((e) => e.value !== null && !reachesZero(e));
+  const tops = estimates.filter((e) => e.value !== null && reachesZero(e)).map((e) => e.high).filter((v) => v > 0);
+  const values = [...clear.map((e) => e.value), ...tops];
   const least = Math.min(...values);
-  return { min: 0.8 * Math.max(Math.min(least, ...lows), least / 20), max: 1.25 * Math.max(...values, ...highs) };
+  const lows = clear.map((e) => e.low).filter((v) => v > 0);
+  return { min: 0.7 * Math.max(Math.min(least, ...lows), least / 10), max: 1.3 * Math.max(...values, ...clear.map((e) => e.high || 0)) };
 }
 
 function valueScale({ title, estimates, log, withZero, references, range, most = 7 }, colors) {
@@ -117,25 +127,33 @@ function valueScale({ title, estimates, log, withZero, references, range, most =
                    grid: { color: colors.line, drawBorder: false } };
   if (log) {
     return { ...common, type: "logarithmic", ...logRange(estimates),
-             ticks: { color: colors.muted, maxTicksLimit: 9, callback: logTick } };
+             ticks: { color: colors.muted, maxTicksLimit: 9, maxRotation: 0, autoSkip: true, callback: logTick } };
   }
   const shown = range || extent(estimates, (references || []).map((r) => r.value));
-  return { ...common, type: "linear", ...linearRange(shown, withZero),
+  const ends = linearRange(shown, withZero);
+  return { ...common, type: "linear", ...ends, afterBuildTicks: (axis) => { axis.ticks = roundTicks(ends, most); },
            grid: { drawBorder: false, color: (c) => (c.tick && c.tick.value === 0 ? colors.muted : colors.line) },
-           ticks: { color: colors.muted, maxTicksLimit: most, callback: axisNumber } };
+           ticks: { color: colors.muted, autoSkip: false, maxRotation: 0, callback: axisNumber } };
 }
-// A tick's number without trailing zeros.
-const axisNumber = (v) => formatNumber(Number(v.toPrecision(6)), 4).replace(/(\.\d*?)0+(?=$| )/, "$1").replace(/\.(?=$| )/, "");
+// A tick's number as short as can be.
+function axisNumber(v) {
+  const size = Math.abs(v);
+  if (size === 0 || (size >= 1e-4 && size < 1e5)) return Number(v.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 8 });
+  const exponent = Math.floor(Math.log10(size) + 1e-9);
+  const mantissa = Number((v / 10 ** exponent).toPrecision(3));
+  return `${mantissa === 1 ? "" : `${mantissa}·`}10${superscript(exponent)}`;
+}
 // Powers of ten are always named; 2 and 5 of a decade only where few decades are on the axis.
 function logTick(value) {
   const decades = Math.log10(this.max / this.min);
   const mantissa = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
-  const named = decades > 3 ? [1] : decades > 1.5 ? [1, 3] : [1, 2, 3, 5, 7];
-  return named.includes(mantissa) ? formatNumber(value, 1) : "";
+  const named = decades > 2.5 || this.width < 160 ? [1] : decades > 1.5 ? [1, 3] : [1, 2, 3, 5, 7];
+  if (!named.includes(mantissa)) return "";
+  return mantissa === 1 && value < 5e-3 ? `10${superscript(Math.round(Math.log10(value)))}` : axisNumber(value);
 }
 
-// places: {value, label} of the ticks; log positions come in as they are to be laid out.
-function placeScale({ title, places }, colors) {
+// places: {value, label} of the ticks, where they are to lie. thin: labels that have no room are left out, not turned.
+function placeScale({ title, places, thin }, colors) {
   const labels = new Map(places.map((p) => [p.value, p.label]));
   const values = places.map((p) => p.value);
   const air = Math.max(0.35, 0.04 * (Math.max(...values) - Math.min(...values)));
@@ -144,9 +162,21 @@ function placeScale({ title, places }, colors) {
     title: { display: Boolean(title), text: title, color: colors.muted },
     grid: { color: colors.line, drawBorder: false },
     afterBuildTicks: (axis) => { axis.ticks = values.map((value) => ({ value })); },
-    ticks: { color: colors.muted, autoSkip: true, autoSkipPadding: 6, maxRotation: 60,
-             callback: (value) => labels.get(value) ?? "" },
+    ticks: { color: colors.muted, autoSkip: false, maxRotation: thin ? 0 : 60,
+             callback: function (value) { return !thin || fits(this, places, value) ? labels.get(value) ?? "" : ""; } },
   };
+}
+// Whether this place's label is clear of those before it, at about 7 pixels a letter.
+function fits(axis, places, value) {
+  const scale = (axis.chart.width - 50) / (axis.max - axis.min);
+  let free = -Infinity;
+  for (const p of [...places].sort((a, b) => a.value - b.value)) {
+    const half = 3.5 * p.label.length + 2;
+    const has = p.value * scale - half >= free;
+    if (p.value === value) return has;
+    if (has) free = p.value * scale + half;
+  }
+  return false;
 }
 
 function baseOptions(colors, legend) {
@@ -185,10 +215,10 @@ function estimateChart(box, { label, series, x, y, height = 300, legend = true, 
 
 function curveDataset(s, log) {
   return {
-    label: s.label, borderColor: s.color, backgroundColor: s.color, borderWidth: 1.8, pointRadius: 4,
+    label: s.label, borderColor: s.color, backgroundColor: s.color, borderWidth: s.small ? 1.2 : 1.8, pointRadius: s.small ? 2 : 4,
     pointStyle: s.marker || "circle", showLine: s.line !== false, spanGaps: true,
     estimates: s.points.map((p) => p.estimate),
-    data: s.points.map((p) => ({ x: p.x, y: log && p.estimate.value <= 0 ? null : p.estimate.value, name: p.name })),
+    data: s.points.map((p) => ({ x: p.x, y: log && reachesZero(p.estimate) ? null : p.estimate.value, name: p.name })),
   };
 }
 
@@ -200,13 +230,15 @@ function bandDatasets(s) {
   });
   const curve = { ...curveDataset(s, false), pointRadius: s.flat ? 0 : 2.5, borderDash: s.flat ? [5, 4] : [],
                   pointStyle: s.flat ? "line" : "circle" };
-  return [edge("low", "+1"), edge("high", false), { ...curve, tips: curve.estimates, estimates: null }];
+  // A single point has no area between its ends: it keeps its whisker.
+  const lone = s.points.length === 1;
+  return [edge("low", "+1"), edge("high", false), { ...curve, tips: curve.estimates, estimates: lone ? curve.estimates : null }];
 }
 
 // Bars that are stacked, negative ones below zero, and a marker with its interval for their total.
 function stackedBars(box, { label, names, parts, total, title, height = 320 }, colors) {
   const datasets = parts.map((part) => ({
-    label: part.label, backgroundColor: part.color, borderColor: colors.page, borderWidth: 1, order: 2,
+    label: part.label, backgroundColor: part.color, borderColor: colors.page, borderWidth: 1, order: 2, maxBarThickness: 64,
     tips: part.estimates, data: part.estimates.map((e) => e.value), stack: "parts", pointStyle: "rect",
   }));
   datasets.push({
@@ -255,9 +287,10 @@ function stepPath(histogram, toX, toY, closed) {
 }
 
 // curves: {histogram, color, area}; all panels of a figure share `top`, the greatest density.
-function histogramChart(box, { label, curves, top, height = 132, xTitle }, colors) {
+function histogramChart(box, { label, curves, top }, colors) {
   const width = Math.max(120, box.clientWidth);
-  const bottom = height - (xTitle ? 32 : 19);
+  const height = Math.max(140, Math.min(210, 0.68 * width));
+  const bottom = height - 19;
   const low = Math.min(...curves.map((c) => c.histogram.low));
   const high = Math.max(...curves.map((c) => c.histogram.high));
   const toX = (x) => 26 + ((x - low) / (high - low)) * (width - 34);
@@ -268,11 +301,11 @@ function histogramChart(box, { label, curves, top, height = 132, xTitle }, color
   const step = niceStep(top / 2.5);
   for (let v = 0; v <= top * 1.001; v += step) {
     line(26, toY(v), width - 8, toY(v), colors.line);
-    text(22, toY(v) + 4, "end", formatNumber(v, 2));
+    text(22, toY(v) + 4, "end", axisNumber(v));
   }
   for (const v of [low, (low + high) / 2, high]) {
     line(toX(v), bottom, toX(v), bottom + 3, colors.muted);
-    text(toX(v), bottom + 15, "middle", formatNumber(v, 2).replace("-", "−"));
+    text(toX(v), bottom + 15, "middle", axisNumber(v).replace("-", "−"));
   }
   for (const c of curves) {
     const d = stepPath(c.histogram, toX, toY, c.area);
@@ -280,7 +313,6 @@ function histogramChart(box, { label, curves, top, height = 132, xTitle }, color
       ? { d, fill: withAlpha(c.color, 0.45), stroke: "none" }
       : { d, fill: "none", stroke: c.color, "stroke-width": 1.6, "stroke-linejoin": "round" }));
   }
-  if (xTitle) text((26 + width - 8) / 2, height - 3, "middle", xTitle);
   box.replaceChildren(svg);
 }
 

@@ -4,7 +4,13 @@
 function factList(facts) {
   const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
   return element("dl", { class: "facts" }, ...shown.map(([name, value]) =>
-    element("div", {}, element("dt", {}, name), element("dd", {}, typeof value === "number" ? formatNumber(value, 4) : String(value)))));
+    element("div", {}, element("dt", {}, name), element("dd", {}, ...factWords(value)))));
+}
+
+// Long paths may break after their slashes.
+function factWords(value) {
+  if (typeof value === "number") return [Number.isInteger(value) ? formatNumber(value) : String(Number(value.toPrecision(5)))];
+  return String(value).split(/(?<=\/)/).flatMap((part) => [part, element("wbr")]);
 }
 
 const yesNo = (x, yes, no) => (x === true ? yes : x === false ? no : null);
@@ -66,14 +72,14 @@ function summaryBox(main, data) {
   const blocks = summarise(data);
   if (!blocks.length) return;
   const box = element("section", { class: "summary", id: "summary" }, element("h2", {}, "In short"));
-  for (const { title, lines } of blocks) box.append(element("h3", {}, title), element("ul", {}, ...lines.map((line) => element("li", {}, line))));
+  for (const { title, lines } of blocks) box.append(element("h3", {}, title), element("ul", {}, ...lines.map((line) => element("li", {}, ...words(line)))));
   main.append(box);
 }
 
 function settingsSection(main, data) {
   main.append(element("h2", { id: "settings" }, "What was measured"), factList(settingFacts(data)),
     element("details", {}, element("summary", {}, "What the words mean"),
-      element("dl", { class: "terms" }, ...TERMS.flatMap(([term, words]) => [element("dt", {}, term), element("dd", {}, words)]))));
+      element("dl", { class: "terms" }, ...TERMS.flatMap(([term, meaning]) => [element("dt", {}, ...words(term)), element("dd", {}, ...words(meaning))]))));
 }
 
 function footer(main, data) {
@@ -112,8 +118,8 @@ function makePage() {
   summaryBox(main, data);
   notesBox(main, data.notes);
   settingsSection(main, data);
-  for (const [key, title, words, fill] of sections) {
-    const box = element("section", { id: key }, element("h2", {}, title), element("p", { class: "subtitle" }, words));
+  for (const [key, title, about, fill] of sections) {
+    const box = element("section", { id: key }, element("h2", {}, title), element("p", { class: "subtitle" }, about));
     main.append(box);
     addSection(box, title, () => fill(box, data));
   }

@@ -17,9 +17,8 @@ function biasTable(cases) {
 function biasSection(parent, cases) {
   const body = figure(parent, {
     title: "Bias of the gradient against the length of the block", tables: [biasTable(cases)],
-    caption: "How far the mean of the block's gradient is from the reference gradient G_T, against T; both axes of the norm are logarithmic. Shorter blocks and smaller λ lean more on the critic. " +
-      "Whiskers are intervals. Whiskers that run out of the bottom reach zero: there, no bias was found; a triangle is the upper end of an interval whose estimate is not " +
-      "above zero. A cosine of 1 (dashed) means that the bias changes the length of the gradient, not its direction.",
+    caption: "How far the mean of the block's gradient is from the reference gradient G_T, against T; the norms are on logarithmic axes. Shorter blocks and smaller λ lean more on the critic. " +
+      "Whiskers are intervals. " + TRIANGLES + " There, no bias was found. A cosine of 1 (dashed) means that the bias changes the length of the gradient, not its direction.",
   });
   const steps = [...new Set(cases.map((c) => c.num_steps))].sort((a, b) => a - b);
   const x = { places: steps.map((t) => ({ value: Math.log2(t), label: String(t) })), title: "T, steps of a block", about: "against T" };
@@ -47,17 +46,17 @@ function exactTable(rows) {
 function exactScatter(box, label, rows, colors) {
   const log = wantsLog(rows.map((r) => estimate(r.exact))) && rows.every((r) => r.exact > 0 && r.sampled.value > 0);
   const estimates = [...rows.map((r) => r.sampled), ...rows.map((r) => estimate(r.exact))];
-  const scale = (title) => valueScale({ title, estimates, log, most: 6 }, colors);
+  const scale = (title, most) => valueScale({ title, estimates, log, most }, colors);
   const series = (ok) => {
     const some = rows.filter((r) => r.agrees !== false === ok);
     return { label: ok ? "holds the exact value" : "does not", showLine: false, borderColor: ok ? colors.get("good") : colors.get("bad"),
              backgroundColor: ok ? colors.get("good") : colors.get("bad"), pointStyle: ok ? "circle" : "crossRot", pointRadius: ok ? 3.5 : 7,
              borderWidth: ok ? 1.5 : 2.5, estimates: some.map((r) => r.sampled), data: some.map((r) => ({ x: r.exact, y: r.sampled.value, name: exactName(r) })) };
   };
-  const [x, y] = [scale("exact"), scale("sampled")];
+  const [x, y] = [scale("exact", 3), scale("sampled", 6)];
   const ends = log ? [x.min, x.max] : extent(estimates);
   const line = { ...referenceLine({ value: 0 }, 0, 0, colors), data: ends.map((v) => ({ x: v, y: v })) };
-  return new Chart(freshCanvas(box, label, 240), {
+  return new Chart(freshCanvas(box, label, 215), {
     type: "line", data: { datasets: [series(true), series(false), line] }, plugins: [whiskers],
     options: { ...baseOptions(colors, false), scales: { x, y } },
   });
@@ -88,11 +87,12 @@ function exactDeviations(box, label, rows, colors) {
     ctx.fillStyle = withAlpha(colors.get("good"), 0.12);
     ctx.fillRect(left, chartArea.top, right - left, chartArea.height);
   } };
-  const names = new Map(keys.map(([key, title]) => [places.get(key), title]));
+  const names = new Map(keys.map(([key, , plain]) => [places.get(key), plain]));
   return new Chart(freshCanvas(box, label, 90 + 62 * keys.length), {
     type: "line", data: { datasets: [series(true), series(false)] }, plugins: [inside],
     options: { ...baseOptions(colors, true), scales: {
-      x: { type: "linear", min: -reach, max: reach, grid: { color: colors.line, drawBorder: false }, ticks: { color: colors.muted, callback: axisNumber },
+      x: { type: "linear", min: -reach, max: reach, grid: { color: colors.line, drawBorder: false }, afterBuildTicks: (axis) => { axis.ticks = roundTicks({ min: -reach, max: reach }, 8); },
+           ticks: { color: colors.muted, autoSkip: false, maxRotation: 0, callback: axisNumber },
            title: { display: true, text: "exact minus sampled, in half widths of the interval", color: colors.muted } },
       y: { type: "linear", min: -0.6, max: keys.length - 0.4, grid: { display: false, drawBorder: false },
            afterBuildTicks: (axis) => { axis.ticks = [...names.keys()].map((value) => ({ value })); },
@@ -111,13 +111,13 @@ function exactSection(parent, exact) {
   const body = figure(parent, {
     title: "Sampled estimates beside exact values", tables: [exactTable(rows)], long: true,
     caption: "Each point is one case: the exact value across, the sampled estimate with its interval upwards. On the dashed line both are the same. A cross marks an interval " +
-      "that does not hold the exact value. The wide chart shows how far off each estimate is, measured in its own interval: the shaded part is inside.",
+      "that does not hold the exact value. The chart below them shows how far off each estimate is, measured in its own interval: the shaded part is inside.",
   });
   if (!drawn.length) {
     body.append(element("p", {}, "Nothing was sampled beside the exact values; they are in the table."));
     return;
   }
-  const grid = panels(body, 250);
+  const grid = panels(body, 190, true);
   for (const [key, title] of EXACT_QUANTITIES) {
     const some = drawn.filter((r) => r.key === key);
     if (!some.length) continue;
@@ -128,6 +128,8 @@ function exactSection(parent, exact) {
   const placed = drawn.filter((r) => deviation(r) !== null);
   if (!placed.length) return;
   const label = "Distance between exact and sampled values in half widths of the interval";
-  const { box } = namedPanel(panels(body, 600), "How far off", "canvas");
+  const whole = panels(body, 300);
+  whole.classList.add("whole");
+  const { box } = namedPanel(whole, "How far off", "canvas");
   addChart(label, box, (colors) => exactDeviations(box, label, placed, colors));
 }

@@ -29,11 +29,11 @@ const drawable = (h) => densities(h).length > 0;
 // One group's heading and its panels, one a case.
 function groupPanels(body, group, groups, width) {
   if (groups.length > 1) body.append(element("h4", {}, group.name));
-  return panels(body, width, true);
+  return panels(body, width, true, group.cases.length);
 }
 function namedPanel(grid, name, className) {
   const box = element("div", { class: className });
-  const panel = element("div", { class: "panel" }, element("p", { class: "name" }, name), box);
+  const panel = element("div", { class: "panel" }, element("p", { class: "name" }, ...words(name)), box);
   grid.append(panel);
   return { panel, box };
 }
@@ -72,7 +72,7 @@ function cosineHistograms(parent, cases) {
     ];
     const none = { get: () => "#000000", ramp: [0, 1] };
     const top = Math.max(...group.cases.flatMap((c) => curvesOf(c, none).map((curve) => Math.max(...densities(curve.histogram)))), 0);
-    const grid = groupPanels(body, group, groups, 200);
+    const grid = groupPanels(body, group, groups, 160);
     for (const c of group.cases.filter((each) => curvesOf(each, none).length)) {
       const label = `Histogram of the cosine between two samples' gradients, ${shapeName(c)}, ${group.name}`;
       const { box } = namedPanel(grid, shapeName(c), "plot");
@@ -95,7 +95,7 @@ function lagCurves(parent, cases) {
     title: "Autocovariance of the gradient along a trajectory", long: true,
     caption: "Mean inner product of two centred gradients of the same trajectory, against the number of steps between them (spread out logarithmically). " +
       "Bands are intervals. Dashed and grey: the same for pairs of different trajectories. Where a band holds zero, no covariance was found at that lag. " +
-      "Panels of one λ share their axis. The numbers are in the table of the figure before.",
+      "Panels of one λ share their axes. The numbers are in the table of the figure before.",
   });
   const color = (colors) => colors.series[0];
   liveLegend(body, (colors) => [{ label: "same trajectory, with interval", color: color(colors) },
@@ -103,27 +103,28 @@ function lagCurves(parent, cases) {
   const groups = groupsOf(shown);
   for (const group of groups) {
     const range = extent(group.cases.flatMap((c) => [...c.within.map((w) => estimate(w.autocovariance)), estimate(c.across && c.across.autocovariance)]), [0]);
-    const grid = groupPanels(body, group, groups, 210);
+    const lags = [...new Set(group.cases.flatMap((c) => c.within.map((w) => w.lag)))].filter((lag) => lag > 0).sort((a, b) => a - b);
+    const places = lags.map((lag) => ({ value: Math.log2(lag), label: String(lag) }));
+    const grid = groupPanels(body, group, groups, 190);
     for (const c of group.cases) {
       const label = `Autocovariance against lag, ${shapeName(c)}, ${group.name}`;
       const { box } = namedPanel(grid, shapeName(c), "canvas");
-      addChart(label, box, (colors) => lagChart(box, label, c, range, colors));
+      addChart(label, box, (colors) => lagChart(box, label, c, places, range, colors));
     }
   }
 }
 
-function lagChart(box, label, c, range, colors) {
-  const within = c.within.filter((w) => isNumber(w.lag)).sort((a, b) => a.lag - b.lag);
-  const places = within.map((w) => ({ value: Math.log2(w.lag), label: String(w.lag) }));
+function lagChart(box, label, c, places, range, colors) {
+  const within = c.within.filter((w) => w.lag > 0).sort((a, b) => a.lag - b.lag);
   const series = [{ label: "same trajectory", color: colors.series[0],
-                    points: within.map((w, i) => ({ x: places[i].value, estimate: estimate(w.autocovariance), name: `lag ${w.lag}` })) }];
+                    points: within.map((w) => ({ x: Math.log2(w.lag), estimate: estimate(w.autocovariance), name: `lag ${w.lag}` })) }];
   const across = estimate(c.across && c.across.autocovariance);
   if (across.value !== null) {
     const ends = [places[0].value - 0.3, places[places.length - 1].value + 0.3];
     series.unshift({ label: "different trajectories", color: colors.get("across"), flat: true,
                      points: ends.map((x) => ({ x, estimate: across, name: "different trajectories" })) });
   }
-  estimateChart(box, { label, series, x: { places, title: "lag" }, y: { range, most: 5 }, height: 165, legend: false, band: true }, colors);
+  estimateChart(box, { label, series, x: { places, title: "lag", thin: true }, y: { range, most: 5 }, height: 165, legend: false, band: true }, colors);
 }
 
 function meanCosines(parent, cases) {
@@ -138,9 +139,9 @@ function meanCosines(parent, cases) {
       "Panels share their axis; heights are densities.",
   });
   liveLegend(body, (colors) => groups.map((g, i) => ({ label: g.name, color: seriesColor(colors, i, groups.length) })));
-  const grid = panels(body, 200, true);
   const top = Math.max(...shown.map((c) => Math.max(...densities(c.with_mean.histogram))));
   const shapes = [...new Map([...shown].sort(byShape).map((c) => [shapeName(c), c])).keys()];
+  const grid = panels(body, 160, true, shapes.length);
   for (const name of shapes) {
     const label = `Histogram of the cosine between samples and their block's mean gradient, ${name}`;
     const { box } = namedPanel(grid, name, "plot");
@@ -157,7 +158,7 @@ function batchMeanMaps(parent, cases) {
     tables: [{ title: "cosine between blocks", rows: inOrder(shown), caption: "Cosines between the mean gradients of independent blocks, over all pairs of blocks.",
                columns: [...caseColumns(shown), { title: "pairs", of: (c) => c.batch_means.pairs }, ...cosineColumns((c) => c.batch_means)] }],
     caption: "Each square is the cosine between the gradients of two blocks (row and column); red: the same way, blue: opposite ways, white: unrelated. " +
-      "The diagonal is a block with itself. The maps show the first blocks only; the numbers beside them are over all pairs, and they are what counts: " +
+      "The diagonal is a block with itself. The maps show the first blocks only. The numbers below them, the mean of the cosine and of its absolute value, are over all pairs, and they are what counts: " +
       "a few blocks can look like anything.",
   });
   body.append(divergingScale());
@@ -171,8 +172,8 @@ function batchMeanMaps(parent, cases) {
         const label = `Heat map of cosines between the mean gradients of ${means.matrix.length} blocks, ${shapeName(c)}, ${group.name}`;
         addChart(label, box, (colors) => heatMap(box, { label, matrix: means.matrix }, colors));
       }
-      panel.append(element("p", { class: "under" }, `mean ${formatEstimate(means.mean)}`, element("br"),
-        `mean |cos| ${formatEstimate(means.mean_abs)}`));
+      panel.append(element("dl", { class: "under" }, ...[["cos", means.mean], ["|cos|", means.mean_abs]].flatMap(([name, e]) =>
+        [element("dt", {}, name), element("dd", {}, formatEstimate(e, 1))])));
     }
   }
 }

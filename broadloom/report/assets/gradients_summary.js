@@ -23,12 +23,17 @@ const overlap = (a, b) => a.low <= b.high && b.low <= a.high;
 const above = (e, x) => hasInterval(e) && e.low > x;
 const below = (e, x) => hasInterval(e) && e.high < x;
 
-// "3 of 11 cases (1 × 256, 4 × 64 and 16 × 16)".
-function countWithNames(found, all, what = "case") {
+// "2 of 7 shapes (1 × 64 and 4 × 16)"; the names are left out where they are all.
+function countWithNames(found, all, what) {
   const names = found.length && found.length < all.length ? ` (${listText(found, 4)})` : "";
   return `${formatNumber(found.length)} of ${plural(all.length, what)}${names}`;
 }
-const caseName = (c) => `${shapeName(c)} at λ = ${c.lambda}`;
+// Where a test holds, group by group: "2 of 7 shapes at λ = 0 and 7 of 7 at λ = 1"; null where nowhere.
+function whereHolds(cases, test) {
+  const found = groupsOf(cases).map((g) => ({ g, names: g.cases.filter(test).map(shapeName) })).filter((f) => f.names.length);
+  if (!found.length) return null;
+  return listText(found.map(({ g, names }, i) => `${names.length} of ${i ? g.cases.length : plural(g.cases.length, "shape")} at ${g.name}`), 9);
+}
 
 function lowestVariance(group) {
   const rows = group.cases.map((c) => ({ name: shapeName(c), e: estimate(c.total) })).filter((r) => hasInterval(r.e));
@@ -40,11 +45,11 @@ function lowestVariance(group) {
   const level = others.filter((r) => overlap(r.e, best.e));
   const worst = rows[rows.length - 1];
   let text = `At ${group.name}, the lowest estimate of Tr Cov(G_B) is that of ${value}. `;
-  if (level.length === others.length) return text + "Its interval overlaps with that of every other shape, so no shape can be called best.";
-  text += level.length === 0 ? "Its interval is apart from those of all other shapes. "
+  if (level.length === others.length) return text + `Its interval overlaps with that of ${others.length === 1 ? "the other shape" : "every other shape"}, so it is not settled which shape has the lowest.`;
+  text += level.length === 0 ? `Its interval is apart from ${others.length === 1 ? "that of the other shape" : "those of all other shapes"}. `
     : `Its interval overlaps with ${level.length === 1 ? "that" : "those"} of ${listText(level.map((r) => r.name))}, and is apart from the ` +
       `${others.length - level.length === 1 ? "remaining one" : `other ${others.length - level.length}`}. `;
-  if (best.e.low > 0) {
+  if (best.e.low > 0 && worst.e.low > best.e.high) {
     text += `The highest, ${worst.name}, is ${formatNumber(worst.e.low / best.e.high, 2)} to ` +
       `${formatNumber(worst.e.high / best.e.low, 2)} times that, from end to end of the intervals.`;
   }
@@ -55,18 +60,15 @@ function varianceSentences(cases) {
   const lines = groupsOf(cases).map(lowestVariance);
   const inflation = cases.filter((c) => hasInterval(estimate(c.variance_inflation)));
   if (inflation.length) {
-    const side = (test) => inflation.filter((c) => test(estimate(c.variance_inflation), 1)).map(caseName);
-    const [more, less] = [side(above), side(below)];
-    lines.push(`A block's samples act as fewer than B independent ones (variance inflation above 1) in ${countWithNames(more, inflation)}, ` +
-      `and as more in ${countWithNames(less, inflation)}; elsewhere the interval holds 1.`);
+    const [more, less] = [above, below].map((test) => whereHolds(inflation, (c) => test(estimate(c.variance_inflation), 1)));
+    lines.push(`A block is worth fewer than B independent samples (variance inflation above 1) in ${more || "no case"}, ` +
+      `and more than B (below 1) in ${less || "no case"}. Wherever else it was measured, the interval holds 1.`);
   }
   const across = cases.filter((c) => hasInterval(estimate(c.across)));
-  const off = across.filter((c) => above(estimate(c.across), 0) || below(estimate(c.across), 0)).map(caseName);
-  if (across.length) {
-    lines.push(`Different trajectories: the part of the variance from pairs across them differs from zero in ${countWithNames(off, across)}.`);
-  }
-  const broken = cases.filter((c) => c.parts_agree === false).map(caseName);
-  if (broken.length) lines.push(`Warning: the three parts do not add up to the total in ${countWithNames(broken, cases)}; do not trust the split there.`);
+  const off = whereHolds(across, (c) => above(estimate(c.across), 0) || below(estimate(c.across), 0));
+  if (across.length) lines.push(`The part of the variance from pairs of different trajectories ${off ? `differs from zero in ${off}` : "cannot be told from zero in any case"}.`);
+  const broken = whereHolds(cases, (c) => c.parts_agree === false);
+  if (broken) lines.push(`Warning: the three parts do not add up to the total in ${broken}; do not trust the split there.`);
   return lines;
 }
 
@@ -96,14 +98,14 @@ function correlationSentences(cases) {
   const lines = groupsOf(cases).map(autocovarianceSentence);
   const pairs = cases.map((c) => ({ c, near: firstLag(c) && estimate(firstLag(c).mean_abs), far: c.across && estimate(c.across.mean_abs) }))
     .filter((p) => p.near && p.far && hasInterval(p.near) && hasInterval(p.far));
-  const stronger = pairs.filter((p) => p.near.low > p.far.high).map((p) => caseName(p.c));
+  const stronger = whereHolds(pairs.map((p) => p.c), (c) => pairs.some((p) => p.c === c && p.near.low > p.far.high));
   if (pairs.length) {
-    lines.push(`Whatever the sign: neighbours in a trajectory have a greater mean |cosine| than samples of different trajectories, ` +
-      `with intervals apart, in ${countWithNames(stronger, pairs)}.`);
+    lines.push("Whatever the sign: that neighbours in a trajectory have a greater mean |cosine| than samples of different trajectories, with intervals apart, " +
+      (stronger ? `is so in ${stronger}.` : "is so in no case."));
   }
   const means = cases.filter((c) => c.batch_means && hasInterval(estimate(c.batch_means.mean)));
-  const aligned = means.filter((c) => above(estimate(c.batch_means.mean), 0)).map(caseName);
-  if (means.length) lines.push(`Gradients of independent blocks point the same way on average (mean cosine above zero) in ${countWithNames(aligned, means)}.`);
+  const aligned = whereHolds(means, (c) => above(estimate(c.batch_means.mean), 0));
+  if (means.length) lines.push(`Gradients of independent blocks point the same way on average (mean cosine above zero) in ${aligned || "no case"}.`);
   return lines;
 }
 
@@ -130,8 +132,8 @@ function biasSentences(cases) {
 }
 
 const EXACT_QUANTITIES = [
-  ["expected_norm", "|E G_B|"], ["reference_norm", "|G_T|"], ["bias_norm", "bias |E G_B − G_T|"],
-  ["cosine", "cos(E G_B, G_T)"], ["total", "Tr Cov(G_B)"],
+  ["expected_norm", "|E G_B|", "norm of the mean"], ["reference_norm", "|G_T|", "norm of the reference"], ["bias_norm", "|E G_B − G_T|", "bias"],
+  ["cosine", "cos(E G_B, G_T)", "cosine"], ["total", "Tr Cov(G_B)", "variance"],
 ];
 // Every quantity of every case as {c, key, title, exact, sampled, agrees}.
 function exactRows(exact) {

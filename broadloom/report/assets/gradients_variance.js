@@ -2,6 +2,7 @@
 // The section on variance: Tr Cov(G_B), its parts, and what follows from it.
 
 const seriesColor = (colors, i, count) => (count <= colors.series.length ? colors.series[i] : rampColor(colors, i, count));
+const TRIANGLES = "On a logarithmic axis, a triangle pointing down is the upper end of an interval that reaches zero.";
 const VARIANCE_COLUMNS = [
   ["total", "Tr Cov(G_B)"], ["individual", "individual"], ["within", "within"], ["across", "across"], ["sample_variance", "Tr Cov(g)"],
   ["squared_norm", "|E G_B|²"], ["variance_inflation", "VIF"], ["effective_sample_size", "effective sample size"],
@@ -23,20 +24,20 @@ function varianceBars(parent, cases) {
   const groups = groupsOf(cases.filter((c) => hasValue(c.total) || hasValue(c.individual)));
   if (!groups.length) return;
   const body = figure(parent, {
-    title: "Variance of a block's mean gradient, and its parts", tables: [varianceTable(cases)], long: true,
+    title: "Variance of a block's mean gradient, and its parts", tables: [varianceTable(cases)],
     caption: "All shapes have the same number of transitions, from few long trajectories (left) to many short ones (right). Bars: what single samples would give if they " +
       "were independent (individual), what pairs within a trajectory add or take away (within), and pairs of different trajectories (across). Parts below zero " +
       "are drawn below the zero line. The diamond with its whiskers is the total, measured by itself, with its interval: whiskers that do not " +
       "overlap tell two shapes apart. Each λ has its own axis.",
   });
-  const grid = panels(body, 400);
+  const grid = panels(body, 330);
   for (const group of groups) {
     const label = `Stacked bars of Tr Cov(G_B) by shape, ${group.name}`;
     const { box } = namedPanel(grid, group.name, "canvas");
     addChart(label, box, (colors) => stackedBars(box, {
-      label, names: group.cases.map(shapeName), title: "Tr Cov(G_B)",
+      label, names: group.cases.map(shapeName), title: "variance",
       parts: ["individual", "within", "across"].map((key) => ({ label: key, color: colors.get(`part-${key}`), estimates: group.cases.map((c) => estimate(c[key])) })),
-      total: { label: "total, with interval", estimates: group.cases.map((c) => estimate(c.total)) },
+      total: { label: "total", estimates: group.cases.map((c) => estimate(c.total)) },
     }, colors));
   }
 }
@@ -48,26 +49,38 @@ function withinByLag(parent, cases) {
   if (!shown.length) return;
   const rows = inOrder(shown).flatMap((c) => c.within_by_lag.map((w) => ({ c, w })));
   const body = figure(parent, {
-    title: "Which lags the part within trajectories comes from", long: true,
+    title: "Which lags the part within trajectories comes from",
     tables: [{ title: "part within trajectories by lag", rows, caption: "What pairs of samples so many steps apart add to Tr Cov(G_B).",
                columns: [...caseColumns(shown), { title: "lags", of: (r) => lagRange(r.w), text: true }, estimateColumn("part of Tr Cov(G_B)", (r) => r.w.value)] }],
-    caption: "What the pairs of samples at these lags add to Tr Cov(G_B), with intervals; below zero they take away from it. Panels of one λ share their axis.",
+    caption: "What the pairs of samples at these lags add to Tr Cov(G_B), with intervals; below zero they take away from it. One curve a shape, each a little beside the other, " +
+      "so that whiskers do not cover each other.",
   });
   const groups = groupsOf(shown);
-  groups.forEach((group, g) => {
-    const range = extent(group.cases.flatMap((c) => c.within_by_lag.map((w) => estimate(w.value))), [0]);
-    const grid = groupPanels(body, group, groups, 210);
-    for (const c of group.cases) {
-      const label = `Part of the variance by lag, ${shapeName(c)}, ${group.name}`;
-      const { box } = namedPanel(grid, shapeName(c), "canvas");
-      const places = c.within_by_lag.map((w, i) => ({ value: i, label: lagRange(w) }));
-      addChart(label, box, (colors) => estimateChart(box, {
-        label, height: 165, legend: false, x: { places, title: "lags" }, y: { range, most: 5 },
-        series: [{ label: "within", color: seriesColor(colors, g, groups.length), line: false,
-                   points: c.within_by_lag.map((w, i) => ({ x: i, estimate: estimate(w.value), name: `lags ${lagRange(w)}` })) }],
-      }, colors));
-    }
-  });
+  const longest = groups.reduce((a, b) => (b.cases.length > a.cases.length ? b : a)).cases;
+  liveLegend(body, (colors) => longest.map((c, i) => ({ label: shapeName(c), color: rampColor(colors, i, longest.length) })));
+  const grid = panels(body, 330);
+  for (const group of groups) {
+    const label = `Part of the variance by lag, ${group.name}`;
+    const { box } = namedPanel(grid, group.name, "canvas");
+    addChart(label, box, (colors) => estimateChart(box, {
+      label, x: { places: lagPlaces(group.cases), title: "lags" }, y: { title: "part of the variance", withZero: true }, legend: false,
+      series: group.cases.map((c) => lagSeries(c, longest.findIndex((d) => shapeName(d) === shapeName(c)), longest.length, colors)),
+    }, colors));
+  }
+}
+// Ranges of lags side by side. The last one of a short block may end early; the name is that of the longest.
+function lagPlaces(cases) {
+  const ranges = new Map();
+  for (const w of cases.flatMap((c) => c.within_by_lag)) {
+    const known = ranges.get(w.low_lag);
+    if (!known || known.high_lag < w.high_lag) ranges.set(w.low_lag, w);
+  }
+  return [...ranges.values()].sort((a, b) => a.low_lag - b.low_lag).map((w) => ({ value: Math.log2(Math.max(w.low_lag, 0.5)), label: lagRange(w) }));
+}
+function lagSeries(c, i, count, colors) {
+  const aside = count > 1 ? 0.5 * (i / (count - 1) - 0.5) : 0;
+  return { label: shapeName(c), color: rampColor(colors, i, count), small: true,
+           points: c.within_by_lag.map((w) => ({ x: Math.log2(Math.max(w.low_lag, 0.5)) + aside, estimate: estimate(w.value), name: `lags ${lagRange(w)}` })) };
 }
 
 // Shapes on an axis that doubles the number of environments at every step.
@@ -105,8 +118,7 @@ function shapeCurves(parent, cases, batch) {
     title: "Variance inflation, effective sample size and signal to noise",
     caption: "Against the shape, from few long trajectories (left) to many short ones (right), the number of environments doubling along the axis. " +
       "Variance inflation says how many times the variance of B independent samples the block has (dashed: 1, as good as independent). Effective sample size is B over that " +
-      "(dashed: B). Signal to noise is the squared norm of the mean gradient over its variance. Whiskers are intervals; on logarithmic axes, whiskers that run out of " +
-      "the bottom reach zero or less, and a triangle is the upper end of an interval whose estimate is not above zero. The numbers are in the table of the variance figure.",
+      "(dashed: B). Signal to noise is the squared norm of the mean gradient over its variance. Whiskers are intervals. " + TRIANGLES + " The numbers are in the table of the figure before.",
   });
   const references = isNumber(batch) ? [{ value: batch }] : [];
   quantityCharts(body, cases, [

@@ -11,6 +11,12 @@ function element(tag, attributes, ...children) {
   return node;
 }
 
+// Text in which X_Y becomes X with a small Y below.
+function words(text) {
+  const parts = String(text).split(/([A-Z])_([A-Z])/);
+  return parts.map((part, i) => (i % 3 === 2 ? element("sub", {}, part) : part));
+}
+
 // ---- numbers
 
 const isNumber = (x) => typeof x === "number" && Number.isFinite(x);
@@ -44,14 +50,14 @@ function formatNumber(x, significant = 3) {
   return exponent ? `${text} × 10${superscript(exponent)}` : text;
 }
 
-// Value and interval with as many decimals as the interval's half width is worth two digits.
-function formatEstimate(x) {
+// Value and interval with as many decimals as give the interval's half width so many digits.
+function formatEstimate(x, digits = 2) {
   const e = estimate(x);
   if (e.value === null) return "–";
   if (!hasInterval(e)) return formatNumber(e.value, 4);
   const exponent = exponentFor(Math.max(Math.abs(e.value), Math.abs(e.low), Math.abs(e.high)));
   const half = (e.high - e.low) / 2 / 10 ** exponent;
-  const decimals = half > 0 ? Math.min(10, Math.max(0, 1 - Math.floor(Math.log10(half)))) : 4;
+  const decimals = half > 0 ? Math.min(10, Math.max(0, digits - 1 - Math.floor(Math.log10(half)))) : 4;
   const text = (y) => fixed(y / 10 ** exponent, decimals);
   const power = exponent ? ` × 10${superscript(exponent)}` : "";
   return `${text(e.value)} [${text(e.low)}, ${text(e.high)}]${power}`;
@@ -100,10 +106,10 @@ function download(name, text) {
 
 function tableOf({ caption, columns, rows }) {
   const kind = (c) => (c.text ? "text" : null);
-  const head = element("tr", {}, ...columns.map((c) => element("th", { scope: "col", class: kind(c) }, c.title)));
+  const head = element("tr", {}, ...columns.map((c) => element("th", { scope: "col", class: kind(c) }, ...words(c.title))));
   const body = rows.map((row) => element("tr", {}, ...columns.map((c) =>
-    element("td", { class: c.bad && c.bad(row) ? "bad" : kind(c) }, cellText(c, row)))));
-  return element("table", {}, element("caption", {}, caption),
+    element("td", { class: c.bad && c.bad(row) ? "bad" : kind(c) }, ...words(cellText(c, row))))));
+  return element("table", {}, element("caption", {}, ...words(caption)),
     element("thead", {}, head), element("tbody", {}, ...body));
 }
 
@@ -126,7 +132,7 @@ const page = { charts: [], figures: 0, broken: [] };
 function figure(parent, { title, caption, tables, long }) {
   page.figures += 1;
   const node = element("figure", { class: long ? "long" : null },
-    element("h3", {}, `Figure ${page.figures}. ${title}`), element("figcaption", {}, caption));
+    element("h3", {}, `Figure ${page.figures}. ${title}`), element("figcaption", {}, ...words(caption)));
   const body = element("div");
   node.append(body);
   for (const table of tables || []) node.append(dataDetails(table, fileName(table.title)));
@@ -135,9 +141,11 @@ function figure(parent, { title, caption, tables, long }) {
 }
 const fileName = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, "");
 
-// Panels beside each other, as many as fit at this width.
-function panels(parent, width, small) {
-  const node = element("div", { class: small ? "panels small" : "panels" });
+// Panels beside each other, as many as fit at this width. Small ones grow no further than that, but are made
+// larger where there are only few.
+function panels(parent, least, small, count = 9) {
+  const width = small ? Math.max(least, Math.min(300, Math.floor(1060 / count) - 20)) : least;
+  const node = element("div", { class: small ? "panels small" : "panels large" });
   node.style.setProperty("--panel-width", `${width}px`);
   parent.append(node);
   return node;
