@@ -2,8 +2,8 @@
 find_file(BROADLOOM_CHART_JS NAMES chart.min.js Chart.min.js
           PATHS /usr/share/javascript /usr/share/nodejs PATH_SUFFIXES chart.js chart.js/dist
           DOC "Chart.js 3, minified, in one file")
-if(NOT BROADLOOM_CHART_JS)
-  message(FATAL_ERROR "Chart.js was not found. Install Debian's package libjs-chart.js (tools/setup.sh does), or set \
+if(NOT BROADLOOM_CHART_JS OR NOT EXISTS "${BROADLOOM_CHART_JS}")
+  message(FATAL_ERROR "Chart.js was not found (BROADLOOM_CHART_JS is '${BROADLOOM_CHART_JS}'). Install Debian's package libjs-chart.js (tools/setup.sh does), or set \
 -DBROADLOOM_CHART_JS=/path/to/chart.min.js to version 3 of https://www.chartjs.org.")
 endif()
 # What the page asks of Chart.js changed between major versions, so a wrong one is refused here, not in the browser.
