@@ -1,8 +1,10 @@
 """A headless Chromium, driven through the DevTools protocol over a pair of pipes. Standard library only."""
 
 import base64
+import fcntl
 import json
 import os
+import pathlib
 import select
 import shutil
 import signal
@@ -31,15 +33,13 @@ class Browser:
         self.home = tempfile.mkdtemp(prefix="broadloom_browser_")
         command_read, self.write_end = os.pipe()
         self.read_end, answer_write = os.pipe()
-        # The browser reads commands from descriptor 3 and writes answers to 4; both pairs are moved out of
-        # the way first, since they may have those very numbers.
-        ends = [os.dup(fd) for fd in (command_read, answer_write) for _ in range(8)][7::8]
+        # The browser reads commands from descriptor 3 and writes answers to 4. Its ends are moved out of the way
+        # first, since they may have those very numbers.
+        ends = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (command_read, answer_write)]
 
         def prepare():
             os.dup2(ends[0], 3)
             os.dup2(ends[1], 4)
-            os.set_inheritable(3, True)
-            os.set_inheritable(4, True)
 
         options = ["--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self.home}/profile", "--disable-gpu",
                    "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--force-color-profile=srgb",
@@ -52,13 +52,21 @@ class Browser:
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True)
         for fd in (command_read, answer_write, *ends):
             os.close(fd)
+        try:
+            self.attach()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def attach(self):
         self.session = None
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(t for t in targets if t["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        return self
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def __exit__(self, *_):
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -98,26 +106,27 @@ class Browser:
         message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
 
-    def wait_for(self, method):
-        while True:
-            for i, event in enumerate(self.events):
-                if event.get("method") == method:
-                    del self.events[: i + 1]
-                    return
-            self.events.append(self.receive(20))
-
     def display(self, width, height, dark=False, phone=False):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1, mobile=phone)
         self.call("Emulation.setEmulatedMedia", media="",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
+    def leave(self):
+        """Puts the page away, so that what comes next is not drawn for it as well."""
+        self.load("about:blank")
+
+    def load(self, url):
+        """Goes there and waits until all of it is loaded. Pages before it may still send events of theirs."""
+        loader = self.call("Page.navigate", url=url).get("loaderId")
+        loaded = lambda e: (e.get("method") == "Page.lifecycleEvent" and e["params"]["name"] == "load"
+                            and e["params"]["loaderId"] == loader)
+        while not any(map(loaded, self.events)):
+            self.events.append(self.receive(20))
+
     def open(self, path):
         """Loads a file; gives what it complained about and what it asked for: (problems, requests)."""
         self.events.clear()
-        self.call("Page.navigate", url=f"file://{os.path.abspath(path)}")
-        seen = []
-        while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
-            self.events.append(self.receive(20))
+        self.load(pathlib.Path(path).absolute().as_uri())
         self.evaluate("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(1))))")
         seen, self.events = self.events, []
         return problems_in(seen), requests_in(seen)
@@ -132,17 +141,13 @@ class Browser:
         seen, self.events = self.events, []
         return problems_in(seen)
 
-    def screenshot(self, path, top=0, height=None):
+    def screenshot(self, path, top=0, height=None, scale=1):
         width = self.evaluate("document.documentElement.clientWidth")
         height = height or self.evaluate("document.documentElement.scrollHeight") - top
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
-                         clip={"x": 0, "y": top, "width": width, "height": min(height, 16000), "scale": 1})
+                         clip={"x": 0, "y": top, "width": width, "height": min(height, 16000), "scale": scale})
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))
-
-    def pdf(self, path):
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"]))
 
 
 def problems_in(events):
