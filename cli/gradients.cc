@@ -10,6 +10,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/report/gradients_json.h"
+#include "broadloom/report/gradients_page.h"
 #include "broadloom/study/gradient_study.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -84,7 +85,10 @@ Status write(const GradientStudyReport& report, const std::string& folder) {
   const Manifest program = make_manifest({}, 0, report.threads, "");
   const std::string json =
       gradients_json(report, program.created, program.version, program.revision);
-  return write_file_atomically(folder + "/gradients.json", json);
+  BROADLOOM_TRY(write_file_atomically(folder + "/gradients.json", json));
+  const Result<std::string> page = gradients_page(json);
+  if (!page.ok()) return page.status();
+  return write_file_atomically(folder + "/gradients.html", page.value());
 }
 
 Status run(GradientsCommand& command, const std::vector<std::string>& arguments) {
@@ -106,7 +110,7 @@ Status run(GradientsCommand& command, const std::vector<std::string>& arguments)
   BROADLOOM_TRY(write(report.value(), command.out));
   if (!command.quiet) {
     print_gradients(report.value());
-    fmt::print("\nWritten: {}/gradients.json\n", command.out);
+    fmt::print("\nWritten: {0}/gradients.json, {0}/gradients.html\n", command.out);
   }
   return {};
 }

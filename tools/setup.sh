@@ -6,8 +6,9 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build git libhwy-dev librandom123-dev libfmt-dev nlohmann-json3-dev
-          libtomlplusplus-dev libcli11-dev libxxhash-dev)
-test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format clang-tidy python3 python3-venv)
+          libtomlplusplus-dev libcli11-dev libxxhash-dev libjs-chart.js)
+test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format clang-tidy python3 python3-venv
+               chromium)
 
 case "${1:-}" in
   "") ;;

@@ -1,0 +1,133 @@
+"use strict";
+// The page of gradients.json: header, summary, and a section for every study that is in it.
+
+function factList(facts) {
+  const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return element("dl", { class: "facts" }, ...shown.map(([name, value]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, ...factWords(value)))));
+}
+
+// Long paths may break after their slashes.
+function factWords(value) {
+  if (typeof value === "number") return [Number.isInteger(value) ? formatNumber(value) : String(Number(value.toPrecision(5)))];
+  return String(value).split(/(?<=\/)/).flatMap((part) => [part, element("wbr")]);
+}
+
+const yesNo = (x, yes, no) => (x === true ? yes : x === false ? no : null);
+
+function policyWords(policy) {
+  if (!policy) return null;
+  const layers = (policy.hidden_sizes || []).join(", ");
+  return [isNumber(policy.parameters) ? plural(policy.parameters, "parameter") : null, layers ? `hidden layers of ${layers}` : null, policy.activation,
+          yesNo(policy.shared_encoder, "encoder shared with the critic", "encoder of its own")].filter(Boolean).join("; ");
+}
+
+function settingFacts(data) {
+  const s = data.settings || {};
+  const checkpoint = data.checkpoint || {};
+  const starts = { stationary: `spread over episodes (after ${formatNumber(s.burn_in)} steps)`, synchronised: "all at the start of an episode" };
+  return [
+    ["environment", checkpoint.env_id], ["checkpoint", checkpoint.file],
+    ["trained for", isNumber(checkpoint.global_step) ? `${formatNumber(checkpoint.global_step)} steps (iteration ${formatNumber(checkpoint.iteration)})` : null],
+    ["policy", policyWords(data.policy)],
+    ["transitions of a block, B", s.batch], ["independent blocks of each shape, R", s.blocks],
+    ["groups of blocks, for the intervals", s.groups], ["intervals hold at", isNumber(s.confidence) ? `${formatNumber(100 * s.confidence)} %` : null],
+    ["blocks start", starts[s.starts] || s.starts], ["truncated episodes", s.truncation_mode],
+    ["discount γ", s.gamma], ["λ", (s.lambdas || []).join(", ")],
+    ["advantages", yesNo(s.norm_adv, "normalised within the block", "as they are")],
+    ["loss", [yesNo(s.norm_adv !== undefined, "policy term", null), yesNo(s.value_term, "value term", null), yesNo(s.entropy_term, "entropy term", null)].filter(Boolean).join(", ")],
+    ["seed", isNumber(s.seed) ? String(s.seed) : s.seed], ["threads", s.threads],
+  ];
+}
+
+const TERMS = [
+  ["G_B", "The gradient of a block: the mean of its B = N × T per-sample gradients g, at the parameters that collected it."],
+  ["N × T", "The shape of a block: N environments side by side, T steps each."],
+  ["Tr Cov(G_B)", "The variance of G_B over independent blocks, summed over all parameters: the mean squared distance from its mean E G_B."],
+  ["individual, within, across", "The parts of that variance: of samples by themselves, of pairs in the same trajectory, of pairs in different ones."],
+  ["VIF and effective sample size", "VIF = B Tr Cov(G_B) / Tr Cov(g): 1 for independent samples. B / VIF is the number of independent samples that would give the same variance."],
+  ["Signal to noise, noise scale, critical batch", "|E G_B|² / Tr Cov(G_B); Tr Cov(g) / |E G_B|²; B Tr Cov(G_B) / |E G_B|². The last two are in samples."],
+  ["Bias", "E G_B − G_T, where G_T is the reference gradient."],
+  ["Interval", "All intervals are for one number by itself; of many, some miss their true value. Apart: two intervals share no number."],
+];
+
+function header(main, data) {
+  const checkpoint = data.checkpoint || {};
+  const name = checkpoint.env_id || "an unnamed environment";
+  document.title = `Gradients of ${name}` + (isNumber(checkpoint.global_step) ? ` at step ${formatNumber(checkpoint.global_step)}` : "");
+  const batch = (data.settings || {}).batch;
+  main.append(element("h1", {}, `Policy gradients of ${name}`),
+    element("p", { class: "subtitle" }, isNumber(checkpoint.global_step) ? `The policy after ${formatNumber(checkpoint.global_step)} steps, held fixed` : "A policy held fixed"),
+    element("p", {}, "The policy of one checkpoint was kept as it is while many independent blocks of transitions were collected with it, and the gradient of each was taken. " +
+      "The page shows how these gradients vary, how their samples depend on each other, and how far they are off, by the shape of the block" +
+      (isNumber(batch) ? `: N environments × T steps, always ${formatNumber(batch)} transitions.` : ".")));
+}
+
+function notesBox(main, notes) {
+  if (!notes || !notes.length) return;
+  main.append(element("div", { class: "notes" }, element("h3", {}, "To know when reading this"), element("ul", {}, ...notes.map((n) => element("li", {}, n)))));
+}
+
+function summaryBox(main, data) {
+  const blocks = summarise(data);
+  if (!blocks.length) return;
+  const box = element("section", { class: "summary", id: "summary" }, element("h2", {}, "In short"));
+  for (const { title, lines } of blocks) box.append(element("h3", {}, title), element("ul", {}, ...lines.map((line) => element("li", {}, ...words(line)))));
+  main.append(box);
+}
+
+function settingsSection(main, data) {
+  main.append(element("h2", { id: "settings" }, "What was measured"), factList(settingFacts(data)),
+    element("details", {}, element("summary", {}, "What the words mean"),
+      element("dl", { class: "terms" }, ...TERMS.flatMap(([term, meaning]) => [element("dt", {}, ...words(term)), element("dd", {}, ...words(meaning))]))));
+}
+
+function footer(main, data) {
+  const seconds = (data.seconds || {}).total;
+  main.append(element("footer", {},
+    element("p", {}, `Made ${data.created || "at an unknown time"} by Broadloom ${data.version || ""} (${data.revision || "unknown revision"})` +
+      (isNumber(seconds) ? ` in ${formatNumber(seconds, 3)} seconds.` : ".")),
+    (data.command || []).length ? element("p", {}, element("code", {}, data.command.join(" "))) : null));
+}
+
+const SECTIONS = [
+  ["variance", "Variance", "How much the gradient of a block varies from block to block.", (box, data) => varianceSection(box, data.variance, (data.settings || {}).batch)],
+  ["correlation", "Correlation", "How gradients of samples, and of whole blocks, resemble each other.", (box, data) => correlationSection(box, data.correlation)],
+  ["bias", "Bias", "How far the gradient is off on average.", (box, data) => biasSection(box, data.bias)],
+  ["exact", "Exact values", "The environment is small enough to solve, so that estimates can be checked.", (box, data) => exactSection(box, data.exact)],
+];
+const present = (study) => (Array.isArray(study) ? study.length > 0 : Boolean(study));
+
+// A section that cannot be made says so, and leaves the others alone.
+function addSection(box, title, fill) {
+  try {
+    fill();
+  } catch (error) {
+    page.broken.push(`${title}: ${error.message}`);
+    box.append(element("p", { class: "failed" }, `This section could not be made: ${error.message}`));
+  }
+}
+
+function makePage() {
+  const main = document.getElementById("page");
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const sections = SECTIONS.filter(([key]) => present(data[key]));
+  header(main, data);
+  main.append(element("nav", { "aria-label": "Sections" }, ...sections.map(([key, title]) => element("a", { href: `#${key}` }, title)),
+    element("a", { href: "#settings" }, "What was measured")));
+  summaryBox(main, data);
+  notesBox(main, data.notes);
+  settingsSection(main, data);
+  for (const [key, title, about, fill] of sections) {
+    const box = element("section", { id: key }, element("h2", {}, title), element("p", { class: "subtitle" }, about));
+    main.append(box);
+    addSection(box, title, () => fill(box, data));
+  }
+  footer(main, data);
+}
+
+makePage();
+Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+Chart.defaults.font.size = 12;
+drawAll();
+followDisplay();
