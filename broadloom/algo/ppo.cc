@@ -31,7 +31,7 @@ double adapted_learning_rate(double rate, double kl, double desired_kl) {
   return rate;
 }
 
-Status check(const GradientReport& report, std::int64_t iteration) {
+Status check(const MinibatchReport& report, std::int64_t iteration) {
   const LossSums& sums = report.sums;
   const bool first = report.epoch == 0 && report.minibatch == 0;
   if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
@@ -51,7 +51,7 @@ Status check(const GradientReport& report, std::int64_t iteration) {
 }
 
 // Means are sums until the update is over.
-void add_to(UpdateStats& stats, const GradientReport& report) {
+void add_to(UpdateStats& stats, const MinibatchReport& report) {
   const LossSums& sums = report.sums;
   stats.policy_loss += sums.policy_loss / report.samples;
   stats.value_loss += sums.value_loss / report.samples;
@@ -130,7 +130,7 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
     if (epoch == 0 && observer_ != nullptr) report_batch(block, learner);
     double last_kl = 0.0;
     for (int m = 0; m < minibatches_.count(); ++m, ++steps) {
-      GradientReport report =
+      MinibatchReport report =
           gradient_of(block, minibatches_.indices(m), minibatches_.size(m), learner);
       report.epoch = epoch;
       report.minibatch = m;
@@ -162,8 +162,8 @@ void Ppo::report_batch(const RolloutBlock& block, const Learner& learner) {
 
 // The gradient of some samples, in lane 0, with their sums. More samples than a minibatch's are
 // spread over the lanes that there are.
-GradientReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
-                                const Learner& learner) {
+MinibatchReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* indices,
+                                 int samples, const Learner& learner) {
   Moments norm;
   if (settings_.norm_adv == AdvantageNorm::kMinibatch)
     norm = advantage_moments(block, indices, samples);
@@ -171,7 +171,7 @@ GradientReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* i
   used_lanes_ =
       std::min(lane_count(samples, network_.parameter_count()), static_cast<int>(lanes_.size()));
   pool_.run(used_lanes_, [&](int lane) { run_lane(block, indices, samples, lane, norm, learner); });
-  GradientReport report;
+  MinibatchReport report;
   report.samples = samples;
   for (int l = 0; l < used_lanes_; ++l) report.sums.add(lanes_[l].sums);
   report.norm = reduce_gradient();

@@ -47,8 +47,8 @@ struct UpdateStats {
   int epochs = 0;          // carried out; fewer than update_epochs when target_kl stopped them
 };
 
-// One gradient of an update, as its observer sees it. Views hold during the call only.
-struct GradientReport {
+// The gradient of one minibatch, as an observer sees it. Views hold during the call only.
+struct MinibatchReport {
   int epoch = 0;      // from 0
   int minibatch = 0;  // of the epoch, from 0
   int samples = 0;
@@ -63,9 +63,9 @@ class UpdateObserver {
   virtual ~UpdateObserver() = default;
   // Before the first step: all samples of the block as if they were one minibatch, at the
   // parameters that collected it. norm_adv=minibatch normalises over all of them, too.
-  virtual void on_batch(const GradientReport& batch) = 0;
+  virtual void on_batch(const MinibatchReport& batch) = 0;
   // Every minibatch before its step, in order; only those whose loss and gradient are finite.
-  virtual void on_minibatch(const GradientReport& minibatch) = 0;
+  virtual void on_minibatch(const MinibatchReport& minibatch) = 0;
 };
 
 // Parameters with their Adam moments and the learning rate: all that learning changes. Flat, [P]
@@ -120,8 +120,8 @@ class Ppo {
   };
 
   void report_batch(const RolloutBlock& block, const Learner& learner);
-  GradientReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
-                             const Learner& learner);
+  MinibatchReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
+                              const Learner& learner);
   void run_lane(const RolloutBlock& block, const std::int32_t* indices, int samples, int lane,
                 const Moments& norm, const Learner& learner);
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows, const Moments& norm,

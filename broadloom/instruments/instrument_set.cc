@@ -45,11 +45,11 @@ void InstrumentSet::visit_numbers(const NumberVisitor& visit) const {
   for (const auto& instrument : instruments_) instrument->visit_numbers(visit);
 }
 
-void InstrumentSet::on_batch(const GradientReport& batch) {
+void InstrumentSet::on_batch(const MinibatchReport& batch) {
   for (UpdateObserver* observer : observers_) observer->on_batch(batch);
 }
 
-void InstrumentSet::on_minibatch(const GradientReport& minibatch) {
+void InstrumentSet::on_minibatch(const MinibatchReport& minibatch) {
   for (UpdateObserver* observer : observers_) observer->on_minibatch(minibatch);
 }
 

@@ -32,8 +32,8 @@ class InstrumentSet final : private UpdateObserver {
   void visit_numbers(const NumberVisitor& visit) const;
 
  private:
-  void on_batch(const GradientReport& batch) override;
-  void on_minibatch(const GradientReport& minibatch) override;
+  void on_batch(const MinibatchReport& batch) override;
+  void on_minibatch(const MinibatchReport& minibatch) override;
 
   std::vector<std::unique_ptr<Instrument>> instruments_;
   std::vector<UpdateObserver*> observers_;  // of those instruments that have one

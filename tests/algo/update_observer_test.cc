@@ -15,14 +15,14 @@ namespace {
 // Keeps all reports, with copies of their gradients.
 struct Witness final : UpdateObserver {
   struct Seen {
-    GradientReport report;
+    MinibatchReport report;
     std::vector<float> gradient;
   };
-  void on_batch(const GradientReport& report) override {
+  void on_batch(const MinibatchReport& report) override {
     EXPECT_TRUE(minibatches.empty());
     batches.push_back({report, {report.gradient.begin(), report.gradient.end()}});
   }
-  void on_minibatch(const GradientReport& report) override {
+  void on_minibatch(const MinibatchReport& report) override {
     minibatches.push_back({report, {report.gradient.begin(), report.gradient.end()}});
   }
   std::vector<Seen> batches, minibatches;
@@ -72,7 +72,7 @@ TEST(UpdateObserver, SeesEveryMinibatchWithItsGradient) {
   ASSERT_EQ(witness.minibatches.size(), 6u);
   Minibatches minibatches(143, 3);
   for (std::size_t i = 0; i < witness.minibatches.size(); ++i) {
-    const GradientReport& report = witness.minibatches[i].report;
+    const MinibatchReport& report = witness.minibatches[i].report;
     const int m = static_cast<int>(i % 3);
     EXPECT_EQ(report.epoch, static_cast<int>(i / 3));
     EXPECT_EQ(report.minibatch, m);

@@ -7,13 +7,13 @@ namespace broadloom {
 
 // Of the gradient of single samples g with mean G; not numbers where the two sizes are equal.
 struct NoiseScale {
-  double squared_signal = std::numeric_limits<double>::quiet_NaN();  // |G|^2
-  double noise = std::numeric_limits<double>::quiet_NaN();           // Tr Cov(g)
+  double squared_norm = std::numeric_limits<double>::quiet_NaN();     // |G|^2
+  double sample_variance = std::numeric_limits<double>::quiet_NaN();  // Tr Cov(g)
 
-  // noise / squared_signal, in samples: the batch size at which noise and signal are equally
-  // strong. Not a number where either estimate is of the wrong sign.
+  // Their ratio, in samples: the batch size at which noise and signal are equally strong. Not a
+  // number where either estimate is of the wrong sign.
   double samples() const {
-    if (squared_signal > 0.0 && noise >= 0.0) return noise / squared_signal;
+    if (squared_norm > 0.0 && sample_variance >= 0.0) return sample_variance / squared_norm;
     return std::numeric_limits<double>::quiet_NaN();
   }
 };

@@ -28,7 +28,7 @@ double pull_mean(const float* x, double weight, float* mean, std::size_t count) 
 
 }  // namespace
 
-void UpdateProbe::on_batch(const GradientReport& batch) {
+void UpdateProbe::on_batch(const MinibatchReport& batch) {
   std::copy(batch.gradient.begin(), batch.gradient.end(), batch_gradient_.begin());
   batch_norm_ = batch.norm;
   batch_samples_ = batch.samples;
@@ -36,7 +36,7 @@ void UpdateProbe::on_batch(const GradientReport& batch) {
   min_ess_ = std::numeric_limits<double>::quiet_NaN();
 }
 
-void UpdateProbe::on_minibatch(const GradientReport& minibatch) {
+void UpdateProbe::on_minibatch(const MinibatchReport& minibatch) {
   if (minibatch.epoch == 0 && minibatch.minibatch == 0) {
     first_norm_ = minibatch.norm;
     first_samples_ = minibatch.samples;
@@ -50,7 +50,7 @@ void UpdateProbe::on_minibatch(const GradientReport& minibatch) {
 
 // Mean and spread move on together (West 1979, "Updating mean and variance estimates"): no two
 // large numbers are ever subtracted.
-void UpdateProbe::add_to_epoch(const GradientReport& minibatch, double cosine) {
+void UpdateProbe::add_to_epoch(const MinibatchReport& minibatch, double cosine) {
   if (minibatch.minibatch == 0) {
     present_ = {};
     std::fill(mean_.begin(), mean_.end(), 0.0f);
@@ -84,8 +84,8 @@ UpdateNumbers UpdateProbe::numbers(std::span<const float> params_before,
   out.min_cosine = min_cosine_;
   out.drift_cosine = cosine_with_batch(mean_, std::sqrt(sum_squares(mean_.data(), mean_.size())));
   out.subsampling_variance = first_.spread / first_.samples;
-  out.squared_signal = noise.squared_signal;
-  out.noise = noise.noise;
+  out.squared_norm = noise.squared_norm;
+  out.sample_variance = noise.sample_variance;
   out.noise_scale = noise.samples();
   out.first_epoch_clipfrac = first_.sums.clipped / first_.samples;
   out.last_epoch_clipfrac = present_.sums.clipped / present_.samples;

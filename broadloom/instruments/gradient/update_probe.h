@@ -28,8 +28,8 @@ struct UpdateNumbers {
   // block's per-sample gradients: minibatches of M are drawn without replacement from B.
   double subsampling_variance = 0.0;
   // From |G_0|^2 and |G|^2: see noise_scale.h.
-  double squared_signal = 0.0;
-  double noise = 0.0;
+  double squared_norm = 0.0;
+  double sample_variance = 0.0;
   double noise_scale = 0.0;
   // Of the ratios of an epoch's samples, each at the parameters of its minibatch.
   double first_epoch_clipfrac = 0.0;
@@ -53,8 +53,8 @@ class UpdateProbe final : public UpdateObserver {
   explicit UpdateProbe(std::size_t parameters) : batch_gradient_(parameters), mean_(parameters) {}
   static std::size_t bytes(std::size_t parameters) { return 2 * parameters * sizeof(float); }
 
-  void on_batch(const GradientReport& batch) override;
-  void on_minibatch(const GradientReport& minibatch) override;
+  void on_batch(const MinibatchReport& batch) override;
+  void on_minibatch(const MinibatchReport& minibatch) override;
 
   // The numbers of the update that was just watched; params_before, params_after: [P].
   UpdateNumbers numbers(std::span<const float> params_before,
@@ -69,7 +69,7 @@ class UpdateProbe final : public UpdateObserver {
     LossSums sums;
   };
 
-  void add_to_epoch(const GradientReport& minibatch, double cosine);
+  void add_to_epoch(const MinibatchReport& minibatch, double cosine);
   double cosine_with_batch(std::span<const float> gradient, double norm) const;
 
   std::vector<float> batch_gradient_;  // [P] G
@@ -91,8 +91,8 @@ void UpdateNumbers::visit(Visitor&& v) const {
   v("grad/min_cosine", min_cosine);
   v("grad/drift_cosine", drift_cosine);
   v("grad/subsampling_variance", subsampling_variance);
-  v("grad/squared_signal", squared_signal);
-  v("grad/noise", noise);
+  v("grad/squared_norm", squared_norm);
+  v("grad/sample_variance", sample_variance);
   v("grad/noise_scale", noise_scale);
   v("grad/first_epoch_clipfrac", first_epoch_clipfrac);
   v("grad/last_epoch_clipfrac", last_epoch_clipfrac);

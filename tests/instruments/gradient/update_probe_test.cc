@@ -14,8 +14,8 @@ namespace {
 
 // Feeds a probe an update made by hand, with gradients in the plane.
 struct Hand {
-  static GradientReport report(const std::vector<float>& gradient, int samples) {
-    GradientReport out;
+  static MinibatchReport report(const std::vector<float>& gradient, int samples) {
+    MinibatchReport out;
     out.samples = samples;
     out.gradient = gradient;
     out.norm = std::hypot(static_cast<double>(gradient[0]), static_cast<double>(gradient[1]));
@@ -28,7 +28,7 @@ struct Hand {
   }
   void minibatch(int epoch, int m, const std::vector<float>& gradient, int samples,
                  double ratio = 1.0) {
-    GradientReport seen = report(gradient, samples);
+    MinibatchReport seen = report(gradient, samples);
     seen.epoch = epoch;
     seen.minibatch = m;
     // One sample has this ratio, the others 1.
@@ -63,8 +63,8 @@ TEST(UpdateProbe, TellsWhatWasPutInByHand) {
   EXPECT_NEAR(n.min_cosine, -1.0, 1e-12);
   EXPECT_NEAR(n.drift_cosine, -std::sqrt(0.5), 1e-7);  // of (-0.5, 0.5)
   EXPECT_NEAR(n.subsampling_variance, 5.0, 1e-12);     // both are off (2, 1) by (1, 2)
-  EXPECT_NEAR(n.squared_signal, (4 * 4.0 - 2 * 18.0) / 2.0, 1e-9);
-  EXPECT_NEAR(n.noise, (18.0 - 4.0) / (0.5 - 0.25), 1e-9);
+  EXPECT_NEAR(n.squared_norm, (4 * 4.0 - 2 * 18.0) / 2.0, 1e-9);
+  EXPECT_NEAR(n.sample_variance, (18.0 - 4.0) / (0.5 - 0.25), 1e-9);
   EXPECT_TRUE(std::isnan(n.noise_scale));
   EXPECT_EQ(n.first_epoch_clipfrac, 0.0);
   EXPECT_EQ(n.last_epoch_clipfrac, 0.5);
@@ -103,7 +103,7 @@ TEST(UpdateProbe, StartsAfreshWithEveryUpdate) {
   EXPECT_NEAR(n.last_epoch_cosine, 1.0, 1e-12);
   EXPECT_NEAR(n.min_cosine, 1.0, 1e-12);
   EXPECT_EQ(n.subsampling_variance, 0.0);
-  EXPECT_TRUE(std::isnan(n.noise));
+  EXPECT_TRUE(std::isnan(n.sample_variance));
   EXPECT_EQ(n.last_epoch_ess, 100.0);
   EXPECT_EQ(n.min_ess, 100.0);
   EXPECT_EQ(n.last_epoch_max_ratio, 1.0);
@@ -153,8 +153,8 @@ TEST(UpdateProbe, AtFixedParametersAnEpochIsTheBatch) {
 // the block, (1 - 1 / B) Tr S, and with |G|^2 it makes up their mean square.
 TEST(UpdateProbe, SubsamplingVarianceOfSingleSamplesIsTheirs) {
   struct Squares final : UpdateObserver {
-    void on_batch(const GradientReport& batch) override { full = batch.norm * batch.norm; }
-    void on_minibatch(const GradientReport& minibatch) override {
+    void on_batch(const MinibatchReport& batch) override { full = batch.norm * batch.norm; }
+    void on_minibatch(const MinibatchReport& minibatch) override {
       sum += minibatch.norm * minibatch.norm;
     }
     double full = 0.0;
