@@ -55,29 +55,20 @@ void print_variance(const std::vector<VarianceResult>& results) {
 }
 
 void print_correlation(const std::vector<CorrelationResult>& results) {
-  constexpr const char* kRow = "{:>6}  {:<10}  {:>9}  {:<26}  {:>8}  {:>8}  {:<30}\n";
-  fmt::print(
-      "\nCosines of centred gradients of single samples ({} blocks a shape), and their "
-      "autocovariance\n",
-      results.front().blocks);
-  fmt::print(kRow, "lambda", "N x T", "pairs", "mean cos", "|cos|", "cos^2", "autocovariance");
-  const auto line = [&](const CorrelationResult& r, const PairCorrelation& p) {
-    if (p.cosine.pairs == 0) return;
-    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_text(r.shape),
-               p.lag > 0 ? fmt::format("lag {}", p.lag) : "across", with_interval(p.cosine.mean),
-               short_number(p.cosine.mean_abs.value), short_number(p.cosine.mean_square.value),
-               with_interval(p.autocovariance));
-  };
+  constexpr const char* kRow = "{:>6}  {:<10}  {:<28}  {:>11}  {:>12}  {:<28}\n";
+  fmt::print("\nHow alike gradients are ({} blocks a shape): autocovariance of samples one step apart, "
+             "|cos| of\ncentred samples one step apart and of different trajectories, cosine of whole "
+             "blocks' means\n",
+             results.front().blocks);
+  fmt::print(kRow, "lambda", "N x T", "autocovariance, lag 1", "|cos| lag 1", "|cos| across",
+             "cosine of blocks");
   for (const CorrelationResult& r : results) {
-    for (const PairCorrelation& p : r.within) {
-      if (p.lag == 1 || p.lag == 10) line(r, p);
-    }
-    line(r, r.across);
-    if (r.batch_means.pairs > 0) {
-      fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_text(r.shape), "blocks",
-                 with_interval(r.batch_means.mean), short_number(r.batch_means.mean_abs.value),
-                 short_number(r.batch_means.mean_square.value), "");
-    }
+    const PairCorrelation* first = r.within.empty() ? nullptr : &r.within.front();
+    const bool lag_one = first != nullptr && first->lag == 1;
+    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_text(r.shape),
+               lag_one ? with_interval(first->autocovariance) : "-",
+               lag_one ? short_number(first->cosine.mean_abs.value) : "-",
+               short_number(r.across.cosine.mean_abs.value), with_interval(r.batch_means.mean));
   }
 }
 

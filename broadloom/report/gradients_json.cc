@@ -193,7 +193,7 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
       json);
   add_list(r.bias, "bias", bias_json, json);
   if (r.exact) json["exact"] = exact_json(*r.exact);
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace broadloom

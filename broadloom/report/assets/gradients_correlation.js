@@ -93,7 +93,7 @@ function lagCurves(parent, cases) {
   if (!shown.length) return;
   const body = figure(parent, {
     title: "Autocovariance of the gradient along a trajectory", long: true,
-    caption: "Mean inner product of two centred gradients of the same trajectory, against the number of steps between them (spread out logarithmically). " +
+    caption: "Mean inner product of two gradients of the same trajectory, each less the mean over all blocks, as a share of their variance Tr Cov(g), against the number of steps between them (spread out logarithmically). " +
       "Bands are intervals. Dashed and grey: the same for pairs of different trajectories. Where a band holds zero, no covariance was found at that lag. " +
       "Panels of one λ share their axes. The numbers are in the table of the figure before.",
   });
