@@ -29,6 +29,7 @@ enum class Purpose : std::uint32_t {
   kEvalStep = 8,
   kUser = 9,         // examples, tests, benchmarks
   kLaboratory = 10,  // gradient laboratory; lane = what for, index = round
+  kBootstrap = 11,   // resampling of runs; lane = which sample, index = replicate
 };
 
 class Random {

@@ -30,8 +30,14 @@ struct EnvSpec {
   int max_episode_steps = 0;  // time limit in steps; 0: none
   bool has_reward_threshold = false;
   double reward_threshold = 0.0;  // upstream's "solved" mark
-  std::string upstream;           // library, version and file that the dynamics agree with
-  std::string summary;            // one line for `broadloom env list`
+  // The two scores that a study maps to 0 and 1, as mean returns of whole episodes under the
+  // environment's own time limit; docs/statistics.md has the source of each. They hold for the
+  // environment's default options: the registry takes them away where others were given.
+  bool has_score_range = false;
+  double random_score = 0.0;     // of uniformly random actions
+  double reference_score = 0.0;  // the optimum where it is known, else a good policy's
+  std::string upstream;          // library, version and file that the dynamics agree with
+  std::string summary;           // one line for `broadloom env list`
 
   // D: floats a policy sees per observation (one-hot width for Discrete).
   int observation_size() const { return observation.size; }
