@@ -95,6 +95,16 @@ make_venv() {
     --timeout 20 --retries 2 "${python_wants[@]}" </dev/null && python_is_ready
 }
 
+# rliable, for one test: it compares intervals with the library they are from. It wants plotting packages that
+# nothing here uses, and a pandas before 3, so it comes apart from the rest, and its lack costs that test only.
+rliable_wants=("arch<8" "pandas<3" scipy absl-py)
+rliable_is_ready() { .venv/bin/python -W ignore -c "import rliable.library, rliable.metrics"; }
+add_rliable() {
+  rliable_is_ready 2>/dev/null && return 0
+  local pip=(timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2)
+  "${pip[@]}" "${rliable_wants[@]}" </dev/null && "${pip[@]}" --no-deps rliable==1.2.0 </dev/null && rliable_is_ready
+}
+
 # GCC 12's ThreadSanitizer does not start under some kernels' address space randomisation.
 no_aslr=()
 setarch "$(uname -m)" -R true 2>/dev/null && no_aslr=(setarch "$(uname -m)" -R)
@@ -119,6 +129,15 @@ else
   rows+=("$stage_row   NO PACKAGES: the tests against Python libraries are SKIPPED")
   echo "**** No package registry answered: the tests that compare with real Gymnasium, TensorBoard"
   echo "**** and safetensors report SKIPPED. With a registry: rm -rf .venv && ./test.sh"
+fi
+
+if [ -x .venv/bin/python ]; then
+  if stage "rliable" add_rliable; then
+    rows+=("$stage_row")
+  else
+    rows+=("$stage_row   NOT INSTALLED: the test against rliable is SKIPPED")
+    echo "**** rliable could not be installed: study.rliable reports SKIPPED. With a registry: ./test.sh again"
+  fi
 fi
 
 check_stage "build release" configure_and_build release
