@@ -47,13 +47,24 @@ nlohmann::ordered_json spec_json(const EnvSpec& spec) {
                                 {"action", space_json(spec.action)},
                                 {"max_episode_steps", spec.max_episode_steps},
                                 {"reward_threshold", nullptr},
+                                {"random_score", nullptr},
+                                {"reference_score", nullptr},
                                 {"upstream", spec.upstream}};
   if (spec.has_reward_threshold) out["reward_threshold"] = spec.reward_threshold;
+  if (spec.has_score_range) {
+    out["random_score"] = spec.random_score;
+    out["reference_score"] = spec.reference_score;
+  }
   return out;
 }
 
 std::string threshold_text(const EnvSpec& spec) {
   return spec.has_reward_threshold ? fmt::format("{:g}", spec.reward_threshold) : "-";
+}
+
+std::string score_range_text(const EnvSpec& spec) {
+  if (!spec.has_score_range) return "-";
+  return fmt::format("{:g} at random, {:g} for reference", spec.random_score, spec.reference_score);
 }
 
 std::string limit_text(const EnvSpec& spec) {
@@ -101,6 +112,7 @@ void print_spec(const EnvSpec& spec) {
   fmt::print("  action        {} {}\n", space_text(spec.action), bounds_text(spec.action));
   fmt::print("  time limit    {} steps\n", limit_text(spec));
   fmt::print("  threshold     {}\n", threshold_text(spec));
+  fmt::print("  scores        {}\n", score_range_text(spec));
   fmt::print("  upstream      {}\n", spec.upstream);
 }
 

@@ -39,6 +39,12 @@ struct EnvSpec {
   std::string upstream;          // library, version and file that the dynamics agree with
   std::string summary;           // one line for `broadloom env list`
 
+  void set_score_range(double random, double reference) {
+    has_score_range = true;
+    random_score = random;
+    reference_score = reference;
+  }
+
   // D: floats a policy sees per observation (one-hot width for Discrete).
   int observation_size() const { return observation.size; }
   // Floats stored per action: 1 for Discrete (the index), A for Box.

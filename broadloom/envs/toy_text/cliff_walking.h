@@ -39,6 +39,7 @@ struct CliffWalking {
     spec.id = "CliffWalking-v1";
     spec.observation = Space::discrete(kRows * kCols);
     spec.action = Space::discrete(kActions);
+    spec.set_score_range(-65375.1304, -13.0);  // both exact, from table()
     spec.upstream = "Gymnasium 1.4.0 toy_text/cliffwalking.py";
     spec.summary = "Walk along a cliff to the goal; falling costs 100 and leads back.";
     return spec;
