@@ -162,18 +162,6 @@ TEST(Bootstrap, QuantilesInterpolate) {
   EXPECT_EQ(quantile(single, 0.975), 7.0);
 }
 
-// Intervals from 300 studies of 20 runs on 3 tasks: how many hold the true interquartile mean, 0.4
-// by symmetry. Of 300, 95 % give or take five standard errors, less a little, since the bootstrap
-// of few runs is somewhat too sure.
-TEST(Bootstrap, IntervalsHoldTheTruthAsOftenAsTheySay) {
-  int held = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    held += aggregate(random_scores(20, 3, seed), {.replicates = 1000}).value().iqm.holds(0.4);
-  }
-  EXPECT_GE(held, 260);
-  EXPECT_LE(held, 297);
-}
-
 // x = 1, 3 and y = 2, 3: of four pairs x wins one (3 > 2) and one is a tie: 1.5 / 4.
 TEST(ProbabilityOfImprovement, CountsTiesHalf) {
   const Scores x = make_scores({{1, 3}}).take(), y = make_scores({{2, 3}}).take();
