@@ -127,9 +127,10 @@ Result<std::vector<double>> common_steps(const RunCurves& curves, int points) {
                               "with steps in common",
                               first, last));
   }
-  std::vector<double> steps;
-  for (int i = 0; i < points - 1; ++i) steps.push_back(first + (last - first) * i / (points - 1));
-  steps.push_back(last);
+  std::vector<double> steps(static_cast<std::size_t>(points), last);
+  for (int i = 0; i < points - 1; ++i) {
+    steps[static_cast<std::size_t>(i)] = first + (last - first) * i / (points - 1);
+  }
   return steps;
 }
 

@@ -66,6 +66,7 @@ Comparison make_comparison(const Scores& x, const Scores& y) {
   comparison.y.runs = y.runs;
   for (int task = 0; task < x.tasks; ++task) {
     std::vector<double> merged;
+    merged.reserve(comparison.size);
     for (int run = 0; run < x.runs; ++run) merged.push_back(x.at(run, task));
     for (int run = 0; run < y.runs; ++run) merged.push_back(y.at(run, task));
     std::sort(merged.begin(), merged.end());
