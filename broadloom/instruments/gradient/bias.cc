@@ -113,7 +113,8 @@ class BiasStudy {
   void add_group(const RolloutBlock& block, int group) {
     const int begin = group * envs_per_group_, end = begin + envs_per_group_;
     const std::vector<RolloutBlock> advantages = cut_advantages(block, begin, end);
-    FactorMaker<float> maker(*policy_.network, policy_.params, {});
+    FactorMaker<float> maker(*policy_.network, {});
+    maker.set_params(policy_.params);
     GradientFactors<float> factors;
     std::vector<float> observations(static_cast<std::size_t>(span_) * block.D);
     std::vector<float> actions(static_cast<std::size_t>(span_) * block.A);
