@@ -232,6 +232,9 @@ class BiasStudy {
     r.cosine = estimate([](const PairSums& s, double) {
       return ratio(s.cross, std::sqrt(std::max(0.0, s.expected) * std::max(0.0, s.reference)));
     });
+    for (double* x : {&r.cosine.value, &r.cosine.low, &r.cosine.high}) {
+      if (std::isfinite(*x)) *x = std::clamp(*x, -1.0, 1.0);  // what noise puts beyond is no cosine
+    }
     const double error =
         (r.bias_squared.high - r.bias_squared.low) / (2.0 * student_t(kGroups - 1));
     // The error of a root is that of its square over twice the root.
