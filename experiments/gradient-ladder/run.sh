@@ -12,3 +12,4 @@ train cartpole --env_id CartPole-v1 --checkpoint_interval 8
 for iteration in 40 160 976; do
   measure cartpole $iteration $results/cartpole_$((iteration * 512)).json "${flags[@]}"
 done
+python3 experiments/tables.py $results/pendulum_{49152,204800,999424}.json $results/cartpole_*.json >$results/tables.md

@@ -13,3 +13,4 @@ for iteration in $(seq 40 40 800); do
     --lags 1,5,10,20 --blocks 100
 done
 python3 experiments/lag_curve.py "$work"/curve/*.json >$results/lag_curve.json
+python3 experiments/tables.py $results/step_*.json >$results/tables.md

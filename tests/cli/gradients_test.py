@@ -105,8 +105,8 @@ class Gradients(unittest.TestCase):
             cases = report["exact"]["cases"]
             self.assertEqual(len(cases), 15)
             self.assertEqual(report["exact"]["states"], 16)
-            answers = [q["agrees"] for c in cases for q in c.values() if isinstance(q, dict)]
-            self.assertEqual(len(answers), 15 * 5)
+            answers = [q["agrees"] for c in cases for q in c.values() if isinstance(q, dict) and q["sampled"]]
+            self.assertGreaterEqual(len(answers), 15 * 4)  # a cosine that noise drowns has no answer
             # Cases share their samples, so they are right or wrong together.
             self.assertGreaterEqual(sum(answers), 0.75 * len(answers), f"{starts}\n{text}")
             for case in cases:  # and none is far off
