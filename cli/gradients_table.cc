@@ -56,10 +56,11 @@ void print_variance(const std::vector<VarianceResult>& results) {
 
 void print_correlation(const std::vector<CorrelationResult>& results) {
   constexpr const char* kRow = "{:>6}  {:<10}  {:<28}  {:>11}  {:>12}  {:<28}\n";
-  fmt::print("\nHow alike gradients are ({} blocks a shape): autocovariance of samples one step apart, "
-             "|cos| of\ncentred samples one step apart and of different trajectories, cosine of whole "
-             "blocks' means\n",
-             results.front().blocks);
+  fmt::print(
+      "\nHow alike gradients are ({} blocks a shape): autocovariance of samples one step apart, "
+      "|cos| of\ncentred samples one step apart and of different trajectories, cosine of whole "
+      "blocks' means\n",
+      results.front().blocks);
   fmt::print(kRow, "lambda", "N x T", "autocovariance, lag 1", "|cos| lag 1", "|cos| across",
              "cosine of blocks");
   for (const CorrelationResult& r : results) {

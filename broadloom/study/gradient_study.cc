@@ -21,7 +21,7 @@ constexpr int kVarianceBlocks = 1000;
 constexpr int kCorrelationBlocks = 200;
 constexpr int kFewestBlocks = 10;
 constexpr int kGroups = 40;
-constexpr int kMatrixRows = 32;
+constexpr int kMatrixRows = 24;
 constexpr int kRowsPerRound = 1 << 17;
 
 class Stopwatch {

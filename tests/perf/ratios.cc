@@ -225,8 +225,9 @@ TEST(Ratios, GramMatrixAgainstExplicitGradients) {
   std::vector<float> params(network.parameter_count());
   network.initialise(1, params.data());
   GradientFactors<float> factors;
-  FactorMaker<float>(network, params.data(), {})
-      .make(values(kRows * 3).data(), values(kRows).data(), nullptr, nullptr, kRows, factors);
+  FactorMaker<float> maker(network, {});
+  maker.set_params(params.data());
+  maker.make(values(kRows * 3).data(), values(kRows).data(), nullptr, nullptr, kRows, factors);
   ExplicitGradients slow(factors, static_cast<int>(policy_parameter_count(network)));
   std::vector<float> expected(kRows * kRows), gram(kRows * kRows);
   ThreadPool one(1);

@@ -113,7 +113,8 @@ class BiasStudy {
   void add_group(const RolloutBlock& block, int group) {
     const int begin = group * envs_per_group_, end = begin + envs_per_group_;
     const std::vector<RolloutBlock> advantages = cut_advantages(block, begin, end);
-    FactorMaker<float> maker(*policy_.network, policy_.params, {});
+    FactorMaker<float> maker(*policy_.network, {});
+    maker.set_params(policy_.params);
     GradientFactors<float> factors;
     std::vector<float> observations(static_cast<std::size_t>(span_) * block.D);
     std::vector<float> actions(static_cast<std::size_t>(span_) * block.A);
@@ -226,11 +227,19 @@ class BiasStudy {
         root(estimate([](const PairSums& s, double pairs) { return s.expected / pairs; }));
     r.reference_norm =
         root(estimate([](const PairSums& s, double pairs) { return s.reference / pairs; }));
-    r.relative_bias = root(estimate(
-        [](const PairSums& s, double) { return ratio(s.bias, std::max(0.0, s.reference)); }));
+    r.relative_bias =
+        root(estimate([](const PairSums& s, double) { return ratio(s.bias, s.reference); }));
     r.cosine = estimate([](const PairSums& s, double) {
-      return ratio(s.cross, std::sqrt(std::max(0.0, s.expected) * std::max(0.0, s.reference)));
+      return s.expected > 0.0 ? ratio(s.cross, std::sqrt(s.expected * s.reference))
+                              : std::numeric_limits<double>::quiet_NaN();
     });
+    for (double* x : {&r.cosine.value, &r.cosine.low, &r.cosine.high}) {
+      if (std::isfinite(*x)) *x = std::clamp(*x, -1.0, 1.0);  // what noise puts beyond is no cosine
+    }
+    // A gradient that cannot be told from zero has no direction, and nothing is a share of it.
+    const Estimate none = without_interval(std::numeric_limits<double>::quiet_NaN(), 0);
+    if (!(r.reference_norm.low > 0.0)) r.relative_bias = none;
+    if (!(r.reference_norm.low > 0.0) || !(r.expected_norm.low > 0.0)) r.cosine = none;
     const double error =
         (r.bias_squared.high - r.bias_squared.low) / (2.0 * student_t(kGroups - 1));
     // The error of a root is that of its square over twice the root.

@@ -31,8 +31,10 @@ struct BiasResult {
   int groups = 0;         // independent ones, for the intervals
   Estimate bias_squared;  // |E G_B - G_T|^2, without the upward bias of squaring noise
   Estimate bias_norm;     // its root; 0 where noise makes the square negative
-  Estimate expected_norm, reference_norm, relative_bias;
-  Estimate cosine;  // between E G_B and G_T, noise taken out of both norms
+  Estimate expected_norm, reference_norm;
+  // bias_norm / reference_norm, and the cosine between E G_B and G_T with noise taken out of both
+  // norms. Not numbers where a norm that they divide by cannot be told from zero.
+  Estimate relative_bias, cosine;
   bool precise = false;
 };
 

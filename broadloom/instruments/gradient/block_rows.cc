@@ -32,8 +32,10 @@ std::vector<std::vector<float>> advantages_by_lambda(RolloutBlock& block, double
 
 BlockReader::BlockReader(const FrozenPolicy& policy, const EstimatorSettings& settings)
     : settings_(settings),
-      maker_(*policy.network, policy.params, settings.terms),
-      parameter_count_(policy.network->parameter_count()) {}
+      maker_(*policy.network, settings.terms),
+      parameter_count_(policy.network->parameter_count()) {
+  maker_.set_params(policy.params);
+}
 
 void BlockReader::read(const RolloutBlock& block, const std::vector<std::vector<float>>& advantages,
                        BlockShape shape, int copy, BlockRows& rows) {

@@ -14,6 +14,9 @@ namespace {
 // A centred gradient shorter than this share of the block's typical one has no direction.
 constexpr double kNoDirection = 1e-6;
 
+// Blocks whose means are compared with each other: the pairs grow with their square.
+constexpr int kMostMeans = 400;
+
 std::size_t cosine_bin(double cosine) {
   const int bin = static_cast<int>((cosine + 1.0) * 0.5 * kCosineBins);
   return static_cast<std::size_t>(std::clamp(bin, 0, kCosineBins - 1));
@@ -103,7 +106,7 @@ CorrelationStudy::CorrelationStudy(BlockShape shape, std::vector<double> lambdas
       blocks_(blocks),
       groups_(groups),
       seed_(seed),
-      matrix_size_(std::min(matrix_size, blocks)) {
+      matrix_size_(std::min({matrix_size, blocks, kMostMeans / 2})) {
   for (const int lag : lags) {
     if (lag < shape.num_steps) lags_.push_back(lag);
   }
@@ -185,6 +188,7 @@ void CorrelationStudy::fold(std::vector<Moments> moments) {
       for (int b = 0; b < kCosineBins; ++b) of.histograms[k][b] += m.histograms[k][b];
     }
     for (int b = 0; b < kCosineBins; ++b) of.with_mean_histogram[b] += m.with_mean_histogram[b];
+    if (!keeps_mean(folded_ - 1)) continue;
     const float length = static_cast<float>(std::sqrt(one.gradient_square));
     if (length > 0.0f) {
       for (float& g : m.gradient) g /= length;
@@ -193,7 +197,12 @@ void CorrelationStudy::fold(std::vector<Moments> moments) {
   }
 }
 
-// Cosines between all pairs of blocks' means. Leaving a group out leaves out its pairs with itself
+// Evenly spread, so that every group has its share.
+int CorrelationStudy::mean_stride() const { return (blocks_ + kMostMeans - 1) / kMostMeans; }
+
+bool CorrelationStudy::keeps_mean(int block) const { return block % mean_stride() == 0; }
+
+// Cosines between all pairs of the kept means. Leaving a group out leaves out its pairs with itself
 // and with all others.
 void CorrelationStudy::compare_means(const PerLambda& of, CorrelationResult& result) const {
   const int n = static_cast<int>(of.means.size());
@@ -202,7 +211,8 @@ void CorrelationStudy::compare_means(const PerLambda& of, CorrelationResult& res
   result.batch_means.histogram.assign(kCosineBins, 0);
   result.batch_mean_matrix.assign(matrix_size_, std::vector<float>(matrix_size_, 1.0f));
   const auto group_of = [&](int b) {
-    return static_cast<std::size_t>(static_cast<std::int64_t>(b) * groups_ / blocks_);
+    const std::int64_t block = static_cast<std::int64_t>(b) * mean_stride();
+    return static_cast<std::size_t>(block * groups_ / blocks_);
   };
   for (int i = 0; i < n; ++i) {
     for (int j = i + 1; j < n; ++j) {

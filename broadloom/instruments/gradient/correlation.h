@@ -33,7 +33,7 @@ struct CorrelationResult {
   std::vector<PairCorrelation> within;  // [lags] pairs of one trajectory, so many steps apart
   PairCorrelation across;               // random pairs of different trajectories of a block
   CosineSummary with_mean;              // of each gradient, not centred, with its block's mean
-  CosineSummary batch_means;            // between the mean gradients of all blocks
+  CosineSummary batch_means;            // between the mean gradients of at most 400 of the blocks
   std::vector<std::vector<float>> batch_mean_matrix;  // of the first blocks
 };
 
@@ -83,10 +83,12 @@ class CorrelationStudy {
     std::vector<Sums> groups;
     std::vector<std::vector<std::int64_t>> histograms;
     std::vector<std::int64_t> with_mean_histogram;
-    std::vector<std::vector<float>> means;  // [blocks][P], of length 1
+    std::vector<std::vector<float>> means;  // [blocks kept][P], of length 1
   };
 
   CorrelationResult result(std::size_t lambda) const;
+  int mean_stride() const;
+  bool keeps_mean(int block) const;
   void compare_means(const PerLambda& of, CorrelationResult& result) const;
 
   BlockShape shape_;

@@ -16,6 +16,10 @@ double inner(const std::vector<double>& x, const std::vector<double>& y) {
   return sum;
 }
 
+std::optional<Estimate> where_known(const Estimate& e) {
+  return std::isfinite(e.value) ? std::make_optional(e) : std::nullopt;
+}
+
 int time_limit(const FrozenPolicy& policy) {
   if (policy.max_episode_steps > 0) return policy.max_episode_steps;
   const Result<EnvSpec> spec = env_spec(policy.env_id, policy.env_options);
@@ -60,11 +64,11 @@ ExactReport exact_report(const FrozenPolicy& policy, ExactGradients& exact,
     result.num_steps = b.num_steps;
     result.lambda = b.lambda;
     result.gamma = b.gamma;
-    result.quantities = {
-        {"expected_norm", expected_norm, b.expected_norm},
-        {"reference_norm", reference_norm, b.reference_norm},
-        {"bias_norm", std::sqrt(inner(difference, difference)), b.bias_norm},
-        {"cosine", inner(expected, reference) / (expected_norm * reference_norm), b.cosine}};
+    result.quantities = {{"expected_norm", expected_norm, b.expected_norm},
+                         {"reference_norm", reference_norm, b.reference_norm},
+                         {"bias_norm", std::sqrt(inner(difference, difference)), b.bias_norm},
+                         {"cosine", inner(expected, reference) / (expected_norm * reference_norm),
+                          where_known(b.cosine)}};
     const auto sampled =
         std::find_if(variance.begin(), variance.end(), [&](const VarianceResult& v) {
           return v.shape.num_steps == b.num_steps && v.lambda == b.lambda && b.gamma == gamma;

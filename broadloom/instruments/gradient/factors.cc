@@ -21,22 +21,6 @@ std::vector<LinearSlice> kept_layers(const ActorCritic& network, bool value) {
   return slices;
 }
 
-template <class Real>
-void fit(const ActorCritic& network, bool value, int rows, GradientFactors<Real>& factors) {
-  const std::vector<LinearSlice> slices = kept_layers(network, value);
-  factors.rows = rows;
-  factors.layers.resize(slices.size());
-  for (std::size_t l = 0; l < slices.size(); ++l) {
-    factors.layers[l].slice = slices[l];
-    factors.layers[l].inputs.resize(static_cast<std::size_t>(rows) * slices[l].in);
-    factors.layers[l].deltas.resize(static_cast<std::size_t>(rows) * slices[l].out);
-  }
-  const bool gaussian = network.shape().action_kind == SpaceKind::kBox;
-  factors.extra_size = gaussian ? network.shape().action_outputs : 0;
-  factors.extra_offset = network.log_std_offset();
-  factors.extras.resize(static_cast<std::size_t>(rows) * factors.extra_size);
-}
-
 // A head's rows stand one a column; to [rows, out].
 template <class Real>
 void keep_columns(const Real* columns, int rows, int out, Real* kept) {
@@ -45,28 +29,47 @@ void keep_columns(const Real* columns, int rows, int out, Real* kept) {
   }
 }
 
+std::size_t terms_size(const ActorCritic& network) {
+  return static_cast<std::size_t>(network.shape().action_outputs) * kTileRows;
+}
+
 }  // namespace
 
 template <class Real>
-FactorMaker<Real>::FactorMaker(const ActorCritic& network, const Real* params,
-                               const GradientTerms& terms)
+FactorMaker<Real>::FactorMaker(const ActorCritic& network, const GradientTerms& terms)
     : network_(network),
-      params_(params),
       terms_(terms),
+      layers_(kept_layers(network, terms.value)),
       work_(network.make_workspace<Real>()),
       transposed_(network.parameter_count()),
       unused_grads_(network.parameter_count()),
+      actions_(terms_size(network)),
       ones_(kTileRows, Real(1)),
       normalisers_(kTileRows),
       entropies_(kTileRows),
       scores_(kTileRows),
-      terms_of_(static_cast<std::size_t>(network.shape().action_outputs) * kTileRows) {}
+      terms_of_(terms_size(network)) {}
+
+template <class Real>
+void FactorMaker<Real>::shape(int rows, GradientFactors<Real>& factors) const {
+  factors.rows = rows;
+  factors.layers.resize(layers_.size());
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    factors.layers[l].slice = layers_[l];
+    factors.layers[l].inputs.resize(static_cast<std::size_t>(rows) * layers_[l].in);
+    factors.layers[l].deltas.resize(static_cast<std::size_t>(rows) * layers_[l].out);
+  }
+  const bool gaussian = network_.shape().action_kind == SpaceKind::kBox;
+  factors.extra_size = gaussian ? network_.shape().action_outputs : 0;
+  factors.extra_offset = network_.log_std_offset();
+  factors.extras.resize(static_cast<std::size_t>(rows) * factors.extra_size);
+}
 
 template <class Real>
 void FactorMaker<Real>::make(const Real* observations, const Real* actions,
                              const Real* policy_weights, const Real* value_weights, int rows,
                              GradientFactors<Real>& factors) {
-  fit(network_, terms_.value, rows, factors);
+  shape(rows, factors);
   network_.refresh_transposed(params_, transposed_.data());
   for (int first = 0; first < rows; first += kTileRows) {
     tile(observations, actions, policy_weights, value_weights, first,
@@ -99,7 +102,6 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
   const bool discrete = network_.shape().action_kind == SpaceKind::kDiscrete;
   const int action_size = discrete ? 1 : outputs;
   const Real entropy = terms_.entropy ? static_cast<Real>(terms_.ent_coef) : Real(0);
-  actions_.assign(static_cast<std::size_t>(action_size) * kTileRows, Real(0));
   for (int r = 0; r < rows; ++r) {
     for (int a = 0; a < action_size; ++a) {
       actions_[a * kTileRows + r] =
@@ -167,16 +169,17 @@ void FactorMaker<Real>::keep(const Real* observations, int first, int rows,
 // A head's W is [out, in]: the roles of input and delta are exchanged, and its bias is summed
 // apart.
 template <class Real>
-void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, Real* into) {
-  std::vector<Real> scaled, unused;
+void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, int begin, int end,
+                      Real* into, std::vector<Real>& scratch) {
   for (const auto& layer : factors.layers) {
     const int in = layer.slice.in, out = layer.slice.out;
-    unused.resize(static_cast<std::size_t>(in));
-    scaled.resize(static_cast<std::size_t>(kTileRows) * out);
+    scratch.resize(static_cast<std::size_t>(kTileRows) * out + in);
+    Real* scaled = scratch.data();
+    Real* unused = scaled + static_cast<std::size_t>(kTileRows) * out;
     Real* dw = into + layer.slice.weight;
     Real* db = into + layer.slice.bias;
-    for (int first = 0; first < factors.rows; first += kTileRows) {
-      const int rows = std::min(kTileRows, factors.rows - first);
+    for (int first = begin; first < end; first += kTileRows) {
+      const int rows = std::min(kTileRows, end - first);
       const Real* x = &layer.inputs[static_cast<std::size_t>(first) * in];
       const Real* dy = &layer.deltas[static_cast<std::size_t>(first) * out];
       for (int r = 0; r < rows; ++r) {
@@ -184,17 +187,17 @@ void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights,
         for (int o = 0; o < out; ++o) scaled[r * out + o] = w * dy[r * out + o];
       }
       if (!layer.slice.head) {
-        linear_backward_weights(x, scaled.data(), dw, db, rows, in, out);
+        linear_backward_weights(x, scaled, dw, db, rows, in, out);
         continue;
       }
-      linear_backward_weights(scaled.data(), x, dw, unused.data(), rows, out, in);
+      linear_backward_weights(scaled, x, dw, unused, rows, out, in);
       for (int r = 0; r < rows; ++r) {
         for (int o = 0; o < out; ++o) db[o] += scaled[r * out + o];
       }
     }
   }
   const std::size_t extra = static_cast<std::size_t>(factors.extra_size);
-  for (int r = 0; r < factors.rows; ++r) {
+  for (int r = begin; r < end; ++r) {
     const Real w = weights != nullptr ? weights[r] : Real(1);
     for (std::size_t e = 0; e < extra; ++e) {
       into[factors.extra_offset + e] += w * factors.extras[r * extra + e];
@@ -208,26 +211,28 @@ void squared_norms(const GradientFactors<Real>& factors, Real* squares) {
 }
 
 template <class Real>
-void project(const GradientFactors<Real>& factors, const Real* v, Real* products) {
-  std::vector<Real> along, weights;
+void project(const GradientFactors<Real>& factors, const Real* v, Real* products,
+             std::vector<Real>& scratch) {
   std::fill_n(products, factors.rows, Real(0));
   for (const auto& layer : factors.layers) {
     const int in = layer.slice.in, out = layer.slice.out;
+    const std::size_t size = static_cast<std::size_t>(out);
+    scratch.resize((static_cast<std::size_t>(kTileRows) + in) * size);
+    Real* along = scratch.data();
     const Real* w = v + layer.slice.weight;
     if (layer.slice.head) {
-      weights.resize(static_cast<std::size_t>(in) * out);
-      transpose(w, weights.data(), out, in, 0, in);
-      w = weights.data();
+      Real* turned = along + kTileRows * size;
+      transpose(w, turned, out, in, 0, in);
+      w = turned;
     }
-    along.resize(static_cast<std::size_t>(kTileRows) * out);
     for (int first = 0; first < factors.rows; first += kTileRows) {
       const int rows = std::min(kTileRows, factors.rows - first);
       linear_forward(&layer.inputs[static_cast<std::size_t>(first) * in], w, v + layer.slice.bias,
-                     along.data(), rows, in, out);
+                     along, rows, in, out);
       for (int r = 0; r < rows; ++r) {
-        products[first + r] += dot(&along[static_cast<std::size_t>(r) * out],
-                                   &layer.deltas[(static_cast<std::size_t>(first) + r) * out],
-                                   static_cast<std::size_t>(out));
+        products[first + r] +=
+            dot(along + static_cast<std::size_t>(r) * size,
+                &layer.deltas[(static_cast<std::size_t>(first) + r) * size], size);
       }
     }
   }

@@ -44,15 +44,26 @@ struct GradientTerms {
 template <class Real>
 class FactorMaker {
  public:
-  // params [P] and network must outlive it; params may change between calls of make().
-  FactorMaker(const ActorCritic& network, const Real* params, const GradientTerms& terms);
+  // The network must outlive it.
+  FactorMaker(const ActorCritic& network, const GradientTerms& terms);
+
+  // The policy: params [P], which are read by every make(), and for a bfloat16 network the fresh
+  // copies of them.
+  void set_params(const Real* params, const Bf16Pair* bf16_weights = nullptr) {
+    params_ = params;
+    work_.bf16_weights = bf16_weights;
+  }
+
+  // Gives `factors` the shape that make() with so many rows gives it, and the memory.
+  void shape(int rows, GradientFactors<Real>& factors) const;
 
   // Factors of `rows` samples with observations [rows, D] and actions [rows, A] (as drawn).
   //   policy_weights [rows]: A of the formula above as the policy's loss sees it; null: 1, so that
   //     without other terms the factors are those of the scores grad log pi, and a sample's
   //     gradient is its advantage times its score.
   //   value_weights [rows]: A of the value term; not read unless that term is on.
-  // Cost: one forward and one backward pass. Memory of `factors` grows to the most rows seen.
+  // Cost: one forward and one backward pass. Memory of `factors` grows to the most rows seen; else
+  // nothing is allocated.
   void make(const Real* observations, const Real* actions, const Real* policy_weights,
             const Real* value_weights, int rows, GradientFactors<Real>& factors);
 
@@ -64,8 +75,9 @@ class FactorMaker {
   void keep(const Real* observations, int first, int rows, GradientFactors<Real>& factors);
 
   const ActorCritic& network_;
-  const Real* params_;
+  const Real* params_ = nullptr;
   GradientTerms terms_;
+  std::vector<LinearSlice> layers_;  // whose gradients are kept
   TileWorkspace<Real> work_;
   std::vector<Real> transposed_, unused_grads_;                // [P]
   std::vector<Real> actions_;                                  // [A, kTileRows]
@@ -73,20 +85,35 @@ class FactorMaker {
   std::vector<Real> terms_of_;                                 // [outputs, kTileRows]
 };
 
-// What follows from factors, with weights w [rows] (null: 1 each).
+// What follows from factors, with weights w [rows] (null: 1 each). Two of these take scratch, which
+// grows to what they need; without it they make their own.
 //
-// into [P] += sum over rows of w[r] g_r. Cost: 2 P' operations a row, P' parameters in the factors.
+// into [P] += sum over rows [begin, end) of w[r] g_r. Cost: 2 P' operations a row, P' parameters in
+// the factors.
 template <class Real>
-void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, Real* into);
+void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, int begin, int end,
+                      Real* into, std::vector<Real>& scratch);
+// products [rows] = <g_r, v>, v [P].
+template <class Real>
+void project(const GradientFactors<Real>& factors, const Real* v, Real* products,
+             std::vector<Real>& scratch);
 // squares [rows] = |g_r|^2.
 template <class Real>
 void squared_norms(const GradientFactors<Real>& factors, Real* squares);
-// products [rows] = <g_r, v>, v [P].
-template <class Real>
-void project(const GradientFactors<Real>& factors, const Real* v, Real* products);
 // <g_i, g_j>.
 template <class Real>
 Real inner_product(const GradientFactors<Real>& factors, int i, int j);
+
+template <class Real>
+void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, Real* into) {
+  std::vector<Real> scratch;
+  add_weighted_sum(factors, weights, 0, factors.rows, into, scratch);
+}
+template <class Real>
+void project(const GradientFactors<Real>& factors, const Real* v, Real* products) {
+  std::vector<Real> scratch;
+  project(factors, v, products, scratch);
+}
 
 // How many parameters the policy has: those that grad log pi can move.
 std::size_t policy_parameter_count(const ActorCritic& network);

@@ -11,7 +11,7 @@
 namespace broadloom {
 namespace {
 
-constexpr int kPoolEnvs = 2048;
+constexpr int kPoolEnvs = 4096;
 constexpr int kPoolLooks = 64;
 constexpr int kUnlimitedEpisode = 1000;
 

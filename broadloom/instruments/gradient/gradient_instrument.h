@@ -3,30 +3,36 @@
 
 #include <cstddef>
 
+#include "broadloom/instruments/gradient/sample_probe.h"
 #include "broadloom/instruments/gradient/update_probe.h"
 #include "broadloom/instruments/instrument.h"
 
 namespace broadloom {
 
 // Its parts, each with its own memory and its own numbers, under "grad/":
+//   SampleProbe   how the gradients of single samples of the block depend on each other
 //   UpdateProbe   minibatches against the whole block, and the drift over the epochs
 class GradientInstrument final : public Instrument {
  public:
   explicit GradientInstrument(const InstrumentSetup& setup)
-      : probe_(setup.network.parameter_count()) {}
+      : samples_(setup), probe_(setup.network.parameter_count()) {}
   static std::size_t bytes(const InstrumentSetup& setup) {
-    return UpdateProbe::bytes(setup.network.parameter_count());
+    return SampleProbe::bytes(setup) + UpdateProbe::bytes(setup.network.parameter_count());
   }
 
-  // Parts that look at single samples of the block at the parameters that collected it do so here.
-  void before_update(const InstrumentView&) override {}
+  void before_update(const InstrumentView& view) override { sample_ = samples_.measure(view); }
   UpdateObserver* observer() override { return &probe_; }
   void after_update(const InstrumentView& view) override {
     update_ = probe_.numbers(view.params_before, view.params);
   }
-  void visit_numbers(const NumberVisitor& visit) const override { update_.visit(visit); }
+  void visit_numbers(const NumberVisitor& visit) const override {
+    sample_.visit(visit);
+    update_.visit(visit);
+  }
 
  private:
+  SampleProbe samples_;
+  SampleNumbers sample_;
   UpdateProbe probe_;
   UpdateNumbers update_;
 };

@@ -154,7 +154,7 @@ TEST(StartPool, SpreadsThePhasesOfEpisodes) {
   for (int n = 0; n < 20000; ++n) ++counts.at(envs.value()->episode_step(n));
   double chi_square = 0.0;
   for (const int c : counts) chi_square += (c - 500.0) * (c - 500.0) / 500.0;
-  EXPECT_LT(chi_square, 120.0);  // 39 degrees of freedom; the pool itself has 131,072 states
+  EXPECT_LT(chi_square, 120.0);  // 39 degrees of freedom; the pool itself has 262,144 states
 }
 
 TEST(BlockSource, RoundsAndCopiesAreIndependent) {

@@ -69,6 +69,14 @@ TEST(CorrelationStudy, BlocksWithASignalPointTheSameWay) {
   }
 }
 
+// The pairs of means do not grow without bound, and every group keeps its share of them.
+TEST(CorrelationStudy, ComparesAFewHundredMeansOfManyBlocks) {
+  const CorrelationResult r = study({5, 0.0, 0.0, 0.0}, {2, 2}, {1}, 1000, 3);
+  EXPECT_EQ(r.batch_means.pairs, 334 * 333 / 2);
+  EXPECT_TRUE(r.batch_means.mean_square.holds(0.2));
+  EXPECT_GT(r.batch_means.mean_square.high, r.batch_means.mean_square.low);
+}
+
 // One block, every number by explicit vectors; trajectories end inside environments.
 TEST(CorrelationStudy, EqualsExplicitVectors) {
   const Chain chain{3, 0.4, 0.5, 0.0};

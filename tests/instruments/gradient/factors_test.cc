@@ -56,9 +56,10 @@ struct Samples {
 
   GradientFactors<Real> factors(const GradientTerms& terms, bool weighted) {
     GradientFactors<Real> out;
-    FactorMaker<Real>(network, params.data(), terms)
-        .make(observations.data(), actions.data(), weighted ? advantages.data() : nullptr,
-              advantages.data(), rows, out);
+    FactorMaker<Real> maker(network, terms);
+    maker.set_params(params.data());
+    maker.make(observations.data(), actions.data(), weighted ? advantages.data() : nullptr,
+               advantages.data(), rows, out);
     return out;
   }
 

@@ -1,0 +1,159 @@
+#include "broadloom/instruments/gradient/sample_probe.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "broadloom/math/elementwise.h"
+
+namespace broadloom {
+namespace {
+
+int environments_seen(const InstrumentSetup& setup) {
+  return std::clamp(SampleProbe::kMostRows / setup.num_steps, 1, setup.num_envs);
+}
+
+int steps_seen(const InstrumentSetup& setup) {
+  return std::min(setup.num_steps, SampleProbe::kMostRows);
+}
+
+double ratio(double x, double y) { return y > 0.0 ? x / y : SampleNumbers::kNone; }
+
+}  // namespace
+
+SampleProbe::SampleProbe(const InstrumentSetup& setup)
+    : envs_(environments_seen(setup)),
+      steps_(steps_seen(setup)),
+      maker_(setup.network, {}),
+      mean_(setup.network.parameter_count()),
+      sum_(setup.network.parameter_count()),
+      workspace_bytes_(setup.network.make_workspace<float>().bytes()) {
+  const std::size_t rows = static_cast<std::size_t>(envs_) * steps_;
+  observations_.resize(rows * setup.observation_size);
+  actions_.resize(rows * setup.action_size);
+  advantages_.resize(rows);
+  episode_.resize(rows);
+  squares_.resize(rows);
+  along_mean_.resize(rows);
+  maker_.shape(static_cast<int>(rows), factors_);
+  std::size_t most = 0;  // what project() and add_weighted_sum() need
+  for (const auto& layer : factors_.layers) {
+    const std::size_t in = static_cast<std::size_t>(layer.slice.in);
+    const std::size_t out = static_cast<std::size_t>(layer.slice.out);
+    most = std::max({most, (kTileRows + in) * out, kTileRows * out + in});
+  }
+  scratch_.reserve(most);
+}
+
+std::size_t SampleProbe::bytes(const InstrumentSetup& setup) { return SampleProbe(setup).held(); }
+
+// The maker has a workspace and two vectors of P.
+std::size_t SampleProbe::held() const {
+  std::size_t numbers = observations_.size() + actions_.size() + advantages_.size() +
+                        episode_.size() + squares_.size() + along_mean_.size() +
+                        scratch_.capacity() + factors_.extras.size() + 4 * mean_.size();
+  for (const auto& layer : factors_.layers) numbers += layer.inputs.size() + layer.deltas.size();
+  return sizeof(float) * numbers + workspace_bytes_;
+}
+
+SampleNumbers SampleProbe::measure(const InstrumentView& view) {
+  maker_.set_params(view.params.data(), view.bf16_weights);
+  read(view.block);
+  const int rows = envs_ * steps_;
+  maker_.make(observations_.data(), actions_.data(), advantages_.data(), nullptr, rows, factors_);
+  centre();
+  SampleNumbers numbers;
+  double squares = 0.0, cosines = 0.0, counted = 0.0;
+  for (int r = 0; r < rows; ++r) {
+    squares += squares_[r];
+    if (!(squares_[r] > 0.0f) || !(mean_square_ > 0.0)) continue;
+    cosines += along_mean_[r] / std::sqrt(squares_[r] * mean_square_);
+    counted += 1.0;
+  }
+  numbers.sample_norm = std::sqrt(squares / rows);
+  numbers.mean_cosine = ratio(cosines, counted);
+  const Pairs one = pairs_at_lag(1), ten = pairs_at_lag(10), across = pairs_across();
+  numbers.abs_cosine_lag_1 = ratio(one.abs_cosine, one.cosines);
+  numbers.abs_cosine_lag_10 = ratio(ten.abs_cosine, ten.cosines);
+  numbers.abs_cosine_across = ratio(across.abs_cosine, across.cosines);
+  numbers.autocovariance_lag_1 = ratio(ratio(one.product, one.count), variance_);
+  numbers.autocovariance_lag_10 = ratio(ratio(ten.product, ten.count), variance_);
+  numbers.variance_inflation = inflation();
+  return numbers;
+}
+
+// Environment after environment; the block is time-major.
+void SampleProbe::read(const RolloutBlock& block) {
+  const std::size_t D = static_cast<std::size_t>(block.D), A = static_cast<std::size_t>(block.A);
+  std::size_t row = 0;
+  int episode = 0;
+  for (int n = 0; n < envs_; ++n, ++episode) {
+    for (int t = 0; t < steps_; ++t, ++row) {
+      const std::size_t i = block.index(t, n);
+      std::copy_n(&block.observations[i * D], D, &observations_[row * D]);
+      std::copy_n(&block.actions[i * A], A, &actions_[row * A]);
+      advantages_[row] = block.advantages[i];
+      episode_[row] = episode;
+      if (block.terminated[i] != 0 || block.truncated[i] != 0) ++episode;
+    }
+  }
+}
+
+void SampleProbe::centre() {
+  const int rows = envs_ * steps_;
+  std::fill(mean_.begin(), mean_.end(), 0.0f);
+  add_weighted_sum(factors_, static_cast<const float*>(nullptr), 0, rows, mean_.data(), scratch_);
+  for (float& g : mean_) g /= static_cast<float>(rows);
+  mean_square_ = sum_squares(mean_.data(), mean_.size());
+  squared_norms(factors_, squares_.data());
+  project(factors_, mean_.data(), along_mean_.data(), scratch_);
+  variance_ = 0.0;
+  for (int r = 0; r < rows; ++r) variance_ += centred_square(r) / rows;
+}
+
+double SampleProbe::centred_square(int row) const {
+  return std::max(0.0, squares_[row] - 2.0 * along_mean_[row] + mean_square_);
+}
+
+void SampleProbe::add_pair(int i, int j, Pairs& pairs) const {
+  const double product = static_cast<double>(inner_product(factors_, i, j)) - along_mean_[i] -
+                         along_mean_[j] + mean_square_;
+  pairs.count += 1.0;
+  pairs.product += product;
+  const double squares = centred_square(i) * centred_square(j);
+  if (!(squares > 0.0)) return;
+  pairs.cosines += 1.0;
+  pairs.abs_cosine += std::min(1.0, std::abs(product) / std::sqrt(squares));
+}
+
+SampleProbe::Pairs SampleProbe::pairs_at_lag(int lag) const {
+  Pairs pairs;
+  for (int i = 0; i + lag < envs_ * steps_; ++i) {
+    if (episode_[i] == episode_[i + lag]) add_pair(i, i + lag, pairs);
+  }
+  return pairs;
+}
+
+SampleProbe::Pairs SampleProbe::pairs_across() const {
+  Pairs pairs;
+  for (int i = 0; i + steps_ < envs_ * steps_; ++i) add_pair(i, i + steps_, pairs);
+  return pairs;
+}
+
+// |sum over steps of (g - m)|^2 = |s|^2 - 2 T <s, m> + T^2 |m|^2, s an environment's sum of g. One
+// environment's sum is that of all, and leaves nothing.
+double SampleProbe::inflation() {
+  if (envs_ < 2 || steps_ < 2) return SampleNumbers::kNone;
+  double squares = 0.0;
+  for (int n = 0; n < envs_; ++n) {
+    std::fill(sum_.begin(), sum_.end(), 0.0f);
+    add_weighted_sum(factors_, static_cast<const float*>(nullptr), n * steps_, (n + 1) * steps_,
+                     sum_.data(), scratch_);
+    squares += sum_squares(sum_.data(), sum_.size()) -
+               2.0 * steps_ * dot(sum_.data(), mean_.data(), sum_.size()) +
+               static_cast<double>(steps_) * steps_ * mean_square_;
+  }
+  const double E = envs_;
+  return ratio(squares / (E * steps_) * E / (E - 1.0), variance_);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,82 @@
+// How the gradients of single samples of one block depend on each other, seen while training.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "broadloom/instruments/gradient/factors.h"
+#include "broadloom/instruments/instrument.h"
+
+namespace broadloom {
+
+// Of g = A grad log pi at the parameters that collected the block, A the advantages as they are, m
+// their mean over the samples looked at. All are estimates from one block: average them over
+// iterations. What is not defined (a block of one step has no lag) is not a number.
+struct SampleNumbers {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double sample_norm = kNone;           // root of the mean of |g|^2
+  double mean_cosine = kNone;           // mean of cos(g, m)
+  double abs_cosine_lag_1 = kNone;      // mean |cos| of g_t - m and g_{t+1} - m in one episode
+  double abs_cosine_lag_10 = kNone;     // likewise ten steps apart
+  double abs_cosine_across = kNone;     // likewise of neighbouring environments at the same step
+  double autocovariance_lag_1 = kNone;  // mean <g_t - m, g_{t+1} - m> / mean |g - m|^2
+  double autocovariance_lag_10 = kNone;
+  // sum over environments of |sum over steps of (g - m)|^2 over sum of |g - m|^2, times E / (E - 1)
+  // for E environments: the variance inflation that pairs of one environment make.
+  double variance_inflation = kNone;
+
+  template <class Visitor>
+  void visit(Visitor&& v) const;
+};
+
+// Looks at whole environments, as many as make no more than kMostRows samples (of the first alone,
+// at most so many steps). Cost: a forward and a backward pass over those, and 4 P operations a row.
+class SampleProbe {
+ public:
+  static constexpr int kMostRows = 1024;
+
+  explicit SampleProbe(const InstrumentSetup& setup);
+  // Makes one to see what it takes.
+  static std::size_t bytes(const InstrumentSetup& setup);
+
+  SampleNumbers measure(const InstrumentView& view);
+
+ private:
+  struct Pairs {
+    double count = 0.0, product = 0.0, cosines = 0.0, abs_cosine = 0.0;
+  };
+  std::size_t held() const;
+  void read(const RolloutBlock& block);
+  void centre();
+  double centred_square(int row) const;
+  void add_pair(int i, int j, Pairs& pairs) const;
+  Pairs pairs_at_lag(int lag) const;
+  Pairs pairs_across() const;
+  double inflation();
+
+  int envs_, steps_;
+  FactorMaker<float> maker_;
+  GradientFactors<float> factors_;
+  std::vector<float> observations_, actions_, advantages_;  // [rows, ..]
+  std::vector<int> episode_;                                // [rows] equal within one episode
+  std::vector<float> squares_, along_mean_;                 // [rows] |g|^2, <g, m>
+  std::vector<float> mean_, sum_, scratch_;                 // [P], [P]
+  std::size_t workspace_bytes_;
+  double mean_square_ = 0.0;  // |m|^2
+  double variance_ = 0.0;     // mean of |g - m|^2
+};
+
+template <class Visitor>
+void SampleNumbers::visit(Visitor&& v) const {
+  v("grad/sample_norm", sample_norm);
+  v("grad/mean_cosine", mean_cosine);
+  v("grad/abs_cosine_lag_1", abs_cosine_lag_1);
+  v("grad/abs_cosine_lag_10", abs_cosine_lag_10);
+  v("grad/abs_cosine_across", abs_cosine_across);
+  v("grad/autocovariance_lag_1", autocovariance_lag_1);
+  v("grad/autocovariance_lag_10", autocovariance_lag_10);
+  v("grad/variance_inflation", variance_inflation);
+}
+
+}  // namespace broadloom

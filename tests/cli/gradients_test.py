@@ -1,0 +1,153 @@
+"""`broadloom gradients`: what it writes and prints, the same for any threads, and what it says to wrong input."""
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+QUICK = ["--blocks", "40", "--bias_budget", "200000"]
+
+
+def train(folder, *flags):
+    subprocess.run([PROGRAM, "train", "--out", folder, "--quiet", "--no_tensorboard", *flags], check=True, timeout=250)
+
+
+def newest_checkpoint(run):
+    folder = os.path.join(run, "checkpoints")
+    return os.path.join(folder, sorted(os.listdir(folder))[-1])
+
+
+def without_tensor(path, name, out):
+    """The safetensors file without one of its tensors."""
+    with open(path, "rb") as file:
+        data = file.read()
+    (size,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + size])
+    del header[name]
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(out, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+
+
+class Gradients(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.cart = os.path.join(cls.folder.name, "cart")
+        cls.lake = os.path.join(cls.folder.name, "lake")
+        train(cls.cart, "--env_id", "CartPole-v1", "--total_timesteps", "8192", "--hidden_sizes", "16,16")
+        train(cls.lake, "--env_id", "FrozenLake-v1", "--total_timesteps", "30000", "--num_envs", "16", "--num_steps",
+              "32", "--hidden_sizes", "16,16", "--learning_rate", "0.003")
+
+    def run_gradients(self, *arguments):
+        return subprocess.run([PROGRAM, "gradients", *arguments], capture_output=True, text=True,
+                              cwd=self.folder.name, timeout=280)
+
+    def report(self, *arguments, out="out"):
+        result = self.run_gradients(*arguments, "--out", out)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        with open(os.path.join(self.folder.name, out, "gradients.json"), encoding="utf-8") as file:
+            return json.load(file), result.stdout
+
+    def fails(self, code, words, *arguments):
+        result = self.run_gradients(*arguments)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, "one line says it: " + result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def test_every_factorisation_and_what_it_is_made_of(self):
+        report, text = self.report(self.cart, "--batch", "12", *QUICK)
+        shapes = [(1, 12), (2, 6), (3, 4), (4, 3), (6, 2), (12, 1)]
+        self.assertEqual([(c["num_envs"], c["num_steps"]) for c in report["variance"][::3]], shapes)
+        self.assertEqual([c["lambda"] for c in report["variance"][:3]], [0, 0.95, 1])
+        for case in report["variance"]:
+            parts = sum(case[part]["value"] for part in ("individual", "within", "across"))
+            self.assertTrue(math.isclose(parts, case["total"]["value"], rel_tol=1e-3), case)
+            self.assertTrue(case["parts_agree"])
+            self.assertLess(case["total"]["low"], case["total"]["value"])
+            self.assertEqual(case["total"]["count"], 40)
+            lags = [lag for b in case["within_by_lag"] for lag in range(b["low_lag"], b["high_lag"] + 1)]
+            self.assertEqual(lags, list(range(1, case["num_steps"])))
+        for case in report["correlation"]:
+            self.assertEqual(len(case["batch_means"]["matrix"]), 24)
+            for kind in [*case["within"], case["across"]]:
+                self.assertEqual(sum(kind["histogram"]["counts"]), kind["pairs"])
+        self.assertEqual(len(report["bias"]), 18)
+        self.assertNotIn("exact", report)
+        self.assertEqual(report["settings"]["starts"], "stationary")
+        for words in ("Variance of the batch gradient", "How alike", "Bias of the batch", "gradients.html"):
+            self.assertIn(words, text)
+        with open(os.path.join(self.folder.name, "out", "gradients.html"), encoding="utf-8") as file:
+            self.assertIn("CartPole-v1", file.read())
+
+    def test_the_same_for_any_threads_and_anew_for_another_seed(self):
+        reports = []
+        for extra in (["--threads", "1"], ["--threads", "3"], ["--seed", "2"]):
+            report, _ = self.report(self.cart, "--shapes", "2x8,8x2", *QUICK, *extra)
+            for key in ("created", "command", "seconds"):
+                del report[key]
+            del report["settings"]["threads"]
+            reports.append(report)
+        self.assertEqual(reports[0], reports[1])
+        self.assertNotEqual(reports[0]["variance"], reports[2]["variance"])
+
+    def test_sampled_agrees_with_exact(self):
+        for starts in ("stationary", "synchronised"):
+            report, text = self.report(self.lake, "--study", "exact", "--batch", "16", "--blocks", "400",
+                                       "--bias_budget", "600000", "--starts", starts)
+            cases = report["exact"]["cases"]
+            self.assertEqual(len(cases), 15)
+            self.assertEqual(report["exact"]["states"], 16)
+            answers = [q["agrees"] for c in cases for q in c.values() if isinstance(q, dict) and q["sampled"]]
+            self.assertGreaterEqual(len(answers), 15 * 4)  # a cosine that noise drowns has no answer
+            # Cases share their samples, so they are right or wrong together.
+            self.assertGreaterEqual(sum(answers), 0.75 * len(answers), f"{starts}\n{text}")
+            for case in cases:  # and none is far off
+                total = case["total"]
+                self.assertTrue(0.5 < total["sampled"]["value"] / total["exact"] < 2.0, case)
+
+    def test_other_estimators_say_so(self):
+        report, text = self.report(self.cart, "--shapes", "4x4", "--study", "variance", "--blocks", "20", "--norm_adv",
+                                   "--value_term", "--entropy_term")
+        self.assertEqual(len(report["notes"]), 2)
+        self.assertIn("normalised over each block", text)
+        self.assertIn("value and entropy terms", text)
+        self.assertTrue(report["settings"]["norm_adv"])
+        self.assertNotIn("bias", report)
+
+    def test_wrong_input(self):
+        self.fails(3, ["nowhere"], "nowhere")
+        self.fails(2, ["4x5", "batch of 20", "16"], self.cart, "--batch", "16", "--shapes", "4x4,4x5")
+        self.fails(2, ["8x4", "batch is 16"], self.cart, "--shapes", "4x4,8x4")
+        self.fails(2, ["'4by4'", "16x64"], self.cart, "--shapes", "4by4")
+        self.fails(2, ["blocks is 5", "at least 10"], self.cart, "--blocks", "5")
+        self.fails(2, ["'varianse'", "did you mean 'variance'"], self.cart, "--study", "varianse")
+        self.fails(2, ["1.5", "0 to 1"], self.cart, "--lambdas", "0.9,1.5")
+        self.fails(2, ["--starts", "'now'"], self.cart, "--starts", "now")
+        self.fails(2, ["CartPole-v1", "FrozenLake-v1"], self.cart, "--study", "exact")
+        self.fails(2, ["norm_adv"], self.lake, "--study", "exact", "--norm_adv")
+        self.fails(2, ["lags"], self.cart, "--lags", "0")
+        self.fails(2, ["unknown flag '--shape'", "--shapes"], self.cart, "--shape", "4x4")
+
+    def test_damaged_checkpoints(self):
+        whole = newest_checkpoint(self.cart)
+        cut = os.path.join(self.folder.name, "cut.safetensors")
+        with open(whole, "rb") as source, open(cut, "wb") as target:
+            target.write(source.read()[:-100])
+        self.fails(5, ["cut.safetensors"], cut)
+        without = os.path.join(self.folder.name, "without.safetensors")
+        without_tensor(whole, "learner.params", without)
+        result = self.run_gradients(without)
+        self.assertIn(result.returncode, (5, 6), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
