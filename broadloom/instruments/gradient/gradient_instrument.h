@@ -12,6 +12,8 @@ namespace broadloom {
 //   UpdateProbe   minibatches against the whole block, and the drift over the epochs
 class GradientInstrument final : public Instrument {
  public:
+  static constexpr bool kNeedsProbe = false;
+
   explicit GradientInstrument(const InstrumentSetup& setup)
       : probe_(setup.network.parameter_count()) {}
   static std::size_t bytes(const InstrumentSetup& setup) {
