@@ -107,9 +107,9 @@ class Faults(unittest.TestCase):
             reference = reference or got
             self.assertEqual(got, reference, extra)
         self.assertEqual(lines(self.root / "same0" / "metrics.jsonl"), lines(self.root / "same2" / "metrics.jsonl"))
-        kept = [len(list((self.root / f"same{i}" / "checkpoints").iterdir())) for i in (4, 5)]
+        kept = [len(list((self.root / f"same{i}" / "checkpoints").iterdir())) for i in (5, 6)]
         self.assertEqual(kept[0], 2)
-        iterations = len(lines(self.root / "same4" / "metrics.jsonl"))
+        iterations = len(lines(self.root / "same6" / "metrics.jsonl"))
         self.assertEqual(kept[1], iterations + 1)  # and the one before the first iteration
 
     def test_a_disk_that_is_full_at_the_start_leaves_no_folder(self):
