@@ -1,8 +1,10 @@
 #include "broadloom/instruments/registry.h"
 
+#include "broadloom/instruments/coverage/coverage_instrument.h"
 #include "broadloom/instruments/gradient/gradient_instrument.h"
 #include "broadloom/instruments/instrument.h"
 #include "broadloom/instruments/plasticity/plasticity_instrument.h"
+#include "broadloom/instruments/policy/policy_instrument.h"
 
 namespace broadloom {
 namespace {
@@ -29,6 +31,8 @@ constexpr Entry entry(const char* name) {
 constexpr Entry kInstruments[] = {
     entry<GradientInstrument>("gradient"),
     entry<PlasticityInstrument>("plasticity"),
+    entry<PolicyInstrument>("policy"),
+    entry<CoverageInstrument>("coverage"),
 };
 
 const Entry* find(std::string_view name) {

@@ -30,9 +30,7 @@ struct InstrumentScene {
   InstrumentSetup setup() const {
     return {network, {}, block.T, block.N, block.D, block.A, observations, pool.threads(), probe};
   }
-  InstrumentView view() {
-    return {1, network, block, params, before, nullptr, normalizer, pool};
-  }
+  InstrumentView view() { return {1, network, block, params, before, nullptr, normalizer, pool}; }
   // One measured iteration, with an update from `before` to `params`.
   std::map<std::string, double> measure(Instrument& instrument) {
     instrument.every_block(view());

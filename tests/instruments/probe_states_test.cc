@@ -11,7 +11,8 @@
 namespace broadloom {
 namespace {
 
-std::unique_ptr<VecEnv> make_envs(const char* id, VecEnvOptions options, const Overrides& own = {}) {
+std::unique_ptr<VecEnv> make_envs(const char* id, VecEnvOptions options,
+                                  const Overrides& own = {}) {
   Result<std::unique_ptr<VecEnv>> envs = make_vec_env(id, own, options);
   EXPECT_TRUE(envs.ok()) << envs.status().message();
   return envs.take();
