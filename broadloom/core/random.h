@@ -27,9 +27,10 @@ enum class Purpose : std::uint32_t {
   kStagger = 6,     // lane = environment, index = 0
   kEvalReset = 7,
   kEvalStep = 8,
-  kUser = 9,         // examples, tests, benchmarks
-  kLaboratory = 10,  // gradient laboratory; lane = what for, index = round
-  kBootstrap = 11,   // resampling of runs; lane = which sample, index = replicate
+  kUser = 9,          // examples, tests, benchmarks
+  kLaboratory = 10,   // gradient laboratory; lane = what for, index = round
+  kInstruments = 11,  // what instruments draw, on seeds of their own
+  kBootstrap = 12,    // resampling of runs; lane = which sample, index = replicate
 };
 
 class Random {

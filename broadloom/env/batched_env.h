@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -89,6 +90,10 @@ class BatchedEnv final : public VecEnv {
     out.push_back({prefix + ".episode", Dtype::kI64, shape, episode_.data()});
     out.push_back({prefix + ".episode_step", Dtype::kI64, shape, episode_step_.data()});
     out.push_back({prefix + ".total_step", Dtype::kI64, shape, total_step_.data()});
+  }
+
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    return std::make_unique<BatchedEnv>(params_, spec_, options);
   }
 
  private:

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ class VecEnv {
   virtual std::int64_t episode_step(int env) const = 0;
   // Views of every environment's full state.
   virtual void append_state(const std::string& prefix, std::vector<TensorRef>& out) = 0;
+  // Others of the same kind, with the same constants and, unless the options name one, the same
+  // time limit, at the start of their first episodes. Null: this simulator cannot make more.
+  virtual std::unique_ptr<VecEnv> another(const VecEnvOptions&) const { return nullptr; }
 };
 
 }  // namespace broadloom

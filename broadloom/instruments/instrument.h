@@ -4,9 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "broadloom/algo/ppo.h"
+#include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/env/normalizer.h"
+#include "broadloom/env/spec.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
 
@@ -20,6 +25,9 @@ struct InstrumentSetup {
   int num_envs = 0;          // N
   int observation_size = 0;  // D
   int action_size = 0;       // A
+  SpaceKind observation_kind = SpaceKind::kBox;
+  int threads = 1;               // of the pool
+  std::span<const float> probe;  // [rows, D], see probe_states.h; empty where none asks for them
 };
 
 // What there is to see in an iteration. Views hold during the call only.
@@ -30,7 +38,10 @@ struct InstrumentView {
   std::span<const float> params;           // [P] now
   std::span<const float> params_before;    // [P] that collected the block: before the update
   const Bf16Pair* bf16_weights = nullptr;  // of params, for TileWorkspace; null in fp32
-  ThreadPool& pool;                        // idle, for work worth sharing out
+  // Before the update: the one that made the block's observations. After it: the one that the next
+  // block will be seen through. Null when observations are not normalised.
+  const ObsNormalizer* obs_normalizer = nullptr;
+  ThreadPool& pool;  // idle, for work worth sharing out
 };
 
 // name: such as "grad/full_norm", the same object in every call. value: not a number where the
@@ -43,6 +54,8 @@ using NumberVisitor = std::function<void(const char* name, double value)>;
 class Instrument {
  public:
   virtual ~Instrument() = default;
+  // Before the update of every iteration, measured or not: for what adds up over a whole run.
+  virtual void every_block(const InstrumentView&) {}
   // Before the update of an iteration that is to be measured; view.params are params_before.
   virtual void before_update(const InstrumentView& view) = 0;
   // What is to watch such an update from inside; null: nothing.
@@ -51,6 +64,8 @@ class Instrument {
   virtual void after_update(const InstrumentView& view) = 0;
   // The numbers of the iteration measured last: always the same names in the same order.
   virtual void visit_numbers(const NumberVisitor& visit) const = 0;
+  // What every_block() has added up, for checkpoints; nothing else may outlast an iteration.
+  virtual void append_state(const std::string&, std::vector<TensorRef>&) {}
 };
 
 }  // namespace broadloom

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
 
 namespace broadloom {
 
-InstrumentSet::InstrumentSet(const std::vector<std::string>& names, const InstrumentSetup& setup) {
+InstrumentSet::InstrumentSet(const std::vector<std::string>& names, InstrumentSetup setup,
+                             std::vector<float> probe)
+    : probe_(std::move(probe)) {
+  setup.probe = probe_;
   for (const std::string& name : names) {
     std::unique_ptr<Instrument> instrument = make_instrument(name, setup);
     if (instrument == nullptr) continue;
@@ -21,10 +25,12 @@ std::size_t InstrumentSet::bytes(const std::vector<std::string>& names,
                                  const InstrumentSetup& setup) {
   std::size_t sum = names.empty() ? 0 : setup.network.parameter_count() * sizeof(float);
   for (const std::string& name : names) sum += instrument_bytes(name, setup);
+  if (instruments_need_probe(names)) sum += probe_bytes(setup);
   return sum;
 }
 
 UpdateObserver* InstrumentSet::begin(bool due, InstrumentView view) {
+  for (const auto& instrument : instruments_) instrument->every_block(view);
   measured_ = false;
   due_ = due && !instruments_.empty();
   if (!due_) return nullptr;
@@ -43,6 +49,10 @@ void InstrumentSet::finish(InstrumentView view) {
 
 void InstrumentSet::visit_numbers(const NumberVisitor& visit) const {
   for (const auto& instrument : instruments_) instrument->visit_numbers(visit);
+}
+
+void InstrumentSet::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  for (const auto& instrument : instruments_) instrument->append_state(prefix, out);
 }
 
 void InstrumentSet::on_batch(const MinibatchReport& batch) {

@@ -15,8 +15,13 @@ namespace broadloom {
 // due, neither does anything.
 class InstrumentSet final : private UpdateObserver {
  public:
-  // names: of instrument_names(); others are left out.
-  InstrumentSet(const std::vector<std::string>& names, const InstrumentSetup& setup);
+  // names: of instrument_names(); others are left out. probe: see probe_states.h; setup.probe is
+  // filled in here.
+  InstrumentSet(const std::vector<std::string>& names, InstrumentSetup setup,
+                std::vector<float> probe);
+  // The instruments keep views of what this holds.
+  InstrumentSet(const InstrumentSet&) = delete;
+  InstrumentSet& operator=(const InstrumentSet&) = delete;
   // What such a set holds, in bytes.
   static std::size_t bytes(const std::vector<std::string>& names, const InstrumentSetup& setup);
 
@@ -30,11 +35,14 @@ class InstrumentSet final : private UpdateObserver {
   bool measured() const { return measured_; }
   // Those of all instruments.
   void visit_numbers(const NumberVisitor& visit) const;
+  // What they have added up over the run.
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 
  private:
   void on_batch(const MinibatchReport& batch) override;
   void on_minibatch(const MinibatchReport& minibatch) override;
 
+  std::vector<float> probe_;  // [rows, D]
   std::vector<std::unique_ptr<Instrument>> instruments_;
   std::vector<UpdateObserver*> observers_;  // of those instruments that have one
   std::vector<float> params_before_;        // [P]

@@ -1,7 +1,10 @@
 #include "broadloom/instruments/registry.h"
 
+#include "broadloom/instruments/coverage/coverage_instrument.h"
 #include "broadloom/instruments/gradient/gradient_instrument.h"
 #include "broadloom/instruments/instrument.h"
+#include "broadloom/instruments/plasticity/plasticity_instrument.h"
+#include "broadloom/instruments/policy/policy_instrument.h"
 
 namespace broadloom {
 namespace {
@@ -10,21 +13,26 @@ struct Entry {
   const char* name;
   std::unique_ptr<Instrument> (*make)(const InstrumentSetup& setup);
   std::size_t (*bytes)(const InstrumentSetup& setup);
+  bool needs_probe;
 };
 
-// T has a constructor from InstrumentSetup and a static bytes() of the same.
+// T has a constructor from InstrumentSetup, a static bytes() of the same, and says whether it
+// kNeedsProbe.
 template <class T>
 constexpr Entry entry(const char* name) {
   return {name,
           [](const InstrumentSetup& setup) -> std::unique_ptr<Instrument> {
             return std::make_unique<T>(setup);
           },
-          [](const InstrumentSetup& setup) { return T::bytes(setup); }};
+          [](const InstrumentSetup& setup) { return T::bytes(setup); }, T::kNeedsProbe};
 }
 
 // One line an instrument.
 constexpr Entry kInstruments[] = {
     entry<GradientInstrument>("gradient"),
+    entry<PlasticityInstrument>("plasticity"),
+    entry<PolicyInstrument>("policy"),
+    entry<CoverageInstrument>("coverage"),
 };
 
 const Entry* find(std::string_view name) {
@@ -50,6 +58,14 @@ std::unique_ptr<Instrument> make_instrument(std::string_view name, const Instrum
 std::size_t instrument_bytes(std::string_view name, const InstrumentSetup& setup) {
   const Entry* found = find(name);
   return found != nullptr ? found->bytes(setup) : 0;
+}
+
+bool instruments_need_probe(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const Entry* found = find(name);
+    if (found != nullptr && found->needs_probe) return true;
+  }
+  return false;
 }
 
 }  // namespace broadloom

@@ -21,4 +21,7 @@ std::unique_ptr<Instrument> make_instrument(std::string_view name, const Instrum
 // What it will hold, in bytes; 0 where there is no such instrument.
 std::size_t instrument_bytes(std::string_view name, const InstrumentSetup& setup);
 
+// Whether any of them looks at the probe states of probe_states.h.
+bool instruments_need_probe(const std::vector<std::string>& names);
+
 }  // namespace broadloom

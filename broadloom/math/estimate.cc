@@ -1,5 +1,6 @@
 #include "broadloom/math/estimate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -37,6 +38,33 @@ Estimate jackknife(int groups, std::int64_t count, const std::function<double(in
   const double error = std::sqrt(squares * (groups - 1.0) / groups);
   const double half = student_t(groups - 1) * error;
   return {value, value - half, value + half, count};
+}
+
+Estimate at_least(Estimate estimate, double error, int groups) {
+  const double half = student_t(groups - 1) * error;
+  estimate.low = std::min(estimate.low, estimate.value - half);
+  estimate.high = std::max(estimate.high, estimate.value + half);
+  return estimate;
+}
+
+// Tr(S^2) is the mean over pairs of <x_g - m, x_h - m>^2, m the mean of all: up to a factor of
+// 1 + O(1 / G), since m has a share of every x.
+double noise_error(const std::vector<double>& products, int groups) {
+  const double G = groups;
+  std::vector<double> rows(static_cast<std::size_t>(groups));
+  double all = 0.0;
+  for (int g = 0; g < groups; ++g) {
+    for (int h = 0; h < groups; ++h) rows[g] += products[g * groups + h] / G;
+    all += rows[g] / G;
+  }
+  double squares = 0.0;
+  for (int g = 0; g < groups; ++g) {
+    for (int h = 0; h < g; ++h) {
+      const double centred = products[g * groups + h] - rows[g] - rows[h] + all;
+      squares += centred * centred / (0.5 * G * (G - 1.0));
+    }
+  }
+  return std::sqrt(2.0 * squares / (G * (G - 1.0)));
 }
 
 }  // namespace broadloom

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace broadloom {
 
@@ -29,5 +30,17 @@ double student_t(int freedom);
 // interval is value +- t * sqrt((groups - 1) / groups * sum (s_g - mean s)^2); the value is
 // statistic(-1), without the jackknife's correction of bias.
 Estimate jackknife(int groups, std::int64_t count, const std::function<double(int)>& statistic);
+
+// The estimate with its interval made at least value +- t * error wide, t of groups - 1 degrees of
+// freedom.
+Estimate at_least(Estimate estimate, double error, int groups);
+
+// The standard error that U = 1 / (G (G - 1)) sum over g != h of <x_g, x_h>, an estimate of |E
+// x|^2, has from noise alone: with S the covariance of the x_g, Var U = 4 (E x)' S (E x) / G + 2
+// Tr(S^2) / (G (G - 1)) (Hoeffding 1948, for a U-statistic of degree 2), and this is the second
+// term's root. Where E x is small, the jackknife is of no use: it knows the first term, and the
+// second only by chance (Efron and Stein 1981). products [groups * groups] = <x_g, x_h>, the
+// diagonal included.
+double noise_error(const std::vector<double>& products, int groups);
 
 }  // namespace broadloom

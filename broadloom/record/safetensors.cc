@@ -251,7 +251,8 @@ Result<SafetensorsFile> read_safetensors(const std::string& path) {
   return parse_safetensors(bytes.value(), path);
 }
 
-Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
+                 std::string_view optional) {
   std::set<std::string> names;
   for (const TensorRef& tensor : tensors) {
     BROADLOOM_TRY(check_tensor(file, tensor));
@@ -264,7 +265,7 @@ Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tens
       const std::string& name = named.first;
       const bool known = std::any_of(tensors.begin(), tensors.end(),
                                      [&](const TensorRef& tensor) { return tensor.name == name; });
-      if (known) continue;
+      if (known || (!optional.empty() && name.rfind(optional, 0) == 0)) continue;
       return {
           ErrorKind::kMismatch,
           fmt::format(

@@ -38,7 +38,8 @@ Result<SafetensorsFile> read_safetensors(const std::string& path);
 
 // Copies the file's tensors into the views. Names, types and shapes must agree one to one,
 // otherwise kMismatch says which does not, what was got and what was expected, and nothing is
-// written.
-Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors);
+// written. Tensors of the file whose names begin with `optional` may stay without a place.
+Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
+                 std::string_view optional = {});
 
 }  // namespace broadloom

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 namespace broadloom {
 namespace {
@@ -48,6 +49,22 @@ Status compare(const Config& got, const Config& expected) {
           "the checkpoint's environment options are not the run's; it belongs to another run"};
 }
 
+bool holds(const SafetensorsFile& file, const TensorRef& tensor) {
+  const auto found = file.tensors.find(tensor.name);
+  return found != file.tensors.end() && found->second.dtype == tensor.dtype &&
+         found->second.shape == tensor.shape;
+}
+
+// Which instruments a run has may change where it goes on: what the file knows of them is read, and
+// the rest begins now.
+Status load_state(const SafetensorsFile& file, Trainer& trainer) {
+  std::vector<TensorRef> wanted = trainer.state();
+  for (const TensorRef& tensor : trainer.instrument_state()) {
+    if (holds(file, tensor)) wanted.push_back(tensor);
+  }
+  return load_into(file, wanted, "instruments.");
+}
+
 }  // namespace
 
 Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes& logs) {
@@ -58,7 +75,9 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   metadata["events_bytes"] = to_text(logs.events);
   for (const auto& [key, text] : to_overrides(trainer.config()))
     metadata[kConfigPrefix + key] = text;
-  return write_safetensors(path, trainer.state(), metadata);
+  std::vector<TensorRef> tensors = trainer.state();
+  for (const TensorRef& tensor : trainer.instrument_state()) tensors.push_back(tensor);
+  return write_safetensors(path, tensors, metadata);
 }
 
 Result<Checkpoint> read_checkpoint(const std::string& path) {
@@ -87,7 +106,7 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
 
 Status restore(const Checkpoint& checkpoint, Trainer& trainer) {
   BROADLOOM_TRY(compare(checkpoint.config, trainer.config()));
-  BROADLOOM_TRY(load_into(checkpoint.file, trainer.state()));
+  BROADLOOM_TRY(load_state(checkpoint.file, trainer));
   trainer.state_restored();
   return {};
 }

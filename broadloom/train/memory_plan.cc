@@ -61,7 +61,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
   plan.collector = static_cast<std::size_t>(threads) *
                    (workspace + Collector::scratch_bytes(config.num_envs, spec));
   plan.instruments =
-      InstrumentSet::bytes(config.instruments, instrument_setup(config, network, spec));
+      InstrumentSet::bytes(config.instruments, instrument_setup(config, network, spec, threads));
   return plan;
 }
 

@@ -27,9 +27,16 @@ PpoSettings ppo_settings(const Config& config) {
 }
 
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
-                                 const EnvSpec& spec) {
-  return {network,         ppo_settings(config),    config.num_steps,
-          config.num_envs, spec.observation_size(), spec.action_size()};
+                                 const EnvSpec& spec, int threads) {
+  return {network,
+          ppo_settings(config),
+          config.num_steps,
+          config.num_envs,
+          spec.observation_size(),
+          spec.action_size(),
+          spec.observation.kind,
+          threads,
+          {}};
 }
 
 }  // namespace broadloom

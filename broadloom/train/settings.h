@@ -10,8 +10,8 @@ namespace broadloom {
 
 PpoSettings ppo_settings(const Config& config);
 
-// network: must outlive what is set up.
+// network: must outlive what is set up. threads: of the pool.
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
-                                 const EnvSpec& spec);
+                                 const EnvSpec& spec, int threads);
 
 }  // namespace broadloom

@@ -6,6 +6,8 @@
 
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/explained_variance.h"
+#include "broadloom/instruments/probe_states.h"
+#include "broadloom/instruments/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/memory_plan.h"
@@ -54,6 +56,21 @@ Status check_machine(const Config& config, int threads) {
   return {ErrorKind::kInvalidConfig, fmt::format("threads is {}; expected at least 1", threads)};
 }
 
+Status check_probe(const Config& config, const VecEnv& envs) {
+  if (!instruments_need_probe(config.instruments) || can_probe(envs)) return {};
+  return {
+      ErrorKind::kInvalidConfig,
+      fmt::format("instruments: got '{}', of which some look at states of environments that they "
+                  "make themselves, but these environments cannot make more of their kind; "
+                  "implement VecEnv::another(), or measure 'gradient' alone",
+                  fmt::join(config.instruments, ","))};
+}
+
+std::vector<float> probe_for(const Config& config, const VecEnv& envs) {
+  return instruments_need_probe(config.instruments) ? make_probe_states(envs)
+                                                    : std::vector<float>();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads) {
@@ -79,6 +96,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
                   fmt::format("got {} environments but num_envs is {}; make both the same",
                               envs->num_envs(), config.num_envs));
   }
+  BROADLOOM_TRY(check_probe(config, *envs));
   BROADLOOM_TRY(check_memory(plan_memory(config, threads, *envs)));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
 }
@@ -103,7 +121,8 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                  learner_.bf16_weights.data()),
       ppo_(network_, ppo_settings(config), static_cast<int>(config.batch_size()),
            static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
-      instruments_(config.instruments, instrument_setup(config, network_, envs_->spec())),
+      instruments_(config.instruments, instrument_setup(config, network_, envs_->spec(), threads),
+                   probe_for(config, *envs_)),
       truncation_mode_(truncation_mode_of(config.truncation_mode)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
@@ -193,6 +212,7 @@ InstrumentView Trainer::instrument_view() {
           learner_.params,
           {},
           learner_.bf16_weights.data(),
+          obs_norm_ ? &*obs_norm_ : nullptr,
           pool_};
 }
 
@@ -225,6 +245,12 @@ std::vector<TensorRef> Trainer::state() {
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
   out.push_back({"trainer.iteration", Dtype::kI64, {1}, &report_.iteration});
   out.push_back({"trainer.global_step", Dtype::kI64, {1}, &report_.global_step});
+  return out;
+}
+
+std::vector<TensorRef> Trainer::instrument_state() {
+  std::vector<TensorRef> out;
+  instruments_.append_state("instruments", out);
   return out;
 }
 

@@ -84,6 +84,9 @@ class Trainer {
   // Mutable views of every bit that is needed to go on: parameters, moments, normalisers,
   // environments, episode statistics, counters.
   std::vector<TensorRef> state();
+  // What instruments have added up over the run, "instruments.<name>.<field>": learning does not
+  // depend on it.
+  std::vector<TensorRef> instrument_state();
   // Brings what is derived from it up to date; call it whenever state() was written into.
   void state_restored();
 

@@ -105,10 +105,14 @@ class Gradients(unittest.TestCase):
             cases = report["exact"]["cases"]
             self.assertEqual(len(cases), 15)
             self.assertEqual(report["exact"]["states"], 16)
-            answers = [q["agrees"] for c in cases for q in c.values() if isinstance(q, dict) and q["sampled"]]
-            self.assertGreaterEqual(len(answers), 15 * 4)  # a cosine that noise drowns has no answer
-            # Cases share their samples, so they are right or wrong together.
-            self.assertGreaterEqual(sum(answers), 0.75 * len(answers), f"{starts}\n{text}")
+            quantities = [q for c in cases for q in c.values() if isinstance(q, dict) and q["sampled"]]
+            self.assertGreaterEqual(len(quantities), 15 * 4)  # a cosine that noise drowns has no answer
+            # Cases share their samples, so their intervals hold or miss together: most must hold, and
+            # all must at twice the width.
+            self.assertGreater(sum(q["agrees"] for q in quantities), 0.5 * len(quantities), f"{starts}\n{text}")
+            for q in quantities:
+                low, high = q["sampled"]["low"], q["sampled"]["high"]
+                self.assertLess(abs(q["exact"] - (low + high) / 2), high - low, f"{starts}\n{text}")
             for case in cases:  # and none is far off
                 total = case["total"]
                 self.assertTrue(0.5 < total["sampled"]["value"] / total["exact"] < 2.0, case)

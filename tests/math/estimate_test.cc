@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "broadloom/core/random.h"
+
 namespace broadloom {
 namespace {
 
@@ -38,6 +40,44 @@ TEST(Jackknife, OfAMeanIsTheStandardError) {
   EXPECT_EQ(e.count, 42);
   EXPECT_TRUE(e.holds(mean));
   EXPECT_FALSE(e.holds(mean + 2.0 * (e.high - mean)));
+}
+
+// Vectors of d independent normal numbers with mean m each: U estimates d m^2, and its interval
+// must hold that as often as it says, with a mean or without. The jackknife alone does not where m
+// = 0.
+TEST(NoiseError, MakesIntervalsOfSquaredNormsHold) {
+  constexpr int kGroups = 32, kDimension = 5, kRepeats = 400;
+  for (const double m : {0.0, 0.1, 1.0}) {
+    int held = 0, by_jackknife = 0;
+    Random random(3, Purpose::kUser, 0, 0);
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      std::vector<std::vector<double>> x(kGroups, std::vector<double>(kDimension));
+      for (auto& row : x) {
+        for (double& v : row) v = m + random.normal();
+      }
+      std::vector<double> products(kGroups * kGroups);
+      for (int g = 0; g < kGroups; ++g) {
+        for (int h = 0; h < kGroups; ++h) {
+          for (int d = 0; d < kDimension; ++d) products[g * kGroups + h] += x[g][d] * x[h][d];
+        }
+      }
+      const Estimate e = jackknife(kGroups, kGroups, [&](int left_out) {
+        double sum = 0.0, pairs = 0.0;
+        for (int g = 0; g < kGroups; ++g) {
+          for (int h = 0; h < kGroups; ++h) {
+            if (g == h || g == left_out || h == left_out) continue;
+            sum += products[g * kGroups + h];
+            pairs += 1.0;
+          }
+        }
+        return sum / pairs;
+      });
+      by_jackknife += e.holds(kDimension * m * m);
+      held += at_least(e, noise_error(products, kGroups), kGroups).holds(kDimension * m * m);
+    }
+    EXPECT_GE(held, 0.93 * kRepeats) << m;
+    if (m == 0.0) EXPECT_LT(by_jackknife, held);
+  }
 }
 
 TEST(Jackknife, OfOneGroupHasNoInterval) {

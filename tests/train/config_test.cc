@@ -95,18 +95,20 @@ TEST(ConfigKeys, UnknownKeysNameTheNearest) {
 TEST(ConfigKeys, InstrumentsAreAListOfKnownNames) {
   Config config;
   EXPECT_TRUE(config.instruments.empty());
+  std::string names;
+  for (const std::string& name : instrument_names()) names += (names.empty() ? "" : " | ") + name;
   ASSERT_TRUE(set_config(config, "instruments", "gradient").ok());
   EXPECT_EQ(config.instruments, std::vector<std::string>{"gradient"});
   EXPECT_TRUE(validate(config).ok());
   EXPECT_EQ(message_of(set_config(config, "instruments", "gradients")),
-            "instruments: got 'gradients', expected gradient; did you mean 'gradient'?");
+            "instruments: got 'gradients', expected " + names + "; did you mean 'gradient'?");
   EXPECT_EQ(message_of(set_config(config, "instruments", "gradient,rank")),
-            "instruments: got 'rank', expected gradient");
+            "instruments: got 'rank', expected " + names);
   EXPECT_EQ(message_of(set_config(config, "instruments", "gradient, gradient")),
             "instruments: got 'gradient' twice, expected it once");
   EXPECT_EQ(config.instruments.size(), 1u);  // errors leave it alone
   config.instruments = {"rank"};
-  EXPECT_EQ(message_of(validate(config)), "instruments: got 'rank', expected gradient");
+  EXPECT_EQ(message_of(validate(config)), "instruments: got 'rank', expected " + names);
   ASSERT_TRUE(set_config(config, "instruments", "").ok());
   EXPECT_TRUE(config.instruments.empty());
   EXPECT_FALSE(set_config(config, "instrument_every", "0").ok());

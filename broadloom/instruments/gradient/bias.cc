@@ -192,6 +192,15 @@ class BiasStudy {
     };
     PairSums all;
     std::vector<PairSums> with(kGroups);
+    const auto noise_of = [&](const GroupSums& sums) {
+      std::vector<double> products(static_cast<std::size_t>(kGroups) * kGroups);
+      for (int g = 0; g < kGroups; ++g) {
+        for (int h = 0; h <= g; ++h) {
+          products[g * kGroups + h] = products[h * kGroups + g] = product(sums[g], sums[h]);
+        }
+      }
+      return noise_error(products, kGroups);
+    };
     for (int g = 0; g < kGroups; ++g) {
       for (int h = 0; h < g; ++h) {
         const PairSums pair{
@@ -221,18 +230,26 @@ class BiasStudy {
     r.gamma = c.gamma;
     r.groups = kGroups;
     r.samples = kGroups * per_group;
-    r.bias_squared = estimate([](const PairSums& s, double pairs) { return s.bias / pairs; });
+    const auto squared = [&](double PairSums::*sum, const GroupSums& sums) {
+      return at_least(estimate([sum](const PairSums& s, double pairs) { return s.*sum / pairs; }),
+                      noise_of(sums), kGroups);
+    };
+    r.bias_squared = squared(&PairSums::bias, bias);
+    const Estimate reference_squared = squared(&PairSums::reference, reference);
     r.bias_norm = root(r.bias_squared);
-    r.expected_norm =
-        root(estimate([](const PairSums& s, double pairs) { return s.expected / pairs; }));
-    r.reference_norm =
-        root(estimate([](const PairSums& s, double pairs) { return s.reference / pairs; }));
-    r.relative_bias =
-        root(estimate([](const PairSums& s, double) { return ratio(s.bias, s.reference); }));
-    r.cosine = estimate([](const PairSums& s, double) {
-      return s.expected > 0.0 ? ratio(s.cross, std::sqrt(s.expected * s.reference))
-                              : std::numeric_limits<double>::quiet_NaN();
-    });
+    r.expected_norm = root(squared(&PairSums::expected, expected));
+    r.reference_norm = root(reference_squared);
+    // What noise alone does to |bias|^2 it does to the two quantities that are made of it.
+    const double noise = ratio(noise_of(bias), reference_squared.value);
+    r.relative_bias = root(
+        at_least(estimate([](const PairSums& s, double) { return ratio(s.bias, s.reference); }),
+                 noise, kGroups));
+    r.cosine = at_least(estimate([](const PairSums& s, double) {
+                          return s.expected > 0.0
+                                     ? ratio(s.cross, std::sqrt(s.expected * s.reference))
+                                     : std::numeric_limits<double>::quiet_NaN();
+                        }),
+                        0.5 * noise, kGroups);
     for (double* x : {&r.cosine.value, &r.cosine.low, &r.cosine.high}) {
       if (std::isfinite(*x)) *x = std::clamp(*x, -1.0, 1.0);  // what noise puts beyond is no cosine
     }

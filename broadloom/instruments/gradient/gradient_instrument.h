@@ -14,6 +14,8 @@ namespace broadloom {
 //   UpdateProbe   minibatches against the whole block, and the drift over the epochs
 class GradientInstrument final : public Instrument {
  public:
+  static constexpr bool kNeedsProbe = false;
+
   explicit GradientInstrument(const InstrumentSetup& setup)
       : samples_(setup), probe_(setup.network.parameter_count()) {}
   static std::size_t bytes(const InstrumentSetup& setup) {

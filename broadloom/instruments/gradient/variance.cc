@@ -181,6 +181,24 @@ VarianceStudy::Parts VarianceStudy::parts(const Sums& all) const {
   return p;
 }
 
+// Of the estimate of |mu|^2, from the groups' means: they have the covariance of blocks over the
+// number of blocks in a group.
+double VarianceStudy::norm_noise(const std::vector<Sums>& groups) const {
+  const std::size_t G = groups.size();
+  std::vector<double> products(G * G);
+  for (std::size_t g = 0; g < G; ++g) {
+    for (std::size_t h = 0; h <= g; ++h) {
+      double product = 0.0;
+      for (std::size_t p = 0; p < groups[g].gradient.size(); ++p) {
+        product += groups[g].gradient[p] * groups[h].gradient[p];
+      }
+      product /= groups[g].blocks * groups[h].blocks;
+      products[g * G + h] = products[h * G + g] = product;
+    }
+  }
+  return G < 2 ? 0.0 : noise_error(products, static_cast<int>(G));
+}
+
 VarianceResult VarianceStudy::result(int lambda) const {
   const std::vector<Sums>& groups = sums_[static_cast<std::size_t>(lambda)];
   Sums all = groups[0];
@@ -211,12 +229,16 @@ VarianceResult VarianceStudy::result(int lambda) const {
     r.within_by_lag.push_back(estimate([k](const Parts& p) { return p.within_by_lag[k]; }));
   }
   r.sample_variance = estimate([](const Parts& p) { return p.sample_variance; });
-  r.squared_norm = estimate([](const Parts& p) { return p.squared_norm; });
+  const double noise = norm_noise(groups);
+  r.squared_norm =
+      at_least(estimate([](const Parts& p) { return p.squared_norm; }), noise, groups_);
   r.variance_inflation =
       estimate([B](const Parts& p) { return ratio(B * p.total, p.sample_variance); });
   r.effective_sample_size =
       estimate([](const Parts& p) { return ratio(p.sample_variance, p.total); });
-  r.signal_to_noise = estimate([](const Parts& p) { return ratio(p.squared_norm, p.total); });
+  r.signal_to_noise =
+      at_least(estimate([](const Parts& p) { return ratio(p.squared_norm, p.total); }),
+               ratio(noise, r.total.value), groups_);
   r.noise_scale = estimate([](const Parts& p) { return ratio(p.sample_variance, p.squared_norm); });
   r.critical_batch = estimate([B](const Parts& p) { return ratio(B * p.total, p.squared_norm); });
   r.parts_agree =

@@ -90,6 +90,7 @@ class VarianceStudy {
   void add_within(const BlockRows& rows, std::size_t factors, Scratch& scratch,
                   std::vector<BlockMoments>& moments) const;
   Parts parts(const Sums& all) const;
+  double norm_noise(const std::vector<Sums>& groups) const;
   VarianceResult result(int lambda) const;
 
   BlockShape shape_;

@@ -1,0 +1,63 @@
+// The instrument "coverage": how much of the state space the run has been to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "broadloom/instruments/coverage/state_grid.h"
+#include "broadloom/instruments/instrument.h"
+
+namespace broadloom {
+
+// Of all cells of StateGrid, in per cent. A cell counts when a policy has acted in it: final
+// observations of episodes do not.
+struct CoverageNumbers {
+  double run = 0.0;    // by any state so far, of every block, measured or not
+  double block = 0.0;  // by the block's B states
+  // By kSampleStates of the block, spread evenly over steps and environments: the same number of
+  // points whatever B is. Not a number for smaller blocks.
+  double sample = std::numeric_limits<double>::quiet_NaN();
+  double states = 0.0;  // that `run` is about
+
+  template <class Visitor>
+  void visit(Visitor&& v) const;
+};
+
+// Sees every block, not only the measured ones: `run` is exact, and part of checkpoints. Cost: D
+// (one axis) or 2 D multiplications a state, D comparisons for one-hot states.
+class CoverageInstrument final : public Instrument {
+ public:
+  static constexpr bool kNeedsProbe = true;
+  static constexpr int kSampleStates = 512;
+
+  explicit CoverageInstrument(const InstrumentSetup& setup);
+  static std::size_t bytes(const InstrumentSetup& setup);
+
+  void every_block(const InstrumentView& view) override;
+  void before_update(const InstrumentView& view) override;
+  void after_update(const InstrumentView&) override {}
+  void visit_numbers(const NumberVisitor& visit) const override { numbers_.visit(visit); }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
+
+ private:
+  double percent(const std::vector<std::uint8_t>& cells) const;
+  double sample_percent(const RolloutBlock& block);
+
+  StateGrid grid_;
+  std::vector<std::uint8_t> run_, block_, sample_;  // [cells] 1 where somebody was
+  std::int64_t states_ = 0;
+  CoverageNumbers numbers_;
+};
+
+template <class Visitor>
+void CoverageNumbers::visit(Visitor&& v) const {
+  v("coverage/run", run);
+  v("coverage/block", block);
+  v("coverage/sample", sample);
+  v("coverage/states", states);
+}
+
+}  // namespace broadloom

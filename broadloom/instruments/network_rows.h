@@ -1,0 +1,56 @@
+// Runs a network over more rows than a tile has.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/env/normalizer.h"
+#include "broadloom/nn/actor_critic.h"
+
+namespace broadloom {
+
+// Its memory is one workspace a thread, made once; nothing is allocated later. The network must
+// outlive it.
+class NetworkRows {
+ public:
+  NetworkRows(const ActorCritic& network, int threads) : network_(network) {
+    for (int t = 0; t < threads; ++t) work_.push_back(network.make_workspace<float>());
+  }
+  static std::size_t bytes(const ActorCritic& network, int threads) {
+    return static_cast<std::size_t>(threads) * network.make_workspace<float>().bytes();
+  }
+
+  static int tiles(std::size_t rows) {
+    return static_cast<int>((rows + kTileRows - 1) / kTileRows);
+  }
+  // f(tile, first, count, thread) for every tile of so many rows, shared out over the pool.
+  template <class F>
+  static void over_tiles(std::size_t rows, ThreadPool& pool, F&& f) {
+    pool.run(tiles(rows), [&](int tile, int thread) {
+      const std::size_t first = static_cast<std::size_t>(tile) * kTileRows;
+      f(tile, first, static_cast<int>(std::min<std::size_t>(kTileRows, rows - first)), thread);
+    });
+  }
+
+  // What a network with these parameters makes of x [rows, D], rows <= kTileRows, in the thread's
+  // workspace. bf16_weights: of params, null in fp32. normalizer: x passes through it; null: not.
+  TileWorkspace<float>& forward(int thread, const float* params, const Bf16Pair* bf16_weights,
+                                const ObsNormalizer* normalizer, const float* x, int rows) {
+    TileWorkspace<float>& work = work_[thread];
+    work.bf16_weights = bf16_weights;
+    if (normalizer != nullptr) {
+      normalizer->normalize(x, rows, work.observations.data());
+      x = work.observations.data();
+    }
+    network_.forward(params, x, rows, work);
+    return work;
+  }
+
+ private:
+  const ActorCritic& network_;
+  std::vector<TileWorkspace<float>> work_;  // [threads]
+};
+
+}  // namespace broadloom

@@ -1,0 +1,167 @@
+#include "broadloom/instruments/policy/policy_instrument.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "broadloom/instruments/probe_states.h"
+#include "broadloom/nn/distributions.h"
+
+namespace broadloom {
+namespace {
+
+std::size_t block_rows(const InstrumentSetup& setup) {
+  return static_cast<std::size_t>(setup.num_steps) * setup.num_envs;
+}
+
+std::size_t probe_tiles(const InstrumentSetup& setup) {
+  return static_cast<std::size_t>(NetworkRows::tiles(static_cast<std::size_t>(probe_rows(setup))));
+}
+
+}  // namespace
+
+PolicyInstrument::PolicyInstrument(const InstrumentSetup& setup)
+    : discrete_(setup.network.shape().action_kind == SpaceKind::kDiscrete),
+      outputs_(static_cast<std::size_t>(setup.network.shape().action_outputs)),
+      rows_(probe_rows(setup)),
+      probe_(setup.probe),
+      network_rows_(setup.network, setup.threads),
+      old_bf16_(setup.network.bf16_size()),
+      moments_(probe_tiles(setup) * outputs_),
+      shifts_(static_cast<std::size_t>(NetworkRows::tiles(block_rows(setup)))) {
+  const std::size_t policy = outputs_ * kTileRows;
+  const std::size_t actions = static_cast<std::size_t>(setup.action_size) * kTileRows;
+  for (int t = 0; t < setup.threads; ++t) {
+    scratch_.push_back(
+        {PolicyDivergence(setup.network.shape().action_kind, static_cast<int>(outputs_)),
+         std::vector<float>(policy), std::vector<float>(actions),
+         std::vector<float>(policy + kTileRows), std::vector<float>(kTileRows),
+         std::vector<double>(kTileRows)});
+  }
+}
+
+std::size_t PolicyInstrument::bytes(const InstrumentSetup& setup) {
+  const std::size_t outputs = static_cast<std::size_t>(setup.network.shape().action_outputs);
+  const std::size_t per_row =
+      (2 * outputs + setup.action_size + 2) * sizeof(float) + sizeof(double);
+  const std::size_t scratch =
+      kTileRows * per_row + PolicyDivergence::bytes(static_cast<int>(outputs));
+  return NetworkRows::bytes(setup.network, setup.threads) + setup.threads * scratch +
+         setup.network.bf16_size() * sizeof(Bf16Pair) +
+         probe_tiles(setup) * outputs * sizeof(Moments) +
+         NetworkRows::tiles(block_rows(setup)) * sizeof(Shift);
+}
+
+void PolicyInstrument::after_update(const InstrumentView& view) {
+  const Shift shift = block_shift(view);
+  const double count = static_cast<double>(view.block.size());
+  numbers_.variance = probe_variance(view);
+  numbers_.kl = shift.kl / count;
+  numbers_.kl_k1 = shift.ratios.old_approx_kl / count;
+  numbers_.kl_k3 = shift.ratios.approx_kl / count;
+  numbers_.min_ratio = shift.ratios.min_ratio;
+  numbers_.max_ratio = shift.ratios.max_ratio;
+  numbers_.ess = shift.ratios.ess_percent(count);
+}
+
+// A Gaussian's deviations, the other half of what it puts out, are the same in every state.
+double PolicyInstrument::probe_variance(const InstrumentView& view) {
+  const std::size_t size = static_cast<std::size_t>(view.block.D);
+  NetworkRows::over_tiles(static_cast<std::size_t>(rows_), view.pool,
+                          [&](int tile, std::size_t first, int count, int thread) {
+                            const TileWorkspace<float>& work = network_rows_.forward(
+                                thread, view.params.data(), view.bf16_weights, view.obs_normalizer,
+                                probe_.data() + first * size, count);
+                            take_probe_tile(work.policy.data(), count, scratch_[thread],
+                                            &moments_[static_cast<std::size_t>(tile) * outputs_]);
+                          });
+  double variances = 0.0;
+  for (std::size_t o = 0; o < outputs_; ++o) {
+    Moments all;
+    for (std::size_t at = o; at < moments_.size(); at += outputs_) {
+      all.sum += moments_[at].sum;
+      all.squares += moments_[at].squares;
+    }
+    const double mean = all.sum / rows_;
+    variances += std::max(0.0, all.squares / rows_ - mean * mean);
+  }
+  return variances / static_cast<double>(discrete_ ? outputs_ : 2 * outputs_);
+}
+
+void PolicyInstrument::take_probe_tile(const float* policy, int rows, Scratch& scratch,
+                                       Moments* moments) const {
+  const float* values = policy;
+  if (discrete_) {
+    float* normalisers = &scratch.terms[outputs_ * kTileRows];
+    const int count = static_cast<int>(outputs_);
+    categorical_normalisers(policy, count, rows, normalisers);
+    categorical_entropies(policy, normalisers, count, rows, scratch.terms.data(),
+                          scratch.log_probs.data());
+    values = scratch.terms.data();
+  }
+  for (std::size_t o = 0; o < outputs_; ++o) {
+    moments[o] = {};
+    for (int r = 0; r < rows; ++r) {
+      const double value = values[o * kTileRows + r];
+      moments[o].sum += value;
+      moments[o].squares += value * value;
+    }
+  }
+}
+
+PolicyInstrument::Shift PolicyInstrument::block_shift(const InstrumentView& view) {
+  view.network.refresh_bf16(view.params_before.data(), old_bf16_.data());
+  NetworkRows::over_tiles(view.block.size(), view.pool,
+                          [&](int tile, std::size_t first, int count, int thread) {
+                            shifts_[tile] = tile_shift(view, first, count, thread);
+                          });
+  Shift sums;
+  for (const Shift& tile : shifts_) {
+    sums.kl += tile.kl;
+    sums.ratios.add(tile.ratios);
+  }
+  return sums;
+}
+
+PolicyInstrument::Shift PolicyInstrument::tile_shift(const InstrumentView& view, std::size_t first,
+                                                     int count, int thread) {
+  Scratch& scratch = scratch_[thread];
+  const float* x = &view.block.observations[first * view.block.D];
+  const float* before = view.params_before.data();
+  const float* after = view.params.data();
+  const std::size_t log_std = view.network.log_std_offset();
+  const float* old_policy =
+      network_rows_.forward(thread, before, old_bf16_.data(), nullptr, x, count).policy.data();
+  std::copy_n(old_policy, scratch.old_policy.size(), scratch.old_policy.begin());
+  const float* policy =
+      network_rows_.forward(thread, after, view.bf16_weights, nullptr, x, count).policy.data();
+  scratch.divergence(scratch.old_policy.data(), policy, before + log_std, after + log_std, count,
+                     scratch.kl.data());
+  new_log_probs(view, policy, first, count, scratch);
+  Shift sums;
+  for (int r = 0; r < count; ++r) sums.kl += scratch.kl[r];
+  add_ratios(&view.block.log_probs[first], scratch.log_probs.data(), count, sums.ratios);
+  return sums;
+}
+
+// As the collector computed those of the block, with the same functions.
+void PolicyInstrument::new_log_probs(const InstrumentView& view, const float* policy,
+                                     std::size_t first, int count, Scratch& scratch) const {
+  const std::size_t size = static_cast<std::size_t>(view.block.A);
+  for (std::size_t a = 0; a < size; ++a) {
+    for (int r = 0; r < count; ++r) {
+      scratch.actions[a * kTileRows + r] = view.block.actions[(first + r) * size + a];
+    }
+  }
+  const int outputs = static_cast<int>(outputs_);
+  if (discrete_) {
+    categorical_normalisers(policy, outputs, count, scratch.terms.data());
+    categorical_log_probs(policy, scratch.terms.data(), scratch.actions.data(), outputs, count,
+                          scratch.log_probs.data());
+  } else {
+    gaussian_log_probs(policy, view.params.data() + view.network.log_std_offset(),
+                       scratch.actions.data(), outputs, count, scratch.terms.data(),
+                       scratch.log_probs.data());
+  }
+}
+
+}  // namespace broadloom

@@ -1,0 +1,98 @@
+// The instrument "policy": how much the policy tells states apart, and how far an update moved it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "broadloom/instruments/instrument.h"
+#include "broadloom/instruments/network_rows.h"
+#include "broadloom/instruments/policy/policy_shift.h"
+#include "broadloom/math/linear_bf16.h"
+
+namespace broadloom {
+
+struct PolicyNumbers {
+  // Mean over what the policy puts out of its population variance over the probe states, after the
+  // update: over the probabilities of all actions, or over means and standard deviations of a
+  // Gaussian, as Moalla et al. 2024 stack them (the deviations do not depend on the state here, so
+  // they add zeros).
+  double variance = 0.0;
+  // Over all transitions of the block, of the policy after the update against the one that
+  // collected it, r being the ratio of their probabilities of the action that was taken.
+  double kl = 0.0;     // mean of KL(old || new), exactly
+  double kl_k1 = 0.0;  // mean of -log r
+  double kl_k3 = 0.0;  // mean of (r - 1) - log r
+  double min_ratio = 0.0;
+  double max_ratio = 0.0;
+  double ess = 0.0;  // LossSums::ess_percent
+
+  template <class Visitor>
+  void visit(Visitor&& v) const;
+};
+
+// The block is seen as the policy saw it when it acted; the probe as the next block will be. Cost:
+// a forward pass over the probe and two over the block.
+class PolicyInstrument final : public Instrument {
+ public:
+  static constexpr bool kNeedsProbe = true;
+
+  explicit PolicyInstrument(const InstrumentSetup& setup);
+  static std::size_t bytes(const InstrumentSetup& setup);
+
+  void before_update(const InstrumentView&) override {}
+  void after_update(const InstrumentView& view) override;
+  void visit_numbers(const NumberVisitor& visit) const override { numbers_.visit(visit); }
+
+ private:
+  // What one thread needs beside NetworkRows.
+  struct Scratch {
+    PolicyDivergence divergence;
+    std::vector<float> old_policy;  // [outputs, kTileRows]
+    std::vector<float> actions;     // [A, kTileRows]
+    std::vector<float> terms;       // [outputs, kTileRows]
+    std::vector<float> log_probs;   // [kTileRows]
+    std::vector<double> kl;         // [kTileRows]
+  };
+  // Of one output over the probe rows of a tile.
+  struct Moments {
+    double sum = 0.0, squares = 0.0;
+  };
+
+  // Sums over rows of the block.
+  struct Shift {
+    double kl = 0.0;
+    LossSums ratios;
+  };
+
+  double probe_variance(const InstrumentView& view);
+  void take_probe_tile(const float* policy, int rows, Scratch& scratch, Moments* moments) const;
+  Shift block_shift(const InstrumentView& view);
+  Shift tile_shift(const InstrumentView& view, std::size_t first, int count, int thread);
+  void new_log_probs(const InstrumentView& view, const float* policy, std::size_t first, int count,
+                     Scratch& scratch) const;
+
+  bool discrete_;
+  std::size_t outputs_;
+  int rows_;
+  std::span<const float> probe_;  // [rows, D]
+  NetworkRows network_rows_;
+  Bf16Buffer old_bf16_;           // of the parameters before the update
+  std::vector<Scratch> scratch_;  // [threads]
+  std::vector<Moments> moments_;  // [tiles of the probe, outputs]
+  std::vector<Shift> shifts_;     // [tiles of the block]
+  PolicyNumbers numbers_;
+};
+
+template <class Visitor>
+void PolicyNumbers::visit(Visitor&& v) const {
+  v("policy/variance", variance);
+  v("policy/kl", kl);
+  v("policy/kl_k1", kl_k1);
+  v("policy/kl_k3", kl_k3);
+  v("policy/min_ratio", min_ratio);
+  v("policy/max_ratio", max_ratio);
+  v("policy/ess", ess);
+}
+
+}  // namespace broadloom

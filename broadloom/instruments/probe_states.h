@@ -1,0 +1,34 @@
+// The probe states: a fixed set of states on which networks are looked at, the same for every run.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "broadloom/env/vec_env.h"
+#include "broadloom/instruments/instrument.h"
+
+namespace broadloom {
+
+inline constexpr int kProbeStates = 1024;
+
+// Rows of the probe: one a state where observations are Discrete and not more, else kProbeStates.
+int probe_rows(SpaceKind observation_kind, int observation_size);
+inline int probe_rows(const InstrumentSetup& setup) {
+  return probe_rows(setup.observation_kind, setup.observation_size);
+}
+inline std::size_t probe_bytes(const InstrumentSetup& setup) {
+  return static_cast<std::size_t>(probe_rows(setup)) * setup.observation_size * sizeof(float);
+}
+
+// [probe_rows, D] observations, not normalised. They depend on the environment and its options
+// alone: not on the run's seed, its network, N, T or threads, so that numbers measured on them can
+// be set beside each other, and a resumed run has the same. Discrete: every state in order, evenly
+// thinned where there are too many. Box: of kProbeStates environments on an evaluation seed of
+// their own, number i after i / kProbeStates of an episode's time limit (of 1000 steps without one)
+// under uniformly random actions. Cost: kProbeStates / 2 episodes of full length, once. Empty where
+// there are none, see can_probe().
+std::vector<float> make_probe_states(const VecEnv& envs);
+// Whether there are any: Box observations take environments that can make others of their kind.
+bool can_probe(const VecEnv& envs);
+
+}  // namespace broadloom

@@ -1,0 +1,69 @@
+#include "broadloom/instruments/probe_states.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "broadloom/envs/registry.h"
+
+namespace broadloom {
+namespace {
+
+std::unique_ptr<VecEnv> make_envs(const char* id, VecEnvOptions options,
+                                  const Overrides& own = {}) {
+  Result<std::unique_ptr<VecEnv>> envs = make_vec_env(id, own, options);
+  EXPECT_TRUE(envs.ok()) << envs.status().message();
+  return envs.take();
+}
+
+TEST(ProbeStates, DependOnTheEnvironmentAlone) {
+  VecEnvOptions one, other;
+  other.num_envs = 37;
+  other.seed = 5;
+  other.stagger_starts = other.evaluation = true;
+  for (const char* id : {"CartPole-v1", "Pendulum-v1", "FrozenLake-v1"}) {
+    const std::vector<float> states = make_probe_states(*make_envs(id, one));
+    EXPECT_FALSE(states.empty());
+    EXPECT_EQ(states, make_probe_states(*make_envs(id, other))) << id;
+  }
+  other.max_episode_steps = 7;
+  EXPECT_NE(make_probe_states(*make_envs("CartPole-v1", one)),
+            make_probe_states(*make_envs("CartPole-v1", other)));
+}
+
+TEST(ProbeStates, LeaveTheEnvironmentsAlone) {
+  VecEnvOptions options;
+  options.num_envs = 3;
+  const std::unique_ptr<VecEnv> envs = make_envs("CartPole-v1", options);
+  std::vector<float> before(12), after(12);
+  envs->observe(0, 3, before.data());
+  make_probe_states(*envs);
+  envs->observe(0, 3, after.data());
+  EXPECT_EQ(before, after);
+}
+
+TEST(ProbeStates, OfBoxesAreManyAndDifferent) {
+  const std::unique_ptr<VecEnv> envs = make_envs("Acrobot-v1", {});
+  const std::vector<float> states = make_probe_states(*envs);
+  const std::size_t size = static_cast<std::size_t>(envs->spec().observation_size());
+  ASSERT_EQ(states.size(), kProbeStates * size);
+  std::set<std::vector<float>> rows;
+  for (std::size_t i = 0; i < states.size(); i += size) {
+    rows.insert({states.begin() + i, states.begin() + i + size});
+  }
+  EXPECT_EQ(rows.size(), static_cast<std::size_t>(kProbeStates));
+}
+
+TEST(ProbeStates, OfTablesAreEveryStateOnce) {
+  EXPECT_EQ(probe_rows(SpaceKind::kDiscrete, 16), 16);
+  const std::vector<float> states = make_probe_states(*make_envs("FrozenLake-v1", {}));
+  for (int i = 0; i < 16; ++i) {
+    for (int j = 0; j < 16; ++j) EXPECT_EQ(states[i * 16 + j], i == j ? 1.0f : 0.0f);
+  }
+  EXPECT_EQ(probe_rows(SpaceKind::kDiscrete, 5000), kProbeStates);
+}
+
+}  // namespace
+}  // namespace broadloom

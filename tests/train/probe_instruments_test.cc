@@ -1,0 +1,196 @@
+// Instruments that look at probe states or add up over a run, in training.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "broadloom/envs/registry.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+using Numbers = std::map<std::string, double>;
+
+Config config_with(const Overrides& overrides) {
+  Overrides all{{"env_id", "CartPole-v1"},
+                {"num_envs", "16"},
+                {"num_steps", "16"},
+                {"total_timesteps", "100000"},
+                {"instruments", "plasticity,policy,coverage"},
+                {"instrument_every", "1"}};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  Result<Config> config = resolve_config(all);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.value();
+}
+
+std::unique_ptr<Trainer> make_trainer(const Overrides& overrides, int threads = 2) {
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config_with(overrides), threads);
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  return trainer.take();
+}
+
+Numbers numbers_of(const Trainer& trainer) {
+  Numbers numbers;
+  trainer.instruments().visit_numbers(
+      [&](const char* name, double value) { numbers[name] = value; });
+  return numbers;
+}
+
+Numbers first_numbers(const Overrides& overrides) {
+  const std::unique_ptr<Trainer> trainer = make_trainer(overrides);
+  EXPECT_TRUE(trainer->iterate().ok());
+  return numbers_of(*trainer);
+}
+
+// The published norms of CleanRL's initialisation, see tests/nn/init_test.cc.
+TEST(ProbeInstruments, InitialWeightNormsAreTheKnownOnes) {
+  for (const auto& [env, norm] :
+       {std::pair{"CartPole-v1", std::sqrt(2.0 * (8 + 128) + 2e-4 + 1)},
+        std::pair{"Pendulum-v1", std::sqrt(2.0 * (6 + 128) + 1e-4 + 1)}}) {
+    const Numbers n = first_numbers({{"env_id", env}, {"learning_rate", "0"}});
+    EXPECT_NEAR(n.at("plasticity/weight_norm"), norm, 1e-6) << env;
+  }
+}
+
+// The same network: what the probe says cannot depend on the block.
+TEST(ProbeInstruments, DoNotDependOnTheShapeOfTheBlock) {
+  const Overrides still{{"learning_rate", "0"}};
+  const Overrides other{{"learning_rate", "0"}, {"num_envs", "3"}, {"num_steps", "70"}};
+  const Numbers a = first_numbers(still), b = first_numbers(other);
+  int same = 0;
+  for (const auto& [name, value] : a) {
+    const bool of_probe = name == "policy/variance" || (name.rfind("plasticity/", 0) == 0 &&
+                                                        name.rfind("plasticity/grad", 0) != 0);
+    if (!of_probe) continue;
+    EXPECT_EQ(value, b.at(name)) << name;
+    ++same;
+  }
+  EXPECT_EQ(same, 34);
+  EXPECT_NE(a.at("plasticity/grad_kurtosis"), b.at("plasticity/grad_kurtosis"));
+}
+
+TEST(ProbeInstruments, ALearningRateOfZeroMovesNoPolicy) {
+  for (const char* env : {"CartPole-v1", "Pendulum-v1"}) {
+    const Numbers n = first_numbers({{"env_id", env}, {"learning_rate", "0"}});
+    for (const char* key : {"policy/kl", "policy/kl_k1", "policy/kl_k3"}) EXPECT_EQ(n.at(key), 0.0);
+    EXPECT_EQ(n.at("policy/ess"), 100.0);
+    const Numbers moved = first_numbers({{"env_id", env}, {"learning_rate", "0.01"}});
+    EXPECT_GT(moved.at("policy/kl"), 1e-4);
+    EXPECT_LT(moved.at("policy/ess"), 100.0);
+    EXPECT_NEAR(moved.at("policy/kl_k3"), moved.at("policy/kl"), moved.at("policy/kl"));
+  }
+}
+
+TEST(ProbeInstruments, CoverageOfATableNeverFalls) {
+  const std::unique_ptr<Trainer> trainer = make_trainer({{"env_id", "FrozenLake-v1"}});
+  double before = 0.0;
+  for (int i = 1; i <= 10; ++i) {
+    ASSERT_TRUE(trainer->iterate().ok());
+    const Numbers n = numbers_of(*trainer);
+    EXPECT_GE(n.at("coverage/run"), before);
+    EXPECT_LE(n.at("coverage/block"), n.at("coverage/run"));
+    EXPECT_EQ(n.at("coverage/states"), 256.0 * i);
+    before = n.at("coverage/run");
+  }
+  EXPECT_EQ(before, 100.0 * 11 / 16);  // all but four holes and the goal, where no one acts
+}
+
+class CheckpointFile {
+ public:
+  CheckpointFile()
+      : path_(std::filesystem::temp_directory_path() /
+              ("broadloom_probe_" + std::to_string(getpid()) + ".safetensors")) {}
+  ~CheckpointFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::unique_ptr<Trainer> resumed(const std::string& path, const Overrides& overrides) {
+  std::unique_ptr<Trainer> trainer = make_trainer(overrides, 1);
+  const Result<Checkpoint> checkpoint = read_checkpoint(path);
+  EXPECT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+  const Status status = restore(checkpoint.value(), *trainer);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return trainer;
+}
+
+TEST(ProbeInstruments, AResumedRunSaysTheSame) {
+  const CheckpointFile file;
+  for (const Overrides& overrides :
+       {Overrides{{"env_id", "FrozenLake-v1"}}, Overrides{{"norm_obs", "true"}}}) {
+    const std::unique_ptr<Trainer> whole = make_trainer(overrides);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(whole->iterate().ok());
+    ASSERT_TRUE(save_checkpoint(file.path(), *whole, {}).ok());
+    const std::unique_ptr<Trainer> again = resumed(file.path(), overrides);
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(whole->iterate().ok());
+      ASSERT_TRUE(again->iterate().ok());
+      const Numbers a = numbers_of(*whole), b = numbers_of(*again);
+      for (const auto& [name, value] : a) {
+        if (value == value) EXPECT_EQ(value, b.at(name)) << name;
+      }
+    }
+  }
+}
+
+// Instruments may come and go where a run goes on; what they had added up is only missing.
+TEST(ProbeInstruments, ARunMayGoOnWithOthers) {
+  const CheckpointFile file;
+  const std::unique_ptr<Trainer> with = make_trainer({});
+  ASSERT_TRUE(with->iterate().ok());
+  ASSERT_TRUE(save_checkpoint(file.path(), *with, {}).ok());
+  const std::unique_ptr<Trainer> without = resumed(file.path(), {{"instruments", "gradient"}});
+  ASSERT_TRUE(without->iterate().ok());
+  ASSERT_TRUE(save_checkpoint(file.path(), *without, {}).ok());
+  const std::unique_ptr<Trainer> again = resumed(file.path(), {});
+  ASSERT_TRUE(again->iterate().ok());
+  EXPECT_EQ(numbers_of(*again).at("coverage/states"), 256.0);
+}
+
+// A simulator that cannot make others of its kind.
+class OnlyOne final : public VecEnv {
+ public:
+  explicit OnlyOne(std::unique_ptr<VecEnv> inner) : inner_(std::move(inner)) {}
+  const EnvSpec& spec() const override { return inner_->spec(); }
+  int num_envs() const override { return inner_->num_envs(); }
+  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
+  void observe(int begin, int end, float* observations) const override {
+    inner_->observe(begin, end, observations);
+  }
+  void step(int begin, int end, const StepRows& rows) override { inner_->step(begin, end, rows); }
+  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    inner_->append_state(prefix, out);
+  }
+
+ private:
+  std::unique_ptr<VecEnv> inner_;
+};
+
+std::unique_ptr<VecEnv> only_one(const Config& config) {
+  VecEnvOptions options;
+  options.num_envs = config.num_envs;
+  return std::make_unique<OnlyOne>(make_vec_env(config.env_id, {}, options).take());
+}
+
+TEST(ProbeInstruments, ASimulatorThatMakesNoOthersIsToldSo) {
+  const Config config = config_with({});
+  const auto refused = Trainer::create(config, 1, only_one(config));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(refused.status().message().find("VecEnv::another()"), std::string::npos);
+  const Config gradient = config_with({{"instruments", "gradient"}});
+  EXPECT_TRUE(Trainer::create(gradient, 1, only_one(gradient)).ok());
+}
+
+}  // namespace
+}  // namespace broadloom
