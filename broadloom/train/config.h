@@ -103,6 +103,13 @@ Result<Overrides> toml_overrides(const TomlNode& table, const std::string& name)
 // after them.
 Result<Config> resolve_config(const Overrides& overrides);
 
+// The same without the checks at the end, for those who set more keys: single keys are checked,
+// rules between them and the environment's options are not.
+Result<Config> assemble_config(const Overrides& overrides);
+
+// Those checks.
+Status check_config(const Config& config);
+
 // Ranges of single fields and rules between fields; kInvalidConfig says what was got, what was
 // expected and what to change. Knows nothing of which environments exist.
 Status validate(const Config& config);
