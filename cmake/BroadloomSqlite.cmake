@@ -4,7 +4,7 @@ if(NOT SQLite3_FOUND)
   message(FATAL_ERROR "SQLite was not found. Install Debian's package libsqlite3-dev (tools/setup.sh does), or \
 point CMAKE_PREFIX_PATH at an installation with sqlite3.h and libsqlite3.")
 endif()
-# Version 3.38 brought the JSON functions that the store's views use without being asked to.
-if(SQLite3_VERSION VERSION_LESS 3.38)
-  message(FATAL_ERROR "SQLite ${SQLite3_VERSION} is too old; 3.38 or newer is needed (Debian 12 has 3.40).")
+# Version 3.37 brought the STRICT tables that stores are made of.
+if(SQLite3_VERSION VERSION_LESS 3.37)
+  message(FATAL_ERROR "SQLite ${SQLite3_VERSION} is too old; 3.37 or newer is needed (Debian 12 has 3.40).")
 endif()

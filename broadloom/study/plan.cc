@@ -59,7 +59,13 @@ Status check_axis(const StudySpec& spec, const StudyAxis& axis) {
 
 Result<StudyAxis> shape_axis(const StudySpec& spec) {
   StudyAxis axis{"shape", {}};
-  const Result<std::vector<BlockShape>> shapes = make_shapes(spec.shapes);
+  ShapeRules rules = spec.shapes;
+  if (rules.max_envs > 0 && rules.num_steps == 0) {
+    const Result<Config> base = assemble_config(spec.base);
+    if (!base.ok()) return base.status();
+    rules.num_steps = base.value().num_steps;
+  }
+  const Result<std::vector<BlockShape>> shapes = make_shapes(rules);
   if (!shapes.ok()) return shapes.status();
   for (const BlockShape& shape : shapes.value()) {
     axis.values.push_back(

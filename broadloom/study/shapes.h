@@ -23,7 +23,7 @@ struct ShapeRules {
   std::vector<BlockShape> doubled;  // for each: itself, then 2N x T and N x 2T, 4N x T and so on
   int doublings = 1;                // how often, for `doubled`
   int max_envs = 0;                 // N = 1, 2, 4, ... up to this, at num_steps; 0: none
-  int num_steps = 0;                // T, for max_envs
+  int num_steps = 0;                // T, for max_envs; a plan takes 0 for that of the base
 
   bool empty() const { return list.empty() && !ladder && doubled.empty() && max_envs == 0; }
 };
