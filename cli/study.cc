@@ -63,11 +63,11 @@ Result<StudyOptions> options_of(const StudyCommand& command, const StudyPlan& pl
     options.shard = shard.value();
   }
   options.threads = std::max(1, command.threads);
-  options.jobs = command.jobs > 0 ? command.jobs : std::max(1, resolve_threads(0) / options.threads);
+  options.jobs =
+      command.jobs > 0 ? command.jobs : std::max(1, resolve_threads(0) / options.threads);
   options.retry_failed = command.retry_failed;
   options.any_revision = command.any_revision;
-  options.store =
-      command.out.empty() ? default_store(command, plan, options.shard) : command.out;
+  options.store = command.out.empty() ? default_store(command, plan, options.shard) : command.out;
   return options;
 }
 
@@ -128,9 +128,7 @@ void add_merge_command(CLI::App& study_app, Context& context) {
   const auto command = std::make_shared<MergeCommand>();
   app->add_option("STORE", command->stores, "Stores of one study's shards")->required();
   app->add_option("--out", command->out, "The store to make")->type_name("FILE")->required();
-  app->callback([&context, command] {
-    context.action = [command] { return merge(*command); };
-  });
+  app->callback([&context, command] { context.action = [command] { return merge(*command); }; });
 }
 
 void add_run_flags(CLI::App& app, StudyCommand& command) {

@@ -24,7 +24,9 @@ ScreenSize screen_size(std::FILE* stream) {
 }
 
 // A line that wraps would take two rows, and the next rewrite would climb too little.
-std::string cut(const std::string& text, std::size_t columns) { return text.substr(0, columns - 1); }
+std::string cut(const std::string& text, std::size_t columns) {
+  return text.substr(0, columns - 1);
+}
 
 }  // namespace
 

@@ -101,8 +101,9 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
        "What is held equal: minibatch_count (default), minibatch_size, gradient_steps, none");
   text("--adjust", flags.adjust, "WORD",
        "What gives gradient_steps: minibatches (default) or epochs");
-  text("--reference", flags.reference, "NxT", "Shape whose minibatch size or gradient steps the "
-                                              "others are to have (default: the first)");
+  text("--reference", flags.reference, "NxT",
+       "Shape whose minibatch size or gradient steps the "
+       "others are to have (default: the first)");
   text("--grid", flags.grid, "KEY=V,V", "Values of a config key; may be given again");
   text("--points", flags.points, "INT", "Points of each learning curve (default 50)")
       ->check(CLI::Range(1, 100000));

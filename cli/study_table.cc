@@ -94,18 +94,17 @@ nlohmann::ordered_json estimate_json(const Estimate& e) {
 }  // namespace
 
 void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyShard& shard) {
-  const std::string rule =
-      plan.match == Match::kGradientSteps
-          ? fmt::format("gradient_steps (by {})", adjust_name(plan.adjust))
-          : match_name(plan.match);
+  const std::string rule = plan.match == Match::kGradientSteps
+                               ? fmt::format("gradient_steps (by {})", adjust_name(plan.adjust))
+                               : match_name(plan.match);
   const auto cells = static_cast<std::int64_t>(plan.cells.size());
   fmt::print(stream, "Study {}: {} cell{} x {} seed{} = {} runs; match: {}\n\n", plan.name,
              with_commas(cells), cells == 1 ? "" : "s", plan.seeds.size(),
              plan.seeds.size() == 1 ? "" : "s",
              with_commas(static_cast<std::int64_t>(plan.runs.size())), rule);
-  std::vector<std::vector<std::string>> rows = {
-      {"cell", "environment steps", "iterations", "minibatches", "minibatch size", "epochs",
-       "gradient steps", "samples/gradient"}};
+  std::vector<std::vector<std::string>> rows = {{"cell", "environment steps", "iterations",
+                                                 "minibatches", "minibatch size", "epochs",
+                                                 "gradient steps", "samples/gradient"}};
   for (const StudyCell& cell : plan.cells) {
     rows.push_back({cell.name, with_commas(cell.environment_steps()),
                     with_commas(cell.config.num_iterations()),

@@ -16,8 +16,9 @@ constexpr int kBusyMilliseconds = 2000;
 constexpr const char* kGoOn =
     "; then run the same command again: what is in the store stays, and the rest is run";
 
-bool no_room(int code, int error) {
-  return code == SQLITE_FULL || error == ENOSPC || error == EDQUOT || error == EFBIG;
+// A limit on file sizes and some quotas come as a plain failure to write.
+bool no_room(int extended_code) {
+  return extended_code == SQLITE_FULL || extended_code == SQLITE_IOERR_WRITE;
 }
 
 Status sqlite_error(sqlite3* connection, const std::string& path, const std::string& what) {
@@ -37,7 +38,7 @@ Status sqlite_error(sqlite3* connection, const std::string& path, const std::str
                 "; the store is damaged: bring back a copy of it, or name another one with "
                 "--out and run the study again"};
   }
-  if (no_room(code, error)) {
+  if (no_room(sqlite3_extended_errcode(connection))) {
     message += std::string("; free some space") + kGoOn;
   } else if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
     message += std::string("; another program holds it: end that one") + kGoOn;
