@@ -60,7 +60,7 @@ std::string StudyLines::total_line(const StudyProgress& progress) {
 void StudyLines::show(const StudyProgress& progress) {
   if (quiet_) return;
   last_ = progress;
-  pending_ = true;
+  pending_ = shown_ = true;
   const auto interval = live_ ? std::chrono::milliseconds(250) : std::chrono::milliseconds(10000);
   const Clock::time_point now = Clock::now();
   if (now - written_at_ < interval) return;
@@ -69,8 +69,8 @@ void StudyLines::show(const StudyProgress& progress) {
 }
 
 void StudyLines::finish() {
-  if (quiet_ || !pending_) return;
-  live_ ? write_live(last_) : write_plain(last_);
+  if (pending_) live_ ? write_live(last_) : write_plain(last_);
+  if (!shown_) return;
   fmt::print(stream_, "\n");
   std::fflush(stream_);
 }

@@ -37,7 +37,8 @@ class StudyLines {
   std::size_t width_ = 0;          // of the cells' names
   std::size_t lines_ = 0;          // on the screen
   std::vector<int> written_runs_;  // over, by cell, when its line was last written
-  bool pending_ = false;
+  bool pending_ = false;           // last_ has not been written
+  bool shown_ = false;
   Clock::time_point written_at_ = Clock::now();
   StudyProgress last_;
 };

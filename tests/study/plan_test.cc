@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "broadloom/record/files.h"
+
 namespace broadloom {
 namespace {
 
@@ -253,6 +255,31 @@ TEST(Plan, SeedsHaveThreeForms) {
                            "9223372036854775808-9223372036854775808"}) {
     EXPECT_FALSE(parse_seeds(text).ok()) << text;
   }
+}
+
+TEST(Plan, ExamplesAndThePageOfTheFormatCanBePlanned) {
+  const std::string source = BROADLOOM_SOURCE_DIR;
+  const Result<StudySpec> ladder = read_study(source + "/configs/studies/cartpole_ladder.toml");
+  ASSERT_TRUE(ladder.ok()) << ladder.status().message();
+  const Result<StudyPlan> plan = plan_study(ladder.value());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan.value().runs.size(), 110U);
+  EXPECT_EQ(plan.value().name, "cartpole_ladder");
+
+  const std::string page = read_file(source + "/docs/formats/study.md").value();
+  const std::size_t begin = page.find("```toml\n") + 8;
+  const StudyPlan example = plan_of(page.substr(begin, page.find("```", begin) - begin));
+  EXPECT_EQ(example.cells.size(), 3U * 2 * 2 * 2);
+  EXPECT_EQ(example.cells[0].name, "8x128 learning_rate=0.00025 hidden_sizes=64,64 shared");
+}
+
+TEST(Plan, ABaseMayBeAFileBesideTheStudy) {
+  const std::string path = std::string(BROADLOOM_SOURCE_DIR) + "/configs/study.toml";
+  const Result<StudySpec> spec = parse_study("base = 'pendulum.toml'\nseeds = 1\n", path);
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(plan_study(spec.value()).value().cells[0].config.env_id, "Pendulum-v1");
+  const Status missing = parse_study("base = 'none.toml'\n", path).status();
+  EXPECT_EQ(missing.kind(), ErrorKind::kNotFound);
 }
 
 }  // namespace
