@@ -86,7 +86,7 @@ Result<bool> Statement::next() {
 }
 
 Status Statement::run() {
-  const Status status = next().status();
+  Status status = next().status();
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
   return status;
