@@ -59,6 +59,13 @@ class Preparer {
     return found != nullptr && found->get_expected_max() == 0;
   }
 
+  bool takes_words() const {
+    for (const CLI::Option* known : app_->get_options()) {
+      if (known->get_positional()) return true;
+    }
+    return false;
+  }
+
   // Descends into a sub-command; where one must come, nothing else may.
   Status take_word(const std::string& token) {
     arguments_.tokens.push_back(token);
@@ -70,7 +77,7 @@ class Preparer {
       }
       if (!command->get_group().empty()) names.push_back(command->get_name());
     }
-    if (names.empty() || starts_with(token, "-")) return {};
+    if (names.empty() || takes_words() || starts_with(token, "-")) return {};
     return unknown_key_error("command", token, names);
   }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "broadloom/report/gradients_json.h"
 #include "broadloom/report/gradients_page.h"
 #include "broadloom/study/gradient_study.h"
+#include "broadloom/study/shapes.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/gradients_table.h"
@@ -31,21 +31,6 @@ struct GradientsCommand {
 };
 
 Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
-// "16x64": N x T.
-Result<BlockShape> parse_shape(const std::string& text) {
-  BlockShape shape;
-  const char* end = text.data() + text.size();
-  const auto [cross, error] = std::from_chars(text.data(), end, shape.num_envs);
-  if (error == std::errc() && cross != end && *cross == 'x') {
-    const auto [rest, fault] = std::from_chars(cross + 1, end, shape.num_steps);
-    if (fault == std::errc() && rest == end && shape.num_envs >= 1 && shape.num_steps >= 1) {
-      return shape;
-    }
-  }
-  return invalid(
-      fmt::format("--shapes: got '{}'; expected num_envs x num_steps, as in 16x64", text));
-}
 
 Status take_studies(const std::vector<std::string>& studies, GradientStudyOptions& options) {
   if (studies.empty()) return {};
@@ -68,7 +53,7 @@ Status take_studies(const std::vector<std::string>& studies, GradientStudyOption
 Status take_options(GradientsCommand& command) {
   BROADLOOM_TRY(take_studies(command.studies, command.options));
   for (const std::string& text : command.shapes) {
-    const Result<BlockShape> shape = parse_shape(text);
+    const Result<BlockShape> shape = parse_shape(text, "--shapes");
     if (!shape.ok()) return shape.status();
     command.options.shapes.push_back(shape.value());
   }

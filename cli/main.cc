@@ -28,6 +28,7 @@ void add_commands(CLI::App& root, Context& context) {
   root.require_subcommand(1);
   add_train_command(root, context);
   add_eval_command(root, context);
+  add_study_command(root, context);
   add_gradients_command(root, context);
   add_curve_command(root, context);
   add_env_command(root, context);

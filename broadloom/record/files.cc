@@ -39,19 +39,6 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// A rename is on the disk only once its folder is.
-Status sync_folder_of(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return io_error("open", folder);
-  // Some file systems know no fsync of a folder and say EINVAL; there is nothing more to do then.
-  const bool synced = ::fsync(fd) == 0 || errno == EINVAL;
-  Status status = synced ? Status() : io_error("write", folder);
-  ::close(fd);
-  return status;
-}
-
 }  // namespace
 
 Status io_error(const std::string& what, const std::string& path) {
@@ -78,6 +65,18 @@ Result<std::string> read_file(const std::string& path) {
   }
   ::close(fd);
   return bytes;
+}
+
+Status sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return io_error("open", folder);
+  // Some file systems know no fsync of a folder and say EINVAL; there is nothing more to do then.
+  const bool synced = ::fsync(fd) == 0 || errno == EINVAL;
+  Status status = synced ? Status() : io_error("write", folder);
+  ::close(fd);
+  return status;
 }
 
 Status write_file_atomically(const std::string& path, std::string_view bytes) {

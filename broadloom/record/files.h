@@ -16,6 +16,9 @@ Result<std::string> read_file(const std::string& path);
 // ones. The data has reached the disk when it returns. kIo says what failed and what to do.
 Status write_file_atomically(const std::string& path, std::string_view bytes);
 
+// Has a file's name, or its renaming, on the disk: that is the folder's doing. kIo.
+Status sync_folder_of(const std::string& path);
+
 // A file that grows record by record, each in a single write.
 class AppendLog {
  public:

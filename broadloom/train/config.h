@@ -11,6 +11,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
+#include "broadloom/core/toml_tree.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/instruments/registry.h"
 
@@ -93,12 +94,21 @@ Status set_config(Config& config, std::string_view key, std::string_view text);
 Result<Overrides> read_toml_overrides(const std::string& path);
 // The same from text; `name` stands where the file name would in messages.
 Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name);
+// The same from a table that is part of a larger file.
+Result<Overrides> toml_overrides(const TomlNode& table, const std::string& name);
 
 // Builds a whole config: finds env_id among the overrides (the last one counts), takes that
 // environment's defaults (kNotFound when there is no such environment), applies the overrides in
 // order, validates, and has the environment check its options. Give file overrides first and flags
 // after them.
 Result<Config> resolve_config(const Overrides& overrides);
+
+// The same without the checks at the end, for those who set more keys: single keys are checked,
+// rules between them and the environment's options are not.
+Result<Config> assemble_config(const Overrides& overrides);
+
+// Those checks.
+Status check_config(const Config& config);
 
 // Ranges of single fields and rules between fields; kInvalidConfig says what was got, what was
 // expected and what to change. Knows nothing of which environments exist.

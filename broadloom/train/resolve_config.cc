@@ -15,14 +15,23 @@ std::string last_env_id(const Overrides& overrides) {
 
 }  // namespace
 
-Result<Config> resolve_config(const Overrides& overrides) {
+Result<Config> assemble_config(const Overrides& overrides) {
   const Result<EnvSpec> spec = env_spec(last_env_id(overrides), {});
   if (!spec.ok()) return spec.status();
   Config config = default_config(spec.value());
   for (const auto& [key, text] : overrides) BROADLOOM_TRY(set_config(config, key, text));
+  return config;
+}
+
+Status check_config(const Config& config) {
   BROADLOOM_TRY(validate(config));
   // The options are the environment's to judge.
-  BROADLOOM_TRY(env_spec(config.env_id, config.env_options).status());
+  return env_spec(config.env_id, config.env_options).status();
+}
+
+Result<Config> resolve_config(const Overrides& overrides) {
+  Result<Config> config = assemble_config(overrides);
+  if (config.ok()) BROADLOOM_TRY(check_config(config.value()));
   return config;
 }
 

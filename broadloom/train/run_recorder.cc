@@ -19,26 +19,9 @@ double unix_time() {
 std::string metrics_json_line(const Trainer& trainer, double wall_time, double rate) {
   const IterationReport& r = trainer.report();
   JsonLine line;
-  line.add("iteration", r.iteration)
-      .add("global_step", r.global_step)
-      .add("episodic_return", r.mean_return)
-      .add("episodic_length", r.mean_length)
-      .add("episodes", r.episodes)
-      .add("learning_rate", r.learning_rate)
-      .add("policy_loss", r.update.policy_loss)
-      .add("value_loss", r.update.value_loss)
-      .add("entropy", r.update.entropy)
-      .add("old_approx_kl", r.update.old_approx_kl)
-      .add("approx_kl", r.update.approx_kl)
-      .add("clipfrac", r.update.clipfrac)
-      .add("grad_norm", r.update.grad_norm)
-      .add("ess", r.update.ess)
-      .add("min_ratio", r.update.min_ratio)
-      .add("max_ratio", r.update.max_ratio)
-      .add("explained_variance", r.explained_variance)
-      .add("epochs", r.update.epochs)
-      .add("wall_time", wall_time)
-      .add("steps_per_second", rate);
+  line.add("iteration", r.iteration).add("global_step", r.global_step);
+  visit_numbers(r, [&](const char* name, auto value) { line.add(name, value); });
+  line.add("wall_time", wall_time).add("steps_per_second", rate);
   if (trainer.instruments().measured()) {
     trainer.instruments().visit_numbers(
         [&](const char* name, double value) { line.add(name, value); });

@@ -33,6 +33,28 @@ struct IterationReport {
   double mean_length = 0.0;
 };
 
+// visit(name, number) for everything reported but iteration and step, under the names and in the
+// order of metrics.jsonl; numbers are double, int or std::int64_t.
+template <class Visitor>
+void visit_numbers(const IterationReport& report, Visitor&& visit) {
+  visit("episodic_return", report.mean_return);
+  visit("episodic_length", report.mean_length);
+  visit("episodes", report.episodes);
+  visit("learning_rate", report.learning_rate);
+  visit("policy_loss", report.update.policy_loss);
+  visit("value_loss", report.update.value_loss);
+  visit("entropy", report.update.entropy);
+  visit("old_approx_kl", report.update.old_approx_kl);
+  visit("approx_kl", report.update.approx_kl);
+  visit("clipfrac", report.update.clipfrac);
+  visit("grad_norm", report.update.grad_norm);
+  visit("ess", report.update.ess);
+  visit("min_ratio", report.update.min_ratio);
+  visit("max_ratio", report.update.max_ratio);
+  visit("explained_variance", report.explained_variance);
+  visit("epochs", report.update.epochs);
+}
+
 // kInvalidConfig where precision=bf16 is asked of a processor without the instructions for it.
 Status check_processor(const Config& config, bool has_bf16);
 

@@ -1,0 +1,139 @@
+#include "broadloom/study/merge.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "broadloom/record/files.h"
+#include "broadloom/study/sqlite.h"
+#include "broadloom/study/store_schema.h"
+#include "broadloom/study/study_store.h"
+
+namespace broadloom {
+namespace {
+
+// What stands in the first store about the study is what all of them say.
+constexpr char kCopyPlan[] = R"sql(
+INSERT INTO study SELECT id, name, hash, definition, matched, points, evaluations, 1, 1,
+  version, revision, created FROM part.study;
+INSERT INTO cells SELECT * FROM part.cells;
+INSERT INTO runs (id, cell_id, seed, config_hash, status)
+  SELECT id, cell_id, seed, config_hash, 'pending' FROM part.runs;
+)sql";
+
+// Points first: metrics refer to them. The run last: it tells which ones are new.
+constexpr char kCopyRuns[] = R"sql(
+CREATE TEMP TABLE fresh AS SELECT p.id FROM part.runs p JOIN main.runs m ON m.id = p.id
+  WHERE p.status <> 'pending' AND m.status = 'pending';
+INSERT INTO points SELECT * FROM part.points WHERE run_id IN (SELECT id FROM fresh);
+INSERT INTO metrics SELECT * FROM part.metrics WHERE run_id IN (SELECT id FROM fresh);
+INSERT INTO evaluations SELECT * FROM part.evaluations WHERE run_id IN (SELECT id FROM fresh);
+INSERT OR REPLACE INTO runs SELECT * FROM part.runs WHERE id IN (SELECT id FROM fresh);
+DROP TABLE temp.fresh;
+)sql";
+
+constexpr char kDisagree[] = R"sql(
+SELECT c.name, m.seed FROM part.runs p JOIN main.runs m ON m.id = p.id
+JOIN main.cells c ON c.id = m.cell_id
+WHERE p.status <> 'pending' AND m.status <> 'pending'
+  AND (p.status <> m.status OR p.parameters_hash IS NOT m.parameters_hash)
+ORDER BY m.id LIMIT 1
+)sql";
+
+Status check_definition(Database& merged, Database& part, const std::string& path) {
+  Result<Statement> ours = merged.prepare("SELECT definition FROM study");
+  if (!ours.ok()) return ours.status();
+  Result<Statement> theirs = part.prepare("SELECT definition FROM study");
+  if (!theirs.ok()) return theirs.status();
+  for (Statement* row : {&ours.value(), &theirs.value()}) BROADLOOM_TRY(row->next().status());
+  if (ours.value().text(0) == theirs.value().text(0)) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("'{}' is of another study than the stores before it: {}", path,
+                      first_difference(theirs.value().text(0), ours.value().text(0)))};
+}
+
+Status check_agreement(Database& merged, const std::string& path) {
+  Result<Statement> query = merged.prepare(kDisagree);
+  if (!query.ok()) return query.status();
+  const Result<bool> row = query.value().next();
+  if (!row.ok()) return row.status();
+  if (!row.value()) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("'{}' has another result than the stores before it for cell {}, seed {}: "
+                      "leave one of them out",
+                      path, query.value().text(0), query.value().integer(1))};
+}
+
+Status add_store(Database& merged, const std::string& path, bool is_first) {
+  {
+    Result<Database> part = Database::open(path);
+    if (!part.ok()) return part.status();
+    BROADLOOM_TRY(check_format(part.value(), path));
+    if (!is_first) BROADLOOM_TRY(check_definition(merged, part.value(), path));
+  }
+  {
+    Result<Statement> attach = merged.prepare("ATTACH ? AS part");
+    if (!attach.ok()) return attach.status();
+    BROADLOOM_TRY(attach.value().bind(1, path).run());
+  }
+  // One transaction reads the part as it is at one moment, also while a runner works on it.
+  BROADLOOM_TRY(merged.run("BEGIN"));
+  if (is_first) BROADLOOM_TRY(merged.run(kCopyPlan));
+  BROADLOOM_TRY(check_agreement(merged, path));
+  BROADLOOM_TRY(merged.run(kCopyRuns));
+  BROADLOOM_TRY(merged.commit());
+  return merged.run("DETACH part");
+}
+
+Result<MergeSummary> fill(const std::vector<std::string>& stores, const std::string& beside) {
+  Result<Database> merged = Database::open(beside);
+  if (!merged.ok()) return merged.status();
+  Database& database = merged.value();
+  BROADLOOM_TRY(database.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                         kStoreApplication, kStoreFormat)));
+  BROADLOOM_TRY(database.run(kStoreSchema));
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    BROADLOOM_TRY(add_store(database, stores[i], i == 0));
+  }
+  Result<Statement> count = database.prepare(
+      "SELECT count(*), total(status = 'finished'), total(status = 'failed') FROM runs");
+  if (!count.ok()) return count.status();
+  BROADLOOM_TRY(count.value().next().status());
+  return MergeSummary{count.value().integer(0), count.value().integer(1), count.value().integer(2)};
+}
+
+Status make_empty(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "wx");
+  if (file == nullptr) return io_error("create", path);
+  std::fclose(file);
+  return {};
+}
+
+}  // namespace
+
+Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const std::string& out) {
+  if (stores.empty()) {
+    return Status(ErrorKind::kInvalidConfig, "no stores to merge; name those of the shards");
+  }
+  if (std::filesystem::exists(out)) {
+    return Status(ErrorKind::kInvalidConfig,
+                  fmt::format("'{}' is there already; name another file with --out", out));
+  }
+  const std::string beside = fmt::format("{}.tmp-{}", out, ::getpid());
+  BROADLOOM_TRY(make_empty(beside));
+  Result<MergeSummary> summary = fill(stores, beside);
+  Status status = summary.status();
+  if (status.ok() && std::rename(beside.c_str(), out.c_str()) != 0) {
+    status = io_error("rename into", out);
+  }
+  if (!status.ok()) {
+    for (const std::string& file : {beside, beside + "-journal"}) ::unlink(file.c_str());
+    return status;
+  }
+  BROADLOOM_TRY(sync_folder_of(out));
+  return summary;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,287 @@
+#define XXH_INLINE_ALL
+#include "broadloom/study/plan.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace broadloom {
+namespace {
+
+// Keys of a run's folder, and those that a study says in its own words.
+struct ForbiddenKey {
+  const char* key;
+  const char* instead;
+};
+constexpr ForbiddenKey kForbidden[] = {
+    {"seed", "give seeds"},
+    {"eval_interval", "give evaluations, which are evenly over the steps of every cell"},
+    {"checkpoint_interval", "leave it out: a study keeps no checkpoints"},
+    {"keep_checkpoints", "leave it out: a study keeps no checkpoints"},
+    {"log_interval", "give points, which are evenly over the steps of every cell"},
+    {"tensorboard", "leave it out: a study writes its store and nothing else"},
+};
+
+Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
+
+bool sets(const StudyAxis& axis, std::string_view key) {
+  return std::any_of(axis.values.begin(), axis.values.end(), [&](const StudyAxis::Value& value) {
+    return std::any_of(value.set.begin(), value.set.end(),
+                       [&](const auto& entry) { return entry.first == key; });
+  });
+}
+
+Status check_keys(const Overrides& overrides) {
+  for (const auto& [key, text] : overrides) {
+    for (const ForbiddenKey& forbidden : kForbidden) {
+      if (key != forbidden.key) continue;
+      return invalid(fmt::format("{} is not a key of a study; {}", key, forbidden.instead));
+    }
+  }
+  return {};
+}
+
+Status check_axis(const StudySpec& spec, const StudyAxis& axis) {
+  if (axis.values.empty()) return invalid(fmt::format("grid: {} has no values", axis.name));
+  for (const StudyAxis::Value& value : axis.values) BROADLOOM_TRY(check_keys(value.set));
+  for (const std::string& key : decided_keys(spec.match, spec.adjust)) {
+    if (!sets(axis, key)) continue;
+    return invalid(
+        fmt::format("{} is varied, but match = \"{}\" decides it; leave one of them out (match = "
+                    "\"none\" holds nothing equal)",
+                    key, match_name(spec.match)));
+  }
+  return {};
+}
+
+Result<StudyAxis> shape_axis(const StudySpec& spec) {
+  StudyAxis axis{"shape", {}};
+  ShapeRules rules = spec.shapes;
+  if (rules.max_envs > 0 && rules.num_steps == 0) {
+    const Result<Config> base = assemble_config(spec.base);
+    if (!base.ok()) return base.status();
+    rules.num_steps = base.value().num_steps;
+  }
+  const Result<std::vector<BlockShape>> shapes = make_shapes(rules);
+  if (!shapes.ok()) return shapes.status();
+  for (const BlockShape& shape : shapes.value()) {
+    axis.values.push_back(
+        {shape_text(shape),
+         {{"num_envs", to_text(shape.num_envs)}, {"num_steps", to_text(shape.num_steps)}}});
+  }
+  return axis;
+}
+
+// Where the reference shape stands among the others.
+Status check_reference(const StudySpec& spec, const StudyAxis& axis, std::size_t& index) {
+  if (spec.reference.empty()) return {};
+  const Result<BlockShape> shape = parse_shape(spec.reference, "reference");
+  if (!shape.ok()) return shape.status();
+  for (index = 0; index < axis.values.size(); ++index) {
+    if (axis.values[index].name == shape_text(shape.value())) return {};
+  }
+  return invalid(fmt::format("reference: {} is not among the shapes", spec.reference));
+}
+
+class Planner {
+ public:
+  explicit Planner(const StudySpec& spec) : spec_(spec) {}
+
+  Result<StudyPlan> plan() {
+    BROADLOOM_TRY(gather_axes());
+    if (spec_.seeds.empty()) return invalid("the study has no seeds; give some, as in seeds = 10");
+    std::size_t cells = 1;
+    for (const StudyAxis& axis : axes_) cells *= axis.values.size();
+    constexpr std::size_t kMostRuns = 1000000;
+    if (cells > kMostRuns / spec_.seeds.size()) {
+      return invalid(fmt::format("{} cells with {} seeds are more than {} runs", cells,
+                                 spec_.seeds.size(), kMostRuns));
+    }
+    std::vector<std::size_t> at(axes_.size(), 0);
+    for (std::size_t i = 0; i < cells; ++i) {
+      BROADLOOM_TRY(add_cell(at));
+      advance(at);
+    }
+    BROADLOOM_TRY(check_names());
+    add_runs();
+    define();
+    return std::move(plan_);
+  }
+
+ private:
+  Status gather_axes() {
+    BROADLOOM_TRY(check_keys(spec_.base));
+    if (!spec_.shapes.empty() || spec_.shapes.batch != 0) {
+      Result<StudyAxis> shapes = shape_axis(spec_);
+      if (!shapes.ok()) return shapes.status();
+      BROADLOOM_TRY(check_reference(spec_, shapes.value(), reference_));
+      axes_.push_back(shapes.take());
+      for (const StudyAxis& axis : spec_.axes) {
+        if (!sets(axis, "num_envs") && !sets(axis, "num_steps")) continue;
+        return invalid(
+            fmt::format("{} sets num_envs or num_steps, and so do the shapes", axis.name));
+      }
+    } else if (!spec_.reference.empty()) {
+      return invalid("reference: there are no shapes for it to be one of");
+    }
+    axes_.insert(axes_.end(), spec_.axes.begin(), spec_.axes.end());
+    for (const StudyAxis& axis : axes_) BROADLOOM_TRY(check_axis(spec_, axis));
+    return {};
+  }
+
+  // The last axis goes fastest.
+  void advance(std::vector<std::size_t>& at) const {
+    for (std::size_t a = at.size(); a-- > 0;) {
+      if (++at[a] < axes_[a].values.size()) return;
+      at[a] = 0;
+    }
+  }
+
+  Overrides overrides(const std::vector<std::size_t>& at) const {
+    Overrides out = spec_.base;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const Overrides& set = axes_[a].values[at[a]].set;
+      out.insert(out.end(), set.begin(), set.end());
+    }
+    return out;
+  }
+
+  // The cell that this one is matched with: its axes of shape, minibatches and epochs stand at
+  // their reference; what makes another task or budget stays.
+  std::vector<std::size_t> reference_of(std::vector<std::size_t> at) const {
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      if (sets(axes_[a], "env_id") || sets(axes_[a], "total_timesteps")) continue;
+      for (const char* key :
+           {"num_envs", "num_steps", "num_minibatches", "minibatch_size", "update_epochs"}) {
+        if (sets(axes_[a], key)) at[a] = axes_[a].name == "shape" ? reference_ : 0;
+      }
+    }
+    return at;
+  }
+
+  std::string name_of(const std::vector<std::size_t>& at) const {
+    std::string name;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const StudyAxis::Value& value = axes_[a].values[at[a]];
+      if (!name.empty()) name += " ";
+      if (!value.name.empty()) {
+        name += value.name;
+        continue;
+      }
+      for (std::size_t i = 0; i < value.set.size(); ++i) {
+        name += (i > 0 ? " " : "") + value.set[i].first + "=" + value.set[i].second;
+      }
+    }
+    return name.empty() ? "base" : name;
+  }
+
+  Result<Config> assemble(const std::vector<std::size_t>& at) const {
+    Result<Config> config = assemble_config(overrides(at));
+    // Matching divides by the number of iterations; a budget of less than one block has none.
+    if (config.ok() && config.value().num_iterations() < 1) return validate(config.value());
+    return config;
+  }
+
+  Status add_cell(const std::vector<std::size_t>& at) {
+    StudyCell cell;
+    cell.name = name_of(at);
+    const auto failure = [&](const Status& status) {
+      return Status(status.kind(), fmt::format("cell {}: {}", cell.name, status.message()));
+    };
+    const Result<Config> config = assemble(at);
+    if (!config.ok()) return failure(config.status());
+    const Result<Config> reference = assemble(reference_of(at));
+    if (!reference.ok()) return failure(reference.status());
+    cell.config = config.value();
+    const Result<std::string> note =
+        apply_match(spec_.match, spec_.adjust, reference.value(), cell.config);
+    if (!note.ok()) return failure(note.status());
+    cell.note = note.value();
+    const Status valid = check_config(cell.config);
+    if (!valid.ok()) return failure(valid);
+    cell.config.seed = 0;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const Overrides& set = axes_[a].values[at[a]].set;
+      cell.changes.insert(cell.changes.end(), set.begin(), set.end());
+    }
+    plan_.cells.push_back(std::move(cell));
+    return {};
+  }
+
+  // Cells are looked up by name, and the same runs twice would count double.
+  Status check_names() const {
+    std::map<std::string, std::string> seen;
+    for (const StudyCell& cell : plan_.cells) {
+      std::string config;
+      for (const auto& [key, text] : to_overrides(cell.config)) config += key + "=" + text + "\n";
+      for (const std::string& word : {"name " + cell.name, config}) {
+        const auto [other, is_new] = seen.emplace(word, cell.name);
+        if (is_new) continue;
+        return invalid(fmt::format("cells {} and {} are the same; leave one of them out",
+                                   other->second, cell.name));
+      }
+    }
+    return {};
+  }
+
+  void add_runs() {
+    for (const std::uint64_t seed : spec_.seeds) {
+      for (std::size_t c = 0; c < plan_.cells.size(); ++c) {
+        Config config = plan_.cells[c].config;
+        config.seed = seed;
+        std::string text;
+        for (const auto& [key, value] : to_overrides(config)) text += key + "=" + value + "\n";
+        const auto id = static_cast<std::int64_t>(plan_.runs.size()) + 1;
+        plan_.runs.push_back({id, static_cast<int>(c), seed, hash_text(text)});
+      }
+    }
+  }
+
+  void define() {
+    plan_.name = spec_.name;
+    plan_.match = spec_.match;
+    plan_.adjust = spec_.adjust;
+    plan_.points = spec_.points;
+    plan_.evaluations = spec_.evaluations;
+    plan_.seeds = spec_.seeds;
+    std::string& text = plan_.definition;
+    text = fmt::format("points {}\nevaluations {}\nmatch {}\nseeds {}\n", spec_.points,
+                       spec_.evaluations, match_name(spec_.match), fmt::join(spec_.seeds, ","));
+    for (const StudyCell& cell : plan_.cells) {
+      text += "cell " + cell.name + "\n";
+      for (const auto& [key, value] : to_overrides(cell.config)) {
+        if (key != "seed") text += key + " " + value + "\n";
+      }
+    }
+    plan_.hash = hash_text(text);
+  }
+
+  const StudySpec& spec_;
+  std::vector<StudyAxis> axes_;
+  std::size_t reference_ = 0;
+  StudyPlan plan_;
+};
+
+}  // namespace
+
+std::int64_t StudyCell::minibatch_size() const {
+  const std::int64_t count = config.minibatch_count();
+  return (config.batch_size() + count - 1) / count;
+}
+
+double StudyCell::samples_per_gradient() const {
+  return static_cast<double>(config.batch_size()) /
+         static_cast<double>(config.minibatch_count() * config.update_epochs);
+}
+
+std::string hash_text(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+Result<StudyPlan> plan_study(const StudySpec& spec) { return Planner(spec).plan(); }
+
+}  // namespace broadloom

@@ -1,0 +1,62 @@
+// The plan of a study: every cell with its whole config, every run with its seed. Made before
+// anything runs, and the same each time it is made from the same study.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/study/study_spec.h"
+#include "broadloom/train/config.h"
+
+namespace broadloom {
+
+struct StudyCell {
+  std::string name;   // "8x128 learning_rate=0.001"
+  Overrides changes;  // what the axes set here
+  Config config;      // whole; its seed has no meaning
+  std::string note;   // where the match could not be kept exactly
+
+  // Whole blocks only, as the trainer counts.
+  std::int64_t environment_steps() const { return config.num_iterations() * config.batch_size(); }
+  // Of the largest minibatch; the smallest has one less where the block does not divide.
+  std::int64_t minibatch_size() const;
+  bool even_minibatches() const { return config.batch_size() % config.minibatch_count() == 0; }
+  // Environment steps for each gradient step: M / K.
+  double samples_per_gradient() const;
+};
+
+struct StudyRun {
+  std::int64_t id = 0;  // 1, 2, ... in the order they are started
+  int cell = 0;
+  std::uint64_t seed = 0;
+  std::string config_hash;  // of every key, the seed included
+};
+
+struct StudyPlan {
+  std::string name;
+  Match match = Match::kNone;
+  Adjust adjust = Adjust::kMinibatches;
+  int points = 0;
+  int evaluations = 0;
+  std::vector<std::uint64_t> seeds;
+  std::vector<StudyCell> cells;
+  // All cells with the first seed, then all with the second: stopped early, a study has as many
+  // seeds of one cell as of another.
+  std::vector<StudyRun> runs;
+  // All that the results depend on, one "what value" a line; two studies are the same where these
+  // are.
+  std::string definition;
+  std::string hash;  // of the definition
+};
+
+// kInvalidConfig where the study contradicts itself: no seeds, an axis without values, a key that
+// is not a study's to set or that the match decides, shapes that cannot be made, a cell whose
+// config is not valid, two cells that are the same. Messages name the cell.
+Result<StudyPlan> plan_study(const StudySpec& spec);
+
+// 32 hexadecimal digits (XXH3, 128 bits).
+std::string hash_text(std::string_view bytes);
+
+}  // namespace broadloom

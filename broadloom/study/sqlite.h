@@ -1,0 +1,81 @@
+// SQLite as values with a Status: connections and statements that close themselves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "broadloom/core/status.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace broadloom {
+
+// One prepared statement. Parameters and columns are numbered as SQLite does: from 1 and from 0.
+class Statement {
+ public:
+  Statement() = default;
+  explicit Statement(sqlite3_stmt* statement);
+
+  Statement& bind(int parameter, std::int64_t value);
+  Statement& bind(int parameter, int value) { return bind(parameter, std::int64_t{value}); }
+  Statement& bind(int parameter, double value);  // what is not a number becomes NULL
+  Statement& bind(int parameter, std::string_view value);
+  Statement& bind(int parameter, const char* value) {
+    return bind(parameter, std::string_view(value));
+  }
+  Statement& bind(int parameter, const std::string& value) {
+    return bind(parameter, std::string_view(value));
+  }
+
+  // Whether there is a (further) row; to be read before the next call.
+  Result<bool> next();
+  // Runs a statement that gives no rows, and makes it ready for other values.
+  Status run();
+
+  std::int64_t integer(int column) const;
+  double real(int column) const;  // NULL: not a number
+  std::string text(int column) const;
+
+ private:
+  struct Finalizer {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
+};
+
+class Database {
+ public:
+  Database() = default;
+
+  // Opens the file, which must exist; an empty one is an empty database. Every commit has reached
+  // the disk when it returns. One thread at a time. kNotFound or kIo.
+  static Result<Database> open(const std::string& path);
+
+  Result<Statement> prepare(std::string_view sql);
+  // One or more statements without parameters; rows are dropped.
+  Status run(const std::string& sql);
+  // The one number that a query gives.
+  Result<std::int64_t> integer(std::string_view sql);
+  Status begin();
+  Status commit();
+  // Takes back what was not committed; does nothing where there is nothing.
+  void rollback();
+
+  // Whether the last begin() or commit() failed only because another program held a lock.
+  bool busy() const { return busy_; }
+  // A failure of the last call, with advice: kIo, kCorrupt or kMismatch.
+  Status error(const std::string& what) const;
+
+ private:
+  struct Closer {
+    void operator()(sqlite3* connection) const;
+  };
+  std::unique_ptr<sqlite3, Closer> connection_;
+  std::string path_;
+  bool busy_ = false;
+};
+
+}  // namespace broadloom

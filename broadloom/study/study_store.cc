@@ -1,0 +1,349 @@
+#include "broadloom/study/study_store.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+
+#include "broadloom/record/json_line.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/study/store_schema.h"
+
+namespace broadloom {
+namespace {
+
+std::string json_of(const Overrides& overrides) {
+  JsonLine line;
+  for (const auto& [key, text] : overrides) line.add(key, text);
+  return line.str();
+}
+
+Overrides without_seed(const Config& config) {
+  Overrides all = to_overrides(config);
+  std::erase_if(all, [](const auto& entry) { return entry.first == "seed"; });
+  return all;
+}
+
+Status insert_study(Database& database, const StudyPlan& plan, StudyShard shard) {
+  Result<Statement> insert = database.prepare(
+      "INSERT INTO study (id, name, hash, definition, matched, points, evaluations, shard, shards,"
+      " version, revision, created) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  const Manifest program = make_manifest({}, 0, 1, "");
+  return insert.value()
+      .bind(1, plan.name)
+      .bind(2, plan.hash)
+      .bind(3, plan.definition)
+      .bind(4, match_name(plan.match))
+      .bind(5, plan.points)
+      .bind(6, plan.evaluations)
+      .bind(7, shard.index)
+      .bind(8, shard.count)
+      .bind(9, program.version)
+      .bind(10, program.revision)
+      .bind(11, program.created)
+      .run();
+}
+
+Status insert_cells(Database& database, const StudyPlan& plan) {
+  Result<Statement> insert =
+      database.prepare("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  for (std::size_t c = 0; c < plan.cells.size(); ++c) {
+    const StudyCell& cell = plan.cells[c];
+    BROADLOOM_TRY(insert.value()
+                      .bind(1, static_cast<std::int64_t>(c) + 1)
+                      .bind(2, cell.name)
+                      .bind(3, json_of(cell.changes))
+                      .bind(4, json_of(without_seed(cell.config)))
+                      .bind(5, cell.config.num_envs)
+                      .bind(6, cell.config.num_steps)
+                      .bind(7, cell.config.batch_size())
+                      .bind(8, cell.config.minibatch_count())
+                      .bind(9, cell.minibatch_size())
+                      .bind(10, cell.config.update_epochs)
+                      .bind(11, cell.config.num_iterations())
+                      .bind(12, cell.environment_steps())
+                      .bind(13, gradient_steps(cell.config))
+                      .bind(14, cell.samples_per_gradient())
+                      .bind(15, cell.note)
+                      .run());
+  }
+  return {};
+}
+
+Status insert_runs(Database& database, const StudyPlan& plan) {
+  Result<Statement> insert = database.prepare(
+      "INSERT INTO runs (id, cell_id, seed, config_hash, status) VALUES (?, ?, ?, ?, 'pending')");
+  if (!insert.ok()) return insert.status();
+  for (const StudyRun& run : plan.runs) {
+    BROADLOOM_TRY(insert.value()
+                      .bind(1, run.id)
+                      .bind(2, run.cell + 1)
+                      .bind(3, static_cast<std::int64_t>(run.seed))
+                      .bind(4, run.config_hash)
+                      .run());
+  }
+  return {};
+}
+
+Status insert_curve(Database& database, const RunRecord& record) {
+  Result<Statement> point = database.prepare("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?)");
+  if (!point.ok()) return point.status();
+  Result<Statement> value =
+      database.prepare("INSERT INTO metrics (run_id, point, key, value) VALUES (?, ?, ?, ?)");
+  if (!value.ok()) return value.status();
+  for (const CurvePoint& p : record.curve) {
+    BROADLOOM_TRY(point.value()
+                      .bind(1, record.id)
+                      .bind(2, p.point)
+                      .bind(3, p.environment_steps)
+                      .bind(4, p.global_step)
+                      .bind(5, p.iteration)
+                      .bind(6, p.seconds)
+                      .run());
+    for (const auto& [key, number] : p.values) {
+      if (std::isnan(number)) continue;
+      BROADLOOM_TRY(
+          value.value().bind(1, record.id).bind(2, p.point).bind(3, key).bind(4, number).run());
+    }
+  }
+  return {};
+}
+
+Status insert_evaluations(Database& database, const RunRecord& record) {
+  Result<Statement> insert =
+      database.prepare("INSERT INTO evaluations VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  for (const EvalResult& e : record.evaluations) {
+    BROADLOOM_TRY(insert.value()
+                      .bind(1, record.id)
+                      .bind(2, e.global_step)
+                      .bind(3, e.episodes)
+                      .bind(4, e.mean_return)
+                      .bind(5, e.ci_low)
+                      .bind(6, e.ci_high)
+                      .bind(7, e.std_return)
+                      .bind(8, e.mean_length)
+                      .run());
+  }
+  return {};
+}
+
+Status update_run(Database& database, const RunRecord& record) {
+  Result<Statement> update = database.prepare(
+      "UPDATE runs SET status = ?, error = ?, parameters_hash = ?, version = ?, revision = ?,"
+      " isa = ?, hardware = ?, started = ?, finished = ?, seconds = ? WHERE id = ?");
+  if (!update.ok()) return update.status();
+  const Manifest program = make_manifest({}, 0, 1, "");
+  Statement& s = update.value();
+  s.bind(1, record.failed ? "failed" : "finished");
+  if (record.failed) s.bind(2, record.error);
+  if (!record.failed) s.bind(3, record.parameters_hash);
+  return s.bind(4, program.version)
+      .bind(5, program.revision)
+      .bind(6, record.isa)
+      .bind(7, fmt::format("{}, {} cores", program.cpu, program.cores))
+      .bind(8, record.started)
+      .bind(9, record.finished)
+      .bind(10, record.seconds)
+      .bind(11, record.id)
+      .run();
+}
+
+Status clear_run(Database& database, std::int64_t id) {
+  for (const char* sql :
+       {"DELETE FROM metrics WHERE run_id = ?", "DELETE FROM points WHERE run_id = ?",
+        "DELETE FROM evaluations WHERE run_id = ?"}) {
+    Result<Statement> remove = database.prepare(sql);
+    if (!remove.ok()) return remove.status();
+    BROADLOOM_TRY(remove.value().bind(1, id).run());
+  }
+  return {};
+}
+
+// All of it or nothing.
+template <class Changes>
+Status in_transaction(Database& database, const Changes& changes) {
+  BROADLOOM_TRY(database.begin());
+  Status status = changes();
+  if (status.ok()) status = database.commit();
+  if (!status.ok()) database.rollback();
+  return status;
+}
+
+Status make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (!error) return {};
+  return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
+                                      folder.string(), error.message())};
+}
+
+}  // namespace
+
+Result<StudyShard> parse_shard(const std::string& text) {
+  StudyShard shard;
+  const char* end = text.data() + text.size();
+  const auto [slash, error] = std::from_chars(text.data(), end, shard.index);
+  if (error == std::errc() && slash != end && *slash == '/') {
+    const auto [rest, fault] = std::from_chars(slash + 1, end, shard.count);
+    if (fault == std::errc() && rest == end && shard.index >= 1 && shard.index <= shard.count) {
+      return shard;
+    }
+  }
+  return Status(ErrorKind::kInvalidConfig,
+                fmt::format("shard: got '{}'; expected i/n with 1 <= i <= n, as in 2/4", text));
+}
+
+std::string first_difference(const std::string& theirs, const std::string& ours) {
+  std::istringstream their_lines(theirs), our_lines(ours);
+  std::string their, our, cell;
+  while (true) {
+    const bool has_their = static_cast<bool>(std::getline(their_lines, their));
+    const bool has_our = static_cast<bool>(std::getline(our_lines, our));
+    if (!has_their && !has_our) return "nothing";
+    if (!has_their) their = "nothing more";
+    if (!has_our) our = "nothing more";
+    if (their != our) {
+      return fmt::format("{}the store has '{}', this study '{}'",
+                         cell.empty() ? "" : "in " + cell + " ", their, our);
+    }
+    if (their.rfind("cell ", 0) == 0) cell = their;
+  }
+}
+
+Status check_format(Database& database, const std::string& path) {
+  const Result<std::int64_t> application = database.integer("PRAGMA application_id");
+  if (!application.ok()) return application.status();
+  if (application.value() != kStoreApplication) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is not the store of a study, but another program's database; name "
+                        "another file with --out",
+                        path)};
+  }
+  const Result<std::int64_t> format = database.integer("PRAGMA user_version");
+  if (!format.ok()) return format.status();
+  if (format.value() != kStoreFormat) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is a store of format {}, and this program ({}) knows format {}; use "
+                        "the program that made it, or name another file with --out",
+                        path, format.value(), version_text(), kStoreFormat)};
+  }
+  Result<Statement> check = database.prepare("PRAGMA quick_check(1)");
+  if (!check.ok()) return check.status();
+  const Result<bool> row = check.value().next();
+  if (!row.ok()) return row.status();
+  if (check.value().text(0) == "ok") return {};
+  return {ErrorKind::kCorrupt,
+          fmt::format("'{}' is damaged ({}); bring back a copy of it, or name another file with "
+                      "--out and run the study again",
+                      path, check.value().text(0))};
+}
+
+Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& plan,
+                                    StudyShard shard, bool any_revision) {
+  BROADLOOM_TRY(make_folder_of(path));
+  StudyStore store;
+  store.path_ = path;
+  Result<StoreLock> lock = StoreLock::acquire(path);
+  if (!lock.ok()) return lock.status();
+  store.lock_ = lock.take();
+  Result<Database> database = Database::open(path);
+  if (!database.ok()) return database.status();
+  store.database_ = database.take();
+  // A kill before the first commit leaves an empty file, or a journal that SQLite has just undone.
+  const Result<std::int64_t> tables = store.database_.integer("SELECT count(*) FROM sqlite_master");
+  if (!tables.ok()) return tables.status();
+  if (tables.value() == 0) {
+    BROADLOOM_TRY(store.create(plan, shard));
+  } else {
+    BROADLOOM_TRY(check_format(store.database_, path));
+    BROADLOOM_TRY(store.check_same(plan, shard, any_revision));
+  }
+  return store;
+}
+
+Status StudyStore::create(const StudyPlan& plan, StudyShard shard) {
+  return in_transaction(database_, [&]() -> Status {
+    BROADLOOM_TRY(database_.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                            kStoreApplication, kStoreFormat)));
+    BROADLOOM_TRY(database_.run(kStoreSchema));
+    BROADLOOM_TRY(insert_study(database_, plan, shard));
+    BROADLOOM_TRY(insert_cells(database_, plan));
+    return insert_runs(database_, plan);
+  });
+}
+
+Status StudyStore::check_same(const StudyPlan& plan, StudyShard shard, bool any_revision) {
+  Result<Statement> query = database_.prepare(
+      "SELECT hash, definition, shard, shards, version, revision,"
+      " (SELECT count(*) FROM runs WHERE status = 'pending') FROM study");
+  if (!query.ok()) return query.status();
+  Statement& row = query.value();
+  const Result<bool> found = row.next();
+  if (!found.ok()) return found.status();
+  const std::string theirs = fmt::format("{} ({})", row.text(4), row.text(5));
+  if (row.text(0) != plan.hash) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is the store of another study: {}. Name another file with --out, or "
+                        "undo the change{}",
+                        path_, first_difference(row.text(1), plan.definition),
+                        theirs == version_text() ? "" : "; it was made by version " + theirs)};
+  }
+  if (row.integer(2) != shard.index || row.integer(3) != shard.count) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is shard {}/{} of this study, and {}/{} was asked for; give each "
+                        "shard a store of its own",
+                        path_, row.integer(2), row.integer(3), shard.index, shard.count)};
+  }
+  if (any_revision || row.integer(6) == 0 || theirs == version_text()) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("'{}' was begun by version {}, and this is {}: runs of two versions may "
+                      "differ for that reason alone. Use the first one, name another file with "
+                      "--out, or mix them with --any_revision (each run says which made it)",
+                      path_, theirs, version_text())};
+}
+
+Result<std::vector<StoredRun>> StudyStore::runs() {
+  Result<Statement> query = database_.prepare(
+      "SELECT r.id, r.cell_id, r.seed, r.status, r.error, r.seconds, s.training_return,"
+      " s.evaluation_return FROM runs r LEFT JOIN scores s ON s.run_id = r.id ORDER BY r.id");
+  if (!query.ok()) return query.status();
+  Statement& row = query.value();
+  std::vector<StoredRun> runs;
+  while (true) {
+    const Result<bool> more = row.next();
+    if (!more.ok()) return more.status();
+    if (!more.value()) return runs;
+    runs.push_back({row.integer(0), static_cast<int>(row.integer(1)) - 1,
+                    static_cast<std::uint64_t>(row.integer(2)), row.text(3), row.text(4),
+                    row.real(5), row.real(6), row.real(7)});
+  }
+}
+
+Status StudyStore::write(const RunRecord& record) {
+  return in_transaction(database_, [&]() -> Status {
+    BROADLOOM_TRY(clear_run(database_, record.id));
+    BROADLOOM_TRY(insert_curve(database_, record));
+    BROADLOOM_TRY(insert_evaluations(database_, record));
+    return update_run(database_, record);
+  });
+}
+
+Status StudyStore::forget_failed() {
+  return in_transaction(database_, [&] {
+    return database_.run(
+        "DELETE FROM metrics WHERE run_id IN (SELECT id FROM runs WHERE status = 'failed');"
+        "DELETE FROM points WHERE run_id IN (SELECT id FROM runs WHERE status = 'failed');"
+        "DELETE FROM evaluations WHERE run_id IN (SELECT id FROM runs WHERE status = 'failed');"
+        "UPDATE runs SET status = 'pending', error = NULL, version = NULL, revision = NULL,"
+        " isa = NULL, hardware = NULL, started = NULL, finished = NULL, seconds = NULL"
+        " WHERE status = 'failed'");
+  });
+}
+
+}  // namespace broadloom

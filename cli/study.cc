@@ -1,0 +1,173 @@
+// `broadloom study`: a grid of runs into a store; `broadloom study merge`: shards into one.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "broadloom/study/merge.h"
+#include "broadloom/study/runner.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/study_lines.h"
+#include "cli/study_options.h"
+#include "cli/study_table.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct StudyCommand {
+  StudyFlags flags;
+  std::string out, shard;
+  int jobs = 0;
+  int threads = 1;
+  bool plan_only = false, retry_failed = false, any_revision = false;
+  bool quiet = false, json = false;
+};
+
+struct MergeCommand {
+  std::vector<std::string> stores;
+  std::string out;
+};
+
+// A study of flags alone has the same file each time it is called in the same way, and another one
+// when it is another study.
+std::string default_store(const StudyCommand& command, const StudyPlan& plan,
+                          const StudyShard& shard) {
+  std::string path = "studies/" + plan.name;
+  if (command.flags.file.empty()) path += "__" + plan.hash.substr(0, 8);
+  if (shard.count > 1) path += fmt::format(".shard-{}-of-{}", shard.index, shard.count);
+  return path + ".sqlite";
+}
+
+Result<StudyPlan> read_plan(const StudyCommand& command, const Context& context) {
+  Result<StudySpec> spec = read_study_flags(command.flags, context.env_options);
+  if (!spec.ok()) return spec.status();
+  if (spec.value().name.empty()) {
+    spec.value().name = "study";
+    for (const auto& [key, text] : spec.value().base) {
+      if (key == "env_id") spec.value().name = text;
+    }
+  }
+  return plan_study(spec.value());
+}
+
+Result<StudyOptions> options_of(const StudyCommand& command, const StudyPlan& plan) {
+  StudyOptions options;
+  if (!command.shard.empty()) {
+    const Result<StudyShard> shard = parse_shard(command.shard);
+    if (!shard.ok()) return shard.status();
+    options.shard = shard.value();
+  }
+  options.threads = std::max(1, command.threads);
+  options.jobs =
+      command.jobs > 0 ? command.jobs : std::max(1, resolve_threads(0) / options.threads);
+  options.retry_failed = command.retry_failed;
+  options.any_revision = command.any_revision;
+  options.store = command.out.empty() ? default_store(command, plan, options.shard) : command.out;
+  return options;
+}
+
+int report_study(const StudyCommand& command, const StudyPlan& plan, const StudySummary& summary,
+                 const std::string& store) {
+  if (command.json) {
+    print_json(study_json(plan, summary, store));
+  } else if (!command.quiet) {
+    print_study_result(stdout, plan, summary);
+    fmt::print("Store: {}\n", store);
+  }
+  if (summary.complete) return 0;
+  if (!command.quiet) {
+    std::fflush(stdout);
+    fmt::print(stderr, "Stopped. To go on, run the same command again.\n");
+  }
+  return kInterruptedExit;
+}
+
+int study(const StudyCommand& command, const Context& context) {
+  const Result<StudyPlan> made = read_plan(command, context);
+  if (!made.ok()) return report_error(made.status(), command.json);
+  const StudyPlan& plan = made.value();
+  const Result<StudyOptions> options = options_of(command, plan);
+  if (!options.ok()) return report_error(options.status(), command.json);
+  std::FILE* stream = command.json ? stderr : stdout;
+  if (!command.quiet) {
+    print_study_plan(stream, plan, options.value().shard);
+    std::fflush(stream);
+  }
+  if (command.plan_only) return 0;
+  catch_interrupts();
+  StudyLines lines(stream, command.quiet, plan);
+  StudyHooks hooks;
+  hooks.on_progress = [&](const StudyProgress& progress) { lines.show(progress); };
+  hooks.should_stop = was_interrupted;
+  const Result<StudySummary> summary = run_study(plan, options.value(), hooks);
+  lines.finish();
+  if (!summary.ok()) return report_error(summary.status(), command.json);
+  return report_study(command, plan, summary.value(), options.value().store);
+}
+
+int merge(const MergeCommand& command) {
+  const Result<MergeSummary> merged = merge_stores(command.stores, command.out);
+  if (!merged.ok()) return report_error(merged.status(), false);
+  const MergeSummary& m = merged.value();
+  fmt::print("{} of {} runs in {}, {} failed\n", with_commas(m.finished), with_commas(m.runs),
+             command.out, m.failed);
+  if (m.pending() > 0) {
+    fmt::print("{} runs are in none of the stores; the study does them with --out {}\n",
+               with_commas(m.pending()), command.out);
+  }
+  return 0;
+}
+
+void add_merge_command(CLI::App& study_app, Context& context) {
+  CLI::App* app = study_app.add_subcommand("merge", "Put the stores of shards together");
+  const auto command = std::make_shared<MergeCommand>();
+  app->add_option("STORE", command->stores, "Stores of one study's shards")->required();
+  app->add_option("--out", command->out, "The store to make")->type_name("FILE")->required();
+  app->callback([&context, command] { context.action = [command] { return merge(*command); }; });
+}
+
+void add_run_flags(CLI::App& app, StudyCommand& command) {
+  constexpr const char* kGroup = "Command";
+  app.add_option("--out", command.out, "Store (default studies/<name>.sqlite)")
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option("--shard", command.shard, "Every n-th run, from the i-th on, into its own store")
+      ->type_name("i/n")
+      ->group(kGroup);
+  app.add_option("--jobs", command.jobs, "Runs at once (default: cores / threads)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("INT")
+      ->group(kGroup);
+  app.add_option("--threads", command.threads, "Threads of each run (default 1)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("INT")
+      ->group(kGroup);
+  app.add_flag("--plan", command.plan_only, "Print the plan and stop")->group(kGroup);
+  app.add_flag("--retry_failed", command.retry_failed, "Run failed runs once more")->group(kGroup);
+  app.add_flag("--any_revision", command.any_revision,
+               "Go on with a store that another revision of the program began")
+      ->group(kGroup);
+  app.add_flag("--quiet", command.quiet, "Print nothing but errors")->group(kGroup);
+  app.add_flag("--json", command.json, "Standard output is one JSON object")->group(kGroup);
+}
+
+}  // namespace
+
+void add_study_command(CLI::App& root, Context& context) {
+  CLI::App* app = root.add_subcommand("study", "Train a grid of settings over many seeds");
+  const auto command = std::make_shared<StudyCommand>();
+  add_run_flags(*app, *command);
+  add_study_flags(*app, command->flags);
+  add_merge_command(*app, context);
+  app->callback([&context, command, app] {
+    if (!app->get_subcommands().empty()) return;  // merge has set its own action
+    context.action = [&context, command] { return study(*command, context); };
+  });
+}
+
+}  // namespace broadloom::cli

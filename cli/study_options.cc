@@ -1,0 +1,132 @@
+#include "cli/study_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "broadloom/train/config.h"
+#include "cli/config_flags.h"
+
+namespace broadloom::cli {
+namespace {
+
+constexpr const char* kGroup = "Study";
+
+Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
+
+Status take_shapes(const std::vector<std::string>& texts, const std::string& flag,
+                   std::vector<BlockShape>& out) {
+  for (const std::string& text : texts) {
+    const Result<BlockShape> shape = parse_shape(text, flag);
+    if (!shape.ok()) return shape.status();
+    out.push_back(shape.value());
+  }
+  return {};
+}
+
+Status take_shape_rules(const StudyFlags& flags, StudySpec& spec) {
+  if (!flags.reference.empty()) spec.reference = flags.reference;
+  const bool any = !flags.shapes.empty() || !flags.doubled.empty() || flags.ladder ||
+                   flags.max_envs != 0 || flags.batch != 0;
+  if (!any) return {};
+  spec.shapes = {};
+  spec.shapes.batch = flags.batch;
+  spec.shapes.ladder = flags.ladder;
+  spec.shapes.max_envs = flags.max_envs;
+  if (flags.doublings != 0) spec.shapes.doublings = flags.doublings;
+  BROADLOOM_TRY(take_shapes(flags.shapes, "--shapes", spec.shapes.list));
+  return take_shapes(flags.doubled, "--doubled", spec.shapes.doubled);
+}
+
+// "learning_rate=1e-3,3e-4". An axis of the file with that key gives way.
+Status take_axis(const std::string& text, StudySpec& spec) {
+  const std::size_t equals = text.find('=');
+  std::vector<std::string> values;
+  if (equals == std::string::npos || equals == 0 ||
+      !parse_text(std::string_view(text).substr(equals + 1), values).ok()) {
+    return invalid(fmt::format(
+        "--grid: got '{}'; expected KEY=VALUE,VALUE, as in learning_rate=1e-3,3e-4", text));
+  }
+  const std::string key = text.substr(0, equals);
+  for (const std::string& value : values) {
+    Config scratch;
+    BROADLOOM_TRY(set_config(scratch, key, value));
+  }
+  std::erase_if(spec.axes, [&](const StudyAxis& axis) { return axis.name == key; });
+  return add_axis(key, values, spec.axes);
+}
+
+Status take_words(const StudyFlags& flags, StudySpec& spec) {
+  if (!flags.name.empty()) spec.name = flags.name;
+  if (flags.points != 0) spec.points = flags.points;
+  if (flags.evaluations >= 0) spec.evaluations = flags.evaluations;
+  if (!flags.seeds.empty()) {
+    const Result<std::vector<std::uint64_t>> seeds = parse_seeds(flags.seeds);
+    if (!seeds.ok()) return seeds.status();
+    spec.seeds = seeds.value();
+  }
+  if (!flags.match.empty()) {
+    const Result<Match> match = parse_match(flags.match);
+    if (!match.ok()) return match.status();
+    spec.match = match.value();
+  }
+  if (!flags.adjust.empty()) {
+    const Result<Adjust> adjust = parse_adjust(flags.adjust);
+    if (!adjust.ok()) return adjust.status();
+    spec.adjust = adjust.value();
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_study_flags(CLI::App& app, StudyFlags& flags) {
+  app.add_option("FILE", flags.file, "Study in TOML; flags win over it")->type_name("TOML");
+  const auto text = [&](const char* flag, auto& out, const char* type, const char* help) {
+    return app.add_option(flag, out, help)->type_name(type)->group(kGroup);
+  };
+  text("--seeds", flags.seeds, "SEEDS", "How many (10 is 1 to 10), a range (11-20) or a list");
+  text("--batch", flags.batch, "INT", "B, which every listed shape and the ladder must give")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--ladder", flags.ladder, "All shapes of powers of two with N * T = batch")
+      ->group(kGroup);
+  text("--shapes", flags.shapes, "NxT,...", "These shapes")->delimiter(',');
+  text("--doubled", flags.doubled, "NxT,...", "Each shape, with N doubled and with T doubled")
+      ->delimiter(',');
+  text("--doublings", flags.doublings, "INT", "How often --doubled doubles (default 1)")
+      ->check(CLI::Range(1, 20));
+  text("--max_envs", flags.max_envs, "INT", "N = 1, 2, 4, ... up to this, at num_steps")
+      ->check(CLI::Range(1, 1 << 20));
+  text("--match", flags.match, "WORD",
+       "What is held equal: minibatch_count (default), minibatch_size, gradient_steps, none");
+  text("--adjust", flags.adjust, "WORD",
+       "What gives gradient_steps: minibatches (default) or epochs");
+  text("--reference", flags.reference, "NxT",
+       "Shape whose minibatch size or gradient steps the "
+       "others are to have (default: the first)");
+  text("--grid", flags.grid, "KEY=V,V", "Values of a config key; may be given again");
+  text("--points", flags.points, "INT", "Points of each learning curve (default 50)")
+      ->check(CLI::Range(1, 100000));
+  text("--evaluations", flags.evaluations, "INT",
+       "Evaluations of each run, evenly over its steps (default 1: of the final policy)")
+      ->check(CLI::Range(0, 100000));
+  text("--name", flags.name, "TEXT", "Name of the study (default: the file's)");
+  add_config_flags(app, flags.config);
+}
+
+Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env_options) {
+  StudySpec spec;
+  if (!flags.file.empty()) {
+    Result<StudySpec> from_file = read_study(flags.file);
+    if (!from_file.ok()) return from_file.status();
+    spec = from_file.take();
+  }
+  BROADLOOM_TRY(take_words(flags, spec));
+  BROADLOOM_TRY(take_shape_rules(flags, spec));
+  for (const std::string& axis : flags.grid) BROADLOOM_TRY(take_axis(axis, spec));
+  spec.base.insert(spec.base.end(), flags.config.begin(), flags.config.end());
+  spec.base.insert(spec.base.end(), env_options.begin(), env_options.end());
+  return spec;
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,33 @@
+// What the command line says about a study.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/study/study_spec.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
+class App;
+}
+
+namespace broadloom::cli {
+
+struct StudyFlags {
+  std::string file;
+  std::string name, seeds, match, adjust, reference;
+  std::vector<std::string> shapes, doubled, grid;
+  int batch = 0, doublings = 0, max_envs = 0, points = 0, evaluations = -1;
+  bool ladder = false;
+  Overrides config;  // config keys as flags
+};
+
+// Registers the flags; parsing fills `flags`, which must outlive the app.
+void add_study_flags(CLI::App& app, StudyFlags& flags);
+
+// The study of the file, if one is named, with what the flags say in its place: shapes as a whole,
+// axes and config keys one by one.
+Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env_options);
+
+}  // namespace broadloom::cli

@@ -1,0 +1,186 @@
+#include "cli/study_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "broadloom/math/estimate.h"
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+// Columns as wide as their widest text; the first on the left, the others on the right.
+void print_rows(std::FILE* stream, const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const int width = static_cast<int>(widths[i]);
+      line += (i > 0 ? "  " : "") + padded(row[i], i > 0 ? -width : width);
+    }
+    fmt::print(stream, "{}\n", line);
+  }
+}
+
+std::string minibatch_text(const StudyCell& cell) {
+  const std::int64_t size = cell.minibatch_size();
+  if (cell.even_minibatches()) return with_commas(size);
+  return with_commas(size - 1) + "-" + with_commas(size);
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// A statistic over runs, with the jackknife's interval.
+Estimate over_runs(const std::vector<double>& values, double (*statistic)(std::vector<double>)) {
+  const int n = static_cast<int>(values.size());
+  if (n < 2) return without_interval(n == 1 ? values[0] : std::nan(""), n);
+  return jackknife(n, n, [&](int left_out) {
+    std::vector<double> rest = values;
+    if (left_out >= 0) rest.erase(rest.begin() + left_out);
+    return statistic(std::move(rest));
+  });
+}
+
+double mean_of(std::vector<double> values) { return mean(values); }
+
+struct CellResult {
+  int finished = 0, failed = 0, pending = 0;
+  std::vector<double> training, evaluation;
+};
+
+std::vector<CellResult> results_of(const StudyPlan& plan, const StudySummary& summary) {
+  std::vector<CellResult> cells(plan.cells.size());
+  for (const StoredRun& run : summary.runs) {
+    CellResult& cell = cells[static_cast<std::size_t>(run.cell)];
+    cell.finished += run.status == "finished" ? 1 : 0;
+    cell.failed += run.status == "failed" ? 1 : 0;
+    cell.pending += run.status == "pending" ? 1 : 0;
+    if (run.status != "finished") continue;
+    if (!std::isnan(run.training_return)) cell.training.push_back(run.training_return);
+    if (!std::isnan(run.evaluation_return)) cell.evaluation.push_back(run.evaluation_return);
+  }
+  return cells;
+}
+
+std::string estimate_text(const Estimate& e) {
+  if (!std::isfinite(e.low) || !std::isfinite(e.high)) return fixed_text(e.value, 1);
+  return fmt::format("{:.1f} [{:.1f}, {:.1f}]", e.value, e.low, e.high);
+}
+
+nlohmann::ordered_json number(double x) {
+  if (!std::isfinite(x)) return nullptr;
+  return x;
+}
+
+nlohmann::ordered_json estimate_json(const Estimate& e) {
+  return {{"value", number(e.value)},
+          {"low", number(e.low)},
+          {"high", number(e.high)},
+          {"runs", e.count}};
+}
+
+}  // namespace
+
+void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyShard& shard) {
+  const std::string rule = plan.match == Match::kGradientSteps
+                               ? fmt::format("gradient_steps (by {})", adjust_name(plan.adjust))
+                               : match_name(plan.match);
+  const auto cells = static_cast<std::int64_t>(plan.cells.size());
+  fmt::print(stream, "Study {}: {} cell{} x {} seed{} = {} runs; match: {}\n\n", plan.name,
+             with_commas(cells), cells == 1 ? "" : "s", plan.seeds.size(),
+             plan.seeds.size() == 1 ? "" : "s",
+             with_commas(static_cast<std::int64_t>(plan.runs.size())), rule);
+  std::vector<std::vector<std::string>> rows = {{"cell", "environment steps", "iterations",
+                                                 "minibatches", "minibatch size", "epochs",
+                                                 "gradient steps", "samples/gradient"}};
+  for (const StudyCell& cell : plan.cells) {
+    rows.push_back({cell.name, with_commas(cell.environment_steps()),
+                    with_commas(cell.config.num_iterations()),
+                    with_commas(cell.config.minibatch_count()), minibatch_text(cell),
+                    to_text(cell.config.update_epochs), with_commas(gradient_steps(cell.config)),
+                    fmt::format("{:.4g}", cell.samples_per_gradient())});
+  }
+  print_rows(stream, rows);
+  for (const StudyCell& cell : plan.cells) {
+    if (!cell.note.empty()) fmt::print(stream, "Note: {}: {}\n", cell.name, cell.note);
+  }
+  const std::set<std::int64_t> budgets = [&] {
+    std::set<std::int64_t> all;
+    for (const StudyCell& cell : plan.cells) all.insert(cell.environment_steps());
+    return all;
+  }();
+  if (budgets.size() > 1) {
+    fmt::print(stream, "Note: cells take {} to {} environment steps: whole blocks only.\n",
+               with_commas(*budgets.begin()), with_commas(*budgets.rbegin()));
+  }
+  if (shard.count > 1) {
+    const auto mine = std::count_if(plan.runs.begin(), plan.runs.end(),
+                                    [&](const StudyRun& run) { return shard.holds(run.id); });
+    fmt::print(stream, "Shard {}/{}: {} of the runs.\n", shard.index, shard.count, mine);
+  }
+  fmt::print(stream, "\n");
+}
+
+void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary) {
+  const std::vector<CellResult> cells = results_of(plan, summary);
+  std::vector<std::vector<std::string>> rows = {
+      {"cell", "runs", "training IQM [95 %]", "training mean [95 %]", "evaluation IQM [95 %]"}};
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    rows.push_back({plan.cells[c].name, to_text(cells[c].finished),
+                    estimate_text(over_runs(cells[c].training, interquartile_mean)),
+                    estimate_text(over_runs(cells[c].training, mean_of)),
+                    estimate_text(over_runs(cells[c].evaluation, interquartile_mean))});
+  }
+  print_rows(stream, rows);
+  fmt::print(stream,
+             "\nTraining: mean return of a run's last 100 episodes. Intervals: jackknife over "
+             "runs.\n");
+  for (const StoredRun& run : summary.runs) {
+    if (run.status != "failed") continue;
+    fmt::print(stream, "Failed: {} seed {}: {}\n",
+               plan.cells[static_cast<std::size_t>(run.cell)].name, run.seed, run.error);
+  }
+}
+
+nlohmann::ordered_json study_json(const StudyPlan& plan, const StudySummary& summary,
+                                  const std::string& store) {
+  nlohmann::ordered_json out = {{"study", plan.name},
+                                {"store", store},
+                                {"complete", summary.complete},
+                                {"seconds", summary.seconds},
+                                {"cells", nlohmann::ordered_json::array()}};
+  const std::vector<CellResult> cells = results_of(plan, summary);
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const StudyCell& cell = plan.cells[c];
+    out["cells"].push_back(
+        {{"cell", cell.name},
+         {"environment_steps", cell.environment_steps()},
+         {"iterations", cell.config.num_iterations()},
+         {"minibatch_size", cell.minibatch_size()},
+         {"update_epochs", cell.config.update_epochs},
+         {"gradient_steps", gradient_steps(cell.config)},
+         {"samples_per_gradient", cell.samples_per_gradient()},
+         {"note", cell.note},
+         {"finished", cells[c].finished},
+         {"failed", cells[c].failed},
+         {"pending", cells[c].pending},
+         {"training_iqm", estimate_json(over_runs(cells[c].training, interquartile_mean))},
+         {"training_mean", estimate_json(over_runs(cells[c].training, mean_of))},
+         {"evaluation_iqm", estimate_json(over_runs(cells[c].evaluation, interquartile_mean))}});
+  }
+  return out;
+}
+
+}  // namespace broadloom::cli

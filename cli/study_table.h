@@ -1,0 +1,23 @@
+// The tables of `broadloom study`.
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json_fwd.hpp>
+
+#include "broadloom/study/plan.h"
+#include "broadloom/study/runner.h"
+
+namespace broadloom::cli {
+
+// What every cell costs and in what it is matched, before anything starts.
+void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyShard& shard);
+
+// Mean and interquartile mean of every cell, with 95 % intervals (jackknife over runs), and the
+// runs that failed.
+void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary);
+
+// The same for --json.
+nlohmann::ordered_json study_json(const StudyPlan& plan, const StudySummary& summary,
+                                  const std::string& store);
+
+}  // namespace broadloom::cli

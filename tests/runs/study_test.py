@@ -1,0 +1,306 @@
+"""Studies from outside: kills, full disks, two runners, shards. The store is that of an undisturbed study.
+
+usage: study_test.py PROGRAM
+"""
+import json
+import os
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+KILLS = 20
+SEEDS = 4
+STUDY = """
+seeds = 4
+points = 20
+evaluations = 2
+match = "minibatch_count"
+
+[base]
+env_id = "CartPole-v1"
+total_timesteps = 16384
+eval_episodes = 3
+instruments = "gradient"
+instrument_every = 4
+
+[shapes]
+batch = 256
+list = ["4x64", "16x16", "64x4", "256x1"]
+"""
+WALL_CLOCK = {"seconds", "started", "finished", "created"}
+TABLES = {"study": "id", "cells": "id", "runs": "id", "points": "run_id, point", "metrics": "run_id, key, point",
+          "evaluations": "run_id, global_step"}
+
+
+def command(*arguments):
+    return [PROGRAM, *map(str, arguments)]
+
+
+def run(*arguments, **options):
+    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60, **options)
+
+
+def dump(path):
+    """All rows of all tables, but for wall-clock columns."""
+    assert path.exists(), path
+    connection = sqlite3.connect(path)
+    connection.row_factory = sqlite3.Row
+    rows = {}
+    for table, order in TABLES.items():
+        found = connection.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
+        rows[table] = [{k: row[k] for k in row.keys() if k not in WALL_CLOCK} for row in found]
+    assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    assert connection.execute("PRAGMA foreign_key_check").fetchone() is None
+    connection.close()
+    return rows
+
+
+def finished_runs(path):
+    connection = sqlite3.connect(path)
+    count = connection.execute("SELECT count(*) FROM runs WHERE status = 'finished'").fetchone()[0]
+    connection.close()
+    return count
+
+
+def small_files(limit):
+    """For preexec_fn: files of this process cannot grow beyond `limit` bytes, as on a full disk."""
+
+    def apply():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return apply
+
+
+class Study(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = pathlib.Path(tempfile.mkdtemp(prefix="broadloom_study_"))
+        cls.file = cls.root / "small.toml"
+        cls.file.write_text(STUDY)
+        start = time.monotonic()
+        result = run("study", cls.file, "--out", cls.root / "whole.sqlite", "--quiet")
+        assert result.returncode == 0, result.stderr
+        cls.seconds = time.monotonic() - start
+        cls.whole = dump(cls.root / "whole.sqlite")
+        assert len(cls.whole["runs"]) == 4 * SEEDS
+        assert all(row["status"] == "finished" for row in cls.whole["runs"])
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.root)
+
+    def study(self, store, *arguments, **options):
+        return run("study", self.file, "--out", store, "--quiet", *arguments, **options)
+
+    def start(self, store, *arguments):
+        return subprocess.Popen(command("study", self.file, "--out", store, "--quiet", *arguments),
+                                stderr=subprocess.PIPE, text=True)
+
+    def assert_same(self, store):
+        got = dump(store)
+        for table in TABLES:
+            self.assertEqual(got[table], self.whole[table], table)
+        self.assertEqual([p.name for p in store.parent.glob(store.name + "-*")], [], "files left beside it")
+
+    def refused(self, code, words, *arguments):
+        result = run("study", *arguments)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def test_a_study_killed_again_and_again_ends_with_the_store_of_one_that_was_not(self):
+        moments = random.Random(11)
+        store = self.root / "killed.sqlite"
+        before, grew, early = 0, 0, 0
+        # Some fall before the store is made, most into runs and commits of the first to the last run.
+        for kill in range(KILLS):
+            process = self.start(store, "--jobs", 1 + kill % 3)
+            longest = 0.02 if kill % 4 == 0 else 0.4 * self.seconds
+            time.sleep(moments.uniform(0.0, longest))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            if not store.exists() or store.stat().st_size == 0:
+                early += 1
+                continue
+            now = finished_runs(store)
+            self.assertGreaterEqual(now, before, "a stored run was lost")
+            grew += now > before
+            before = now
+        result = self.study(store)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_same(store)
+        print(f"{self.seconds:.1f} s undisturbed; {KILLS} kills: {early} before there was a store, {grew} after further runs, {before} runs by then")
+        self.assertGreater(grew, 1)
+
+    def test_an_interrupt_stops_it_and_the_same_command_goes_on(self):
+        store = self.root / "interrupted.sqlite"
+        process = self.start(store, "--jobs", 1)
+        while not store.exists():
+            time.sleep(0.01)
+        time.sleep(0.2 * self.seconds)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        self.assertIn(process.returncode, (0, 130))
+        result = self.study(store, "--jobs", 3, "--threads", 2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_same(store)
+
+    def test_a_finished_study_is_left_as_it_is(self):
+        store = self.root / "finished.sqlite"
+        shutil.copy(self.root / "whole.sqlite", store)
+        before = store.read_bytes()
+        result = run("study", self.file, "--out", store, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(store.read_bytes(), before)
+        answer = json.loads(result.stdout)
+        self.assertTrue(answer["complete"])
+        self.assertEqual([cell["finished"] for cell in answer["cells"]], [SEEDS] * 4)
+
+    def test_two_runners_on_one_store(self):
+        store = self.root / "two.sqlite"
+        first = self.start(store, "--jobs", 1, "--total_timesteps", 262144)
+        while not store.exists() or store.stat().st_size == 0:
+            time.sleep(0.01)
+        second = self.study(store, "--total_timesteps", 262144)
+        self.assertEqual(second.returncode, 4, second.stderr)
+        self.assertIn("another runner is working on", second.stderr)
+        first.send_signal(signal.SIGINT)
+        first.communicate()
+        self.assertEqual(first.returncode, 130)
+        # Two at the same moment, before there is a store: one of them does it.
+        store = self.root / "race.sqlite"
+        racers = [self.start(store) for _ in range(3)]
+        said = [racer.communicate()[1] for racer in racers]
+        codes = sorted(racer.returncode for racer in racers)
+        self.assertIn(codes, ([0, 4, 4], [0, 0, 4], [0, 0, 0]), said)
+        self.assert_same(store)
+
+    def test_a_store_can_be_read_while_it_grows(self):
+        store = self.root / "read.sqlite"
+        process = self.start(store)
+        counts = []
+        while process.poll() is None:
+            time.sleep(0.02)
+            if not store.exists() or store.stat().st_size == 0:
+                continue
+            connection = sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=10)
+            try:
+                counts.append(connection.execute("SELECT count(DISTINCT seed) FROM learning_curves").fetchone()[0])
+            except sqlite3.OperationalError as error:  # between the file and its tables
+                self.assertIn("no such table", str(error))
+            connection.close()
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(counts, sorted(counts))
+        self.assertGreater(len(set(counts)), 1)
+        self.assert_same(store)
+
+    def test_a_disk_that_is_full_loses_nothing_stored(self):
+        store = self.root / "full.sqlite"
+        size = (self.root / "whole.sqlite").stat().st_size
+        for limit in (0, 5000, 40000, size // 3, size // 2, size * 2 // 3):
+            before = finished_runs(store) if store.exists() and store.stat().st_size else 0
+            result = self.study(store, "--jobs", 1, preexec_fn=small_files(limit))
+            self.assertEqual(result.returncode, 4, (limit, result.stderr))
+            self.assertIn("free some space", result.stderr)
+            if limit >= size // 3:
+                self.assertGreater(finished_runs(store), before)
+        result = self.study(store)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_same(store)
+
+    def test_shards_merge_into_one_store(self):
+        parts = [self.root / f"part{i}.sqlite" for i in (1, 2, 3)]
+        processes = [self.start(part, "--shard", f"{i + 1}/3", "--jobs", 1) for i, part in enumerate(parts)]
+        for process in processes:
+            process.communicate()
+            self.assertEqual(process.returncode, 0)
+        merged = self.root / "merged.sqlite"
+        result = run("study", "merge", *parts[::-1], "--out", merged)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("16 of 16 runs", result.stdout)
+        self.assert_same(merged)
+        self.refused(2, ["is there already"], "merge", *parts, "--out", merged)
+        result = run("study", "merge", *parts, "--out", self.root / "no_room.sqlite", preexec_fn=small_files(100000))
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertIn("free some space", result.stderr)
+        self.assertEqual(list(self.root.glob("no_room*")), [])
+
+    def test_a_run_has_the_numbers_of_the_same_run_alone(self):
+        connection = sqlite3.connect(self.root / "whole.sqlite")
+        for shape, seed in (("16x16", 2), ("256x1", 3)):
+            num_envs, num_steps = shape.split("x")
+            folder = self.root / f"alone_{shape}"
+            result = run("train", "--env_id", "CartPole-v1", "--total_timesteps", 16384, "--num_envs", num_envs,
+                         "--num_steps", num_steps, "--seed", seed, "--instruments", "gradient",
+                         "--instrument_every", 4, "--out", folder, "--quiet")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            alone = {line["global_step"]: line
+                     for line in map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())}
+            rows = connection.execute(
+                "SELECT p.global_step, m.key, m.value FROM metrics m JOIN points p USING (run_id, point) "
+                "JOIN runs r ON r.id = m.run_id JOIN cells c ON c.id = r.cell_id WHERE c.name = ? AND r.seed = ?",
+                (shape, seed)).fetchall()
+            self.assertGreater(len(rows), 20 * 15)
+            for step, key, value in rows:
+                if key.startswith("grad/"):
+                    continue  # last measured, perhaps in an iteration before
+                self.assertEqual(value, alone[step][key], (shape, step, key))
+            last = {key: value for step, key, value in rows if step == 16384}
+            self.assertEqual(last["grad/drift_cosine"], alone[16384]["grad/drift_cosine"])
+        connection.close()
+
+    def test_wrong_input_is_refused_before_anything_is_made(self):
+        store = self.root / "wrong.sqlite"
+        bad = self.root / "bad.toml"
+        for text, words in {
+            "sede = 3": ["bad.toml:1", "'sede'", "'seeds'"],
+            "seeds = 2\n[base]\nnum_env = 4": ["bad.toml:3", "'num_envs'"],
+            "seeds = 2\n[grid]\ngamma = []": ["bad.toml:3", "grid would be empty"],
+            "seeds = 2\n[shapes]\nbatch = 1024\nlist = ['8x128', '8x100']": ["8x100 makes a batch of 800"],
+            "[shapes]\nbatch = 1024\nladder = true": ["no seeds"],
+        }.items():
+            bad.write_text(text)
+            self.refused(2, words, bad, "--out", store)
+        self.refused(2, ["'--lader'", "'--ladder'"], "--lader")
+        self.refused(2, ["shard", "'3/2'"], self.file, "--shard", "3/2", "--out", store)
+        self.refused(2, ["--grid", "KEY=VALUE"], self.file, "--grid", "gamma", "--out", store)
+        self.refused(2, ["seed is not a key of a study"], self.file, "--seed", 3, "--out", store)
+        self.refused(3, ["study file 'mrege'"], "mrege", "--out", store)
+        self.assertFalse(store.exists())
+
+    def test_stores_of_something_else_are_refused(self):
+        whole = self.root / "whole.sqlite"
+        before = whole.read_bytes()
+        self.refused(6, ["another study", "'seeds 1,2,3,4'", "'seeds 1,2'"], self.file, "--seeds", 2, "--out", whole,
+                     "--quiet")
+        self.refused(6, ["cell 4x64", "'gamma 0.99'", "'gamma 0.5'"], self.file, "--gamma", 0.5, "--out", whole,
+                     "--quiet")
+        self.refused(6, ["no SQLite database"], self.file, "--out", self.file, "--quiet")
+        self.assertEqual(self.file.read_text(), STUDY)
+        self.assertEqual(whole.read_bytes(), before)
+
+    def test_the_plan_and_the_result_are_printed(self):
+        result = run("study", self.file, "--plan", "--match", "gradient_steps", "--doubled", "4x64")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = {line.split()[0]: line.split() for line in result.stdout.splitlines() if line[:1].isdigit()}
+        self.assertEqual(rows["4x64"], ["4x64", "16,384", "64", "4", "64", "4", "1,024", "16"])
+        self.assertEqual(rows["8x64"], ["8x64", "16,384", "32", "8", "64", "4", "1,024", "16"])
+        result = run("study", self.file, "--out", self.root / "whole.sqlite")
+        self.assertIn("training IQM [95 %]", result.stdout)
+        self.assertIn("256x1", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

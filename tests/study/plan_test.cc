@@ -1,0 +1,286 @@
+#include "broadloom/study/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "broadloom/record/files.h"
+
+namespace broadloom {
+namespace {
+
+StudyPlan plan_of(const std::string& text) {
+  const Result<StudySpec> spec = parse_study(text, "study.toml");
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  const Result<StudyPlan> plan = plan_study(spec.value());
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  return plan.value();
+}
+
+std::string error_of(const std::string& text) {
+  const Result<StudySpec> spec = parse_study(text, "study.toml");
+  const Status status = spec.ok() ? plan_study(spec.value()).status() : spec.status();
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig) << text;
+  return status.message();
+}
+
+const StudyCell& cell(const StudyPlan& plan, const std::string& name) {
+  for (const StudyCell& cell : plan.cells) {
+    if (cell.name == name) return cell;
+  }
+  ADD_FAILURE() << "no cell " << name;
+  return plan.cells.front();
+}
+
+const std::string kAtari =
+    "seeds = 1\n[base]\nenv_id = 'CartPole-v1'\ntotal_timesteps = 100_000_000\n";
+const std::string kPaperShapes =
+    "[shapes]\nlist = ['1x128', '2x128', '4x128', '8x128', '128x8', '16x128', '8x256']\n"
+    "reference = '8x128'\n";
+
+struct Counts {
+  const char* shape;
+  std::int64_t iterations, gradient_steps;
+};
+
+TEST(Plan, MinibatchCountGivesThePapersCounts) {
+  const StudyPlan plan = plan_of("match = 'minibatch_count'\n" + kAtari + kPaperShapes);
+  const Counts paper[] = {{"1x128", 781250, 12500000}, {"2x128", 390625, 6250000},
+                          {"4x128", 195312, 3124992},  {"8x128", 97656, 1562496},
+                          {"128x8", 97656, 1562496},   {"16x128", 48828, 781248},
+                          {"8x256", 48828, 781248}};
+  for (const Counts& counts : paper) {
+    const StudyCell& c = cell(plan, counts.shape);
+    EXPECT_EQ(c.config.num_iterations(), counts.iterations) << counts.shape;
+    EXPECT_EQ(gradient_steps(c.config), counts.gradient_steps) << counts.shape;
+    EXPECT_EQ(c.minibatch_size() * 4, c.config.batch_size()) << counts.shape;
+    EXPECT_EQ(c.note, "") << counts.shape;
+  }
+  EXPECT_EQ(cell(plan, "8x128").environment_steps(), 99999744);
+  EXPECT_EQ(cell(plan, "8x128").samples_per_gradient(), 64.0);
+  EXPECT_EQ(cell(plan, "16x128").samples_per_gradient(), 128.0);
+}
+
+TEST(Plan, MinibatchSizeHoldsM) {
+  const StudyPlan plan = plan_of("match = 'minibatch_size'\n" + kAtari + kPaperShapes);
+  for (const char* shape : {"8x128", "128x8", "16x128", "8x256", "4x128", "2x128"}) {
+    const StudyCell& c = cell(plan, shape);
+    EXPECT_EQ(c.minibatch_size(), 256) << shape;
+    EXPECT_EQ(c.config.minibatch_count(), c.config.batch_size() / 256) << shape;
+    EXPECT_EQ(c.config.update_epochs, 4) << shape;
+    EXPECT_EQ(c.samples_per_gradient(), 64.0) << shape;
+    EXPECT_EQ(c.note, "") << shape;
+  }
+  EXPECT_EQ(gradient_steps(cell(plan, "16x128").config), 1562496);
+  const StudyCell& small = cell(plan, "1x128");
+  EXPECT_EQ(small.minibatch_size(), 128);
+  EXPECT_NE(small.note.find("block of 128 is smaller than a minibatch of 256"), std::string::npos);
+}
+
+TEST(Plan, MinibatchSizeTakesTheBasesOwn) {
+  const StudyPlan plan = plan_of(
+      "match = 'minibatch_size'\nseeds = 1\n[base]\nminibatch_size = 100\n"
+      "[shapes]\nlist = ['4x50', '4x75', '5x5']\n");
+  EXPECT_EQ(cell(plan, "4x50").note, "");
+  EXPECT_EQ(cell(plan, "4x50").config.minibatch_count(), 2);
+  EXPECT_EQ(cell(plan, "4x75").minibatch_size(), 100);
+  EXPECT_NE(cell(plan, "5x5").note.find("it is one minibatch"), std::string::npos);
+  const StudyPlan uneven = plan_of(
+      "match = 'minibatch_size'\nseeds = 1\n[base]\nminibatch_size = 100\n"
+      "[shapes]\nlist = ['10x25']\n");
+  EXPECT_EQ(uneven.cells[0].note,
+            "250 samples do not divide into minibatches of 100: 3 of 83 to 84");
+  EXPECT_EQ(uneven.cells[0].minibatch_size(), 84);
+  EXPECT_FALSE(uneven.cells[0].even_minibatches());
+}
+
+TEST(Plan, GradientStepsByMinibatches) {
+  const StudyPlan plan =
+      plan_of("match = 'gradient_steps'\nadjust = 'minibatches'\n" + kAtari + kPaperShapes);
+  for (const char* shape : {"8x128", "128x8", "16x128", "8x256"}) {
+    const StudyCell& c = cell(plan, shape);
+    EXPECT_EQ(gradient_steps(c.config), 1562496) << shape;
+    EXPECT_EQ(c.config.update_epochs, 4) << shape;
+    EXPECT_EQ(c.note, "") << shape;
+  }
+  EXPECT_EQ(cell(plan, "8x256").config.num_minibatches, 8);
+  // 195,312 iterations are exactly twice 97,656; 390,625 are one more than four times.
+  EXPECT_EQ(gradient_steps(cell(plan, "4x128").config), 1562496);
+  EXPECT_EQ(cell(plan, "4x128").config.num_minibatches, 2);
+  EXPECT_EQ(gradient_steps(cell(plan, "2x128").config), 1562500);
+  EXPECT_NE(cell(plan, "2x128").note.find("+4 gradient steps"), std::string::npos);
+  // Two steps an iteration are fewer than the four epochs.
+  const StudyCell& one = cell(plan, "1x128");
+  EXPECT_EQ(one.config.num_minibatches, 1);
+  EXPECT_EQ(one.config.update_epochs, 2);
+  EXPECT_NE(one.note.find("update_epochs 2 instead of 4"), std::string::npos);
+}
+
+TEST(Plan, GradientStepsByEpochs) {
+  const StudyPlan plan =
+      plan_of("match = 'gradient_steps'\nadjust = 'epochs'\n" + kAtari + kPaperShapes);
+  EXPECT_EQ(cell(plan, "8x256").config.update_epochs, 8);
+  EXPECT_EQ(cell(plan, "8x256").config.num_minibatches, 4);
+  EXPECT_EQ(gradient_steps(cell(plan, "8x256").config), 1562496);
+  EXPECT_EQ(cell(plan, "4x128").config.update_epochs, 2);
+  const StudyCell& one = cell(plan, "1x128");
+  EXPECT_EQ(one.config.update_epochs, 1);
+  EXPECT_EQ(one.config.num_minibatches, 2);
+  EXPECT_NE(one.note.find("2 minibatches instead of 4"), std::string::npos);
+}
+
+TEST(Plan, GradientStepsSayWhereRoundingPreventsThem) {
+  const StudyPlan plan = plan_of(
+      "match = 'gradient_steps'\nseeds = 1\n[base]\ntotal_timesteps = 100_000\n"
+      "[shapes]\nlist = ['8x128', '8x300']\n");
+  // 97 iterations * 16 = 1,552 steps; 41 iterations of 4 epochs: 9 minibatches make 1,476, 10
+  // would make 1,640.
+  const StudyCell& c = cell(plan, "8x300");
+  EXPECT_EQ(c.config.num_minibatches, 9);
+  EXPECT_EQ(gradient_steps(c.config), 1476);
+  EXPECT_NE(c.note.find("-76 gradient steps (-4.9 %)"), std::string::npos) << c.note;
+}
+
+TEST(Plan, TheReferenceFollowsTheTaskButNotTheEpochs) {
+  const StudyPlan plan = plan_of(
+      "match = 'gradient_steps'\nseeds = 1\n[base]\ntotal_timesteps = 102_400\n"
+      "[shapes]\ndoubled = '8x128'\n"
+      "[grid]\nupdate_epochs = [4, 8]\ntotal_timesteps = [102400, 204800]\n");
+  EXPECT_EQ(plan.cells.size(), 12U);
+  for (const StudyCell& c : plan.cells) {
+    EXPECT_EQ(gradient_steps(c.config), c.config.total_timesteps == 102400 ? 1600 : 3200) << c.name;
+  }
+  const StudyCell& c = cell(plan, "16x128 update_epochs=8 total_timesteps=102400");
+  EXPECT_EQ(c.config.num_minibatches, 4);
+}
+
+TEST(Plan, WithoutAMatchCellsAreAsTheySay) {
+  const StudyPlan plan = plan_of(
+      "match = 'none'\nseeds = [5]\n[base]\nnum_envs = 8\nnum_steps = 128\n"
+      "[grid]\nminibatch_size = [0, 100]\nenv.is_slippery = [true]\nenv_id = ['FrozenLake-v1']\n");
+  EXPECT_EQ(plan.cells.size(), 2U);
+  EXPECT_EQ(cell(plan, "minibatch_size=100 env.is_slippery=true env_id=FrozenLake-v1")
+                .config.minibatch_count(),
+            11);
+  EXPECT_EQ(plan.seeds, (std::vector<std::uint64_t>{5}));
+}
+
+TEST(Plan, RunsGoSeedBySeed) {
+  const StudyPlan plan = plan_of("seeds = [3, 1]\n[shapes]\nbatch = 64\nlist = ['8x8', '4x16']\n");
+  ASSERT_EQ(plan.runs.size(), 4U);
+  EXPECT_EQ(plan.runs[1].id, 2);
+  EXPECT_EQ(plan.runs[1].cell, 1);
+  EXPECT_EQ(plan.runs[1].seed, 3U);
+  EXPECT_EQ(plan.runs[2].seed, 1U);
+  std::set<std::string> hashes;
+  for (const StudyRun& run : plan.runs) hashes.insert(run.config_hash);
+  EXPECT_EQ(hashes.size(), 4U);
+}
+
+TEST(Plan, TheHashIsOfWhatResultsDependOn) {
+  const std::string study = "seeds = 2\n[base]\nnum_envs = 8\n";
+  const std::string hash = plan_of(study).hash;
+  EXPECT_EQ(plan_of("name = 'other'\n" + study).hash, hash);
+  EXPECT_EQ(plan_of("seeds = '1,2'\nbase.num_envs = 8\n").hash, hash);
+  EXPECT_NE(plan_of(study + "gamma = 0.98\n").hash, hash);
+  EXPECT_NE(plan_of("points = 49\n" + study).hash, hash);
+  EXPECT_NE(plan_of("seeds = 3\nbase.num_envs = 8\n").hash, hash);
+}
+
+TEST(Plan, VariantsSetSeveralKeys) {
+  const StudyPlan plan = plan_of(
+      "seeds = 1\n[[variants]]\nname = 'narrow'\nhidden_sizes = [16]\n"
+      "[[variants]]\nhidden_sizes = [64, 64]\nactivation = 'relu'\n");
+  EXPECT_EQ(cell(plan, "narrow").config.hidden_sizes, (std::vector<int>{16}));
+  EXPECT_EQ(cell(plan, "hidden_sizes=64,64 activation=relu").config.activation, "relu");
+}
+
+TEST(Plan, ContradictionsAreRefused) {
+  const auto has = [](const std::string& text, const std::string& words) {
+    EXPECT_NE(error_of(text).find(words), std::string::npos) << error_of(text);
+  };
+  has("[base]\nnum_envs = 4\n", "no seeds");
+  has("seeds = 1\n[base]\nseed = 3\n", "seed is not a key of a study; give seeds");
+  has("seeds = 1\n[grid]\neval_interval = [1, 2]\n", "give evaluations");
+  has("seeds = 1\nmatch = 'minibatch_size'\n[grid]\nnum_minibatches = [4, 8]\n",
+      "num_minibatches is varied, but match = \"minibatch_size\" decides it");
+  has("seeds = 1\nmatch = 'gradient_steps'\nadjust = 'epochs'\n[grid]\nupdate_epochs = [4, 8]\n",
+      "update_epochs is varied");
+  has("seeds = 1\n[base]\nminibatch_size = 64\n", "holds the number of minibatches");
+  has("seeds = 1\n[base]\ntotal_timesteps = 100\n[shapes]\nlist = ['8x128']\n",
+      "cell 8x128: total_timesteps: got 100, less than one rollout block");
+  has("seeds = 1\n[grid]\nenv.is_slipery = [true]\n", "cell env.is_slipery=true: ");
+  has("seeds = 1\n[grid]\ngamma = [0.9, 0.90]\n", "are the same");
+  has("seeds = 1\n[shapes]\nlist = ['8x8']\n[grid]\nnum_envs = [1]\n", "and so do the shapes");
+  has("seeds = 1\n[shapes]\nlist = ['8x8']\nreference = '4x4'\n", "4x4 is not among the shapes");
+  has("seeds = 1\n[shapes]\nladder = true\nbatch = 100\n", "expected a power of two");
+}
+
+TEST(Plan, FilesThatAreWrongSayWhere) {
+  const auto is = [](const std::string& text, const std::string& message) {
+    EXPECT_EQ(error_of(text), message);
+  };
+  is("seeds = 1\nsede = 2\n", "study.toml:2: unknown key 'sede'; did you mean 'seeds'?");
+  is("seeds = 1\n[base]\nnum_env = 2\n",
+     "study.toml:3: unknown key 'num_env'; did you mean 'num_envs'?");
+  is("[shapes]\nlader = true\n",
+     "study.toml:2: unknown key of [shapes] 'lader'; did you mean 'ladder'?");
+  is("[grid]\ngama = [1]\n", "study.toml:2: unknown key 'gama'; did you mean 'gamma'?");
+  is("[grid]\ngamma = [0.9, 2.0]\n", "study.toml:2: gamma: got 2, expected 0 to 1");
+  is("[grid]\ngamma = 0.9\n",
+     "study.toml:2: gamma: got '0.9', expected a list of values; what is the same for all cells "
+     "belongs in [base]");
+  is("[grid]\ngamma = []\n", "study.toml:2: grid: gamma has no values, so the grid would be empty");
+  is("[shapes]\nlist = ['8x8', '8y8']\n",
+     "study.toml:2: list: got '8y8'; expected num_envs x num_steps, as in 16x64");
+  is("[shapes]\nlist = []\n",
+     "study.toml:2: list: got an array, expected shapes, such as [\"8x128\", \"128x8\"]");
+  is("match = 'minibatches'\n",
+     "study.toml:1: unknown match 'minibatches'; did you mean 'minibatch_size'?");
+  is("points = 0\n", "study.toml:1: points: got '0', expected an integer from 1 to 100000");
+  is("variants = 3\n", "study.toml:1: variants: got '3', expected tables, each under [[variants]]");
+  EXPECT_NE(error_of("seeds = 0\n").find("study.toml:1: seeds: got '0'"), std::string::npos);
+  EXPECT_NE(error_of("seeds = [1, 1]\n").find("1 stands there twice"), std::string::npos);
+  EXPECT_NE(error_of("[shapes]\n").find("[shapes] is empty"), std::string::npos);
+  EXPECT_NE(error_of("[grid]\n").find("[grid] is empty"), std::string::npos);
+  EXPECT_EQ(read_study("no/such.toml").status().kind(), ErrorKind::kNotFound);
+}
+
+TEST(Plan, SeedsHaveThreeForms) {
+  using Seeds = std::vector<std::uint64_t>;
+  EXPECT_EQ(parse_seeds("3").value(), (Seeds{1, 2, 3}));
+  EXPECT_EQ(parse_seeds("11-13").value(), (Seeds{11, 12, 13}));
+  EXPECT_EQ(parse_seeds("7,5-6").value(), (Seeds{7, 5, 6}));
+  for (const char* text : {"", "0", "x", "3-1", "-4", "1,,2", "1-9999999",
+                           "9223372036854775808-9223372036854775808"}) {
+    EXPECT_FALSE(parse_seeds(text).ok()) << text;
+  }
+}
+
+TEST(Plan, ExamplesAndThePageOfTheFormatCanBePlanned) {
+  const std::string source = BROADLOOM_SOURCE_DIR;
+  const Result<StudySpec> ladder = read_study(source + "/configs/studies/cartpole_ladder.toml");
+  ASSERT_TRUE(ladder.ok()) << ladder.status().message();
+  const Result<StudyPlan> plan = plan_study(ladder.value());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan.value().runs.size(), 110U);
+  EXPECT_EQ(plan.value().name, "cartpole_ladder");
+
+  const std::string page = read_file(source + "/docs/formats/study.md").value();
+  const std::size_t begin = page.find("```toml\n") + 8;
+  const StudyPlan example = plan_of(page.substr(begin, page.find("```", begin) - begin));
+  EXPECT_EQ(example.cells.size(), 3U * 2 * 2 * 2);
+  EXPECT_EQ(example.cells[0].name, "8x128 learning_rate=0.00025 hidden_sizes=64,64 shared");
+}
+
+TEST(Plan, ABaseMayBeAFileBesideTheStudy) {
+  const std::string path = std::string(BROADLOOM_SOURCE_DIR) + "/configs/study.toml";
+  const Result<StudySpec> spec = parse_study("base = 'pendulum.toml'\nseeds = 1\n", path);
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(plan_study(spec.value()).value().cells[0].config.env_id, "Pendulum-v1");
+  const Status missing = parse_study("base = 'none.toml'\n", path).status();
+  EXPECT_EQ(missing.kind(), ErrorKind::kNotFound);
+}
+
+}  // namespace
+}  // namespace broadloom

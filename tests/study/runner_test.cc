@@ -1,0 +1,299 @@
+#include "broadloom/study/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "broadloom/record/files.h"
+#include "broadloom/study/curve.h"
+#include "broadloom/study/merge.h"
+#include "broadloom/study/study_run.h"
+#include "broadloom/train/trainer.h"
+#include "tests/study/scene.h"
+
+namespace broadloom {
+namespace {
+
+using Runner = StudyTest;
+
+bool always(double) { return true; }
+
+TEST_F(Runner, ARunOfAStudyHasTheBitsOfTheSameRunAlone) {
+  const StudyPlan plan = small_plan();
+  for (const StudyRun& run : plan.runs) {
+    Config config = plan.cells[static_cast<std::size_t>(run.cell)].config;
+    config.seed = run.seed;
+    Result<std::unique_ptr<Trainer>> alone = Trainer::create(config, 1);
+    ASSERT_TRUE(alone.ok()) << alone.status().message();
+    Trainer& trainer = *alone.value();
+    while (!trainer.finished()) ASSERT_TRUE(trainer.iterate().ok());
+    const std::string_view bytes(reinterpret_cast<const char*>(trainer.params()),
+                                 trainer.network().parameter_count() * sizeof(float));
+    for (const int threads : {1, 3}) {
+      const std::optional<RunRecord> record = train_run(plan, run, threads, always);
+      ASSERT_TRUE(record.has_value());
+      EXPECT_FALSE(record->failed) << record->error;
+      EXPECT_EQ(record->parameters_hash, hash_text(bytes));
+    }
+  }
+}
+
+TEST_F(Runner, JobsChangeNothing) {
+  const StudyPlan plan = small_plan();
+  for (const int jobs : {1, 2, 9}) {
+    const Result<StudySummary> summary = run(plan, "jobs" + std::to_string(jobs), jobs);
+    ASSERT_TRUE(summary.ok()) << summary.status().message();
+    EXPECT_TRUE(summary.value().complete);
+    EXPECT_EQ(summary.value().runs.size(), 6U);
+    for (const StoredRun& r : summary.value().runs) {
+      EXPECT_EQ(r.status, "finished");
+      EXPECT_FALSE(std::isnan(r.training_return));
+      EXPECT_FALSE(std::isnan(r.evaluation_return));
+    }
+  }
+  EXPECT_EQ(dump("jobs1"), dump("jobs2"));
+  EXPECT_EQ(dump("jobs1"), dump("jobs9"));
+  EXPECT_NE(dump("jobs1").find("grad/noise_scale"), std::string::npos);
+}
+
+TEST_F(Runner, StoppedAgainAndAgainItEndsWithTheSameStore) {
+  const StudyPlan plan =
+      plan_text("seeds = 6\npoints = 9\n[base]\ntotal_timesteps = 8192\neval_episodes = 2\n");
+  ASSERT_TRUE(run(plan, "whole").ok());
+  int calls = 0, finished = 0;
+  for (bool complete = false; !complete; ++calls) {
+    ASSERT_LT(calls, 6);
+    // One more run at least, and then stop; the next one is under way by then.
+    int now = 0;
+    StudyHooks hooks;
+    hooks.on_progress = [&](const StudyProgress& progress) { now = progress.finished; };
+    hooks.should_stop = [&] { return now > finished; };
+    const Result<StudySummary> summary = run(plan, "stopped", 1, {}, hooks);
+    ASSERT_TRUE(summary.ok()) << summary.status().message();
+    complete = summary.value().complete;
+    finished = now;
+  }
+  EXPECT_GT(calls, 1);
+  EXPECT_EQ(dump("stopped"), dump("whole"));
+}
+
+TEST_F(Runner, AFailedRunIsRecordedAndStopsNoOther) {
+  const StudyPlan plan = plan_text(
+      "seeds = 1\n[base]\ntotal_timesteps = 4096\nmax_grad_norm = 1e30\nactivation = 'relu'\n"
+      "lr_schedule = 'constant'\nhidden_sizes = [16, 16, 16, 16, 16, 16, 16, 16, 16, 16]\n"
+      "[grid]\nlearning_rate = [10.0, 1e-3]\n");
+  const Result<StudySummary> summary = run(plan, "failed");
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_TRUE(summary.value().complete);
+  EXPECT_EQ(summary.value().runs[0].status, "failed");
+  EXPECT_NE(summary.value().runs[0].error, "");
+  EXPECT_EQ(summary.value().runs[1].status, "finished");
+  // It stays failed, unless one asks for another try; which fails in the same way.
+  const std::string before = dump("failed");
+  ASSERT_TRUE(run(plan, "failed").ok());
+  EXPECT_EQ(dump("failed"), before);
+  StudyOptions options;
+  options.store = path("failed");
+  options.retry_failed = true;
+  const Result<StudySummary> again = run_study(plan, options, {});
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(dump("failed"), before);
+}
+
+TEST_F(Runner, ShardsMergeIntoTheStoreOfOneRunner) {
+  const StudyPlan plan = small_plan();
+  ASSERT_TRUE(run(plan, "whole").ok());
+  for (int i = 1; i <= 4; ++i) {
+    const Result<StudySummary> summary = run(plan, "part" + std::to_string(i), 1, {i, 4});
+    ASSERT_TRUE(summary.ok()) << summary.status().message();
+    EXPECT_TRUE(summary.value().complete);
+  }
+  // Part 3 twice: the same runs are taken once.
+  const Result<MergeSummary> merged = merge_stores(
+      {path("part3"), path("part1"), path("part2"), path("part4"), path("part3")}, path("merged"));
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  EXPECT_EQ(merged.value().finished, 6);
+  EXPECT_EQ(merged.value().pending(), 0);
+  EXPECT_EQ(dump("merged"), dump("whole"));
+  // What is missing is run by the study itself.
+  ASSERT_TRUE(merge_stores({path("part2"), path("part4")}, path("half")).ok());
+  EXPECT_NE(dump("half"), dump("whole"));
+  ASSERT_TRUE(run(plan, "half").ok());
+  EXPECT_EQ(dump("half"), dump("whole"));
+}
+
+TEST_F(Runner, AMergeThatCannotBeLeavesNothing) {
+  const StudyPlan plan = small_plan();
+  const StudyPlan other = plan_text("seeds = 1\n[base]\ntotal_timesteps = 1000\n");
+  ASSERT_TRUE(run(plan, "one", 1, {1, 2}).ok());
+  ASSERT_TRUE(run(plan, "altered", 1, {1, 2}).ok());
+  ASSERT_TRUE(run(other, "other").ok());
+  change("altered", "UPDATE runs SET parameters_hash = 'x' WHERE id = 3");
+  const auto fails = [&](const std::vector<std::string>& stores, ErrorKind kind,
+                         const std::string& words) {
+    const Status status = merge_stores(stores, path("merged")).status();
+    EXPECT_EQ(status.kind(), kind) << status.message();
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+  };
+  fails({}, ErrorKind::kInvalidConfig, "no stores");
+  fails({path("one"), path("other")}, ErrorKind::kMismatch, "is of another study");
+  fails({path("one"), path("altered")}, ErrorKind::kMismatch, "cell c, seed 1");
+  fails({path("none")}, ErrorKind::kNotFound, "none");
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+  int files = 0;
+  for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator(path(""))) ++files;
+  EXPECT_EQ(files, 3);
+  EXPECT_EQ(merge_stores({path("one")}, path("other")).status().kind(), ErrorKind::kInvalidConfig);
+}
+
+TEST_F(Runner, StoresOfSomethingElseAreRefusedAndKept) {
+  const StudyPlan plan = small_plan();
+  ASSERT_TRUE(run(plan, "store", 1, {1, 2}).ok());
+  const auto refused = [&](const StudyPlan& p, StudyShard shard, const std::string& words,
+                           ErrorKind kind = ErrorKind::kMismatch) {
+    const std::string before = read_file(path("store")).value();
+    const Status status = run(p, "store", 1, shard).status();
+    EXPECT_EQ(status.kind(), kind) << status.message();
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+    EXPECT_EQ(read_file(path("store")).value(), before);
+  };
+  StudySpec spec = parse_study("seeds = 3\n[base]\ngamma = 0.9\n", "s.toml").value();
+  refused(plan_study(spec).value(), {1, 2}, "the store has 'points 7', this study 'points 50'");
+  refused(plan, {2, 2}, "is shard 1/2 of this study, and 2/2 was asked for");
+  change("store", "UPDATE runs SET status = 'pending' WHERE id = 1");
+  change("store", "UPDATE study SET revision = 'older'");
+  refused(plan, {1, 2}, "was begun by version 0.1.0 (older)");
+  change("store", "PRAGMA user_version = 99");
+  refused(plan, {1, 2}, "is a store of format 99");
+  change("store", "PRAGMA application_id = 5");
+  refused(plan, {1, 2}, "another program's database");
+  ASSERT_TRUE(write_file_atomically(path("store"), std::string(5000, 'x')).ok());
+  refused(plan, {1, 2}, "no SQLite database");
+}
+
+TEST_F(Runner, ADamagedStoreIsRefused) {
+  const StudyPlan plan = small_plan();
+  ASSERT_TRUE(run(plan, "store").ok());
+  std::string bytes = read_file(path("store")).value();
+  ASSERT_TRUE(write_file_atomically(path("store"), bytes.substr(0, bytes.size() / 2)).ok());
+  EXPECT_EQ(run(plan, "store").status().kind(), ErrorKind::kCorrupt);
+  for (std::size_t i = 4096; i < bytes.size(); i += 512) bytes[i] = '\x7f';
+  ASSERT_TRUE(write_file_atomically(path("store"), bytes).ok());
+  EXPECT_EQ(run(plan, "store").status().kind(), ErrorKind::kCorrupt);
+}
+
+TEST_F(Runner, ASecondRunnerIsRefused) {
+  const StudyPlan plan = small_plan();
+  const Result<StudyStore> first = StudyStore::open(path("store"), plan, {}, false);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  const Status second = run(plan, "store").status();
+  EXPECT_EQ(second.kind(), ErrorKind::kIo);
+  EXPECT_NE(second.message().find("another runner is working on"), std::string::npos);
+}
+
+TEST_F(Runner, AReaderIsWaitedFor) {
+  const StudyPlan plan = small_plan();
+  Result<StudyStore> store = StudyStore::open(path("store"), plan, {}, false);
+  ASSERT_TRUE(store.ok());
+  const std::optional<RunRecord> record = train_run(plan, plan.runs[0], 1, always);
+  {
+    Result<Database> reader = Database::open(path("store"));
+    ASSERT_TRUE(reader.ok());
+    Result<Statement> slow = reader.value().prepare("SELECT id FROM runs");
+    ASSERT_TRUE(slow.value().next().value());
+    EXPECT_FALSE(store.value().write(*record).ok());
+    EXPECT_TRUE(store.value().busy());
+  }
+  const Status status = store.value().write(*record);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(store.value().runs().value()[0].status, "finished");
+}
+
+TEST_F(Runner, IsaAndMemoryAreCheckedBeforeTheStart) {
+  const StudyPlan isas = plan_text("seeds = 1\n[grid]\nisa = ['auto', 'portable']\n");
+  EXPECT_NE(run(isas, "x").status().message().find("cells ask for isa"), std::string::npos);
+  const StudyPlan huge = plan_text(
+      "seeds = 1\n[base]\ntotal_timesteps = 2000000000\n"
+      "[shapes]\nlist = ['100000x20000']\n");
+  EXPECT_NE(run(huge, "x", 64).status().message().find("GB"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+}
+
+TEST(Curve, PointsHoldTheLastReportAtOrBeforeThem) {
+  const StudyPlan plan = small_plan();
+  const std::optional<RunRecord> record = train_run(plan, plan.runs[0], 1, always);
+  ASSERT_TRUE(record.has_value());
+  // 1,000 steps in 10 blocks of 96; points at 142, 285, ..., 1000.
+  const std::int64_t expected[] = {96, 192, 384, 480, 672, 768, 960};
+  ASSERT_EQ(record->curve.size(), 7U);
+  for (int k = 0; k < 7; ++k) {
+    const CurvePoint& p = record->curve[static_cast<std::size_t>(k)];
+    EXPECT_EQ(p.point, k + 1);
+    EXPECT_EQ(p.environment_steps, 1000 * (k + 1) / 7);
+    EXPECT_EQ(p.global_step, expected[k]);
+    EXPECT_EQ(p.iteration * 96, p.global_step);
+  }
+  ASSERT_EQ(record->evaluations.size(), 3U);
+  EXPECT_EQ(record->evaluations[0].global_step, 288);
+  EXPECT_EQ(record->evaluations[1].global_step, 576);
+  EXPECT_EQ(record->evaluations[2].global_step, 960);
+}
+
+TEST(Curve, PointsBeforeTheFirstReportAreLeftOut) {
+  const StudyPlan plan = plan_text(
+      "seeds = 1\npoints = 10\nevaluations = 10\n[base]\ntotal_timesteps = 1000\nnum_envs = 4\n"
+      "num_steps = 64\neval_episodes = 1\n");
+  const std::optional<RunRecord> record = train_run(plan, plan.runs[0], 1, always);
+  ASSERT_TRUE(record.has_value());
+  ASSERT_EQ(record->curve.size(), 8U);  // from 300 on: the first block ends at 256
+  EXPECT_EQ(record->curve[0].environment_steps, 300);
+  EXPECT_EQ(record->curve[0].global_step, 256);
+  EXPECT_EQ(record->curve[7].global_step, 768);
+  EXPECT_EQ(record->evaluations.size(), 3U);  // one an iteration at most
+}
+
+TEST(Curve, StoppedRunsLeaveNoRecord) {
+  const StudyPlan plan = small_plan();
+  int asked = 0;
+  EXPECT_FALSE(train_run(plan, plan.runs[0], 1, [&](double) { return ++asked < 3; }).has_value());
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(Progress, TheInterquartileMeanCutsAQuarterAtEitherEnd) {
+  EXPECT_TRUE(std::isnan(interquartile_mean({})));
+  EXPECT_EQ(interquartile_mean({5}), 5.0);
+  EXPECT_EQ(interquartile_mean({9, 1, 2}), 4.0);
+  EXPECT_EQ(interquartile_mean({100, 3, 1, -50}), 2.0);
+  EXPECT_EQ(interquartile_mean({1, 2, 3, 4, 5, 6, 7, 8, 9, 1000}), 5.5);
+}
+
+TEST(Progress, TimeLeftFollowsTheQueue) {
+  const StudyPlan plan = plan_text("seeds = 2\n[shapes]\nlist = ['8x8', '4x16']\n");
+  ProgressCounter counter(plan, {}, 2);
+  counter.add(0, false, 10.0, 7.0);
+  const std::vector<const StudyRun*> pending = {&plan.runs[1], &plan.runs[2], &plan.runs[3]};
+  const StudyProgress p = counter.progress(pending, {{2, 0.5, 4.0}});
+  EXPECT_EQ(p.finished, 1);
+  EXPECT_EQ(p.runs, 4);
+  EXPECT_EQ(p.cells[0].training_iqm, 7.0);
+  // Left: half of 8 s, 10 s, 8 s; over two jobs.
+  EXPECT_DOUBLE_EQ(p.cells[0].seconds_left, 7.0);
+  EXPECT_DOUBLE_EQ(p.cells[1].seconds_left, 11.0);
+  EXPECT_DOUBLE_EQ(p.seconds_left, 11.0);
+}
+
+TEST(Shards, TextIsCheckedAndEveryRunIsInOne) {
+  EXPECT_EQ(parse_shard("2/4").value().index, 2);
+  for (const char* text : {"", "2", "0/4", "5/4", "1/", "/2", "1/2/3", "a/b"}) {
+    EXPECT_EQ(parse_shard(text).status().kind(), ErrorKind::kInvalidConfig) << text;
+  }
+  for (std::int64_t run = 1; run < 20; ++run) {
+    int holders = 0;
+    for (int i = 1; i <= 3; ++i) holders += StudyShard{i, 3}.holds(run) ? 1 : 0;
+    EXPECT_EQ(holders, 1);
+  }
+}
+
+}  // namespace
+}  // namespace broadloom
