@@ -148,7 +148,8 @@ void add_gradients_command(CLI::App& root, Context& context) {
       ->check(CLI::Range(1e-3, 1.0))
       ->type_name("NUMBER");
   app->add_option("--bias_budget", o.bias_budget,
-                  "Transitions that the bias study may collect (default 2000000)")
+                  "Transitions that the bias study may collect, 32 trajectories at least (default "
+                  "2000000)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("INT");
   app->add_flag("--norm_adv", o.norm_adv, "Normalise advantages over each block");

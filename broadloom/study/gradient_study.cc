@@ -23,6 +23,9 @@ constexpr int kFewestBlocks = 10;
 constexpr int kGroups = 40;
 constexpr int kMatrixRows = 24;
 constexpr int kRowsPerRound = 1 << 17;
+constexpr int kMostRows = 1 << 20;
+constexpr double kMostBytes = 8e9;       // of sums that a shape's studies keep
+constexpr double kMostRoundBytes = 1e9;  // of gradients that a round's blocks leave
 
 class Stopwatch {
  public:
@@ -69,17 +72,24 @@ FrozenPolicy frozen(const Trainer& trainer) {
 Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
 
 // Fills in what was left open, and checks the rest.
-Status complete(const Config& config, GradientStudyOptions& o) {
+Status complete(const Trainer& trainer, GradientStudyOptions& o, std::vector<std::string>& notes) {
+  const Config& config = trainer.config();
   if (o.batch < 0) return invalid(fmt::format("batch is {}; expected at least 1", o.batch));
+  for (const BlockShape& shape : o.shapes) {
+    const std::int64_t batch = std::int64_t{shape.num_envs} * shape.num_steps;
+    if (shape.num_envs >= 1 && shape.num_steps >= 1 && batch <= kMostRows) continue;
+    return invalid(
+        fmt::format("shape {}x{}: expected N and T of at least 1 and N * T of at most {}",
+                    shape.num_envs, shape.num_steps, kMostRows));
+  }
   if (o.batch == 0) o.batch = o.shapes.empty() ? 1024 : o.shapes.front().batch();
   if (o.shapes.empty()) o.shapes = factorisations(o.batch);
   for (const BlockShape& shape : o.shapes) {
-    if (shape.num_envs < 1 || shape.num_steps < 1 || shape.batch() != o.batch) {
+    if (shape.batch() != o.batch) {
       return invalid(
           fmt::format("shape {}x{} makes a batch of {}, but the batch is {}; every "
                       "shape N x T must have N * T = batch",
-                      shape.num_envs, shape.num_steps,
-                      std::int64_t{shape.num_envs} * shape.num_steps, o.batch));
+                      shape.num_envs, shape.num_steps, shape.batch(), o.batch));
     }
   }
   if (o.blocks != 0 && o.blocks < kFewestBlocks) {
@@ -114,6 +124,17 @@ Status complete(const Config& config, GradientStudyOptions& o) {
     return invalid(
         "the exact study solves for the plain policy gradient; leave norm_adv, "
         "value_term and entropy_term out");
+  }
+  if (o.bias && trainer.spec().max_episode_steps <= 0) {
+    const std::string why = fmt::format(
+        "{} has no time limit, so its episodes need not end, and there is nothing to compare the "
+        "gradient's bias with",
+        config.env_id);
+    if (o.exact || (!o.correlation && !o.variance)) {
+      return invalid(why + "; train with max_episode_steps, or leave bias and exact out");
+    }
+    o.bias = false;
+    notes.push_back(why + ": the bias study was left out.");
   }
   if (!o.correlation && !o.variance && !o.bias) {
     return invalid("no study was asked for; expected some of correlation, variance, bias, exact");
@@ -234,6 +255,16 @@ class Laboratory {
     const int for_variance = o_.variance ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
     const int for_correlation = o_.correlation ? o_.blocks > 0 ? o_.blocks : kCorrelationBlocks : 0;
     const int blocks = std::max(for_variance, for_correlation);
+    // Vectors of P numbers: two sums a group in double, 400 blocks' means and a round's in float.
+    const double vectors = static_cast<double>(P) * static_cast<double>(o_.lambdas.size());
+    const double bytes = vectors * (2.0 * 8.0 * kGroups + 4.0 * std::min(400, blocks));
+    if (bytes > kMostBytes) {
+      return invalid(
+          fmt::format("the studies would keep {:.1f} GB of gradients with {} parameters; "
+                      "give fewer lambdas or blocks",
+                      bytes * 1e-9, P));
+    }
+    const int fitting = static_cast<int>(std::min(1e6, kMostRoundBytes / (8.0 * vectors)));
     VarianceStudy variance(shape, o_.lambdas, P, std::max(1, for_variance),
                            std::min(kGroups, std::max(1, for_variance)));
     CorrelationStudy correlation(shape, o_.lambdas, o_.lags, P, std::max(1, for_correlation),
@@ -244,7 +275,7 @@ class Laboratory {
       workers.push_back(std::make_unique<Worker>(policy_, settings_));
     }
     BlockSource source(policy_, starts(), o_.seed, pool_);
-    const int per_round = std::max(1, kRowsPerRound / shape.batch());
+    const int per_round = std::max(1, std::min(fitting, kRowsPerRound / shape.batch()));
     for (int first = 0, round = 0; first < blocks; first += per_round, ++round) {
       const int copies = std::min(per_round, blocks - first);
       Result<std::unique_ptr<RolloutBlock>> block =
@@ -354,8 +385,10 @@ Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint
   const Result<std::unique_ptr<Trainer>> trainer = load_policy(path.value(), options.threads);
   if (!trainer.ok()) return trainer.status();
   GradientStudyOptions completed = options;
-  BROADLOOM_TRY(complete(trainer.value()->config(), completed));
+  std::vector<std::string> notes;
+  BROADLOOM_TRY(complete(*trainer.value(), completed, notes));
   GradientStudyReport report = describe(*trainer.value(), path.value(), completed);
+  report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   BROADLOOM_TRY(Laboratory(*trainer.value(), completed, progress).run(report));
   return report;
 }

@@ -130,6 +130,7 @@ class Gradients(unittest.TestCase):
         self.fails(3, ["nowhere"], "nowhere")
         self.fails(2, ["4x5", "batch of 20", "16"], self.cart, "--batch", "16", "--shapes", "4x4,4x5")
         self.fails(2, ["8x4", "batch is 16"], self.cart, "--shapes", "4x4,8x4")
+        self.fails(2, ["65536x65536", "1048576"], self.cart, "--shapes", "65536x65536")
         self.fails(2, ["'4by4'", "16x64"], self.cart, "--shapes", "4by4")
         self.fails(2, ["blocks is 5", "at least 10"], self.cart, "--blocks", "5")
         self.fails(2, ["'varianse'", "did you mean 'variance'"], self.cart, "--study", "varianse")

@@ -59,7 +59,8 @@ class BiasStudy {
     stationary_ = starts != nullptr;
     span_ = stationary_ ? longest_ * ((limit + longest_ - 1) / longest_) : longest_;
     const std::int64_t steps = span_ + limit;
-    envs_per_group_ = static_cast<int>(std::max<std::int64_t>(1, kRowsPerRound / steps / kGroups));
+    envs_per_group_ = static_cast<int>(
+        std::max<std::int64_t>(1, std::min(kRowsPerRound, settings.budget) / steps / kGroups));
     for (const int T : settings.num_steps) {
       for (const double gamma : settings.gammas) references_.push_back({T, 0.0, gamma, 0});
       for (const double lambda : settings.lambdas) {

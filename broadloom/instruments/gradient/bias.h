@@ -21,7 +21,7 @@ struct BiasSettings {
   std::vector<double> gammas;
   // A case is precise enough when the standard error of its bias is this share of the bias.
   double precision = 0.1;
-  std::int64_t budget = 2000000;  // transitions to collect at most (whole rounds)
+  std::int64_t budget = 2000000;  // transitions to collect at most; a trajectory a group at least
 };
 
 struct BiasResult {

@@ -142,8 +142,11 @@ std::vector<CorrelationStudy::Moments> CorrelationStudy::measure(const BlockRows
       const Centring& c = centrings.back().second;
       for (int i = 0; i < n; ++i) {
         m.sample_square += c.squares[i] / n;
-        if (!(c.squares[i] > c.shortest) || !(c.mean_square > 0.0)) continue;
-        const double cosine = c.along_mean[i] / std::sqrt(c.squares[i] * c.mean_square);
+        // Of all others: with its own share, a mean resembles every sample.
+        const double along = c.along_mean[i] - c.squares[i] / n;
+        const double others = c.mean_square - 2.0 * c.along_mean[i] / n + c.squares[i] / n / n;
+        if (!(c.squares[i] > c.shortest) || !(others > 0.0)) continue;
+        const double cosine = along / std::sqrt(c.squares[i] * others);
         count_cosine(std::clamp(cosine, -1.0, 1.0), m.with_mean, m.with_mean_histogram);
       }
     }

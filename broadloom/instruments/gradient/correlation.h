@@ -32,8 +32,8 @@ struct CorrelationResult {
   int blocks = 0;
   std::vector<PairCorrelation> within;  // [lags] pairs of one trajectory, so many steps apart
   PairCorrelation across;               // random pairs of different trajectories of a block
-  CosineSummary with_mean;              // of each gradient, not centred, with its block's mean
-  CosineSummary batch_means;            // between the mean gradients of at most 400 of the blocks
+  CosineSummary with_mean;    // of each gradient, not centred, with the mean of its block's others
+  CosineSummary batch_means;  // between the mean gradients of at most 400 of the blocks
   std::vector<std::vector<float>> batch_mean_matrix;  // of the first blocks
 };
 

@@ -65,8 +65,12 @@ SampleNumbers SampleProbe::measure(const InstrumentView& view) {
   double squares = 0.0, cosines = 0.0, counted = 0.0;
   for (int r = 0; r < rows; ++r) {
     squares += squares_[r];
-    if (!(squares_[r] > 0.0f) || !(mean_square_ > 0.0)) continue;
-    cosines += along_mean_[r] / std::sqrt(squares_[r] * mean_square_);
+    // Of all others: with its own share, a mean resembles every sample.
+    const double along = along_mean_[r] - static_cast<double>(squares_[r]) / rows;
+    const double others =
+        mean_square_ - 2.0 * along_mean_[r] / rows + static_cast<double>(squares_[r]) / rows / rows;
+    if (!(squares_[r] > 0.0f) || !(others > 0.0)) continue;
+    cosines += along / std::sqrt(squares_[r] * others);
     counted += 1.0;
   }
   numbers.sample_norm = std::sqrt(squares / rows);

@@ -12,11 +12,12 @@ namespace broadloom {
 
 // Of g = A grad log pi at the parameters that collected the block, A the advantages as they are, m
 // their mean over the samples looked at. All are estimates from one block: average them over
-// iterations. What is not defined (a block of one step has no lag) is not a number.
+// iterations. Centring by the block's own mean makes autocovariances low by about
+// variance_inflation / B. What is not defined (a block of one step has no lag) is not a number.
 struct SampleNumbers {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double sample_norm = kNone;           // root of the mean of |g|^2
-  double mean_cosine = kNone;           // mean of cos(g, m)
+  double mean_cosine = kNone;           // mean of cos(g, mean of the others)
   double abs_cosine_lag_1 = kNone;      // mean |cos| of g_t - m and g_{t+1} - m in one episode
   double abs_cosine_lag_10 = kNone;     // likewise ten steps apart
   double abs_cosine_across = kNone;     // likewise of neighbouring environments at the same step

@@ -21,6 +21,13 @@ double ratio(double x, double y) {
   return y > 0.0 ? x / y : std::numeric_limits<double>::quiet_NaN();
 }
 
+// scale / e. Its interval has no upper end where that of e reaches zero.
+Estimate inverse(const Estimate& e, double scale) {
+  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+  return {ratio(scale, e.value), ratio(scale, e.high), e.low > 0.0 ? scale / e.low : kUnbounded,
+          e.count};
+}
+
 }  // namespace
 
 std::vector<LagBin> lag_bins(int num_steps) {
@@ -124,11 +131,14 @@ void VarianceStudy::add_within(const BlockRows& rows, std::size_t factors, Scrat
             m.within_by_lag[bin] += 2.0 * scale * w[i] * sum;
           }
           if (!check) continue;
-          double sum = 0.0;
+          double sum = 0.0, across = 0.0;
           for (int j = std::max(i, left); j < left + columns; ++j) {
-            sum += (j == i ? 1.0 : 2.0) * w[j] * line[j];
+            const double entry = (j == i ? 1.0 : 2.0) * w[j] * line[j];
+            sum += entry;
+            if (j / steps != i / steps) across += entry;
           }
           m.gram_sum += scale * w[i] * sum;
+          m.gram_across += scale * w[i] * across;
         }
       }
     }
@@ -146,9 +156,13 @@ void VarianceStudy::fold(const std::vector<BlockMoments>& moments) {
     sums.individual += m.individual;
     for (std::size_t k = 0; k < bins_.size(); ++k) sums.within_by_lag[k] += m.within_by_lag[k];
     for (std::size_t p = 0; p < m.gradient.size(); ++p) sums.gradient[p] += m.gradient[p];
-    // Rounding grows with the entries' size, not with that of their sum.
-    const double size = m.individual * shape_.batch();
-    if (m.checked && !(std::abs(m.gram_sum - m.squared_norm) <= 1e-4 * size)) {
+    if (!m.checked) continue;
+    double left = m.squared_norm - m.individual;
+    for (const double within : m.within_by_lag) left -= within;
+    // Entries are right to some 1e-6 of their size, with errors of either sign.
+    const double rounding = 0.01 * m.individual + 0.001 * m.squared_norm;
+    if (!(std::abs(m.gram_sum - m.squared_norm) <= rounding) ||
+        !(std::abs(m.gram_across - left) <= rounding)) {
       gram_agrees_[l] = false;
     }
   }
@@ -239,10 +253,12 @@ VarianceResult VarianceStudy::result(int lambda) const {
   r.signal_to_noise =
       at_least(estimate([](const Parts& p) { return ratio(p.squared_norm, p.total); }),
                ratio(noise, r.total.value), groups_);
-  r.noise_scale = estimate([](const Parts& p) { return ratio(p.sample_variance, p.squared_norm); });
-  r.critical_batch = estimate([B](const Parts& p) { return ratio(B * p.total, p.squared_norm); });
-  r.parts_agree =
-      gram_agrees_[static_cast<std::size_t>(lambda)] && r.total.holds(r.parts_sum.value);
+  r.noise_scale = inverse(
+      at_least(estimate([](const Parts& p) { return ratio(p.squared_norm, p.sample_variance); }),
+               ratio(noise, r.sample_variance.value), groups_),
+      1.0);
+  r.critical_batch = inverse(r.signal_to_noise, B);
+  r.parts_agree = gram_agrees_[static_cast<std::size_t>(lambda)];
   return r;
 }
 

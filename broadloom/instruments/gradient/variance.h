@@ -49,8 +49,9 @@ struct BlockMoments {
   double squared_norm = 0.0;          // |gradient|^2
   double individual = 0.0;            // 1/B^2 sum |g_i|^2
   std::vector<double> within_by_lag;  // [bins] 2/B^2 sum of <g_i, g_j> over pairs
-  // The sum of all entries of the Gram matrix over B^2, on checked blocks only.
-  double gram_sum = 0.0;
+  // On checked blocks only, over B^2: the sum of all entries of the Gram matrix, and of those of
+  // different environments.
+  double gram_sum = 0.0, gram_across = 0.0;
   bool checked = false;
 };
 
@@ -71,8 +72,8 @@ class VarianceStudy {
   std::vector<BlockMoments> measure(const BlockRows& rows, bool check, Scratch& scratch) const;
   void fold(const std::vector<BlockMoments>& moments);
 
-  // One a lambda. parts_agree: on the checked blocks the sum of all entries of the Gram matrix is
-  // |sum g_i|^2 to float rounding, and the parts' sum lies in the total's interval.
+  // One a lambda. parts_agree: on the checked blocks the entries of the Gram matrix add up to |sum
+  // g_i|^2, and those of different environments to what the other parts leave of it, to rounding.
   std::vector<VarianceResult> results() const;
 
   // Blocks whose Gram matrix should be checked in full: a few, evenly spread.

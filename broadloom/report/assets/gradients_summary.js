@@ -66,7 +66,7 @@ function varianceSentences(cases) {
   }
   const across = cases.filter((c) => hasInterval(estimate(c.across)));
   const off = whereHolds(across, (c) => above(estimate(c.across), 0) || below(estimate(c.across), 0));
-  if (across.length) lines.push(`The part of the variance from pairs of different trajectories ${off ? `differs from zero in ${off}` : "cannot be told from zero in any case"}.`);
+  if (across.length) lines.push(`The part of the variance from pairs of different environments ${off ? `differs from zero in ${off} (environments of a frozen policy are independent, and one interval in twenty misses by chance, unless advantages were normalised over the block)` : "cannot be told from zero in any case, as it must be for independent environments"}.`);
   const broken = whereHolds(cases, (c) => c.parts_agree === false);
   if (broken) lines.push(`Warning: the three parts do not add up to the total in ${broken}; do not trust the split there.`);
   return lines;

@@ -26,7 +26,7 @@ function varianceBars(parent, cases) {
   const body = figure(parent, {
     title: "Variance of a block's mean gradient, and its parts", tables: [varianceTable(cases)],
     caption: "All shapes have the same number of transitions, from few long trajectories (left) to many short ones (right). Bars: what single samples would give if they " +
-      "were independent (individual), what pairs within a trajectory add or take away (within), and pairs of different trajectories (across). Parts below zero " +
+      "were independent (individual), what pairs of one environment add or take away (within), and pairs of different environments (across). Parts below zero " +
       "are drawn below the zero line. The diamond with its whiskers is the total, measured by itself, with its interval: whiskers that do not " +
       "overlap tell two shapes apart. Each λ has its own axis.",
   });

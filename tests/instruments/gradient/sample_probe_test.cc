@@ -32,7 +32,12 @@ struct Scene {
   SampleNumbers measure() {
     SampleProbe probe({network, {}, kSteps, kEnvs, 4, 1});
     ThreadPool pool(1);
-    return probe.measure({1, network, block, params, params, nullptr, pool});
+    return probe.measure({.iteration = 1,
+                          .network = network,
+                          .block = block,
+                          .params = params,
+                          .params_before = params,
+                          .pool = pool});
   }
   // g of step t of environment n, by itself.
   std::vector<double> gradient(int n, int t) {
@@ -76,7 +81,10 @@ TEST(SampleProbe, EqualsExplicitVectors) {
   for (auto& environment : g) {
     std::vector<double> sum(P);
     for (auto& sample : environment) {
-      cosines += inner(sample, mean) / std::sqrt(inner(sample, sample) * inner(mean, mean)) / B;
+      std::vector<double> others = mean;
+      for (std::size_t p = 0; p < P; ++p) others[p] -= sample[p] / B;
+      cosines +=
+          inner(sample, others) / std::sqrt(inner(sample, sample) * inner(others, others)) / B;
       for (std::size_t p = 0; p < P; ++p) sum[p] += sample[p] -= mean[p];
       variance += inner(sample, sample) / B;
     }

@@ -132,10 +132,43 @@ TEST(VarianceStudy, NoticesAGramMatrixThatDoesNotAddUp) {
   VarianceStudy::Scratch scratch;
   for (int b = 0; b < 10; ++b) {
     auto moments = study.measure(chain_block(chain, shape, 1, b), true, scratch);
-    if (b == 3) moments[0].gram_sum *= 1.01;
+    if (b == 3) moments[0].gram_sum *= 1.1;
     study.fold(moments);
   }
   EXPECT_FALSE(study.results().front().parts_agree);
+}
+
+// Pairs of one environment that were counted as pairs of different ones would not change the sum.
+TEST(VarianceStudy, NoticesPairsThatWentIntoTheWrongPart) {
+  const Chain chain{3, 0.4, 0.9, 0.0};
+  for (const BlockShape shape : {BlockShape{4, 8}, BlockShape{32, 64}}) {
+    VarianceStudy study(shape, {0.95}, 3, 10, 10);
+    VarianceStudy::Scratch scratch;
+    for (int b = 0; b < 10; ++b) {
+      auto moments = study.measure(chain_block(chain, shape, 1, b), b == 0, scratch);
+      for (double& within : moments[0].within_by_lag) within *= 0.3;
+      study.fold(moments);
+    }
+    EXPECT_FALSE(study.results().front().parts_agree);
+  }
+}
+
+// Where the signal drowns, the batch that would be enough has no upper bound.
+TEST(VarianceStudy, CriticalBatchIsUnboundedWithoutASignal) {
+  const Chain none{4, 0.0, 0.0, 0.0}, some{4, 0.3, 0.0, 0.0};
+  VarianceResult r = study(none, {8, 8}, 100, 3);
+  EXPECT_TRUE(r.squared_norm.holds(0.0));
+  EXPECT_TRUE(std::isinf(r.critical_batch.high));
+  EXPECT_TRUE(std::isinf(r.noise_scale.high));
+  r = study(some, {8, 8}, 1000, 3);
+  const double truth = 4.0 / (4.0 * 0.3 * 0.3);
+  for (const Estimate& e : {r.critical_batch, r.noise_scale}) {
+    EXPECT_NEAR(e.value, truth, 0.15 * truth);
+    EXPECT_GT(e.low, 0.7 * truth);
+    EXPECT_LT(e.high, 1.4 * truth);
+    EXPECT_LT(e.low, e.value);
+    EXPECT_LT(e.value, e.high);
+  }
 }
 
 TEST(LagBins, CoverEveryLagOnce) {
