@@ -43,7 +43,8 @@ double mean(const std::vector<double>& values) {
 }
 
 // A statistic over runs, with the jackknife's interval.
-Estimate over_runs(const std::vector<double>& values, double (*statistic)(std::vector<double>)) {
+template <class Statistic>
+Estimate over_runs(const std::vector<double>& values, const Statistic& statistic) {
   const int n = static_cast<int>(values.size());
   if (n < 2) return without_interval(n == 1 ? values[0] : std::nan(""), n);
   return jackknife(n, n, [&](int left_out) {
@@ -53,7 +54,7 @@ Estimate over_runs(const std::vector<double>& values, double (*statistic)(std::v
   });
 }
 
-double mean_of(std::vector<double> values) { return mean(values); }
+double mean_of(const std::vector<double>& values) { return mean(values); }
 
 struct CellResult {
   int finished = 0, failed = 0, pending = 0;

@@ -271,6 +271,7 @@ class Laboratory {
                                  std::min(kGroups, std::max(1, for_correlation)), o_.seed,
                                  kMatrixRows);
     std::vector<std::unique_ptr<Worker>> workers;
+    workers.reserve(static_cast<std::size_t>(pool_.threads()));
     for (int t = 0; t < pool_.threads(); ++t) {
       workers.push_back(std::make_unique<Worker>(policy_, settings_));
     }

@@ -99,8 +99,8 @@ void CorrelationStudy::Sums::add(const Sums& other, double sign) {
 }
 
 CorrelationStudy::CorrelationStudy(BlockShape shape, std::vector<double> lambdas,
-                                   std::vector<int> lags, std::size_t parameter_count, int blocks,
-                                   int groups, std::uint64_t seed, int matrix_size)
+                                   const std::vector<int>& lags, std::size_t parameter_count,
+                                   int blocks, int groups, std::uint64_t seed, int matrix_size)
     : shape_(shape),
       lambdas_(std::move(lambdas)),
       blocks_(blocks),
@@ -257,7 +257,7 @@ CorrelationResult CorrelationStudy::result(std::size_t lambda) const {
   }
   const auto estimate = [&](auto&& quantity) {
     return jackknife(groups_, folded_, [&](int left_out) {
-      return quantity(sums[static_cast<std::size_t>(left_out + 1)]);
+      return quantity(sums[static_cast<std::size_t>(left_out) + 1]);
     });
   };
   const auto summary = [&](auto&& tally_of, const std::vector<std::int64_t>& histogram) {
@@ -277,13 +277,14 @@ CorrelationResult CorrelationStudy::result(std::size_t lambda) const {
     return (of_sum - x.gradient_square) / (x.blocks * (x.blocks - 1.0));
   };
   std::vector<double> mu;
+  mu.reserve(sums.size());
   for (const Sums& x : sums) mu.push_back(mean_square(x));
   const auto pair_kind = [&](std::size_t k, int lag) {
     PairCorrelation p;
     p.lag = lag;
     p.cosine = summary([k](const Sums& x) -> const Tally& { return x.kinds[k]; }, of.histograms[k]);
     p.autocovariance = jackknife(groups_, folded_, [&](int left_out) {
-      const std::size_t s = static_cast<std::size_t>(left_out + 1);
+      const std::size_t s = static_cast<std::size_t>(left_out) + 1;
       const Tally& t = sums[s].kinds[k];
       return ratio(ratio(t.product, t.pairs) - mu[s],
                    sums[s].sample_square / sums[s].blocks - mu[s]);

@@ -45,7 +45,7 @@ struct CorrelationResult {
 class CorrelationStudy {
  public:
   // lags: those of at least num_steps are dropped. matrix_size: rows of batch_mean_matrix.
-  CorrelationStudy(BlockShape shape, std::vector<double> lambdas, std::vector<int> lags,
+  CorrelationStudy(BlockShape shape, std::vector<double> lambdas, const std::vector<int>& lags,
                    std::size_t parameter_count, int blocks, int groups, std::uint64_t seed,
                    int matrix_size);
 

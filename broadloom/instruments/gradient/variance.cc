@@ -225,7 +225,7 @@ VarianceResult VarianceStudy::result(int lambda) const {
   }
   const auto estimate = [&](auto&& quantity) {
     return jackknife(groups_, folded_, [&](int left_out) {
-      return quantity(cached[static_cast<std::size_t>(left_out + 1)]);
+      return quantity(cached[static_cast<std::size_t>(left_out) + 1]);
     });
   };
   const double B = shape_.batch();
