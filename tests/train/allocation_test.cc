@@ -17,12 +17,16 @@ namespace {
 std::atomic<long> g_allocations{0};
 std::atomic<std::size_t> g_bytes{0};  // now held
 
-void* counted(std::size_t size) {
+void* counted_or_null(std::size_t size) noexcept {
   ++g_allocations;
 
   void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory != nullptr) g_bytes += malloc_usable_size(memory);
+  return memory;
+}
+void* counted(std::size_t size) {
+  void* memory = counted_or_null(size);
   if (memory == nullptr) throw std::bad_alloc();
-  g_bytes += malloc_usable_size(memory);
   return memory;
 }
 void* counted_aligned(std::size_t size, std::align_val_t align) {
@@ -41,6 +45,14 @@ void release(void* memory) noexcept {
 
 void* operator new(std::size_t size) { return counted(size); }
 void* operator new[](std::size_t size) { return counted(size); }
+// What does not throw must be counted, too: it is given back through the same operator delete
+// (std::stable_sort takes its buffer so).
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return counted_or_null(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return counted_or_null(size);
+}
 void* operator new(std::size_t size, std::align_val_t align) {
   return counted_aligned(size, align);
 }
