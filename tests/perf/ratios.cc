@@ -239,7 +239,7 @@ TEST(Ratios, GramMatrixAgainstExplicitGradients) {
     ASSERT_NEAR(gram[i], expected[i], 1e-4 * size);
   }
   std::printf("ratio %.1f, %.2f ms\n", time.first / time.second, 1e3 * time.second);
-  EXPECT_GE(time.first / time.second, 10.0);
+  EXPECT_GE(time.first / time.second, 8.0);  // 14.0
 }
 
 }  // namespace

@@ -17,6 +17,14 @@ void columns_of(const std::vector<Real>& rows, int width, int first, int count,
             width);
 }
 
+// values [rows, columns] to a part of a matrix of `stride` columns.
+void put_rows(const float* values, int rows, int columns, float* to, int stride) {
+  for (int r = 0; r < rows; ++r) {
+    std::copy_n(values + static_cast<std::size_t>(r) * columns, columns,
+                to + static_cast<std::size_t>(r) * stride);
+  }
+}
+
 }  // namespace
 
 template <class Real>
@@ -73,17 +81,13 @@ void gram_matrix(const GradientFactors<float>& factors, ThreadPool& pool, float*
     const int begin = j * kTileRows, columns = std::min(kTileRows, n - begin);
     GramTiles<float>& engine = engines[thread];
     engine.set_columns(factors, begin, columns);
-    std::vector<float> tile(static_cast<std::size_t>(kTileRows) * kTileRows);
+    std::vector<float> tile(static_cast<std::size_t>(kTileRows) * kTileRows), mirror(tile.size());
     for (int i = 0; i <= j; ++i) {
       const int top = i * kTileRows, rows = std::min(kTileRows, n - top);
       engine.tile(top, rows, tile.data());
-      for (int r = 0; r < rows; ++r) {
-        for (int c = 0; c < columns; ++c) {
-          const float product = tile[static_cast<std::size_t>(r) * columns + c];
-          gram[static_cast<std::size_t>(top + r) * n + begin + c] = product;
-          gram[static_cast<std::size_t>(begin + c) * n + top + r] = product;
-        }
-      }
+      put_rows(tile.data(), rows, columns, gram + static_cast<std::size_t>(top) * n + begin, n);
+      transpose(tile.data(), mirror.data(), rows, columns, 0, columns);
+      put_rows(mirror.data(), columns, rows, gram + static_cast<std::size_t>(begin) * n + top, n);
     }
   });
 }
