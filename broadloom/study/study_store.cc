@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -74,9 +75,11 @@ Status insert_cells(Database& database, const StudyPlan& plan) {
   return {};
 }
 
+// Those that are not there yet.
 Status insert_runs(Database& database, const StudyPlan& plan) {
   Result<Statement> insert = database.prepare(
-      "INSERT INTO runs (id, cell_id, seed, config_hash, status) VALUES (?, ?, ?, ?, 'pending')");
+      "INSERT OR IGNORE INTO runs (id, cell_id, seed, config_hash, status)"
+      " VALUES (?, ?, ?, ?, 'pending')");
   if (!insert.ok()) return insert.status();
   for (const StudyRun& run : plan.runs) {
     BROADLOOM_TRY(insert.value()
@@ -199,6 +202,16 @@ Result<StudyShard> parse_shard(const std::string& text) {
                 fmt::format("shard: got '{}'; expected i/n with 1 <= i <= n, as in 2/4", text));
 }
 
+bool only_adds_seeds(std::string_view theirs, std::string_view ours) {
+  constexpr std::string_view kLine = "\nseeds ";
+  const std::size_t line = theirs.find(kLine);
+  if (line == std::string_view::npos) return false;
+  const std::size_t end = std::min(theirs.find('\n', line + 1), theirs.size());
+  if (!ours.starts_with(theirs.substr(0, end)) || ours.substr(end, 1) != ",") return false;
+  const std::size_t rest = ours.find('\n', end);
+  return rest != std::string_view::npos && ours.substr(rest) == theirs.substr(end);
+}
+
 std::string first_difference(const std::string& theirs, const std::string& ours) {
   std::istringstream their_lines(theirs), our_lines(ours);
   std::string their, our, cell;
@@ -263,6 +276,7 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
   } else {
     BROADLOOM_TRY(check_format(store.database_, path));
     BROADLOOM_TRY(store.check_same(plan, shard, any_revision));
+    BROADLOOM_TRY(store.add_seeds(plan));
   }
   return store;
 }
@@ -278,6 +292,18 @@ Status StudyStore::create(const StudyPlan& plan, StudyShard shard) {
   });
 }
 
+Status StudyStore::add_seeds(const StudyPlan& plan) {
+  const Result<std::int64_t> runs = database_.integer("SELECT count(*) FROM runs");
+  if (!runs.ok()) return runs.status();
+  if (runs.value() == static_cast<std::int64_t>(plan.runs.size())) return {};
+  return in_transaction(database_, [&]() -> Status {
+    Result<Statement> update = database_.prepare("UPDATE study SET hash = ?, definition = ?");
+    if (!update.ok()) return update.status();
+    BROADLOOM_TRY(update.value().bind(1, plan.hash).bind(2, plan.definition).run());
+    return insert_runs(database_, plan);
+  });
+}
+
 Status StudyStore::check_same(const StudyPlan& plan, StudyShard shard, bool any_revision) {
   Result<Statement> query = database_.prepare(
       "SELECT hash, definition, shard, shards, version, revision,"
@@ -287,7 +313,8 @@ Status StudyStore::check_same(const StudyPlan& plan, StudyShard shard, bool any_
   const Result<bool> found = row.next();
   if (!found.ok()) return found.status();
   const std::string theirs = fmt::format("{} ({})", row.text(4), row.text(5));
-  if (row.text(0) != plan.hash) {
+  const bool grows = only_adds_seeds(row.text(1), plan.definition);
+  if (row.text(0) != plan.hash && !grows) {
     return {ErrorKind::kMismatch,
             fmt::format("'{}' is the store of another study: {}. Name another file with --out, or "
                         "undo the change{}",
@@ -300,7 +327,7 @@ Status StudyStore::check_same(const StudyPlan& plan, StudyShard shard, bool any_
                         "shard a store of its own",
                         path_, row.integer(2), row.integer(3), shard.index, shard.count)};
   }
-  if (any_revision || row.integer(6) == 0 || theirs == version_text()) return {};
+  if (any_revision || (row.integer(6) == 0 && !grows) || theirs == version_text()) return {};
   return {ErrorKind::kMismatch,
           fmt::format("'{}' was begun by version {}, and this is {}: runs of two versions may "
                       "differ for that reason alone. Use the first one, name another file with "

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "broadloom/core/status.h"
@@ -42,7 +43,8 @@ class StudyStore {
   // process can open it for running until this value is destroyed. Errors: kMismatch where the file
   // is something else (another program's database, a store of another format, of another study or
   // shard; of another revision of the program with runs still to do, unless any_revision), kCorrupt
-  // where it is damaged, kIo where it is locked or cannot be written.
+  // where it is damaged, kIo where it is locked or cannot be written. A plan that has the store's
+  // seeds and more after them makes the store larger: it becomes that plan's.
   static Result<StudyStore> open(const std::string& path, const StudyPlan& plan, StudyShard shard,
                                  bool any_revision);
 
@@ -60,6 +62,7 @@ class StudyStore {
  private:
   Status check_same(const StudyPlan& plan, StudyShard shard, bool any_revision);
   Status create(const StudyPlan& plan, StudyShard shard);
+  Status add_seeds(const StudyPlan& plan);
 
   std::string path_;
   StoreLock lock_;  // before the database: destroyed after it
@@ -68,6 +71,10 @@ class StudyStore {
 
 // kMismatch where the database is no store of this program's format; kCorrupt where it is damaged.
 Status check_format(Database& database, const std::string& path);
+
+// Whether the second definition is the first one with more seeds after those it has. Runs of a plan
+// are in the order of its seeds, so all that a store has keeps its place.
+bool only_adds_seeds(std::string_view theirs, std::string_view ours);
 
 // Two studies' definitions as a message about the first line in which they differ.
 std::string first_difference(const std::string& theirs, const std::string& ours);

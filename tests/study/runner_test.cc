@@ -78,6 +78,28 @@ TEST_F(Runner, StoppedAgainAndAgainItEndsWithTheSameStore) {
   EXPECT_EQ(dump("stopped"), dump("whole"));
 }
 
+TEST_F(Runner, MoreSeedsMakeAStoreLarger) {
+  const auto plan_of = [](const std::string& seeds) {
+    return plan_text("seeds = " + seeds +
+                     "\npoints = 3\n[base]\ntotal_timesteps = 1024\neval_episodes = 2\n"
+                     "[grid]\nlearning_rate = [1e-3, 1e-4]\n");
+  };
+  ASSERT_TRUE(run(plan_of("3"), "whole").ok());
+  ASSERT_TRUE(run(plan_of("1"), "grown").ok());
+  ASSERT_TRUE(run(plan_of("3"), "grown").ok());
+  EXPECT_EQ(dump("grown"), dump("whole"));
+  // Other seeds, or fewer, are another study.
+  for (const char* seeds : {"1", "[1, 2, 4, 5]", "[2, 1, 3, 4]", "10"}) {
+    const bool grows = std::string(seeds) == "10";
+    const Result<StudySummary> summary = run(plan_of(seeds), "grown");
+    EXPECT_EQ(summary.ok(), grows) << seeds;
+    if (!grows) {
+      EXPECT_EQ(dump("grown"), dump("whole"));
+      EXPECT_NE(summary.status().message().find("seeds"), std::string::npos);
+    }
+  }
+}
+
 TEST_F(Runner, AFailedRunIsRecordedAndStopsNoOther) {
   const StudyPlan plan = plan_text(
       "seeds = 1\n[base]\ntotal_timesteps = 4096\nmax_grad_norm = 1e30\nactivation = 'relu'\n"
