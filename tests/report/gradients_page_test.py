@@ -36,7 +36,7 @@ def make_page(name, data):
     source = OUT / f"{name}.json"
     source.write_text(json.dumps(data), encoding="utf-8")
     page = OUT / f"{name}.html"
-    subprocess.run([MAKE_PAGE, source, page], check=True)
+    subprocess.run([MAKE_PAGE, "gradients", source, page], check=True)
     return page
 
 

@@ -17,6 +17,7 @@ function rampColor(colors, i, count) {
   const [from, to] = colors.ramp;
   return blend(VIRIDIS, from + (count > 1 ? i / (count - 1) : 0) * (to - from));
 }
+const seriesColor = (colors, i, count) => (count <= colors.series.length ? colors.series[i] : rampColor(colors, i, count));
 function withAlpha(color, alpha) {
   const hex = color.match(/^#(..)(..)(..)$/);
   const rgb = hex ? hex.slice(1).map((h) => parseInt(h, 16)) : color.match(/\d+/g).slice(0, 3);
@@ -225,13 +226,14 @@ function curveDataset(s, log) {
 // A curve and the area between its intervals' ends.
 function bandDatasets(s) {
   const edge = (key, fill) => ({
-    label: s.label, quiet: true, borderWidth: 0, pointRadius: 0, fill, backgroundColor: withAlpha(s.color, 0.22),
+    label: s.label, quiet: true, borderWidth: 0, pointRadius: 0, fill, backgroundColor: withAlpha(s.color, s.alpha ?? 0.22),
     spanGaps: true, data: s.points.map((p) => ({ x: p.x, y: p.estimate[key] })),
   });
-  const curve = { ...curveDataset(s, false), pointRadius: s.flat ? 0 : 2.5, borderDash: s.flat ? [5, 4] : [],
-                  pointStyle: s.flat ? "line" : "circle" };
   // A single point has no area between its ends: it keeps its whisker.
-  const lone = s.points.length === 1;
+  const lone = s.points.filter((p) => p.estimate.value !== null).length === 1;
+  const bare = s.flat || (s.points.length > 20 && !lone);
+  const curve = { ...curveDataset(s, false), pointRadius: bare ? 0 : 2.5, borderDash: s.dash || (s.flat ? [5, 4] : []),
+                  pointStyle: s.flat ? "line" : "circle" };
   return [edge("low", "+1"), edge("high", false), { ...curve, tips: curve.estimates, estimates: lone ? curve.estimates : null }];
 }
 
