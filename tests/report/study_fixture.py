@@ -128,7 +128,7 @@ class Maker:
 
 
 def minibatch_counts(match, batch):
-    return {"minibatch_count": 4, "minibatch_size": max(1, batch // 256), "gradient_steps": max(1, batch // 256)}[match]
+    return {"minibatch_count": 4, "minibatch_size": max(1, batch // 256), "gradient_steps": max(1, batch // 128)}[match]
 
 
 def normalised(maker, cells, arm):
@@ -277,7 +277,7 @@ def one_cell():
 
 def matches():
     """Three matches, five shapes."""
-    return study(seed=4, shapes=LADDER[2:9:2] + ((1024, 1),), title="cartpole_matches",
+    return study(seed=4, shapes=[(4 << i, 128) for i in range(5)], title="cartpole_matches",
                  others=(("minibatch_count", 1.0, "minibatch_count"), ("minibatch_size", 1.15, "minibatch_size"), ("gradient_steps", 1.2, "gradient_steps")))
 
 
@@ -305,7 +305,7 @@ def fifty():
 def variants():
     """20 settings of one shape."""
     return study(seed=9, shapes=[(8, 128)], title="rates", seeds=range(1, 5), points=20,
-                 others=[(f"learning_rate={1e-4 * 1.3 ** i:.5f}", 1.0 + i / 40, "none" if False else "minibatch_count") for i in range(20)])
+                 others=[(f"learning_rate={1e-4 * 1.3 ** i:.5f}", 1.0 + i / 40, "minibatch_count") for i in range(20)])
 
 
 def odd_names():

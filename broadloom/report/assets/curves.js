@@ -23,15 +23,15 @@ function continuousScale({ title, values, log, fromLeast }, colors) {
            ticks: { color: colors.muted, autoSkip: false, maxRotation: 0, callback: shortNumber } };
 }
 
-// Curves with bands. series: {label, color, dash, points: [{x, estimate, name}]}; x: {title, log, fromLeast}; y: as of
+// Curves with bands, up to `bands` of them. series: {label, color, dash, points: [{x, estimate, name}]}; x: {title, log, fromLeast}; y: as of
 // valueScale. Bands are the fainter the more there are. `values`: the x of all series of a figure, so that its panels
 // share an axis.
-function curveChart(box, { label, series, x, y, values, height = 280 }, colors) {
+function curveChart(box, { label, series, x, y, values, bands = Infinity, height = 280 }, colors) {
   const alpha = series.length > 6 ? 0.08 : series.length > 3 ? 0.13 : 0.2;
   const estimates = series.flatMap((s) => s.points.map((p) => p.estimate));
   const xScale = continuousScale({ ...x, values: values || series.flatMap((s) => s.points.map((p) => p.x)) }, colors);
   return new Chart(freshCanvas(box, label, height), {
-    type: "line", data: { datasets: series.flatMap((s) => bandDatasets({ ...s, alpha, small: true })) }, plugins: [whiskers],
+    type: "line", data: { datasets: series.flatMap((s) => bandDatasets({ ...s, alpha, small: true }).slice(series.length > bands ? 2 : 0)) }, plugins: [whiskers],
     options: { ...baseOptions(colors, false), scales: { x: xScale, y: valueScale({ ...y, estimates }, colors) } },
   });
 }

@@ -147,7 +147,9 @@ function axisNumber(v) {
 // Powers of ten are always named; 2 and 5 of a decade only where few decades are on the axis.
 function logTick(value) {
   const decades = Math.log10(this.max / this.min);
-  const mantissa = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
+  const exact = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+  const mantissa = Math.round(exact);
+  if (Math.abs(exact - mantissa) > 0.01) return "";  // an end of the axis that is no round number
   const named = decades > 2.5 || this.width < 160 ? [1] : decades > 1.5 ? [1, 3] : [1, 2, 3, 5, 7];
   if (!named.includes(mantissa)) return "";
   return mantissa === 1 && value < 5e-3 ? `10${superscript(Math.round(Math.log10(value)))}` : axisNumber(value);
@@ -167,15 +169,15 @@ function placeScale({ title, places, thin }, colors) {
              callback: function (value) { return !thin || fits(this, places, value) ? labels.get(value) ?? "" : ""; } },
   };
 }
-// Whether this place's label is clear of those before it, at about 7 pixels a letter.
+// Whether this place's label is clear of those after it, at about 7 pixels a letter; the last one always is.
 function fits(axis, places, value) {
   const scale = (axis.chart.width - 50) / (axis.max - axis.min);
-  let free = -Infinity;
-  for (const p of [...places].sort((a, b) => a.value - b.value)) {
+  let free = Infinity;
+  for (const p of [...places].sort((a, b) => b.value - a.value)) {
     const half = 3.5 * p.label.length + 2;
-    const has = p.value * scale - half >= free;
+    const has = p.value * scale + half <= free;
     if (p.value === value) return has;
-    if (has) free = p.value * scale + half;
+    if (has) free = p.value * scale - half;
   }
   return false;
 }

@@ -131,7 +131,7 @@ function figure(parent, { title, caption, tables, long }) {
 // A table that is part of the text. -> its <figure>
 function tableFigure(parent, table, caption) {
   page.tables += 1;
-  const node = element("figure", { class: "long" }, element("h3", {}, `Table ${page.tables}. ${table.heading}`), element("figcaption", {}, caption),
+  const node = element("figure", { class: "long told" }, element("h3", {}, `Table ${page.tables}. ${table.heading}`), element("figcaption", {}, caption),
     scrollingTable(table), tableButtons(table, fileName(table.title)));
   parent.append(node);
   return node;

@@ -117,7 +117,10 @@ function picker(body, study) {
     if (group.other) box.append(element("p", { class: "name" }, group.other));
     box.append(element("div", { class: "choices" }, ...group.members.map((arm) => choice(study, arm, group))));
   }
-  if (study.arms.length > 2) box.append(button("All", () => true), button("None", () => false), button("As at first", (i) => first.has(i)));
+  if (study.arms.length > 2) {
+    box.append(element("div", {}, button("All", () => true), button("None", () => false),
+      first.size < study.arms.length ? button(`As at first (${first.size} of ${study.arms.length})`, (i) => first.has(i)) : null));
+  }
   addChart("what is drawn", box, (colors) => colourSwatches(study, box, colors));
   body.append(box);
 }

@@ -21,7 +21,7 @@ const curveOf = (cell, key) => {
 const anyValue = (points) => points.some((p) => p.estimate.value !== null);
 
 // The chart of one panel, with what is chosen now. All lines of `shared` decide the ends of the x axis.
-function drawPanel(box, label, study, lines, shared, { x, y, height }, colors) {
+function drawPanel(box, label, study, lines, shared, { x, y, height, bands }, colors) {
   const drawn = lines.filter((line) => study.chosen.has(line.arm) && anyValue(line.points));
   if (!drawn.length) {
     const canvas = box.querySelector("canvas");
@@ -32,7 +32,8 @@ function drawPanel(box, label, study, lines, shared, { x, y, height }, colors) {
   }
   const series = drawn.map((line) => ({ label: line.label, color: armColor(study, line.arm, colors), dash: armDash(study, line.arm),
                                         points: line.points.map((p) => ({ ...p, name: `${x.title}: ${shortNumber(p.x)}` })) }));
-  curveChart(box, { label, series, x, y, height, values: shared.flatMap((line) => line.points.map((p) => p.x)) }, colors);
+  const start = x.fromLeast ? profileStart(shared) : -Infinity;
+  curveChart(box, { label, series, x, y, height, bands, values: shared.flatMap((line) => line.points.map((p) => p.x)).filter((at) => at >= start) }, colors);
 }
 
 function curveTable(title, caption, rows, study, x, value) {
@@ -88,6 +89,13 @@ function curvesSection(parent, study) {
 
 // ---- profiles
 
+// Where a chart of profiles begins: at the last threshold up to which all runs of all arms are above it.
+function profileStart(lines) {
+  const below = lines.flatMap((line) => line.points.filter((p) => p.estimate.value < 1).map((p) => p.x));
+  const before = lines.flatMap((line) => line.points.map((p) => p.x)).filter((x) => x < Math.min(...below));
+  return before.length ? Math.max(...before) : -Infinity;
+}
+
 function profilesSection(parent, study) {
   const both = study.arms.some((a) => a.normalised && a.normalised.profile);
   const points = (profile) => (profile ? pointsOf(profile.thresholds, profile.shares) : []);
@@ -95,8 +103,8 @@ function profilesSection(parent, study) {
     task: "all", of: "all tasks", title: ["all tasks", group.other].filter(Boolean).join(", "),
     lines: group.members.map((arm) => ({ arm: arm.index, label: group.labelOf(arm), points: points(arm.normalised && arm.normalised.profile) })),
   })) : [];
-  const axes = { y: { title: "share of runs above τ", range: [0, 1] } };
-  const caption = "The share of runs whose final training return is above a threshold τ. A line that lies above another everywhere is better in every respect; lines that cross say that one arm is better in the middle, the other at the ends.";
+  const axes = { bands: 6, y: { title: "share of runs above τ", range: [0, 1] } };
+  const caption = "The share of runs whose final training return is above a threshold τ. A line that lies above another everywhere is better in every respect; lines that cross say that one arm is better in the middle, the other at the ends. Bands: 95 % intervals, where no more than six lines are drawn.";
   curveFigure(parent, study, pooled, { title: "Performance profiles over all tasks", about: "Performance profile, normalised scores", table: "profiles over all tasks", x: "τ", value: "share", caption: `${caption} Normalised scores.` },
     { ...axes, x: { title: "normalised score τ", fromLeast: true } });
   curveFigure(parent, study, withPoints(curvePanels(study), (cell) => points(cell.profile)), {

@@ -8,6 +8,9 @@ const PLAN = [["environment_steps", "environment steps"], ["gradient_steps", "gr
               ["minibatch_count", "minibatches"], ["update_epochs", "epochs"], ["batch_size", "batch B = N × T"], ["iterations", "iterations"],
               ["samples_per_gradient", "samples per gradient step"]];
 
+const COLUMNS = [["batch_size", "B"], ["environment_steps", "environment steps"], ["iterations", "iterations"], ["minibatch_count", "minibatches"],
+                 ["minibatch_size", "minibatch size"], ["update_epochs", "epochs"], ["gradient_steps", "gradient steps"], ["samples_per_gradient", "samples/gradient"]];
+
 // How a number varies between the cells of a task: {least, most, factor}, the largest factor of any task.
 function spreadOf(study, key) {
   const tasks = study.tasks.map((_, t) => study.cells.filter((c) => c.task === t).map((c) => c[key]).filter(isNumber)).filter((v) => v.length);
@@ -46,19 +49,21 @@ function runsText(c) {
   return parts.map(([n, what]) => `${formatNumber(n)} ${what}`).join(", ");
 }
 
-function planTable(study) {
+// all: also the columns that are the same for all cells, which stand above the table.
+function planTable(study, all) {
   const differs = (key) => { const s = spreadOf(study, key); return s && s.factor > WELL ? " ≠" : ""; };
   const number = (key, title) => ({ title: title + differs(key), of: (c) => c[key] });
   const several = (list) => (list || []).length > 1;
+  const short = !all && study.arms.length > 1;
+  const wanted = ([key]) => !short || (spreadOf(study, key) || {}).factor > 1;
   return {
-    title: "plan", heading: "Plan", rows: study.cells, caption: "What each cell was set to. ≠: not the same in all arms.",
+    title: all ? "plan, all columns" : "plan", heading: "Plan", rows: study.cells,
+    caption: "What each cell was set to." + (short ? " What is the same in all of them stands above." : "") + (COLUMNS.some(([key]) => differs(key)) ? " ≠: not the same in all arms." : ""),
     columns: [
       nameColumn("cell", (c) => c.name), ...(study.several ? [nameColumn("task", (c) => study.tasks[c.task]?.name)] : []),
       ...(several(study.data.studies) ? [nameColumn("study", (c) => study.data.studies[c.study]?.name)] : []),
       { title: "N", of: (c) => c.num_envs, plain: true }, { title: "T", of: (c) => c.num_steps, plain: true },
-      number("batch_size", "B"), number("environment_steps", "environment steps"), number("iterations", "iterations"), number("minibatch_count", "minibatches"),
-      number("minibatch_size", "minibatch size"), number("update_epochs", "epochs"), number("gradient_steps", "gradient steps"),
-      number("samples_per_gradient", "samples/gradient"), { title: "runs", of: runsText, text: true, bad: (c) => c.failed > 0 || c.pending > 0 },
+      ...COLUMNS.filter(wanted).map(([key, title]) => number(key, title)), { title: "runs", of: runsText, text: true, bad: (c) => c.failed > 0 || c.pending > 0 },
       estimateColumn("seconds a run", (c) => c.seconds),
       ...(study.cells.some((c) => c.note) ? [{ ...nameColumn("note", (c) => c.note || ""), wrap: true }] : []),
     ],
@@ -71,7 +76,7 @@ function planSection(parent, study) {
     return;
   }
   fairness(parent, study);
-  const table = planTable(study);
-  if (study.cells.length > 16) parent.append(dataDetails(table, "plan"));
-  else tableFigure(parent, table, table.caption);
+  const table = planTable(study, false);
+  if (study.cells.length <= 16) tableFigure(parent, table, table.caption);
+  parent.append(dataDetails(planTable(study, true), "plan"));
 }

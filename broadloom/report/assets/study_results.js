@@ -35,6 +35,7 @@ function rankTable(study, view) {
   const other = study.score === "training" ? "evaluation" : null;
   const range = extent(rows.map((i) => iqmOf(view, i, study.score)));
   const against = (i) => (i === study.best ? null : compared(study, study.best, i, study.score));
+  const varies = (key) => study.best !== null && distinct(rows.map((i) => study.arms[i][key])).length > 1;
   const comparison = view.compared && study.best !== null && rows.length > 1;
   return {
     title: `final returns, ${view.title}`, heading: `Final returns, ${view.title}`, rows,
@@ -44,10 +45,10 @@ function rankTable(study, view) {
       { title: "", draw: (i) => intervalMark(iqmOf(view, i, study.score), range, i === study.best) },
       estimateColumn(`${study.score} IQM`, (i) => iqmOf(view, i, study.score)),
       ...(comparison && rows.some((i) => hasValue(against(i)?.difference)) ? [estimateColumn("below the best", (i) => against(i)?.difference)] : []),
-      ...(comparison ? [estimateColumn("P(best is better)", (i) => against(i)?.probability), { title: "against the best", of: (i) => verdict(study, i), text: true }] : []),
+      ...(comparison ? [estimateColumn("P(best better)", (i) => against(i)?.probability), { title: "verdict", of: (i) => verdict(study, i), text: true }] : []),
       ...(other && rows.some((i) => hasValue(iqmOf(view, i, other))) ? [estimateColumn("evaluation IQM", (i) => iqmOf(view, i, other))] : []),
-      { title: "gradient steps", of: (i) => gradientText(study, i) },
-      { title: "minibatch", of: (i) => study.arms[i].minibatch_size },
+      ...(varies("gradient_steps") ? [{ title: "gradient steps", of: (i) => gradientText(study, i), bad: (i) => i !== study.best && isUnequal(study, i, study.best) }] : []),
+      ...(varies("minibatch_size") ? [{ title: "minibatch", of: (i) => study.arms[i].minibatch_size }] : []),
       { title: "runs", of: (i) => iqmOf(view, i, study.score).count, plain: true },
     ],
   };
