@@ -38,7 +38,7 @@ function curveChart(box, { label, series, x, y, values, bands = Infinity, height
 
 // A value and its interval as a dot and a line, on an axis from range[0] to range[1], for a cell of a table.
 function intervalMark(e, range, marked) {
-  const [width, height] = [150, 16];
+  const [width, height] = [120, 16];
   const svg = svgElement("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: marked ? "interval marked" : "interval",
                                   role: "img", "aria-label": formatEstimate(e) });
   if (!hasValue(e) || !range) return svg;

@@ -56,7 +56,7 @@ function madeSection(parent, study) {
   const b = data.bootstrap || {};
   parent.append(element("h3", { class: "store" }, "This report"), factList([
     ["made", data.created], ["by Broadloom", [data.version, data.revision].filter(Boolean).join(", revision ")], ["intervals", isNumber(b.replicates)
-      ? `95 %, stratified bootstrap over runs, ${formatNumber(b.replicates)} replicates (${formatNumber(b.band_replicates)} for bands), seed ${b.seed}` : null]]));
+      ? `95 %, stratified bootstrap over runs, ${formatNumber(b.replicates)} replicates (${formatNumber(b.band_replicates)} for bands), seed ${b.seed}` : null]]));
   if ((data.command || []).length) parent.append(element("pre", { class: "command", tabindex: "0" }, data.command.map(shellWord).join(" ")));
 }
 // An argument as a shell takes it.

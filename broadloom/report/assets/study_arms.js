@@ -114,8 +114,8 @@ function picker(body, study) {
   };
   const first = firstChosen(study.groups, study.best);
   for (const group of study.groups) {
-    if (group.other) box.append(element("p", { class: "name" }, group.other));
-    box.append(element("div", { class: "choices" }, ...group.members.map((arm) => choice(study, arm, group))));
+    const name = group.other ? element("strong", {}, group.other) : null;
+    box.append(element("div", { class: "choices" }, name, ...group.members.map((arm) => choice(study, arm, group))));
   }
   if (study.arms.length > 2) {
     box.append(element("div", {}, button("All", () => true), button("None", () => false),

@@ -67,7 +67,8 @@ function curveFigure(parent, study, list, text, axes) {
   }
 }
 
-const BANDS = "Lines: interquartile mean over runs; bands: 95 % intervals, at each point by itself. Colour: from few environments (dark on white, light on black) to many.";
+const bandsText = (study) => "Lines: interquartile mean over runs; bands: 95 % intervals, at each point by itself." +
+  (distinct(study.arms.map((a) => a.num_envs)).length > 1 ? " Colours go from few environments to many." : "");
 
 function curvesSection(parent, study) {
   const list = curvePanels(study);
@@ -75,7 +76,7 @@ function curvesSection(parent, study) {
   if (!seen.length) parent.append(element("p", {}, "There are no curves in this file."));
   curveFigure(parent, study, withPoints(list, (cell) => curveOf(cell, "episodic_return")), {
     title: "Training return against environment steps", about: "Training return against environment steps", table: "return against environment steps", x: "environment steps", value: "return",
-    caption: `${BANDS} Panels of one task share their axes.`,
+    caption: `${bandsText(study)} Panels of one task share their axes.`,
   }, { x: { title: "environment steps" }, y: { title: "return" } });
   const timed = withPoints(list, (cell) => (cell.time_curve ? pointsOf(cell.time_curve.seconds, cell.time_curve.iqm) : []));
   const ends = timed.flatMap((panel) => panel.lines).map((line) => Math.max(0, ...line.points.map((p) => p.x))).filter((x) => x > 0);
@@ -83,7 +84,7 @@ function curvesSection(parent, study) {
   const positive = timed.map((panel) => ({ ...panel, lines: panel.lines.map((line) => ({ ...line, points: line.points.filter((p) => !log || p.x > 0) })) }));
   curveFigure(parent, study, positive, {
     title: "Training return against wall time", about: "Training return against wall time", table: "return against wall time", x: "seconds", value: "return",
-    caption: `${BANDS} Times are of training alone, on the hardware below, with as many runs side by side as there were. A cell whose runs are over keeps its last value.`,
+    caption: `${bandsText(study)} Times are of training alone, on the hardware below, with as many runs side by side as there were. A cell whose runs are over keeps its last value.`,
   }, { x: { title: "seconds of training", log }, y: { title: "return" } });
 }
 
@@ -104,7 +105,7 @@ function profilesSection(parent, study) {
     lines: group.members.map((arm) => ({ arm: arm.index, label: group.labelOf(arm), points: points(arm.normalised && arm.normalised.profile) })),
   })) : [];
   const axes = { bands: 6, y: { title: "share of runs above τ", range: [0, 1] } };
-  const caption = "The share of runs whose final training return is above a threshold τ. A line that lies above another everywhere is better in every respect; lines that cross say that one arm is better in the middle, the other at the ends. Bands: 95 % intervals, where no more than six lines are drawn.";
+  const caption = "The share of runs whose final training return is above a threshold τ. A line that lies above another everywhere is better in every respect; lines that cross say that one arm is better in the middle, the other at the ends. Bands: 95 % intervals, where no more than six lines are drawn.";
   curveFigure(parent, study, pooled, { title: "Performance profiles over all tasks", about: "Performance profile, normalised scores", table: "profiles over all tasks", x: "τ", value: "share", caption: `${caption} Normalised scores.` },
     { ...axes, x: { title: "normalised score τ", fromLeast: true } });
   curveFigure(parent, study, withPoints(curvePanels(study), (cell) => points(cell.profile)), {
@@ -120,7 +121,7 @@ function instrumentsSection(parent, study) {
   const list = curvePanels(study).filter((panel) => keys.some(({ key }) => panel.lines.some((line) => anyValue(curveOf(line.cell, key)))));
   if (!list.length) return;
   const rows = keys.flatMap(({ key, title }) => curveRows(study, withPoints(list, (cell) => curveOf(cell, key)), title || key));
-  const body = figure(parent, { title: "Instruments against environment steps", long: true, caption: `${BANDS} What they measure: docs/instruments.md.`,
+  const body = figure(parent, { title: "Instruments against environment steps", long: true, caption: `${bandsText(study)} What they measure: docs/instruments.md.`,
                                 tables: [curveTable("instruments", "Curves of the instruments, by arm.", rows, study, "environment steps", "value")] });
   const state = { panel: list[0] };
   if (list.length > 1) body.append(panelChoice(list, state));

@@ -26,7 +26,7 @@ function pairTable(study, score) {
   const rows = study.data.comparisons.filter((c) => c.score === score && study.arms[c.a] && study.arms[c.b]);
   const winner = (c) => (c.result === "a" ? study.arms[c.a].name : c.result === "b" ? study.arms[c.b].name : "not settled");
   return {
-    title: `pairs of arms, ${score}`, rows, caption: `How likely a run of the first arm is better than a run of the second (${score} returns), with 95 % intervals.`,
+    title: `pairs of arms, ${score}`, rows, caption: `How likely a run of the first arm is better than a run of the second (${score} returns), with 95 % intervals.`,
     columns: [nameColumn("first", (c) => study.arms[c.a].name), nameColumn("second", (c) => study.arms[c.b].name), estimateColumn("P(first is better)", (c) => c.probability),
               ...(rows.some((c) => hasValue(c.difference)) ? [estimateColumn("difference of IQMs", (c) => c.difference)] : []), nameColumn("better", winner),
               { title: "not equal", of: (c) => unequalWords(c.equal).join(", ") || "–", text: true }],
@@ -49,14 +49,14 @@ function pairFigure(parent, study, score) {
   const unfair = cells.filter((c) => c.marks.includes("gradients")).length;
   const body = figure(parent, {
     title: `Probability that the row's run is better than the column's, ${SCORES.find(([key]) => key === score)[1]}`, long: true, tables: [pairTable(study, score)],
-    caption: "One half: no difference. Bold: the 95 % interval leaves a half out; not bold: not settled. The number says how often one is better, not by how much." +
+    caption: "One half: no difference. Bold: the 95 % interval leaves a half out; not bold: not settled. The number says how often one is better, not by how much." +
       (study.several ? " The mean over tasks." : "") +
       (unfair === 0 ? " Gradient steps are equal in every pair." : unfair === cells.length ? " In no pair are gradient steps equal (corner): what shape does alone, this study cannot say." : " A corner marks pairs whose gradient steps differ: there it is not the shape alone.") +
       (columns.length < rows.length ? ` Of so many arms, each is compared with ${listText(columns.map((i) => study.arms[i].name))} only.` : ""),
   });
   const names = (list) => list.map((i) => study.arms[i].name);
   const caption = `Probability that a run of the row's arm is better than one of the column's, ${score}.`;
-  body.append(pairLegend(marks), element("div", { class: "scroll fit", tabindex: "0", role: "region", "aria-label": `Table: ${caption}` },
+  body.append(pairLegend(marks), element("div", { class: scrollClass(rows, " fit"), tabindex: "0", role: "region", "aria-label": `Table: ${caption}` },
     heatTable({ caption, rows: names(rows), columns: names(columns), cell: (i, j) => pairCell(study, rows[i], columns[j], score) })));
 }
 

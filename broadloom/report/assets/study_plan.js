@@ -45,8 +45,8 @@ function fairness(parent, study) {
 }
 
 function runsText(c) {
-  const parts = [[c.finished, "finished"], [c.failed, "failed"], [c.pending, "pending"]].filter(([n, what]) => n > 0 || what === "finished");
-  return parts.map(([n, what]) => `${formatNumber(n)} ${what}`).join(", ");
+  const rest = [[c.failed, "failed"], [c.pending, "pending"]].filter(([n]) => n > 0).map(([n, what]) => `${formatNumber(n)} ${what}`);
+  return formatNumber(c.finished) + (rest.length ? `, ${rest.join(", ")}` : "");
 }
 
 // all: also the columns that are the same for all cells, which stand above the table.
@@ -55,7 +55,7 @@ function planTable(study, all) {
   const number = (key, title) => ({ title: title + differs(key), of: (c) => c[key] });
   const several = (list) => (list || []).length > 1;
   const short = !all && study.arms.length > 1;
-  const wanted = ([key]) => !short || (spreadOf(study, key) || {}).factor > 1;
+  const wanted = ([key]) => !short || (key !== "iterations" && (spreadOf(study, key) || {}).factor > 1);
   return {
     title: all ? "plan, all columns" : "plan", heading: "Plan", rows: study.cells,
     caption: "What each cell was set to." + (short ? " What is the same in all of them stands above." : "") + (COLUMNS.some(([key]) => differs(key)) ? " ≠: not the same in all arms." : ""),
@@ -63,9 +63,9 @@ function planTable(study, all) {
       nameColumn("cell", (c) => c.name), ...(study.several ? [nameColumn("task", (c) => study.tasks[c.task]?.name)] : []),
       ...(several(study.data.studies) ? [nameColumn("study", (c) => study.data.studies[c.study]?.name)] : []),
       { title: "N", of: (c) => c.num_envs, plain: true }, { title: "T", of: (c) => c.num_steps, plain: true },
-      ...COLUMNS.filter(wanted).map(([key, title]) => number(key, title)), { title: "runs", of: runsText, text: true, bad: (c) => c.failed > 0 || c.pending > 0 },
+      ...COLUMNS.filter(wanted).map(([key, title]) => number(key, title)), { title: "runs finished", of: runsText, text: true, bad: (c) => c.failed > 0 || c.pending > 0 },
       estimateColumn("seconds a run", (c) => c.seconds),
-      ...(study.cells.some((c) => c.note) ? [{ ...nameColumn("note", (c) => c.note || ""), wrap: true }] : []),
+      ...(study.cells.some((c) => c.note) ? [nameColumn("note", (c) => c.note || "")] : []),
     ],
   };
 }

@@ -21,7 +21,8 @@ function verdict(study, i) {
   if (i === study.best) return "best";
   const pair = compared(study, study.best, i, study.score);
   if (!pair || pair.probability.value === null) return "not compared";
-  return pair.settled === "better" ? "worse" : pair.settled === "worse" ? "better" : "not settled";
+  const text = pair.settled === "better" ? "worse" : pair.settled === "worse" ? "better" : "not settled";
+  return isUnequal(study, i, study.best) ? `${text} ≠` : text;
 }
 
 function ranked(study, view) {
@@ -39,16 +40,16 @@ function rankTable(study, view) {
   const comparison = view.compared && study.best !== null && rows.length > 1;
   return {
     title: `final returns, ${view.title}`, heading: `Final returns, ${view.title}`, rows,
-    caption: `Final returns on ${view.title}: interquartile means over runs, with 95 % intervals.`,
+    caption: `Final returns on ${view.title}: interquartile means over runs, with 95 % intervals.`,
     columns: [
       nameColumn("arm", (i) => study.arms[i].name),
-      { title: "", draw: (i) => intervalMark(iqmOf(view, i, study.score), range, i === study.best) },
+      { title: "", draw: (i) => intervalMark(iqmOf(view, i, study.score), range, view.compared && i === study.best) },
       estimateColumn(`${study.score} IQM`, (i) => iqmOf(view, i, study.score)),
       ...(comparison && rows.some((i) => hasValue(against(i)?.difference)) ? [estimateColumn("below the best", (i) => against(i)?.difference)] : []),
       ...(comparison ? [estimateColumn("P(best better)", (i) => against(i)?.probability), { title: "verdict", of: (i) => verdict(study, i), text: true }] : []),
-      ...(other && rows.some((i) => hasValue(iqmOf(view, i, other))) ? [estimateColumn("evaluation IQM", (i) => iqmOf(view, i, other))] : []),
       ...(varies("gradient_steps") ? [{ title: "gradient steps", of: (i) => gradientText(study, i), bad: (i) => i !== study.best && isUnequal(study, i, study.best) }] : []),
       ...(varies("minibatch_size") ? [{ title: "minibatch", of: (i) => study.arms[i].minibatch_size }] : []),
+      ...(other && rows.some((i) => hasValue(iqmOf(view, i, other))) ? [estimateColumn("evaluation IQM", (i) => iqmOf(view, i, other))] : []),
       { title: "runs", of: (i) => iqmOf(view, i, study.score).count, plain: true },
     ],
   };
@@ -58,7 +59,7 @@ function statisticsTable(study) {
   const rows = study.views.flatMap((view) => study.arms.flatMap((arm, i) => SCORES.filter(([score]) => view.scores(i, score)).map(([score, title]) => ({ view, arm, i, score, title }))));
   const of = (key) => (r) => (r.view.scores(r.i, r.score) || {})[key];
   return {
-    title: "all statistics of final returns", rows, caption: "Interquartile mean, mean and median over runs, with 95 % intervals.",
+    title: "all statistics of final returns", rows, caption: "Interquartile mean, mean and median over runs, with 95 % intervals.",
     columns: [nameColumn("task", (r) => r.view.title), nameColumn("arm", (r) => r.arm.name), { title: "N", of: (r) => r.arm.num_envs, plain: true },
               { title: "T", of: (r) => r.arm.num_steps, plain: true }, { title: "score", of: (r) => r.title, text: true }, estimateColumn("IQM", of("iqm")),
               estimateColumn("mean", of("mean")), estimateColumn("median", of("median")),
@@ -87,14 +88,21 @@ const envsTitle = (arms) => {
   return batches.length === 1 ? `N, environments (T = ${formatNumber(batches[0])} / N)` : "N, environments";
 };
 
+// Ticks at all N, or at some of them where they are many.
+function envsPlaces(envs) {
+  const kept = envs.length <= 16 ? envs : envs.reduce((some, n) => (some.length && n < 1.4 * some[some.length - 1] ? some : [...some, n]), []);
+  return distinct([...kept, envs[envs.length - 1]]).map((n) => ({ value: Math.log2(n), label: String(n) }));
+}
+
 function shapeChart(box, label, study, view, score, lines, colors) {
   const envs = distinct(study.arms.map((a) => a.num_envs)).sort((a, b) => a - b);
   const gap = Math.min(...envs.slice(1).map((n, i) => Math.log2(n / envs[i])));
   const series = lines.map((line, k) => ({
+    small: envs.length > 16,
     label: (line.name || "IQM") + (line.unequal ? " ≠" : ""), color: seriesColor(colors, k, lines.length), marker: MARKERS[k % MARKERS.length],
     points: line.arms.map((arm) => ({ x: Math.log2(arm.num_envs) + 0.1 * gap * (k - (lines.length - 1) / 2), estimate: iqmOf(view, arm.index, score), name: arm.name })),
   }));
-  estimateChart(box, { label, series, x: { places: envs.map((n) => ({ value: Math.log2(n), label: String(n) })), title: envsTitle(study.arms), thin: true },
+  estimateChart(box, { label, series, x: { places: envsPlaces(envs), title: envsTitle(study.arms), thin: true },
                        y: { title: view.unit }, legend: lines.length > 1 }, colors);
 }
 
@@ -107,7 +115,7 @@ function againstEnvs(parent, study) {
   const unequal = lines.some((line) => line.unequal);
   const body = figure(parent, {
     title: "Final return against N", tables: [statisticsTable(study), ...((study.data.trends || []).length ? [trendTable(study)] : [])],
-    caption: "Interquartile mean over runs, with 95 % intervals, against the number of environments (doubling along the axis)." +
+    caption: "Interquartile mean over runs, with 95 % intervals, against the number of environments (doubling along the axis)." +
       (lines.length > 1 ? " Lines differ in what their names say; their points stand a little aside of each other." : "") +
       (unequal ? " ≠: arms along this line differ in gradient steps too, so it shows what both do together, not the shape alone." : " Gradient steps are equal along each line."),
   });
@@ -123,7 +131,7 @@ function againstEnvs(parent, study) {
 function trendTable(study) {
   const unequal = (t) => Object.entries(t.equal || {}).filter(([key, same]) => same === false && key !== "shape").map(([key]) => key.replace("_", " ")).join(", ");
   return {
-    title: "trends over N", rows: study.data.trends, caption: "Change of the IQM for each doubling of N, by least squares, with 95 % intervals.",
+    title: "trends over N", rows: study.data.trends, caption: "Change of the IQM for each doubling of N, by least squares, with 95 % intervals.",
     columns: [nameColumn("line", (t) => t.other || "–"), { title: "fixed", of: (t) => `${t.fixed === "batch_size" ? "B" : "T"} = ${formatNumber(t.value)}`, text: true },
               nameColumn("task", (t) => study.tasks[t.task]?.name), { title: "score", of: (t) => t.score, text: true },
               { title: "arms", of: (t) => (t.arms || []).length }, estimateColumn("change a doubling", (t) => t.slope),
@@ -141,7 +149,7 @@ function resultsSection(parent, study) {
   for (const view of shown) {
     const table = rankTable(study, view);
     const best = view.compared && study.best !== null ? study.arms[study.best].name : null;
-    const caption = `Interquartile means (IQM) of ${view.normalised ? "normalised scores over all tasks" : study.score === "training" ? "the last training returns" : "the last evaluations"} with 95 % intervals over runs, highest first.` +
+    const caption = `Interquartile means (IQM) of ${view.normalised ? "normalised scores over all tasks" : study.score === "training" ? "the last training returns" : "the last evaluations"} with 95 % intervals over runs, highest first.` +
       (best && table.rows.length > 1 ? ` "The best" is ${best}, the highest estimate. P: how likely one of its runs is better than a run of that arm; "not settled": the interval holds a half. ≠: gradient steps differ from those of the best.` : "");
     if (table.rows.length > 16 && shown.indexOf(view) > 0) parent.append(dataDetails(table, fileName(table.title)));
     else tableFigure(parent, table, caption);

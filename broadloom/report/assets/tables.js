@@ -14,18 +14,20 @@ function cellText(column, row) {
 const MOST_ROWS = 400;  // of a table that is shown; more would make the page slow, and nobody reads them
 
 function tableOf({ caption, columns, rows, id }) {
-  const kind = (c) => [c.text ? "text" : null, c.draw ? "drawn" : null, c.wrap ? "wrap" : null].filter(Boolean).join(" ") || null;
+  const kind = (c, more = []) => [c.text ? "text" : "", c.draw ? "drawn" : "", ...more].filter(Boolean).join(" ") || null;
+  const cellKind = (c, row) => kind(c, [c.bad && c.bad(row) ? "bad" : "", c.text && cellText(c, row).length > 28 ? "long" : ""]);
   const content = (c, row) => (c.draw ? [c.draw(row)] : c.literal ? [cellText(c, row)] : words(cellText(c, row)));
   const head = element("tr", {}, ...columns.map((c) => element("th", { scope: "col", class: kind(c) }, ...words(c.title))));
   const body = rows.slice(0, MOST_ROWS).map((row) => element("tr", {}, ...columns.map((c) =>
-    element("td", { class: c.bad && c.bad(row) ? `bad ${kind(c) || ""}`.trim() : kind(c) }, ...content(c, row)))));
+    element("td", { class: cellKind(c, row) }, ...content(c, row)))));
   const more = rows.length > MOST_ROWS ? ` Shown: the first ${MOST_ROWS} of ${plural(rows.length, "row")}; what is downloaded or copied has all.` : "";
   return element("table", { id }, element("caption", {}, ...words(caption), more),
     element("thead", {}, head), element("tbody", {}, ...body));
 }
 
+const scrollClass = (rows, more = "") => `scroll${rows.length > 24 ? " tall" : ""}${more}`;
 function scrollingTable(table) {
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${table.caption}` }, tableOf(table));
+  return element("div", { class: scrollClass(table.rows), tabindex: "0", role: "region", "aria-label": `Table: ${table.caption}` }, tableOf(table));
 }
 
 // The table behind a figure, folded away.
