@@ -49,7 +49,7 @@ function intervalMark(e, range, marked) {
   return svg;
 }
 
-// The colour of a share of 0 to 1 and what can be read on it: orange-red for 0, white for a half, blue for 1.
+// The colour of a share of 0 to 1 and what can be read on it: red for 0, white for a half, blue for 1.
 function shareColors(share) {
   const background = blend(DIVERGING, 1 - share);
   const [r, g, b] = background.match(/\d+/g).map(Number);
@@ -64,7 +64,7 @@ function heatTable({ caption, rows, columns, cell }) {
   const short = (name) => (long ? String(numbers.get(name)) : name);
   const head = element("tr", {}, element("th", { class: "text", scope: "col" }, ""),
     ...columns.map((name) => element("th", { scope: "col", title: name, class: long ? null : "tall" }, element("span", {}, short(name)))));
-  const body = rows.map((name, i) => element("tr", {}, element("th", { scope: "row", class: "text" }, long ? `${i + 1}  ${name}` : name),
+  const body = rows.map((name, i) => element("tr", {}, element("th", { scope: "row", class: long ? "text long" : "text" }, long ? `${i + 1}  ${name}` : name),
     ...columns.map((_, j) => heatCell(cell(i, j)))));
   return element("table", { class: "matrix" }, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body));
 }

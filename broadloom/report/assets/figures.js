@@ -233,7 +233,7 @@ function bandDatasets(s) {
   });
   // A single point has no area between its ends: it keeps its whisker.
   const lone = s.points.filter((p) => p.estimate.value !== null).length === 1;
-  const bare = s.flat || (s.points.length > 20 && !lone);
+  const bare = s.flat || (s.points.length > 12 && !lone);
   const curve = { ...curveDataset(s, false), pointRadius: bare ? 0 : 2.5, borderDash: s.dash || (s.flat ? [5, 4] : []),
                   pointStyle: s.flat ? "line" : "circle" };
   return [edge("low", "+1"), edge("high", false), { ...curve, tips: curve.estimates, estimates: lone ? curve.estimates : null }];

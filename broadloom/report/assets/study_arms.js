@@ -26,7 +26,7 @@ function stylesOf(groups) {
   const styles = new Map();
   const envs = distinct(groups.flatMap((g) => g.members.map((a) => a.num_envs))).sort((a, b) => a - b);
   for (const { members } of groups) {
-    const byEnvs = envs.length > 1 && (groups.length > 1 || members.length > 6 || distinct(members.map((a) => a.num_envs)).length < members.length);
+    const byEnvs = envs.length > 1 && (groups.length > 1 || members.length > 6);
     members.forEach((arm, i) => {
       const same = members.filter((a) => a.num_envs === arm.num_envs);
       styles.set(arm.index, byEnvs ? { place: envs.indexOf(arm.num_envs), count: envs.length, dash: same.findIndex((a) => a.index === arm.index) }
