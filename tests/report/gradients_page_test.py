@@ -19,6 +19,7 @@ PICTURED = ("rich",)  # pictures take much of the test's time
 FEW = ("only_variance", "only_exact", "bare")  # parts of what the others have: two displays are enough
 MAKE_PAGE = OUT = BROWSER = None
 
+
 def make_page(name, data):
     return write_page(MAKE_PAGE, "gradients", OUT, name, data)
 

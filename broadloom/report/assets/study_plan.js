@@ -78,5 +78,5 @@ function planSection(parent, study) {
   fairness(parent, study);
   const table = planTable(study, false);
   if (study.cells.length <= 16) tableFigure(parent, table, table.caption);
-  parent.append(dataDetails(planTable(study, true), "plan"));
+  parent.append(dataDetails(planTable(study, true), "plan_all_columns"));
 }
