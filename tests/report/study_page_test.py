@@ -15,8 +15,8 @@ from browser import Browser, find_browser
 import study_fixture as fixture
 from page_checks import COLOURS, DISPLAYS, check_display, write_page
 
-PICTURED = ("ladder", "matches", "several_tasks")
-ALL_DISPLAYS = PICTURED + ("odd_names", "fifty")  # the others: what is widest and what is narrowest
+PICTURED = ("ladder", "matches", "several_tasks")  # pictures take much of the test's time
+ALL_DISPLAYS = ("ladder", "matches", "odd_names")  # the others: what is widest and what is narrowest
 MAKE_PAGE = OUT = BROWSER = None
 
 # Downloads are kept in the page instead of being saved: [name, text] in the order of their buttons.
@@ -101,6 +101,7 @@ class ContentTest(unittest.TestCase):
         self.assertEqual(sections, ["summary", "plan", "results", "curves", "pairs", "profiles", "instruments", "made"])
         found = labels()
         self.assertEqual(len(found), len(set(found)))
+        self.assertFalse(any("all tasks" in label or "normalised" in label for label in found))  # of one task they say nothing new
         for match in ("minibatch_count", "minibatch_size", "gradient_steps"):
             for what in ("Training return against environment steps", "Training return against wall time", "Performance profile"):
                 self.assertIn(f"{what}, {match}", found)
@@ -139,7 +140,7 @@ class ContentTest(unittest.TestCase):
         for part in (" ".join(data["command"]), s["revision"], s["hash"], "1–10", s["hardware"][0], s["isa"][0], s["definition"], "50,000 replicates"):
             self.assertIn(part, made)
         self.assertFalse(BROWSER.evaluate("document.querySelector('#made pre').parentElement.open"))
-        self.assertEqual(BROWSER.evaluate("""[shellWord('a b'), shellWord("it's"), shellWord('x.sqlite')]"""), ["'a b'", "'it'\\''s'", "x.sqlite"])
+        self.assertEqual(BROWSER.evaluate("""[shellWord('a b'), shellWord("it's"), commandText(['report', 'x.sqlite'])]"""), ["'a b'", "'it'\\''s'", "broadloom report x.sqlite"])
 
     def test_what_differs_is_told_from_what_is_equal(self):
         terms = "Object.fromEntries(['same', 'different'].map((c) => [c, [...document.querySelectorAll(`.${c} dt`)].map((t) => t.textContent)]))"
@@ -287,6 +288,19 @@ class TextTest(unittest.TestCase):
             "\\begin{tabular}{lrr}", "\\toprule", "arm & IQM $|$ 5\\% & n $\\neq$ \\\\", "\\midrule",
             'a\\_b \\& "c" $<$d$>$ $|$ \\textbackslash{}x \\{50\\%\\} \\$1 \\textasciicircum{}\\textasciitilde{} & 12.3 [10.0, 14.5] & 1,234 \\\\',
             "ü\t$\\lambda$ x & 1.5 [$-$0.2, 4.0] $\\times 10^{-7}$ & -- \\\\", "\\bottomrule", "\\end{tabular}"])
+
+    def test_curves_with_values_below_zero_are_not_on_a_logarithmic_axis(self):
+        data = fixture.doubled()
+        for cell in data["cells"]:
+            for i, e in enumerate(cell["curves"][1]["iqm"]):  # over decades, below zero at first
+                e.update(value=-0.1 if i == 0 else 10.0 ** (i % 4), low=None, high=None)
+        open_page("below_zero", data)
+        kinds = BROWSER.evaluate("""Object.fromEntries([...document.querySelectorAll('#instruments canvas')].map((c) => [
+          c.getAttribute('aria-label').split(' against')[0], Chart.getChart(c).options.scales.y.type]))""")
+        self.assertEqual(kinds["Gradient noise scale"], "linear")
+        data["cells"] = [{**c, "curves": [{**k, "iqm": k["iqm"][1:], "steps": k["steps"][1:]} for k in c["curves"]]} for c in data["cells"]]
+        open_page("above_zero", data)
+        self.assertEqual(BROWSER.evaluate("Chart.getChart(document.querySelector('#instruments canvas')).options.scales.y.type"), "logarithmic")
 
     def test_a_button_copies_and_where_the_browser_refuses_the_text_stands_selected(self):
         open_page("ladder")

@@ -51,15 +51,15 @@ function formatNumber(x, significant = 3) {
 }
 
 // Value and interval with as many decimals as give the interval's half width so many digits. An end that is not
-// finite is a dash.
-function formatEstimate(x, digits = 2) {
+// finite is a dash. most: decimals at most.
+function formatEstimate(x, digits = 2, most = 10) {
   const e = estimate(x);
   if (e.value === null) return "–";
   if (e.low === null && e.high === null) return formatNumber(e.value, 4);
   const [low, high] = [e.low ?? 2 * e.value - e.high, e.high ?? 2 * e.value - e.low];
   const exponent = exponentFor(Math.max(Math.abs(e.value), Math.abs(low), Math.abs(high)));
   const half = (high - low) / 2 / 10 ** exponent;
-  const decimals = half > 0 ? Math.min(10, Math.max(0, digits - 1 - Math.floor(Math.log10(half)))) : 4;
+  const decimals = Math.min(most, half > 0 ? Math.max(0, digits - 1 - Math.floor(Math.log10(half))) : 4);
   const text = (y) => (y === null ? "–" : fixed(y / 10 ** exponent, decimals));
   const power = exponent ? ` × 10${superscript(exponent)}` : "";
   return `${text(e.value)} [${text(e.low)}, ${text(e.high)}]${power}`;

@@ -57,9 +57,10 @@ function madeSection(parent, study) {
   parent.append(element("h3", { class: "store" }, "This report"), factList([
     ["made", data.created], ["by Broadloom", [data.version, data.revision].filter(Boolean).join(", revision ")], ["intervals", isNumber(b.replicates)
       ? `95 %, stratified bootstrap over runs, ${formatNumber(b.replicates)} replicates (${formatNumber(b.band_replicates)} for bands), seed ${b.seed}` : null]]));
-  if ((data.command || []).length) parent.append(element("pre", { class: "command", tabindex: "0" }, data.command.map(shellWord).join(" ")));
+  if ((data.command || []).length) parent.append(element("pre", { class: "command", tabindex: "0" }, commandText(data.command)));
 }
-// An argument as a shell takes it.
+// With the program's name before its arguments, and each argument as a shell takes it.
+const commandText = (command) => (/(^|\/)broadloom$/.test(command[0]) ? command : ["broadloom", ...command]).map(shellWord).join(" ");
 const shellWord = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${String(text).replace(/'/g, "'\\''")}'`);
 
 const SECTIONS = [

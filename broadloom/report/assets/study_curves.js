@@ -98,7 +98,7 @@ function profileStart(lines) {
 }
 
 function profilesSection(parent, study) {
-  const both = study.arms.some((a) => a.normalised && a.normalised.profile);
+  const both = study.several && study.arms.some((a) => a.normalised && a.normalised.profile);
   const points = (profile) => (profile ? pointsOf(profile.thresholds, profile.shares) : []);
   const pooled = both ? study.groups.map((group) => ({
     task: "all", of: "all tasks", title: ["all tasks", group.other].filter(Boolean).join(", "),
@@ -133,7 +133,7 @@ function instrumentsSection(parent, study) {
       const lines = state.panel.lines.map((line) => ({ ...line, points: curveOf(line.cell, key) }));
       const visible = lines.filter((line) => study.chosen.has(line.arm)).flatMap((line) => line.points.map((p) => p.estimate));
       const label = `${title || key} against environment steps, ${state.panel.title}`;
-      drawPanel(box, label, study, lines, lines, { x: { title: "environment steps" }, y: { title: unit, log: wantsLog(visible), most: 5 }, height: 220 }, colors);
+      drawPanel(box, label, study, lines, lines, { x: { title: "environment steps" }, y: { title: unit, log: wantsLog(visible) && visible.every((e) => e.value === null || e.value > 0), most: 5 }, height: 220 }, colors);
     }, true);
   }
 }

@@ -18,7 +18,7 @@ function pairCell(study, i, j, score) {
   const unequal = unequalWords(pair.equal);
   const marks = [pair.equal.gradient_steps === false ? "gradients" : "", pair.equal.minibatch_size === false ? "minibatch" : ""].filter(Boolean);
   return { share: pair.probability.value, text: formatShare(pair.probability.value), strong: pair.settled !== null, marks,
-           hint: `${study.arms[i].name} better than ${study.arms[j].name}: ${formatEstimate(pair.probability)}` + (unequal.length ? `; not equal: ${unequal.join(", ")}` : "") };
+           hint: `${study.arms[i].name} better than ${study.arms[j].name}: ${formatEstimate(pair.probability, 2, 2)}` + (unequal.length ? `; not equal: ${unequal.join(", ")}` : "") };
 }
 const formatShare = (p) => fixed(p, 2).replace(/^0\./, ".");
 
@@ -27,7 +27,7 @@ function pairTable(study, score) {
   const winner = (c) => (c.result === "a" ? study.arms[c.a].name : c.result === "b" ? study.arms[c.b].name : "not settled");
   return {
     title: `pairs of arms, ${score}`, rows, caption: `How likely a run of the first arm is better than a run of the second (${score} returns), with 95 % intervals.`,
-    columns: [nameColumn("first", (c) => study.arms[c.a].name), nameColumn("second", (c) => study.arms[c.b].name), estimateColumn("P(first is better)", (c) => c.probability),
+    columns: [nameColumn("first", (c) => study.arms[c.a].name), nameColumn("second", (c) => study.arms[c.b].name), shareColumn("P(first is better)", (c) => c.probability),
               ...(rows.some((c) => hasValue(c.difference)) ? [estimateColumn("difference of IQMs", (c) => c.difference)] : []), nameColumn("better", winner),
               { title: "not equal", of: (c) => unequalWords(c.equal).join(", ") || "–", text: true }],
   };

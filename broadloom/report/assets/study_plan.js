@@ -3,6 +3,8 @@
 
 const nameColumn = (title, of) => ({ title, of, text: true, literal: true });
 const estimateColumn = (title, of) => ({ title, of, interval: true });
+// Of a probability nobody needs more than two decimals.
+const shareColumn = (title, of) => ({ ...estimateColumn(title, of), decimals: 2 });
 
 const PLAN = [["environment_steps", "environment steps"], ["gradient_steps", "gradient steps"], ["minibatch_size", "minibatch size"],
               ["minibatch_count", "minibatches"], ["update_epochs", "epochs"], ["batch_size", "batch B = N × T"], ["iterations", "iterations"],

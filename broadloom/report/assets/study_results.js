@@ -46,7 +46,7 @@ function rankTable(study, view) {
       { title: "", draw: (i) => intervalMark(iqmOf(view, i, study.score), range, view.compared && i === study.best) },
       estimateColumn(`${study.score} IQM`, (i) => iqmOf(view, i, study.score)),
       ...(comparison && rows.some((i) => hasValue(against(i)?.difference)) ? [estimateColumn("below the best", (i) => against(i)?.difference)] : []),
-      ...(comparison ? [estimateColumn("P(best better)", (i) => against(i)?.probability), { title: "verdict", of: (i) => verdict(study, i), text: true }] : []),
+      ...(comparison ? [shareColumn("P(best better)", (i) => against(i)?.probability), { title: "verdict", of: (i) => verdict(study, i), text: true }] : []),
       ...(varies("gradient_steps") ? [{ title: "gradient steps", of: (i) => gradientText(study, i), bad: (i) => i !== study.best && isUnequal(study, i, study.best) }] : []),
       ...(varies("minibatch_size") ? [{ title: "minibatch", of: (i) => study.arms[i].minibatch_size }] : []),
       ...(other && rows.some((i) => hasValue(iqmOf(view, i, other))) ? [estimateColumn("evaluation IQM", (i) => iqmOf(view, i, other))] : []),

@@ -3,10 +3,10 @@
 
 // columns: {title, of(row), text: true for words, literal: true for names (words() leaves them alone), bad(row),
 // draw(row): an element instead of the text, left out of what is copied}. of() gives words, a number, or an
-// estimate where `interval` is set.
+// estimate where `interval` is set (`decimals`: at most so many of them).
 function cellText(column, row) {
   const value = column.of(row);
-  if (column.interval) return formatEstimate(value);
+  if (column.interval) return formatEstimate(value, 2, column.decimals);
   if (typeof value === "number") return column.plain ? String(value) : formatNumber(value, 4);
   return value === null || value === undefined ? "–" : String(value);
 }
