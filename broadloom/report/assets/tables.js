@@ -15,7 +15,8 @@ const MOST_ROWS = 400;  // of a table that is shown; more would make the page sl
 
 function tableOf({ caption, columns, rows, id }) {
   const kind = (c, more = []) => [c.text ? "text" : "", c.draw ? "drawn" : "", ...more].filter(Boolean).join(" ") || null;
-  const cellKind = (c, row) => kind(c, [c.bad && c.bad(row) ? "bad" : "", c.text && cellText(c, row).length > 28 ? "long" : ""]);
+  const length = (c, row) => (c.text ? cellText(c, row).length : 20);
+  const cellKind = (c, row) => kind(c, [c.bad && c.bad(row) ? "bad" : "", length(c, row) > 28 ? "long" : length(c, row) < 13 ? "brief" : ""]);
   const content = (c, row) => (c.draw ? [c.draw(row)] : c.literal ? [cellText(c, row)] : words(cellText(c, row)));
   const head = element("tr", {}, ...columns.map((c) => element("th", { scope: "col", class: kind(c) }, ...words(c.title))));
   const body = rows.slice(0, MOST_ROWS).map((row) => element("tr", {}, ...columns.map((c) =>
