@@ -149,6 +149,12 @@ class Browser:
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))
 
+    def print_pdf(self, path):
+        """The page as a printer gets it: A4, with backgrounds as the page's style asks for them."""
+        answer = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(answer["data"]))
+
 
 def problems_in(events):
     """Errors and warnings of the console, exceptions, and what the browser itself logged."""

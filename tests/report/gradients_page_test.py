@@ -7,37 +7,21 @@ import copy
 import json
 import pathlib
 import random
-import subprocess
 import sys
 import unittest
 
 from browser import Browser, find_browser
 import gradients_fixture as fixture
+from page_checks import DISPLAYS, check_display, write_page
 
-DISPLAYS = {"light": dict(width=1280, height=900), "dark": dict(width=1280, height=900, dark=True),
-            "phone": dict(width=390, height=844, phone=True), "small_phone": dict(width=320, height=568, phone=True, dark=True)}
 STUDIES = ("correlation", "variance", "bias", "exact")
 PICTURED = ("rich",)  # pictures take much of the test's time
 FEW = ("only_variance", "only_exact", "bare")  # parts of what the others have: two displays are enough
 MAKE_PAGE = OUT = BROWSER = None
 
-# How many different colours a drawing has, nothing drawn counted as one: a blank canvas has one.
-COLOURS = """[...document.querySelectorAll('canvas')].map((c) => {
-  const seen = new Set(), p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-  for (let i = 0; i < p.length && seen.size < 3; i += 4) seen.add(p.slice(i, i + 4).join());
-  return seen.size; })"""
-UNNAMED = """[...document.querySelectorAll('canvas, svg')].filter((c) => c.getAttribute('role') !== 'img' ||
-  !c.getAttribute('aria-label')).length + [...document.querySelectorAll('table')].filter((t) => !t.caption || !t.caption.textContent).length"""
-WORDS_THAT_MEAN_A_MISTAKE = ("NaN", "undefined", "Infinity", "[object", "null")
-
 
 def make_page(name, data):
-    """Writes OUT/name.json and the page of it; gives the page's path."""
-    source = OUT / f"{name}.json"
-    source.write_text(json.dumps(data), encoding="utf-8")
-    page = OUT / f"{name}.html"
-    subprocess.run([MAKE_PAGE, source, page], check=True)
-    return page
+    return write_page(MAKE_PAGE, "gradients", OUT, name, data)
 
 
 def summary_of(data):
@@ -47,27 +31,10 @@ def summary_of(data):
 
 class PageTest(unittest.TestCase):
     def check_display(self, name, page, data, display):
-        BROWSER.leave()
-        BROWSER.display(**DISPLAYS[display])
-        problems, requests = BROWSER.open(page)
-        self.assertEqual(problems, [])
-        self.assertEqual(requests, [page.absolute().as_uri()])
-        state = BROWSER.evaluate("({...document.documentElement.dataset})")
-        self.assertEqual(state["failures"], "")
-        self.assertEqual(state["charts"], state["drawn"])
-        if name in PICTURED and display != "small_phone":
-            BROWSER.screenshot(OUT / f"{name}_{display}.png", scale=0.6 if display == "phone" else 1)
-        BROWSER.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        self.assertLessEqual(BROWSER.evaluate("document.documentElement.scrollWidth"), DISPLAYS[display]["width"])
-        blank = [i for i, colours in enumerate(BROWSER.evaluate(COLOURS)) if colours < 2]
-        self.assertEqual(blank, [], "canvases with nothing on them")
-        self.assertEqual(BROWSER.evaluate(UNNAMED), 0, "drawings or tables without a name for those who do not see them")
-        text = BROWSER.evaluate("document.body.innerText")
-        for word in WORDS_THAT_MEAN_A_MISTAKE:
-            self.assertNotIn(word, text)
+        pictured = name in PICTURED and display != "small_phone"
+        check_display(self, BROWSER, page, display, OUT / f"{name}_{display}.png" if pictured else None)
         sections = BROWSER.evaluate("[...document.querySelectorAll('main > section[id]')].map((s) => s.id)")
         self.assertEqual(sorted(set(sections) - {"summary"}), sorted(s for s in STUDIES if data.get(s)))
-        self.assertEqual(BROWSER.take_problems(), [])
 
     def test_every_file_on_every_display(self):
         for name, make in fixture.ALL.items():

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "broadloom/report/gradients_page.h"
+#include "broadloom/report/study_page.h"
 
 namespace broadloom {
 namespace {
@@ -64,6 +65,34 @@ TEST(GradientsPage, RefusesWhatIsNoGradientsJson) {
   const auto newer = gradients_page(R"({"format": 2})");
   EXPECT_EQ(newer.status().kind(), ErrorKind::kMismatch);
   EXPECT_NE(newer.status().message().find("format 2"), std::string::npos);
+}
+
+TEST(StudyPage, HoldsTheDataAndAsksForNothing) {
+  const auto page =
+      study_page(R"({"format": 1, "kind": "study", "title": "</script>{{page_js}}"})");
+  ASSERT_TRUE(page.ok());
+  const std::string& html = page.value();
+  EXPECT_NE(html.find(R"("\u003c/script>{{page_js}}")"), std::string::npos);
+  EXPECT_EQ(count(html, "</script>"), count(html, "<script"));
+  EXPECT_EQ(count(html, "{{"), 1U);  // the one in the data
+  EXPECT_NE(html.find("<title>Study</title>"), std::string::npos);
+  EXPECT_NE(html.find("default-src 'none'"), std::string::npos);
+  for (const char* loads : {"src=\"", "src='", "<link", "@import", "url(", "fetch(",
+                            "XMLHttpRequest", "import(", "href=\"http", "WebSocket"}) {
+    EXPECT_EQ(count(html, loads), 0U) << loads;
+  }
+}
+
+TEST(StudyPage, RefusesWhatIsNoStudyJson) {
+  EXPECT_EQ(study_page("").status().kind(), ErrorKind::kCorrupt);
+  EXPECT_EQ(study_page("[]").status().kind(), ErrorKind::kCorrupt);
+  EXPECT_EQ(study_page(R"({"kind": "study"})").status().kind(), ErrorKind::kMismatch);
+  EXPECT_EQ(study_page(R"({"format": 2, "kind": "study"})").status().kind(), ErrorKind::kMismatch);
+  const auto other = study_page(R"({"format": 1, "kind": "ledger"})");
+  EXPECT_EQ(other.status().kind(), ErrorKind::kMismatch);
+  EXPECT_NE(other.status().message().find("\"ledger\""), std::string::npos);
+  EXPECT_NE(study_page(R"({"format": 1})").status().message().find("broadloom report"),
+            std::string::npos);
 }
 
 }  // namespace

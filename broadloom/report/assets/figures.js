@@ -17,6 +17,7 @@ function rampColor(colors, i, count) {
   const [from, to] = colors.ramp;
   return blend(VIRIDIS, from + (count > 1 ? i / (count - 1) : 0) * (to - from));
 }
+const seriesColor = (colors, i, count) => (count <= colors.series.length ? colors.series[i] : rampColor(colors, i, count));
 function withAlpha(color, alpha) {
   const hex = color.match(/^#(..)(..)(..)$/);
   const rgb = hex ? hex.slice(1).map((h) => parseInt(h, 16)) : color.match(/\d+/g).slice(0, 3);
@@ -146,7 +147,9 @@ function axisNumber(v) {
 // Powers of ten are always named; 2 and 5 of a decade only where few decades are on the axis.
 function logTick(value) {
   const decades = Math.log10(this.max / this.min);
-  const mantissa = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
+  const exact = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+  const mantissa = Math.round(exact);
+  if (Math.abs(exact - mantissa) > 0.01) return "";  // an end of the axis that is no round number
   const named = decades > 2.5 || this.width < 160 ? [1] : decades > 1.5 ? [1, 3] : [1, 2, 3, 5, 7];
   if (!named.includes(mantissa)) return "";
   return mantissa === 1 && value < 5e-3 ? `10${superscript(Math.round(Math.log10(value)))}` : axisNumber(value);
@@ -166,15 +169,15 @@ function placeScale({ title, places, thin }, colors) {
              callback: function (value) { return !thin || fits(this, places, value) ? labels.get(value) ?? "" : ""; } },
   };
 }
-// Whether this place's label is clear of those before it, at about 7 pixels a letter.
+// Whether this place's label is clear of those after it, at about 7 pixels a letter; the last one always is.
 function fits(axis, places, value) {
   const scale = (axis.chart.width - 50) / (axis.max - axis.min);
-  let free = -Infinity;
-  for (const p of [...places].sort((a, b) => a.value - b.value)) {
+  let free = Infinity;
+  for (const p of [...places].sort((a, b) => b.value - a.value)) {
     const half = 3.5 * p.label.length + 2;
-    const has = p.value * scale - half >= free;
+    const has = p.value * scale + half <= free;
     if (p.value === value) return has;
-    if (has) free = p.value * scale + half;
+    if (has) free = p.value * scale - half;
   }
   return false;
 }
@@ -225,13 +228,14 @@ function curveDataset(s, log) {
 // A curve and the area between its intervals' ends.
 function bandDatasets(s) {
   const edge = (key, fill) => ({
-    label: s.label, quiet: true, borderWidth: 0, pointRadius: 0, fill, backgroundColor: withAlpha(s.color, 0.22),
+    label: s.label, quiet: true, borderWidth: 0, pointRadius: 0, fill, backgroundColor: withAlpha(s.color, s.alpha ?? 0.22),
     spanGaps: true, data: s.points.map((p) => ({ x: p.x, y: p.estimate[key] })),
   });
-  const curve = { ...curveDataset(s, false), pointRadius: s.flat ? 0 : 2.5, borderDash: s.flat ? [5, 4] : [],
-                  pointStyle: s.flat ? "line" : "circle" };
   // A single point has no area between its ends: it keeps its whisker.
-  const lone = s.points.length === 1;
+  const lone = s.points.filter((p) => p.estimate.value !== null).length === 1;
+  const bare = s.flat || (s.points.length > 12 && !lone);
+  const curve = { ...curveDataset(s, false), pointRadius: bare ? 0 : 2.5, borderDash: s.dash || (s.flat ? [5, 4] : []),
+                  pointStyle: s.flat ? "line" : "circle" };
   return [edge("low", "+1"), edge("high", false), { ...curve, tips: curve.estimates, estimates: lone ? curve.estimates : null }];
 }
 

@@ -1,18 +1,6 @@
 "use strict";
 // The page of gradients.json: header, summary, and a section for every study that is in it.
 
-function factList(facts) {
-  const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return element("dl", { class: "facts" }, ...shown.map(([name, value]) =>
-    element("div", {}, element("dt", {}, name), element("dd", {}, ...factWords(value)))));
-}
-
-// Long paths may break after their slashes.
-function factWords(value) {
-  if (typeof value === "number") return [Number.isInteger(value) ? formatNumber(value) : String(Number(value.toPrecision(5)))];
-  return String(value).split(/(?<=\/)/).flatMap((part) => [part, element("wbr")]);
-}
-
 const yesNo = (x, yes, no) => (x === true ? yes : x === false ? no : null);
 
 function policyWords(policy) {
@@ -63,19 +51,6 @@ function header(main, data) {
       (isNumber(batch) ? `: N environments × T steps, always ${formatNumber(batch)} transitions.` : ".")));
 }
 
-function notesBox(main, notes) {
-  if (!notes || !notes.length) return;
-  main.append(element("div", { class: "notes" }, element("h3", {}, "To know when reading this"), element("ul", {}, ...notes.map((n) => element("li", {}, n)))));
-}
-
-function summaryBox(main, data) {
-  const blocks = summarise(data);
-  if (!blocks.length) return;
-  const box = element("section", { class: "summary", id: "summary" }, element("h2", {}, "In short"));
-  for (const { title, lines } of blocks) box.append(element("h3", {}, title), element("ul", {}, ...lines.map((line) => element("li", {}, ...words(line)))));
-  main.append(box);
-}
-
 function settingsSection(main, data) {
   main.append(element("h2", { id: "settings" }, "What was measured"), factList(settingFacts(data)),
     element("details", {}, element("summary", {}, "What the words mean"),
@@ -98,24 +73,14 @@ const SECTIONS = [
 ];
 const present = (study) => (Array.isArray(study) ? study.length > 0 : Boolean(study));
 
-// A section that cannot be made says so, and leaves the others alone.
-function addSection(box, title, fill) {
-  try {
-    fill();
-  } catch (error) {
-    page.broken.push(`${title}: ${error.message}`);
-    box.append(element("p", { class: "failed" }, `This section could not be made: ${error.message}`));
-  }
-}
-
 function makePage() {
   const main = document.getElementById("page");
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const data = pageData();
   const sections = SECTIONS.filter(([key]) => present(data[key]));
   header(main, data);
   main.append(element("nav", { "aria-label": "Sections" }, ...sections.map(([key, title]) => element("a", { href: `#${key}` }, title)),
     element("a", { href: "#settings" }, "What was measured")));
-  summaryBox(main, data);
+  summaryBox(main, summarise(data));
   notesBox(main, data.notes);
   settingsSection(main, data);
   for (const [key, title, about, fill] of sections) {
@@ -126,8 +91,4 @@ function makePage() {
   footer(main, data);
 }
 
-makePage();
-Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
-Chart.defaults.font.size = 12;
-drawAll();
-followDisplay();
+startPage(makePage);

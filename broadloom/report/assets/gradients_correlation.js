@@ -31,13 +31,6 @@ function groupPanels(body, group, groups, width) {
   if (groups.length > 1) body.append(element("h4", {}, group.name));
   return panels(body, width, true, group.cases.length);
 }
-function namedPanel(grid, name, className) {
-  const box = element("div", { class: className });
-  const panel = element("div", { class: "panel" }, element("p", { class: "name" }, ...words(name)), box);
-  grid.append(panel);
-  return { panel, box };
-}
-
 function pairTable(cases) {
   const rows = inOrder(cases).flatMap((c) => [
     ...(c.within || []).map((w) => ({ c, w, kind: `lag ${w.lag}` })),
@@ -79,13 +72,6 @@ function cosineHistograms(parent, cases) {
       addChart(label, box, (colors) => histogramChart(box, { label, curves: curvesOf(c, colors), top }, colors));
     }
   }
-}
-
-// A legend whose swatches follow the colours of the charts.
-function liveLegend(body, items) {
-  const box = element("div");
-  body.append(box);
-  addChart("legend", box, (colors) => box.replaceChildren(legendOf(items(colors))));
 }
 
 function lagCurves(parent, cases) {

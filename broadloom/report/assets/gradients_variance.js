@@ -1,7 +1,6 @@
 "use strict";
 // The section on variance: Tr Cov(G_B), its parts, and what follows from it.
 
-const seriesColor = (colors, i, count) => (count <= colors.series.length ? colors.series[i] : rampColor(colors, i, count));
 const TRIANGLES = "On a logarithmic axis, a triangle pointing down is the upper end of an interval that reaches zero.";
 const VARIANCE_COLUMNS = [
   ["total", "Tr Cov(G_B)"], ["individual", "individual"], ["within", "within"], ["across", "across"], ["sample_variance", "Tr Cov(g)"],

@@ -1,6 +1,6 @@
 "use strict";
-// What report pages share: elements, numbers as text, tables that copy and download, and the list of
-// everything drawn. Charts are drawn from this list, again whenever the colours change.
+// What report pages share: elements, numbers as text, sections and figures, and the list of everything
+// drawn. Charts are drawn from this list, again whenever the colours change.
 
 function element(tag, attributes, ...children) {
   const node = document.createElement(tag);
@@ -13,7 +13,7 @@ function element(tag, attributes, ...children) {
 
 // Text in which X_Y becomes X with a small Y below.
 function words(text) {
-  const parts = String(text).split(/([A-Z])_([A-Z])/);
+  const parts = String(text).split(/\b([A-Z])_([A-Z])\b/);
   return parts.map((part, i) => (i % 3 === 2 ? element("sub", {}, part) : part));
 }
 
@@ -51,15 +51,15 @@ function formatNumber(x, significant = 3) {
 }
 
 // Value and interval with as many decimals as give the interval's half width so many digits. An end that is not
-// finite is a dash.
-function formatEstimate(x, digits = 2) {
+// finite is a dash. most: decimals at most.
+function formatEstimate(x, digits = 2, most = 10) {
   const e = estimate(x);
   if (e.value === null) return "–";
   if (e.low === null && e.high === null) return formatNumber(e.value, 4);
   const [low, high] = [e.low ?? 2 * e.value - e.high, e.high ?? 2 * e.value - e.low];
   const exponent = exponentFor(Math.max(Math.abs(e.value), Math.abs(low), Math.abs(high)));
   const half = (high - low) / 2 / 10 ** exponent;
-  const decimals = half > 0 ? Math.min(10, Math.max(0, digits - 1 - Math.floor(Math.log10(half)))) : 4;
+  const decimals = Math.min(most, half > 0 ? Math.max(0, digits - 1 - Math.floor(Math.log10(half))) : 4);
   const text = (y) => (y === null ? "–" : fixed(y / 10 ** exponent, decimals));
   const power = exponent ? ` × 10${superscript(exponent)}` : "";
   return `${text(e.value)} [${text(e.low)}, ${text(e.high)}]${power}`;
@@ -73,62 +73,48 @@ function listText(items, most = 5) {
   return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
 }
 
-// ---- tables
+// ---- sections
 
-// columns: {title, of(row), text: true for words, bad(row)}. of() gives words, a number, or an estimate
-// where `interval` is set.
-function cellText(column, row) {
-  const value = column.of(row);
-  if (column.interval) return formatEstimate(value);
-  if (typeof value === "number") return column.plain ? String(value) : formatNumber(value, 4);
-  return value === null || value === undefined ? "–" : String(value);
+const pageData = () => JSON.parse(document.getElementById("data").textContent);
+
+function factList(facts) {
+  const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return element("dl", { class: "facts" }, ...shown.map(([name, value]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, ...factWords(value)))));
 }
 
-function csvOf(columns, rows) {
-  const quote = (x) => {
-    const text = x === null || x === undefined ? "" : String(x);
-    return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
-  };
-  const heads = columns.flatMap((c) =>
-    c.interval ? [c.title, `${c.title} low`, `${c.title} high`, `${c.title} count`] : [c.title]);
-  const lines = rows.map((row) => columns.flatMap((c) => {
-    if (!c.interval) return [c.of(row)];
-    const e = estimate(c.of(row));
-    return [e.value, e.low, e.high, e.count];
-  }));
-  return [heads, ...lines].map((line) => line.map(quote).join(",")).join("\n") + "\n";
+// Long paths may break after their slashes.
+function factWords(value) {
+  if (typeof value === "number") return [Number.isInteger(value) ? formatNumber(value) : String(Number(value.toPrecision(5)))];
+  return String(value).split(/(?<=\/)/).flatMap((part) => [part, element("wbr")]);
 }
 
-function download(name, text) {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  const link = element("a", { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+function notesBox(main, notes) {
+  if (!notes || !notes.length) return;
+  main.append(element("div", { class: "notes" }, element("h3", {}, "To know when reading this"), element("ul", {}, ...notes.map((n) => element("li", {}, n)))));
 }
 
-function tableOf({ caption, columns, rows }) {
-  const kind = (c) => (c.text ? "text" : null);
-  const head = element("tr", {}, ...columns.map((c) => element("th", { scope: "col", class: kind(c) }, ...words(c.title))));
-  const body = rows.map((row) => element("tr", {}, ...columns.map((c) =>
-    element("td", { class: c.bad && c.bad(row) ? "bad" : kind(c) }, ...words(cellText(c, row))))));
-  return element("table", {}, element("caption", {}, ...words(caption)),
-    element("thead", {}, head), element("tbody", {}, ...body));
+// blocks: list of {title, lines}; text(line): a line's content.
+function summaryBox(main, blocks, text = words) {
+  if (!blocks || !blocks.length) return;
+  const box = element("section", { class: "summary", id: "summary" }, element("h2", {}, "In short"));
+  for (const { title, lines } of blocks) box.append(element("h3", {}, title), element("ul", {}, ...lines.map((line) => element("li", {}, ...text(line)))));
+  main.append(box);
 }
 
-// The table behind a figure, folded away, with a button that gives it as CSV.
-function dataDetails(table, name) {
-  const button = element("button", { type: "button" }, "Download CSV");
-  button.addEventListener("click", () => download(`${name}.csv`, csvOf(table.columns, table.rows)));
-  return element("details", {},
-    element("summary", {}, `Data: ${table.title} (${plural(table.rows.length, "row")})`),
-    element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${table.caption}` },
-      tableOf(table)),
-    button);
+// A section that cannot be made says so, and leaves the others alone.
+function addSection(box, title, fill) {
+  try {
+    fill();
+  } catch (error) {
+    page.broken.push(`${title}: ${error.message}`);
+    box.append(element("p", { class: "failed" }, `This section could not be made: ${error.message}`));
+  }
 }
 
 // ---- figures
 
-const page = { charts: [], figures: 0, broken: [] };
+const page = { charts: [], figures: 0, tables: 0, broken: [] };
 
 // figure({title, caption, long, tables}) -> the <figure>, and where its panels go.
 function figure(parent, { title, caption, tables, long }) {
@@ -141,6 +127,16 @@ function figure(parent, { title, caption, tables, long }) {
   parent.append(node);
   return body;
 }
+
+// A table that is part of the text. -> its <figure>
+function tableFigure(parent, table, caption) {
+  page.tables += 1;
+  const node = element("figure", { class: "long told" }, element("h3", {}, `Table ${page.tables}. ${table.heading}`), element("figcaption", {}, caption),
+    scrollingTable(table), tableButtons(table, fileName(table.title)));
+  parent.append(node);
+  return node;
+}
+
 const fileName = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, "");
 
 // Panels beside each other, as many as fit at this width. Small ones grow no further than that, but are made
@@ -153,9 +149,24 @@ function panels(parent, least, small, count = 9) {
   return node;
 }
 
-// A drawing: draw(colors) makes it anew. Its failure is shown and counted; it does not stop the others.
-function addChart(label, box, draw) {
-  page.charts.push({ label, box, draw });
+// A drawing: draw(colors) makes it anew. Its failure is shown and counted; it does not stop the others. chosen: it
+// depends on what the reader chose.
+function addChart(label, box, draw, chosen = false) {
+  page.charts.push({ label, box, draw, chosen });
+}
+
+function namedPanel(grid, name, className) {
+  const box = element("div", { class: className });
+  const panel = element("div", { class: "panel" }, element("p", { class: "name" }, ...words(name)), box);
+  grid.append(panel);
+  return { panel, box };
+}
+
+// A legend whose swatches follow the colours of the charts.
+function liveLegend(body, items) {
+  const box = element("div");
+  body.append(box);
+  addChart("legend", box, (colors) => box.replaceChildren(legendOf(items(colors))));
 }
 
 function readColors() {
@@ -165,29 +176,29 @@ function readColors() {
            line: get("line"), page: get("page"), ramp: [Number(get("ramp-from")), Number(get("ramp-to"))] };
 }
 
-function drawAll() {
+// Draws all charts, or those that pass. What could not be drawn stays on the list of failures.
+function drawAll(wanted = () => true) {
   const colors = readColors();
-  const failures = [...page.broken];
-  let drawn = 0;
-  for (const chart of page.charts) {
+  for (const chart of page.charts.filter(wanted)) {
+    chart.failure = null;
     try {
       chart.draw(colors);
-      drawn += 1;
     } catch (error) {
-      failures.push(`${chart.label}: ${error.message}`);
+      chart.failure = `${chart.label}: ${error.message}`;
       chart.box.replaceChildren(element("p", { class: "failed" }, `This chart could not be drawn: ${error.message}`));
     }
   }
+  const failures = page.charts.map((chart) => chart.failure).filter(Boolean);
   const root = document.documentElement.dataset;  // for tests, and for whoever looks why a chart is missing
   root.charts = String(page.charts.length);
-  root.drawn = String(drawn);
-  root.failures = failures.join("; ");
+  root.drawn = String(page.charts.length - failures.length);
+  root.failures = [...page.broken, ...failures].join("; ");
 }
 
 // Colours follow the system's light or dark; paper is always light. What is sized by its box is drawn
 // again when the page's width changes.
 function followDisplay() {
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
   window.addEventListener("beforeprint", () => {
     document.documentElement.dataset.theme = "light";
     drawAll();
@@ -202,6 +213,15 @@ function followDisplay() {
     if (window.innerWidth === width) return;  // a phone's address bar changes the height all the time
     width = window.innerWidth;
     clearTimeout(timer);
-    timer = setTimeout(drawAll, 150);
+    timer = setTimeout(() => drawAll(), 150);
   });
+}
+
+// Makes the page, and draws what it has.
+function startPage(make) {
+  make();
+  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+  Chart.defaults.font.size = 12;
+  drawAll();
+  followDisplay();
 }

@@ -1,0 +1,77 @@
+"use strict";
+// Drawings over a continuous axis, intervals inside of tables, and heat maps that are tables of numbers.
+
+// A number as short as can be: 500k, 2.5M.
+function shortNumber(v) {
+  const size = Math.abs(v);
+  const [unit, letter] = size >= 1e6 && size < 1e9 ? [1e6, "M"] : size >= 1e4 && size < 1e6 ? [1e3, "k"] : [1, ""];
+  return axisNumber(v / unit) + letter;
+}
+
+// From zero, or from the least value where the axis is logarithmic, to the greatest.
+function continuousScale({ title, values, log, fromLeast }, colors) {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const common = { title: { display: Boolean(title), text: title, color: colors.muted }, grid: { color: colors.line, drawBorder: false } };
+  if (log) {
+    return { ...common, type: "logarithmic", min: least, max: most,
+             ticks: { color: colors.muted, maxRotation: 0, autoSkip: true, callback: logTick } };
+  }
+  const min = fromLeast ? least : Math.min(0, least);
+  const ends = { min, max: most > min ? most : min + (Math.abs(min) || 1) };
+  const ticks = function (axis) { axis.ticks = roundTicks(ends, Math.max(2, Math.min(7, axis.chart.width / 75))); };
+  return { ...common, type: "linear", ...ends, afterBuildTicks: ticks,
+           ticks: { color: colors.muted, autoSkip: false, maxRotation: 0, callback: shortNumber } };
+}
+
+// Curves with bands, up to `bands` of them. series: {label, color, dash, points: [{x, estimate, name}]}; x: {title, log, fromLeast}; y: as of
+// valueScale. Bands are the fainter the more there are. `values`: the x of all series of a figure, so that its panels
+// share an axis.
+function curveChart(box, { label, series, x, y, values, bands = Infinity, height = 280 }, colors) {
+  const alpha = series.length > 6 ? 0.08 : series.length > 3 ? 0.13 : 0.2;
+  const estimates = series.flatMap((s) => s.points.map((p) => p.estimate));
+  const xScale = continuousScale({ ...x, values: values || series.flatMap((s) => s.points.map((p) => p.x)) }, colors);
+  return new Chart(freshCanvas(box, label, height), {
+    type: "line", data: { datasets: series.flatMap((s) => bandDatasets({ ...s, alpha, small: true }).slice(series.length > bands ? 2 : 0)) }, plugins: [whiskers],
+    options: { ...baseOptions(colors, false), scales: { x: xScale, y: valueScale({ ...y, estimates }, colors) } },
+  });
+}
+
+// A value and its interval as a dot and a line, on an axis from range[0] to range[1], for a cell of a table.
+function intervalMark(e, range, marked) {
+  const [width, height] = [120, 16];
+  const svg = svgElement("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: marked ? "interval marked" : "interval",
+                                  role: "img", "aria-label": formatEstimate(e) });
+  if (!hasValue(e) || !range) return svg;
+  const to = (v) => 6 + ((v - range[0]) / (range[1] - range[0] || 1)) * (width - 12);
+  svg.append(svgElement("line", { x1: 0, x2: width, y1: height / 2, y2: height / 2, class: "axis" }));
+  if (hasInterval(e)) svg.append(svgElement("line", { x1: to(e.low).toFixed(1), x2: to(e.high).toFixed(1), y1: height / 2, y2: height / 2, class: "span" }));
+  svg.append(svgElement("circle", { cx: to(e.value).toFixed(1), cy: height / 2, r: 4 }));
+  return svg;
+}
+
+// The colour of a share of 0 to 1 and what can be read on it: red for 0, white for a half, blue for 1.
+function shareColors(share) {
+  const background = blend(DIVERGING, 1 - share);
+  const [r, g, b] = background.match(/\d+/g).map(Number);
+  return { background, color: 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#1c2128" : "#ffffff" };
+}
+
+// A table whose cells have the colours of their shares. cell(i, j): {share, text, hint, strong, marks: list of classes},
+// or null. Names too long to stand above a column are numbers there, and before the names of rows.
+function heatTable({ caption, rows, columns, cell }) {
+  const long = columns.some((name) => name.length > 9);
+  const numbers = new Map(rows.map((name, i) => [name, i + 1]));
+  const short = (name) => (long ? String(numbers.get(name)) : name);
+  const head = element("tr", {}, element("th", { class: "text", scope: "col" }, ""),
+    ...columns.map((name) => element("th", { scope: "col", title: name, class: long ? null : "tall" }, element("span", {}, short(name)))));
+  const body = rows.map((name, i) => element("tr", {}, element("th", { scope: "row", class: long ? "text long" : "text" }, long ? `${i + 1}  ${name}` : name),
+    ...columns.map((_, j) => heatCell(cell(i, j)))));
+  return element("table", { class: "matrix" }, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body));
+}
+
+function heatCell(c) {
+  if (!c) return element("td", { class: "none" });
+  const td = element("td", { class: [c.strong ? "strong" : "", ...c.marks].join(" ").trim() || null, title: c.hint }, c.text);
+  if (isNumber(c.share)) Object.assign(td.style, shareColors(c.share));
+  return td;
+}

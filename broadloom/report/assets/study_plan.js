@@ -1,0 +1,84 @@
+"use strict";
+// What was planned, and what besides the shape differs between the arms.
+
+const nameColumn = (title, of) => ({ title, of, text: true, literal: true });
+const estimateColumn = (title, of) => ({ title, of, interval: true });
+// Of a probability nobody needs more than two decimals.
+const shareColumn = (title, of) => ({ ...estimateColumn(title, of), decimals: 2 });
+
+const PLAN = [["environment_steps", "environment steps"], ["gradient_steps", "gradient steps"], ["minibatch_size", "minibatch size"],
+              ["minibatch_count", "minibatches"], ["update_epochs", "epochs"], ["batch_size", "batch B = N × T"], ["iterations", "iterations"],
+              ["samples_per_gradient", "samples per gradient step"]];
+
+const COLUMNS = [["batch_size", "B"], ["environment_steps", "environment steps"], ["iterations", "iterations"], ["minibatch_count", "minibatches"],
+                 ["minibatch_size", "minibatch size"], ["update_epochs", "epochs"], ["gradient_steps", "gradient steps"], ["samples_per_gradient", "samples/gradient"]];
+
+// How a number varies between the cells of a task: {least, most, factor}, the largest factor of any task.
+function spreadOf(study, key) {
+  const tasks = study.tasks.map((_, t) => study.cells.filter((c) => c.task === t).map((c) => c[key]).filter(isNumber)).filter((v) => v.length);
+  if (!tasks.length) return null;
+  const all = tasks.flat();
+  const factor = Math.max(...tasks.map((v) => (Math.min(...v) === Math.max(...v) ? 1 : Math.max(...v) / Math.min(...v))));
+  return { least: Math.min(...all), most: Math.max(...all), factor };
+}
+
+const WELL = 1.01;  // as near as whole blocks come
+function spreadText({ least, most, factor }) {
+  if (least === most) return formatNumber(least);
+  const range = `${formatNumber(least, 4)} to ${formatNumber(most, 4)}`;
+  if (factor === 1) return `${range}, by task`;
+  if (factor <= WELL) return `${range} (within ${formatNumber(100 * (factor - 1), 2)} %)`;
+  return Number.isFinite(factor) ? `${range} (× ${formatNumber(factor, 3)})` : range;
+}
+
+function fairness(parent, study) {
+  const found = PLAN.map(([key, title]) => ({ key, title, spread: spreadOf(study, key) })).filter((f) => f.spread);
+  const list = (title, facts, sign) => (facts.length
+    ? element("div", { class: `equal ${sign}` }, element("h3", {}, title), factList(facts.map((f) => [f.title, spreadText(f.spread)]))) : null);
+  if (study.arms.length < 2 || !found.length) return;
+  const equal = (f) => f.spread.factor <= WELL;
+  parent.append(element("div", { class: "fairness" }, list("= Equal in all arms", found.filter(equal), "same"),
+    list("≠ Different between arms", found.filter((f) => !equal(f)), "different")));
+  const unfair = found.filter((f) => !equal(f) && ["gradient_steps", "minibatch_size"].includes(f.key)).map((f) => f.title);
+  if (unfair.length) {
+    parent.append(element("p", {}, `Arms differ in ${unfair.join(" and in ")} as well as in what the study varies. Where two such arms learn differently, the shape alone need not be why. ` +
+      "On this page, ≠ marks comparisons of arms with unequal gradient steps."));
+  }
+}
+
+function runsText(c) {
+  const rest = [[c.failed, "failed"], [c.pending, "pending"]].filter(([n]) => n > 0).map(([n, what]) => `${formatNumber(n)} ${what}`);
+  return formatNumber(c.finished) + (rest.length ? `, ${rest.join(", ")}` : "");
+}
+
+// all: also the columns that are the same for all cells, which stand above the table.
+function planTable(study, all) {
+  const differs = (key) => { const s = spreadOf(study, key); return s && s.factor > WELL ? " ≠" : ""; };
+  const number = (key, title) => ({ title: title + differs(key), of: (c) => c[key] });
+  const several = (list) => (list || []).length > 1;
+  const short = !all && study.arms.length > 1;
+  const wanted = ([key]) => !short || (key !== "iterations" && (spreadOf(study, key) || {}).factor > 1);
+  return {
+    title: all ? "plan, all columns" : "plan", heading: "Plan", rows: study.cells,
+    caption: "What each cell was set to." + (short ? " What is the same in all of them stands above." : "") + (COLUMNS.some(([key]) => differs(key)) ? " ≠: not the same in all arms." : ""),
+    columns: [
+      nameColumn("cell", (c) => c.name), ...(study.several ? [nameColumn("task", (c) => study.tasks[c.task]?.name)] : []),
+      ...(several(study.data.studies) ? [nameColumn("study", (c) => study.data.studies[c.study]?.name)] : []),
+      { title: "N", of: (c) => c.num_envs, plain: true }, { title: "T", of: (c) => c.num_steps, plain: true },
+      ...COLUMNS.filter(wanted).map(([key, title]) => number(key, title)), { title: "runs finished", of: runsText, text: true, bad: (c) => c.failed > 0 || c.pending > 0 },
+      estimateColumn("seconds a run", (c) => c.seconds),
+      ...(study.cells.some((c) => c.note) ? [nameColumn("note", (c) => c.note || "")] : []),
+    ],
+  };
+}
+
+function planSection(parent, study) {
+  if (!study.cells.length) {
+    parent.append(element("p", {}, "This file has no cells."));
+    return;
+  }
+  fairness(parent, study);
+  const table = planTable(study, false);
+  if (study.cells.length <= 16) tableFigure(parent, table, table.caption);
+  parent.append(dataDetails(planTable(study, true), "plan_all_columns"));
+}

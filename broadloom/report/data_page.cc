@@ -1,0 +1,57 @@
+#include "broadloom/report/data_page.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "broadloom/report/page.h"
+#include "report_assets.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kFormat = 1;
+
+Status check_text(const DataPage& page, const std::string& text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    return Status(ErrorKind::kCorrupt,
+                  fmt::format("{} is damaged: '{}' is not the start of a JSON object; "
+                              "run '{}' again",
+                              page.file, text.substr(0, 60), page.command));
+  }
+  const auto format = json.find("format");
+  if (format == json.end() || *format != kFormat) {
+    return Status(ErrorKind::kMismatch,
+                  fmt::format("got a {} of format {}; expected format {}, which this "
+                              "program writes",
+                              page.file, format == json.end() ? "none" : format->dump(), kFormat));
+  }
+  const auto kind = json.find("kind");
+  if (!page.kind.empty() && (kind == json.end() || *kind != page.kind)) {
+    return Status(ErrorKind::kMismatch,
+                  fmt::format("got a {} of kind {}; expected \"{}\", which '{}' writes", page.file,
+                              kind == json.end() ? "none" : kind->dump(), page.kind, page.command));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> make_data_page(const DataPage& page, const std::string& json) {
+  BROADLOOM_TRY(check_text(page, json));
+  std::string scripts;
+  for (const std::string_view script : page.scripts) scripts.append(script).append("\n");
+  const std::string data = json_for_script(json);
+  return fill_page(assets::kPageHtml, {{"title", page.title},
+                                       {"data", data},
+                                       {"report_css", assets::kReportCss},
+                                       {"chart_js", assets::kChartJs},
+                                       {"report_js", assets::kReportJs},
+                                       {"tables_js", assets::kTablesJs},
+                                       {"figures_js", assets::kFiguresJs},
+                                       {"curves_js", assets::kCurvesJs},
+                                       {"page_js", scripts}});
+}
+
+}  // namespace broadloom

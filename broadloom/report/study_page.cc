@@ -1,0 +1,19 @@
+#include "broadloom/report/study_page.h"
+
+#include "broadloom/report/data_page.h"
+#include "report_assets.h"
+
+namespace broadloom {
+
+Result<std::string> study_page(const std::string& json) {
+  return make_data_page(
+      {.file = "study.json",
+       .command = "broadloom report",
+       .kind = "study",
+       .title = "Study",
+       .scripts = {assets::kStudyArmsJs, assets::kStudyPlanJs, assets::kStudyResultsJs,
+                   assets::kStudyCurvesJs, assets::kStudyPairsJs, assets::kStudyJs}},
+      json);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""study_page_test.py MAKE_PAGE OUT: study.html in a real browser: nothing complains, nothing is loaded from elsewhere, every chart
+is drawn, in light and dark, at a phone's width and on paper; tables, copies and downloads say what the file says. Pages,
+screenshots and PDFs stay in OUT. Without a browser: SKIPPED, exit 77."""
+
+import csv
+import io
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+from browser import Browser, find_browser
+import study_fixture as fixture
+from page_checks import COLOURS, DISPLAYS, check_display, write_page
+
+PICTURED = ("ladder", "matches", "several_tasks")  # pictures take much of the test's time
+ALL_DISPLAYS = ("ladder", "matches", "odd_names")  # the others: what is widest and what is narrowest
+MAKE_PAGE = OUT = BROWSER = None
+
+# Downloads are kept in the page instead of being saved: [name, text] in the order of their buttons.
+DOWNLOADS = """(() => { const kept = []; const real = download; download = (name, text) => kept.push([name, text]);
+  [...document.querySelectorAll('button')].filter((b) => b.textContent === 'Download CSV').forEach((b) => b.click());
+  download = real; return kept; })()"""
+
+
+def open_page(name, data=None, display="light"):
+    page = write_page(MAKE_PAGE, "study", OUT, name, data or fixture.ALL[name]())
+    BROWSER.leave()
+    BROWSER.display(**DISPLAYS[display])
+    problems, _ = BROWSER.open(page)
+    return problems
+
+
+def downloads():
+    """Every table of the page as {name: rows}, rows as dicts by column."""
+    return {name: list(csv.DictReader(io.StringIO(text))) for name, text in BROWSER.evaluate(DOWNLOADS)}
+
+
+def table_rows(title):
+    """The texts of the table in the figure of that title."""
+    return BROWSER.evaluate(f"""(() => {{ const figure = [...document.querySelectorAll('figure')].find((f) => f.querySelector('h3').textContent.includes({json.dumps(title)}));
+      return [...figure.querySelector('table').rows].map((r) => [...r.cells].map((c) => c.textContent)); }})()""")
+
+
+def labels():
+    return BROWSER.evaluate("[...document.querySelectorAll('canvas')].map((c) => c.getAttribute('aria-label'))")
+
+
+class DisplayTest(unittest.TestCase):
+    def test_every_file_on_every_display(self):
+        for name, make in fixture.ALL.items():
+            page = write_page(MAKE_PAGE, "study", OUT, name, make())
+            for display in DISPLAYS if name in ALL_DISPLAYS else ("light", "small_phone"):
+                with self.subTest(file=name, display=display):
+                    check_display(self, BROWSER, page, display, OUT / f"{name}_{display}.png" if name in PICTURED else None)
+
+    def test_paper(self):
+        for name in ("ladder", "matches"):
+            with self.subTest(file=name):
+                self.assertEqual(open_page(name, display="dark"), [])
+                BROWSER.print_pdf(OUT / f"{name}.pdf")
+                pages = len(re.findall(rb"/Type\s*/Page\b", (OUT / f"{name}.pdf").read_bytes()))
+                self.assertTrue(4 <= pages <= 14, f"{pages} pages")
+                self.assertEqual(BROWSER.take_problems(), [])
+
+    def test_paper_is_light_and_the_page_dark_again_after_it(self):
+        open_page("doubled", display="dark")
+        picture = "document.querySelector('canvas').toDataURL()"
+        dark = BROWSER.evaluate(picture)
+        BROWSER.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        self.assertNotEqual(BROWSER.evaluate(picture), dark)
+        self.assertEqual(BROWSER.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+        BROWSER.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(BROWSER.evaluate(picture), dark)
+
+    def test_names_are_text_and_nothing_else(self):
+        data = fixture.odd_names()
+        self.assertEqual(open_page("odd_names", data), [])
+        self.assertEqual(BROWSER.evaluate("document.title"), f"Study: {data['title']}")
+        self.assertEqual(BROWSER.evaluate("document.querySelector('h1').textContent"), data["title"])
+        self.assertEqual(BROWSER.evaluate("document.querySelectorAll('img, main b').length"), 0)
+        names = {row[0] for row in table_rows("Plan")[1:]}
+        self.assertEqual(names, {cell["name"] for cell in data["cells"]})
+
+    def test_a_part_that_cannot_be_shown_is_counted_and_leaves_the_rest(self):
+        data = fixture.doubled()
+        data["cells"][0]["curves"] = 7
+        open_page("damaged", data)
+        state = BROWSER.evaluate("({...document.documentElement.dataset})")
+        self.assertIn("Learning curves", state["failures"])
+        self.assertGreater(BROWSER.evaluate("document.querySelectorAll('.failed').length"), 0)
+        self.assertIn("Final training return against N, CartPole-v1", labels())
+
+
+class ContentTest(unittest.TestCase):
+    def test_every_question_has_its_section_and_every_chart_its_name(self):
+        open_page("matches")
+        sections = BROWSER.evaluate("[...document.querySelectorAll('main > section[id]')].map((s) => s.id)")
+        self.assertEqual(sections, ["summary", "plan", "results", "curves", "pairs", "profiles", "instruments", "made"])
+        found = labels()
+        self.assertEqual(len(found), len(set(found)))
+        self.assertFalse(any("all tasks" in label or "normalised" in label for label in found))  # of one task they say nothing new
+        for match in ("minibatch_count", "minibatch_size", "gradient_steps"):
+            for what in ("Training return against environment steps", "Training return against wall time", "Performance profile"):
+                self.assertIn(f"{what}, {match}", found)
+        self.assertEqual(sum(label.startswith("Final ") for label in found), 3)
+        self.assertEqual(sum("Idle units" in label for label in found), 1)  # one group at a time; the reader chooses
+        BROWSER.evaluate("""(() => { const s = document.querySelector('select'); s.value = '2'; s.dispatchEvent(new Event('change')); })()""")
+        self.assertIn("Idle units against environment steps, gradient_steps", labels())
+
+    def test_several_tasks_have_panels_and_normalised_scores(self):
+        data = fixture.several_tasks()
+        open_page("several_tasks", data)
+        titles = BROWSER.evaluate("[...document.querySelectorAll('#results h3')].map((h) => h.textContent)")
+        self.assertIn("Final returns, all tasks", titles[0])
+        self.assertEqual(sum("Final returns, " in title for title in titles), 4)
+        for task in data["tasks"]:
+            self.assertIn(f"Training return against environment steps, {task['name']}", labels())
+        best = max(data["arms"], key=lambda a: a["normalised"]["training"]["iqm"]["value"])
+        self.assertEqual(table_rows("Final returns, all tasks")[1][0], best["name"])
+        open_page("no_range")
+        self.assertNotIn("all tasks", BROWSER.evaluate("document.querySelector('#results').textContent"))
+        self.assertIn("OwnEnv-v0 has no reference score", BROWSER.evaluate("document.querySelector('#made').textContent"))
+
+    def test_the_summary_and_the_notes_stand_first(self):
+        data = fixture.ladder()
+        open_page("ladder", data)
+        lines = [line for block in data["summary"] for line in block["lines"]]
+        self.assertEqual(BROWSER.evaluate("[...document.querySelectorAll('.summary li')].map((l) => l.textContent)"), lines)
+        self.assertEqual(BROWSER.evaluate("[...document.querySelectorAll('.notes li')].map((l) => l.textContent)"), data["notes"])
+        self.assertLess(BROWSER.evaluate("document.querySelector('.notes').getBoundingClientRect().bottom"), 900)
+
+    def test_what_is_needed_to_do_it_again(self):
+        data = fixture.ladder()
+        open_page("ladder", data)
+        made = BROWSER.evaluate("document.querySelector('#made').textContent")
+        s = data["studies"][0]
+        for part in (" ".join(data["command"]), s["revision"], s["hash"], "1–10", s["hardware"][0], s["isa"][0], s["definition"], "50,000 replicates"):
+            self.assertIn(part, made)
+        self.assertFalse(BROWSER.evaluate("document.querySelector('#made pre').parentElement.open"))
+        self.assertEqual(BROWSER.evaluate("""[shellWord('a b'), shellWord("it's"), commandText(['report', 'x.sqlite'])]"""), ["'a b'", "'it'\\''s'", "broadloom report x.sqlite"])
+
+    def test_what_differs_is_told_from_what_is_equal(self):
+        terms = "Object.fromEntries(['same', 'different'].map((c) => [c, [...document.querySelectorAll(`.${c} dt`)].map((t) => t.textContent)]))"
+        open_page("ladder")
+        self.assertIn("gradient steps", BROWSER.evaluate(terms)["same"])
+        self.assertEqual(BROWSER.evaluate(terms)["different"], [])
+        self.assertEqual(BROWSER.evaluate("document.querySelectorAll('td.gradients').length"), 0)
+        open_page("matches")
+        self.assertEqual(BROWSER.evaluate(terms)["same"], ["environment steps", "epochs"])
+        self.assertIn("gradient steps", BROWSER.evaluate(terms)["different"])
+        head = table_rows("Plan")[0]
+        self.assertIn("gradient steps ≠", head)
+        self.assertNotIn("epochs", head)
+
+    def test_the_table_of_returns_gives_a_verdict_on_each_arm(self):
+        data = fixture.matches()
+        open_page("matches", data)
+        head, *rows = table_rows("Final returns, CartPole-v1")
+        order = sorted(range(len(data["arms"])), key=lambda i: -data["cells"][i]["scores"]["training"]["iqm"]["value"])
+        self.assertEqual([row[0] for row in rows], [data["arms"][i]["name"] for i in order])
+        best = order[0]
+        for i, row in zip(order, rows):
+            verdict = row[head.index("verdict")]
+            if i == best:
+                self.assertEqual(verdict, "best")
+                continue
+            pair = next(c for c in data["comparisons"] if {c["a"], c["b"]} == {i, best})
+            expected = "not settled" if pair["result"] == "none" else "better" if pair["result"] == ("a" if pair["a"] == i else "b") else "worse"
+            self.assertEqual(verdict, expected if pair["equal"]["gradient_steps"] else f"{expected} ≠")
+            p = pair["probability"]["value"] if pair["a"] == best else 1 - pair["probability"]["value"]
+            self.assertAlmostEqual(float(row[head.index("P(best better)")].split()[0]), p, delta=0.006)
+
+    def test_the_matrix_says_what_the_comparisons_say(self):
+        data = fixture.matches()
+        open_page("matches", data)
+        cells = BROWSER.evaluate("""[...document.querySelector('table.matrix').tBodies[0].rows].map((r) => [...r.cells].slice(1).map((c) => ({
+          text: c.textContent, strong: c.classList.contains('strong'), gradients: c.classList.contains('gradients'), color: c.style.backgroundColor })))""")
+        self.assertEqual(len(cells), len(data["arms"]))
+        colours = {}
+        for c in data["comparisons"]:
+            for i, j, p in ((c["a"], c["b"], c["probability"]["value"]), (c["b"], c["a"], 1 - c["probability"]["value"])):
+                cell = cells[i][j]
+                self.assertAlmostEqual(float(cell["text"]), p, delta=0.00501)
+                self.assertEqual(cell["strong"], c["result"] != "none")
+                self.assertEqual(cell["gradients"], not c["equal"]["gradient_steps"])
+                colours.setdefault(round(p, 2), set()).add(cell["color"])
+        self.assertTrue(all(cells[i][i]["text"] == "" for i in range(len(cells))))
+        self.assertGreater(len({frozenset(c) for c in colours.values()}), 20)
+
+    def test_of_many_arms_the_matrix_has_those_compared_with_all(self):
+        open_page("fifty")
+        shape = BROWSER.evaluate("(() => { const b = document.querySelector('table.matrix').tBodies[0]; return [b.rows.length, b.rows[0].cells.length - 1]; })()")
+        self.assertEqual(shape, [50, 2])
+
+
+class ChoiceTest(unittest.TestCase):
+    CHECKED = "[...document.querySelectorAll('fieldset')].map((f) => [...f.querySelectorAll('input:checked')].map((i) => Number(i.dataset.arm)))"
+
+    def click(self, text):
+        BROWSER.evaluate(f"[...document.querySelectorAll('fieldset button')].find((b) => b.textContent.startsWith('{text}')).click()")
+
+    def test_of_many_lines_some_are_drawn_until_the_reader_chooses(self):
+        data = fixture.fifty()
+        open_page("fifty", data)
+        first = BROWSER.evaluate(self.CHECKED)
+        best = max(range(50), key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"])
+        self.assertTrue(6 <= len(first[0]) <= 12)
+        self.assertTrue({0, 49, best} <= set(first[0]))
+        self.assertTrue(all(each == first[0] for each in first), "every legend says the same")
+        lines = "Chart.getChart([...document.querySelectorAll('canvas')].find((c) => c.getAttribute('aria-label').startsWith('Training return against environment'))).data.datasets.length"
+        self.assertEqual(BROWSER.evaluate(lines), 3 * len(first[0]))  # a curve and two edges of its band
+        BROWSER.evaluate("document.querySelector('input[data-arm=\"7\"]').click()")
+        self.assertEqual(BROWSER.evaluate(lines), 3 * (len(first[0]) + 1))
+        self.assertTrue(all(7 in each for each in BROWSER.evaluate(self.CHECKED)))
+        self.click("None")
+        self.assertFalse(any(label.startswith("Training return") for label in labels()))
+        self.assertIn("Nothing that is chosen", BROWSER.evaluate("document.querySelector('#curves').textContent"))
+        self.click("All")
+        self.assertEqual(BROWSER.evaluate(lines), 150)
+        self.click("As at first")
+        self.assertEqual(BROWSER.evaluate(self.CHECKED), first)
+        self.assertTrue(all(n > 1 for n in BROWSER.evaluate(COLOURS)))
+        self.assertEqual(BROWSER.take_problems(), [])
+
+    def test_up_to_twelve_are_all_drawn_each_with_a_colour_or_dash_of_its_own(self):
+        for name, arms in (("ladder", 11), ("doubled", 3)):
+            open_page(name)
+            self.assertEqual(len(BROWSER.evaluate(self.CHECKED)[0]), arms)
+            styles = BROWSER.evaluate("[...document.querySelector('fieldset').querySelectorAll('label i')].map((i) => i.style.borderTopColor + i.style.borderTopStyle)")
+            self.assertEqual((len(styles), len(set(styles))), (arms, arms))
+
+
+class TextTest(unittest.TestCase):
+    def test_downloads_have_every_number_of_the_file(self):
+        data = fixture.with_gaps()
+        open_page("with_gaps", data)
+        files = downloads()
+        number = lambda text: None if text == "" else float(text)
+        runs = files["runs.csv"]
+        expected = [(c["name"], r) for c in data["cells"] for r in c["runs"]]
+        self.assertEqual(len(runs), len(expected))
+        for row, (name, run) in zip(runs, expected):
+            self.assertEqual((row["cell"], int(row["seed"])), (name, run["seed"]))
+            self.assertEqual([number(row[k]) for k in ("training return", "evaluation", "area", "seconds")],
+                             [run[k] for k in ("training", "evaluation", "area", "seconds")])
+        self.check_curves(files["return_against_environment_steps.csv"], data, "environment steps", "return",
+                          lambda c: list(zip(c["curves"][0]["steps"], c["curves"][0]["iqm"])) if c["curves"] else [])
+        self.check_curves(files["return_against_wall_time.csv"], data, "seconds", "return",
+                          lambda c: list(zip(c["time_curve"]["seconds"], c["time_curve"]["iqm"])))
+        self.check_curves(files["profiles.csv"], data, "τ", "share", lambda c: list(zip(c["profile"]["thresholds"], c["profile"]["shares"])))
+        self.assertEqual(len(files["instruments.csv"]), sum(len(k["steps"]) for c in data["cells"] for k in c["curves"][1:]))
+        pairs = files["pairs_of_arms_training.csv"]
+        self.assertEqual([number(r["P(first is better)"]) for r in pairs], [c["probability"]["value"] for c in data["comparisons"]])
+        self.assertEqual([r["not equal"] for r in pairs][-1], "gradient steps, minibatch size")
+        plan = files["plan_all_columns.csv"]
+        self.assertEqual([int(r["gradient steps"]) for r in plan], [c["gradient_steps"] for c in data["cells"]])
+        self.assertEqual(plan[4]["runs finished"], "0, 2 failed, 3 pending")
+
+    def check_curves(self, rows, data, x, value, points):
+        expected = [(c["name"], at, e) for c in data["cells"] for at, e in points(c)]
+        self.assertEqual(len(rows), len(expected))
+        for row, (name, at, e) in zip(rows, expected):
+            got = [row["arm"], float(row[x])] + [None if row[f"{value}{end}"] == "" else float(row[f"{value}{end}"]) for end in ("", " low", " high")]
+            self.assertEqual(got, [name, at, e["value"], e["low"], e["high"]])
+
+    def test_every_figure_of_numbers_can_be_downloaded(self):
+        open_page("ladder")
+        bare = BROWSER.evaluate("[...document.querySelectorAll('figure')].filter((f) => ![...f.querySelectorAll('button')].some((b) => b.textContent === 'Download CSV')).length")
+        self.assertEqual(bare, 0)
+        names = [name for name, _ in BROWSER.evaluate(DOWNLOADS)]
+        self.assertEqual(len(names) - len(set(names)), 0, names)
+
+    TABLE = """({ title: 't', columns: [{ title: 'arm', of: (r) => r[0], text: true, literal: true }, { title: '', draw: () => null },
+      { title: 'IQM | 5%', of: (r) => r[1], interval: true }, { title: 'n ≠', of: (r) => r[2] }],
+      rows: [['a_b & "c" <d> | \\\\x {50%} $1 ^~', { value: 12.34, low: 10, high: 14.5 }, 1234], ['ü\\tλ\\nx', { value: 1.5e-7, low: -2e-8, high: 4e-7 }, null]] })"""
+
+    def test_tables_as_text_for_papers(self):
+        open_page("empty")
+        self.assertEqual(BROWSER.evaluate(f"tabSeparated({self.TABLE})"),
+                         'arm\tIQM | 5%\tn ≠\na_b & "c" <d> | \\x {50%} $1 ^~\t12.3 [10.0, 14.5]\t1,234\nü λ x\t1.5 [-0.2, 4.0] × 10⁻⁷\t–\n')
+        self.assertEqual(BROWSER.evaluate(f"markdownOf({self.TABLE})"),
+                         "| arm | IQM \\| 5% | n ≠ |\n| --- | ---: | ---: |\n"
+                         '| a\\_b & "c" \\<d\\> \\| \\\\x {50%} $1 ^~ | 12.3 [10.0, 14.5] | 1,234 |\n| ü\tλ x | 1.5 [-0.2, 4.0] × 10⁻⁷ | – |\n')
+        self.assertEqual(BROWSER.evaluate(f"latexOf({self.TABLE})").splitlines(), [
+            "\\begin{tabular}{lrr}", "\\toprule", "arm & IQM $|$ 5\\% & n $\\neq$ \\\\", "\\midrule",
+            'a\\_b \\& "c" $<$d$>$ $|$ \\textbackslash{}x \\{50\\%\\} \\$1 \\textasciicircum{}\\textasciitilde{} & 12.3 [10.0, 14.5] & 1,234 \\\\',
+            "ü\t$\\lambda$ x & 1.5 [$-$0.2, 4.0] $\\times 10^{-7}$ & -- \\\\", "\\bottomrule", "\\end{tabular}"])
+
+    def test_curves_with_values_below_zero_are_not_on_a_logarithmic_axis(self):
+        data = fixture.doubled()
+        for cell in data["cells"]:
+            for i, e in enumerate(cell["curves"][1]["iqm"]):  # over decades, below zero at first
+                e.update(value=-0.1 if i == 0 else 10.0 ** (i % 4), low=None, high=None)
+        open_page("below_zero", data)
+        kinds = BROWSER.evaluate("""Object.fromEntries([...document.querySelectorAll('#instruments canvas')].map((c) => [
+          c.getAttribute('aria-label').split(' against')[0], Chart.getChart(c).options.scales.y.type]))""")
+        self.assertEqual(kinds["Gradient noise scale"], "linear")
+        data["cells"] = [{**c, "curves": [{**k, "iqm": k["iqm"][1:], "steps": k["steps"][1:]} for k in c["curves"]]} for c in data["cells"]]
+        open_page("above_zero", data)
+        self.assertEqual(BROWSER.evaluate("Chart.getChart(document.querySelector('#instruments canvas')).options.scales.y.type"), "logarithmic")
+
+    def test_a_button_copies_and_where_the_browser_refuses_the_text_stands_selected(self):
+        open_page("ladder")
+        click = """(async () => { const box = document.querySelector('#results figure .buttons');
+          const button = [...box.querySelectorAll('button')].find((b) => b.textContent === 'Copy as LaTeX'); button.click();
+          await new Promise((r) => setTimeout(r, 30));
+          const area = box.querySelector('textarea');
+          return { said: box.querySelector('.copied').textContent, text: area.value, hidden: box.querySelector('.copy').hidden,
+                   selected: area.value.slice(area.selectionStart, area.selectionEnd), copied: window.copied || null }; })()"""
+        BROWSER.evaluate("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (t) => { window.copied = t; } }, configurable: true }), 1")
+        done = BROWSER.evaluate(click)
+        self.assertEqual((done["said"], done["copied"], done["hidden"]), ("Copied.", done["text"], False))
+        self.assertIn("\\toprule\narm & training IQM & ", done["text"])
+        self.assertEqual(done["text"].count("\\\\\n"), 12)
+        BROWSER.evaluate("""Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }); document.execCommand = () => false; 1""")
+        refused = BROWSER.evaluate(click)
+        self.assertIn("press Ctrl+C", refused["said"])
+        self.assertEqual(refused["selected"], refused["text"])
+        self.assertEqual(BROWSER.take_problems(), [])
+
+    def test_long_tables_show_their_beginning_and_give_all(self):
+        open_page("ladder")
+        self.assertEqual(len(downloads()["instruments.csv"]), 11 * 6 * 50)
+        shown = BROWSER.evaluate("""(() => { const t = [...document.querySelectorAll('table')].find((t) => t.caption.textContent.startsWith('Curves of the instruments'));
+          return [t.tBodies[0].rows.length, t.caption.textContent]; })()""")
+        self.assertEqual(shown[0], 400)
+        self.assertIn("the first 400 of 3,300 rows", shown[1])
+
+
+def main():
+    global MAKE_PAGE, OUT, BROWSER
+    MAKE_PAGE, OUT = sys.argv[1], pathlib.Path(sys.argv[2]) / "study"
+    path = find_browser()
+    if not path:
+        print("SKIPPED: there is no chromium, so no page was looked at; tools/setup.sh --tests installs it")
+        return 77
+    OUT.mkdir(parents=True, exist_ok=True)
+    with Browser(path) as BROWSER:
+        return 0 if unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
