@@ -59,8 +59,12 @@ Result<ReportFiles> write_report(const StudyReport& report, const std::string& f
 }
 
 void print_report(std::FILE* stream, const StudyReport& report) {
-  for (const SummaryPart& part : report.summary) print_lines(stream, part.title, part.lines);
-  print_lines(stream, "Notes", report.notes);
+  std::vector<std::string> notes = report.notes;
+  for (const SummaryPart& part : report.summary) {
+    print_lines(stream, part.title, part.lines);
+    for (const std::string& line : part.lines) std::erase(notes, line);  // said already
+  }
+  print_lines(stream, "Notes", notes);
 }
 
 }  // namespace broadloom::cli

@@ -97,7 +97,18 @@ Estimate difference_of(const Scores& a, const Scores& b, const std::vector<doubl
   })[0];
 }
 
-int result_of(const Estimate& probability) {
+// Whether runs can be told apart at all: if both sides were alike, all runs of one would be above
+// all of the other, on every task, with the chance 2 / C(n_a + n_b, n_a)^tasks. Where even that is
+// more likely than 5 %, no result can be called one (the rank test's smallest p), although a
+// bootstrap of so few runs gives an interval without width.
+bool can_tell(const Scores& a, const Scores& b) {
+  double ways = 1.0;  // C(n_a + n_b, n_a)
+  for (int i = 1; i <= a.runs; ++i) ways *= static_cast<double>(b.runs + i) / i;
+  return 2.0 * std::pow(ways, -a.tasks) <= 1.0 - kConfidence;
+}
+
+int result_of(const Estimate& probability, const Scores& a, const Scores& b) {
+  if (!can_tell(a, b)) return 0;
   if (probability.low > 0.5) return 1;
   return probability.high < 0.5 ? -1 : 0;
 }
@@ -117,7 +128,7 @@ std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int
   const Result<Estimate> probability = probability_of_improvement(*x, *y, options);
   if (!probability.ok()) return std::nullopt;
   comparison.probability = probability.value();
-  comparison.result = result_of(comparison.probability);
+  comparison.result = result_of(comparison.probability, *x, *y);
   if (report.tasks.size() == 1) {
     comparison.difference = difference_of(*x, *y, draws[static_cast<std::size_t>(a)].first,
                                           draws[static_cast<std::size_t>(b)].second, options);

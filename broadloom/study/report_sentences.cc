@@ -82,19 +82,22 @@ std::string trend_confounds(const StudyReport& report, const ReportTrend& trend)
 }  // namespace
 
 std::string comparison_sentence(const StudyReport& report, const ReportComparison& c) {
-  const bool flip = c.result < 0;
+  const bool flip = c.probability.value < 0.5;
   const int first = flip ? c.b : c.a, second = flip ? c.a : c.b;
   const Estimate p = flip ? flipped(c.probability) : c.probability;
   const std::string one = arm_words(report, first), other = arm_words(report, second);
   std::string text;
   if (c.result != 0) {
     text = fmt::format("{} beats {} with probability {}", one, other, probability_words(p));
-  } else if (std::isfinite(p.low)) {
-    text = fmt::format("No difference was found between {} and {}: probability {}", one, other,
-                       probability_words(p));
-  } else {
+  } else if (!std::isfinite(p.low)) {
     text = fmt::format("{} was better than {} in {:.0f} % of pairs of runs, which has no interval",
                        one, other, 100.0 * p.value);
+  } else if (p.low > 0.5) {
+    text = fmt::format("{} is ahead of {}, but the runs are too few to call it: probability {}",
+                       one, other, probability_words(p));
+  } else {
+    text = fmt::format("No difference was found between {} and {}: probability {}", one, other,
+                       probability_words(p));
   }
   if (c.equal.gradient_steps) text += " at equal gradient steps";
   return fmt::format("{} ({}, {}){}.", text, score_words(c.score),

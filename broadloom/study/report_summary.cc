@@ -171,7 +171,7 @@ std::vector<std::pair<int, int>> first_pairs(const StudyReport& report, ReportSc
     if (static_cast<int>(a) != best) pairs.emplace_back(static_cast<int>(a), best);
   }
   for (const ReportComparison& c : report.comparisons) {
-    if (c.score == score) pairs.emplace_back(c.a, c.b);
+    if (pairs.empty() && c.score == score) pairs.emplace_back(c.a, c.b);
   }
   return pairs;
 }

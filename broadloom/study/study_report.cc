@@ -16,10 +16,6 @@
 namespace broadloom {
 namespace {
 
-// Random draws that all comparisons, or all curves, may take together: each is about two seconds
-// of one core.
-constexpr double kMostDraws = 4e8;
-constexpr double kMostBandNumbers = 8e8;
 constexpr int kFewestReplicates = 2000;
 constexpr int kFewestBandReplicates = 200;
 
@@ -76,9 +72,9 @@ Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
   report.seed = options.seed;
   describe_studies(results.value(), report);
   report.replicates =
-      within(options.replicates, comparison_draws(report), kMostDraws, kFewestReplicates);
+      within(options.replicates, comparison_draws(report), options.most_draws, kFewestReplicates);
   report.band_replicates = within(options.band_replicates, curve_numbers(results.value()),
-                                  kMostBandNumbers, kFewestBandReplicates);
+                                  options.most_band_draws, kFewestBandReplicates);
   measure_cells(results.value(), options.threads, report);
   normalise_arms(options.threads, report);
   compare_arms(choose_pairs(report), options.threads, report);

@@ -114,7 +114,8 @@ struct ReportComparison {
   Estimate probability;                // that a run of a is better than one of b on the same task
   std::optional<Estimate> difference;  // IQM of a minus IQM of b; none for several tasks
   Equality equal;
-  int result = 0;  // 1: a is better, -1: b is, 0: they cannot be told apart
+  // 1: a is better, -1: b is, 0: they cannot be told apart, be it for lack of runs.
+  int result = 0;
 };
 
 struct ReportTrend {
@@ -158,11 +159,14 @@ struct StudyReportOptions {
   int band_replicates = kBandReplicates;
   std::uint64_t seed = 1;
   int threads = 1;  // the report's bits do not depend on it
+  // Random draws that all comparisons, and all curves, may take together: each is about two seconds
+  // of one core. Where that is not enough, there are fewer replicates, and the notes say so.
+  double most_draws = 4e8;
+  double most_band_draws = 8e8;
 };
 
-// Reads the stores and computes everything. Where there are very many pairs or curves, it takes
-// fewer replicates, and says how many. Errors: those of read_study_results(); kInvalidConfig where
-// no store is given, or two are of the same study (as shards are: merge them).
+// Reads the stores and computes everything. Errors: those of read_study_results(); kInvalidConfig
+// where no store is given, or two are of the same study (as shards are: merge them).
 Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
                                       const StudyReportOptions& options = {});
 
