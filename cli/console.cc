@@ -1,12 +1,14 @@
 #include "cli/console.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 namespace broadloom::cli {
@@ -33,13 +35,28 @@ void print_json(const nlohmann::ordered_json& object) {
 
 bool is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
 
-std::string with_commas(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  const int first = value < 0 ? 1 : 0;
-  for (int at = static_cast<int>(digits.size()) - 3; at > first; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), 1, ',');
+ScreenSize screen_size(std::FILE* stream) {
+  winsize size = {};
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) {
+    return {};
   }
-  return digits;
+  return {size.ws_row, size.ws_col};
+}
+
+std::string wrapped(const std::string& text, std::size_t columns, const std::string& indent) {
+  std::istringstream words(text);
+  std::string out, line, word;
+  while (words >> word) {
+    const bool fits = line.size() + 1 + word.size() <= columns;
+    if (!line.empty() && !fits) {
+      out += line + "\n";
+      line = indent;
+      line += word;
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+  }
+  return out + line;
 }
 
 std::string fixed_text(double value, int decimals) {

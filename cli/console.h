@@ -1,11 +1,13 @@
 // What the commands share in talking to a person or a script.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "broadloom/core/number_text.h"  // with_commas
 #include "broadloom/core/status.h"
 
 namespace broadloom::cli {
@@ -22,7 +24,17 @@ void print_json(const nlohmann::ordered_json& object);
 
 bool is_terminal(std::FILE* stream);
 
-std::string with_commas(std::int64_t value);             // 500,000
+struct ScreenSize {
+  std::size_t rows = 24, columns = 80;
+};
+
+// Of the terminal that the stream is, or the usual one where it is none.
+ScreenSize screen_size(std::FILE* stream);
+
+// The words in lines of no more than `columns`, where they allow it; lines after the first begin
+// with `indent`.
+std::string wrapped(const std::string& text, std::size_t columns, const std::string& indent);
+
 std::string fixed_text(double value, int decimals);      // "-" for not-a-number
 std::string clock_text(double seconds);                  // 0:32, 12:05, 1:02:03; "-" when unknown
 std::string padded(const std::string& text, int width);  // on the right; negative: on the left

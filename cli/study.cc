@@ -10,8 +10,10 @@
 
 #include "broadloom/study/merge.h"
 #include "broadloom/study/runner.h"
+#include "broadloom/study/study_report.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/study_files.h"
 #include "cli/study_lines.h"
 #include "cli/study_options.h"
 #include "cli/study_table.h"
@@ -25,6 +27,7 @@ struct StudyCommand {
   int jobs = 0;
   int threads = 1;
   bool plan_only = false, retry_failed = false, any_revision = false;
+  bool report = true;
   bool quiet = false, json = false;
 };
 
@@ -71,14 +74,45 @@ Result<StudyOptions> options_of(const StudyCommand& command, const StudyPlan& pl
   return options;
 }
 
-int report_study(const StudyCommand& command, const StudyPlan& plan, const StudySummary& summary,
-                 const std::string& store) {
+// The report of a study that is whole; an empty one of a study that is not, or where none is
+// wanted.
+Result<StudyReport> report_of(const StudyCommand& command, const StudySummary& summary,
+                              const StudyOptions& options) {
+  if (!command.report || !summary.complete || options.shard.count > 1) return StudyReport();
+  StudyReportOptions how;
+  how.threads = resolve_threads(0);
+  return make_study_report({options.store}, how);
+}
+
+Status write_results(const StudyCommand& command, const StudyPlan& plan,
+                     const StudySummary& summary, const StudyOptions& options,
+                     const std::vector<std::string>& arguments) {
+  const Result<StudyReport> report = report_of(command, summary, options);
+  if (!report.ok()) return report.status();
+  std::vector<std::string> written;
+  if (!report.value().studies.empty()) {
+    const Result<ReportFiles> files =
+        write_report(report.value(), default_report_folder({options.store}), arguments);
+    if (!files.ok()) return files.status();
+    written = files.value().paths;
+  }
   if (command.json) {
-    print_json(study_json(plan, summary, store));
+    nlohmann::ordered_json json = study_json(plan, summary, options.store);
+    json["written"] = written;
+    print_json(json);
   } else if (!command.quiet) {
     print_study_result(stdout, plan, summary);
-    fmt::print("Store: {}\n", store);
+    print_report(stdout, report.value());
+    fmt::print("\nStore: {}\n", options.store);
+    if (!written.empty()) fmt::print("Written: {}\n", fmt::join(written, ", "));
   }
+  return {};
+}
+
+int report_study(const StudyCommand& command, const StudyPlan& plan, const StudySummary& summary,
+                 const StudyOptions& options, const std::vector<std::string>& arguments) {
+  const Status status = write_results(command, plan, summary, options, arguments);
+  if (!status.ok()) return report_error(status, command.json);
   if (summary.complete) return 0;
   if (!command.quiet) {
     std::fflush(stdout);
@@ -107,7 +141,7 @@ int study(const StudyCommand& command, const Context& context) {
   const Result<StudySummary> summary = run_study(plan, options.value(), hooks);
   lines.finish();
   if (!summary.ok()) return report_error(summary.status(), command.json);
-  return report_study(command, plan, summary.value(), options.value().store);
+  return report_study(command, plan, summary.value(), options.value(), context.arguments);
 }
 
 int merge(const MergeCommand& command) {
@@ -151,6 +185,9 @@ void add_run_flags(CLI::App& app, StudyCommand& command) {
   app.add_flag("--retry_failed", command.retry_failed, "Run failed runs once more")->group(kGroup);
   app.add_flag("--any_revision", command.any_revision,
                "Go on with a store that another revision of the program began")
+      ->group(kGroup);
+  app.add_flag("--report", command.report,
+               "Write a report beside the store at the end (--no_report: do not)")
       ->group(kGroup);
   app.add_flag("--quiet", command.quiet, "Print nothing but errors")->group(kGroup);
   app.add_flag("--json", command.json, "Standard output is one JSON object")->group(kGroup);

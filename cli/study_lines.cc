@@ -1,8 +1,6 @@
 #include "cli/study_lines.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -10,18 +8,6 @@
 
 namespace broadloom::cli {
 namespace {
-
-struct ScreenSize {
-  std::size_t rows = 24, columns = 80;
-};
-
-ScreenSize screen_size(std::FILE* stream) {
-  winsize size = {};
-  if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) {
-    return {};
-  }
-  return {size.ws_row, size.ws_col};
-}
 
 // A line that wraps would take two rows, and the next rewrite would climb too little.
 std::string cut(const std::string& text, std::size_t columns) {

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "broadloom/math/estimate.h"
+#include "broadloom/study/run_statistics.h"
 #include "cli/console.h"
 
 namespace broadloom::cli {
@@ -38,23 +37,11 @@ std::string minibatch_text(const StudyCell& cell) {
   return with_commas(size - 1) + "-" + with_commas(size);
 }
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+RunStatistics over_runs(const std::vector<double>& values) {
+  if (!values.empty()) return run_statistics(values, {});
+  const Estimate none = without_interval(std::nan(""), 0);
+  return {none, none, none};
 }
-
-// A statistic over runs, with the jackknife's interval.
-template <class Statistic>
-Estimate over_runs(const std::vector<double>& values, const Statistic& statistic) {
-  const int n = static_cast<int>(values.size());
-  if (n < 2) return without_interval(n == 1 ? values[0] : std::nan(""), n);
-  return jackknife(n, n, [&](int left_out) {
-    std::vector<double> rest = values;
-    if (left_out >= 0) rest.erase(rest.begin() + left_out);
-    return statistic(std::move(rest));
-  });
-}
-
-double mean_of(const std::vector<double>& values) { return mean(values); }
 
 struct CellResult {
   int finished = 0, failed = 0, pending = 0;
@@ -139,14 +126,14 @@ void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySum
   std::vector<std::vector<std::string>> rows = {
       {"cell", "runs", "training IQM [95 %]", "training mean [95 %]", "evaluation IQM [95 %]"}};
   for (std::size_t c = 0; c < cells.size(); ++c) {
-    rows.push_back({plan.cells[c].name, to_text(cells[c].finished),
-                    estimate_text(over_runs(cells[c].training, interquartile_mean)),
-                    estimate_text(over_runs(cells[c].training, mean_of)),
-                    estimate_text(over_runs(cells[c].evaluation, interquartile_mean))});
+    const RunStatistics training = over_runs(cells[c].training);
+    rows.push_back({plan.cells[c].name, to_text(cells[c].finished), estimate_text(training.iqm),
+                    estimate_text(training.mean),
+                    estimate_text(over_runs(cells[c].evaluation).iqm)});
   }
   print_rows(stream, rows);
   fmt::print(stream,
-             "\nTraining: mean return of a run's last 100 episodes. Intervals: jackknife over "
+             "\nTraining: mean return of a run's last 100 episodes. Intervals: bootstrap over "
              "runs.\n");
   for (const StoredRun& run : summary.runs) {
     if (run.status != "failed") continue;
@@ -165,21 +152,21 @@ nlohmann::ordered_json study_json(const StudyPlan& plan, const StudySummary& sum
   const std::vector<CellResult> cells = results_of(plan, summary);
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const StudyCell& cell = plan.cells[c];
-    out["cells"].push_back(
-        {{"cell", cell.name},
-         {"environment_steps", cell.environment_steps()},
-         {"iterations", cell.config.num_iterations()},
-         {"minibatch_size", cell.minibatch_size()},
-         {"update_epochs", cell.config.update_epochs},
-         {"gradient_steps", gradient_steps(cell.config)},
-         {"samples_per_gradient", cell.samples_per_gradient()},
-         {"note", cell.note},
-         {"finished", cells[c].finished},
-         {"failed", cells[c].failed},
-         {"pending", cells[c].pending},
-         {"training_iqm", estimate_json(over_runs(cells[c].training, interquartile_mean))},
-         {"training_mean", estimate_json(over_runs(cells[c].training, mean_of))},
-         {"evaluation_iqm", estimate_json(over_runs(cells[c].evaluation, interquartile_mean))}});
+    const RunStatistics training = over_runs(cells[c].training);
+    out["cells"].push_back({{"cell", cell.name},
+                            {"environment_steps", cell.environment_steps()},
+                            {"iterations", cell.config.num_iterations()},
+                            {"minibatch_size", cell.minibatch_size()},
+                            {"update_epochs", cell.config.update_epochs},
+                            {"gradient_steps", gradient_steps(cell.config)},
+                            {"samples_per_gradient", cell.samples_per_gradient()},
+                            {"note", cell.note},
+                            {"finished", cells[c].finished},
+                            {"failed", cells[c].failed},
+                            {"pending", cells[c].pending},
+                            {"training_iqm", estimate_json(training.iqm)},
+                            {"training_mean", estimate_json(training.mean)},
+                            {"evaluation_iqm", estimate_json(over_runs(cells[c].evaluation).iqm)}});
   }
   return out;
 }

@@ -34,7 +34,7 @@ class BatchedEnv final : public VecEnv {
         episode_step_(static_cast<std::size_t>(count_)),
         total_step_(static_cast<std::size_t>(count_)) {
     assert(named_sizes_hold(spec_));
-    if (options.max_episode_steps > 0) spec_.max_episode_steps = options.max_episode_steps;
+    spec_.set_time_limit(options.max_episode_steps);
     batch_ = {params_,
               states_.pointers(),
               episode_step_.data(),

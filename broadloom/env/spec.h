@@ -30,9 +30,9 @@ struct EnvSpec {
   int max_episode_steps = 0;  // time limit in steps; 0: none
   bool has_reward_threshold = false;
   double reward_threshold = 0.0;  // upstream's "solved" mark
-  // The two scores that a study maps to 0 and 1, as mean returns of whole episodes under the
-  // environment's own time limit; docs/statistics.md has the source of each. They hold for the
-  // environment's default options: the registry takes them away where others were given.
+  // The two scores that a study maps to 0 and 1, as mean returns of whole episodes;
+  // docs/statistics.md has the source of each. They hold for the environment's default options and
+  // its own time limit: the registry takes them away where others were given.
   bool has_score_range = false;
   double random_score = 0.0;     // of uniformly random actions
   double reference_score = 0.0;  // the optimum where it is known, else a good policy's
@@ -43,6 +43,14 @@ struct EnvSpec {
     has_score_range = true;
     random_score = random;
     reference_score = reference;
+  }
+
+  // A time limit instead of the environment's own; 0 keeps that. Scores under another limit are of
+  // another task, so the range goes.
+  void set_time_limit(int steps) {
+    if (steps <= 0 || steps == max_episode_steps) return;
+    max_episode_steps = steps;
+    has_score_range = false;
   }
 
   // D: floats a policy sees per observation (one-hot width for Discrete).

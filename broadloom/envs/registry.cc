@@ -167,10 +167,13 @@ std::vector<EnvSpec> list_envs() {
   return specs;
 }
 
-Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options) {
+Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
+                         int max_episode_steps) {
   Result<const Entry*> entry = find(id);
   if (!entry.ok()) return entry.status();
-  return entry.value()->make_spec(env_options);
+  Result<EnvSpec> spec = entry.value()->make_spec(env_options);
+  if (spec.ok()) spec.value().set_time_limit(max_episode_steps);
+  return spec;
 }
 
 Result<std::vector<FieldInfo>> list_env_options(const std::string& id) {

@@ -20,8 +20,10 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
 // Specs of all environments, in the order of the registry.
 std::vector<EnvSpec> list_envs();
 
-// The spec of one, with its options' effect on spaces; errors as make_vec_env.
-Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options);
+// The spec of one, with its options' effect on spaces, and the time limit where one is given (0:
+// its own); errors as make_vec_env.
+Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
+                         int max_episode_steps = 0);
 
 // The options of one, with defaults, ranges and docs; errors as make_vec_env.
 Result<std::vector<FieldInfo>> list_env_options(const std::string& id);

@@ -3,25 +3,16 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "broadloom/report/json_numbers.h"
+
 namespace broadloom {
 namespace {
 
 using nlohmann::ordered_json;
 
-// Six digits: more than any interval here can tell apart.
-ordered_json number(double x) {
-  if (!std::isfinite(x)) return nullptr;
-  if (x == 0.0) return 0.0;
-  const double scale = std::pow(10.0, 5.0 - std::floor(std::log10(std::abs(x))));
-  return std::isfinite(scale) && scale > 0.0 ? std::round(x * scale) / scale : x;
-}
+ordered_json number(double x) { return six_digits(x); }
 
-ordered_json estimate(const Estimate& e) {
-  return {{"value", number(e.value)},
-          {"low", number(e.low)},
-          {"high", number(e.high)},
-          {"count", e.count}};
-}
+ordered_json estimate(const Estimate& e) { return estimate_json<ordered_json>(e); }
 
 void add_shape(const BlockShape& shape, ordered_json& json) {
   json["num_envs"] = shape.num_envs;

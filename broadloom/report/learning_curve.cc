@@ -4,10 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "broadloom/record/files.h"
 
 namespace broadloom {
 namespace {
@@ -144,30 +140,6 @@ constexpr const char* kStyle =
     ".title{fill:#e6edf3}.mean{stroke:#58a6ff}.band{fill:#58a6ff}}</style>\n";
 
 }  // namespace
-
-Result<Curve> read_curve(const std::string& run_dir) {
-  const std::string path = run_dir + "/metrics.jsonl";
-  Result<std::string> bytes = read_file(path);
-  if (!bytes.ok()) return bytes.status();
-  Curve curve;
-  std::istringstream lines(bytes.value());
-  for (std::string line; std::getline(lines, line);) {
-    const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("global_step") || !json.contains("episodic_return")) {
-      return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no metrics line",
-                                                     path, line.substr(0, 60)));
-    }
-    if (!json["episodic_return"].is_number() || !json["global_step"].is_number()) continue;
-    curve.steps.push_back(json["global_step"].get<double>());
-    curve.returns.push_back(json["episodic_return"].get<double>());
-  }
-  if (curve.steps.empty()) {
-    return Status(
-        ErrorKind::kNotFound,
-        fmt::format("'{}' has no return yet: no episode has ended; train for longer", path));
-  }
-  return curve;
-}
 
 Result<std::string> learning_curve_svg(const std::string& title, const std::vector<Curve>& curves) {
   if (curves.empty())

@@ -25,8 +25,8 @@ struct BootstrapOptions {
 Status check_bootstrap(const BootstrapOptions& options);
 
 // The runs that replicate `replicate` draws: chosen[task * runs + i] in [0, runs), uniform, with
-// replacement, for each task on its own (the strata). A function of its arguments only. sample:
-// 0, or 1 for the second of two samples that are drawn independently. chosen: [tasks, runs].
+// replacement, for each task on its own (the strata). A function of its arguments only. sample: 0,
+// 1, ... for samples that are drawn independently of each other. chosen: [tasks, runs].
 // Cost: one random word a run and task.
 void draw_runs(const BootstrapOptions& options, std::uint32_t sample, std::int64_t replicate,
                int runs, int tasks, std::vector<std::uint32_t>& chosen);

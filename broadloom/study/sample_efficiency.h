@@ -6,7 +6,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/math/estimate.h"
-#include "broadloom/report/learning_curve.h"
+#include "broadloom/record/run_curve.h"
 #include "broadloom/study/bootstrap.h"
 #include "broadloom/study/scores.h"
 

@@ -56,8 +56,8 @@ Result<double> normalised_score(const EnvSpec& spec, double score) {
   if (!spec.has_score_range || spec.reference_score == spec.random_score) {
     return Status(ErrorKind::kInvalidConfig,
                   spec.id +
-                      ": no random and reference score are known, or not for these options of "
-                      "the environment; use the returns as they are");
+                      ": no random and reference score are known, or not for these options or "
+                      "this time limit of the environment; use the returns as they are");
   }
   return (score - spec.random_score) / (spec.reference_score - spec.random_score);
 }

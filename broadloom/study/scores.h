@@ -34,7 +34,7 @@ Status check_scores(const Scores& scores);
 
 // (score - random) / (reference - random): 0 is what random actions get, 1 the reference score of
 // the environment (EnvSpec::random_score, reference_score). kInvalidConfig where it has none, as
-// with options other than the defaults.
+// with options other than the defaults or another time limit.
 Result<double> normalised_score(const EnvSpec& spec, double score);
 
 // The same for all; task m is of environment specs[m]. kMismatch where their numbers differ, other

@@ -29,14 +29,15 @@ Status sqlite_error(sqlite3* connection, const std::string& path, const std::str
   if (told && error != 0) message += fmt::format(" ({})", std::strerror(error));
   if (code == SQLITE_NOTADB) {
     return {ErrorKind::kMismatch, fmt::format("'{}' is not the store of a study: it is no SQLite "
-                                              "database; name another file with --out",
+                                              "database; name another file",
                                               path)};
   }
-  if (code == SQLITE_CORRUPT) {
+  // Statements are written in the program, so one that is wrong does not find its tables.
+  if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
     return {ErrorKind::kCorrupt,
             message +
-                "; the store is damaged: bring back a copy of it, or name another one with "
-                "--out and run the study again"};
+                "; the store is damaged: bring back a copy of it, or run the study again into "
+                "another file"};
   }
   if (no_room(sqlite3_extended_errcode(connection))) {
     message += std::string("; free some space") + kGoOn;

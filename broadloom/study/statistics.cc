@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -129,6 +130,14 @@ Result<Aggregates> aggregate(const Scores& scores, const BootstrapOptions& optio
         write_aggregates(ranked, mine, out);
       });
   return Aggregates{all[0], all[1], all[2], all[3]};
+}
+
+double interquartile_mean(const std::vector<double>& values) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const RankedScores ranked({static_cast<int>(values.size()), 1, values});
+  std::vector<int> counts;
+  ranked.count({}, counts);
+  return ranked.iqm(counts);
 }
 
 Result<Estimate> probability_of_improvement(const Scores& x, const Scores& y,

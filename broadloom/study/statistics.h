@@ -3,6 +3,8 @@
 // their library rliable computes. docs/statistics.md says what each number is.
 #pragma once
 
+#include <vector>
+
 #include "broadloom/core/status.h"
 #include "broadloom/math/estimate.h"
 #include "broadloom/study/bootstrap.h"
@@ -22,6 +24,10 @@ struct Aggregates {
 // All four from the same replicates. O(replicates * runs * tasks). Errors: check_scores,
 // check_bootstrap.
 Result<Aggregates> aggregate(const Scores& scores, const BootstrapOptions& options = {});
+
+// The interquartile mean by itself; not a number where there are no values, all of which must be
+// finite. O(n log n).
+double interquartile_mean(const std::vector<double>& values);
 
 // How likely a run of x is better than a run of y on the same task: P(X > Y) + P(X = Y) / 2 over
 // all pairs of runs (the Mann-Whitney U statistic over its largest value), averaged over the tasks.

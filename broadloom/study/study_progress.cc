@@ -1,9 +1,9 @@
 #include "broadloom/study/study_progress.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+
+#include "broadloom/study/statistics.h"
 
 namespace broadloom {
 namespace {
@@ -11,14 +11,6 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
-
-double interquartile_mean(std::vector<double> values) {
-  if (values.empty()) return kUnknown;
-  std::sort(values.begin(), values.end());
-  const auto cut = static_cast<std::ptrdiff_t>(values.size() / 4);
-  const auto begin = values.begin() + cut, end = values.end() - cut;
-  return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
-}
 
 ProgressCounter::ProgressCounter(const StudyPlan& plan, StudyShard shard, int jobs) : jobs_(jobs) {
   for (const StudyCell& cell : plan.cells) {

@@ -10,10 +10,6 @@
 
 namespace broadloom {
 
-// Mean of what is left when a quarter is taken off at either end: values sorted, floor(n / 4) cut
-// on both sides. Not a number where there are none.
-double interquartile_mean(std::vector<double> values);
-
 struct CellProgress {
   int runs = 0;  // of this shard
   int finished = 0, failed = 0;

@@ -235,7 +235,7 @@ Status check_format(Database& database, const std::string& path) {
   if (application.value() != kStoreApplication) {
     return {ErrorKind::kMismatch,
             fmt::format("'{}' is not the store of a study, but another program's database; name "
-                        "another file with --out",
+                        "another file",
                         path)};
   }
   const Result<std::int64_t> format = database.integer("PRAGMA user_version");
@@ -243,7 +243,7 @@ Status check_format(Database& database, const std::string& path) {
   if (format.value() != kStoreFormat) {
     return {ErrorKind::kMismatch,
             fmt::format("'{}' is a store of format {}, and this program ({}) knows format {}; use "
-                        "the program that made it, or name another file with --out",
+                        "the program that made it, or name another file",
                         path, format.value(), version_text(), kStoreFormat)};
   }
   Result<Statement> check = database.prepare("PRAGMA quick_check(1)");
@@ -252,8 +252,8 @@ Status check_format(Database& database, const std::string& path) {
   if (!row.ok()) return row.status();
   if (check.value().text(0) == "ok") return {};
   return {ErrorKind::kCorrupt,
-          fmt::format("'{}' is damaged ({}); bring back a copy of it, or name another file with "
-                      "--out and run the study again",
+          fmt::format("'{}' is damaged ({}); bring back a copy of it, or run the study again into "
+                      "another file",
                       path, check.value().text(0))};
 }
 

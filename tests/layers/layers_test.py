@@ -6,7 +6,7 @@ import re
 import tempfile
 import unittest
 
-ORDER = ("core math env envs nn rollout algo instruments record report train study").split()
+ORDER = ("core math env envs nn rollout algo instruments record train study report").split()
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Slow to compile, so they stay inside .cc files.
 HEAVY = ("nlohmann/", "toml++/", "CLI/", "xxhash.h")

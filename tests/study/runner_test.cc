@@ -8,6 +8,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/study/curve.h"
 #include "broadloom/study/merge.h"
+#include "broadloom/study/statistics.h"
 #include "broadloom/study/study_run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/study/scene.h"

@@ -1,0 +1,36 @@
+#include "broadloom/record/run_curve.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "broadloom/record/files.h"
+
+namespace broadloom {
+
+Result<Curve> read_curve(const std::string& run_dir) {
+  const std::string path = run_dir + "/metrics.jsonl";
+  Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  Curve curve;
+  std::istringstream lines(bytes.value());
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.contains("global_step") || !json.contains("episodic_return")) {
+      return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no metrics line",
+                                                     path, line.substr(0, 60)));
+    }
+    if (!json["episodic_return"].is_number() || !json["global_step"].is_number()) continue;
+    curve.steps.push_back(json["global_step"].get<double>());
+    curve.returns.push_back(json["episodic_return"].get<double>());
+  }
+  if (curve.steps.empty()) {
+    return Status(
+        ErrorKind::kNotFound,
+        fmt::format("'{}' has no return yet: no episode has ended; train for longer", path));
+  }
+  return curve;
+}
+
+}  // namespace broadloom

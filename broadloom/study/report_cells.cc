@@ -1,0 +1,160 @@
+#include "broadloom/study/report_cells.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/study/report_curves.h"
+#include "broadloom/study/report_scores.h"
+
+namespace broadloom {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr int kThresholds = 51;
+
+// The finished runs of each cell of the report.
+using CellRuns = std::vector<std::vector<const ResultRun*>>;
+
+CellRuns runs_of_cells(const std::vector<StudyResults>& results) {
+  CellRuns runs;
+  for (const StudyResults& study : results) {
+    const std::size_t first = runs.size();
+    runs.resize(first + study.cells.size());
+    for (const ResultRun& run : study.runs) {
+      if (run.finished()) runs[first + static_cast<std::size_t>(run.cell)].push_back(&run);
+    }
+  }
+  return runs;
+}
+
+struct Span {
+  double from = -std::numeric_limits<double>::infinity();
+  double to = std::numeric_limits<double>::infinity();
+};
+
+// The steps that every run of a task has returns for.
+std::map<int, Span> common_spans(const StudyReport& report, const CellRuns& runs) {
+  std::map<int, Span> spans;
+  for (std::size_t c = 0; c < runs.size(); ++c) {
+    Span& span = spans[report.cells[c].task];
+    for (const ResultRun* run : runs[c]) {
+      const Curve curve = curve_of(*run, kReturnKey);
+      if (curve.steps.empty()) continue;
+      span.from = std::max(span.from, curve.steps.front());
+      span.to = std::min(span.to, curve.steps.back());
+    }
+  }
+  return spans;
+}
+
+double area_of(const ResultRun& run, const Span& span) {
+  const RunCurves curves{1, 1, {curve_of(run, kReturnKey)}};
+  const Result<Scores> area = areas_under(curves, span.from, span.to);
+  return area.ok() ? area.value().values[0] : kNone;
+}
+
+// Thresholds from the lowest to the highest training score of a task, so that the profiles of its
+// cells lie over each other.
+std::vector<double> thresholds_of(const StudyReport& report, int task) {
+  std::vector<double> all;
+  for (const ReportCell& cell : report.cells) {
+    if (cell.task != task) continue;
+    const std::vector<double> scores = cell_scores(cell, ReportScore::kTraining);
+    all.insert(all.end(), scores.begin(), scores.end());
+  }
+  if (all.empty()) return {};
+  const auto [low, high] = std::minmax_element(all.begin(), all.end());
+  if (*low == *high) return {*low};
+  std::vector<double> thresholds;
+  for (int i = 0; i < kThresholds; ++i) {
+    thresholds.push_back(*low + (*high - *low) * i / (kThresholds - 1));
+  }
+  return thresholds;
+}
+
+std::optional<RunStatistics> statistics_of(const std::vector<double>& values,
+                                           const BootstrapOptions& options) {
+  if (values.empty()) return std::nullopt;
+  return run_statistics(values, options);
+}
+
+std::vector<double> finite(const std::vector<ReportRun>& runs, double ReportRun::*member) {
+  std::vector<double> values;
+  for (const ReportRun& run : runs) {
+    if (std::isfinite(run.*member)) values.push_back(run.*member);
+  }
+  return values;
+}
+
+void take_runs(const std::vector<const ResultRun*>& runs, const Span& span, ReportCell& cell) {
+  for (const ResultRun* run : runs) {
+    cell.runs.push_back({run->seed, run->training_return, run->evaluation_return,
+                         area_of(*run, span), run->seconds});
+  }
+}
+
+void measure_cell(const std::vector<const ResultRun*>& runs, int points,
+                  const std::vector<std::string>& keys, const std::vector<double>& thresholds,
+                  const BootstrapOptions& numbers, const BootstrapOptions& bands,
+                  ReportCell& cell) {
+  cell.training = statistics_of(finite(cell.runs, &ReportRun::training), numbers);
+  cell.evaluation = statistics_of(finite(cell.runs, &ReportRun::evaluation), numbers);
+  cell.area = statistics_of(finite(cell.runs, &ReportRun::area), numbers);
+  const auto seconds = statistics_of(finite(cell.runs, &ReportRun::seconds), numbers);
+  cell.seconds = seconds ? seconds->mean : without_interval(kNone, 0);
+  for (const std::string& key : keys) {
+    ReportCurve curve = curve_over_steps(runs, key, bands);
+    if (!curve.at.empty()) cell.curves.push_back(std::move(curve));
+  }
+  cell.time_curve = curve_over_time(runs, points, bands);
+  const std::vector<double> scores = cell_scores(cell, ReportScore::kTraining);
+  if (scores.empty()) return;
+  const Scores one_task{static_cast<int>(scores.size()), 1, scores};
+  Result<PerformanceProfile> profile =
+      performance_profile(one_task, thresholds, ProfileKind::kRunScores, bands);
+  if (profile.ok()) cell.profile = profile.take();
+}
+
+}  // namespace
+
+void measure_cells(const std::vector<StudyResults>& results, int threads, StudyReport& report) {
+  const CellRuns runs = runs_of_cells(results);
+  const std::map<int, Span> spans = common_spans(report, runs);
+  for (std::size_t c = 0; c < runs.size(); ++c) {
+    take_runs(runs[c], spans.at(report.cells[c].task), report.cells[c]);
+  }
+  std::vector<std::vector<double>> thresholds;
+  for (std::size_t task = 0; task < report.tasks.size(); ++task) {
+    thresholds.push_back(thresholds_of(report, static_cast<int>(task)));
+  }
+  const std::vector<std::string> keys = curve_keys(results);
+  const BootstrapOptions numbers{report.replicates, report.seed, 1};
+  const BootstrapOptions bands{report.band_replicates, report.seed, 1};
+  ThreadPool pool(std::max(1, threads));
+  pool.run(static_cast<int>(runs.size()), [&](int c) {
+    const auto at = static_cast<std::size_t>(c);
+    ReportCell& cell = report.cells[at];
+    measure_cell(runs[at], report.studies[static_cast<std::size_t>(cell.study)].points, keys,
+                 thresholds[static_cast<std::size_t>(cell.task)], numbers, bands, cell);
+  });
+  for (const std::string& key : keys) {
+    if (key != kReturnKey) report.instruments.push_back(instrument_of(key));
+  }
+}
+
+double curve_numbers(const std::vector<StudyResults>& results) {
+  double numbers = 0.0;
+  for (const StudyResults& study : results) {
+    for (const ResultRun& run : study.runs) {
+      numbers += static_cast<double>(std::min<std::size_t>(run.steps.size(), kMostPoints) *
+                                     run.values.size());
+    }
+  }
+  return numbers;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,81 @@
+#include "broadloom/study/report_tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "broadloom/envs/registry.h"
+
+namespace broadloom {
+namespace {
+
+constexpr char kOption[] = "env.";
+
+bool is_option(const std::string& key) { return key.rfind(kOption, 0) == 0; }
+
+// Options that differ from the environment's own.
+Overrides changed_options(const ResultCell& cell, const std::string& env_id) {
+  const Result<std::vector<FieldInfo>> fields = list_env_options(env_id);
+  Overrides changed;
+  for (const auto& [key, text] : cell.config) {
+    if (!is_option(key)) continue;
+    const std::string name = key.substr(sizeof(kOption) - 1);
+    const bool is_default =
+        fields.ok() && std::any_of(fields.value().begin(), fields.value().end(),
+                                   [&, &value = text](const FieldInfo& field) {
+                                     return field.name == name && field.default_text == value;
+                                   });
+    if (!is_default) changed.emplace_back(name, text);
+  }
+  std::sort(changed.begin(), changed.end());
+  return changed;
+}
+
+int time_limit(const ResultCell& cell) {
+  int limit = 0;
+  return parse_text(cell.setting("max_episode_steps"), limit).ok() ? limit : 0;
+}
+
+std::string name_of(const std::string& env_id, const Overrides& options, int limit) {
+  std::string inside;
+  const auto add = [&](const std::string& key, const std::string& text) {
+    inside += (inside.empty() ? "" : ", ") + key + "=" + text;
+  };
+  for (const auto& [key, text] : options) add(key, text);
+  if (limit > 0) add("max_episode_steps", to_text(limit));
+  return inside.empty() ? env_id : env_id + " (" + inside + ")";
+}
+
+}  // namespace
+
+bool is_task_key(const std::string& key) {
+  return key == "env_id" || key == "max_episode_steps" || is_option(key);
+}
+
+ReportTask task_of(const ResultCell& cell) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const std::string env_id = cell.setting("env_id");
+  const Overrides options = changed_options(cell, env_id);
+  const Result<EnvSpec> own = env_spec(env_id, {});
+  int limit = time_limit(cell);
+  if (own.ok() && limit == own.value().max_episode_steps) limit = 0;
+  ReportTask task{name_of(env_id, options, limit), env_id, kNone, kNone, ""};
+  if (!own.ok()) {
+    task.why_not = fmt::format("this program knows no environment '{}'", env_id);
+  } else if (!own.value().has_score_range) {
+    task.why_not = fmt::format("no random and reference score of {} are known", env_id);
+  } else if (!options.empty()) {
+    task.why_not = "its options are not those that the random and the reference score are for";
+  } else if (limit > 0) {
+    task.why_not =
+        fmt::format("max_episode_steps is {}, and the random and the reference score are for {}",
+                    limit, own.value().max_episode_steps);
+  } else {
+    task.random_score = own.value().random_score;
+    task.reference_score = own.value().reference_score;
+  }
+  return task;
+}
+
+}  // namespace broadloom

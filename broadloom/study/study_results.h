@@ -1,0 +1,61 @@
+// What a study's store holds, read back whole.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+struct ResultCell {
+  std::string name;
+  Overrides changes, config;  // what the axes set; every key but the seed
+  std::int64_t num_envs = 0, num_steps = 0, batch_size = 0;
+  std::int64_t minibatch_count = 0, minibatch_size = 0, update_epochs = 0;
+  std::int64_t iterations = 0, environment_steps = 0, gradient_steps = 0;
+  double samples_per_gradient = 0.0;
+  std::string note;
+
+  // The text of a key of the config; "" where there is none.
+  std::string setting(const std::string& key) const;
+};
+
+// One run. The learning curve is there for finished runs only: values[key] has one number for each
+// of `steps`, not-a-number where nothing was reported.
+struct ResultRun {
+  int cell = 0;  // index
+  std::uint64_t seed = 0;
+  std::string status;  // pending, finished or failed
+  std::string error, version, revision, isa, hardware;
+  double seconds = 0.0;         // of training; not a number: not known
+  std::vector<double> steps;    // environment steps, ascending
+  std::vector<double> elapsed;  // seconds of training at each
+  std::map<std::string, std::vector<double>> values;
+  double training_return = 0.0;    // the last episodic_return; not a number: none
+  double evaluation_return = 0.0;  // of the last evaluation; not a number: none
+
+  bool finished() const { return status == "finished"; }
+  bool failed() const { return status == "failed"; }
+};
+
+struct StudyResults {
+  std::string store;  // the path
+  std::string name, hash, definition, matched;
+  int points = 0, evaluations = 0;
+  int shard = 1, shards = 1;
+  std::string version, revision, created;
+  std::vector<ResultCell> cells;
+  std::vector<ResultRun> runs;  // in the order of the study, pending ones among them
+};
+
+// Reads a store as it is at one moment, also while a runner works on it; takes no runner's lock and
+// changes nothing, but that SQLite undoes a commit that a kill cut short. Errors: kNotFound where
+// there is no such file; kMismatch where it is something else, empty or of another format; kCorrupt
+// where it is damaged or contradicts itself; kIo where it cannot be read.
+Result<StudyResults> read_study_results(const std::string& path);
+
+}  // namespace broadloom

@@ -1,0 +1,68 @@
+// `broadloom report`: what one or more studies came to, as a page, as JSON and in sentences.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/study/study_report.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/study_files.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct ReportCommand {
+  std::vector<std::string> stores;
+  std::string out;
+  int threads = 0;
+  bool quiet = false, json = false;
+};
+
+Status run(const ReportCommand& command, const std::vector<std::string>& arguments) {
+  StudyReportOptions options;
+  options.threads = resolve_threads(command.threads);
+  const Result<StudyReport> report = make_study_report(command.stores, options);
+  if (!report.ok()) return report.status();
+  const std::string folder =
+      command.out.empty() ? default_report_folder(command.stores) : command.out;
+  const Result<ReportFiles> files = write_report(report.value(), folder, arguments);
+  if (!files.ok()) return files.status();
+  if (command.json) {
+    fmt::print("{}", files.value().json);
+  } else if (!command.quiet) {
+    fmt::print("Study {}\n", report.value().title);
+    print_report(stdout, report.value());
+    fmt::print("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& root, Context& context) {
+  CLI::App* app = root.add_subcommand("report", "Say and show what studies came to");
+  const auto command = std::make_shared<ReportCommand>();
+  app->add_option("STORE", command->stores,
+                  "Stores of studies; several are compared, as of other tasks or matches")
+      ->required();
+  app->add_option("--out", command->out,
+                  "Folder for the results (default: the store's name with -report)")
+      ->type_name("DIR");
+  app->add_option("--threads", command->threads,
+                  "Worker threads; results do not depend on them (default: all)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("INT");
+  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app->add_flag("--json", command->json, "Standard output is one JSON object, that of study.json");
+  app->callback([&context, command] {
+    context.action = [&context, command] {
+      const Status status = run(*command, context.arguments);
+      return status.ok() ? 0 : report_error(status, command->json);
+    };
+  });
+}
+
+}  // namespace broadloom::cli

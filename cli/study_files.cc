@@ -1,0 +1,70 @@
+#include "cli/study_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "broadloom/record/files.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/report/study_json.h"
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+constexpr std::size_t kWidest = 100;  // lines longer than that are hard to read
+
+void print_lines(std::FILE* stream, const std::string& title,
+                 const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  const std::size_t columns = std::min(screen_size(stream).columns, kWidest);
+  fmt::print(stream, "\n{}\n", title);
+  for (const std::string& line : lines) {
+    fmt::print(stream, "{}\n", wrapped("- " + line, columns, "  "));
+  }
+}
+
+std::string without_ending(const std::string& store) {
+  std::filesystem::path path(store);
+  if (path.extension() == ".sqlite") path.replace_extension();
+  return path.string();
+}
+
+}  // namespace
+
+std::string default_report_folder(const std::vector<std::string>& stores) {
+  std::string folder = without_ending(stores.front());
+  for (std::size_t i = 1; i < stores.size(); ++i) {
+    folder += "+" + std::filesystem::path(without_ending(stores[i])).filename().string();
+  }
+  return folder + "-report";
+}
+
+Result<ReportFiles> write_report(const StudyReport& report, const std::string& folder,
+                                 const std::vector<std::string>& command) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return Status(ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
+                                              folder, error.message()));
+  }
+  const Manifest program = make_manifest({}, 0, 1, "");
+  ReportFiles files;
+  files.json =
+      study_report_json(report, {program.created, program.version, program.revision, command});
+  files.paths.push_back(folder + "/study.json");
+  BROADLOOM_TRY(write_file_atomically(files.paths.back(), files.json));
+  return files;
+}
+
+void print_report(std::FILE* stream, const StudyReport& report) {
+  std::vector<std::string> notes = report.notes;
+  for (const SummaryPart& part : report.summary) {
+    print_lines(stream, part.title, part.lines);
+    for (const std::string& line : part.lines) std::erase(notes, line);  // said already
+  }
+  print_lines(stream, "Notes", notes);
+}
+
+}  // namespace broadloom::cli

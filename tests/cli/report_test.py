@@ -1,0 +1,103 @@
+"""`broadloom report`, and the report that `broadloom study` writes: files, sentences, messages, exit codes."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+STUDY = ["study", "--env_id", "CartPole-v1", "--total_timesteps", "2048", "--seeds", "2", "--points", "4",
+         "--hidden_sizes", "8", "--eval_episodes", "2"]
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def run_program(self, *arguments):
+        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=self.folder.name, timeout=200)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def study(self, store, *flags):
+        result = self.run_program(*STUDY, "--batch", "128", "--shapes", "4x32,8x16,16x8", "--out", store, *flags)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def fails(self, code, words, *arguments):
+        result = self.run_program("report", *arguments)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertIn(words, result.stderr)
+        return result
+
+    def test_a_study_ends_with_its_report(self):
+        printed = self.study("a.sqlite")
+        self.assertIn("- 6 of 6 runs of 3 cells on CartPole-v1 have finished.", printed)
+        self.assertIn("With 2 runs intervals are unreliable", printed)
+        self.assertIn("Written: a-report/study.json", printed)
+        with open(self.path("a-report/study.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["command"][:3], STUDY[:3])
+        self.assertEqual([arm["name"] for arm in report["arms"]], ["4x32", "8x16", "16x8"])
+        self.assertEqual(len(report["comparisons"]), 6)
+        # Again from the store, word for word.
+        again = self.run_program("report", "a.sqlite", "--out", "b", "--threads", "3")
+        self.assertEqual((again.returncode, again.stderr), (0, ""))
+        self.assertIn("Written: b/study.json", again.stdout)
+        with open(self.path("b/study.json"), encoding="utf-8") as file:
+            same = json.load(file)
+        for key in report:
+            if key not in ("created", "command"):
+                self.assertEqual(report[key], same[key], key)
+        self.assertLessEqual(max(len(line) for line in again.stdout.splitlines()), 80)
+
+    def test_no_report_means_none(self):
+        printed = self.study("a.sqlite", "--no_report")
+        self.assertNotIn("Written", printed)
+        self.assertEqual(os.listdir(self.folder.name), ["a.sqlite"])
+
+    def test_json_is_one_object(self):
+        printed = self.study("a.sqlite", "--json", "--quiet")
+        self.assertEqual(json.loads(printed)["written"], ["a-report/study.json"])
+        result = self.run_program("report", "a.sqlite", "--json")
+        self.assertEqual(json.loads(result.stdout)["kind"], "study")
+        quiet = self.run_program("report", "a.sqlite", "--quiet")
+        self.assertEqual((quiet.returncode, quiet.stdout, quiet.stderr), (0, "", ""))
+
+    def test_several_stores_are_one_report(self):
+        self.study("a.sqlite", "--no_report")
+        self.study("b.sqlite", "--no_report", "--match", "minibatch_size", "--minibatch_size", "16")
+        result = self.run_program("report", "a.sqlite", "b.sqlite")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path("a+b-report/study.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(len(report["arms"]), 6)
+        self.assertEqual({arm["other"] for arm in report["arms"]}, {"match=minibatch_count", "match=minibatch_size"})
+
+    def test_a_study_with_runs_left_says_so(self):
+        result = self.run_program(*STUDY, "--shapes", "4x32,8x16", "--shard", "1/2", "--out", "part.sqlite")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("Written", result.stdout)
+        result = self.run_program("report", "part.sqlite")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        words = " ".join(result.stdout.split())
+        self.assertIn("part.sqlite is shard 1/2", words)
+        self.assertIn("2 of 4 runs of part.sqlite have not finished.", words)
+
+    def test_wrong_input(self):
+        with open(self.path("text"), "w", encoding="utf-8") as file:
+            file.write("no store" * 1000)
+        self.fails(3, "No such file", "none.sqlite")
+        self.fails(6, "no SQLite database", "text")
+        self.fails(2, "STORE")
+        self.assertEqual(json.loads(self.fails(3, "none", "none", "--json").stdout)["exit_code"], 3)
+        self.study("a.sqlite", "--no_report")
+        self.fails(2, "of the same study", "a.sqlite", "a.sqlite")
+        self.fails(4, "cannot make the folder 'text/x'", "a.sqlite", "--out", "text/x")
+
+
+if __name__ == "__main__":
+    unittest.main()

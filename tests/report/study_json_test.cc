@@ -1,0 +1,74 @@
+#include "broadloom/report/study_json.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "broadloom/report/json_numbers.h"
+
+namespace broadloom {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+TEST(JsonNumbers, SixDigitsAndNull) {
+  EXPECT_EQ(six_digits(123456789.0), 123457000.0);
+  EXPECT_EQ(six_digits(-0.00123456789), -0.00123457);
+  EXPECT_EQ(six_digits(0.0), 0.0);
+  EXPECT_EQ(json(six_digits(kNone)).dump(), "null");
+  EXPECT_EQ(json(six_digits(std::numeric_limits<double>::infinity())).dump(), "null");
+  EXPECT_EQ(estimate_json<nlohmann::ordered_json>({1.5, kNone, kNone, 3}).dump(),
+            R"({"value":1.5,"low":null,"high":null,"count":3})");
+}
+
+StudyReport small_report() {
+  StudyReport report;
+  report.title = "ladder </script>";
+  report.tasks.push_back({"Own-v0", "Own-v0", kNone, kNone, "unknown"});
+  report.cells.emplace_back();
+  report.cells[0].changes = {{"num_envs", "8"}};
+  report.cells[0].evaluation = RunStatistics{{1, 0, 2, 5}, {1, 0, 2, 5}, {1, 0, 2, 5}};
+  report.cells[0].runs = {{3, kNone, 7.0, kNone, 1.25}};
+  report.cells[0].curves = {{"entropy", {10, 20}, {{1, 0, 2, 5}, {2, 1, 3, 5}}}};
+  report.arms.emplace_back();
+  report.comparisons.push_back({0, 1, ReportScore::kEvaluation, {0.25, 0, 0.4, 9}, {}, {}, -1});
+  report.trends.emplace_back();
+  report.trends[0].direction = 1;
+  report.summary = {{"Runs", {"One line."}}};
+  return report;
+}
+
+TEST(StudyJson, HasTheKeysOfItsFormat) {
+  const std::string text =
+      study_report_json(small_report(), {"2026-01-01T00:00:00Z", "0.1.0", "abc", {"report", "x"}});
+  EXPECT_EQ(text.back(), '\n');
+  const json j = json::parse(text);
+  for (const char* key : {"format", "kind", "title", "created", "version", "revision", "command",
+                          "bootstrap", "studies", "tasks", "cells", "arms", "comparisons", "trends",
+                          "instruments", "summary", "notes"}) {
+    EXPECT_TRUE(j.contains(key)) << key;
+  }
+  EXPECT_EQ(j["format"], 1);
+  EXPECT_EQ(j["command"], json({"report", "x"}));
+  EXPECT_TRUE(j["tasks"][0]["random_score"].is_null());
+  const json& cell = j["cells"][0];
+  EXPECT_EQ(cell["changes"]["num_envs"], "8");
+  EXPECT_TRUE(cell["scores"]["training"].is_null());
+  EXPECT_EQ(cell["scores"]["evaluation"]["median"]["high"], 2.0);
+  EXPECT_TRUE(cell["runs"][0]["training"].is_null());
+  EXPECT_EQ(cell["runs"][0]["evaluation"], 7.0);
+  EXPECT_EQ(cell["curves"][0]["steps"], json({10.0, 20.0}));
+  EXPECT_EQ(cell["curves"][0]["iqm"][1]["value"], 2.0);
+  EXPECT_TRUE(j["arms"][0]["normalised"].is_null());
+  EXPECT_EQ(j["comparisons"][0]["score"], "evaluation");
+  EXPECT_EQ(j["comparisons"][0]["result"], "b");
+  EXPECT_TRUE(j["comparisons"][0]["difference"].is_null());
+  EXPECT_EQ(j["trends"][0]["monotone"], "rises");
+  EXPECT_EQ(j["summary"][0]["lines"][0], "One line.");
+}
+
+}  // namespace
+}  // namespace broadloom

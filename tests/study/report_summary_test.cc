@@ -1,0 +1,135 @@
+#include "broadloom/study/report_summary.h"
+
+#include "tests/study/planted.h"
+
+namespace broadloom {
+namespace {
+
+class Summary : public PlantedTest {
+ protected:
+  static std::string text(const StudyReport& report) {
+    std::string all;
+    for (const SummaryPart& part : report.summary) {
+      for (const std::string& line : part.lines) all += part.title + ": " + line + "\n";
+    }
+    return all;
+  }
+  static void says(const StudyReport& report, const std::string& words) {
+    EXPECT_NE(text(report).find(words), std::string::npos) << words << "\n---\n" << text(report);
+  }
+  static void never_says(const StudyReport& report, const std::string& words) {
+    EXPECT_EQ(text(report).find(words), std::string::npos) << words << "\n---\n" << text(report);
+  }
+  static std::size_t lines(const StudyReport& report) {
+    std::size_t count = 0;
+    for (const SummaryPart& part : report.summary) count += part.lines.size();
+    return count;
+  }
+};
+
+TEST_F(Summary, AClearWinnerAndAFallingTrend) {
+  plant(ladder_plan(10), "s", [](int cell, int seed) { return around(200.0 - 31.0 * cell, seed); });
+  const StudyReport r = report({"s"});
+  says(r, "Runs: 30 of 30 runs of 3 cells on CartPole-v1 have finished.");
+  says(r, "Best: N = 4, T = 16 has the largest training return: IQM ");
+  says(r, "Best: All 2 other arms can be told from it.");
+  says(r,
+       "Comparisons: N = 4, T = 16 beats N = 16, T = 4 with probability 1.00 [1.00, 1.00] at equal "
+       "gradient steps (training return, CartPole-v1).");
+  says(r, "N: At a batch of 64, the training return falls by 31.0 [");
+  says(r, "] for each doubling of N from 4 to 16 (CartPole-v1).");
+  says(r,
+       "Chance: Of 3 comparisons of the training return, 3 are called different at 95 %; if no arm "
+       "differed, about 0.15 would be, by chance.");
+  never_says(r, "alone");
+  never_says(r, "unreliable");
+  EXPECT_LE(lines(r), 12U);
+}
+
+TEST_F(Summary, NoDifferenceIsCalledNone) {
+  plant(ladder_plan(10), "s", [](int cell, int seed) { return around(0.1 * cell, seed + cell); });
+  const StudyReport r = report({"s"});
+  says(r, "Best: 2 of the 2 other arms cannot be told from it: ");
+  says(r, "Comparisons: No difference was found between N = ");
+  says(r, "N: At a batch of 64, no trend of the training return with N from 4 to 16 was found: ");
+  says(r, "3 comparisons of the training return, 0 are called different");
+  never_says(r, "beats");
+  never_says(r, "falls");
+  never_says(r, "rises");
+}
+
+TEST_F(Summary, UnequalGradientStepsAreNamed) {
+  plant(doubled_plan(10), "s", [](int cell, int seed) { return around(100.0 - 30 * cell, seed); });
+  const StudyReport r = report({"s"});
+  // 8x8 takes 16 x 4 x 4 steps, the doubled ones half as many.
+  EXPECT_NE(
+      comparison_sentence(r, r.comparisons[0])
+          .find("These differ in gradient steps (256 against 128) and minibatch size (16 against "
+                "32) too, so it says nothing of N alone."),
+      std::string::npos)
+      << comparison_sentence(r, r.comparisons[0]);
+  never_says(r, "at equal gradient steps");
+  says(r, "so it says nothing of");
+}
+
+TEST_F(Summary, OneSeedAndFewSeedsAreSaid) {
+  plant(ladder_plan(1), "one", [](int cell, int) { return 10.0 * cell; });
+  const StudyReport one = report({"one"});
+  says(one, "With one run there is no interval");
+  says(one, "N = 16, T = 4 was better than N = 4, T = 16 in 100 % of pairs of runs, which has no");
+  says(one, "no trend");
+  never_says(one, "beats");
+  never_says(one, "Chance");
+  plant(ladder_plan(3), "three", [](int cell, int seed) { return 100.0 * cell + seed; });
+  const StudyReport three = report({"three"});
+  says(three, "With 3 runs intervals are unreliable: read 95 % as about 85 %");
+  says(three, "is ahead of N = 4, T = 16, but the runs are too few to call it");
+}
+
+TEST_F(Summary, FailedRunsAreSaidToFlatter) {
+  plant(
+      ladder_plan(6), "s", [](int cell, int seed) { return around(cell, seed); },
+      [](int cell, int seed) { return cell == 1 && seed <= 2; });
+  const StudyReport r = report({"s"});
+  says(r, "Runs: 16 of 18 runs of 3 cells on CartPole-v1 have finished.");
+  says(r,
+       "2 runs failed and stand in no number, which makes their cells look better than they "
+       "are: 2 of 8x8.");
+  EXPECT_EQ(r.notes[0], "Failed: 8x8, seed 1: the loss is not finite");
+}
+
+TEST_F(Summary, NothingFinishedIsNothingSaid) {
+  plant(ladder_plan(3), "s", [](int, int) { return std::nullopt; });
+  const StudyReport r = report({"s"});
+  EXPECT_EQ(text(r),
+            "Runs: 0 of 9 runs of 3 cells on CartPole-v1 have finished.\n"
+            "Runs: Nothing can be said yet.\n");
+  EXPECT_TRUE(r.comparisons.empty());
+  ASSERT_EQ(r.notes.size(), 1U);
+  EXPECT_NE(r.notes[0].find("9 of 9 runs"), std::string::npos);
+}
+
+TEST_F(Summary, OneCellHasNothingToBeComparedWith) {
+  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\n"), "s",
+        [](int, int seed) { return around(10, seed); });
+  says(report({"s"}), "There are no two arms with scores to compare.");
+}
+
+TEST_F(Summary, SettingsOfOneShapeGoByTheirNames) {
+  plant(plan_text("seeds = 8\npoints = 4\n[base]\ntotal_timesteps = 1024\n"
+                  "[grid]\nlearning_rate = [1e-3, 1e-4]\n"),
+        "s", [](int cell, int seed) { return around(100 * cell, seed); });
+  says(report({"s"}), "learning_rate=1e-04 beats learning_rate=0.001 with probability 1.00");
+}
+
+TEST_F(Summary, SeveralTasksAreComparedByNormalisedScores) {
+  const auto score = [](int cell, int seed) { return around(100 + 40 * cell, seed); };
+  plant(ladder_plan(6), "pole", score);
+  plant(ladder_plan(6, "env_id = 'FrozenLake-v1'\n"), "lake",
+        [](int cell, int seed) { return 0.01 * around(10 + 10 * cell, seed); });
+  says(report({"pole", "lake"}), "(2 tasks, normalised).");
+  says(report({"pole", "lake"}), "(training return, 2 tasks)");
+}
+
+}  // namespace
+}  // namespace broadloom
