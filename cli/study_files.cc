@@ -8,6 +8,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/report/study_json.h"
+#include "broadloom/report/study_page.h"
 #include "cli/console.h"
 
 namespace broadloom::cli {
@@ -55,6 +56,10 @@ Result<ReportFiles> write_report(const StudyReport& report, const std::string& f
       study_report_json(report, {program.created, program.version, program.revision, command});
   files.paths.push_back(folder + "/study.json");
   BROADLOOM_TRY(write_file_atomically(files.paths.back(), files.json));
+  const Result<std::string> page = study_page(files.json);
+  if (!page.ok()) return page.status();
+  files.paths.push_back(folder + "/study.html");
+  BROADLOOM_TRY(write_file_atomically(files.paths.back(), page.value()));
   return files;
 }
 

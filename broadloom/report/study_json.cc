@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "broadloom/report/json_numbers.h"
+#include "broadloom/study/report_scores.h"
 
 namespace broadloom {
 namespace {
@@ -61,7 +62,8 @@ ordered_json task_json(const ReportTask& t) {
           {"env_id", t.env_id},
           {"random_score", six_digits(t.random_score)},
           {"reference_score", six_digits(t.reference_score)},
-          {"why_not", t.why_not}};
+          {"why_not", t.why_not},
+          {"max_episode_steps", t.max_episode_steps}};
 }
 
 ordered_json statistics_json(const RunStatistics& s) {
@@ -200,6 +202,7 @@ std::string study_report_json(const StudyReport& r, const ReportMaker& maker) {
   json["command"] = maker.command;
   json["bootstrap"] = {
       {"replicates", r.replicates}, {"band_replicates", r.band_replicates}, {"seed", r.seed}};
+  json["main_score"] = score_name(main_score(r));
   json["studies"] = list_json(r.studies, study_json);
   json["tasks"] = list_json(r.tasks, task_json);
   json["cells"] = list_json(r.cells, cell_json);

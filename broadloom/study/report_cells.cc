@@ -36,13 +36,26 @@ struct Span {
   double to = std::numeric_limits<double>::infinity();
 };
 
+// What the area is under. Training returns begin only when episodes have ended, which is later the
+// more environments there are, so evaluations are better where there are enough for a curve.
+constexpr std::size_t kFewestEvaluations = 5;
+const char* area_key(const CellRuns& runs) {
+  for (const auto& of_cell : runs) {
+    for (const ResultRun* run : of_cell) {
+      if (run->evaluations.size() < kFewestEvaluations) return kReturnKey;
+    }
+  }
+  return kEvaluationKey;
+}
+
 // The steps that every run of a task has returns for.
-std::map<int, Span> common_spans(const StudyReport& report, const CellRuns& runs) {
+std::map<int, Span> common_spans(const StudyReport& report, const CellRuns& runs,
+                                 const std::string& key) {
   std::map<int, Span> spans;
   for (std::size_t c = 0; c < runs.size(); ++c) {
     Span& span = spans[report.cells[c].task];
     for (const ResultRun* run : runs[c]) {
-      const Curve curve = curve_of(*run, kReturnKey);
+      const Curve curve = curve_of(*run, key);
       if (curve.steps.empty()) continue;
       span.from = std::max(span.from, curve.steps.front());
       span.to = std::min(span.to, curve.steps.back());
@@ -51,8 +64,8 @@ std::map<int, Span> common_spans(const StudyReport& report, const CellRuns& runs
   return spans;
 }
 
-double area_of(const ResultRun& run, const Span& span) {
-  const RunCurves curves{1, 1, {curve_of(run, kReturnKey)}};
+double area_of(const ResultRun& run, const Span& span, const std::string& key) {
+  const RunCurves curves{1, 1, {curve_of(run, key)}};
   const Result<Scores> area = areas_under(curves, span.from, span.to);
   return area.ok() ? area.value().values[0] : kNone;
 }
@@ -90,10 +103,11 @@ std::vector<double> finite(const std::vector<ReportRun>& runs, double ReportRun:
   return values;
 }
 
-void take_runs(const std::vector<const ResultRun*>& runs, const Span& span, ReportCell& cell) {
+void take_runs(const std::vector<const ResultRun*>& runs, const Span& span, const std::string& key,
+               ReportCell& cell) {
   for (const ResultRun* run : runs) {
     cell.runs.push_back({run->seed, run->training_return, run->evaluation_return,
-                         area_of(*run, span), run->seconds});
+                         area_of(*run, span, key), run->seconds});
   }
 }
 
@@ -123,9 +137,10 @@ void measure_cell(const std::vector<const ResultRun*>& runs, int points,
 
 void measure_cells(const std::vector<StudyResults>& results, int threads, StudyReport& report) {
   const CellRuns runs = runs_of_cells(results);
-  const std::map<int, Span> spans = common_spans(report, runs);
+  const std::string area = area_key(runs);
+  const std::map<int, Span> spans = common_spans(report, runs, area);
   for (std::size_t c = 0; c < runs.size(); ++c) {
-    take_runs(runs[c], spans.at(report.cells[c].task), report.cells[c]);
+    take_runs(runs[c], spans.at(report.cells[c].task), area, report.cells[c]);
   }
   std::vector<std::vector<double>> thresholds;
   for (std::size_t task = 0; task < report.tasks.size(); ++task) {
@@ -142,7 +157,7 @@ void measure_cells(const std::vector<StudyResults>& results, int threads, StudyR
                  thresholds[static_cast<std::size_t>(cell.task)], numbers, bands, cell);
   });
   for (const std::string& key : keys) {
-    if (key != kReturnKey) report.instruments.push_back(instrument_of(key));
+    if (key != kReturnKey && key != kEvaluationKey) report.instruments.push_back(instrument_of(key));
   }
 }
 

@@ -12,6 +12,7 @@ namespace {
 const std::vector<ReportInstrument>& known_metrics() {
   static const std::vector<ReportInstrument> all = {
       {kReturnKey, "Training return", ""},
+      {kEvaluationKey, "Return of evaluations", ""},
       {"episodic_length", "Episode length", "steps"},
       {"episodes", "Episodes ended in a block", ""},
       {"learning_rate", "Learning rate", ""},
@@ -110,6 +111,7 @@ double last_known(const Curve& curve, double time) {
 }  // namespace
 
 Curve curve_of(const ResultRun& run, const std::string& key) {
+  if (key == kEvaluationKey) return {run.evaluated_at, run.evaluations};
   Curve curve;
   const auto values = run.values.find(key);
   if (values == run.values.end()) return curve;
@@ -126,6 +128,7 @@ std::vector<std::string> curve_keys(const std::vector<StudyResults>& results) {
   for (const StudyResults& study : results) {
     for (const ResultRun& run : study.runs) {
       for (const auto& [key, values] : run.values) found.insert(key);
+      if (run.evaluations.size() > 1) found.insert(kEvaluationKey);
     }
   }
   std::vector<std::string> keys(found.begin(), found.end());

@@ -11,6 +11,7 @@
 namespace broadloom {
 
 inline constexpr char kReturnKey[] = "episodic_return";
+inline constexpr char kEvaluationKey[] = "evaluation_return";  // runs of two evaluations or more
 // Of one curve; longer ones are thinned evenly, the last point stays.
 inline constexpr std::size_t kMostPoints = 101;
 

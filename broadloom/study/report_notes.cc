@@ -7,6 +7,7 @@
 #include <set>
 
 #include "broadloom/core/number_text.h"
+#include "broadloom/study/report_scores.h"
 #include "broadloom/study/report_words.h"
 
 namespace broadloom {
@@ -66,6 +67,28 @@ void note_scores(const StudyReport& report, Notes& notes) {
         cell.name, without, count_words(static_cast<std::int64_t>(cell.runs.size()), "run")));
   }
   add_details(details, "cells have runs without a training return", notes);
+}
+
+void note_unended(const StudyReport& report, Notes& notes) {
+  const ReportCell* worst = nullptr;
+  for (const ReportCell& cell : report.cells) {
+    if (cell.runs.empty() || !leaves_out_episodes(report, cell)) continue;
+    if (worst == nullptr || cell.environment_steps / cell.num_envs <
+                                worst->environment_steps / worst->num_envs) {
+      worst = &cell;
+    }
+  }
+  if (worst == nullptr) return;
+  const ReportTask& task = report.tasks[static_cast<std::size_t>(worst->task)];
+  notes.push_back(fmt::format(
+      "Training returns are of episodes that have ended. At N = {} an environment lives for {} "
+      "steps, and an episode of {} may last {}: what has not ended is left out, and with it the "
+      "longest episodes.{}",
+      with_commas(worst->num_envs), with_commas(worst->environment_steps / worst->num_envs),
+      task.name, with_commas(task.max_episode_steps),
+      main_score(report) == ReportScore::kEvaluation
+          ? " So the sentences are about evaluations, which are of whole episodes."
+          : " Evaluations would not leave them out; these runs have none."));
 }
 
 template <class Member>
@@ -151,6 +174,7 @@ std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
   note_missing(report, notes);
   note_failed(results, notes);
   note_scores(report, notes);
+  note_unended(report, notes);
   const std::string few = few_runs_words(report);
   if (!few.empty()) notes.push_back(few);
   note_mixed(report, "revisions of the program", "they may differ for that reason alone",

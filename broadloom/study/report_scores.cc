@@ -90,10 +90,19 @@ int best_arm(const StudyReport& report, ReportScore score) {
 }
 
 ReportScore main_score(const StudyReport& report) {
-  const bool trained =
-      std::any_of(report.cells.begin(), report.cells.end(),
-                  [](const ReportCell& cell) { return cell.training.has_value(); });
-  return trained ? ReportScore::kTraining : ReportScore::kEvaluation;
+  bool trained = false, evaluated = true, censored = false;
+  for (const ReportCell& cell : report.cells) {
+    if (cell.runs.empty()) continue;
+    trained = trained || cell.training.has_value();
+    evaluated = evaluated && cell.evaluation.has_value();
+    censored = censored || leaves_out_episodes(report, cell);
+  }
+  return !trained || (censored && evaluated) ? ReportScore::kEvaluation : ReportScore::kTraining;
+}
+
+bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell) {
+  const auto limit = report.tasks[static_cast<std::size_t>(cell.task)].max_episode_steps;
+  return cell.environment_steps / cell.num_envs < 10 * limit;
 }
 
 }  // namespace broadloom

@@ -32,7 +32,13 @@ Equality both(const Equality& a, const Equality& b);
 // where there is none to tell it by.
 int best_arm(const StudyReport& report, ReportScore score);
 
-// The score that a report speaks of first: training, or evaluation where there is nothing else.
+// Training returns are of episodes that have ended. Where an environment of the cell lives for
+// fewer than ten of the longest episodes, those that have not are a part that counts: long ones, so
+// the return is too low where living is rewarded, and too high where it costs.
+bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell);
+
+// The score that a report speaks of first: training, or evaluation where training returns leave
+// episodes out or are missing.
 ReportScore main_score(const StudyReport& report);
 
 }  // namespace broadloom

@@ -140,10 +140,13 @@ SummaryPart best_part(const StudyReport& report) {
         count_words(static_cast<std::int64_t>(report.tasks.size()), "task") + ", normalised"));
   }
   if (best >= 0) add_rivals(report, best, score, part.lines);
-  const int evaluated = best_arm(report, ReportScore::kEvaluation);
-  if (best >= 0 && evaluated >= 0 && evaluated != best) {
-    part.lines.push_back(fmt::format("By evaluations of the final policies it is {}.",
-                                     arm_words(report, evaluated)));
+  const bool trained = score == ReportScore::kTraining;
+  const int by_other =
+      best_arm(report, trained ? ReportScore::kEvaluation : ReportScore::kTraining);
+  if (best >= 0 && by_other >= 0 && by_other != best) {
+    part.lines.push_back(fmt::format(
+        "By {} it is {}.", trained ? "evaluations of the final policies" : "training returns",
+        arm_words(report, by_other)));
   }
   return part;
 }

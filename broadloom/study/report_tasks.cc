@@ -59,8 +59,10 @@ ReportTask task_of(const ResultCell& cell) {
   const Overrides options = changed_options(cell, env_id);
   const Result<EnvSpec> own = env_spec(env_id, {});
   int limit = time_limit(cell);
-  if (own.ok() && limit == own.value().max_episode_steps) limit = 0;
-  ReportTask task{name_of(env_id, options, limit), env_id, kNone, kNone, ""};
+  const int own_limit = own.ok() ? own.value().max_episode_steps : 0;
+  if (limit == own_limit) limit = 0;
+  ReportTask task{name_of(env_id, options, limit), env_id, kNone, kNone, "",
+                  limit > 0 ? limit : own_limit};
   if (!own.ok()) {
     task.why_not = fmt::format("this program knows no environment '{}'", env_id);
   } else if (!own.value().has_score_range) {

@@ -41,6 +41,7 @@ struct ReportTask {
   std::string name, env_id;
   double random_score, reference_score;  // not numbers where nothing can be normalised
   std::string why_not;                   // then: why
+  std::int64_t max_episode_steps = 0;    // 0: none
 };
 
 struct ReportRun {

@@ -181,10 +181,15 @@ class Reader {
 
   Status read_evaluations() {
     return each_row(database_,
-                    "SELECT run_id, mean_return FROM evaluations ORDER BY run_id, global_step",
+                    "SELECT run_id, global_step, mean_return FROM evaluations"
+                    " ORDER BY run_id, global_step",
                     [&](const Statement& row) -> Status {
                       ResultRun* run = finished_run(row.integer(0));
-                      if (run != nullptr) run->evaluation_return = row.real(1);
+                      if (run == nullptr) return {};
+                      run->evaluation_return = row.real(2);
+                      if (!std::isfinite(row.real(2))) return {};
+                      run->evaluated_at.push_back(static_cast<double>(row.integer(1)));
+                      run->evaluations.push_back(row.real(2));
                       return {};
                     });
   }
