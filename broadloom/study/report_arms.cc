@@ -132,6 +132,7 @@ std::set<std::string> settings_of_tasks(const StudyReport& report, int study) {
 std::vector<std::string> study_labels(const std::vector<ReportStudy>& studies) {
   const auto tell_apart = [&](auto&& text_of) {
     std::vector<std::string> texts;
+    texts.reserve(studies.size());
     for (const ReportStudy& study : studies) texts.push_back(text_of(study));
     const bool distinct = std::set<std::string>(texts.begin(), texts.end()).size() == texts.size();
     return distinct ? texts : std::vector<std::string>();

@@ -83,6 +83,7 @@ std::vector<double> thresholds_of(const StudyReport& report, int task) {
   const auto [low, high] = std::minmax_element(all.begin(), all.end());
   if (*low == *high) return {*low};
   std::vector<double> thresholds;
+  thresholds.reserve(kThresholds);
   for (int i = 0; i < kThresholds; ++i) {
     thresholds.push_back(*low + (*high - *low) * i / (kThresholds - 1));
   }

@@ -18,6 +18,7 @@ BootstrapOptions options_of(const StudyReport& report) {
 
 std::vector<EnvSpec> specs_of(const StudyReport& report) {
   std::vector<EnvSpec> specs;
+  specs.reserve(report.tasks.size());
   for (const ReportTask& task : report.tasks) {
     specs.emplace_back();
     specs.back().id = task.env_id;
@@ -54,6 +55,7 @@ std::vector<double> thresholds_of(const std::vector<std::optional<Scores>>& all)
     high = std::max(high, *most);
   }
   std::vector<double> thresholds;
+  thresholds.reserve(kThresholds);
   for (int i = 0; i < kThresholds; ++i) {
     thresholds.push_back(low + (high - low) * i / (kThresholds - 1));
   }
@@ -201,8 +203,8 @@ void compare_arms(const std::vector<std::pair<int, int>>& pairs, int threads, St
       const auto at = static_cast<std::size_t>(p);
       found[at] = compare(report, pairs[at], score, draws);
     });
-    for (std::optional<ReportComparison>& comparison : found) {
-      if (comparison) report.comparisons.push_back(std::move(*comparison));
+    for (const std::optional<ReportComparison>& comparison : found) {
+      if (comparison) report.comparisons.push_back(*comparison);
     }
   }
 }

@@ -158,13 +158,12 @@ std::string few_runs_words(const StudyReport& report) {
   if (fewest == 1) {
     return "With one run there is no interval: what single runs show may be chance.";
   }
+  // How many intervals of a cell's IQM hold the truth: docs/statistics.md.
+  const int held = fewest == 2 ? 50 : fewest == 3 ? 75 : 88;
   return fmt::format(
-      "With {} runs intervals are unreliable: read 95 % as about {} %; ten runs are a fair "
-      "minimum.",
-      fewest,
-      fewest == 2   ? 75
-      : fewest == 3 ? 85
-                    : 90);
+      "With {} runs intervals are unreliable: read 95 % as about {} %; ten runs are "
+      "a fair minimum.",
+      fewest, held);
 }
 
 std::vector<std::string> report_notes(const std::vector<StudyResults>& results,

@@ -47,7 +47,7 @@ std::string confounds(const StudyReport& report, const ReportComparison& c, int 
   }
   if (words.empty()) return "";
   return fmt::format(". These differ in {} too, so it says nothing of {} alone",
-                     fmt::join(words, " and "), meant_words(a, b));
+                     list_words(words, words.size()), meant_words(a, b));
 }
 
 Estimate flipped(const Estimate& p) { return {1.0 - p.value, 1.0 - p.high, 1.0 - p.low, p.count}; }
@@ -76,7 +76,7 @@ std::string trend_confounds(const StudyReport& report, const ReportTrend& trend)
   if (!trend.equal.environment_steps) words.emplace_back("environment steps");
   if (words.empty()) return "";
   return fmt::format(". Along it {} change too, so it says nothing of N alone",
-                     fmt::join(words, " and "));
+                     list_words(words, words.size()));
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ struct StudyReportOptions {
   int threads = 1;  // the report's bits do not depend on it
   // Random draws that all comparisons, and all curves, may take together: each is about two seconds
   // of one core. Where that is not enough, there are fewer replicates, and the notes say so.
-  double most_draws = 4e8;
+  double most_draws = 2.5e8;
   double most_band_draws = 8e8;
 };
 

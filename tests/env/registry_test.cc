@@ -253,6 +253,20 @@ double random_return(const std::string& id, int episodes, double* standard_error
   return mean;
 }
 
+// Scores under another time limit are of another task.
+TEST(Registry, AnotherTimeLimitHasNoScoreRange) {
+  EXPECT_TRUE(env_spec("CartPole-v1", {}).value().has_score_range);
+  EXPECT_TRUE(env_spec("CartPole-v1", {}, 500).value().has_score_range);
+  const EnvSpec cut = env_spec("CartPole-v1", {}, 200).value();
+  EXPECT_EQ(cut.max_episode_steps, 200);
+  EXPECT_FALSE(cut.has_score_range);
+  VecEnvOptions options;
+  options.num_envs = 1;
+  EXPECT_TRUE(make_vec_env("CartPole-v1", {}, options).value()->spec().has_score_range);
+  options.max_episode_steps = 200;
+  EXPECT_FALSE(make_vec_env("CartPole-v1", {}, options).value()->spec().has_score_range);
+}
+
 // Upstream's random policy: mean and standard error of the reference. Five combined standard
 // errors. The spec's own random score is the mean of fifty times as many episodes.
 TEST(Registry, RandomPolicyReturns) {

@@ -82,7 +82,7 @@ TEST_F(Summary, OneSeedAndFewSeedsAreSaid) {
   never_says(one, "Chance");
   plant(ladder_plan(3), "three", [](int cell, int seed) { return 100.0 * cell + seed; });
   const StudyReport three = report({"three"});
-  says(three, "With 3 runs intervals are unreliable: read 95 % as about 85 %");
+  says(three, "With 3 runs intervals are unreliable: read 95 % as about 75 %");
   says(three, "is ahead of N = 4, T = 16, but the runs are too few to call it");
 }
 
