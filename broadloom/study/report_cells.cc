@@ -158,7 +158,8 @@ void measure_cells(const std::vector<StudyResults>& results, int threads, StudyR
                  thresholds[static_cast<std::size_t>(cell.task)], numbers, bands, cell);
   });
   for (const std::string& key : keys) {
-    if (key != kReturnKey && key != kEvaluationKey) report.instruments.push_back(instrument_of(key));
+    if (key != kReturnKey && key != kEvaluationKey)
+      report.instruments.push_back(instrument_of(key));
   }
 }
 

@@ -73,8 +73,8 @@ void note_unended(const StudyReport& report, Notes& notes) {
   const ReportCell* worst = nullptr;
   for (const ReportCell& cell : report.cells) {
     if (cell.runs.empty() || !leaves_out_episodes(report, cell)) continue;
-    if (worst == nullptr || cell.environment_steps / cell.num_envs <
-                                worst->environment_steps / worst->num_envs) {
+    if (worst == nullptr ||
+        cell.environment_steps / cell.num_envs < worst->environment_steps / worst->num_envs) {
       worst = &cell;
     }
   }

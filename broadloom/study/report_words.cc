@@ -65,9 +65,13 @@ std::string list_words(const std::vector<std::string>& items, std::size_t most) 
     shown.resize(most > 0 ? most - 1 : 0);
     shown.push_back(fmt::format("{} others", items.size() - shown.size()));
   }
+  const bool has_commas = std::any_of(shown.begin(), shown.end(), [](const std::string& item) {
+    return item.find(',') != std::string::npos;
+  });
   const std::string last = shown.back();
   shown.pop_back();
-  return shown.empty() ? last : fmt::format("{} and {}", fmt::join(shown, "; "), last);
+  if (shown.empty()) return last;
+  return fmt::format("{} and {}", fmt::join(shown, has_commas ? "; " : ", "), last);
 }
 
 std::string count_words(std::int64_t count, const std::string& what) {

@@ -37,8 +37,8 @@ struct ResultRun {
   std::map<std::string, std::vector<double>> values;
   std::vector<double> evaluated_at;  // environment steps, ascending
   std::vector<double> evaluations;   // mean return at each
-  double training_return = 0.0;    // the last episodic_return; not a number: none
-  double evaluation_return = 0.0;  // of the last evaluation; not a number: none
+  double training_return = 0.0;      // the last episodic_return; not a number: none
+  double evaluation_return = 0.0;    // of the last evaluation; not a number: none
 
   bool finished() const { return status == "finished"; }
   bool failed() const { return status == "failed"; }

@@ -37,7 +37,7 @@ class Report(unittest.TestCase):
         printed = self.study("a.sqlite")
         self.assertIn("- 6 of 6 runs of 3 cells on CartPole-v1 have finished.", printed)
         self.assertIn("With 2 runs intervals are unreliable", printed)
-        self.assertIn("Written: a-report/study.json", printed)
+        self.assertIn("Written: a-report/study.json, a-report/study.html", printed)
         with open(self.path("a-report/study.json"), encoding="utf-8") as file:
             report = json.load(file)
         self.assertEqual(report["command"][:3], STUDY[:3])
@@ -46,7 +46,7 @@ class Report(unittest.TestCase):
         # Again from the store, word for word.
         again = self.run_program("report", "a.sqlite", "--out", "b", "--threads", "3")
         self.assertEqual((again.returncode, again.stderr), (0, ""))
-        self.assertIn("Written: b/study.json", again.stdout)
+        self.assertIn("Written: b/study.json, b/study.html", again.stdout)
         with open(self.path("b/study.json"), encoding="utf-8") as file:
             same = json.load(file)
         for key in report:
@@ -61,7 +61,7 @@ class Report(unittest.TestCase):
 
     def test_json_is_one_object(self):
         printed = self.study("a.sqlite", "--json", "--quiet")
-        self.assertEqual(json.loads(printed)["written"], ["a-report/study.json"])
+        self.assertEqual(json.loads(printed)["written"], ["a-report/study.json", "a-report/study.html"])
         result = self.run_program("report", "a.sqlite", "--json")
         self.assertEqual(json.loads(result.stdout)["kind"], "study")
         quiet = self.run_program("report", "a.sqlite", "--quiet")

@@ -49,12 +49,13 @@ function firstChosen(groups, best) {
   }));
 }
 
-// The score that arms are ranked by: the training return, unless there is none.
+// The score that arms are ranked by: the one that the file's sentences are about, unless there is none of it.
 function readStudy(data) {
   const study = { data, arms: data.arms || [], cells: data.cells || [], tasks: data.tasks || [] };
   study.several = study.tasks.length > 1;
   const has = (score) => study.cells.some((c) => c.scores && c.scores[score] && hasValue(c.scores[score].iqm));
-  study.score = has("training") || !has("evaluation") ? "training" : "evaluation";
+  const wanted = study.data.main_score === "evaluation" ? ["evaluation", "training"] : ["training", "evaluation"];
+  study.score = wanted.find(has) || wanted[0];
   study.groups = groupsOf(study.arms);
   study.styles = stylesOf(study.groups);
   study.pairs = new Map((data.comparisons || []).map((c) => [`${c.a} ${c.b} ${c.score}`, c]));

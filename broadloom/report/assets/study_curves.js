@@ -78,6 +78,10 @@ function curvesSection(parent, study) {
     title: "Training return against environment steps", about: "Training return against environment steps", table: "return against environment steps", x: "environment steps", value: "return",
     caption: `${bandsText(study)} Panels of one task share their axes.`,
   }, { x: { title: "environment steps" }, y: { title: "return" } });
+  curveFigure(parent, study, withPoints(list, (cell) => curveOf(cell, "evaluation_return")), {
+    title: "Return of evaluations against environment steps", about: "Return of evaluations against environment steps", table: "evaluations against environment steps", x: "environment steps", value: "return",
+    caption: `${bandsText(study)} Whole episodes of most likely actions, on seeds that are never trained on.`,
+  }, { x: { title: "environment steps" }, y: { title: "return" } });
   const timed = withPoints(list, (cell) => (cell.time_curve ? pointsOf(cell.time_curve.seconds, cell.time_curve.iqm) : []));
   const ends = timed.flatMap((panel) => panel.lines).map((line) => Math.max(0, ...line.points.map((p) => p.x))).filter((x) => x > 0);
   const log = ends.length > 1 && Math.max(...ends) > 30 * Math.min(...ends);
