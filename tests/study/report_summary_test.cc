@@ -62,11 +62,11 @@ TEST_F(Summary, UnequalGradientStepsAreNamed) {
   plant(doubled_plan(10), "s", [](int cell, int seed) { return around(100.0 - 30 * cell, seed); });
   const StudyReport r = report({"s"});
   // 8x8 takes 16 x 4 x 4 steps, the doubled ones half as many.
-  EXPECT_NE(
-      comparison_sentence(r, r.comparisons[0])
-          .find("These differ in gradient steps (256 against 128) and minibatch size (16 against "
-                "32) too, so it says nothing of N alone."),
-      std::string::npos)
+  EXPECT_NE(comparison_sentence(r, r.comparisons[0])
+                .find("These differ in gradient steps (25,600 against 12,800) and minibatch size "
+                      "(16 against "
+                      "32) too, so it says nothing of N alone."),
+            std::string::npos)
       << comparison_sentence(r, r.comparisons[0]);
   never_says(r, "at equal gradient steps");
   says(r, "so it says nothing of");
@@ -113,6 +113,27 @@ TEST_F(Summary, OneCellHasNothingToBeComparedWith) {
   plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\n"), "s",
         [](int, int seed) { return around(10, seed); });
   says(report({"s"}), "There are no two arms with scores to compare.");
+}
+
+TEST_F(Summary, WhereEpisodesAreLeftOutEvaluationsAreSpokenOf) {
+  // 64 and 256 steps an environment, where an episode may last 500.
+  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\n"
+                  "[shapes]\nlist = ['4x16', '16x4']\n"),
+        "s", [](int cell, int seed) { return around(100 * cell, seed); });
+  const StudyReport r = report({"s"});
+  says(r, "N = 16, T = 4 beats N = 4, T = 16 with probability 1.00");
+  says(r, "(evaluation return, CartPole-v1)");
+  never_says(r, "training return");
+  ASSERT_EQ(r.notes.size(), 1U);
+  EXPECT_NE(r.notes[0].find("At N = 16 an environment lives for 64 steps, and an episode of "
+                            "CartPole-v1 may last 500"),
+            std::string::npos)
+      << r.notes[0];
+  // Ten of the longest episodes are enough.
+  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\nmax_episode_steps = 6\n"
+                  "[shapes]\nlist = ['4x16', '16x4']\n"),
+        "short", [](int cell, int seed) { return around(100 * cell, seed); });
+  says(report({"short"}), "(training return, CartPole-v1 (max_episode_steps=6))");
 }
 
 TEST_F(Summary, SettingsOfOneShapeGoByTheirNames) {
