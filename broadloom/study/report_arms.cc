@@ -104,19 +104,16 @@ std::string change_of(const ReportCell& cell, const std::string& key) {
   return "";
 }
 
-// Keys that belong to the task in a study of several: all of its cells of one task have the same
-// text, as where a variant sets env_id and the budget that goes with it.
+// Keys that belong to the task: all cells of one task have the same text, as where a variant sets
+// env_id and the budget that goes with it.
 std::set<std::string> settings_of_tasks(const StudyReport& report, int study) {
   std::set<std::string> keys;
-  std::set<int> tasks;
   for (const ReportCell& cell : report.cells) {
     if (cell.study != study) continue;
-    tasks.insert(cell.task);
     for (const auto& [key, text] : cell.changes) {
       if (!is_shape_key(key)) keys.insert(key);
     }
   }
-  if (tasks.size() < 2) return {};
   std::erase_if(keys, [&](const std::string& key) {
     std::map<int, std::string> texts;
     return std::any_of(report.cells.begin(), report.cells.end(), [&](const ReportCell& cell) {

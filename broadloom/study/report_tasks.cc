@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "broadloom/envs/registry.h"
 
@@ -78,6 +80,30 @@ ReportTask task_of(const ResultCell& cell) {
     task.reference_score = own.value().reference_score;
   }
   return task;
+}
+
+Status keep_task(const std::string& name, std::vector<StudyResults>& results) {
+  std::set<std::string> tasks;
+  bool found = false;
+  for (StudyResults& study : results) {
+    std::vector<int> place(study.cells.size(), -1);
+    std::vector<ResultCell> cells;
+    for (std::size_t c = 0; c < study.cells.size(); ++c) {
+      tasks.insert(task_of(study.cells[c]).name);
+      if (task_of(study.cells[c]).name != name) continue;
+      place[c] = static_cast<int>(cells.size());
+      cells.push_back(std::move(study.cells[c]));
+    }
+    found = found || !cells.empty();
+    study.cells = std::move(cells);
+    std::erase_if(study.runs, [&](const ResultRun& run) {
+      return place[static_cast<std::size_t>(run.cell)] < 0;
+    });
+    for (ResultRun& run : study.runs) run.cell = place[static_cast<std::size_t>(run.cell)];
+  }
+  if (found) return {};
+  return {ErrorKind::kInvalidConfig, fmt::format("task: got '{}'; the stores have {}", name,
+                                                 fmt::join(tasks, ", "))};
 }
 
 }  // namespace broadloom

@@ -3,7 +3,9 @@
 
 #include <string>
 #include <vector>
+#include <vector>
 
+#include "broadloom/core/status.h"
 #include "broadloom/study/study_report.h"
 #include "broadloom/study/study_results.h"
 
@@ -15,5 +17,9 @@ bool is_task_key(const std::string& key);
 // The environment of a cell with its options and time limit. Scores are normalised only where both
 // are the environment's own. One that this program does not know is a task without a range.
 ReportTask task_of(const ResultCell& cell);
+
+// Leaves only the cells of one task, and their runs. kInvalidConfig, with the tasks that there are,
+// where none has this name.
+Status keep_task(const std::string& name, std::vector<StudyResults>& results);
 
 }  // namespace broadloom

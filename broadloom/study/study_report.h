@@ -159,7 +159,8 @@ struct StudyReportOptions {
   int replicates = kPointReplicates;
   int band_replicates = kBandReplicates;
   std::uint64_t seed = 1;
-  int threads = 1;  // the report's bits do not depend on it
+  int threads = 1;   // the report's bits do not depend on it
+  std::string task;  // by its name; "": all of them
   // Random draws that all comparisons, and all curves, may take together: each is about two seconds
   // of one core. Where that is not enough, there are fewer replicates, and the notes say so.
   double most_draws = 2.5e8;
@@ -167,7 +168,8 @@ struct StudyReportOptions {
 };
 
 // Reads the stores and computes everything. Errors: those of read_study_results(); kInvalidConfig
-// where no store is given, or two are of the same study (as shards are: merge them).
+// where no store is given, two are of the same study (as shards are: merge them), or
+// none has the task.
 Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
                                       const StudyReportOptions& options = {});
 

@@ -254,6 +254,27 @@ TEST_F(MakeReport, EvaluationsOnTheWayAreACurveAndTheArea) {
   }
 }
 
+TEST_F(MakeReport, OneTaskOfSeveral) {
+  plant(plan_text("seeds = 2\npoints = 4\n[base]\ntotal_timesteps = 102400\n"
+                  "[shapes]\nlist = ['4x16', '8x8']\n"
+                  "[grid]\nenv_id = ['CartPole-v1', 'Acrobot-v1']\n"),
+        "s", [](int cell, int seed) { return around(10 * cell, seed); });
+  StudyReportOptions options{2000, 300, 1, 1};
+  options.task = "Acrobot-v1";
+  const Result<StudyReport> r = make_study_report({path("s")}, options);
+  ASSERT_TRUE(r.ok()) << r.status().message();
+  ASSERT_EQ(r.value().tasks.size(), 1U);
+  ASSERT_EQ(r.value().cells.size(), 2U);
+  EXPECT_EQ(r.value().cells[0].name, "4x16 env_id=Acrobot-v1");
+  EXPECT_EQ(r.value().cells[1].runs.size(), 2U);
+  EXPECT_EQ(r.value().cells[1].training->mean.count, 2);
+  EXPECT_NEAR(r.value().cells[1].training->mean.value, 30.0, 6.0);
+  options.task = "Pendulum-v1";
+  const Status none = make_study_report({path("s")}, options).status();
+  EXPECT_EQ(none.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(none.message().find("the stores have Acrobot-v1, CartPole-v1"), std::string::npos);
+}
+
 TEST_F(MakeReport, ManyPairsAreThoseWithTheFirstAndTheBest) {
   std::string rates;
   for (int i = 1; i <= 30; ++i) rates += (i > 1 ? ", " : "") + std::to_string(i) + "e-4";
