@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
@@ -49,6 +50,8 @@ nlohmann::ordered_json spec_json(const EnvSpec& spec) {
                                 {"reward_threshold", nullptr},
                                 {"random_score", nullptr},
                                 {"reference_score", nullptr},
+                                {"end_reasons", spec.end_reasons},
+                                {"names_success", spec.names_success},
                                 {"upstream", spec.upstream}};
   if (spec.has_reward_threshold) out["reward_threshold"] = spec.reward_threshold;
   if (spec.has_score_range) {
@@ -91,7 +94,9 @@ int list(const EnvCommand& command) {
 // "env.is_slippery" -> "is_slippery".
 Overrides without_prefix(const Overrides& flags) {
   Overrides options;
-  for (const auto& [key, text] : flags) options.emplace_back(key.substr(4), text);
+  for (const auto& [key, text] : flags) {
+    options.emplace_back(is_strata_key(key) ? key : key.substr(4), text);
+  }
   return options;
 }
 
@@ -113,6 +118,7 @@ void print_spec(const EnvSpec& spec) {
   fmt::print("  time limit    {} steps\n", limit_text(spec));
   fmt::print("  threshold     {}\n", threshold_text(spec));
   fmt::print("  scores        {}\n", score_range_text(spec));
+  fmt::print("  ends by       {}\n", fmt::join(spec.end_reasons, ", "));
   fmt::print("  upstream      {}\n", spec.upstream);
 }
 
