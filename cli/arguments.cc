@@ -82,7 +82,8 @@ class Preparer {
   }
 
   Status take_flag(Flag flag) {
-    if (starts_with(flag.name, "env.") || starts_with(flag.name, "strata.")) {
+    if (starts_with(flag.name, "env.") || starts_with(flag.name, "strata.") ||
+        starts_with(flag.name, "disturb.")) {
       return take_env_option(flag);
     }
     if (option(flag.name) == nullptr) std::replace(flag.name.begin(), flag.name.end(), '-', '_');

@@ -95,7 +95,8 @@ void add_env_option_flag(CLI::App& app) {
   app.add_option("--env.",
                  "An option of the environment, as in --env.is_slippery false; "
                  "`broadloom env show ID` lists them. --strata.<name>.<option> LOW..HIGH draws it "
-                 "for every episode")
+                 "for every episode; --disturb.obs_noise, action_delay, push_interval, push_steps "
+                 "disturb any environment")
       ->type_name("OPTION VALUE");
 }
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
@@ -91,11 +90,13 @@ int list(const EnvCommand& command) {
   return 0;
 }
 
-// "env.is_slippery" -> "is_slippery".
+bool starts_with_env(const std::string& key) { return key.compare(0, 4, "env.") == 0; }
+
+// "env.is_slippery" -> "is_slippery"; keys of strata and disturbances stay whole.
 Overrides without_prefix(const Overrides& flags) {
   Overrides options;
   for (const auto& [key, text] : flags) {
-    options.emplace_back(is_strata_key(key) ? key : key.substr(4), text);
+    options.emplace_back(starts_with_env(key) ? key.substr(4) : key, text);
   }
   return options;
 }

@@ -33,6 +33,8 @@ enum class Purpose : std::uint32_t {
   kBootstrap = 12,    // resampling of runs; lane = which sample, index = replicate
   kTrainStrata = 13,  // constants of an episode; lane = environment's seed family, index = episode
   kEvalStrata = 14,
+  kTrainDisturb = 15,  // lane = seed family and what for; index = step since the run began
+  kEvalDisturb = 16,
 };
 
 class Random {

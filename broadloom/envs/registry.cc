@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "broadloom/env/batched_env.h"
+#include "broadloom/env/disturbance.h"
 #include "broadloom/env/drawn_params.h"
 #include "broadloom/envs/classic/acrobot.h"
 #include "broadloom/envs/classic/cart_pole.h"
@@ -55,19 +56,24 @@ struct Made {
   typename Env::Params params{};
   EnvSpec spec;
   Strata strata;
+  Disturbance disturbance;
 };
 
 template <class Env>
 Result<Made<Env>> make_parts(const typename Env::Options& defaults,
                              const std::function<void(EnvSpec&)>& variant,
                              const Overrides& overrides) {
-  Overrides options, strata_keys;
+  Overrides options, strata_keys, disturbance_keys;
   for (const auto& entry : overrides) {
-    (is_strata_key(entry.first) ? strata_keys : options).push_back(entry);
+    const bool disturbs = is_disturbance_key(entry.first);
+    (disturbs                     ? disturbance_keys
+     : is_strata_key(entry.first) ? strata_keys
+                                  : options)
+        .push_back(entry);
   }
   Result<typename Env::Params> params = params_of<Env>(defaults, options);
   if (!params.ok()) return params.status();
-  Made<Env> made{params.value(), Env::spec(params.value()), {}};
+  Made<Env> made{params.value(), Env::spec(params.value()), {}, {}};
   Outcome<Env>::describe(made.spec);
   variant(made.spec);
   // Scores of reference are those of the environment as it stands, not of a variation on it.
@@ -76,6 +82,10 @@ Result<Made<Env>> make_parts(const typename Env::Options& defaults,
   if (!strata.ok()) return strata.status();
   made.strata = strata.take();
   BROADLOOM_TRY(describe_strata<Env>(made.params, made.strata, made.spec));
+  Result<Disturbance> disturbance = make_disturbance(disturbance_keys);
+  if (!disturbance.ok()) return disturbance.status();
+  made.disturbance = disturbance.take();
+  BROADLOOM_TRY(describe_disturbance(made.disturbance, made.spec));
   return made;
 }
 
@@ -86,11 +96,12 @@ std::function<Result<TabularModel>(const Overrides&)> table_of(
     return [=](const Overrides& overrides) -> Result<TabularModel> {
       Result<Made<Env>> made = make_parts<Env>(defaults, variant, overrides);
       if (!made.ok()) return made.status();
-      if (made.value().strata.empty()) return Env::table(made.value().params);
+      if (made.value().strata.empty() && !made.value().disturbance.any()) {
+        return Env::table(made.value().params);
+      }
       return Status(ErrorKind::kInvalidConfig,
                     made.value().spec.id +
-                        " has no one transition table where every episode draws its constants; "
-                        "leave the strata out");
+                        " has no one transition table with strata or disturbances; leave them out");
     };
   } else {
     return {};
@@ -119,8 +130,10 @@ Entry entry(
                         ": kObservationSize or kActionSize is not what spec() says; correct "
                         "them in the environment's header");
     }
-    return std::unique_ptr<VecEnv>(std::make_unique<BatchedEnv<Env>>(
-        made.params, std::move(made.spec), options, std::move(made.strata)));
+    std::unique_ptr<VecEnv> envs = std::make_unique<BatchedEnv<Env>>(
+        made.params, std::move(made.spec), options, std::move(made.strata));
+    if (!made.disturbance.any()) return envs;
+    return disturb(std::move(envs), made.disturbance, options);
   };
   return {make_spec({}).take(), make_spec, make, [=] { return list_fields(defaults); },
           table_of<Env>(defaults, variant)};

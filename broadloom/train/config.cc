@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/nn/mlp.h"
 
@@ -139,6 +140,10 @@ Status set_config(Config& config, std::string_view key, std::string_view text) {
     BROADLOOM_TRY(check_strata_key(key));
     return set_env_option(config, key, text);
   }
+  if (is_disturbance_key(key)) {
+    BROADLOOM_TRY(make_disturbance({{std::string(key), std::string(text)}}).status());
+    return set_env_option(config, key, text);
+  }
   if (key == "anneal_lr") return set_anneal_lr(config, text);
   bool normalise = false;
   if (key == "norm_adv" && parse_text(text, normalise).ok()) {
@@ -163,7 +168,8 @@ Overrides to_overrides(const Config& config) {
     overrides.emplace_back(std::move(field.name), std::move(field.value_text));
   }
   for (const auto& [name, value] : config.env_options) {
-    const std::string_view prefix = is_strata_key(name) ? "" : kEnvPrefix;
+    const bool whole = is_strata_key(name) || is_disturbance_key(name);
+    const std::string_view prefix = whole ? "" : kEnvPrefix;
     overrides.emplace_back(std::string(prefix) + name, value);
   }
   return overrides;

@@ -20,8 +20,8 @@ namespace broadloom {
 // Fields stand in the order of the documentation, not of their alignment.
 struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string env_id = "CartPole-v1";
-  // Options of the environment, keys without the "env." prefix, and "strata.<name>.<constant>"; not
-  // part of visit_fields.
+  // Options of the environment, keys without the "env." prefix, "strata.<name>.<constant>" and
+  // "disturb.<name>"; not part of visit_fields.
   Overrides env_options;
   std::uint64_t seed = 1;
   std::int64_t total_timesteps = 500000;
@@ -90,8 +90,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
 // for Box actions; env_id is spec.id.
 Config default_config(const EnvSpec& spec);
 
-// Sets one key, "env.<option>" and "strata.<name>.<constant>" included (kept as text; the
-// environment checks them when it is made).
+// Sets one key, "env.<option>", "strata.<name>.<constant>" and "disturb.<name>" included (kept as
+// text; the environment checks them when it is made).
 // CleanRL's anneal_lr (true: linear, false: constant) and boolean norm_adv are understood too.
 // kInvalidConfig, with the nearest key or the range, leaves `config` as it was.
 Status set_config(Config& config, std::string_view key, std::string_view text);

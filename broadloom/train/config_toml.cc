@@ -39,8 +39,9 @@ Status add_table(const TomlNode& table, const std::string& prefix, const std::st
                  std::vector<Entry>& entries) {
   for (const TomlNode& node : table.all) {
     const std::string full = prefix + node.key;
-    if (prefix.empty() && full == "env" && node.is(TomlNode::Kind::kTable)) {
-      BROADLOOM_TRY(add_table(node, "env.", name, entries));
+    const bool is_prefix = full == "env" || full == "disturb";
+    if (prefix.empty() && is_prefix && node.is(TomlNode::Kind::kTable)) {
+      BROADLOOM_TRY(add_table(node, full + ".", name, entries));
       continue;
     }
     if (prefix.empty() && full == "strata" && node.is(TomlNode::Kind::kTable)) {
@@ -52,7 +53,7 @@ Status add_table(const TomlNode& table, const std::string& prefix, const std::st
       std::string message = full + ": got " + kind_words(node);
       message += ", expected a boolean, a number, a string or a flat array of them";
       if (node.is(TomlNode::Kind::kTable))
-        message += "; the only tables are [env] and [strata.<name>]";
+        message += "; the only tables are [env], [disturb] and [strata.<name>]";
       return toml_error(name, node.line, message);
     }
     entries.push_back({full, *text, node.is(TomlNode::Kind::kString), node.line, node.column});

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
 
@@ -31,6 +32,14 @@ std::vector<RolloutContract::Stratum> strata_of(const Overrides& env_options) {
   for (auto& [name, stratum] : by_name) {
     stratum.share = weights[name] / sum;
     out.push_back(std::move(stratum));
+  }
+  return out;
+}
+
+Overrides disturbances_of(const Overrides& env_options) {
+  Overrides out;
+  for (const auto& [key, text] : env_options) {
+    if (is_disturbance_key(key)) out.emplace_back(key.substr(key.find('.') + 1), text);
   }
   return out;
 }
@@ -89,6 +98,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.eval_episodes = config.eval_episodes;
   contract.strata = strata_of(config.env_options);
   contract.strata_sampling = config.strata_sampling;
+  contract.disturbances = disturbances_of(config.env_options);
   contract.threads = threads;
   contract.memory = plan.value();
   contract.memory_allowed = memory_allowed(config);
@@ -109,6 +119,11 @@ std::string contract_text(const RolloutContract& c) {
       "own streams\n",
       c.seed, grouped(c.families), grouped(c.envs_per_family), grouped(c.eval_episodes));
   out += fmt::format("Strata: {}\n", strata_text(c));
+  for (std::size_t i = 0; i < c.disturbances.size(); ++i) {
+    const auto& [name, value] = c.disturbances[i];
+    out += fmt::format("{}{} {}", i == 0 ? "Disturbed by: " : ", ", name, value);
+  }
+  if (!c.disturbances.empty()) out += "\n";
   out += fmt::format("Threads: {}. Memory: {}\n", c.threads, memory_text(c));
   return out;
 }

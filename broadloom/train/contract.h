@@ -31,6 +31,7 @@ struct RolloutContract {
   };
   std::vector<Stratum> strata;  // by name
   std::string strata_sampling;
+  Overrides disturbances;  // names and values, as given
   int threads = 0;
   MemoryPlan memory;
   std::size_t memory_allowed = 0;  // bytes; 0: not known

@@ -180,6 +180,18 @@ TEST(Allocation, NoneWithStrata) {
                         {"strata.b.gravity", "1..2"}});
 }
 
+TEST(Allocation, NoneWithDisturbances) {
+  expect_no_allocation({{"env_id", "Pendulum-v1"},
+                        {"num_envs", "70"},
+                        {"num_steps", "8"},
+                        {"num_minibatches", "4"},
+                        {"total_timesteps", "10000"},
+                        {"max_episode_steps", "5"},
+                        {"disturb.obs_noise", "0.1"},
+                        {"disturb.action_delay", "2"},
+                        {"disturb.push_interval", "20"}});
+}
+
 TEST(Allocation, StrataHoldWhatWasPlanned) {
   expect_planned_memory({{"env_id", "CartPole-v1"},
                          {"num_envs", "4096"},

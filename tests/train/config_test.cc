@@ -293,6 +293,13 @@ TEST(ConfigToml, StrataAreTablesOfRanges) {
   const Result<Config> again = resolve_config(to_overrides(config.value()));
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(to_overrides(again.value()), to_overrides(config.value()));
+  const Result<Overrides> disturbed =
+      parse_toml_overrides("[disturb]\nobs_noise = 0.1\n", "run.toml");
+  ASSERT_TRUE(disturbed.ok()) << disturbed.status().message();
+  EXPECT_EQ(to_overrides(resolve_config(disturbed.value()).value()).back(),
+            (std::pair<std::string, std::string>{"disturb.obs_noise", "0.1"}));
+  EXPECT_NE(toml_error("[disturb]\nnoise = 0.1\n").find("run.toml:2: disturb: unknown"),
+            std::string::npos);
   EXPECT_NE(toml_error("\n[strata.narrow]\n").find("run.toml:2: strata.narrow: got an empty table"),
             std::string::npos);
   EXPECT_NE(toml_error("[strata]\nnarrow = 3\n").find("expected a table [strata.narrow]"),
@@ -329,9 +336,9 @@ TEST(ConfigToml, ErrorsNameFileLineAndCure) {
   EXPECT_NE(toml_error("seed = 1\n\nseed = \n").find("run.toml:3: not valid TOML: "),
             std::string::npos);
   EXPECT_NE(toml_error("seed = 2020-01-01\n").find("got a date or time"), std::string::npos);
-  EXPECT_NE(
-      toml_error("[ppo]\ngamma = 0.9\n").find("the only tables are [env] and [strata.<name>]"),
-      std::string::npos);
+  EXPECT_NE(toml_error("[ppo]\ngamma = 0.9\n")
+                .find("the only tables are [env], [disturb] and [strata.<name>]"),
+            std::string::npos);
   EXPECT_NE(toml_error("num_envs = 1.5\n").find("expected an integer"), std::string::npos);
   EXPECT_NE(toml_error("num_envs = true\n").find("expected an integer"), std::string::npos);
   EXPECT_NE(toml_error("clip_vloss = 3\n").find("expected true or false"), std::string::npos);

@@ -49,7 +49,9 @@ TEST(Contract, NamesStrataWithTheirShares) {
                                                 {"strata.wide.weight", "3"},
                                                 {"strata.narrow.force", "9,11"},
                                                 {"strata.narrow.gravity", "9.8"},
-                                                {"strata_sampling", "stratified"}});
+                                                {"strata_sampling", "stratified"},
+                                                {"disturb.obs_noise", "0.1"}});
+  EXPECT_NE(contract_text(contract).find("\nDisturbed by: obs_noise 0.1\n"), std::string::npos);
   ASSERT_EQ(contract.strata.size(), 2u);
   EXPECT_EQ(contract.strata[0].name, "narrow");
   EXPECT_EQ(contract.strata[0].share, 0.25);
