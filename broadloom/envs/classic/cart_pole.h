@@ -102,7 +102,8 @@ struct CartPole {
 
   // A pole that falls in the very step that the cart leaves counts as fallen.
   BROADLOOM_HD static int end_reason(const Params&, const State& last) {
-    return (last.theta < -kAngleLimit) | (last.theta > kAngleLimit) ? 1 : 0;
+    const bool fell = (last.theta < -kAngleLimit) | (last.theta > kAngleLimit);
+    return fell ? 1 : 0;
   }
   // The pole stood until the time limit.
   BROADLOOM_HD static bool success(const Params&, const State&, bool, bool truncated) {
