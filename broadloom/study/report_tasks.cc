@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "broadloom/envs/registry.h"
@@ -12,17 +13,22 @@
 namespace broadloom {
 namespace {
 
-constexpr char kOption[] = "env.";
+constexpr std::string_view kOption = "env.";
 
-bool is_option(const std::string& key) { return key.rfind(kOption, 0) == 0; }
+bool is_option(const std::string& key) { return key.starts_with(kOption); }
+// Returns under other strata or disturbances are of another task.
+bool is_variation(const std::string& key) {
+  return key.starts_with("strata.") || key.starts_with("disturb.");
+}
 
-// Options that differ from the environment's own.
+// Options, strata and disturbances that differ from the environment's own.
 Overrides changed_options(const ResultCell& cell, const std::string& env_id) {
   const Result<std::vector<FieldInfo>> fields = list_env_options(env_id);
   Overrides changed;
   for (const auto& [key, text] : cell.config) {
+    if (is_variation(key)) changed.emplace_back(key, text);
     if (!is_option(key)) continue;
-    const std::string name = key.substr(sizeof(kOption) - 1);
+    const std::string name = key.substr(kOption.size());
     const bool is_default =
         fields.ok() && std::any_of(fields.value().begin(), fields.value().end(),
                                    [&, &value = text](const FieldInfo& field) {
@@ -52,7 +58,7 @@ std::string name_of(const std::string& env_id, const Overrides& options, int lim
 }  // namespace
 
 bool is_task_key(const std::string& key) {
-  return key == "env_id" || key == "max_episode_steps" || is_option(key);
+  return key == "env_id" || key == "max_episode_steps" || is_option(key) || is_variation(key);
 }
 
 ReportTask task_of(const ResultCell& cell) {
@@ -102,8 +108,8 @@ Status keep_task(const std::string& name, std::vector<StudyResults>& results) {
     for (ResultRun& run : study.runs) run.cell = place[static_cast<std::size_t>(run.cell)];
   }
   if (found) return {};
-  return {ErrorKind::kInvalidConfig, fmt::format("task: got '{}'; the stores have {}", name,
-                                                 fmt::join(tasks, ", "))};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("task: got '{}'; the stores have {}", name, fmt::join(tasks, ", "))};
 }
 
 }  // namespace broadloom

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <vector>
-#include <vector>
 
 #include "broadloom/core/status.h"
 #include "broadloom/study/study_report.h"
@@ -11,7 +10,8 @@
 
 namespace broadloom {
 
-// Whether a key of a config says what the environment is: env_id, env.<option>, max_episode_steps.
+// Whether a key of a config says what the environment is: env_id, max_episode_steps, and those of
+// options, strata and disturbances.
 bool is_task_key(const std::string& key);
 
 // The environment of a cell with its options and time limit. Scores are normalised only where both
