@@ -85,6 +85,8 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   cell.iterations = stored.iterations;
   cell.environment_steps = stored.environment_steps;
   cell.gradient_steps = stored.gradient_steps;
+  double target_kl = 0.0;
+  cell.counted = !parse_text(stored.setting("target_kl"), target_kl).ok() || target_kl == 0.0;
   cell.samples_per_gradient = stored.samples_per_gradient;
   cell.note = stored.note;
   cell.changes = stored.changes;
@@ -260,6 +262,28 @@ void gather_arms(StudyReport& report) {
   }
 }
 
+// What tells one set of runs from another: task, seeds and final parameters of the finished ones.
+std::string runs_key(const StudyReport& report, const ReportArm& arm) {
+  std::string key;
+  for (const int c : arm.cells) {
+    const ReportCell& cell = report.cells[static_cast<std::size_t>(c)];
+    if (cell.counts.finished == 0) return "";
+    key += to_text(cell.task) + ":" + cell.runs_hash + "\n";
+  }
+  return key;
+}
+
+// Under several matches the reference is the same run each time, and so may be other cells.
+void find_same_runs(StudyReport& report) {
+  std::map<std::string, int> first;
+  for (std::size_t a = 0; a < report.arms.size(); ++a) {
+    const std::string key = runs_key(report, report.arms[a]);
+    if (key.empty()) continue;
+    const auto [found, is_new] = first.emplace(key, static_cast<int>(a));
+    if (!is_new) report.arms[a].same_runs = found->second;
+  }
+}
+
 }  // namespace
 
 void describe_studies(const std::vector<StudyResults>& results, StudyReport& report) {
@@ -272,11 +296,14 @@ void describe_studies(const std::vector<StudyResults>& results, StudyReport& rep
       report.cells.push_back(cell_of(cell, static_cast<int>(s), task_index(cell, report.tasks)));
     }
     for (const ResultRun& run : results[s].runs) {
-      count_run(run, report.cells[first + static_cast<std::size_t>(run.cell)].counts);
+      ReportCell& cell = report.cells[first + static_cast<std::size_t>(run.cell)];
+      count_run(run, cell.counts);
+      if (run.finished()) cell.runs_hash += to_text(run.seed) + " " + run.parameters_hash + "\n";
     }
   }
   report.title = fmt::format("{}", fmt::join(names, " + "));
   gather_arms(report);
+  find_same_runs(report);
 }
 
 }  // namespace broadloom

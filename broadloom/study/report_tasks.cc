@@ -107,6 +107,7 @@ Status keep_task(const std::string& name, std::vector<StudyResults>& results) {
     });
     for (ResultRun& run : study.runs) run.cell = place[static_cast<std::size_t>(run.cell)];
   }
+  std::erase_if(results, [](const StudyResults& study) { return study.cells.empty(); });
   if (found) return {};
   return {ErrorKind::kInvalidConfig,
           fmt::format("task: got '{}'; the stores have {}", name, fmt::join(tasks, ", "))};

@@ -21,7 +21,7 @@ using Planted = std::function<std::optional<double>(int cell, int seed)>;
 inline RunRecord planted_run(const StudyPlan& plan, std::int64_t id, int cell, double score) {
   RunRecord record;
   record.id = id;
-  record.parameters_hash = "00";
+  record.parameters_hash = plan.hash + std::to_string(id) + to_text(score);
   record.isa = "avx2";
   record.started = record.finished = "2026-01-01T00:00:00Z";
   record.seconds = 2.0 * (cell + 1);
