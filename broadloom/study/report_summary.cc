@@ -113,6 +113,7 @@ void add_rivals(const StudyReport& report, int best, ReportScore score,
 std::string best_words(const StudyReport& report, const std::vector<int>& best, ReportScore score,
                        const Estimate& iqm, const std::string& where) {
   std::vector<std::string> names;
+  names.reserve(best.size());
   for (const int arm : best) names.push_back(arm_words(report, arm));
   return fmt::format("{} {} the largest {}: IQM {} ({}).", list_words(names, kMostNames),
                      best.size() == 1 ? "has" : "share", score_words(score), estimate_words(iqm),
