@@ -1,12 +1,12 @@
-#define XXH_INLINE_ALL
 #include "broadloom/study/plan.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <map>
 #include <numeric>
+
+#include "broadloom/core/hash.h"
 
 namespace broadloom {
 namespace {
@@ -23,6 +23,7 @@ constexpr ForbiddenKey kForbidden[] = {
     {"keep_checkpoints", "leave it out: a study keeps no checkpoints"},
     {"log_interval", "give points, which are evenly over the steps of every cell"},
     {"tensorboard", "leave it out: a study writes its store and nothing else"},
+    {"hashes", "leave it out: a study writes its store and nothing else"},
 };
 
 Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
@@ -275,11 +276,6 @@ std::int64_t StudyCell::minibatch_size() const {
 double StudyCell::samples_per_gradient() const {
   return static_cast<double>(config.batch_size()) /
          static_cast<double>(config.minibatch_count() * config.update_epochs);
-}
-
-std::string hash_text(std::string_view bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 Result<StudyPlan> plan_study(const StudySpec& spec) { return Planner(spec).plan(); }

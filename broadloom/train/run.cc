@@ -41,8 +41,7 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
 // Trains to the end or until asked to stop. Whatever ends it, the newest checkpoint stays.
 Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogBytes& logs,
                          const RunHooks& hooks) {
-  Result<RunRecorder> recorder =
-      RunRecorder::open(folder, trainer.config(), logs, trainer.report().global_step);
+  Result<RunRecorder> recorder = RunRecorder::open(folder, trainer, logs);
   if (!recorder.ok()) return recorder.status();
   trainer.set_recorder(&recorder.value());
   while (!trainer.finished()) {

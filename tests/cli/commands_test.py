@@ -164,6 +164,25 @@ class Commands(unittest.TestCase):
         self.assertIn(out, again.stderr)
         self.assertIn("Nothing left to train: 1,024 of 1,024", self.run_program("train", "--resume", out).stdout)
 
+    def test_diff(self):
+        for name, extra in (("a", []), ("b", ["--eval_interval", "1"]), ("c", ["--seed", "2"]), ("d", [])):
+            hashes = [] if name == "d" else ["--hashes"]
+            self.run_program("train", *SMALL, "--out", name, "--quiet", *hashes, *extra)
+        same = self.object_of("diff", "a", "b", "--json")
+        self.assertEqual((same["equal"], same["compared"], same["parting"]), (True, 8, None))
+        self.assertEqual(same["settings"], {"eval_interval": ["0", "1"]})
+        self.assertIn("Equal in all 8 iterations", self.run_program("diff", "a", "b").stdout)
+        other = self.object_of("diff", "a", "c", "--json", code=6)
+        self.assertEqual(other["parting"], {"iteration": 1, "field": "observations", "step": 0,
+                                            "environments": [0, 1], "global_step": 2})
+        text = self.run_program("diff", "a", "c")
+        self.assertEqual((text.returncode, text.stderr), (6, ""))
+        self.assertRegex(text.stdout, r"seed +1 \| 2\n")
+        self.assertIn("observations of one or more of the 2 environments that differ in this block (0, 1) at step 0 "
+                      "of iteration 1 (global step 2)", text.stdout)
+        self.fails(3, ["'d' has no hashes.bin", "--hashes"], "diff", "a", "d")
+        self.fails(3, ["no run folder 'none'"], "diff", "none", "a")
+
     def test_defaults_then_file_then_flags(self):
         file = self.write("run.toml", "total_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\nseed = 5\n"
                                       'env_id = "FrozenLake-v1"\n[env]\nis_slippery = false\n')

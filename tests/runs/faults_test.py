@@ -19,6 +19,7 @@ PROGRAM = sys.argv.pop(1)
 KILLS = 50
 TRAIN = ["--env_id", "CartPole-v1", "--total_timesteps", "40960", "--num_envs", "16", "--num_steps", "32",
          "--checkpoint_interval", "7", "--eval_interval", "11", "--eval_episodes", "4", "--norm_obs", "true",
+         "--hashes", "true",
          "--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", "9"]
 WALL_CLOCK = {"wall_time", "steps_per_second"}
 
@@ -53,7 +54,8 @@ def lines(path):
 
 
 def outcome(folder):
-    return tensors(checkpoint(folder)), lines(folder / "metrics.jsonl"), lines(folder / "eval.jsonl")
+    return (tensors(checkpoint(folder)), lines(folder / "metrics.jsonl"), lines(folder / "eval.jsonl"),
+            (folder / "hashes.bin").read_bytes())
 
 
 class Faults(unittest.TestCase):
@@ -93,13 +95,14 @@ class Faults(unittest.TestCase):
         self.assertGreater(resumed, KILLS // 3)
 
     def test_threads_evaluation_logging_and_instruments_do_not_change_the_parameters(self):
-        plain = TRAIN[:-10]
-        reference = None
+        plain = TRAIN[:TRAIN.index("--eval_interval")]
+        reference = hashes = None
         for i, extra in enumerate((["--threads", 1], ["--threads", 2], ["--threads", 5],
                                    ["--eval_interval", 3], ["--log_interval", 9, "--tensorboard", "false"],
                                    ["--checkpoint_interval", 1],
                                    ["--checkpoint_interval", 1, "--keep_checkpoints", 0],
-                                   ["--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", 2])):
+                                   ["--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", 2],
+                                   ["--hashes", "true"], ["--hashes", "true", "--eval_interval", 1])):
             folder = self.root / f"same{i}"
             result = run("train", *plain, "--norm_obs", "true", *extra, "--out", folder)
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -107,6 +110,10 @@ class Faults(unittest.TestCase):
                    if not name.startswith("instruments.")}
             reference = reference or got
             self.assertEqual(got, reference, extra)
+            if "--hashes" in extra:
+                got = (folder / "hashes.bin").read_bytes()
+                hashes = hashes or got
+                self.assertTrue(got == hashes, extra)
         self.assertEqual(lines(self.root / "same0" / "metrics.jsonl"), lines(self.root / "same2" / "metrics.jsonl"))
         kept = [len(list((self.root / f"same{i}" / "checkpoints").iterdir())) for i in (5, 6)]
         self.assertEqual(kept[0], 2)
