@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "broadloom/record/ledger.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/memory_plan.h"
 #include "broadloom/train/run.h"
@@ -14,6 +15,7 @@
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
+#include "cli/ledger.h"
 #include "cli/progress.h"
 
 namespace broadloom::cli {
@@ -23,6 +25,7 @@ struct TrainOptions {
   std::string file;
   std::string out;
   std::string resume;
+  std::string ledger;
   int threads = 0;
   bool quiet = false;
   bool json = false;
@@ -51,7 +54,7 @@ std::string seconds_text(double seconds) {
   return seconds < 60.0 ? fmt::format("{:.1f} s", seconds) : clock_text(seconds);
 }
 
-void print_summary(const RunSummary& summary, double steps_per_second) {
+void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record) {
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
   if (steps_per_second <= 0.0) {
@@ -67,24 +70,34 @@ void print_summary(const RunSummary& summary, double steps_per_second) {
     }
   }
   fmt::print("Run folder: {}\n", summary.run_dir);
+  if (!record.empty()) fmt::print("Recorded as: {}\n", record);
   if (summary.finished) fmt::print("Next: broadloom eval {}\n", summary.run_dir);
 }
 
-void print_summary_json(const RunSummary& summary, double steps_per_second) {
+void print_summary_json(const RunSummary& summary, double steps_per_second,
+                        const std::string& record) {
   print_json({{"run_dir", summary.run_dir},
               {"global_step", summary.global_step},
               {"total_timesteps", summary.total_timesteps},
               {"finished", summary.finished},
               {"mean_return", summary.mean_return},
               {"seconds", summary.seconds},
-              {"steps_per_second", steps_per_second}});
+              {"steps_per_second", steps_per_second},
+              {"record", record}});
 }
 
-int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second) {
+int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second,
+               const std::string& ledger) {
+  std::string record;
+  if (summary.finished) {
+    const Result<std::string> place = record_in_ledger(ledger, summary.run_dir);
+    if (!place.ok()) return report_error(place.status(), options.json);
+    record = place.value();
+  }
   if (options.json) {
-    print_summary_json(summary, steps_per_second);
+    print_summary_json(summary, steps_per_second, record);
   } else if (!options.quiet) {
-    print_summary(summary, steps_per_second);
+    print_summary(summary, steps_per_second, record);
   }
   if (summary.finished) return 0;
   if (!options.quiet) {
@@ -119,20 +132,26 @@ int train(const TrainOptions& options, const Context& context) {
   };
   hooks.should_stop = was_interrupted;
   const int threads = resolve_threads(options.threads);
-  const auto finish = [&](const Result<RunSummary>& summary) {
+  const auto finish = [&](const Result<RunSummary>& summary, const std::string& ledger) {
     line.finish();
     if (!summary.ok()) return report_error(summary.status(), options.json);
-    return report_run(options, summary.value(), steps_per_second);
+    return report_run(options, summary.value(), steps_per_second, ledger);
   };
   if (!options.resume.empty()) {
     const Status status = check_resume(options, context);
     if (!status.ok()) return report_error(status, options.json);
+    const std::string ledger = ledger_of_run(options.ledger, options.resume);
+    const Status recordable = check_ledger_file(ledger);
+    if (!recordable.ok()) return report_error(recordable, options.json);
     catch_interrupts();
-    return finish(resume_run(options.resume, threads, hooks));
+    return finish(resume_run(options.resume, threads, hooks), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return report_error(config.status(), options.json);
   const std::string run_dir = options.out.empty() ? default_run_dir(config.value()) : options.out;
+  const std::string ledger = ledger_of_run(options.ledger, run_dir);
+  const Status recordable = check_ledger_file(ledger);
+  if (!recordable.ok()) return report_error(recordable, options.json);
   catch_interrupts();
   if (!options.quiet) {
     std::FILE* stream = options.json ? stderr : stdout;
@@ -140,7 +159,7 @@ int train(const TrainOptions& options, const Context& context) {
     print_plan(stream, config.value(), threads);
     std::fflush(stream);
   }
-  return finish(start_run(config.value(), run_dir, threads, hooks));
+  return finish(start_run(config.value(), run_dir, threads, hooks), ledger);
 }
 
 }  // namespace
@@ -157,6 +176,12 @@ void add_train_command(CLI::App& root, Context& context) {
       ->group("Command");
   command->add_option("--resume", options->resume, "Go on with the run in this folder, to the bit")
       ->type_name("RUN")
+      ->group("Command");
+  command
+      ->add_option("--ledger", options->ledger,
+                   "File that the finished run's line is appended to; none: no file (default "
+                   "ledger.jsonl beside the run folder)")
+      ->type_name("FILE")
       ->group("Command");
   command
       ->add_option("--threads", options->threads,
