@@ -53,9 +53,15 @@ def lines(path):
     return [{k: v for k, v in json.loads(line).items() if k not in WALL_CLOCK} for line in text.splitlines()]
 
 
+def recorded(folder):
+    """What the run's line of a ledger says that no kill may change."""
+    line = json.loads((folder / "ledger_line.json").read_text())
+    return {key: line[key] for key in ("contract", "seeds", "result", "evaluation", "config")}
+
+
 def outcome(folder):
     return (tensors(checkpoint(folder)), lines(folder / "metrics.jsonl"), lines(folder / "eval.jsonl"),
-            (folder / "hashes.bin").read_bytes())
+            (folder / "hashes.bin").read_bytes(), recorded(folder))
 
 
 class Faults(unittest.TestCase):
@@ -91,6 +97,9 @@ class Faults(unittest.TestCase):
             self.assertEqual(outcome(folder), self.whole, f"kill {i}")
             self.assertEqual(list(folder.rglob("*.tmp-*")), [])
             shutil.rmtree(folder)
+        names = [json.loads(line)["run"]["folder"] for line in (self.root / "ledger.jsonl").read_text().splitlines()]
+        self.assertEqual(len(set(names)), len(names))  # each once
+        self.assertLessEqual({str(self.root / f"killed{i}") for i in range(KILLS)}, set(names))
         print(f"{KILLS} kills: {resumed} resumed, {before_start} before the folder was there")
         self.assertGreater(resumed, KILLS // 3)
 
