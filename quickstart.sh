@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a clean machine to a trained policy: installs what is missing, builds, trains CartPole-v1
-# (less than a minute of training), evaluates it, and says where the run is.
+# From a clean machine to a first answer: installs what is missing, builds, runs a small study (50 trained policies, less
+# than a minute) and says what it found and where the page with its charts is.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -17,14 +17,11 @@ if ! { cmake --preset release -DBROADLOOM_BUILD_TESTS=OFF "${launcher[@]}" &&
   exit 1
 fi
 
+# 50 runs of CartPole-v1 in five shapes of one batch, stored, compared and drawn.
 program=build/release/cli/broadloom
-run="runs/quickstart-$(date +%Y%m%d-%H%M%S)"
-mkdir -p runs
-"$program" train --env_id CartPole-v1 --out "$run"
-"$program" eval "$run" --json >"$run/quickstart_eval.json"
+study="studies/quickstart-$(date +%Y%m%d-%H%M%S)"
+"$program" study configs/studies/quickstart.toml --out "$study.sqlite"
 
-score=$(tr -d '\n' <"$run/quickstart_eval.json" |
-        sed -n 's/.*"mean_return"[[:space:]]*:[[:space:]]*\([-+0-9.eE]*\).*/\1/p')
 echo
-echo "Run folder: $PWD/$run"
-echo "Score:      ${score:-unknown} (mean return of fresh episodes; the most CartPole-v1 gives is 500)"
+echo "Report: $PWD/$study-report/study.html"
+echo "Next:   $program train --env_id CartPole-v1    # one run; README.md has more"

@@ -82,7 +82,10 @@ class Preparer {
   }
 
   Status take_flag(Flag flag) {
-    if (starts_with(flag.name, "env.")) return take_env_option(flag);
+    if (starts_with(flag.name, "env.") || starts_with(flag.name, "strata.") ||
+        starts_with(flag.name, "disturb.")) {
+      return take_env_option(flag);
+    }
     if (option(flag.name) == nullptr) std::replace(flag.name.begin(), flag.name.end(), '-', '_');
     if (option(flag.name) == nullptr && starts_with(flag.name, "no_") && !flag.has_value &&
         is_switch(flag.name.substr(3))) {

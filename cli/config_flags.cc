@@ -94,7 +94,9 @@ void add_env_option_flag(CLI::App& app) {
   // Never parsed by CLI11: prepare_arguments takes these flags out. This is their line of help.
   app.add_option("--env.",
                  "An option of the environment, as in --env.is_slippery false; "
-                 "`broadloom env show ID` lists them")
+                 "`broadloom env show ID` lists them. --strata.<name>.<option> LOW..HIGH draws it "
+                 "for every episode; --disturb.obs_noise, action_delay, push_interval, push_steps "
+                 "disturb any environment")
       ->type_name("OPTION VALUE");
 }
 

@@ -49,6 +49,8 @@ nlohmann::ordered_json spec_json(const EnvSpec& spec) {
                                 {"reward_threshold", nullptr},
                                 {"random_score", nullptr},
                                 {"reference_score", nullptr},
+                                {"end_reasons", spec.end_reasons},
+                                {"names_success", spec.names_success},
                                 {"upstream", spec.upstream}};
   if (spec.has_reward_threshold) out["reward_threshold"] = spec.reward_threshold;
   if (spec.has_score_range) {
@@ -88,10 +90,14 @@ int list(const EnvCommand& command) {
   return 0;
 }
 
-// "env.is_slippery" -> "is_slippery".
+bool starts_with_env(const std::string& key) { return key.compare(0, 4, "env.") == 0; }
+
+// "env.is_slippery" -> "is_slippery"; keys of strata and disturbances stay whole.
 Overrides without_prefix(const Overrides& flags) {
   Overrides options;
-  for (const auto& [key, text] : flags) options.emplace_back(key.substr(4), text);
+  for (const auto& [key, text] : flags) {
+    options.emplace_back(starts_with_env(key) ? key.substr(4) : key, text);
+  }
   return options;
 }
 
@@ -113,6 +119,7 @@ void print_spec(const EnvSpec& spec) {
   fmt::print("  time limit    {} steps\n", limit_text(spec));
   fmt::print("  threshold     {}\n", threshold_text(spec));
   fmt::print("  scores        {}\n", score_range_text(spec));
+  fmt::print("  ends by       {}\n", fmt::join(spec.end_reasons, ", "));
   fmt::print("  upstream      {}\n", spec.upstream);
 }
 

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "broadloom/train/run.h"
 #include "cli/commands.h"
@@ -20,6 +23,19 @@ struct EvalCommand {
   bool json = false;
 };
 
+// Those that came up, most frequent first.
+std::string reasons_text(const EvalResult& result) {
+  std::vector<EvalResult::Reason> reasons = result.reasons;
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto& a, const auto& b) { return a.count > b.count; });
+  std::string out;
+  for (const EvalResult::Reason& reason : reasons) {
+    if (reason.count == 0) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", reason.name, reason.count);
+  }
+  return out;
+}
+
 void print_result(const EvalCommand& command, const EvalResult& result) {
   fmt::print("{} at step {}\n", command.run_dir, with_commas(result.global_step));
   fmt::print("Mean return {:.2f}, 95 % interval {:.2f} to {:.2f}, over {} episodes (seed {})\n",
@@ -27,9 +43,19 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
              command.options.seed);
   fmt::print("Standard deviation {:.2f}, mean length {:.1f} steps\n", result.std_return,
              result.mean_length);
+  const Estimate& success = result.success_rate;
+  if (std::isnan(success.value)) {
+    fmt::print("Success: not known, the environment does not say what it is\n");
+  } else {
+    fmt::print("Success {:.1f} %, 95 % interval {:.1f} to {:.1f} %\n", 100.0 * success.value,
+               100.0 * success.low, 100.0 * success.high);
+  }
+  fmt::print("Episodes ended by: {}\n", reasons_text(result));
 }
 
 void print_result_json(const EvalCommand& command, const EvalResult& result) {
+  nlohmann::ordered_json reasons = nlohmann::ordered_json::object();
+  for (const EvalResult::Reason& reason : result.reasons) reasons[reason.name] = reason.count;
   print_json({{"run_dir", command.run_dir},
               {"global_step", result.global_step},
               {"episodes", result.episodes},
@@ -38,7 +64,11 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
               {"ci_low", result.ci_low},
               {"ci_high", result.ci_high},
               {"std_return", result.std_return},
-              {"mean_length", result.mean_length}});
+              {"mean_length", result.mean_length},
+              {"success_rate", result.success_rate.value},
+              {"success_low", result.success_rate.low},
+              {"success_high", result.success_rate.high},
+              {"reasons", reasons}});
 }
 
 int evaluate(EvalCommand command) {

@@ -68,7 +68,12 @@ int run(const std::string& program, const std::vector<std::string>& given) {
                          error.what() + std::string("; `broadloom --help` says how to call it")},
                         json);
   }
-  return context.action();
+  const int code = context.action();
+  // What was printed is a result: that it could not be is an error.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return report_error(
+      {ErrorKind::kIo, "cannot write to standard output; free some space or send it elsewhere"},
+      false);
 }
 
 }  // namespace

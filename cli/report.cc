@@ -16,7 +16,7 @@ namespace {
 
 struct ReportCommand {
   std::vector<std::string> stores;
-  std::string out;
+  std::string out, task;
   int threads = 0;
   bool quiet = false, json = false;
 };
@@ -24,6 +24,7 @@ struct ReportCommand {
 Status run(const ReportCommand& command, const std::vector<std::string>& arguments) {
   StudyReportOptions options;
   options.threads = resolve_threads(command.threads);
+  options.task = command.task;
   const Result<StudyReport> report = make_study_report(command.stores, options);
   if (!report.ok()) return report.status();
   const std::string folder =
@@ -51,6 +52,7 @@ void add_report_command(CLI::App& root, Context& context) {
   app->add_option("--out", command->out,
                   "Folder for the results (default: the store's name with -report)")
       ->type_name("DIR");
+  app->add_option("--task", command->task, "Only the cells of this environment")->type_name("ID");
   app->add_option("--threads", command->threads,
                   "Worker threads; results do not depend on them (default: all)")
       ->check(CLI::Range(0, 1024))

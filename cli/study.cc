@@ -89,6 +89,12 @@ Status write_results(const StudyCommand& command, const StudyPlan& plan,
                      const std::vector<std::string>& arguments) {
   const Result<StudyReport> report = report_of(command, summary, options);
   if (!report.ok()) return report.status();
+  if (!command.json && !command.quiet) {
+    print_study_result(stdout, plan, summary);
+    print_report(stdout, report.value());
+    fmt::print("\nStore: {}\n", options.store);
+    std::fflush(stdout);  // before an error about the folder of the report
+  }
   std::vector<std::string> written;
   if (!report.value().studies.empty()) {
     const Result<ReportFiles> files =
@@ -100,11 +106,8 @@ Status write_results(const StudyCommand& command, const StudyPlan& plan,
     nlohmann::ordered_json json = study_json(plan, summary, options.store);
     json["written"] = written;
     print_json(json);
-  } else if (!command.quiet) {
-    print_study_result(stdout, plan, summary);
-    print_report(stdout, report.value());
-    fmt::print("\nStore: {}\n", options.store);
-    if (!written.empty()) fmt::print("Written: {}\n", fmt::join(written, ", "));
+  } else if (!command.quiet && !written.empty()) {
+    fmt::print("Written: {}\n", fmt::join(written, ", "));
   }
   return {};
 }

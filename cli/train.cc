@@ -9,7 +9,6 @@
 
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/config.h"
-#include "broadloom/train/memory_plan.h"
 #include "broadloom/train/run.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
@@ -107,21 +106,6 @@ int report_run(const TrainOptions& options, const RunSummary& summary, double st
   return kInterruptedExit;
 }
 
-void print_plan(std::FILE* stream, const Config& config, int threads) {
-  const Result<MemoryPlan> plan = plan_memory(config, threads);
-  if (!plan.ok()) return;  // the trainer will say why
-  const MemoryPlan& memory = plan.value();
-  const double per_transition = static_cast<double>(memory.block + memory.permutation) /
-                                static_cast<double>(config.batch_size());
-  fmt::print(stream,
-             "Block of {} x {} = {} transitions, {} gradient steps an iteration, {} iterations\n",
-             config.num_envs, config.num_steps, with_commas(config.batch_size()),
-             with_commas(config.minibatch_count() * config.update_epochs),
-             with_commas(config.num_iterations()));
-  fmt::print(stream, "Memory: {:.1f} MB, the block {:.1f} of it ({:.0f} bytes a transition)\n",
-             memory.total() * 1e-6, (memory.block + memory.permutation) * 1e-6, per_transition);
-}
-
 int train(const TrainOptions& options, const Context& context) {
   ProgressLine line(options.json ? stderr : stdout, options.quiet);
   double steps_per_second = 0.0;
@@ -131,6 +115,13 @@ int train(const TrainOptions& options, const Context& context) {
     line.show(progress);
   };
   hooks.should_stop = was_interrupted;
+  std::FILE* stream = options.json ? stderr : stdout;
+  if (!options.quiet) {
+    hooks.on_contract = [stream](const RolloutContract& contract) {
+      fmt::print(stream, "{}", contract_text(contract));
+      std::fflush(stream);
+    };
+  }
   const int threads = resolve_threads(options.threads);
   const auto finish = [&](const Result<RunSummary>& summary, const std::string& ledger) {
     line.finish();
@@ -144,6 +135,7 @@ int train(const TrainOptions& options, const Context& context) {
     const Status recordable = check_ledger_file(ledger);
     if (!recordable.ok()) return report_error(recordable, options.json);
     catch_interrupts();
+    if (!options.quiet) fmt::print(stream, "Going on with {}\n", options.resume);
     return finish(resume_run(options.resume, threads, hooks), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
@@ -154,10 +146,7 @@ int train(const TrainOptions& options, const Context& context) {
   if (!recordable.ok()) return report_error(recordable, options.json);
   catch_interrupts();
   if (!options.quiet) {
-    std::FILE* stream = options.json ? stderr : stdout;
     fmt::print(stream, "Training {} into {}\n", config.value().env_id, run_dir);
-    print_plan(stream, config.value(), threads);
-    std::fflush(stream);
   }
   return finish(start_run(config.value(), run_dir, threads, hooks), ledger);
 }

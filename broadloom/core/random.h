@@ -21,16 +21,20 @@ namespace broadloom {
 enum class Purpose : std::uint32_t {
   kInit = 1,        // parameter initialisation; lane = tensor, index = 0
   kShuffle = 2,     // minibatch permutation; lane = epoch, index = iteration
-  kTrainReset = 3,  // lane = environment, index = episode
-  kTrainStep = 4,   // lane = environment, index = step since the run began
+  kTrainReset = 3,  // lane = environment's seed family, index = episode
+  kTrainStep = 4,   // lane = environment's seed family, index = step since the run began
   kAction = 5,      // lane = environment, index = step since the run began
-  kStagger = 6,     // lane = environment, index = 0
+  kStagger = 6,     // lane = environment's seed family, index = step of the staggering
   kEvalReset = 7,
   kEvalStep = 8,
   kUser = 9,          // examples, tests, benchmarks
   kLaboratory = 10,   // gradient laboratory; lane = what for, index = round
   kInstruments = 11,  // what instruments draw, on seeds of their own
   kBootstrap = 12,    // resampling of runs; lane = which sample, index = replicate
+  kTrainStrata = 13,  // constants of an episode; lane = environment's seed family, index = episode
+  kEvalStrata = 14,
+  kTrainDisturb = 15,  // lane = seed family and what for; index = step since the run began
+  kEvalDisturb = 16,
 };
 
 class Random {

@@ -10,6 +10,8 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/env_loops.h"
+#include "broadloom/env/outcome.h"
+#include "broadloom/env/strata.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
@@ -22,21 +24,36 @@ class BatchedEnv final : public VecEnv {
   using State = typename Env::State;
   using Loops = EnvLoops<Env>;
 
-  // options.num_envs >= 1. spec: Env::spec(params), or one that names another time limit.
-  BatchedEnv(const Params& params, EnvSpec spec, const VecEnvOptions& options)
+  // options.num_envs >= 1, and families() divides it. spec: Env::spec(params), or one that names
+  // another time limit; with strata, as describe_strata leaves it. strata: only where Options is
+  // Params.
+  BatchedEnv(const Params& params, EnvSpec spec, const VecEnvOptions& options, Strata strata = {})
       : params_(params),
         spec_(std::move(spec)),
         seed_(options.seed),
         reset_purpose_(options.evaluation ? Purpose::kEvalReset : Purpose::kTrainReset),
         count_(options.num_envs),
+        strata_(std::move(strata)),
+        draws_{options.seed, options.evaluation ? Purpose::kEvalStrata : Purpose::kTrainStrata,
+               options.families(), options.strata_sampling},
+        lanes_(static_cast<std::size_t>(count_)),
         states_(env_detail::make_state_arrays<State>(Env::members, options.num_envs)),
         episode_(static_cast<std::size_t>(count_)),
         episode_step_(static_cast<std::size_t>(count_)),
-        total_step_(static_cast<std::size_t>(count_)) {
+        total_step_(static_cast<std::size_t>(count_)),
+        drawn_(strata_.empty() ? 0 : static_cast<std::size_t>(count_), params),
+        stratum_(drawn_.size(), -1) {
     assert(named_sizes_hold(spec_));
+    assert(strata_.empty() || Loops::kDrawable);
+    Outcome<Env>::describe(spec_);
+    for (int i = 0; i < count_; ++i) {
+      lanes_[i] = static_cast<std::uint32_t>(i % options.families());
+    }
     spec_.set_time_limit(options.max_episode_steps);
     batch_ = {params_,
+              drawn_.empty() ? nullptr : drawn_.data(),
               states_.pointers(),
+              lanes_.data(),
               episode_step_.data(),
               total_step_.data(),
               seed_,
@@ -71,6 +88,7 @@ class BatchedEnv final : public VecEnv {
     return limit > 0 ? (num_steps - 1) / limit + 1 : 0;
   }
   std::int64_t episode_step(int env) const override { return episode_step_[env]; }
+  int stratum(int env) const override { return stratum_.empty() ? -1 : stratum_[env]; }
 
   void observe(int begin, int end, float* observations) const override {
     Loops::observe(batch_, begin, end, observations);
@@ -90,10 +108,14 @@ class BatchedEnv final : public VecEnv {
     out.push_back({prefix + ".episode", Dtype::kI64, shape, episode_.data()});
     out.push_back({prefix + ".episode_step", Dtype::kI64, shape, episode_step_.data()});
     out.push_back({prefix + ".total_step", Dtype::kI64, shape, total_step_.data()});
+    if (strata_.empty()) return;
+    const std::vector<std::int64_t> bytes{count_, static_cast<std::int64_t>(sizeof(Params))};
+    out.push_back({prefix + ".stratum", Dtype::kI32, shape, stratum_.data()});
+    out.push_back({prefix + ".params", Dtype::kU8, bytes, drawn_.data()});
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    return std::make_unique<BatchedEnv>(params_, spec_, options);
+    return std::make_unique<BatchedEnv>(params_, spec_, options, strata_);
   }
 
  private:
@@ -109,7 +131,8 @@ class BatchedEnv final : public VecEnv {
             rows.rewards + k,
             rows.terminated + k,
             rows.truncated + k,
-            rows.final_observations + row(k)};
+            rows.final_observations + row(k),
+            rows.ends == nullptr ? nullptr : rows.ends + k};
   }
 
   // All states move on first. An ended episode's last observation is then moved aside, and its
@@ -121,6 +144,7 @@ class BatchedEnv final : public VecEnv {
       if ((rows.terminated[k] | rows.truncated[k]) == 0) continue;
       float* observation = rows.observations + row(k);
       std::copy_n(observation, row(1), rows.final_observations + row(k));
+      if (rows.ends != nullptr) rows.ends[k] = end_of(begin + k, rows.terminated[k] != 0);
       start_episode(begin + k, episode_[begin + k] + 1);
       observe(begin + k, begin + k + 1, observation);
     }
@@ -133,11 +157,22 @@ class BatchedEnv final : public VecEnv {
     out[index] = 1.0f;
   }
 
+  const Params& params_of(int i) const { return drawn_.empty() ? params_ : drawn_[i]; }
+
+  // The end of the episode whose last state environment i is in.
+  EpisodeEnd end_of(int i, bool terminated) const {
+    const State last = Loops::Arrays::load(Env::members, batch_.states, i);
+    return Outcome<Env>::of(params_of(i), last, terminated, !terminated, stratum(i));
+  }
+
   void start_episode(int i, std::int64_t episode) {
-    Random random(seed_, reset_purpose_, static_cast<std::uint32_t>(i),
-                  static_cast<std::uint64_t>(episode));
+    if (!strata_.empty()) {
+      drawn_[i] = params_;  // what this episode's stratum does not draw
+      stratum_[i] = strata_.draw(draws_, lanes_[i], episode, &drawn_[i]);
+    }
+    Random random(seed_, reset_purpose_, lanes_[i], static_cast<std::uint64_t>(episode));
     State state{};
-    Env::reset(params_, state, random);
+    Env::reset(params_of(i), state, random);
     Loops::Arrays::store(Env::members, batch_.states, i, state);
     episode_[i] = episode;
     episode_step_[i] = 0;
@@ -152,8 +187,7 @@ class BatchedEnv final : public VecEnv {
     const std::int64_t limit = spec_.max_episode_steps > 0 ? spec_.max_episode_steps : 1000;
     for (int i = 0; i < count_; ++i) {
       for (std::int64_t s = 0; s < i * limit / count_; ++s) {
-        Random random(seed_, Purpose::kStagger, static_cast<std::uint32_t>(i),
-                      static_cast<std::uint64_t>(s));
+        Random random(seed_, Purpose::kStagger, lanes_[i], static_cast<std::uint64_t>(s));
         draw_action(random, action.data());
         Loops::step(batch_, i, i + 1,
                     {action.data(), nullptr, &reward, &terminated, &truncated, nullptr});
@@ -178,11 +212,16 @@ class BatchedEnv final : public VecEnv {
   std::uint64_t seed_;
   Purpose reset_purpose_;
   int count_;
+  Strata strata_;
+  StrataStream draws_;
+  std::vector<std::uint32_t> lanes_;  // [N] of the random streams: the seed family
   typename Loops::Arrays states_;
   std::vector<std::int64_t> episode_;       // [N] number of the present episode, from 0
   std::vector<std::int64_t> episode_step_;  // [N]
   std::vector<std::int64_t> total_step_;    // [N] steps since the environment was made
-  typename Loops::Batch batch_{};           // where all that is
+  std::vector<Params> drawn_;          // [N] constants of the present episode; empty: none drawn
+  std::vector<std::int32_t> stratum_;  // [N] that they are from
+  typename Loops::Batch batch_{};      // where all that is
 };
 
 }  // namespace broadloom

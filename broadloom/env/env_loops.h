@@ -128,9 +128,14 @@ class EnvLoops {
   using Arrays = decltype(env_detail::make_state_arrays<State>(Env::members, 0));
   using Pointers = typename Arrays::Pointers;
 
+  // Whether constants can be drawn: what a user sets is what the functions see.
+  static constexpr bool kDrawable = std::is_same_v<Params, typename Env::Options>;
+
   struct Batch {
     Params params;
+    const Params* drawn;  // [N] each environment's own constants; null: all have `params`
     Pointers states;
+    const std::uint32_t* lanes;  // [N] of the random streams
     std::int64_t* episode_step;  // [N]
     std::int64_t* total_step;    // [N]
     std::uint64_t seed;
@@ -143,11 +148,17 @@ class EnvLoops {
   // One step of each: states and counters move on; rewards, terminated and truncated of rows are
   // written. Nothing is reset.
   static void step(const Batch& batch, int begin, int end, const StepRows& rows) {
-    run<StepLoop>(batch, begin, end, rows);
+    if constexpr (kDrawable) {
+      if (batch.drawn != nullptr) return run<StepLoop<true>>(batch, begin, end, rows);
+    }
+    run<StepLoop<false>>(batch, begin, end, rows);
   }
   // Box observations, [k, D].
   static void observe(const Batch& batch, int begin, int end, float* observations) {
-    run<ObserveLoop>(batch, begin, end, observations);
+    if constexpr (kDrawable) {
+      if (batch.drawn != nullptr) return run<ObserveLoop<true>>(batch, begin, end, observations);
+    }
+    run<ObserveLoop<false>>(batch, begin, end, observations);
   }
 
  private:
@@ -161,9 +172,20 @@ class EnvLoops {
     return static_cast<std::size_t>(batch.observation_size);
   }
 
+  // kOwn: every environment has constants of its own.
+  template <bool kOwn>
+  static const Params& params_of(const Params& shared, [[maybe_unused]] const Params* drawn,
+                                 [[maybe_unused]] int k) {
+    if constexpr (kOwn) return drawn[k];
+    return shared;
+  }
+
+  template <bool kOwn>
   struct StepLoop {
     static void run(const Batch& batch, int begin, int end, const StepRows& rows) {
-      const Params params = batch.params;
+      const Params shared = batch.params;
+      const Params* const drawn = kOwn ? batch.drawn + begin : nullptr;
+      const std::uint32_t* const lanes = batch.lanes + begin;
       const Pointers states = batch.states;
       const std::uint64_t seed = batch.seed;
       const Purpose purpose = batch.purpose;
@@ -180,9 +202,9 @@ class EnvLoops {
       BROADLOOM_INDEPENDENT_ROWS
       for (int k = 0; k < count; ++k) {
         State state = Arrays::load(Env::members, states, begin + k);
-        Random random(seed, purpose, static_cast<std::uint32_t>(begin + k),
-                      static_cast<std::uint64_t>(total_step[k]));
-        const StepResult result = Env::step(params, state, actions + k * width, random);
+        Random random(seed, purpose, lanes[k], static_cast<std::uint64_t>(total_step[k]));
+        const StepResult result =
+            Env::step(params_of<kOwn>(shared, drawn, k), state, actions + k * width, random);
         Arrays::store(Env::members, states, begin + k, state);
         total_step[k] += 1;
         episode_step[k] += 1;
@@ -193,16 +215,18 @@ class EnvLoops {
     }
   };
 
+  template <bool kOwn>
   struct ObserveLoop {
     static void run(const Batch& batch, int begin, int end, float* observations) {
-      const Params params = batch.params;
+      const Params shared = batch.params;
+      const Params* const drawn = kOwn ? batch.drawn + begin : nullptr;
       const Pointers states = batch.states;
       const std::size_t width = observation_size(batch);
       const int count = end - begin;
       BROADLOOM_INDEPENDENT_ROWS
       for (int k = 0; k < count; ++k) {
-        Env::observe(params, Arrays::load(Env::members, states, begin + k),
-                     observations + k * width);
+        Env::observe(params_of<kOwn>(shared, drawn, k),
+                     Arrays::load(Env::members, states, begin + k), observations + k * width);
       }
     }
   };

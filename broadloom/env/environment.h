@@ -16,6 +16,14 @@
 // static constexpr int kObservationSize, kActionSize are optional: with them, and without branches
 // and calls in step and observe (core/branch_free.h), many environments step in one vector.
 //
+// Optional too, and of use to those who ask how episodes ended (outcome.h has the defaults):
+//     static constexpr std::array end_reasons{"pole_fell", ...};     // why step() may terminate
+//     static int end_reason(const Params&, const State& last);       // which of them it was
+//     static bool success(const Params&, const State& last, bool terminated, bool truncated);
+//
+// Where Options is Params, its double fields can be drawn anew for each episode (strata.h); reset,
+// step and observe then see the episode's own.
+//
 // reset, step and observe are marked BROADLOOM_HD and call nothing that a GPU cannot. Discrete
 // actions come as action[0] = index; a Discrete observation writes out[0] = index. Time limits,
 // autoreset, statistics, normalisation and rendering are never the environment's business.

@@ -38,6 +38,10 @@ struct EnvSpec {
   double reference_score = 0.0;  // the optimum where it is known, else a good policy's
   std::string upstream;          // library, version and file that the dynamics agree with
   std::string summary;           // one line for `broadloom env list`
+  // Why episodes end: the environment's own reasons, then "time_limit". See env/outcome.h.
+  std::vector<std::string> end_reasons{"terminated", "time_limit"};
+  bool names_success = false;       // whether the environment says which episodes succeeded
+  std::vector<std::string> strata;  // that constants are drawn from, see env/strata.h; empty: none
 
   void set_score_range(double random, double reference) {
     has_score_range = true;

@@ -12,6 +12,7 @@
 
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/env/strata.h"
 
 namespace broadloom {
 
@@ -21,6 +22,22 @@ struct VecEnvOptions {
   bool evaluation = false;      // draws from the evaluation streams, which training never uses
   bool stagger_starts = false;  // environment i begins i / N of an episode on, under random actions
   int max_episode_steps = 0;    // time limit; 0: the environment's own
+  // F, a divisor of num_envs; 0: as many as environments. Environment i is of family i mod F, and
+  // environments of one family draw the same: their e-th episodes start alike, and what chance does
+  // at the run's s-th step it does to all of them.
+  int seed_families = 0;
+  StrataSampling strata_sampling = StrataSampling::kSampled;  // where there are strata
+
+  int families() const { return seed_families > 0 ? seed_families : num_envs; }
+};
+
+// How an episode ended.
+struct EpisodeEnd {
+  std::int32_t reason = -1;   // index into EnvSpec::end_reasons; -1: it has not
+  std::int32_t stratum = -1;  // that it drew its constants from; -1: there are none
+  std::int8_t success = -1;   // 1 or 0; -1: the environment names no success
+
+  bool operator==(const EpisodeEnd&) const = default;
 };
 
 // Rows of environments [begin, end), k = end - begin.
@@ -32,6 +49,8 @@ struct StepRows {
   std::uint8_t* truncated;    // [k] out: it met the time limit, and did not end by itself
   float* final_observations;  // [k, D] out: last observation of each ended episode; other rows
                               // untouched
+  EpisodeEnd* ends =
+      nullptr;  // [k] out where asked for: of each ended episode; other rows untouched
 };
 
 // Calls on disjoint ranges may run at the same time. No call allocates.
@@ -48,10 +67,12 @@ class VecEnv {
   virtual void step(int begin, int end, const StepRows& rows) = 0;
   // Steps that the environment's present episode has had.
   virtual std::int64_t episode_step(int env) const = 0;
+  // Which of spec().strata the environment's present episode is in; -1: there are none.
+  virtual int stratum(int) const { return -1; }
   // Views of every environment's full state.
   virtual void append_state(const std::string& prefix, std::vector<TensorRef>& out) = 0;
-  // Others of the same kind, with the same constants and, unless the options name one, the same
-  // time limit, at the start of their first episodes. Null: this simulator cannot make more.
+  // Others of the same kind, with the same constants, strata and, unless the options name one, time
+  // limit, at the start of their first episodes. Null: this simulator cannot make more.
   virtual std::unique_ptr<VecEnv> another(const VecEnvOptions&) const { return nullptr; }
 };
 

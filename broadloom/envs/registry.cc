@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "broadloom/env/batched_env.h"
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/drawn_params.h"
 #include "broadloom/envs/classic/acrobot.h"
 #include "broadloom/envs/classic/cart_pole.h"
 #include "broadloom/envs/classic/mountain_car.h"
@@ -48,14 +50,58 @@ bool change(const Options& defaults, const Overrides& overrides) {
   return false;
 }
 
+// What overrides make of an environment.
+template <class Env>
+struct Made {
+  typename Env::Params params{};
+  EnvSpec spec;
+  Strata strata;
+  Disturbance disturbance;
+};
+
+template <class Env>
+Result<Made<Env>> make_parts(const typename Env::Options& defaults,
+                             const std::function<void(EnvSpec&)>& variant,
+                             const Overrides& overrides) {
+  Overrides options, strata_keys, disturbance_keys;
+  for (const auto& entry : overrides) {
+    const bool disturbs = is_disturbance_key(entry.first);
+    (disturbs                     ? disturbance_keys
+     : is_strata_key(entry.first) ? strata_keys
+                                  : options)
+        .push_back(entry);
+  }
+  Result<typename Env::Params> params = params_of<Env>(defaults, options);
+  if (!params.ok()) return params.status();
+  Made<Env> made{params.value(), Env::spec(params.value()), {}, {}};
+  Outcome<Env>::describe(made.spec);
+  variant(made.spec);
+  // Scores of reference are those of the environment as it stands, not of a variation on it.
+  if (change(defaults, options)) made.spec.has_score_range = false;
+  Result<Strata> strata = make_strata(strata_keys, param_fields<Env>(), made.spec.id);
+  if (!strata.ok()) return strata.status();
+  made.strata = strata.take();
+  BROADLOOM_TRY(describe_strata<Env>(made.params, made.strata, made.spec));
+  Result<Disturbance> disturbance = make_disturbance(disturbance_keys);
+  if (!disturbance.ok()) return disturbance.status();
+  made.disturbance = disturbance.take();
+  BROADLOOM_TRY(describe_disturbance(made.disturbance, made.spec));
+  return made;
+}
+
 template <class Env>
 std::function<Result<TabularModel>(const Overrides&)> table_of(
-    const typename Env::Options& defaults) {
+    const typename Env::Options& defaults, const std::function<void(EnvSpec&)>& variant) {
   if constexpr (requires(const typename Env::Params& params) { Env::table(params); }) {
     return [=](const Overrides& overrides) -> Result<TabularModel> {
-      Result<typename Env::Params> params = params_of<Env>(defaults, overrides);
-      if (!params.ok()) return params.status();
-      return Env::table(params.value());
+      Result<Made<Env>> made = make_parts<Env>(defaults, variant, overrides);
+      if (!made.ok()) return made.status();
+      if (made.value().strata.empty() && !made.value().disturbance.any()) {
+        return Env::table(made.value().params);
+      }
+      return Status(ErrorKind::kInvalidConfig,
+                    made.value().spec.id +
+                        " has no one transition table with strata or disturbances; leave them out");
     };
   } else {
     return {};
@@ -68,34 +114,29 @@ template <class Env>
 Entry entry(
     const typename Env::Options& defaults = {},
     const std::function<void(EnvSpec&)>& variant = [](EnvSpec&) {}) {
-  // Scores of reference are those of the environment as it stands, not of a variation on it.
-  const auto spec_of = [=](const typename Env::Params& params, const Overrides& overrides) {
-    EnvSpec spec = Env::spec(params);
-    variant(spec);
-    if (change(defaults, overrides)) spec.has_score_range = false;
-    return spec;
-  };
   const auto make_spec = [=](const Overrides& overrides) -> Result<EnvSpec> {
-    Result<typename Env::Params> params = params_of<Env>(defaults, overrides);
-    if (!params.ok()) return params.status();
-    return spec_of(params.value(), overrides);
+    Result<Made<Env>> made = make_parts<Env>(defaults, variant, overrides);
+    if (!made.ok()) return made.status();
+    return made.value().spec;
   };
   const auto make = [=](const Overrides& overrides,
                         const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
-    Result<typename Env::Params> params = params_of<Env>(defaults, overrides);
-    if (!params.ok()) return params.status();
-    EnvSpec spec = spec_of(params.value(), overrides);
-    if (!BatchedEnv<Env>::named_sizes_hold(spec)) {
+    Result<Made<Env>> parts = make_parts<Env>(defaults, variant, overrides);
+    if (!parts.ok()) return parts.status();
+    Made<Env> made = parts.take();
+    if (!BatchedEnv<Env>::named_sizes_hold(made.spec)) {
       return Status(ErrorKind::kInvalidConfig,
-                    spec.id +
+                    made.spec.id +
                         ": kObservationSize or kActionSize is not what spec() says; correct "
                         "them in the environment's header");
     }
-    return std::unique_ptr<VecEnv>(
-        std::make_unique<BatchedEnv<Env>>(params.value(), std::move(spec), options));
+    std::unique_ptr<VecEnv> envs = std::make_unique<BatchedEnv<Env>>(
+        made.params, std::move(made.spec), options, std::move(made.strata));
+    if (!made.disturbance.any()) return envs;
+    return disturb(std::move(envs), made.disturbance, options);
   };
   return {make_spec({}).take(), make_spec, make, [=] { return list_fields(defaults); },
-          table_of<Env>(defaults)};
+          table_of<Env>(defaults, variant)};
 }
 
 FrozenLake::Options large_lake() {
@@ -155,6 +196,13 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
         ErrorKind::kInvalidConfig,
         fmt::format("max_episode_steps is {}; expected at least 0 (0: the environment's own)",
                     options.max_episode_steps));
+  }
+  if (options.seed_families < 0 || options.num_envs % options.families() != 0) {
+    return Status(
+        ErrorKind::kInvalidConfig,
+        fmt::format("seed_families is {}; expected a divisor of num_envs, which is {}, or 0 for as "
+                    "many families as environments",
+                    options.seed_families, options.num_envs));
   }
   Result<const Entry*> entry = find(id);
   if (!entry.ok()) return entry.status();

@@ -13,7 +13,8 @@
 namespace broadloom {
 
 // N environments of the given id. env_options: options of the environment, as list_env_options
-// names them. Errors name an unknown id or option with the nearest known one.
+// names them, and keys of strata (env/strata.h) and disturbances (env/disturbance.h). Errors name
+// an unknown id or option with the nearest known one.
 Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,
                                              const VecEnvOptions& options);
 

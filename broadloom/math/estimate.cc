@@ -12,6 +12,19 @@ Estimate without_interval(double value, std::int64_t count) {
   return {value, kNone, kNone, count};
 }
 
+Estimate success_rate(std::int64_t successes, std::int64_t count) {
+  constexpr double z = 1.959963984540054;  // of the normal distribution, for kConfidence
+  const double n = static_cast<double>(count);
+  const double rate = static_cast<double>(successes) / n;
+  const double centre = (rate + z * z / (2.0 * n)) / (1.0 + z * z / n);
+  const double half =
+      z / (1.0 + z * z / n) * std::sqrt(rate * (1.0 - rate) / n + z * z / (4.0 * n * n));
+  // At either end the interval ends there; only rounding would say otherwise.
+  const double low = successes == 0 ? 0.0 : centre - half;
+  const double high = successes == count ? 1.0 : centre + half;
+  return {rate, low, high, count};
+}
+
 double student_t(int freedom) {
   if (freedom <= 1) return 12.706204736174705;
   if (freedom == 2) return 4.302652729749464;

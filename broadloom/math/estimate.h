@@ -21,6 +21,12 @@ struct Estimate {
 // An estimate that is known exactly or has no interval.
 Estimate without_interval(double value, std::int64_t count);
 
+// The rate of `successes` among `count` >= 1 independent trials, with the score interval of Wilson
+// (1927). It keeps within [0, 1], has a width where all or none succeed, and covers the rate about
+// as often as it says (Brown, Cai and DasGupta 2001), where that of Clopper and Pearson covers it
+// more often than asked and is wider for it.
+Estimate success_rate(std::int64_t successes, std::int64_t count);
+
 // Two-sided Student t quantile for kConfidence: P(|t| <= q) = 0.95 with `freedom` >= 1 degrees of
 // freedom. Abramowitz and Stegun 1964, 26.7.5 from 3 on (off by less than 0.1 %), exact below.
 double student_t(int freedom);

@@ -17,7 +17,8 @@ const char* advice(int error) {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-      return "; free some space, then go on with `broadloom train --resume RUN`";
+      return "; free some space and give the command again; a run goes on with `broadloom train "
+             "--resume RUN`";
     case EACCES:
     case EPERM:
     case EROFS:

@@ -100,6 +100,7 @@ ordered_json cell_json(const ReportCell& c) {
                     {"iterations", c.iterations},
                     {"environment_steps", c.environment_steps},
                     {"gradient_steps", c.gradient_steps},
+                    {"counted", c.counted},
                     {"samples_per_gradient", six_digits(c.samples_per_gradient)},
                     {"note", c.note},
                     {"changes", ordered_json::object()},
@@ -143,6 +144,7 @@ ordered_json arm_json(const ReportArm& a) {
           {"batch_size", a.batch_size},
           {"minibatch_size", a.minibatch_size},
           {"samples_per_gradient", six_digits(a.samples_per_gradient)},
+          {"same_runs", a.same_runs >= 0 ? ordered_json(a.same_runs) : ordered_json(nullptr)},
           {"normalised", optional_json(a.normalised, normalised_json)}};
 }
 
@@ -158,6 +160,7 @@ ordered_json comparison_json(const ReportComparison& c) {
   return {{"a", c.a},
           {"b", c.b},
           {"score", score_name(c.score)},
+          {"enough_runs", c.enough_runs},
           {"probability", estimate(c.probability)},
           {"difference", optional_json(c.difference, estimate)},
           {"equal", equality_json(c.equal)},

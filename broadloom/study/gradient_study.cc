@@ -12,6 +12,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
+#include "broadloom/train/settings.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
@@ -65,6 +66,7 @@ FrozenPolicy frozen(const Trainer& trainer) {
   policy.env_id = trainer.config().env_id;
   policy.env_options = trainer.config().env_options;
   policy.max_episode_steps = trainer.config().max_episode_steps;
+  policy.strata_sampling = strata_sampling(trainer.config());
   policy.truncation_mode = trainer.truncation_mode();
   return policy;
 }

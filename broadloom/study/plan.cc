@@ -26,6 +26,23 @@ constexpr ForbiddenKey kForbidden[] = {
     {"hashes", "leave it out: a study writes its store and nothing else"},
 };
 
+// Keys that came after the first stores. At their defaults they are left out of what a study is
+// known by, so that stores from before them are still those of the same study; memory_limit, which
+// results do not depend on, always.
+constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling", "memory_limit", "hashes"};
+
+Overrides defining_keys(const Config& config) {
+  Overrides keys = to_overrides(config);
+  const Overrides defaults = to_overrides(Config{});
+  std::erase_if(keys, [&](const auto& entry) {
+    const bool is_later = std::find(std::begin(kLaterKeys), std::end(kLaterKeys), entry.first) !=
+                          std::end(kLaterKeys);
+    const bool is_default = std::find(defaults.begin(), defaults.end(), entry) != defaults.end();
+    return is_later && (is_default || entry.first == "memory_limit");
+  });
+  return keys;
+}
+
 Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
 
 bool sets(const StudyAxis& axis, std::string_view key) {
@@ -234,7 +251,7 @@ class Planner {
         Config config = plan_.cells[c].config;
         config.seed = seed;
         std::string text;
-        for (const auto& [key, value] : to_overrides(config)) text += key + "=" + value + "\n";
+        for (const auto& [key, value] : defining_keys(config)) text += key + "=" + value + "\n";
         const auto id = static_cast<std::int64_t>(plan_.runs.size()) + 1;
         plan_.runs.push_back({id, static_cast<int>(c), seed, hash_text(text)});
       }
@@ -253,7 +270,7 @@ class Planner {
                        spec_.evaluations, match_name(spec_.match), fmt::join(spec_.seeds, ","));
     for (const StudyCell& cell : plan_.cells) {
       text += "cell " + cell.name + "\n";
-      for (const auto& [key, value] : to_overrides(cell.config)) {
+      for (const auto& [key, value] : defining_keys(cell.config)) {
         if (key != "seed") text += key + " " + value + "\n";
       }
     }

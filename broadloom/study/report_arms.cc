@@ -85,6 +85,8 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   cell.iterations = stored.iterations;
   cell.environment_steps = stored.environment_steps;
   cell.gradient_steps = stored.gradient_steps;
+  double target_kl = 0.0;
+  cell.counted = !parse_text(stored.setting("target_kl"), target_kl).ok() || target_kl == 0.0;
   cell.samples_per_gradient = stored.samples_per_gradient;
   cell.note = stored.note;
   cell.changes = stored.changes;
@@ -104,19 +106,16 @@ std::string change_of(const ReportCell& cell, const std::string& key) {
   return "";
 }
 
-// Keys that belong to the task in a study of several: all of its cells of one task have the same
-// text, as where a variant sets env_id and the budget that goes with it.
+// Keys that belong to the task: all cells of one task have the same text, as where a variant sets
+// env_id and the budget that goes with it.
 std::set<std::string> settings_of_tasks(const StudyReport& report, int study) {
   std::set<std::string> keys;
-  std::set<int> tasks;
   for (const ReportCell& cell : report.cells) {
     if (cell.study != study) continue;
-    tasks.insert(cell.task);
     for (const auto& [key, text] : cell.changes) {
       if (!is_shape_key(key)) keys.insert(key);
     }
   }
-  if (tasks.size() < 2) return {};
   std::erase_if(keys, [&](const std::string& key) {
     std::map<int, std::string> texts;
     return std::any_of(report.cells.begin(), report.cells.end(), [&](const ReportCell& cell) {
@@ -263,6 +262,28 @@ void gather_arms(StudyReport& report) {
   }
 }
 
+// What tells one set of runs from another: task, seeds and final parameters of the finished ones.
+std::string runs_key(const StudyReport& report, const ReportArm& arm) {
+  std::string key;
+  for (const int c : arm.cells) {
+    const ReportCell& cell = report.cells[static_cast<std::size_t>(c)];
+    if (cell.counts.finished == 0) return "";
+    key += to_text(cell.task) + ":" + cell.runs_hash + "\n";
+  }
+  return key;
+}
+
+// Under several matches the reference is the same run each time, and so may be other cells.
+void find_same_runs(StudyReport& report) {
+  std::map<std::string, int> first;
+  for (std::size_t a = 0; a < report.arms.size(); ++a) {
+    const std::string key = runs_key(report, report.arms[a]);
+    if (key.empty()) continue;
+    const auto [found, is_new] = first.emplace(key, static_cast<int>(a));
+    if (!is_new) report.arms[a].same_runs = found->second;
+  }
+}
+
 }  // namespace
 
 void describe_studies(const std::vector<StudyResults>& results, StudyReport& report) {
@@ -275,11 +296,14 @@ void describe_studies(const std::vector<StudyResults>& results, StudyReport& rep
       report.cells.push_back(cell_of(cell, static_cast<int>(s), task_index(cell, report.tasks)));
     }
     for (const ResultRun& run : results[s].runs) {
-      count_run(run, report.cells[first + static_cast<std::size_t>(run.cell)].counts);
+      ReportCell& cell = report.cells[first + static_cast<std::size_t>(run.cell)];
+      count_run(run, cell.counts);
+      if (run.finished()) cell.runs_hash += to_text(run.seed) + " " + run.parameters_hash + "\n";
     }
   }
   report.title = fmt::format("{}", fmt::join(names, " + "));
   gather_arms(report);
+  find_same_runs(report);
 }
 
 }  // namespace broadloom

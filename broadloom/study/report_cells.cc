@@ -70,13 +70,14 @@ double area_of(const ResultRun& run, const Span& span, const std::string& key) {
   return area.ok() ? area.value().values[0] : kNone;
 }
 
-// Thresholds from the lowest to the highest training score of a task, so that the profiles of its
+// Thresholds from the lowest to the highest main score of a task, so that the profiles of its
 // cells lie over each other.
 std::vector<double> thresholds_of(const StudyReport& report, int task) {
   std::vector<double> all;
+  const ReportScore score = main_score(report);
   for (const ReportCell& cell : report.cells) {
     if (cell.task != task) continue;
-    const std::vector<double> scores = cell_scores(cell, ReportScore::kTraining);
+    const std::vector<double> scores = cell_scores(cell, score);
     all.insert(all.end(), scores.begin(), scores.end());
   }
   if (all.empty()) return {};
@@ -113,9 +114,9 @@ void take_runs(const std::vector<const ResultRun*>& runs, const Span& span, cons
 }
 
 void measure_cell(const std::vector<const ResultRun*>& runs, int points,
-                  const std::vector<std::string>& keys, const std::vector<double>& thresholds,
-                  const BootstrapOptions& numbers, const BootstrapOptions& bands,
-                  ReportCell& cell) {
+                  const std::vector<std::string>& keys, ReportScore score,
+                  const std::vector<double>& thresholds, const BootstrapOptions& numbers,
+                  const BootstrapOptions& bands, ReportCell& cell) {
   cell.training = statistics_of(finite(cell.runs, &ReportRun::training), numbers);
   cell.evaluation = statistics_of(finite(cell.runs, &ReportRun::evaluation), numbers);
   cell.area = statistics_of(finite(cell.runs, &ReportRun::area), numbers);
@@ -126,7 +127,7 @@ void measure_cell(const std::vector<const ResultRun*>& runs, int points,
     if (!curve.at.empty()) cell.curves.push_back(std::move(curve));
   }
   cell.time_curve = curve_over_time(runs, points, bands);
-  const std::vector<double> scores = cell_scores(cell, ReportScore::kTraining);
+  const std::vector<double> scores = cell_scores(cell, score);
   if (scores.empty()) return;
   const Scores one_task{static_cast<int>(scores.size()), 1, scores};
   Result<PerformanceProfile> profile =
@@ -148,13 +149,14 @@ void measure_cells(const std::vector<StudyResults>& results, int threads, StudyR
     thresholds.push_back(thresholds_of(report, static_cast<int>(task)));
   }
   const std::vector<std::string> keys = curve_keys(results);
+  const ReportScore score = main_score(report);
   const BootstrapOptions numbers{report.replicates, report.seed, 1};
   const BootstrapOptions bands{report.band_replicates, report.seed, 1};
   ThreadPool pool(std::max(1, threads));
   pool.run(static_cast<int>(runs.size()), [&](int c) {
     const auto at = static_cast<std::size_t>(c);
     ReportCell& cell = report.cells[at];
-    measure_cell(runs[at], report.studies[static_cast<std::size_t>(cell.study)].points, keys,
+    measure_cell(runs[at], report.studies[static_cast<std::size_t>(cell.study)].points, keys, score,
                  thresholds[static_cast<std::size_t>(cell.task)], numbers, bands, cell);
   });
   for (const std::string& key : keys) {

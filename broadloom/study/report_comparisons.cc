@@ -109,10 +109,10 @@ bool can_tell(const Scores& a, const Scores& b) {
   return 2.0 * std::pow(ways, -a.tasks) <= 1.0 - kConfidence;
 }
 
-int result_of(const Estimate& probability, const Scores& a, const Scores& b) {
-  if (!can_tell(a, b)) return 0;
-  if (probability.low > 0.5) return 1;
-  return probability.high < 0.5 ? -1 : 0;
+int result_of(const ReportComparison& comparison) {
+  if (!comparison.enough_runs) return 0;
+  if (comparison.probability.low > 0.5) return 1;
+  return comparison.probability.high < 0.5 ? -1 : 0;
 }
 
 // Nothing where one of the two has no scores.
@@ -125,12 +125,13 @@ std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int
   const std::optional<Scores> x = arm_scores(report, one, tasks, score);
   const std::optional<Scores> y = arm_scores(report, other, tasks, score);
   if (!x || !y) return std::nullopt;
-  ReportComparison comparison{a, b, score, {}, {}, equality(report, one, other, tasks), 0};
+  ReportComparison comparison{
+      a, b, score, can_tell(*x, *y), {}, {}, equality(report, one, other, tasks), 0};
   const BootstrapOptions options = options_of(report);
   const Result<Estimate> probability = probability_of_improvement(*x, *y, options);
   if (!probability.ok()) return std::nullopt;
   comparison.probability = probability.value();
-  comparison.result = result_of(comparison.probability, *x, *y);
+  comparison.result = result_of(comparison);
   if (report.tasks.size() == 1) {
     comparison.difference = difference_of(*x, *y, draws[static_cast<std::size_t>(a)].first,
                                           draws[static_cast<std::size_t>(b)].second, options);
@@ -162,7 +163,8 @@ void normalise_arms(int threads, StudyReport& report) {
     training[a] = normalised_scores(report, arm, specs, ReportScore::kTraining);
     evaluation[a] = normalised_scores(report, arm, specs, ReportScore::kEvaluation);
   }
-  const std::vector<double> thresholds = thresholds_of(training);
+  const auto& main = main_score(report) == ReportScore::kTraining ? training : evaluation;
+  const std::vector<double> thresholds = thresholds_of(main);
   const BootstrapOptions bands{report.band_replicates, report.seed, 1};
   ThreadPool pool(std::max(1, threads));
   pool.run(static_cast<int>(report.arms.size()), [&](int arm) {
@@ -171,9 +173,9 @@ void normalise_arms(int threads, StudyReport& report) {
     NormalisedScores scores{aggregates_of(training[a], options_of(report)),
                             aggregates_of(evaluation[a], options_of(report)),
                             {}};
-    if (training[a]) {
+    if (main[a]) {
       Result<PerformanceProfile> profile =
-          performance_profile(*training[a], thresholds, ProfileKind::kRunScores, bands);
+          performance_profile(*main[a], thresholds, ProfileKind::kRunScores, bands);
       if (profile.ok()) scores.profile = profile.take();
     }
     report.arms[a].normalised = std::move(scores);
@@ -184,8 +186,12 @@ std::vector<std::pair<int, int>> choose_pairs(const StudyReport& report) {
   const int arms = static_cast<int>(report.arms.size());
   const int best = best_arm(report, main_score(report));
   std::vector<std::pair<int, int>> all, chosen;
+  const auto repeats = [&](int arm) {
+    return report.arms[static_cast<std::size_t>(arm)].same_runs >= 0;
+  };
   for (int a = 0; a < arms; ++a) {
     for (int b = a + 1; b < arms; ++b) {
+      if (repeats(a) || repeats(b)) continue;
       if (common_tasks(report, a, b).empty()) continue;
       all.emplace_back(a, b);
       if (a == 0 || a == best || b == best) chosen.emplace_back(a, b);

@@ -91,6 +91,26 @@ void note_unended(const StudyReport& report, Notes& notes) {
           : " Evaluations would not leave them out; these runs have none."));
 }
 
+void note_same_runs(const StudyReport& report, Notes& notes) {
+  Notes details;
+  for (const ReportArm& arm : report.arms) {
+    if (arm.same_runs < 0) continue;
+    details.push_back(fmt::format("{} has the very runs of {}: it is compared as that one.",
+                                  arm.name,
+                                  report.arms[static_cast<std::size_t>(arm.same_runs)].name));
+  }
+  add_details(details, "arms have the runs of others", notes);
+}
+
+void note_uncounted(const StudyReport& report, Notes& notes) {
+  const bool all = std::all_of(report.cells.begin(), report.cells.end(),
+                               [](const ReportCell& cell) { return cell.counted; });
+  if (all) return;
+  notes.emplace_back(
+      "With target_kl a run leaves out epochs, so gradient steps are the most that there can be, "
+      "and are never called equal; the metric `epochs` says how many there were.");
+}
+
 template <class Member>
 void note_mixed(const StudyReport& report, const char* what, const char* so, Member member,
                 Notes& notes) {
@@ -174,6 +194,8 @@ std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
   note_failed(results, notes);
   note_scores(report, notes);
   note_unended(report, notes);
+  note_same_runs(report, notes);
+  note_uncounted(report, notes);
   const std::string few = few_runs_words(report);
   if (!few.empty()) notes.push_back(few);
   note_mixed(report, "revisions of the program", "they may differ for that reason alone",

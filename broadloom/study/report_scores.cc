@@ -49,8 +49,8 @@ std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm
 
 Equality equality(const ReportCell& a, const ReportCell& b) {
   return {alike(a.environment_steps, b.environment_steps),
-          alike(a.gradient_steps, b.gradient_steps), alike(a.minibatch_size, b.minibatch_size),
-          alike(a.batch_size, b.batch_size),
+          a.counted && b.counted && alike(a.gradient_steps, b.gradient_steps),
+          alike(a.minibatch_size, b.minibatch_size), alike(a.batch_size, b.batch_size),
           a.num_envs == b.num_envs && a.num_steps == b.num_steps};
 }
 
@@ -90,19 +90,22 @@ int best_arm(const StudyReport& report, ReportScore score) {
 }
 
 ReportScore main_score(const StudyReport& report) {
-  bool trained = false, evaluated = true, censored = false;
+  bool trained = false, evaluated = false, all_evaluated = true, censored = false;
   for (const ReportCell& cell : report.cells) {
     if (cell.runs.empty()) continue;
-    trained = trained || cell.training.has_value();
-    evaluated = evaluated && cell.evaluation.has_value();
+    const bool has_evaluation = !cell_scores(cell, ReportScore::kEvaluation).empty();
+    trained = trained || !cell_scores(cell, ReportScore::kTraining).empty();
+    evaluated = evaluated || has_evaluation;
+    all_evaluated = all_evaluated && has_evaluation;
     censored = censored || leaves_out_episodes(report, cell);
   }
-  return !trained || (censored && evaluated) ? ReportScore::kEvaluation : ReportScore::kTraining;
+  const bool by_evaluation = trained ? censored && evaluated && all_evaluated : evaluated;
+  return by_evaluation ? ReportScore::kEvaluation : ReportScore::kTraining;
 }
 
 bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell) {
   const auto limit = report.tasks[static_cast<std::size_t>(cell.task)].max_episode_steps;
-  return cell.environment_steps / cell.num_envs < 10 * limit;
+  return cell.environment_steps < 10 * limit * cell.num_envs;
 }
 
 }  // namespace broadloom

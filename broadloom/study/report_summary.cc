@@ -35,11 +35,10 @@ SummaryPart runs_part(const StudyReport& report) {
   SummaryPart part{"Runs", {}};
   std::vector<std::string> tasks;
   for (const ReportTask& task : report.tasks) tasks.push_back(task.name);
-  part.lines.push_back(
-      fmt::format("{} of {} of {} on {} have finished.", with_commas(runs.finished),
-                  count_words(runs.all, "run"),
-                  count_words(static_cast<std::int64_t>(report.cells.size()), "cell"),
-                  list_words(tasks, kMostTasks)));
+  part.lines.push_back(fmt::format(
+      "{} of {} of {} on {} {} finished.", with_commas(runs.finished), count_words(runs.all, "run"),
+      count_words(static_cast<std::int64_t>(report.cells.size()), "cell"),
+      list_words(tasks, kMostTasks), runs.all == 1 ? "has" : "have"));
   if (runs.finished == 0) part.lines.emplace_back("Nothing can be said yet.");
   if (runs.failed > 0) {
     std::vector<std::string> cells;
@@ -93,7 +92,10 @@ void add_rivals(const StudyReport& report, int best, ReportScore score,
                 std::vector<std::string>& lines) {
   const Rivals rivals = rivals_of(report, best, score);
   if (rivals.compared == 0) return;
-  if (!rivals.alike.empty()) {
+  if (static_cast<int>(rivals.alike.size()) == rivals.compared) {
+    lines.emplace_back(rivals.compared == 1 ? "The other arm cannot be told from it."
+                                            : "None of the other arms can be told from it.");
+  } else if (!rivals.alike.empty()) {
     lines.push_back(fmt::format("{} of the {} cannot be told from it: {}.", rivals.alike.size(),
                                 count_words(rivals.compared, "other arm"),
                                 list_words(rivals.alike, kMostNames)));
@@ -108,10 +110,28 @@ void add_rivals(const StudyReport& report, int best, ReportScore score,
   }
 }
 
-std::string best_words(const StudyReport& report, int best, ReportScore score, const Estimate& iqm,
-                       const std::string& where) {
-  return fmt::format("{} has the largest {}: IQM {} ({}).", arm_words(report, best),
-                     score_words(score), estimate_words(iqm), where);
+std::string best_words(const StudyReport& report, const std::vector<int>& best, ReportScore score,
+                       const Estimate& iqm, const std::string& where) {
+  std::vector<std::string> names;
+  names.reserve(best.size());
+  for (const int arm : best) names.push_back(arm_words(report, arm));
+  return fmt::format("{} {} the largest {}: IQM {} ({}).", list_words(names, kMostNames),
+                     best.size() == 1 ? "has" : "share", score_words(score), estimate_words(iqm),
+                     where);
+}
+
+// Arms with the same IQM as `best` on a task, itself among them; repeats of runs count once.
+std::vector<int> ties_on(const StudyReport& report, int best, int task, ReportScore score) {
+  const auto iqm_of = [&](int arm) {
+    const ReportCell* cell = cell_on(report, report.arms[static_cast<std::size_t>(arm)], task);
+    return cell != nullptr && cell->summary(score) ? cell->summary(score)->iqm.value : std::nan("");
+  };
+  std::vector<int> ties;
+  for (int arm = 0; arm < static_cast<int>(report.arms.size()); ++arm) {
+    if (report.arms[static_cast<std::size_t>(arm)].same_runs >= 0) continue;
+    if (iqm_of(arm) == iqm_of(best)) ties.push_back(arm);
+  }
+  return ties;
 }
 
 void add_best_by_task(const StudyReport& report, ReportScore score,
@@ -121,8 +141,8 @@ void add_best_by_task(const StudyReport& report, ReportScore score,
     if (best < 0) continue;
     const ReportCell* cell =
         cell_on(report, report.arms[static_cast<std::size_t>(best)], static_cast<int>(task));
-    lines.push_back(
-        best_words(report, best, score, cell->summary(score)->iqm, report.tasks[task].name));
+    lines.push_back(best_words(report, ties_on(report, best, static_cast<int>(task), score), score,
+                               cell->summary(score)->iqm, report.tasks[task].name));
   }
 }
 
@@ -136,7 +156,7 @@ SummaryPart best_part(const StudyReport& report) {
   } else {
     const Aggregates& all = *report.arms[static_cast<std::size_t>(best)].normalised->of(score);
     part.lines.push_back(best_words(
-        report, best, score, all.iqm,
+        report, {best}, score, all.iqm,
         count_words(static_cast<std::int64_t>(report.tasks.size()), "task") + ", normalised"));
   }
   if (best >= 0) add_rivals(report, best, score, part.lines);
@@ -152,6 +172,10 @@ SummaryPart best_part(const StudyReport& report) {
 }
 
 const ReportComparison* find_pair(const StudyReport& report, int a, int b, ReportScore score) {
+  for (int* arm : {&a, &b}) {
+    const int same = report.arms[static_cast<std::size_t>(*arm)].same_runs;
+    if (same >= 0) *arm = same;
+  }
   for (const ReportComparison& c : report.comparisons) {
     if (c.score == score && c.a == std::min(a, b) && c.b == std::max(a, b)) return &c;
   }
@@ -193,21 +217,38 @@ SummaryPart comparisons_part(const StudyReport& report) {
   return part;
 }
 
-SummaryPart trends_part(const StudyReport& report) {
-  SummaryPart part{"N", {}};
+// Trends of the main score, tasks in turn; not those along arms that repeat the runs of others.
+std::vector<const ReportTrend*> first_trends(const StudyReport& report) {
+  std::vector<std::vector<const ReportTrend*>> by_task(report.tasks.size());
   const ReportScore score = main_score(report);
-  std::size_t left_out = 0;
+  std::size_t most = 0;
   for (const ReportTrend& trend : report.trends) {
-    if (trend.score != score) continue;
-    if (part.lines.size() == kMostTrends) {
-      ++left_out;
-    } else {
-      part.lines.push_back(trend_sentence(report, trend));
+    const bool repeats = std::all_of(trend.arms.begin(), trend.arms.end(), [&](int arm) {
+      return report.arms[static_cast<std::size_t>(arm)].same_runs >= 0;
+    });
+    if (trend.score != score || repeats) continue;
+    auto& of_task = by_task[static_cast<std::size_t>(trend.task)];
+    of_task.push_back(&trend);
+    most = std::max(most, of_task.size());
+  }
+  std::vector<const ReportTrend*> trends;
+  for (std::size_t k = 0; k < most; ++k) {
+    for (const auto& of_task : by_task) {
+      if (k < of_task.size()) trends.push_back(of_task[k]);
     }
   }
-  if (left_out > 0) {
-    part.lines.push_back(fmt::format("{} more with other settings, below.",
-                                     count_words(static_cast<std::int64_t>(left_out), "trend")));
+  return trends;
+}
+
+SummaryPart trends_part(const StudyReport& report) {
+  SummaryPart part{"N", {}};
+  const std::vector<const ReportTrend*> trends = first_trends(report);
+  for (std::size_t t = 0; t < std::min(trends.size(), kMostTrends); ++t) {
+    part.lines.push_back(trend_sentence(report, *trends[t]));
+  }
+  if (trends.size() > kMostTrends) {
+    part.lines.push_back(fmt::format("{} more {} in the report.", trends.size() - kMostTrends,
+                                     trends.size() == kMostTrends + 1 ? "is" : "are"));
   }
   return part;
 }
@@ -217,7 +258,7 @@ SummaryPart chance_part(const StudyReport& report) {
   const ReportScore score = main_score(report);
   int all = 0, different = 0;
   for (const ReportComparison& c : report.comparisons) {
-    if (c.score != score || !std::isfinite(c.probability.low)) continue;
+    if (c.score != score || !c.enough_runs) continue;
     ++all;
     different += c.result != 0 ? 1 : 0;
   }

@@ -4,23 +4,31 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "broadloom/envs/registry.h"
 
 namespace broadloom {
 namespace {
 
-constexpr char kOption[] = "env.";
+constexpr std::string_view kOption = "env.";
 
-bool is_option(const std::string& key) { return key.rfind(kOption, 0) == 0; }
+bool is_option(const std::string& key) { return key.starts_with(kOption); }
+// Returns under other strata or disturbances are of another task.
+bool is_variation(const std::string& key) {
+  return key.starts_with("strata.") || key.starts_with("disturb.");
+}
 
-// Options that differ from the environment's own.
+// Options, strata and disturbances that differ from the environment's own.
 Overrides changed_options(const ResultCell& cell, const std::string& env_id) {
   const Result<std::vector<FieldInfo>> fields = list_env_options(env_id);
   Overrides changed;
   for (const auto& [key, text] : cell.config) {
+    if (is_variation(key)) changed.emplace_back(key, text);
     if (!is_option(key)) continue;
-    const std::string name = key.substr(sizeof(kOption) - 1);
+    const std::string name = key.substr(kOption.size());
     const bool is_default =
         fields.ok() && std::any_of(fields.value().begin(), fields.value().end(),
                                    [&, &value = text](const FieldInfo& field) {
@@ -50,7 +58,7 @@ std::string name_of(const std::string& env_id, const Overrides& options, int lim
 }  // namespace
 
 bool is_task_key(const std::string& key) {
-  return key == "env_id" || key == "max_episode_steps" || is_option(key);
+  return key == "env_id" || key == "max_episode_steps" || is_option(key) || is_variation(key);
 }
 
 ReportTask task_of(const ResultCell& cell) {
@@ -78,6 +86,31 @@ ReportTask task_of(const ResultCell& cell) {
     task.reference_score = own.value().reference_score;
   }
   return task;
+}
+
+Status keep_task(const std::string& name, std::vector<StudyResults>& results) {
+  std::set<std::string> tasks;
+  bool found = false;
+  for (StudyResults& study : results) {
+    std::vector<int> place(study.cells.size(), -1);
+    std::vector<ResultCell> cells;
+    for (std::size_t c = 0; c < study.cells.size(); ++c) {
+      tasks.insert(task_of(study.cells[c]).name);
+      if (task_of(study.cells[c]).name != name) continue;
+      place[c] = static_cast<int>(cells.size());
+      cells.push_back(std::move(study.cells[c]));
+    }
+    found = found || !cells.empty();
+    study.cells = std::move(cells);
+    std::erase_if(study.runs, [&](const ResultRun& run) {
+      return place[static_cast<std::size_t>(run.cell)] < 0;
+    });
+    for (ResultRun& run : study.runs) run.cell = place[static_cast<std::size_t>(run.cell)];
+  }
+  std::erase_if(results, [](const StudyResults& study) { return study.cells.empty(); });
+  if (found) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("task: got '{}'; the stores have {}", name, fmt::join(tasks, ", "))};
 }
 
 }  // namespace broadloom

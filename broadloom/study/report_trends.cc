@@ -13,6 +13,10 @@
 namespace broadloom {
 namespace {
 
+// A bootstrap of fewer runs gives intervals that are far too short: of trends along arms that are
+// alike, one in five and more would be called.
+constexpr std::size_t kFewestRuns = 4;
+
 // One arm of a trend: log2 N and its scores.
 struct Place {
   double doublings = 0.0;
@@ -66,6 +70,7 @@ void measure(const StudyReport& report, ReportTrend& trend) {
     const std::vector<double> scores = cell_scores(cell, trend.score);
     places.push_back({std::log2(static_cast<double>(cell.num_envs)),
                       RankedScores({static_cast<int>(scores.size()), 1, scores})});
+    trend.enough_runs = trend.enough_runs && scores.size() >= kFewestRuns;
     const double iqm = cell.summary(trend.score)->iqm.value;
     if (places.size() == 1 || iqm > most) {
       trend.best = a;
@@ -76,6 +81,7 @@ void measure(const StudyReport& report, ReportTrend& trend) {
     trend.equal = both(trend.equal, equality(first, cell));
   }
   trend.slope = slope_estimate(places, {report.replicates, report.seed, 1});
+  if (!trend.enough_runs) return;
   trend.direction = trend.slope.low > 0.0 ? 1 : trend.slope.high < 0.0 ? -1 : 0;
 }
 

@@ -68,7 +68,7 @@ std::string list_words(const std::vector<std::string>& items, std::size_t most) 
   const bool has_commas = std::any_of(shown.begin(), shown.end(), [](const std::string& item) {
     return item.find(',') != std::string::npos;
   });
-  const std::string last = shown.back();
+  std::string last = shown.back();
   shown.pop_back();
   if (shown.empty()) return last;
   return fmt::format("{} and {}", fmt::join(shown, has_commas ? "; " : ", "), last);

@@ -10,6 +10,7 @@
 #include "broadloom/study/report_comparisons.h"
 #include "broadloom/study/report_notes.h"
 #include "broadloom/study/report_summary.h"
+#include "broadloom/study/report_tasks.h"
 #include "broadloom/study/report_trends.h"
 #include "broadloom/study/study_results.h"
 
@@ -66,8 +67,9 @@ Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
                                       const StudyReportOptions& options) {
   BROADLOOM_TRY(check_bootstrap({options.replicates, options.seed, options.threads}));
   BROADLOOM_TRY(check_bootstrap({options.band_replicates, options.seed, options.threads}));
-  const Result<std::vector<StudyResults>> results = read_all(stores);
+  Result<std::vector<StudyResults>> results = read_all(stores);
   if (!results.ok()) return results.status();
+  if (!options.task.empty()) BROADLOOM_TRY(keep_task(options.task, results.value()));
   StudyReport report;
   report.seed = options.seed;
   describe_studies(results.value(), report);

@@ -66,16 +66,18 @@ struct ReportCell {
   std::int64_t num_envs = 0, num_steps = 0, batch_size = 0;
   std::int64_t minibatch_count = 0, minibatch_size = 0, update_epochs = 0;
   std::int64_t iterations = 0, environment_steps = 0, gradient_steps = 0;
+  bool counted = true;  // not where target_kl may stop epochs: then gradient_steps are the most
   double samples_per_gradient = 0.0;
   std::string note;
   Overrides changes;
   RunCounts counts;
+  std::string runs_hash;  // seeds and final parameters of the finished runs
   Estimate seconds;
   std::optional<RunStatistics> training, evaluation, area;  // none where no run has such a score
   std::vector<ReportRun> runs;                              // the finished ones
   std::vector<ReportCurve> curves;
   ReportCurve time_curve;
-  PerformanceProfile profile;  // of the training scores
+  PerformanceProfile profile;  // of the main score
 
   const std::optional<RunStatistics>& summary(ReportScore score) const {
     return score == ReportScore::kTraining ? training : evaluation;
@@ -84,7 +86,7 @@ struct ReportCell {
 
 struct NormalisedScores {
   std::optional<Aggregates> training, evaluation;
-  PerformanceProfile profile;  // of the training scores
+  PerformanceProfile profile;  // of the main score
 
   const std::optional<Aggregates>& of(ReportScore score) const {
     return score == ReportScore::kTraining ? training : evaluation;
@@ -99,6 +101,7 @@ struct ReportArm {
   std::vector<int> cells;  // one a task, tasks ascending
   std::int64_t gradient_steps = 0, batch_size = 0, minibatch_size = 0;  // of its first cell
   double samples_per_gradient = 0.0;
+  int same_runs = -1;  // an arm before it that has the very same runs, as the reference of a match
   std::optional<NormalisedScores> normalised;
 };
 
@@ -112,6 +115,7 @@ struct Equality {
 struct ReportComparison {
   int a = 0, b = 0;  // arms, a before b
   ReportScore score = ReportScore::kTraining;
+  bool enough_runs = false;            // for a result at 95 %, if all of one are above the other
   Estimate probability;                // that a run of a is better than one of b on the same task
   std::optional<Estimate> difference;  // IQM of a minus IQM of b; none for several tasks
   Equality equal;
@@ -125,9 +129,10 @@ struct ReportTrend {
   std::vector<int> arms;     // by num_envs
   ReportScore score = ReportScore::kTraining;
   int task = 0;
-  Estimate slope;     // change of the IQM for each doubling of N
-  int best = 0;       // the arm with the largest IQM
-  int direction = 0;  // 1: rises, -1: falls, 0: neither is certain
+  Estimate slope;           // change of the IQM for each doubling of N
+  int best = 0;             // the arm with the largest IQM
+  int direction = 0;        // 1: rises, -1: falls, 0: neither is certain
+  bool enough_runs = true;  // in every arm, for a direction
   Equality equal;
 };
 
@@ -159,7 +164,8 @@ struct StudyReportOptions {
   int replicates = kPointReplicates;
   int band_replicates = kBandReplicates;
   std::uint64_t seed = 1;
-  int threads = 1;  // the report's bits do not depend on it
+  int threads = 1;   // the report's bits do not depend on it
+  std::string task;  // by its name; "": all of them
   // Random draws that all comparisons, and all curves, may take together: each is about two seconds
   // of one core. Where that is not enough, there are fewer replicates, and the notes say so.
   double most_draws = 2.5e8;
@@ -167,7 +173,8 @@ struct StudyReportOptions {
 };
 
 // Reads the stores and computes everything. Errors: those of read_study_results(); kInvalidConfig
-// where no store is given, or two are of the same study (as shards are: merge them).
+// where no store is given, two are of the same study (as shards are: merge them), or
+// none has the task.
 Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
                                       const StudyReportOptions& options = {});
 

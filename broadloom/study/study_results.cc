@@ -116,8 +116,8 @@ class Reader {
   Status read_runs() {
     return each_row(
         database_,
-        "SELECT id, cell_id, seed, status, error, version, revision, isa, hardware, seconds"
-        " FROM runs ORDER BY id",
+        "SELECT id, cell_id, seed, status, error, version, revision, isa, hardware, seconds,"
+        " parameters_hash FROM runs ORDER BY id",
         [&](const Statement& row) -> Status {
           const auto cell = cell_at_.find(row.integer(1));
           if (cell == cell_at_.end()) return corrupt(out_.store, "a run is of no cell");
@@ -131,6 +131,7 @@ class Reader {
           run.isa = row.text(7);
           run.hardware = row.text(8);
           run.seconds = row.real(9);
+          run.parameters_hash = row.text(10);
           run.training_return = run.evaluation_return = kNone;
           run_at_[row.integer(0)] = out_.runs.size();
           out_.runs.push_back(std::move(run));

@@ -30,7 +30,7 @@ struct ResultRun {
   int cell = 0;  // index
   std::uint64_t seed = 0;
   std::string status;  // pending, finished or failed
-  std::string error, version, revision, isa, hardware;
+  std::string error, parameters_hash, version, revision, isa, hardware;
   double seconds = 0.0;         // of training; not a number: not known
   std::vector<double> steps;    // environment steps, ascending
   std::vector<double> elapsed;  // seconds of training at each

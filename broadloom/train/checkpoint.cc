@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -31,12 +32,15 @@ Overrides config_of(const SafetensorsFile& file) {
 bool is_record_keeping(const std::string& key) {
   return key == "eval_interval" || key == "eval_episodes" || key == "checkpoint_interval" ||
          key == "keep_checkpoints" || key == "log_interval" || key == "tensorboard" ||
-         key == "instruments" || key == "instrument_every" || key == "hashes" || key == "isa";
+         key == "instruments" || key == "instrument_every" || key == "hashes" || key == "isa" ||
+         key == "memory_limit";
 }
 
 Status compare(const Config& got, const Config& expected) {
-  const Overrides a = to_overrides(got);
-  const Overrides b = to_overrides(expected);
+  Overrides a = to_overrides(got);
+  Overrides b = to_overrides(expected);
+  std::sort(a.begin(), a.end());  // options of the environment stand in the order they were given
+  std::sort(b.begin(), b.end());
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (a[i] == b[i] || is_record_keeping(a[i].first)) continue;
     return {ErrorKind::kMismatch,

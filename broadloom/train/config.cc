@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/strata.h"
 #include "broadloom/nn/mlp.h"
 
 namespace broadloom {
@@ -76,6 +78,13 @@ Status check_batch(const Config& config) {
   return {};
 }
 
+Status check_families(const Config& config) {
+  if (config.num_envs % config.families() == 0) return {};
+  return invalid("seed_families: got " + to_text(config.seed_families) +
+                 ", expected a divisor of num_envs (" + to_text(config.num_envs) +
+                 "), or 0 for as many families as environments");
+}
+
 // A single advantage has no deviation to be divided by.
 Status check_normalised(const Config& config) {
   const std::int64_t smallest = config.norm_adv == "minibatch"
@@ -127,6 +136,14 @@ Status set_config(Config& config, std::string_view key, std::string_view text) {
   if (key.substr(0, kEnvPrefix.size()) == kEnvPrefix) {
     return set_env_option(config, key.substr(kEnvPrefix.size()), text);
   }
+  if (is_strata_key(key)) {
+    BROADLOOM_TRY(check_strata_key(key));
+    return set_env_option(config, key, text);
+  }
+  if (is_disturbance_key(key)) {
+    BROADLOOM_TRY(make_disturbance({{std::string(key), std::string(text)}}).status());
+    return set_env_option(config, key, text);
+  }
   if (key == "anneal_lr") return set_anneal_lr(config, text);
   bool normalise = false;
   if (key == "norm_adv" && parse_text(text, normalise).ok()) {
@@ -140,6 +157,7 @@ Status validate(const Config& config) {
   BROADLOOM_TRY(check_fields(config));
   BROADLOOM_TRY(check_hidden_sizes(config.hidden_sizes));
   BROADLOOM_TRY(check_batch(config));
+  BROADLOOM_TRY(check_families(config));
   BROADLOOM_TRY(check_precision(config));
   return check_normalised(config);
 }
@@ -150,7 +168,9 @@ Overrides to_overrides(const Config& config) {
     overrides.emplace_back(std::move(field.name), std::move(field.value_text));
   }
   for (const auto& [name, value] : config.env_options) {
-    overrides.emplace_back(std::string(kEnvPrefix) + name, value);
+    const bool whole = is_strata_key(name) || is_disturbance_key(name);
+    const std::string_view prefix = whole ? "" : kEnvPrefix;
+    overrides.emplace_back(std::string(prefix) + name, value);
   }
   return overrides;
 }

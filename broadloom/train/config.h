@@ -20,7 +20,9 @@ namespace broadloom {
 // Fields stand in the order of the documentation, not of their alignment.
 struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string env_id = "CartPole-v1";
-  Overrides env_options;  // keys without the "env." prefix; not part of visit_fields
+  // Options of the environment, keys without the "env." prefix, "strata.<name>.<constant>" and
+  // "disturb.<name>"; not part of visit_fields.
+  Overrides env_options;
   std::uint64_t seed = 1;
   std::int64_t total_timesteps = 500000;
   double learning_rate = 2.5e-4;
@@ -52,6 +54,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double clip_reward = 10.0;
   bool stagger_starts = false;
   int max_episode_steps = 0;
+  int seed_families = 0;
+  std::string strata_sampling = "sampled";
   int eval_interval = 0;
   int eval_episodes = 10;
   int checkpoint_interval = 10;
@@ -63,9 +67,12 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool hashes = false;
   std::string isa = "auto";
   std::string precision = "fp32";
+  std::int64_t memory_limit = 0;
 
   // B = num_envs * num_steps, the transitions of one rollout block.
   std::int64_t batch_size() const { return std::int64_t{num_envs} * num_steps; }
+  // F, seed families that the environments fall into.
+  int families() const { return seed_families > 0 ? seed_families : num_envs; }
   // Gradient steps per epoch: num_minibatches, or ceil(B / minibatch_size) where that is set.
   std::int64_t minibatch_count() const {
     if (minibatch_size <= 0) return num_minibatches;
@@ -84,12 +91,14 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
 // for Box actions; env_id is spec.id.
 Config default_config(const EnvSpec& spec);
 
-// Sets one key, "env.<option>" included (kept as text; the environment checks it when it is made).
+// Sets one key, "env.<option>", "strata.<name>.<constant>" and "disturb.<name>" included (kept as
+// text; the environment checks them when it is made).
 // CleanRL's anneal_lr (true: linear, false: constant) and boolean norm_adv are understood too.
 // kInvalidConfig, with the nearest key or the range, leaves `config` as it was.
 Status set_config(Config& config, std::string_view key, std::string_view text);
 
-// The overrides in a TOML file: flat keys and an [env] table, in file order by line. Keys, types
+// The overrides in a TOML file: flat keys, an [env] table and [strata.<name>] tables, in file order
+// by line. Keys, types
 // and ranges are checked here, where the line is known: errors read "file:line: what". kNotFound
 // when there is no such file, kIo when it cannot be read, kInvalidConfig for the rest.
 Result<Overrides> read_toml_overrides(const std::string& path);
@@ -132,6 +141,10 @@ void Config::visit_fields(Visitor&& v) {
     "Spread the environments' first episodes in phase, so that they do not end together.");
   v("max_episode_steps", max_episode_steps, Range{0},
     "Time limit of an episode; 0: the environment's own.");
+  v("seed_families", seed_families, Range{0, kMany},
+    "F, a divisor of num_envs: environments of one family draw the same; 0: all independent.");
+  v("strata_sampling", strata_sampling, Choices{{"sampled", "stratified"}},
+    "How episodes draw from [strata.<name>]: independently, or each bin equally often.");
 
   v("learning_rate", learning_rate, Range{0.0, 10.0}, "Adam's step size at the start.");
   v("lr_schedule", lr_schedule, Choices{{"linear", "constant", "adaptive"}},
@@ -189,6 +202,8 @@ void Config::visit_fields(Visitor&& v) {
     "Instruction set of the arithmetic; auto: the widest this processor has.");
   v("precision", precision, Choices{{"fp32", "bf16"}},
     "bf16: products between hidden layers take bfloat16 inputs; sums and weights stay float32.");
+  v("memory_limit", memory_limit, Range{0, 1e12},
+    "MB (10^6 bytes) that the run may plan to hold; 0: what the machine has.");
 }
 
 }  // namespace broadloom

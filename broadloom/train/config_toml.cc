@@ -17,18 +17,43 @@ struct Entry {
 };
 
 Status add_table(const TomlNode& table, const std::string& prefix, const std::string& name,
+                 std::vector<Entry>& entries);
+
+// [strata]: a table of tables, none of them empty.
+Status add_strata(const TomlNode& strata, const std::string& name, std::vector<Entry>& entries) {
+  for (const TomlNode& stratum : strata.all) {
+    if (!stratum.is(TomlNode::Kind::kTable) || stratum.all.empty()) {
+      return toml_error(name, stratum.line,
+                        "strata." + stratum.key + ": got " +
+                            (stratum.is(TomlNode::Kind::kTable) ? std::string("an empty table")
+                                                                : kind_words(stratum)) +
+                            ", expected a table [strata." + stratum.key +
+                            "] with ranges of constants, such as half_length = [0.4, 0.6]");
+    }
+    BROADLOOM_TRY(add_table(stratum, "strata." + stratum.key + ".", name, entries));
+  }
+  return {};
+}
+
+Status add_table(const TomlNode& table, const std::string& prefix, const std::string& name,
                  std::vector<Entry>& entries) {
   for (const TomlNode& node : table.all) {
     const std::string full = prefix + node.key;
-    if (prefix.empty() && full == "env" && node.is(TomlNode::Kind::kTable)) {
-      BROADLOOM_TRY(add_table(node, "env.", name, entries));
+    const bool is_prefix = full == "env" || full == "disturb";
+    if (prefix.empty() && is_prefix && node.is(TomlNode::Kind::kTable)) {
+      BROADLOOM_TRY(add_table(node, full + ".", name, entries));
+      continue;
+    }
+    if (prefix.empty() && full == "strata" && node.is(TomlNode::Kind::kTable)) {
+      BROADLOOM_TRY(add_strata(node, name, entries));
       continue;
     }
     const std::optional<std::string> text = value_text(node);
     if (!text) {
       std::string message = full + ": got " + kind_words(node);
       message += ", expected a boolean, a number, a string or a flat array of them";
-      if (node.is(TomlNode::Kind::kTable)) message += "; the only table is [env]";
+      if (node.is(TomlNode::Kind::kTable))
+        message += "; the only tables are [env], [disturb] and [strata.<name>]";
       return toml_error(name, node.line, message);
     }
     entries.push_back({full, *text, node.is(TomlNode::Kind::kString), node.line, node.column});

@@ -3,9 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "broadloom/core/status.h"
 #include "broadloom/env/normalizer.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/math/estimate.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/train/config.h"
 
@@ -25,6 +29,23 @@ struct EvalResult {
   double ci_high = 0.0;
   double std_return = 0.0;  // sample standard deviation over episodes
   double mean_length = 0.0;
+  // Of the episodes that succeeded, as the environment names it; not numbers where it names no
+  // success. An episode without an end has not succeeded.
+  Estimate success_rate;
+  // How often episodes ended for which reason: every one of EnvSpec::end_reasons, then
+  // "unfinished".
+  struct Reason {
+    std::string name;
+    int count = 0;
+  };
+  std::vector<Reason> reasons;
+};
+
+// One episode that was played.
+struct EvalEpisode {
+  double episode_return = 0.0;
+  int length = 0;
+  EpisodeEnd end;  // end.reason -1: cut without an end
 };
 
 // Plays `episodes` episodes, one environment each and each to its end, so that short episodes count
@@ -34,5 +55,14 @@ struct EvalResult {
 Result<EvalResult> evaluate_policy(const Config& config, const ActorCritic& network,
                                    const float* params, const ObsNormalizer* observations,
                                    const EvalOptions& options);
+
+// The same, with every episode by itself: that of environment i is the i-th.
+Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const ActorCritic& network,
+                                               const float* params,
+                                               const ObsNormalizer* observations,
+                                               const EvalOptions& options);
+
+// What the episodes, at least one of them, of an environment come to.
+EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec);
 
 }  // namespace broadloom

@@ -44,9 +44,9 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
   const ActorCritic network(network_shape(config, spec));
   const std::size_t parameters = network.parameter_count() * sizeof(float);
   const std::size_t workspace = network.make_workspace<float>().bytes();
-  // Running return and length of the episode, and the discounted sum of norm_reward.
-  const std::size_t statistics =
-      sizeof(double) + sizeof(std::int64_t) + (config.norm_reward ? sizeof(double) : 0);
+  // Seed family; running return and length of the episode, and the discounted sum of norm_reward.
+  const std::size_t statistics = sizeof(std::uint32_t) + sizeof(double) + sizeof(std::int64_t) +
+                                 (config.norm_reward ? sizeof(double) : 0);
   MemoryPlan plan;
   plan.block = RolloutBlock::bytes(config.num_steps, config.num_envs, spec.observation_size(),
                                    spec.action_size(), envs.max_truncations(config.num_steps));
@@ -68,6 +68,14 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                                            spec.observation_size(), spec.action_size(), threads);
   }
   return plan;
+}
+
+std::size_t memory_allowed(const Config& config) {
+  constexpr std::size_t kMegabyte = 1000000;
+  const std::size_t machine = physical_memory();
+  if (config.memory_limit == 0) return machine;
+  const std::size_t limit = static_cast<std::size_t>(config.memory_limit) * kMegabyte;
+  return machine == 0 ? limit : std::min(limit, machine);
 }
 
 std::size_t physical_memory() {

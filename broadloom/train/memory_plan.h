@@ -29,6 +29,10 @@ Result<MemoryPlan> plan_memory(const Config& config, int threads);
 // The same where environments are given; one: any of them, alone or with others.
 MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs);
 
+// Bytes that the run may plan to hold: the smaller of memory_limit and what the machine has; 0
+// where neither is known.
+std::size_t memory_allowed(const Config& config);
+
 // Bytes of memory in this machine; 0 where that cannot be told.
 std::size_t physical_memory();
 

@@ -72,6 +72,13 @@ Status append_eval(const RunFolder& folder, const std::string& line) {
   return log.value().append(line);
 }
 
+Status announce(const Config& config, int threads, const RunHooks& hooks) {
+  if (!hooks.on_contract) return {};
+  const Result<RolloutContract> contract = make_contract(config, threads);
+  if (contract.ok()) hooks.on_contract(contract.value());
+  return contract.status();
+}
+
 Result<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   const Result<std::string> path = folder.latest_checkpoint();
   if (!path.ok()) return path.status();
@@ -83,6 +90,7 @@ Result<Checkpoint> newest_checkpoint(const RunFolder& folder) {
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks) {
   BROADLOOM_TRY(set_isa(config.isa));
+  BROADLOOM_TRY(announce(config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
   const auto fill = [&](const RunFolder& folder) -> Status {
@@ -107,6 +115,7 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   // The bits are those of the instruction set that the run began with; a processor without it goes
   // on with its own.
   if (!set_isa(manifest.value().isa).ok()) BROADLOOM_TRY(set_isa("auto"));
+  BROADLOOM_TRY(announce(config.value(), threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), threads);
   if (!trainer.ok()) return trainer.status();
   const Result<Checkpoint> checkpoint = newest_checkpoint(folder.value());

@@ -7,6 +7,7 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/train/config.h"
+#include "broadloom/train/contract.h"
 #include "broadloom/train/evaluator.h"
 
 namespace broadloom {
@@ -22,6 +23,8 @@ struct Progress {
 };
 
 struct RunHooks {
+  // May be empty; told what will be run, before anything of it is made or refused.
+  std::function<void(const RolloutContract&)> on_contract;
   std::function<void(const Progress&)> on_iteration;  // may be empty
   std::function<bool()> should_stop;                  // may be empty; asked after each iteration
 };

@@ -79,6 +79,8 @@ Result<std::string> command_lines_after(const std::string& path, std::int64_t ke
 }  // namespace
 
 std::string eval_json_line(const EvalResult& result, std::uint64_t seed, const char* source) {
+  JsonLine reasons;
+  for (const EvalResult::Reason& reason : result.reasons) reasons.add(reason.name, reason.count);
   return JsonLine()
       .add("global_step", result.global_step)
       .add("mean_return", result.mean_return)
@@ -86,6 +88,10 @@ std::string eval_json_line(const EvalResult& result, std::uint64_t seed, const c
       .add("ci_high", result.ci_high)
       .add("std_return", result.std_return)
       .add("mean_length", result.mean_length)
+      .add("success_rate", result.success_rate.value)
+      .add("success_low", result.success_rate.low)
+      .add("success_high", result.success_rate.high)
+      .add_raw("reasons", reasons.str())
       .add("episodes", result.episodes)
       .add("seed", seed)
       .add("source", source)
@@ -164,9 +170,12 @@ Status RunRecorder::evaluate(Trainer& trainer) {
   result.value().global_step = trainer.report().global_step;
   BROADLOOM_TRY(eval_.append(eval_json_line(result.value(), options.seed, "train")));
   if (!events_.is_open()) return {};
-  return events_.append(encode_scalars(unix_time(), trainer.report().global_step,
-                                       {{"eval/episodic_return", result.value().mean_return},
-                                        {"eval/episodic_length", result.value().mean_length}}));
+  std::vector<std::pair<std::string_view, double>> scalars{
+      {"eval/episodic_return", result.value().mean_return},
+      {"eval/episodic_length", result.value().mean_length}};
+  const double success = result.value().success_rate.value;
+  if (success == success) scalars.emplace_back("eval/success_rate", success);
+  return events_.append(encode_scalars(unix_time(), trainer.report().global_step, scalars));
 }
 
 // The logs go to the disk first: a checkpoint never speaks of bytes that a power cut could take

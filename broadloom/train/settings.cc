@@ -26,6 +26,22 @@ PpoSettings ppo_settings(const Config& config) {
   return settings;
 }
 
+VecEnvOptions vec_env_options(const Config& config) {
+  VecEnvOptions options;
+  options.num_envs = config.num_envs;
+  options.seed = config.seed;
+  options.stagger_starts = config.stagger_starts;
+  options.max_episode_steps = config.max_episode_steps;
+  options.seed_families = config.seed_families;
+  options.strata_sampling = strata_sampling(config);
+  return options;
+}
+
+StrataSampling strata_sampling(const Config& config) {
+  return config.strata_sampling == "stratified" ? StrataSampling::kStratified
+                                                : StrataSampling::kSampled;
+}
+
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
                                  const EnvSpec& spec, int threads) {
   return {network,

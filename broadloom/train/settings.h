@@ -3,12 +3,17 @@
 
 #include "broadloom/algo/ppo.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/env/vec_env.h"
 #include "broadloom/instruments/instrument.h"
 #include "broadloom/train/config.h"
 
 namespace broadloom {
 
 PpoSettings ppo_settings(const Config& config);
+
+// The training environments.
+VecEnvOptions vec_env_options(const Config& config);
+StrataSampling strata_sampling(const Config& config);
 
 // network: must outlive what is set up. threads: of the pool.
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,

@@ -26,14 +26,23 @@ TruncationMode truncation_mode_of(const std::string& name) {
 
 ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
 
-Status check_memory(const MemoryPlan& plan) {
+Status check_memory(const Config& config, const MemoryPlan& plan) {
   const std::size_t memory = physical_memory();
-  if (memory == 0 || plan.total() <= memory) return {};
+  if (memory != 0 && plan.total() > memory) {
+    return {
+        ErrorKind::kInvalidConfig,
+        fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
+                    "num_steps transitions), but this machine has {:.1f} GB; make num_envs or "
+                    "num_steps smaller",
+                    plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9)};
+  }
+  if (config.memory_limit == 0 || plan.total() * 1e-6 <= config.memory_limit) return {};
   return {ErrorKind::kInvalidConfig,
-          fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
-                      "num_steps transitions), but this machine has {:.1f} GB; make num_envs or "
-                      "num_steps smaller",
-                      plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9)};
+          fmt::format("memory_limit: got {} MB, but this run takes {:.1f} MB ({:.1f} MB of it the "
+                      "rollout block of num_envs * num_steps transitions); make num_envs or "
+                      "num_steps smaller, or raise memory_limit",
+                      config.memory_limit, plan.total() * 1e-6,
+                      (plan.block + plan.permutation) * 1e-6)};
 }
 
 }  // namespace
@@ -77,13 +86,9 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
   BROADLOOM_TRY(check_machine(config, threads));
   const Result<MemoryPlan> plan = plan_memory(config, threads);  // before the environments are made
   if (!plan.ok()) return plan.status();
-  BROADLOOM_TRY(check_memory(plan.value()));
-  VecEnvOptions options;
-  options.num_envs = config.num_envs;
-  options.seed = config.seed;
-  options.stagger_starts = config.stagger_starts;
-  options.max_episode_steps = config.max_episode_steps;
-  Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, options);
+  BROADLOOM_TRY(check_memory(config, plan.value()));
+  Result<std::unique_ptr<VecEnv>> envs =
+      make_vec_env(config.env_id, config.env_options, vec_env_options(config));
   if (!envs.ok()) return envs.status();
   return create(config, threads, envs.take());
 }
@@ -97,7 +102,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
                               envs->num_envs(), config.num_envs));
   }
   BROADLOOM_TRY(check_probe(config, *envs));
-  BROADLOOM_TRY(check_memory(plan_memory(config, threads, *envs)));
+  BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs)));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
 }
 

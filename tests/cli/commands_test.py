@@ -153,6 +153,10 @@ class Commands(unittest.TestCase):
         self.assertLessEqual(score["ci_low"], score["mean_return"])
         self.assertLessEqual(score["mean_return"], score["ci_high"])
         self.assertGreater(score["mean_length"], 5)
+        self.assertEqual(list(score["reasons"]), ["cart_left_track", "pole_fell", "time_limit", "unfinished"])
+        self.assertEqual(sum(score["reasons"].values()), 7)
+        self.assertEqual(round(7 * score["success_rate"]), score["reasons"]["time_limit"])
+        self.assertLessEqual(score["success_low"], score["success_rate"])
         again = self.object_of("eval", out, "--episodes", "7", "--json", "--threads", "1")
         self.assertEqual(again["mean_return"], score["mean_return"])
         text = self.run_program("eval", out, "--episodes", "7")
@@ -251,6 +255,27 @@ class Commands(unittest.TestCase):
             self.fails(5, ["not as it was written"], "rerun", "altered.jsonl")
         self.write("empty.jsonl", "")
         self.fails(3, ["has 0 lines"], "rerun", "empty.jsonl")
+
+    def test_strata_families_and_the_contract(self):
+        file = self.write("run.toml", "total_timesteps = 2048\nnum_envs = 8\nnum_steps = 64\nseed_families = 2\n"
+                                      "[strata.wide]\nhalf_length = [0.1, 2]\nweight = 3\n")
+        trained = self.run_program("train", file, "--strata.narrow.half-length", "0.4..0.6", "--out", "run")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        contract = ["Block (T, N, D) = (64, 8, 4): 512 samples per update, 4 updates\n",
+                    "training families: 2, environments in each: 4", "narrow 25 %, half_length 0.4..0.6; wide 75 %"]
+        resumed = self.run_program("train", "--resume", "run")  # strata in another order than in the file
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        for line in contract:
+            self.assertIn(line, trained.stdout)
+            self.assertIn(line, resumed.stdout)
+        self.assertIn("Episodes ended by: ", self.run_program("eval", "run").stdout)
+
+    def test_wrong_strata_families_and_limits(self):
+        self.fails(2, ["seed_families", "divisor of num_envs"], "train", "--num_envs", "8", "--seed_families", "3")
+        self.fails(2, ["strata.a.forze", "did you mean 'force'"], "train", "--strata.a.forze", "1..2")
+        self.fails(2, ["strata.a.force", "upside down"], "train", "--strata.a.force", "2..1")
+        self.fails(2, ["memory_limit: got 1 MB", "make num_envs"], "train", "--num_envs", "4096", "--num_steps", "16",
+                   "--memory_limit", "1", "--quiet")
 
     def test_defaults_then_file_then_flags(self):
         file = self.write("run.toml", "total_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\nseed = 5\n"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,62 +12,10 @@
 #include "broadloom/env/batched_env.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/math/isa.h"
+#include "tests/env/rollout.h"
 
 namespace broadloom {
 namespace {
-
-std::unique_ptr<VecEnv> make(const std::string& id, VecEnvOptions options) {
-  Result<std::unique_ptr<VecEnv>> env = make_vec_env(id, {}, options);
-  EXPECT_TRUE(env.ok()) << env.status().message();
-  return env.take();
-}
-
-// Everything that steps of all environments give, under actions that depend on environment and step
-// only.
-struct Rollout {
-  std::vector<float> observations, rewards, final_observations;
-  std::vector<std::uint8_t> terminated, truncated;
-  bool operator==(const Rollout&) const = default;
-};
-
-void draw_actions(const EnvSpec& spec, int begin, int end, int step, float* actions) {
-  for (int n = begin; n < end; ++n) {
-    Random random(99, Purpose::kUser, static_cast<std::uint32_t>(n),
-                  static_cast<std::uint64_t>(step));
-    float* action = actions + (n - begin) * spec.action_size();
-    if (spec.action.kind == SpaceKind::kDiscrete) {
-      action[0] = static_cast<float>(random.below(static_cast<std::uint32_t>(spec.action.size)));
-      continue;
-    }
-    for (int a = 0; a < spec.action.size; ++a) {
-      action[a] = static_cast<float>(random.uniform(spec.action.low[a], spec.action.high[a]));
-    }
-  }
-}
-
-Rollout roll(VecEnv& env, int first, int steps, int shard_size) {
-  const int count = env.num_envs();
-  const std::size_t width = env.spec().observation_size();
-  Rollout out;
-  std::vector<float> actions(count * env.spec().action_size());
-  for (int t = first; t < first + steps; ++t) {
-    const std::size_t row = out.rewards.size();
-    out.observations.resize((row + count) * width);
-    out.final_observations.resize((row + count) * width, -7.0f);
-    out.rewards.resize(row + count);
-    out.terminated.resize(row + count);
-    out.truncated.resize(row + count);
-    for (int begin = 0; begin < count; begin += shard_size) {
-      const int end = std::min(count, begin + shard_size);
-      draw_actions(env.spec(), begin, end, t, actions.data());
-      const std::size_t at = row + begin;
-      env.step(begin, end,
-               {actions.data(), &out.observations[at * width], &out.rewards[at],
-                &out.terminated[at], &out.truncated[at], &out.final_observations[at * width]});
-    }
-  }
-  return out;
-}
 
 class EveryEnv : public ::testing::TestWithParam<std::string> {};
 
@@ -112,14 +59,7 @@ TEST_P(EveryEnv, StateSavedAndRestoredGoesOnTheSame) {
   const std::unique_ptr<VecEnv> whole = make(GetParam(), options);
   roll(*whole, 0, 37, 7);
   const std::unique_ptr<VecEnv> other = make(GetParam(), options);
-  std::vector<TensorRef> from, to;
-  whole->append_state("e", from);
-  other->append_state("e", to);
-  ASSERT_EQ(from.size(), to.size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    ASSERT_EQ(from[i].name, to[i].name);
-    std::memcpy(to[i].data, from[i].data, from[i].bytes());
-  }
+  copy_state(*whole, *other);
   EXPECT_EQ(roll(*whole, 37, 50, 7), roll(*other, 37, 50, 7));
 }
 
@@ -190,19 +130,10 @@ TEST_P(EveryEnv, FinalObservationIsTheEndedEpisodesAndTheNextIsAReset) {
   }
 }
 
-std::vector<std::string> ids() {
-  std::vector<std::string> ids;
-  for (const EnvSpec& spec : list_envs()) ids.push_back(spec.id);
-  return ids;
-}
-INSTANTIATE_TEST_SUITE_P(Registry, EveryEnv, ::testing::ValuesIn(ids()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Registry, EveryEnv, ::testing::ValuesIn(all_ids()), name_of);
 
 TEST(Registry, HoldsTheEnvironmentsOfTheFirstSlice) {
-  const std::vector<std::string> all = ids();
+  const std::vector<std::string> all = all_ids();
   for (const char* id :
        {"CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1",
         "FrozenLake-v1", "FrozenLake8x8-v1", "CliffWalking-v1", "Taxi-v3"}) {

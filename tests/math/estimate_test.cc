@@ -21,6 +21,26 @@ TEST(StudentT, AgreesWithTheTable) {
   EXPECT_NEAR(student_t(120), 1.980, 1e-3);
 }
 
+// Wilson's interval holds the rates p whose score test does not refuse what was seen: its ends
+// solve (rate - p)^2 = z^2 p (1 - p) / n.
+TEST(SuccessRate, EndsAreThoseOfTheScoreTest) {
+  for (const auto& [successes, count] : {std::pair{1, 10}, {81, 263}, {99, 100}, {500, 1000}}) {
+    const Estimate rate = success_rate(successes, count);
+    EXPECT_EQ(rate.value, double(successes) / count);
+    EXPECT_EQ(rate.count, count);
+    for (const double p : {rate.low, rate.high}) {
+      const double z2 = (rate.value - p) * (rate.value - p) * count / (p * (1.0 - p));
+      EXPECT_NEAR(std::sqrt(z2), 1.959964, 1e-6);
+    }
+    EXPECT_LT(rate.low, rate.value);
+    EXPECT_GT(rate.high, rate.value);
+  }
+  EXPECT_EQ(success_rate(0, 20).low, 0.0);
+  EXPECT_NEAR(success_rate(0, 20).high, 0.161125, 1e-6);  // z^2 / (n + z^2)
+  EXPECT_EQ(success_rate(20, 20).high, 1.0);
+  EXPECT_NEAR(success_rate(20, 20).low, 1.0 - 0.161125, 1e-6);
+}
+
 // For a mean of single values the jackknife is the usual standard error.
 TEST(Jackknife, OfAMeanIsTheStandardError) {
   const std::vector<double> x{1.0, 4.0, -2.0, 7.5, 3.0, 0.5};

@@ -34,7 +34,8 @@ StudyReport small_report() {
   report.cells[0].runs = {{3, kNone, 7.0, kNone, 1.25}};
   report.cells[0].curves = {{"entropy", {10, 20}, {{1, 0, 2, 5}, {2, 1, 3, 5}}}};
   report.arms.emplace_back();
-  report.comparisons.push_back({0, 1, ReportScore::kEvaluation, {0.25, 0, 0.4, 9}, {}, {}, -1});
+  report.comparisons.push_back(
+      {0, 1, ReportScore::kEvaluation, true, {0.25, 0, 0.4, 9}, {}, {}, -1});
   report.trends.emplace_back();
   report.trends[0].direction = 1;
   report.summary = {{"Runs", {"One line."}}};

@@ -187,6 +187,24 @@ TEST(Plan, TheHashIsOfWhatResultsDependOn) {
   EXPECT_NE(plan_of("seeds = 3\nbase.num_envs = 8\n").hash, hash);
 }
 
+// Stores from before a key existed stay stores of the same study.
+TEST(Plan, KeysThatCameLaterCountOnlyWhereTheyAreSet) {
+  const StudyPlan plain = plan_of(kAtari + kPaperShapes);
+  const auto with = [](const std::string& key) {
+    return plan_of("seeds = 1\n[base]\nenv_id = 'CartPole-v1'\ntotal_timesteps = 100_000_000\n" +
+                   key + "\n" + kPaperShapes);
+  };
+  EXPECT_EQ(plain.definition.find("seed_families"), std::string::npos);
+  EXPECT_EQ(plain.hash, with("seed_families = 0\nstrata_sampling = 'sampled'").hash);
+  EXPECT_EQ(plain.hash, with("memory_limit = 100000").hash);
+  EXPECT_EQ(plain.runs[0].config_hash, with("memory_limit = 100000").runs[0].config_hash);
+  for (const char* key : {"seed_families = 1", "strata_sampling = 'stratified'",
+                          "strata.a.force = [5, 15]", "disturb.obs_noise = 0.1"}) {
+    EXPECT_NE(plain.hash, with(key).hash) << key;
+    EXPECT_NE(plain.runs[0].config_hash, with(key).runs[0].config_hash) << key;
+  }
+}
+
 TEST(Plan, VariantsSetSeveralKeys) {
   const StudyPlan plan = plan_of(
       "seeds = 1\n[[variants]]\nname = 'narrow'\nhidden_sizes = [16]\n"

@@ -21,7 +21,7 @@ using Planted = std::function<std::optional<double>(int cell, int seed)>;
 inline RunRecord planted_run(const StudyPlan& plan, std::int64_t id, int cell, double score) {
   RunRecord record;
   record.id = id;
-  record.parameters_hash = "00";
+  record.parameters_hash = plan.hash + std::to_string(id) + to_text(score);
   record.isa = "avx2";
   record.started = record.finished = "2026-01-01T00:00:00Z";
   record.seconds = 2.0 * (cell + 1);
@@ -68,14 +68,14 @@ class PlantedTest : public StudyTest {
 // Shapes 4x16, 8x8 and 16x4 with the same gradient steps.
 inline StudyPlan ladder_plan(int seeds, const std::string& base = "") {
   return plan_text("seeds = " + std::to_string(seeds) +
-                   "\npoints = 4\n[base]\ntotal_timesteps = 1024\n" + base +
+                   "\npoints = 4\n[base]\ntotal_timesteps = 102400\n" + base +
                    "[shapes]\nlist = ['4x16', '8x8', '16x4']\n");
 }
 
 // Shapes 8x8, 16x8 and 8x16: the last two take half the gradient steps.
 inline StudyPlan doubled_plan(int seeds) {
   return plan_text("seeds = " + std::to_string(seeds) +
-                   "\npoints = 4\n[base]\ntotal_timesteps = 1024\n[shapes]\ndoubled = '8x8'\n");
+                   "\npoints = 4\n[base]\ntotal_timesteps = 102400\n[shapes]\ndoubled = '8x8'\n");
 }
 
 // Scores around a mean of each cell; the same spread of -5 to 5 or so in every cell.

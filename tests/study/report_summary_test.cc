@@ -49,7 +49,7 @@ TEST_F(Summary, AClearWinnerAndAFallingTrend) {
 TEST_F(Summary, NoDifferenceIsCalledNone) {
   plant(ladder_plan(10), "s", [](int cell, int seed) { return around(0.1 * cell, seed + cell); });
   const StudyReport r = report({"s"});
-  says(r, "Best: 2 of the 2 other arms cannot be told from it: ");
+  says(r, "Best: None of the other arms can be told from it.");
   says(r, "Comparisons: No difference was found between N = ");
   says(r, "N: At a batch of 64, no trend of the training return with N from 4 to 16 was found: ");
   says(r, "3 comparisons of the training return, 0 are called different");
@@ -62,11 +62,11 @@ TEST_F(Summary, UnequalGradientStepsAreNamed) {
   plant(doubled_plan(10), "s", [](int cell, int seed) { return around(100.0 - 30 * cell, seed); });
   const StudyReport r = report({"s"});
   // 8x8 takes 16 x 4 x 4 steps, the doubled ones half as many.
-  EXPECT_NE(
-      comparison_sentence(r, r.comparisons[0])
-          .find("These differ in gradient steps (256 against 128) and minibatch size (16 against "
-                "32) too, so it says nothing of N alone."),
-      std::string::npos)
+  EXPECT_NE(comparison_sentence(r, r.comparisons[0])
+                .find("These differ in gradient steps (25,600 against 12,800) and minibatch size "
+                      "(16 against "
+                      "32) too, so it says nothing of N alone."),
+            std::string::npos)
       << comparison_sentence(r, r.comparisons[0]);
   never_says(r, "at equal gradient steps");
   says(r, "so it says nothing of");
@@ -76,8 +76,8 @@ TEST_F(Summary, OneSeedAndFewSeedsAreSaid) {
   plant(ladder_plan(1), "one", [](int cell, int) { return 10.0 * cell; });
   const StudyReport one = report({"one"});
   says(one, "With one run there is no interval");
-  says(one, "N = 16, T = 4 was better than N = 4, T = 16 in 100 % of pairs of runs, which has no");
-  says(one, "no trend");
+  says(one, "N = 16, T = 4 was better than N = 4, T = 16 in 100 % of pairs of runs (no");
+  says(one, "the runs are too few to call a trend");
   never_says(one, "beats");
   never_says(one, "Chance");
   plant(ladder_plan(3), "three", [](int cell, int seed) { return 100.0 * cell + seed; });
@@ -113,6 +113,76 @@ TEST_F(Summary, OneCellHasNothingToBeComparedWith) {
   plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\n"), "s",
         [](int, int seed) { return around(10, seed); });
   says(report({"s"}), "There are no two arms with scores to compare.");
+}
+
+TEST_F(Summary, CountsAreThoseOfTheTaskThatASentenceIsAbout) {
+  // Pendulum takes twice the steps, and both double the batch.
+  plant(plan_text("seeds = 6\npoints = 4\n[shapes]\nlist = ['4x16', '8x16', '16x16']\n"
+                  "[base]\nnum_minibatches = 4\nupdate_epochs = 1\n"
+                  "[[variants]]\nname = 'a'\nenv_id = 'CartPole-v1'\ntotal_timesteps = 102400\n"
+                  "[[variants]]\nname = 'b'\nenv_id = 'Acrobot-v1'\ntotal_timesteps = 204800\n"),
+        "s", [](int cell, int seed) { return around(20 * cell, seed); });
+  const StudyReport r = report({"s"});
+  says(r, "(Acrobot-v1). Along it gradient steps (3,200 to 12,800) and minibatch size (16 to 64)");
+  says(r, "(CartPole-v1). Along it gradient steps (1,600 to 6,400) and minibatch size (16 to 64)");
+  says(r, "gradient steps (1,600 against 6,400 on CartPole-v1)");
+}
+
+TEST_F(Summary, StepsThatTargetKlMayStopAreNeverEqual) {
+  plant(ladder_plan(6, "target_kl = 0.01\n"), "s",
+        [](int cell, int seed) { return around(100.0 * cell, seed); });
+  const StudyReport r = report({"s"});
+  never_says(r, "equal gradient steps");
+  says(r, "These may differ in gradient steps (target_kl stops epochs) too");
+  EXPECT_NE(r.notes.back().find("never called equal"), std::string::npos);
+}
+
+TEST_F(Summary, RunsThatAreTheSameAreComparedOnce) {
+  const auto score = [](int cell, int seed) { return around(10.0 * cell, seed); };
+  const std::string rest =
+      "seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\n[shapes]\ndoubled = '8x8'\n";
+  plant(plan_text("match = 'minibatch_count'\n" + rest), "count", score);
+  plant(plan_text("match = 'minibatch_size'\n" + rest), "size", score);
+  change("size", "UPDATE runs SET parameters_hash = (SELECT 'one' || seed) WHERE cell_id = 1");
+  change("count", "UPDATE runs SET parameters_hash = (SELECT 'one' || seed) WHERE cell_id = 1");
+  const StudyReport r = report({"count", "size"});
+  ASSERT_EQ(r.arms.size(), 6U);
+  EXPECT_EQ(r.arms[3].same_runs, 0);
+  for (const int arm : {0, 1, 2, 4, 5})
+    EXPECT_EQ(r.arms[static_cast<std::size_t>(arm)].same_runs, -1);
+  EXPECT_EQ(r.comparisons.size(), 2U * 10U);
+  for (const ReportComparison& c : r.comparisons) EXPECT_TRUE(c.a != 3 && c.b != 3);
+  EXPECT_EQ(r.notes[0],
+            "8x8 match=minibatch_size has the very runs of 8x8 match=minibatch_count: it is "
+            "compared as that one.");
+}
+
+TEST_F(Summary, TiesHaveNoWinner) {
+  plant(ladder_plan(6), "s", [](int cell, int) { return cell == 1 ? 400.0 : 500.0; });
+  const StudyReport r = report({"s"});
+  says(r, "Best: N = 4, T = 16 and N = 16, T = 4 share the largest training return");
+  says(r, "; the largest is at N = 4 and 16");
+}
+
+TEST_F(Summary, WhereEpisodesAreLeftOutEvaluationsAreSpokenOf) {
+  // 64 and 256 steps an environment, where an episode may last 500.
+  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\n"
+                  "[shapes]\nlist = ['4x16', '16x4']\n"),
+        "s", [](int cell, int seed) { return around(100 * cell, seed); });
+  const StudyReport r = report({"s"});
+  says(r, "N = 16, T = 4 beats N = 4, T = 16 with probability 1.00");
+  says(r, "(evaluation return, CartPole-v1)");
+  never_says(r, "training return");
+  ASSERT_EQ(r.notes.size(), 1U);
+  EXPECT_NE(r.notes[0].find("At N = 16 an environment lives for 64 steps, and an episode of "
+                            "CartPole-v1 may last 500"),
+            std::string::npos)
+      << r.notes[0];
+  // Ten of the longest episodes are enough.
+  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\nmax_episode_steps = 6\n"
+                  "[shapes]\nlist = ['4x16', '16x4']\n"),
+        "short", [](int cell, int seed) { return around(100 * cell, seed); });
+  says(report({"short"}), "(training return, CartPole-v1 (max_episode_steps=6))");
 }
 
 TEST_F(Summary, SettingsOfOneShapeGoByTheirNames) {

@@ -59,7 +59,7 @@ TEST_F(MakeReport, CellsHaveTheScoresOfTheirRuns) {
               aggregate(make_scores({{108, 116, 124, 132}}).value(), {2000, 1, 1}).value().iqm);
   ASSERT_EQ(cell.curves.size(), 2U);
   EXPECT_EQ(cell.curves[0].key, "episodic_return");
-  EXPECT_EQ(cell.curves[0].at, (std::vector<double>{256, 512, 768, 1024}));
+  EXPECT_EQ(cell.curves[0].at, (std::vector<double>{25600, 51200, 76800, 102400}));
   EXPECT_EQ(cell.curves[0].iqm[1].value, 60.0);
   EXPECT_EQ(cell.curves[1].iqm[3].value, 0.5);
   EXPECT_EQ(cell.time_curve.at, (std::vector<double>{1, 2, 3, 4}));
@@ -228,6 +228,51 @@ TEST_F(MakeReport, StoresThatCannotBeJoinedAreRefused) {
   EXPECT_EQ(make_study_report({path("s"), path("none")}).status().kind(), ErrorKind::kNotFound);
   EXPECT_EQ(make_study_report({path("s")}, {.threads = 0}).status().kind(),
             ErrorKind::kInvalidConfig);
+}
+
+TEST_F(MakeReport, EvaluationsOnTheWayAreACurveAndTheArea) {
+  const StudyPlan plan = ladder_plan(3);
+  for (const int evaluations : {4, 5}) {
+    const std::string name = "s" + std::to_string(evaluations);
+    Result<StudyStore> store = StudyStore::open(path(name), plan, {}, false);
+    ASSERT_TRUE(store.ok());
+    for (const StudyRun& run : plan.runs) {
+      RunRecord record = planted_run(plan, run.id, run.cell, 40.0);
+      record.evaluations.clear();
+      for (int k = 1; k <= evaluations; ++k) {
+        record.evaluations.push_back({102400 * k / evaluations, 10, 10.0 * k, 0, 0, 0, 0});
+      }
+      ASSERT_TRUE(store.value().write(record).ok());
+    }
+    store = Status(ErrorKind::kIo, "closed");
+    const ReportCell cell = report({name}).cells[0];
+    ASSERT_EQ(cell.curves[1].key, "evaluation_return");
+    EXPECT_EQ(cell.curves[1].at.size(), static_cast<std::size_t>(evaluations));
+    EXPECT_EQ(cell.curves[1].iqm[1].value, 20.0);
+    // 10 to 50 evenly; with fewer than five, the training returns: 10 to 40 evenly.
+    EXPECT_DOUBLE_EQ(cell.area->iqm.value, evaluations == 5 ? 30.0 : 25.0);
+  }
+}
+
+TEST_F(MakeReport, OneTaskOfSeveral) {
+  plant(plan_text("seeds = 2\npoints = 4\n[base]\ntotal_timesteps = 102400\n"
+                  "[shapes]\nlist = ['4x16', '8x8']\n"
+                  "[grid]\nenv_id = ['CartPole-v1', 'Acrobot-v1']\n"),
+        "s", [](int cell, int seed) { return around(10 * cell, seed); });
+  StudyReportOptions options{2000, 300, 1, 1};
+  options.task = "Acrobot-v1";
+  const Result<StudyReport> r = make_study_report({path("s")}, options);
+  ASSERT_TRUE(r.ok()) << r.status().message();
+  ASSERT_EQ(r.value().tasks.size(), 1U);
+  ASSERT_EQ(r.value().cells.size(), 2U);
+  EXPECT_EQ(r.value().cells[0].name, "4x16 env_id=Acrobot-v1");
+  EXPECT_EQ(r.value().cells[1].runs.size(), 2U);
+  EXPECT_EQ(r.value().cells[1].training->mean.count, 2);
+  EXPECT_NEAR(r.value().cells[1].training->mean.value, 30.0, 6.0);
+  options.task = "Pendulum-v1";
+  const Status none = make_study_report({path("s")}, options).status();
+  EXPECT_EQ(none.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(none.message().find("the stores have Acrobot-v1, CartPole-v1"), std::string::npos);
 }
 
 TEST_F(MakeReport, ManyPairsAreThoseWithTheFirstAndTheBest) {

@@ -30,12 +30,12 @@ TEST_F(ReadResults, EverythingIsReadBack) {
   EXPECT_EQ(r.cells[1].name, "8x8");
   EXPECT_EQ(r.cells[1].setting("env_id"), "CartPole-v1");
   EXPECT_EQ(r.cells[1].setting("no such key"), "");
-  EXPECT_EQ(r.cells[1].gradient_steps, 256);
+  EXPECT_EQ(r.cells[1].gradient_steps, 25600);
   ASSERT_EQ(r.runs.size(), 6U);
   EXPECT_TRUE(r.runs[0].finished());
   EXPECT_EQ(r.runs[0].training_return, 1.0);
   EXPECT_EQ(r.runs[0].evaluation_return, 101.0);
-  EXPECT_EQ(r.runs[0].steps, (std::vector<double>{256, 512, 768, 1024}));
+  EXPECT_EQ(r.runs[0].steps, (std::vector<double>{25600, 51200, 76800, 102400}));
   EXPECT_EQ(r.runs[0].values.at("entropy"), (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
   EXPECT_TRUE(std::isnan(r.runs[1].training_return));
   EXPECT_TRUE(r.runs[3].failed());

@@ -177,6 +177,52 @@ TEST(Allocation, NoneInAnIterationAfterTheFirst) {
   }
 }
 
+TEST(Allocation, NoneWithStrata) {
+  expect_no_allocation({{"env_id", "CartPole-v1"},
+                        {"num_envs", "70"},
+                        {"num_steps", "8"},
+                        {"total_timesteps", "10000"},
+                        {"max_episode_steps", "5"},
+                        {"seed_families", "35"},
+                        {"strata_sampling", "stratified"},
+                        {"strata.a.force", "5..15"},
+                        {"strata.b.gravity", "1..2"}});
+}
+
+TEST(Allocation, NoneWithDisturbances) {
+  expect_no_allocation({{"env_id", "Pendulum-v1"},
+                        {"num_envs", "70"},
+                        {"num_steps", "8"},
+                        {"num_minibatches", "4"},
+                        {"total_timesteps", "10000"},
+                        {"max_episode_steps", "5"},
+                        {"disturb.obs_noise", "0.1"},
+                        {"disturb.action_delay", "2"},
+                        {"disturb.push_interval", "20"}});
+}
+
+TEST(Allocation, StrataHoldWhatWasPlanned) {
+  expect_planned_memory({{"env_id", "CartPole-v1"},
+                         {"num_envs", "4096"},
+                         {"num_steps", "16"},
+                         {"strata.a.force", "5..15"}},
+                        1);
+}
+
+TEST(Allocation, MoreThanTheLimitIsRefusedBeforeTheStart) {
+  Config config = resolve_config({{"num_envs", "4096"}, {"num_steps", "16"}}).take();
+  const std::size_t planned = plan_memory(config, 1).value().total();
+  config.memory_limit = static_cast<std::int64_t>(planned / 1000000);
+  const auto refused = Trainer::create(config, 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().kind(), ErrorKind::kInvalidConfig);
+  for (const char* part : {"memory_limit: got", "this run takes", "make num_envs or num_steps"}) {
+    EXPECT_NE(refused.status().message().find(part), std::string::npos);
+  }
+  config.memory_limit += 1;
+  EXPECT_TRUE(Trainer::create(config, 1).ok());
+}
+
 TEST(Allocation, NoneWithInstruments) {
   for (const char* every : {"1", "2"}) {
     expect_no_allocation({{"env_id", "Pendulum-v1"},

@@ -280,6 +280,51 @@ TEST(ConfigToml, EmptyFilesAreFine) {
   EXPECT_TRUE(parse_toml_overrides("# only words\n", "run.toml").value().empty());
 }
 
+TEST(ConfigToml, StrataAreTablesOfRanges) {
+  const Result<Overrides> overrides = parse_toml_overrides(
+      "[strata.narrow]\nhalf_length = [0.4, 0.6]\nweight = 2\n[strata.wide]\nforce = \"5..15\"\n",
+      "run.toml");
+  ASSERT_TRUE(overrides.ok()) << overrides.status().message();
+  EXPECT_EQ(overrides.value(), (Overrides{{"strata.narrow.half_length", "0.4,0.6"},
+                                          {"strata.narrow.weight", "2"},
+                                          {"strata.wide.force", "5..15"}}));
+  const Result<Config> config = resolve_config(overrides.value());
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  const Result<Config> again = resolve_config(to_overrides(config.value()));
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(to_overrides(again.value()), to_overrides(config.value()));
+  const Result<Overrides> disturbed =
+      parse_toml_overrides("[disturb]\nobs_noise = 0.1\n", "run.toml");
+  ASSERT_TRUE(disturbed.ok()) << disturbed.status().message();
+  EXPECT_EQ(to_overrides(resolve_config(disturbed.value()).value()).back(),
+            (std::pair<std::string, std::string>{"disturb.obs_noise", "0.1"}));
+  EXPECT_NE(toml_error("[disturb]\nnoise = 0.1\n").find("run.toml:2: disturb: unknown"),
+            std::string::npos);
+  EXPECT_NE(toml_error("\n[strata.narrow]\n").find("run.toml:2: strata.narrow: got an empty table"),
+            std::string::npos);
+  EXPECT_NE(toml_error("[strata]\nnarrow = 3\n").find("expected a table [strata.narrow]"),
+            std::string::npos);
+  EXPECT_NE(toml_error("[strata.\"a b\"]\nforce = 3\n").find("a name of letters, digits and _"),
+            std::string::npos);
+}
+
+TEST(ConfigResolve, StrataAndFamiliesAreChecked) {
+  const auto said = [](const Overrides& overrides) {
+    const Result<Config> config = resolve_config(overrides);
+    EXPECT_FALSE(config.ok());
+    EXPECT_EQ(config.status().kind(), ErrorKind::kInvalidConfig);
+    return config.status().message();
+  };
+  EXPECT_NE(said({{"num_envs", "8"}, {"seed_families", "3"}})
+                .find("seed_families: got 3, expected a divisor of num_envs (8)"),
+            std::string::npos);
+  EXPECT_NE(said({{"strata.a.forze", "1..2"}}).find("did you mean 'force'?"), std::string::npos);
+  EXPECT_NE(said({{"strata.a", "1..2"}}).find("expected strata.<name>.<constant>"),
+            std::string::npos);
+  EXPECT_NE(said({{"strata_sampling", "random"}}).find("sampled"), std::string::npos);
+  EXPECT_TRUE(resolve_config({{"num_envs", "8"}, {"seed_families", "8"}}).ok());
+}
+
 TEST(ConfigToml, ErrorsNameFileLineAndCure) {
   EXPECT_EQ(toml_error("seed = 1\nnum_env = 4\n"),
             "run.toml:2: unknown key 'num_env'; did you mean 'num_envs'?");
@@ -291,7 +336,9 @@ TEST(ConfigToml, ErrorsNameFileLineAndCure) {
   EXPECT_NE(toml_error("seed = 1\n\nseed = \n").find("run.toml:3: not valid TOML: "),
             std::string::npos);
   EXPECT_NE(toml_error("seed = 2020-01-01\n").find("got a date or time"), std::string::npos);
-  EXPECT_NE(toml_error("[ppo]\ngamma = 0.9\n").find("the only table is [env]"), std::string::npos);
+  EXPECT_NE(toml_error("[ppo]\ngamma = 0.9\n")
+                .find("the only tables are [env], [disturb] and [strata.<name>]"),
+            std::string::npos);
   EXPECT_NE(toml_error("num_envs = 1.5\n").find("expected an integer"), std::string::npos);
   EXPECT_NE(toml_error("num_envs = true\n").find("expected an integer"), std::string::npos);
   EXPECT_NE(toml_error("clip_vloss = 3\n").find("expected true or false"), std::string::npos);

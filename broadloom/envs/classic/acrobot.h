@@ -3,6 +3,7 @@
 // equations.
 #pragma once
 
+#include <array>
 #include <tuple>
 
 #include "broadloom/core/branch_free.h"
@@ -47,6 +48,8 @@ struct Acrobot {
   static constexpr double kPi = 3.141592653589793;
   static constexpr double kMaxSpeed1 = 4.0 * kPi;
   static constexpr double kMaxSpeed2 = 9.0 * kPi;
+
+  static constexpr std::array end_reasons{"reached_height"};
 
   static Result<Params> make_params(const Options& options) { return options; }
 
@@ -101,6 +104,10 @@ struct Acrobot {
     out[3] = static_cast<float>(angle2.sine);
     out[4] = static_cast<float>(s.omega1);
     out[5] = static_cast<float>(s.omega2);
+  }
+
+  BROADLOOM_HD static bool success(const Params&, const State&, bool terminated, bool) {
+    return terminated;
   }
 
  private:

@@ -2,6 +2,7 @@
 // Anderson 1983): balance a pole on a cart by pushing it left or right.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <tuple>
 
@@ -42,6 +43,8 @@ struct CartPole {
 
   static constexpr double kPositionLimit = 2.4;
   static constexpr double kAngleLimit = 12.0 * 2.0 * 3.141592653589793 / 360.0;
+
+  static constexpr std::array end_reasons{"cart_left_track", "pole_fell"};
 
   static Result<Params> make_params(const Options& options) { return options; }
 
@@ -95,6 +98,16 @@ struct CartPole {
     out[1] = static_cast<float>(s.x_dot);
     out[2] = static_cast<float>(s.theta);
     out[3] = static_cast<float>(s.theta_dot);
+  }
+
+  // A pole that falls in the very step that the cart leaves counts as fallen.
+  BROADLOOM_HD static int end_reason(const Params&, const State& last) {
+    const bool fell = (last.theta < -kAngleLimit) | (last.theta > kAngleLimit);
+    return fell ? 1 : 0;
+  }
+  // The pole stood until the time limit.
+  BROADLOOM_HD static bool success(const Params&, const State&, bool, bool truncated) {
+    return truncated;
   }
 };
 static_assert(Environment<CartPole>);

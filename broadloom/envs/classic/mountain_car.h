@@ -2,6 +2,7 @@
 // rock a car out of a valley whose slope its engine cannot climb.
 #pragma once
 
+#include <array>
 #include <tuple>
 
 #include "broadloom/core/branch_free.h"
@@ -35,6 +36,8 @@ struct MountainCar {
   static constexpr double kMaxPosition = 0.6;
   static constexpr double kMaxSpeed = 0.07;
   static constexpr double kGoalPosition = 0.5;
+
+  static constexpr std::array end_reasons{"reached_goal"};
 
   static Result<Params> make_params(const Options& options) { return options; }
 
@@ -70,6 +73,10 @@ struct MountainCar {
   BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
     out[0] = static_cast<float>(s.position);
     out[1] = static_cast<float>(s.velocity);
+  }
+
+  BROADLOOM_HD static bool success(const Params&, const State&, bool terminated, bool) {
+    return terminated;
   }
 };
 static_assert(Environment<MountainCar>);

@@ -3,6 +3,7 @@
 // that costs its square.
 #pragma once
 
+#include <array>
 #include <tuple>
 
 #include "broadloom/core/branch_free.h"
@@ -35,6 +36,8 @@ struct MountainCarContinuous {
   static constexpr double kMaxPosition = 0.6;
   static constexpr double kMaxSpeed = 0.07;
   static constexpr double kGoalPosition = 0.45;
+
+  static constexpr std::array end_reasons{"reached_goal"};
 
   static Result<Params> make_params(const Options& options) { return options; }
 
@@ -74,6 +77,10 @@ struct MountainCarContinuous {
   BROADLOOM_HD static void observe(const Params&, const State& s, float* out) {
     out[0] = static_cast<float>(s.position);
     out[1] = static_cast<float>(s.velocity);
+  }
+
+  BROADLOOM_HD static bool success(const Params&, const State&, bool terminated, bool) {
+    return terminated;
   }
 };
 static_assert(Environment<MountainCarContinuous>);

@@ -2,6 +2,7 @@
 // and hold it there with a torque too weak to lift it directly.
 #pragma once
 
+#include <array>
 #include <tuple>
 
 #include "broadloom/core/branch_free.h"
@@ -37,6 +38,9 @@ struct Pendulum {
   };
   static constexpr auto members = std::tuple{&State::theta, &State::theta_dot};
   static constexpr double kPi = 3.141592653589793;
+  static constexpr std::array<const char*, 0> end_reasons{};    // it has none of its own
+  static constexpr double kUprightCosine = 0.9902680687415704;  // of 8 degrees
+  static constexpr double kSlow = 1.0;                          // rad/s
 
   static Result<Params> make_params(const Options& options) { return options; }
 
@@ -77,6 +81,15 @@ struct Pendulum {
     out[0] = static_cast<float>(cosine);
     out[1] = static_cast<float>(sine);
     out[2] = static_cast<float>(s.theta_dot);
+  }
+
+  // Held up when the time is over. Gymnasium names no success. The angle, within 8 degrees of
+  // upright, is the bound that dm_control's pendulum swingup rewards (dm_control/suite/pendulum.py,
+  // _ANGLE_BOUND); it is a definition of ours that only the end counts, and that the speed must be
+  // small, within the bound of the start's, so that a pendulum that swings through does not pass.
+  BROADLOOM_HD static bool success(const Params&, const State& last, bool, bool truncated) {
+    return truncated & (sin_cos(last.theta).cosine >= kUprightCosine) & (last.theta_dot >= -kSlow) &
+           (last.theta_dot <= kSlow);
   }
 };
 static_assert(Environment<Pendulum>);

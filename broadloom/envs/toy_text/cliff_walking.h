@@ -2,6 +2,7 @@
 // example 6.6): walk along a cliff from start to goal.
 #pragma once
 
+#include <array>
 #include <tuple>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct CliffWalking {
     std::int32_t cell;
   };
   static constexpr auto members = std::tuple{&State::cell};
+
+  static constexpr std::array end_reasons{"reached_goal"};
 
   static Result<Params> make_params(const Options& options) { return options; }
 
@@ -79,6 +82,10 @@ struct CliffWalking {
       }
     }
     return model;
+  }
+
+  BROADLOOM_HD static bool success(const Params&, const State&, bool terminated, bool) {
+    return terminated;
   }
 
  private:

@@ -2,6 +2,7 @@
 // S to G without falling into a hole.
 #pragma once
 
+#include <array>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -41,6 +42,8 @@ struct FrozenLake {
     std::int32_t cell;
   };
   static constexpr auto members = std::tuple{&State::cell};
+
+  static constexpr std::array end_reasons{"reached_goal", "fell_in_hole"};
 
   static Result<Params> make_params(const Options& options) {
     const std::string map = !options.desc.empty()       ? options.desc
@@ -103,6 +106,13 @@ struct FrozenLake {
       for (int a = 0; a < kActions; ++a) model.transitions.push_back(outcomes(p, s, a));
     }
     return model;
+  }
+
+  BROADLOOM_HD static int end_reason(const Params& p, const State& last) {
+    return p.cells[last.cell] == 'G' ? 0 : 1;
+  }
+  BROADLOOM_HD static bool success(const Params& p, const State& last, bool, bool) {
+    return p.cells[last.cell] == 'G';
   }
 
  private:

@@ -2,6 +2,7 @@
 // take them to their destination. Since Gymnasium 1.3 the same dynamics are registered as Taxi-v4.
 #pragma once
 
+#include <array>
 #include <tuple>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct Taxi {
     std::int32_t code;
   };
   static constexpr auto members = std::tuple{&State::code};
+
+  static constexpr std::array end_reasons{"delivered"};
 
   static Result<Params> make_params(const Options& options) { return options; }
 
@@ -73,6 +76,10 @@ struct Taxi {
       for (int a = 0; a < kActions; ++a) model.transitions.push_back({move(s, a)});
     }
     return model;
+  }
+
+  BROADLOOM_HD static bool success(const Params&, const State&, bool terminated, bool) {
+    return terminated;
   }
 
  private:

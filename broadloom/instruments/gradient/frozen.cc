@@ -31,6 +31,7 @@ Result<std::unique_ptr<VecEnv>> make_envs(const FrozenPolicy& policy, int count,
   options.evaluation = true;  // no stream of any training run
   options.stagger_starts = stagger;
   options.max_episode_steps = policy.max_episode_steps;
+  options.strata_sampling = policy.strata_sampling;
   return make_vec_env(policy.env_id, policy.env_options, options);
 }
 

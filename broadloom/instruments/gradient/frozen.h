@@ -26,6 +26,7 @@ struct FrozenPolicy {
   std::string env_id;
   Overrides env_options;
   int max_episode_steps = 0;  // 0: the environment's own
+  StrataSampling strata_sampling = StrataSampling::kSampled;
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
 };
 

@@ -76,7 +76,8 @@ function curvesSection(parent, study) {
   if (!seen.length) parent.append(element("p", {}, "There are no curves in this file."));
   curveFigure(parent, study, withPoints(list, (cell) => curveOf(cell, "episodic_return")), {
     title: "Training return against environment steps", about: "Training return against environment steps", table: "return against environment steps", x: "environment steps", value: "return",
-    caption: `${bandsText(study)} Panels of one task share their axes.`,
+    caption: `${bandsText(study)} Panels of one task share their axes.` +
+      (study.data.main_score === "evaluation" ? " Episodes that have not ended are left out, the longest above all: see the evaluations." : ""),
   }, { x: { title: "environment steps" }, y: { title: "return" } });
   curveFigure(parent, study, withPoints(list, (cell) => curveOf(cell, "evaluation_return")), {
     title: "Return of evaluations against environment steps", about: "Return of evaluations against environment steps", table: "evaluations against environment steps", x: "environment steps", value: "return",
@@ -109,7 +110,7 @@ function profilesSection(parent, study) {
     lines: group.members.map((arm) => ({ arm: arm.index, label: group.labelOf(arm), points: points(arm.normalised && arm.normalised.profile) })),
   })) : [];
   const axes = { bands: 6, y: { title: "share of runs above τ", range: [0, 1] } };
-  const caption = "The share of runs whose final training return is above a threshold τ. A line that lies above another everywhere is better in every respect; lines that cross say that one arm is better in the middle, the other at the ends. Bands: 95 % intervals, where no more than six lines are drawn.";
+  const caption = `The share of runs whose ${study.score === "training" ? "final training return" : "last evaluation"} is above a threshold τ. A line that lies above another everywhere has more runs above every threshold; lines that cross say that one arm is better in the middle, the other at the ends. Bands: 95 % intervals, where no more than six lines are drawn.`;
   curveFigure(parent, study, pooled, { title: "Performance profiles over all tasks", about: "Performance profile, normalised scores", table: "profiles over all tasks", x: "τ", value: "share", caption: `${caption} Normalised scores.` },
     { ...axes, x: { title: "normalised score τ", fromLeast: true } });
   curveFigure(parent, study, withPoints(curvePanels(study), (cell) => points(cell.profile)), {

@@ -49,7 +49,7 @@ function pairFigure(parent, study, score) {
   const unfair = cells.filter((c) => c.marks.includes("gradients")).length;
   const body = figure(parent, {
     title: `Probability that the row's run is better than the column's, ${SCORES.find(([key]) => key === score)[1]}`, long: true, tables: [pairTable(study, score)],
-    caption: "One half: no difference. Bold: the 95 % interval leaves a half out; not bold: not settled. The number says how often one is better, not by how much." +
+    caption: "One half: no difference. Bold: the 95 % interval leaves a half out; not bold: not settled, or the runs are too few to say. The number says how often one is better, not by how much." +
       (study.several ? " The mean over tasks." : "") +
       (unfair === 0 ? " Gradient steps are equal in every pair." : unfair === cells.length ? " In no pair are gradient steps equal (corner): what shape does alone, this study cannot say." : " A corner marks pairs whose gradient steps differ: there it is not the shape alone.") +
       (columns.length < rows.length ? ` Of so many arms, each is compared with ${listText(columns.map((i) => study.arms[i].name))} only.` : ""),

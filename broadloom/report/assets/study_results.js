@@ -4,9 +4,10 @@
 const SCORES = [["training", "training return"], ["evaluation", "evaluation of the final policy"], ["area", "area under the curve"]];
 
 // Gradient steps beside those of the best arm.
-function gradientText(study, i) {
-  const own = study.arms[i].gradient_steps;
-  const best = study.best === null ? null : study.arms[study.best].gradient_steps;
+function gradientText(study, i, view) {
+  const steps = (arm) => (view.cellOf(arm) || study.arms[arm]).gradient_steps;
+  const own = steps(i);
+  const best = study.best === null ? null : steps(study.best);
   if (!isNumber(own) || !isNumber(best) || own === best) return isNumber(own) ? formatNumber(own) : "–";
   return `${formatNumber(own)} ${isUnequal(study, i, study.best) ? "≠" : "≈"}`;
 }
@@ -20,6 +21,8 @@ function isUnequal(study, a, b) {
 function verdict(study, i) {
   if (i === study.best) return "best";
   const pair = compared(study, study.best, i, study.score);
+  const same = (a) => study.arms[a].same_runs ?? a;
+  if (same(i) === same(study.best)) return "the same runs";
   if (!pair || pair.probability.value === null) return "not compared";
   const text = pair.settled === "better" ? "worse" : pair.settled === "worse" ? "better" : "not settled";
   return isUnequal(study, i, study.best) ? `${text} ≠` : text;
@@ -36,7 +39,7 @@ function rankTable(study, view) {
   const other = study.score === "training" ? "evaluation" : null;
   const range = extent(rows.map((i) => iqmOf(view, i, study.score)));
   const against = (i) => (i === study.best ? null : compared(study, study.best, i, study.score));
-  const varies = (key) => study.best !== null && distinct(rows.map((i) => study.arms[i][key])).length > 1;
+  const varies = (key) => study.best !== null && distinct(rows.map((i) => (view.cellOf(i) || study.arms[i])[key])).length > 1;
   const comparison = view.compared && study.best !== null && rows.length > 1;
   return {
     title: `final returns, ${view.title}`, heading: `Final returns, ${view.title}`, rows,
@@ -47,8 +50,8 @@ function rankTable(study, view) {
       estimateColumn(`${study.score} IQM`, (i) => iqmOf(view, i, study.score)),
       ...(comparison && rows.some((i) => hasValue(against(i)?.difference)) ? [estimateColumn("below the best", (i) => against(i)?.difference)] : []),
       ...(comparison ? [shareColumn("P(best better)", (i) => against(i)?.probability), { title: "verdict", of: (i) => verdict(study, i), text: true }] : []),
-      ...(varies("gradient_steps") ? [{ title: "gradient steps", of: (i) => gradientText(study, i), bad: (i) => i !== study.best && isUnequal(study, i, study.best) }] : []),
-      ...(varies("minibatch_size") ? [{ title: "minibatch", of: (i) => study.arms[i].minibatch_size }] : []),
+      ...(varies("gradient_steps") ? [{ title: "gradient steps", of: (i) => gradientText(study, i, view), bad: (i) => i !== study.best && isUnequal(study, i, study.best) }] : []),
+      ...(varies("minibatch_size") ? [{ title: "minibatch", of: (i) => (view.cellOf(i) || study.arms[i]).minibatch_size }] : []),
       ...(other && rows.some((i) => hasValue(iqmOf(view, i, other))) ? [estimateColumn("evaluation IQM", (i) => iqmOf(view, i, other))] : []),
       { title: "runs", of: (i) => iqmOf(view, i, study.score).count, plain: true },
     ],
@@ -143,14 +146,14 @@ function trendTable(study) {
 function resultsSection(parent, study) {
   const shown = study.views.filter((view) => study.arms.some((_, i) => hasValue(iqmOf(view, i, study.score))));
   if (!shown.length) {
-    parent.append(element("p", {}, "No run is finished, so there are no returns."));
+    parent.append(element("p", {}, "No run has a return yet."));
     return;
   }
   for (const view of shown) {
     const table = rankTable(study, view);
     const best = view.compared && study.best !== null ? study.arms[study.best].name : null;
     const caption = `Interquartile means (IQM) of ${view.normalised ? "normalised scores over all tasks" : study.score === "training" ? "the last training returns" : "the last evaluations"} with 95 % intervals over runs, highest first.` +
-      (best && table.rows.length > 1 ? ` "The best" is ${best}, the highest estimate. P: how likely one of its runs is better than a run of that arm; "not settled": the interval holds a half. ≠: gradient steps differ from those of the best.` : "");
+      (best && table.rows.length > 1 ? ` "The best" is ${best}, the highest estimate. P: how likely one of its runs is better than a run of that arm; "not settled": the interval holds a half, or the runs are too few to say. ≠: gradient steps differ from those of the best.` : "");
     if (table.rows.length > 16 && shown.indexOf(view) > 0) parent.append(dataDetails(table, fileName(table.title)));
     else tableFigure(parent, table, caption);
   }

@@ -1,0 +1,193 @@
+#include "broadloom/env/disturbance.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "broadloom/core/random.h"
+
+namespace broadloom {
+namespace {
+
+constexpr std::string_view kPrefix = "disturb.";
+
+// What of a disturbance a stream is for: the highest bits of its lane, which families leave free.
+enum class Draw : std::uint32_t { kNoise = 0, kFinalNoise = 1, kPush = 2 };
+
+class DisturbedEnv final : public VecEnv {
+ public:
+  DisturbedEnv(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
+               const VecEnvOptions& options)
+      : inner_(std::move(inner)),
+        disturbance_(disturbance),
+        seed_(options.seed),
+        purpose_(options.evaluation ? Purpose::kEvalDisturb : Purpose::kTrainDisturb),
+        families_(options.families()),
+        spec_(inner_->spec()),
+        width_(static_cast<std::size_t>(spec_.action_size())),
+        steps_(envs()),
+        age_(envs()),
+        push_left_(envs()),
+        push_(envs() * width_),
+        delayed_(envs() * width_ * static_cast<std::size_t>(disturbance.action_delay)),
+        arriving_(envs() * width_) {}
+
+  const EnvSpec& spec() const override { return spec_; }
+  int num_envs() const override { return inner_->num_envs(); }
+  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
+  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
+  int stratum(int env) const override { return inner_->stratum(env); }
+
+  void observe(int begin, int end, float* observations) const override {
+    inner_->observe(begin, end, observations);
+    for (int i = begin; i < end; ++i) add_noise(i, Draw::kNoise, row(observations, i - begin));
+  }
+
+  void step(int begin, int end, const StepRows& rows) override {
+    for (int i = begin; i < end; ++i) choose_action(i, rows.actions + (i - begin) * width_);
+    StepRows inner = rows;
+    inner.actions = &arriving_[static_cast<std::size_t>(begin) * width_];
+    inner_->step(begin, end, inner);
+    for (int i = begin; i < end; ++i) {
+      const int k = i - begin;
+      steps_[i] += 1;
+      age_[i] += 1;
+      if ((rows.terminated[k] | rows.truncated[k]) != 0) {
+        age_[i] = 0;
+        push_left_[i] = 0;
+        add_noise(i, Draw::kFinalNoise, row(rows.final_observations, k));
+      }
+      add_noise(i, Draw::kNoise, row(rows.observations, k));
+    }
+  }
+
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    inner_->append_state(prefix, out);
+    const std::int64_t n = num_envs(), a = static_cast<std::int64_t>(width_);
+    out.push_back({prefix + ".disturbed.steps", Dtype::kI64, {n}, steps_.data()});
+    out.push_back({prefix + ".disturbed.age", Dtype::kI64, {n}, age_.data()});
+    out.push_back({prefix + ".disturbed.push_left", Dtype::kI32, {n}, push_left_.data()});
+    out.push_back({prefix + ".disturbed.push", Dtype::kF32, {n, a}, push_.data()});
+    if (delayed_.empty()) return;
+    const std::int64_t delay = disturbance_.action_delay;
+    out.push_back({prefix + ".disturbed.delayed", Dtype::kF32, {n, delay, a}, delayed_.data()});
+  }
+
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    std::unique_ptr<VecEnv> inner = inner_->another(options);
+    return inner == nullptr ? nullptr : disturb(std::move(inner), disturbance_, options);
+  }
+
+ private:
+  std::size_t envs() const { return static_cast<std::size_t>(inner_->num_envs()); }
+  float* row(float* observations, int k) const {
+    return observations + static_cast<std::size_t>(k) * spec_.observation_size();
+  }
+  Random stream(int i, Draw draw) const {
+    const std::uint32_t lane = static_cast<std::uint32_t>(i % families_);
+    return Random(seed_, purpose_, lane | (static_cast<std::uint32_t>(draw) << 28),
+                  static_cast<std::uint64_t>(steps_[i]));
+  }
+
+  void add_noise(int i, Draw draw, float* observation) const {
+    if (disturbance_.obs_noise <= 0.0) return;
+    Random random = stream(i, draw);
+    for (int d = 0; d < spec_.observation_size(); ++d) {
+      observation[d] += static_cast<float>(disturbance_.obs_noise * random.normal());
+    }
+  }
+
+  // From what was chosen to what arrives.
+  void choose_action(int i, const float* chosen) {
+    float* arriving = &arriving_[i * width_];
+    std::copy_n(chosen, width_, arriving);
+    if (disturbance_.action_delay > 0) delay(i, arriving);
+    if (disturbance_.push_interval > 0.0) push(i, arriving);
+  }
+
+  // Exchanges the action for that of action_delay steps ago.
+  void delay(int i, float* action) {
+    const std::size_t slots = static_cast<std::size_t>(disturbance_.action_delay);
+    float* ring = &delayed_[i * slots * width_];
+    if (age_[i] == 0) {
+      for (std::size_t slot = 0; slot < slots; ++slot) {
+        std::copy_n(action, width_, ring + slot * width_);
+      }
+    }
+    float* place = ring + static_cast<std::size_t>(age_[i]) % slots * width_;
+    std::swap_ranges(action, action + width_, place);
+  }
+
+  void push(int i, float* action) {
+    float* pushed = &push_[i * width_];
+    if (push_left_[i] == 0) {
+      Random random = stream(i, Draw::kPush);
+      if (random.uniform() * disturbance_.push_interval >= 1.0) return;
+      push_left_[i] = disturbance_.push_steps;
+      draw_action(random, pushed);
+    }
+    push_left_[i] -= 1;
+    std::copy_n(pushed, width_, action);
+  }
+
+  void draw_action(Random& random, float* action) const {
+    const Space& space = spec_.action;
+    if (space.kind == SpaceKind::kDiscrete) {
+      action[0] = static_cast<float>(random.below(static_cast<std::uint32_t>(space.size)));
+      return;
+    }
+    for (int a = 0; a < space.size; ++a) {
+      action[a] = static_cast<float>(random.uniform(space.low[a], space.high[a]));
+    }
+  }
+
+  std::unique_ptr<VecEnv> inner_;
+  Disturbance disturbance_;
+  std::uint64_t seed_;
+  Purpose purpose_;
+  int families_;
+  EnvSpec spec_;
+  std::size_t width_;                    // A
+  std::vector<std::int64_t> steps_;      // [N] since the environment was made
+  std::vector<std::int64_t> age_;        // [N] steps of the present episode that were seen
+  std::vector<std::int32_t> push_left_;  // [N] steps that a push still has
+  std::vector<float> push_;              // [N, A] its action
+  std::vector<float> delayed_;           // [N, action_delay, A] ring by age
+  std::vector<float> arriving_;          // [N, A] what arrives in this step; no state
+};
+
+}  // namespace
+
+bool is_disturbance_key(std::string_view key) { return key.substr(0, kPrefix.size()) == kPrefix; }
+
+Result<Disturbance> make_disturbance(const Overrides& keys) {
+  Disturbance disturbance;
+  for (const auto& [key, text] : keys) {
+    const Status status =
+        set_field(disturbance, std::string_view(key).substr(kPrefix.size()), text, "disturbance");
+    if (!status.ok()) return Status(status.kind(), "disturb: " + status.message());
+  }
+  return disturbance;
+}
+
+Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
+  if (!disturbance.any()) return {};
+  spec.has_score_range = false;
+  if (disturbance.obs_noise <= 0.0) return {};
+  if (spec.observation.kind == SpaceKind::kDiscrete) {
+    return {ErrorKind::kInvalidConfig, "disturb.obs_noise: the observations of " + spec.id +
+                                           " are Discrete, which noise cannot be added to; "
+                                           "leave it out"};
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::fill(spec.observation.low.begin(), spec.observation.low.end(), -infinity);
+  std::fill(spec.observation.high.begin(), spec.observation.high.end(), infinity);
+  return {};
+}
+
+std::unique_ptr<VecEnv> disturb(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
+                                const VecEnvOptions& options) {
+  return std::make_unique<DisturbedEnv>(std::move(inner), disturbance, options);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,100 @@
+// What strata need to know of an environment type.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "broadloom/env/env_loops.h"
+#include "broadloom/env/spec.h"
+#include "broadloom/env/strata.h"
+
+namespace broadloom {
+
+namespace env_detail {
+
+struct ParamFieldLister {
+  const char* base;
+  std::vector<ParamField> fields;
+
+  template <class T, class Limits>
+  void operator()(const char* name, T& field, const Limits& limits, const char*) {
+    add(name, field);
+    if constexpr (std::is_same_v<Limits, Range>) fields.back().range = limits;
+  }
+  template <class T>
+  void operator()(const char* name, T& field, const char*) {
+    add(name, field);
+  }
+
+ private:
+  template <class T>
+  void add(const char* name, T& field) {
+    const char* at = reinterpret_cast<const char*>(&field);
+    fields.push_back({name, std::is_same_v<T, double>, static_cast<std::size_t>(at - base), {}});
+  }
+};
+
+// Makes the bounds of a box wide enough for both; false where the spaces are of another size.
+inline bool widen(Space& space, const Space& other) {
+  if (space.kind != other.kind || space.size != other.size) return false;
+  for (std::size_t i = 0; i < space.low.size(); ++i) {
+    space.low[i] = std::min(space.low[i], other.low[i]);
+    space.high[i] = std::max(space.high[i], other.high[i]);
+  }
+  return true;
+}
+
+}  // namespace env_detail
+
+// The constants of an environment that episodes can draw; empty where Options is not Params.
+template <class Env>
+std::vector<ParamField> param_fields() {
+  if constexpr (EnvLoops<Env>::kDrawable) {
+    typename Env::Params params{};
+    env_detail::ParamFieldLister lister{reinterpret_cast<const char*>(&params), {}};
+    params.visit_fields(lister);
+    return std::move(lister.fields);
+  } else {
+    return {};
+  }
+}
+
+// Widens the spaces of `spec` to what the environment has where one constant is `value`.
+template <class Env>
+Status widen_to(const typename Env::Params& params, std::size_t offset, double value,
+                EnvSpec& spec) {
+  typename Env::Params changed = params;
+  set_param(&changed, offset, value);
+  const Result<typename Env::Params> made = Env::make_params(changed);
+  if (!made.ok()) return made.status();
+  const EnvSpec other = Env::spec(made.value());
+  if (env_detail::widen(spec.observation, other.observation) &&
+      env_detail::widen(spec.action, other.action)) {
+    return {};
+  }
+  return {ErrorKind::kInvalidConfig, "strata of " + spec.id +
+                                         " change the size of its observations or actions; draw "
+                                         "other constants"};
+}
+
+// Names the strata in `spec` and widens its spaces to what the environment has at either end of
+// every range. There are no scores to normalise with any more. kInvalidConfig where the environment
+// refuses an end, or has spaces of another size there.
+template <class Env>
+Status describe_strata(const typename Env::Params& params, const Strata& strata, EnvSpec& spec) {
+  if constexpr (EnvLoops<Env>::kDrawable) {
+    if (!strata.empty()) spec.has_score_range = false;
+    for (const Stratum& stratum : strata.all()) {
+      spec.strata.push_back(stratum.name);
+      for (const StratumRange& range : stratum.ranges) {
+        BROADLOOM_TRY(widen_to<Env>(params, range.offset, range.low, spec));
+        BROADLOOM_TRY(widen_to<Env>(params, range.offset, range.high, spec));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,131 @@
+#include "broadloom/train/contract.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/strata.h"
+#include "broadloom/envs/registry.h"
+
+namespace broadloom {
+namespace {
+
+// From keys that the environment has checked.
+std::vector<RolloutContract::Stratum> strata_of(const Overrides& env_options) {
+  std::map<std::string, RolloutContract::Stratum> by_name;
+  std::map<std::string, double> weights;
+  double sum = 0.0;
+  for (const auto& [key, text] : env_options) {
+    if (!is_strata_key(key)) continue;
+    const StrataKey parts = split_strata_key(key);
+    by_name[parts.stratum].name = parts.stratum;
+    weights.try_emplace(parts.stratum, 1.0);
+    if (parts.field == "weight") {
+      (void)parse_text(text, weights[parts.stratum]).ok();
+    } else {
+      by_name[parts.stratum].ranges.emplace_back(parts.field, text);
+    }
+  }
+  for (const auto& [name, weight] : weights) sum += weight;
+  std::vector<RolloutContract::Stratum> out;
+  for (auto& [name, stratum] : by_name) {
+    stratum.share = weights[name] / sum;
+    out.push_back(std::move(stratum));
+  }
+  return out;
+}
+
+Overrides disturbances_of(const Overrides& env_options) {
+  Overrides out;
+  for (const auto& [key, text] : env_options) {
+    if (is_disturbance_key(key)) out.emplace_back(key.substr(key.find('.') + 1), text);
+  }
+  return out;
+}
+
+// 98304 as "98,304".
+std::string grouped(std::int64_t number) {
+  const std::string digits = fmt::format("{}", number);
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string strata_text(const RolloutContract& contract) {
+  if (contract.strata.empty()) return "none";
+  std::string out = contract.strata_sampling;
+  for (const RolloutContract::Stratum& stratum : contract.strata) {
+    out += fmt::format("; {} {:.0f} %", stratum.name, 100.0 * stratum.share);
+    for (const auto& [name, range] : stratum.ranges) out += fmt::format(", {} {}", name, range);
+  }
+  return out;
+}
+
+std::string memory_text(const RolloutContract& contract) {
+  const MemoryPlan& memory = contract.memory;
+  const double block = static_cast<double>(memory.block + memory.permutation);
+  std::string out = fmt::format("{:.1f} MB planned, the block {:.1f} of it ({:.0f} bytes a sample)",
+                                memory.total() * 1e-6, block * 1e-6, block / contract.batch_size);
+  if (contract.memory_allowed == 0) return out;
+  return out + fmt::format("; {:.0f} MB allowed", contract.memory_allowed * 1e-6);
+}
+
+}  // namespace
+
+Result<RolloutContract> make_contract(const Config& config, int threads) {
+  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+  if (!spec.ok()) return spec.status();
+  const Result<MemoryPlan> plan = plan_memory(config, threads);
+  if (!plan.ok()) return plan.status();
+  RolloutContract contract;
+  contract.env_id = config.env_id;
+  contract.num_steps = config.num_steps;
+  contract.num_envs = config.num_envs;
+  contract.observation_size = spec.value().observation_size();
+  contract.batch_size = config.batch_size();
+  contract.minibatches = config.minibatch_count();
+  contract.minibatch_size = (contract.batch_size + contract.minibatches - 1) / contract.minibatches;
+  contract.update_epochs = config.update_epochs;
+  contract.iterations = config.num_iterations();
+  contract.gradient_steps = contract.iterations * contract.minibatches * config.update_epochs;
+  contract.seed = config.seed;
+  contract.families = config.families();
+  contract.envs_per_family = config.num_envs / config.families();
+  contract.eval_episodes = config.eval_episodes;
+  contract.strata = strata_of(config.env_options);
+  contract.strata_sampling = config.strata_sampling;
+  contract.disturbances = disturbances_of(config.env_options);
+  contract.threads = threads;
+  contract.memory = plan.value();
+  contract.memory_allowed = memory_allowed(config);
+  return contract;
+}
+
+std::string contract_text(const RolloutContract& c) {
+  std::string out;
+  out += fmt::format("Block (T, N, D) = ({}, {}, {}): {} samples per update, {} updates\n",
+                     c.num_steps, c.num_envs, c.observation_size, grouped(c.batch_size),
+                     grouped(c.iterations));
+  out +=
+      fmt::format("Update: {} epochs of {} minibatches of {} samples; {} gradient steps in all\n",
+                  c.update_epochs, grouped(c.minibatches), grouped(c.minibatch_size),
+                  grouped(c.gradient_steps));
+  out += fmt::format(
+      "Seed {}; training families: {}, environments in each: {}; evaluation families: {}, of its "
+      "own streams\n",
+      c.seed, grouped(c.families), grouped(c.envs_per_family), grouped(c.eval_episodes));
+  out += fmt::format("Strata: {}\n", strata_text(c));
+  for (std::size_t i = 0; i < c.disturbances.size(); ++i) {
+    const auto& [name, value] = c.disturbances[i];
+    out += fmt::format("{}{} {}", i == 0 ? "Disturbed by: " : ", ", name, value);
+  }
+  if (!c.disturbances.empty()) out += "\n";
+  out += fmt::format("Threads: {}. Memory: {}\n", c.threads, memory_text(c));
+  return out;
+}
+
+}  // namespace broadloom

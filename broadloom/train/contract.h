@@ -1,0 +1,47 @@
+// The rollout contract: what a run will do, in numbers, known before it starts. Another team needs
+// these to say that it ran the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/train/config.h"
+#include "broadloom/train/memory_plan.h"
+
+namespace broadloom {
+
+struct RolloutContract {
+  std::string env_id;
+  int num_steps = 0, num_envs = 0, observation_size = 0;  // T, N, D
+  std::int64_t batch_size = 0;                            // samples per update, N T
+  std::int64_t minibatches = 0, minibatch_size = 0;       // of an epoch; size of the largest
+  int update_epochs = 0;
+  std::int64_t iterations = 0;
+  std::int64_t gradient_steps = 0;  // of the run, where target_kl stops none
+  std::uint64_t seed = 0;
+  int families = 0, envs_per_family = 0;
+  int eval_episodes = 0;  // each an environment and a family of its own
+  struct Stratum {
+    std::string name;
+    double share = 0.0;  // of the episodes
+    Overrides ranges;    // constant and "low..high"
+  };
+  std::vector<Stratum> strata;  // by name
+  std::string strata_sampling;
+  Overrides disturbances;  // names and values, as given
+  int threads = 0;
+  MemoryPlan memory;
+  std::size_t memory_allowed = 0;  // bytes; 0: not known
+};
+
+// kInvalidConfig and kNotFound as the environment gives them. Makes one environment to see how
+// large it is.
+Result<RolloutContract> make_contract(const Config& config, int threads);
+
+// A few lines, each with its newline.
+std::string contract_text(const RolloutContract& contract);
+
+}  // namespace broadloom

@@ -1,0 +1,206 @@
+// Noise, delay and pushes, on any environment.
+#include "broadloom/env/disturbance.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "broadloom/env/batched_env.h"
+#include "broadloom/env/environment.h"
+#include "tests/env/rollout.h"
+
+namespace broadloom {
+namespace {
+
+// Observes the action that arrived; ends by itself after an action above 0.9.
+struct Echo {
+  struct Params {
+    double unused = 0.0;
+    template <class Visitor>
+    void visit_fields(Visitor&&) {}
+  };
+  using Options = Params;
+  struct State {
+    double action;
+  };
+  static constexpr auto members = std::tuple{&State::action};
+  static Result<Params> make_params(const Options& options) { return options; }
+  static EnvSpec spec(const Params&) {
+    EnvSpec spec;
+    spec.id = "Echo";
+    spec.observation = Space::box({-1}, {1});
+    spec.action = Space::box({-1}, {1});
+    spec.max_episode_steps = 50;
+    return spec;
+  }
+  static void reset(const Params&, State& s, Random&) { s.action = 0; }
+  static StepResult step(const Params&, State& s, const float* action, Random&) {
+    s.action = action[0];
+    return {action[0], action[0] > 0.9f};
+  }
+  static void observe(const Params&, const State& s, float* out) {
+    out[0] = static_cast<float>(s.action);
+  }
+};
+static_assert(Environment<Echo>);
+
+std::unique_ptr<VecEnv> echo(const Disturbance& disturbance, const VecEnvOptions& options) {
+  return disturb(std::make_unique<BatchedEnv<Echo>>(Echo::Params{}, Echo::spec({}), options),
+                 disturbance, options);
+}
+
+const VecEnvOptions kOptions{.num_envs = 10, .seed = 4};
+
+// The rewards are the actions that arrived.
+TEST(Disturbance, DelayedActionsArriveLaterWithinTheirEpisode) {
+  for (const int delay : {1, 3, 7}) {
+    const std::unique_ptr<VecEnv> env = echo({.action_delay = delay}, kOptions);
+    const Rollout out = roll(*env, 0, 300, 10);
+    std::vector<int> start(10, 0);
+    int ended = 0;
+    for (int t = 0; t < 300; ++t) {
+      for (int n = 0; n < 10; ++n) {
+        float expected = 0.0f;
+        draw_actions(env->spec(), n, n + 1, std::max(t - delay, start[n]), 1 << 30, &expected);
+        const std::size_t at = static_cast<std::size_t>(t) * 10 + n;
+        ASSERT_EQ(out.rewards[at], expected) << delay << ", step " << t;
+        if (out.terminated[at] || out.truncated[at]) {
+          start[n] = t + 1;
+          ++ended;
+        }
+      }
+    }
+    EXPECT_GT(ended, 50);
+  }
+}
+
+TEST(Disturbance, PushesReplaceActionsForSomeSteps) {
+  const VecEnvOptions options{.num_envs = 200, .seed = 4};
+  const std::unique_ptr<VecEnv> env = echo({.push_interval = 10.0, .push_steps = 4}, options);
+  const Rollout out = roll(*env, 0, 500, 200);
+  int pushed = 0, begun = 0, free_steps = 0;
+  std::vector<int> left(200, 0);
+  std::vector<float> push(200);
+  for (int t = 0; t < 500; ++t) {
+    for (int n = 0; n < 200; ++n) {
+      const std::size_t at = static_cast<std::size_t>(t) * 200 + n;
+      float chosen = 0.0f;
+      draw_actions(env->spec(), n, n + 1, t, 1 << 30, &chosen);
+      if (left[n] > 0) {
+        ASSERT_EQ(out.rewards[at], push[n]);
+        --left[n];
+        ++pushed;
+      } else {
+        ++free_steps;
+        if (out.rewards[at] != chosen) {
+          push[n] = out.rewards[at];
+          left[n] = 3;
+          ++begun;
+        }
+      }
+      if (out.terminated[at] || out.truncated[at]) left[n] = 0;
+    }
+  }
+  const double rate = double(begun) / free_steps;
+  EXPECT_NEAR(rate, 0.1, 5 * std::sqrt(0.09 / free_steps));
+  EXPECT_GT(pushed, 2 * begun);
+}
+
+TEST(Disturbance, NoiseIsGaussianAndTheSameWheneverItIsAskedFor) {
+  const VecEnvOptions options{.num_envs = 200, .seed = 4};
+  const std::unique_ptr<VecEnv> noisy = echo({.obs_noise = 0.5}, options);
+  const std::unique_ptr<VecEnv> clean = echo({}, options);
+  const Rollout a = roll(*noisy, 0, 100, 200), b = roll(*clean, 0, 100, 200);
+  EXPECT_EQ(a.rewards, b.rewards);
+  double mean = 0.0, square = 0.0, fourth = 0.0;
+  std::set<float> different;
+  const double count = static_cast<double>(a.observations.size());
+  for (std::size_t i = 0; i < a.observations.size(); ++i) {
+    const double z = (a.observations[i] - b.observations[i]) / 0.5;
+    different.insert(static_cast<float>(z));
+    mean += z / count;
+    square += z * z / count;
+    fourth += z * z * z * z / count;
+    if (a.ends[i].reason < 0) continue;
+    const double last = a.final_observations[i] - b.final_observations[i];
+    EXPECT_NE(last, 0.0);
+    EXPECT_NE(static_cast<float>(last / 0.5), static_cast<float>(z));
+  }
+  EXPECT_NEAR(mean, 0.0, 5 / std::sqrt(count));
+  EXPECT_NEAR(square, 1.0, 5 * std::sqrt(2 / count));
+  EXPECT_NEAR(fourth, 3.0, 5 * std::sqrt(96 / count));
+  EXPECT_GT(different.size(), 0.9 * count);
+  std::vector<float> once(200), again(200);
+  noisy->observe(0, 200, once.data());
+  noisy->observe(0, 200, again.data());
+  EXPECT_EQ(once, again);
+  EXPECT_TRUE(std::equal(once.begin(), once.end(), a.observations.end() - 200));
+}
+
+const Overrides kAll{{"disturb.obs_noise", "0.1"},
+                     {"disturb.action_delay", "2"},
+                     {"disturb.push_interval", "20"},
+                     {"disturb.push_steps", "3"}};
+
+TEST(DisturbedBatch, BitsDoNotDependOnShardsAndSurviveARestore) {
+  for (const char* id : {"CartPole-v1", "Pendulum-v1"}) {
+    const VecEnvOptions options{
+        .num_envs = 12, .seed = 4, .stagger_starts = true, .max_episode_steps = 23};
+    const std::unique_ptr<VecEnv> whole = make(id, options, kAll);
+    EXPECT_EQ(roll(*whole, 0, 60, 12), roll(*make(id, options, kAll), 0, 60, 5));
+    const std::unique_ptr<VecEnv> other = make(id, options, kAll);
+    copy_state(*whole, *other);
+    EXPECT_EQ(roll(*whole, 60, 60, 12), roll(*other, 60, 60, 12));
+  }
+}
+
+TEST(DisturbedBatch, AFamilySharesItAndEvaluationAndOthersHaveTheirOwn) {
+  const VecEnvOptions options{.num_envs = 12, .seed = 4, .seed_families = 3};
+  const std::unique_ptr<VecEnv> env = make("CartPole-v1", options, kAll);
+  const std::unique_ptr<VecEnv> another = env->another(options);
+  const Rollout out = roll(*env, 0, 40, 12, 3);
+  EXPECT_EQ(out, roll(*another, 0, 40, 12, 3));
+  for (std::size_t i = 0; i < out.observations.size(); ++i) {
+    const std::size_t n = i / 4 % 12;
+    if (n >= 3) {
+      ASSERT_EQ(out.observations[i], out.observations[i - 12]);
+    }
+  }
+  VecEnvOptions evaluation = options;
+  evaluation.evaluation = true;
+  EXPECT_NE(out, roll(*make("CartPole-v1", evaluation, kAll), 0, 40, 12, 3));
+}
+
+TEST(DisturbedBatch, NothingAskedForIsNothingDisturbed) {
+  const VecEnvOptions options{.num_envs = 12, .seed = 4};
+  const Overrides none{{"disturb.obs_noise", "0"}, {"disturb.push_steps", "9"}};
+  EXPECT_EQ(roll(*make("CartPole-v1", options), 0, 60, 12),
+            roll(*make("CartPole-v1", options, none), 0, 60, 12));
+  EXPECT_TRUE(env_spec("CartPole-v1", none).value().has_score_range);
+}
+
+TEST(DisturbedBatch, SpecsAndErrorsSaySo) {
+  const EnvSpec spec = env_spec("Pendulum-v1", kAll).value();
+  EXPECT_FALSE(spec.has_score_range);
+  EXPECT_TRUE(std::isinf(spec.observation.high[0]));
+  const auto expect_error = [](const char* id, const Overrides& keys, const char* words) {
+    const Result<std::unique_ptr<VecEnv>> env = make_vec_env(id, keys, {.num_envs = 2});
+    ASSERT_FALSE(env.ok()) << words;
+    EXPECT_EQ(env.status().kind(), ErrorKind::kInvalidConfig);
+    EXPECT_NE(env.status().message().find(words), std::string::npos) << env.status().message();
+  };
+  expect_error("CartPole-v1", {{"disturb.obs_noize", "1"}}, "did you mean 'obs_noise'?");
+  expect_error("CartPole-v1", {{"disturb.obs_noise", "-1"}}, "obs_noise: got -1");
+  expect_error("CartPole-v1", {{"disturb.action_delay", "1.5"}}, "expected an integer");
+  expect_error("Taxi-v3", {{"disturb.obs_noise", "1"}}, "Discrete");
+  EXPECT_FALSE(make_tabular_model("Taxi-v3", {{"disturb.action_delay", "1"}}).ok());
+  EXPECT_TRUE(make_vec_env("Taxi-v3", {{"disturb.action_delay", "1"}}, {.num_envs = 2}).ok());
+}
+
+}  // namespace
+}  // namespace broadloom

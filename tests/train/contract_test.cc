@@ -1,0 +1,65 @@
+// What a run says of itself before it starts.
+#include "broadloom/train/contract.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace broadloom {
+namespace {
+
+RolloutContract contract_of(const Overrides& overrides) {
+  const Result<Config> config = resolve_config(overrides);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  const Result<RolloutContract> contract = make_contract(config.value(), 2);
+  EXPECT_TRUE(contract.ok()) << contract.status().message();
+  return contract.value();
+}
+
+// 4,096 environments, 24 steps, 128 families: the numbers of a worked example are 98,304 samples
+// per update and 32 environments per family.
+TEST(Contract, HasTheNumbersOfAWorkedExample) {
+  const RolloutContract contract = contract_of({{"num_envs", "4096"},
+                                                {"num_steps", "24"},
+                                                {"seed_families", "128"},
+                                                {"eval_episodes", "256"},
+                                                {"total_timesteps", "1000000"},
+                                                {"memory_limit", "100"}});
+  EXPECT_EQ(contract.batch_size, 98304);
+  EXPECT_EQ(contract.observation_size, 4);
+  EXPECT_EQ(contract.families, 128);
+  EXPECT_EQ(contract.envs_per_family, 32);
+  EXPECT_EQ(contract.eval_episodes, 256);
+  EXPECT_EQ(contract.iterations, 10);
+  EXPECT_EQ(contract.minibatch_size, 24576);
+  EXPECT_EQ(contract.gradient_steps, 10 * 4 * 4);
+  EXPECT_EQ(contract.memory_allowed, 100000000u);
+  const std::string text = contract_text(contract);
+  for (const char* part :
+       {"Block (T, N, D) = (24, 4096, 4): 98,304 samples per update, 10 updates",
+        "4 epochs of 4 minibatches of 24,576 samples; 160 gradient steps",
+        "training families: 128, environments in each: 32; evaluation families: 256",
+        "Strata: none", "Threads: 2. Memory: ", "; 100 MB allowed"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+}
+
+TEST(Contract, NamesStrataWithTheirShares) {
+  const RolloutContract contract = contract_of({{"strata.wide.force", "5..15"},
+                                                {"strata.wide.weight", "3"},
+                                                {"strata.narrow.force", "9,11"},
+                                                {"strata.narrow.gravity", "9.8"},
+                                                {"strata_sampling", "stratified"},
+                                                {"disturb.obs_noise", "0.1"}});
+  EXPECT_NE(contract_text(contract).find("\nDisturbed by: obs_noise 0.1\n"), std::string::npos);
+  ASSERT_EQ(contract.strata.size(), 2u);
+  EXPECT_EQ(contract.strata[0].name, "narrow");
+  EXPECT_EQ(contract.strata[0].share, 0.25);
+  EXPECT_EQ(contract.strata[1].ranges, (Overrides{{"force", "5..15"}}));
+  EXPECT_NE(contract_text(contract).find(
+                "Strata: stratified; narrow 25 %, force 9,11, gravity 9.8; wide 75 %, force 5..15"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace broadloom
