@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/random_action.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/envs/registry.h"
 
@@ -18,16 +18,6 @@ namespace {
 // Enough different actions that no environment sees a short cycle; odd, so that it does not divide
 // time limits.
 constexpr int kActionRows = 257;
-
-float random_action(const Space& space, int i, Random& random) {
-  if (space.kind == SpaceKind::kDiscrete) {
-    return static_cast<float>(random.below(static_cast<std::uint32_t>(space.size)));
-  }
-  const auto at = static_cast<std::size_t>(i);
-  const double low = std::isfinite(space.low[at]) ? space.low[at] : -1.0;
-  const double high = std::isfinite(space.high[at]) ? space.high[at] : 1.0;
-  return static_cast<float>(random.uniform(low, high));
-}
 
 // One contiguous range of environments with buffers of its own.
 class Lane {
@@ -45,9 +35,9 @@ class Lane {
     truncated_.resize(count);
     returns_.resize(count);
     Random random(seed, Purpose::kUser, static_cast<std::uint32_t>(begin), 0);
-    for (std::size_t i = 0; i < actions_.size(); ++i) {
-      const int component = static_cast<int>(i % static_cast<std::size_t>(spec.action_size()));
-      actions_[i] = random_action(spec.action, component, random);
+    const auto width = static_cast<std::size_t>(spec.action_size());
+    for (std::size_t i = 0; i < actions_.size(); i += width) {
+      draw_action(spec.action, random, &actions_[i]);
     }
   }
 

@@ -11,6 +11,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/env_loops.h"
 #include "broadloom/env/outcome.h"
+#include "broadloom/env/random_action.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/vec_env.h"
 
@@ -188,22 +189,11 @@ class BatchedEnv final : public VecEnv {
     for (int i = 0; i < count_; ++i) {
       for (std::int64_t s = 0; s < i * limit / count_; ++s) {
         Random random(seed_, Purpose::kStagger, lanes_[i], static_cast<std::uint64_t>(s));
-        draw_action(random, action.data());
+        draw_action(spec_.action, random, action.data());
         Loops::step(batch_, i, i + 1,
                     {action.data(), nullptr, &reward, &terminated, &truncated, nullptr});
         if (terminated != 0 || episode_step_[i] >= limit) start_episode(i, episode_[i] + 1);
       }
-    }
-  }
-
-  void draw_action(Random& random, float* action) const {
-    const Space& space = spec_.action;
-    if (space.kind == SpaceKind::kDiscrete) {
-      action[0] = static_cast<float>(random.below(static_cast<std::uint32_t>(space.size)));
-      return;
-    }
-    for (int a = 0; a < space.size; ++a) {
-      action[a] = static_cast<float>(random.uniform(space.low[a], space.high[a]));
     }
   }
 

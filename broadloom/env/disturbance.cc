@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/random_action.h"
 
 namespace broadloom {
 namespace {
@@ -124,21 +125,10 @@ class DisturbedEnv final : public VecEnv {
       Random random = stream(i, Draw::kPush);
       if (random.uniform() * disturbance_.push_interval >= 1.0) return;
       push_left_[i] = disturbance_.push_steps;
-      draw_action(random, pushed);
+      draw_action(spec_.action, random, pushed);
     }
     push_left_[i] -= 1;
     std::copy_n(pushed, width_, action);
-  }
-
-  void draw_action(Random& random, float* action) const {
-    const Space& space = spec_.action;
-    if (space.kind == SpaceKind::kDiscrete) {
-      action[0] = static_cast<float>(random.below(static_cast<std::uint32_t>(space.size)));
-      return;
-    }
-    for (int a = 0; a < space.size; ++a) {
-      action[a] = static_cast<float>(random.uniform(space.low[a], space.high[a]));
-    }
   }
 
   std::unique_ptr<VecEnv> inner_;

@@ -95,8 +95,9 @@ Status keep_task(const std::string& name, std::vector<StudyResults>& results) {
     std::vector<int> place(study.cells.size(), -1);
     std::vector<ResultCell> cells;
     for (std::size_t c = 0; c < study.cells.size(); ++c) {
-      tasks.insert(task_of(study.cells[c]).name);
-      if (task_of(study.cells[c]).name != name) continue;
+      const std::string task = task_of(study.cells[c]).name;
+      tasks.insert(task);
+      if (task != name) continue;
       place[c] = static_cast<int>(cells.size());
       cells.push_back(std::move(study.cells[c]));
     }

@@ -3,6 +3,7 @@
 is drawn, in light and dark, at a phone's width and on paper; tables, copies and downloads say what the file says. Pages,
 screenshots and PDFs stay in OUT. Without a browser: SKIPPED, exit 77."""
 
+import copy
 import csv
 import io
 import json
@@ -172,6 +173,31 @@ class ContentTest(unittest.TestCase):
             self.assertEqual(verdict, expected if pair["equal"]["gradient_steps"] else f"{expected} ≠")
             p = pair["probability"]["value"] if pair["a"] == best else 1 - pair["probability"]["value"]
             self.assertAlmostEqual(float(row[head.index("P(best better)")].split()[0]), p, delta=0.006)
+
+    def test_where_sentences_are_of_evaluations_so_are_rank_and_curves(self):
+        data = fixture.doubled()
+        for cell in data["cells"]:  # the other way round than training returns
+            cell["scores"]["evaluation"] = copy.deepcopy(cell["scores"]["training"])
+            cell["scores"]["evaluation"]["iqm"]["value"] *= -1
+            cell["curves"].insert(1, {"key": "evaluation_return", **{key: cell["curves"][0][key] for key in ("steps", "iqm")}})
+        order = sorted(range(3), key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"])
+        for score, best in (("training", order[-1]), ("evaluation", order[0])):
+            open_page(f"main_{score}", {**data, "main_score": score})
+            self.assertEqual(table_rows("Final returns, CartPole-v1")[1][0], data["arms"][best]["name"])
+            self.assertTrue(any(label.startswith("Return of evaluations against environment steps") for label in labels()))
+        without = fixture.doubled()
+        open_page("no_evaluations", without)
+        self.assertFalse(any(label.startswith("Return of evaluations") for label in labels()))
+
+    def test_an_arm_with_the_runs_of_the_best_is_called_that(self):
+        data = fixture.matches()
+        best = max(range(len(data["arms"])), key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"])
+        twin = next(i for i in range(len(data["arms"])) if i != best)
+        data["arms"][max(best, twin)]["same_runs"] = min(best, twin)
+        open_page("same_runs", data)
+        head, *rows = table_rows("Final returns, CartPole-v1")
+        row = next(row for row in rows if row[0] == data["arms"][twin]["name"])
+        self.assertEqual(row[head.index("verdict")], "the same runs")
 
     def test_the_matrix_says_what_the_comparisons_say(self):
         data = fixture.matches()

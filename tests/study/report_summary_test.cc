@@ -173,6 +173,7 @@ TEST_F(Summary, WhereEpisodesAreLeftOutEvaluationsAreSpokenOf) {
   says(r, "N = 16, T = 4 beats N = 4, T = 16 with probability 1.00");
   says(r, "(evaluation return, CartPole-v1)");
   never_says(r, "training return");
+  EXPECT_GE(r.cells[0].profile.thresholds.front(), 90.0);  // evaluations are 100 above the rest
   ASSERT_EQ(r.notes.size(), 1U);
   EXPECT_NE(r.notes[0].find("At N = 16 an environment lives for 64 steps, and an episode of "
                             "CartPole-v1 may last 500"),
