@@ -27,18 +27,21 @@ constexpr ForbiddenKey kForbidden[] = {
 };
 
 // Keys that came after the first stores. At their defaults they are left out of what a study is
-// known by, so that stores from before them are still those of the same study; memory_limit, which
-// results do not depend on, always.
-constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling", "memory_limit", "hashes"};
+// known by, so that stores from before them are still those of the same study.
+constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling"};
+
+// What results do not depend on is left out always.
+constexpr const char* kWithoutEffect[] = {"memory_limit", "hashes"};
 
 Overrides defining_keys(const Config& config) {
   Overrides keys = to_overrides(config);
   const Overrides defaults = to_overrides(Config{});
   std::erase_if(keys, [&](const auto& entry) {
-    const bool is_later = std::find(std::begin(kLaterKeys), std::end(kLaterKeys), entry.first) !=
-                          std::end(kLaterKeys);
+    const auto is_in = [&](const auto& names) {
+      return std::find(std::begin(names), std::end(names), entry.first) != std::end(names);
+    };
     const bool is_default = std::find(defaults.begin(), defaults.end(), entry) != defaults.end();
-    return is_later && (is_default || entry.first == "memory_limit");
+    return is_in(kWithoutEffect) || (is_in(kLaterKeys) && is_default);
   });
   return keys;
 }

@@ -16,7 +16,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
-#include "broadloom/train/memory_plan.h"
+#include "broadloom/train/contract.h"
 
 namespace broadloom {
 namespace {
@@ -46,42 +46,67 @@ std::string state_hash(const std::vector<TensorRef>& state) {
   return hash_text(hashes);
 }
 
-Json contract_of(const Config& config, const RolloutBlock& block) {
-  const std::int64_t minibatches = config.minibatch_count();
-  return {{"env_id", config.env_id},
-          {"num_envs", config.num_envs},
-          {"num_steps", config.num_steps},
-          {"observation_size", block.D},
-          {"action_size", block.A},
-          {"batch_size", config.batch_size()},
-          {"minibatches", minibatches},
-          {"minibatch_size", (config.batch_size() + minibatches - 1) / minibatches},
-          {"update_epochs", config.update_epochs},
-          {"iterations", config.num_iterations()},
-          {"gradient_steps", config.num_iterations() * config.update_epochs * minibatches},
-          {"evaluation_episodes", config.eval_episodes}};
+Json strata_of(const RolloutContract& contract) {
+  Json out = Json::array();
+  for (const RolloutContract::Stratum& stratum : contract.strata) {
+    Json ranges = Json::object();
+    for (const auto& [name, range] : stratum.ranges) ranges[name] = range;
+    out.push_back({{"name", stratum.name}, {"share", stratum.share}, {"ranges", ranges}});
+  }
+  return out;
 }
 
-// Every random number is a function of seed, purpose, lane (environment) and index.
-Json seeds_of(const Config& config) {
+// What is promised, without what belongs to a machine: threads and memory.
+Json contract_of(const RolloutContract& contract, int action_size) {
+  Json disturbances = Json::object();
+  for (const auto& [name, value] : contract.disturbances) disturbances[name] = value;
+  return {{"env_id", contract.env_id},
+          {"num_envs", contract.num_envs},
+          {"num_steps", contract.num_steps},
+          {"observation_size", contract.observation_size},
+          {"action_size", action_size},
+          {"batch_size", contract.batch_size},
+          {"minibatches", contract.minibatches},
+          {"minibatch_size", contract.minibatch_size},
+          {"update_epochs", contract.update_epochs},
+          {"iterations", contract.iterations},
+          {"gradient_steps", contract.gradient_steps},
+          {"seed_families", contract.families},
+          {"environments_per_family", contract.envs_per_family},
+          {"evaluation_episodes", contract.eval_episodes},
+          {"strata", strata_of(contract)},
+          {"strata_sampling", contract.strata_sampling},
+          {"disturbances", disturbances}};
+}
+
+// Every random number is a function of seed, purpose, lane and index (core/random.h says which of
+// them is what).
+Json seeds_of(const RolloutContract& contract) {
   const auto streams = [](std::initializer_list<std::pair<const char*, Purpose>> purposes) {
     Json out = Json::object();
     for (const auto& [name, purpose] : purposes) out[name] = static_cast<std::uint32_t>(purpose);
     return out;
   };
   return {{"training",
-           {{"seed", config.seed},
-            {"lanes", config.num_envs},
+           {{"seed", contract.seed},
+            {"lanes", contract.num_envs},
+            {"families", contract.families},
             {"streams", streams({{"init", Purpose::kInit},
                                  {"shuffle", Purpose::kShuffle},
                                  {"reset", Purpose::kTrainReset},
                                  {"step", Purpose::kTrainStep},
                                  {"action", Purpose::kAction},
-                                 {"stagger", Purpose::kStagger}})}}},
+                                 {"stagger", Purpose::kStagger},
+                                 {"strata", Purpose::kTrainStrata},
+                                 {"disturb", Purpose::kTrainDisturb}})}}},
           {"evaluation",
-           {{"seed", config.seed},
-            {"lanes", config.eval_episodes},
-            {"streams", streams({{"reset", Purpose::kEvalReset}, {"step", Purpose::kEvalStep}})}}}};
+           {{"seed", contract.seed},
+            {"lanes", contract.eval_episodes},
+            {"families", contract.eval_episodes},
+            {"streams", streams({{"reset", Purpose::kEvalReset},
+                                 {"step", Purpose::kEvalStep},
+                                 {"strata", Purpose::kEvalStrata},
+                                 {"disturb", Purpose::kEvalDisturb}})}}}};
 }
 
 Json machine_of(const Manifest& manifest) {
@@ -106,9 +131,10 @@ Json program_of(const Manifest& manifest) {
           {"binary_hash", binary_hash()}};
 }
 
-Json memory_of(const MemoryPlan& plan, const MeasuredRun& measured) {
-  Json out = {{"planned_bytes", plan.total()},
-              {"block_bytes", plan.block + plan.permutation},
+Json memory_of(const RolloutContract& contract, const MeasuredRun& measured) {
+  Json out = {{"planned_bytes", contract.memory.total()},
+              {"block_bytes", contract.memory.block + contract.memory.permutation},
+              {"allowed_bytes", contract.memory_allowed},
               {"peak_bytes", nullptr}};
   if (measured.peak_memory > 0) out["peak_bytes"] = measured.peak_memory;
   return out;
@@ -176,8 +202,8 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   const Result<Manifest> manifest = read_manifest(folder.manifest_path());
   if (!manifest.ok()) return manifest.status();
   const int threads = trainer.pool().threads();
-  const Result<MemoryPlan> plan = plan_memory(trainer.config(), threads);
-  if (!plan.ok()) return plan.status();
+  const Result<RolloutContract> contract = make_contract(trainer.config(), threads);
+  if (!contract.ok()) return contract.status();
   const Result<Json> evaluation = last_evaluation(folder.eval_path());
   if (!evaluation.ok()) return evaluation.status();
   const Result<Json> checkpoint = checkpoint_of(folder);
@@ -188,11 +214,11 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
       {"folder", folder.dir()},
       {"created", manifest.value().created},
       {"finished", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
-  line["contract"] = contract_of(trainer.config(), trainer.block());
-  line["seeds"] = seeds_of(trainer.config());
+  line["contract"] = contract_of(contract.value(), trainer.block().A);
+  line["seeds"] = seeds_of(contract.value());
   line["machine"] = machine_of(manifest.value());
   line["program"] = program_of(manifest.value());
-  line["memory"] = memory_of(plan.value(), measured);
+  line["memory"] = memory_of(contract.value(), measured);
   line["speed"] = speed_of(measured, threads);
   line["result"] = result_of(trainer);
   line["evaluation"] = evaluation.value();
