@@ -209,18 +209,33 @@ TEST_F(Ledger, ARecordWithSettingsOfAnotherVersionSaysWhose) {
 }
 
 // What the other parts of a record may bring later, the schema takes now.
-TEST_F(Ledger, RoomIsLeftForFamiliesStrataSuccessAndPanels) {
-  const Result<std::string> line = sealed_anew(trained(), [](Json& json) {
-    json["contract"]["seed_families"] = 4;
-    json["contract"]["environments_per_family"] = 2;
-    json["contract"]["strata"] = {{{"name", "narrow"}, {"share", 0.5}}};
-    json["evaluation"]["success_rate"] = 0.5;
-    json["evaluation"]["success_low"] = nullptr;
-    json["evaluation"]["reasons"] = {{"fell", 3}, {"time limit", 7}};
-    json["panel"] = {{"file", "panel.toml"}};
-    json["seeds"]["evaluation"]["streams"]["strata"] = 14;
-  });
-  EXPECT_TRUE(line.ok()) << line.status().message();
+TEST_F(Ledger, ALineSaysWhatEpisodesDrewFromAndHowTheyEnded) {
+  const std::string text = trained({{"seed_families", "4"},
+                                    {"strata_sampling", "stratified"},
+                                    {"strata.long.half_length", "1..2"},
+                                    {"strata.long.weight", "3"},
+                                    {"strata.short.half_length", "0.2..0.4"},
+                                    {"disturb.action_delay", "1"},
+                                    {"memory_limit", "500"}});
+  const Json line = Json::parse(text);
+  const Json& contract = line["contract"];
+  EXPECT_EQ(contract["seed_families"], 4);
+  EXPECT_EQ(contract["environments_per_family"], 2);
+  EXPECT_EQ(contract["strata"].dump(),
+            R"([{"name":"long","share":0.75,"ranges":{"half_length":"1..2"}},)"
+            R"({"name":"short","share":0.25,"ranges":{"half_length":"0.2..0.4"}}])");
+  EXPECT_EQ(contract["strata_sampling"], "stratified");
+  EXPECT_EQ(contract["disturbances"].dump(), R"({"action_delay":"1"})");
+  EXPECT_EQ(line["memory"]["allowed_bytes"], 500000000);
+  EXPECT_EQ(line["seeds"]["training"]["families"], 4);
+  EXPECT_EQ(line["seeds"]["evaluation"]["families"], 10);
+  EXPECT_TRUE(line["evaluation"]["success_rate"].is_number());
+  int ended = 0;
+  for (const auto& [reason, count] : line["evaluation"]["reasons"].items())
+    ended += count.get<int>();
+  EXPECT_EQ(ended, 10);
+  const RerunReport report = run_again(text, "again");
+  EXPECT_TRUE(report.agrees());
 }
 
 TEST_F(Ledger, ManyWritersLeaveWholeLines) {
