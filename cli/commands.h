@@ -27,6 +27,8 @@ void add_study_command(CLI::App& root, Context& context);
 void add_report_command(CLI::App& root, Context& context);
 void add_gradients_command(CLI::App& root, Context& context);
 void add_curve_command(CLI::App& root, Context& context);
+void add_diff_command(CLI::App& root, Context& context);
+void add_rerun_command(CLI::App& root, Context& context);
 void add_env_command(CLI::App& root, Context& context);
 void add_bench_command(CLI::App& root, Context& context);
 void add_first_step_command(CLI::App& root, Context& context);

@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "broadloom/record/ledger.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/run.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
+#include "cli/ledger.h"
 #include "cli/progress.h"
 
 namespace broadloom::cli {
@@ -22,6 +24,7 @@ struct TrainOptions {
   std::string file;
   std::string out;
   std::string resume;
+  std::string ledger;
   int threads = 0;
   bool quiet = false;
   bool json = false;
@@ -50,7 +53,7 @@ std::string seconds_text(double seconds) {
   return seconds < 60.0 ? fmt::format("{:.1f} s", seconds) : clock_text(seconds);
 }
 
-void print_summary(const RunSummary& summary, double steps_per_second) {
+void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record) {
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
   if (steps_per_second <= 0.0) {
@@ -66,24 +69,34 @@ void print_summary(const RunSummary& summary, double steps_per_second) {
     }
   }
   fmt::print("Run folder: {}\n", summary.run_dir);
+  if (!record.empty()) fmt::print("Recorded as: {}\n", record);
   if (summary.finished) fmt::print("Next: broadloom eval {}\n", summary.run_dir);
 }
 
-void print_summary_json(const RunSummary& summary, double steps_per_second) {
+void print_summary_json(const RunSummary& summary, double steps_per_second,
+                        const std::string& record) {
   print_json({{"run_dir", summary.run_dir},
               {"global_step", summary.global_step},
               {"total_timesteps", summary.total_timesteps},
               {"finished", summary.finished},
               {"mean_return", summary.mean_return},
               {"seconds", summary.seconds},
-              {"steps_per_second", steps_per_second}});
+              {"steps_per_second", steps_per_second},
+              {"record", record}});
 }
 
-int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second) {
+int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second,
+               const std::string& ledger) {
+  std::string record;
+  if (summary.finished) {
+    const Result<std::string> place = record_in_ledger(ledger, summary.run_dir);
+    if (!place.ok()) return report_error(place.status(), options.json);
+    record = place.value();
+  }
   if (options.json) {
-    print_summary_json(summary, steps_per_second);
+    print_summary_json(summary, steps_per_second, record);
   } else if (!options.quiet) {
-    print_summary(summary, steps_per_second);
+    print_summary(summary, steps_per_second, record);
   }
   if (summary.finished) return 0;
   if (!options.quiet) {
@@ -110,26 +123,32 @@ int train(const TrainOptions& options, const Context& context) {
     };
   }
   const int threads = resolve_threads(options.threads);
-  const auto finish = [&](const Result<RunSummary>& summary) {
+  const auto finish = [&](const Result<RunSummary>& summary, const std::string& ledger) {
     line.finish();
     if (!summary.ok()) return report_error(summary.status(), options.json);
-    return report_run(options, summary.value(), steps_per_second);
+    return report_run(options, summary.value(), steps_per_second, ledger);
   };
   if (!options.resume.empty()) {
     const Status status = check_resume(options, context);
     if (!status.ok()) return report_error(status, options.json);
+    const std::string ledger = ledger_of_run(options.ledger, options.resume);
+    const Status recordable = check_ledger_file(ledger);
+    if (!recordable.ok()) return report_error(recordable, options.json);
     catch_interrupts();
     if (!options.quiet) fmt::print(stream, "Going on with {}\n", options.resume);
-    return finish(resume_run(options.resume, threads, hooks));
+    return finish(resume_run(options.resume, threads, hooks), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return report_error(config.status(), options.json);
   const std::string run_dir = options.out.empty() ? default_run_dir(config.value()) : options.out;
+  const std::string ledger = ledger_of_run(options.ledger, run_dir);
+  const Status recordable = check_ledger_file(ledger);
+  if (!recordable.ok()) return report_error(recordable, options.json);
   catch_interrupts();
   if (!options.quiet) {
     fmt::print(stream, "Training {} into {}\n", config.value().env_id, run_dir);
   }
-  return finish(start_run(config.value(), run_dir, threads, hooks));
+  return finish(start_run(config.value(), run_dir, threads, hooks), ledger);
 }
 
 }  // namespace
@@ -146,6 +165,12 @@ void add_train_command(CLI::App& root, Context& context) {
       ->group("Command");
   command->add_option("--resume", options->resume, "Go on with the run in this folder, to the bit")
       ->type_name("RUN")
+      ->group("Command");
+  command
+      ->add_option("--ledger", options->ledger,
+                   "File that the finished run's line is appended to; none: no file (default "
+                   "ledger.jsonl beside the run folder)")
+      ->type_name("FILE")
       ->group("Command");
   command
       ->add_option("--threads", options->threads,

@@ -23,6 +23,8 @@ class RunFolder {
   std::string manifest_path() const { return dir_ + "/manifest.json"; }
   std::string metrics_path() const { return dir_ + "/metrics.jsonl"; }
   std::string eval_path() const { return dir_ + "/eval.jsonl"; }
+  std::string hashes_path() const { return dir_ + "/hashes.bin"; }
+  std::string ledger_line_path() const { return dir_ + "/ledger_line.json"; }
   std::string curve_path() const { return dir_ + "/learning_curve.svg"; }
   // The event file, which keeps its name when a run is resumed.
   std::string events_path() const;

@@ -1,12 +1,12 @@
-#define XXH_INLINE_ALL
 #include "broadloom/study/plan.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <map>
 #include <numeric>
+
+#include "broadloom/core/hash.h"
 
 namespace broadloom {
 namespace {
@@ -23,21 +23,25 @@ constexpr ForbiddenKey kForbidden[] = {
     {"keep_checkpoints", "leave it out: a study keeps no checkpoints"},
     {"log_interval", "give points, which are evenly over the steps of every cell"},
     {"tensorboard", "leave it out: a study writes its store and nothing else"},
+    {"hashes", "leave it out: a study writes its store and nothing else"},
 };
 
 // Keys that came after the first stores. At their defaults they are left out of what a study is
-// known by, so that stores from before them are still those of the same study; memory_limit, which
-// results do not depend on, always.
-constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling", "memory_limit"};
+// known by, so that stores from before them are still those of the same study.
+constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling"};
+
+// What results do not depend on is left out always.
+constexpr const char* kWithoutEffect[] = {"memory_limit", "hashes"};
 
 Overrides defining_keys(const Config& config) {
   Overrides keys = to_overrides(config);
   const Overrides defaults = to_overrides(Config{});
   std::erase_if(keys, [&](const auto& entry) {
-    const bool is_later = std::find(std::begin(kLaterKeys), std::end(kLaterKeys), entry.first) !=
-                          std::end(kLaterKeys);
+    const auto is_in = [&](const auto& names) {
+      return std::find(std::begin(names), std::end(names), entry.first) != std::end(names);
+    };
     const bool is_default = std::find(defaults.begin(), defaults.end(), entry) != defaults.end();
-    return is_later && (is_default || entry.first == "memory_limit");
+    return is_in(kWithoutEffect) || (is_in(kLaterKeys) && is_default);
   });
   return keys;
 }
@@ -292,11 +296,6 @@ std::int64_t StudyCell::minibatch_size() const {
 double StudyCell::samples_per_gradient() const {
   return static_cast<double>(config.batch_size()) /
          static_cast<double>(config.minibatch_count() * config.update_epochs);
-}
-
-std::string hash_text(std::string_view bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 Result<StudyPlan> plan_study(const StudySpec& spec) { return Planner(spec).plan(); }

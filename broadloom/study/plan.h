@@ -56,7 +56,4 @@ struct StudyPlan {
 // config is not valid, two cells that are the same. Messages name the cell.
 Result<StudyPlan> plan_study(const StudySpec& spec);
 
-// 32 hexadecimal digits (XXH3, 128 bits).
-std::string hash_text(std::string_view bytes);
-
 }  // namespace broadloom

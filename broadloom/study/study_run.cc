@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 
+#include "broadloom/core/hash.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/study/curve.h"
 #include "broadloom/train/trainer.h"

@@ -32,7 +32,8 @@ Overrides config_of(const SafetensorsFile& file) {
 bool is_record_keeping(const std::string& key) {
   return key == "eval_interval" || key == "eval_episodes" || key == "checkpoint_interval" ||
          key == "keep_checkpoints" || key == "log_interval" || key == "tensorboard" ||
-         key == "instruments" || key == "instrument_every" || key == "isa" || key == "memory_limit";
+         key == "instruments" || key == "instrument_every" || key == "hashes" || key == "isa" ||
+         key == "memory_limit";
 }
 
 Status compare(const Config& got, const Config& expected) {

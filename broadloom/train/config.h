@@ -64,6 +64,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool tensorboard = true;
   std::vector<std::string> instruments;
   int instrument_every = 50;
+  bool hashes = false;
   std::string isa = "auto";
   std::string precision = "fp32";
   std::int64_t memory_limit = 0;
@@ -195,6 +196,8 @@ void Config::visit_fields(Visitor&& v) {
     "What else is measured as training goes on; the run's bits stay the same.");
   v("instrument_every", instrument_every, Range{1},
     "Measure every so many iterations, and in the last.");
+  v("hashes", hashes,
+    "Write content hashes of every block beside the metrics, for `broadloom diff`.");
   v("isa", isa, Choices{{"auto", "avx512", "avx2", "sse4", "portable"}},
     "Instruction set of the arithmetic; auto: the widest this processor has.");
   v("precision", precision, Choices{{"fp32", "bf16"}},

@@ -8,6 +8,7 @@
 
 #include "broadloom/algo/ppo.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
@@ -62,6 +63,10 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                    (workspace + Collector::scratch_bytes(config.num_envs, spec));
   plan.instruments =
       InstrumentSet::bytes(config.instruments, instrument_setup(config, network, spec, threads));
+  if (config.hashes) {
+    plan.instruments += BlockHasher::bytes(config.num_steps, config.num_envs,
+                                           spec.observation_size(), spec.action_size(), threads);
+  }
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
+#include "broadloom/train/ledger_entry.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/trainer.h"
 
@@ -38,20 +39,31 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   return summary;
 }
 
+// Leaves a finished run's own ledger line in its folder, unless it is there.
+Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured) {
+  if (!trainer.finished() || read_file(folder.ledger_line_path()).ok()) return {};
+  const Result<std::string> line = make_ledger_line(folder, trainer, measured);
+  if (!line.ok()) return line.status();
+  return write_file_atomically(folder.ledger_line_path(), line.value() + "\n");
+}
+
 // Trains to the end or until asked to stop. Whatever ends it, the newest checkpoint stays.
 Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogBytes& logs,
                          const RunHooks& hooks) {
-  Result<RunRecorder> recorder =
-      RunRecorder::open(folder, trainer.config(), logs, trainer.report().global_step);
+  Result<RunRecorder> recorder = RunRecorder::open(folder, trainer, logs);
   if (!recorder.ok()) return recorder.status();
   trainer.set_recorder(&recorder.value());
+  const std::int64_t first_step = trainer.report().global_step;
   while (!trainer.finished()) {
     BROADLOOM_TRY(trainer.iterate());
     if (hooks.on_iteration) hooks.on_iteration(progress_of(trainer, recorder.value()));
     if (hooks.should_stop && hooks.should_stop()) break;
   }
   BROADLOOM_TRY(recorder.value().save(trainer));
-  return summary_of(trainer, folder.dir(), recorder.value().seconds());
+  const double seconds = recorder.value().seconds();
+  const std::int64_t steps = trainer.report().global_step - first_step;
+  BROADLOOM_TRY(write_ledger_line(folder, trainer, {steps, seconds, peak_memory()}));
+  return summary_of(trainer, folder.dir(), seconds);
 }
 
 Status append_eval(const RunFolder& folder, const std::string& line) {
@@ -109,7 +121,10 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   const Result<Checkpoint> checkpoint = newest_checkpoint(folder.value());
   if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
-  if (trainer.value()->finished()) return summary_of(*trainer.value(), folder.value().dir(), 0.0);
+  if (trainer.value()->finished()) {
+    BROADLOOM_TRY(write_ledger_line(folder.value(), *trainer.value(), {}));
+    return summary_of(*trainer.value(), folder.value().dir(), 0.0);
+  }
   return train(*trainer.value(), folder.value(), checkpoint.value().logs, hooks);
 }
 

@@ -40,12 +40,14 @@ struct RunSummary {
 
 // Trains from the start into the new folder run_dir, which must not exist or be empty. The folder
 // appears whole, with a checkpoint of the untrained policy, so that a kill at any moment leaves
-// either no folder or one that can be resumed. threads >= 1 changes speed only.
+// either no folder or one that can be resumed. threads >= 1 changes speed only. A run that comes to
+// its end leaves its own line of a ledger in the folder (ledger_line.json).
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks);
 
 // Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs
-// hold past that checkpoint is cut off and written again. A finished run is reported as it is.
+// hold past that checkpoint is cut off and written again. A finished run is reported as it is, and
+// gets its ledger line where that is missing.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks);
 
 // Evaluates the newest checkpoint and appends the result to the folder's eval.jsonl.

@@ -98,9 +98,9 @@ std::string eval_json_line(const EvalResult& result, std::uint64_t seed, const c
       .line();
 }
 
-Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Config& config,
-                                      const LogBytes& logs, std::int64_t first_step) {
-  RunRecorder recorder(folder, first_step);
+Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& trainer,
+                                      const LogBytes& logs) {
+  RunRecorder recorder(folder, trainer.report().global_step);
   Result<AppendLog> metrics = AppendLog::open(folder.metrics_path(), logs.metrics);
   if (!metrics.ok()) return metrics.status();
   recorder.metrics_ = metrics.take();
@@ -110,13 +110,20 @@ Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Config& con
   if (!eval.ok()) return eval.status();
   recorder.eval_ = eval.take();
   if (!asked_for.value().empty()) BROADLOOM_TRY(recorder.eval_.append(asked_for.value()));
-  if (config.tensorboard) {
+  if (trainer.config().tensorboard) {
     Result<AppendLog> events = AppendLog::open(folder.events_path(), logs.events);
     if (!events.ok()) return events.status();
     recorder.events_ = events.take();
     if (recorder.events_.bytes() == 0) {
       BROADLOOM_TRY(recorder.events_.append(encode_file_version(unix_time())));
     }
+  }
+  if (trainer.config().hashes) {
+    const RolloutBlock& block = trainer.block();
+    Result<HashLog> hashes = HashLog::open(
+        folder.hashes_path(), {block.N, block.T, block.D, block.A}, trainer.report().iteration);
+    if (!hashes.ok()) return hashes.status();
+    recorder.hashes_ = hashes.take();
   }
   return recorder;
 }
@@ -134,6 +141,7 @@ Status RunRecorder::record(Trainer& trainer) {
   const Config& config = trainer.config();
   const std::int64_t iteration = trainer.report().iteration;
   const bool last = trainer.finished();
+  if (hashes_.is_open()) BROADLOOM_TRY(hashes_.append(iteration, *trainer.hashes()));
   if (last || iteration % config.log_interval == 0 || trainer.instruments().measured()) {
     BROADLOOM_TRY(log(trainer));
   }
@@ -178,6 +186,7 @@ Status RunRecorder::save(Trainer& trainer) {
   for (AppendLog* log : {&metrics_, &eval_, &events_}) {
     if (log->is_open()) BROADLOOM_TRY(log->sync());
   }
+  if (hashes_.is_open()) BROADLOOM_TRY(hashes_.sync());
   const LogBytes logs{metrics_.bytes(), eval_.bytes(), events_.bytes()};
   BROADLOOM_TRY(save_checkpoint(folder_.checkpoint_path(iteration), trainer, logs));
   saved_iteration_ = iteration;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "broadloom/record/files.h"
+#include "broadloom/record/hash_log.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
@@ -14,9 +15,10 @@ namespace broadloom {
 class RunRecorder final : public Recorder {
  public:
   RunRecorder() = default;  // records nothing until it is one that open() gave
-  // Opens the folder's logs, cut back to `logs`. first_step: where this process begins.
-  static Result<RunRecorder> open(const RunFolder& folder, const Config& config,
-                                  const LogBytes& logs, std::int64_t first_step);
+  // Opens the folder's logs, cut back to `logs` and, for the hashes, to the trainer's iteration,
+  // which is where this process begins.
+  static Result<RunRecorder> open(const RunFolder& folder, const Trainer& trainer,
+                                  const LogBytes& logs);
 
   Status record(Trainer& trainer) override;
   // Saves unless this iteration is saved already.
@@ -34,6 +36,7 @@ class RunRecorder final : public Recorder {
 
   RunFolder folder_;
   AppendLog metrics_, eval_, events_;
+  HashLog hashes_;
   std::int64_t first_step_ = 0;
   std::int64_t saved_iteration_ = -1;
   std::chrono::steady_clock::time_point start_;

@@ -128,6 +128,9 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
            static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
       instruments_(config.instruments, instrument_setup(config, network_, envs_->spec(), threads),
                    probe_for(config, *envs_)),
+      hasher_(config.hashes
+                  ? std::make_optional<BlockHasher>(block_.T, block_.N, block_.D, block_.A, threads)
+                  : std::nullopt),
       truncation_mode_(truncation_mode_of(config.truncation_mode)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
@@ -162,6 +165,8 @@ Status Trainer::collect() {
   report_.global_step = report_.iteration * config_.batch_size();
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
                    block_.T);
+  // Before rewards are scaled: the statistics that scale them mix what environments did.
+  if (hasher_) hasher_->take_block(block_, collector_.shards(), pool_);
   if (reward_norm_) scale_rewards();
   return {};
 }
@@ -228,6 +233,7 @@ void Trainer::run_instruments() {
   report_.mean_return = tracker_.mean_return();
   report_.mean_length = tracker_.mean_length();
   instruments_.finish(instrument_view());
+  if (hasher_) hasher_->take_params({params(), network_.parameter_count()});
 }
 
 void Trainer::state_restored() {

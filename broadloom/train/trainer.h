@@ -12,6 +12,7 @@
 #include "broadloom/env/episode_tracker.h"
 #include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/advantages.h"
@@ -97,6 +98,8 @@ class Trainer {
   TruncationMode truncation_mode() const { return truncation_mode_; }
   ThreadPool& pool() { return pool_; }
   const InstrumentSet& instruments() const { return instruments_; }
+  // Of the last iteration; null unless config().hashes.
+  const BlockHashes* hashes() const { return hasher_ ? &hasher_->hashes() : nullptr; }
   // Where the time of all iterations so far went.
   const StageSeconds& stage_seconds() const { return stage_seconds_; }
 
@@ -138,6 +141,7 @@ class Trainer {
   Collector collector_;
   Ppo ppo_;
   InstrumentSet instruments_;
+  std::optional<BlockHasher> hasher_;
   TruncationMode truncation_mode_;
   IterationReport report_;
   StageSeconds stage_seconds_;

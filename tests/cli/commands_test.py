@@ -168,6 +168,94 @@ class Commands(unittest.TestCase):
         self.assertIn(out, again.stderr)
         self.assertIn("Nothing left to train: 1,024 of 1,024", self.run_program("train", "--resume", out).stdout)
 
+    def test_diff(self):
+        for name, extra in (("a", []), ("b", ["--eval_interval", "1"]), ("c", ["--seed", "2"]), ("d", [])):
+            hashes = [] if name == "d" else ["--hashes"]
+            self.run_program("train", *SMALL, "--out", name, "--quiet", *hashes, *extra)
+        same = self.object_of("diff", "a", "b", "--json")
+        self.assertEqual((same["equal"], same["compared"], same["parting"]), (True, 8, None))
+        self.assertEqual(same["settings"], {"eval_interval": ["0", "1"]})
+        self.assertIn("Equal in all 8 iterations", self.run_program("diff", "a", "b").stdout)
+        other = self.object_of("diff", "a", "c", "--json", code=6)
+        self.assertEqual(other["parting"], {"iteration": 1, "field": "observations", "step": 0,
+                                            "environments": [0, 1], "global_step": 2})
+        text = self.run_program("diff", "a", "c")
+        self.assertEqual((text.returncode, text.stderr), (6, ""))
+        self.assertRegex(text.stdout, r"seed +1 \| 2\n")
+        self.assertIn("observations of one or more of the 2 environments that differ in this block (0, 1) at step 0 "
+                      "of iteration 1 (global step 2)", text.stdout)
+        self.fails(3, ["'d' has no hashes.bin", "--hashes"], "diff", "a", "d")
+        self.fails(3, ["no run folder 'none'"], "diff", "none", "a")
+
+    def ledger(self, path="ledger.jsonl"):
+        with open(os.path.join(self.folder.name, path), encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def test_a_run_is_recorded_and_run_again(self):
+        run = self.object_of("train", *SMALL, "--out", "a", "--eval_interval", "4", "--json")
+        self.assertEqual(run["record"], "ledger.jsonl:1")
+        text = self.run_program("train", *SMALL, "--out", "b/", "--env_id", "Pendulum-v1", "--num_minibatches", "4")
+        self.assertIn("Recorded as: ledger.jsonl:2\n", text.stdout)
+        first, second = map(json.loads, self.ledger())
+        self.assertEqual((first["contract"]["num_envs"], first["result"]["global_step"]), (2, 1024))
+        self.assertEqual(first["config"]["eval_interval"], "4")
+        self.assertEqual(first["evaluation"]["episodes"], 10)
+        self.assertEqual((second["contract"]["env_id"], second["evaluation"]), ("Pendulum-v1", None))
+        self.assertGreater(second["speed"]["steps_per_second"], 0)
+        again = self.object_of("rerun", "ledger.jsonl:1", "--out", "again", "--json", "--quiet", "--threads", "2")
+        self.assertEqual((again["finished"], again["agrees"]), (True, True))
+        fields = {field["name"]: field for field in again["fields"]}
+        for name in ("result.parameters_hash", "result.mean_return", "evaluation.mean_return", "config.gamma"):
+            self.assertEqual((fields[name]["rule"], fields[name]["agrees"]), ("exact", True), name)
+        self.assertGreater(fields["speed.steps_per_second"]["ratio"], 0)
+        self.assertEqual(len(self.ledger()), 2)  # a rerun is a check, not a run of its own
+        folder = self.run_program("rerun", "b", "--out", "again_b")
+        self.assertIn("fields that must agree do.", folder.stdout)
+
+    def test_recording_twice_elsewhere_or_not_at_all(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        line = self.ledger()
+        again = self.object_of("train", "--resume", "a", "--json")  # finished: recorded already
+        self.assertEqual((again["record"], self.ledger()), ("ledger.jsonl:1", line))
+        other = self.object_of("train", "--resume", "a", "--ledger", "all/of/them.jsonl", "--json")
+        self.assertEqual((other["record"], self.ledger("all/of/them.jsonl")), ("all/of/them.jsonl:1", line))
+        none = self.object_of("train", *SMALL, "--out", "b", "--ledger", "none", "--json")
+        self.assertEqual((none["record"], self.ledger()), ("", line))
+
+    def test_runs_that_end_together_are_all_recorded(self):
+        runs = [subprocess.Popen([PROGRAM, "train", *SMALL, "--seed", str(i), "--out", f"run{i}", "--quiet"],
+                                 cwd=self.folder.name) for i in range(8)]
+        self.assertEqual([run.wait(timeout=120) for run in runs], [0] * 8)
+        self.assertEqual(sorted(json.loads(line)["config"]["seed"] for line in self.ledger()), list("01234567"))
+
+    def test_a_ledger_that_cannot_be_written_costs_no_run(self):
+        self.write("file", "text")
+        self.fails(4, ["trained and saved in 'a'", "not recorded", "--resume a --ledger file/x"], "train", *SMALL,
+                   "--out", "a", "--ledger", "file/x", "--quiet")
+        self.assertEqual(self.object_of("train", "--resume", "a", "--json")["record"], "ledger.jsonl:1")
+
+    def test_ledgers_that_are_none(self):
+        self.write("notes.txt", "not a ledger\n")
+        self.fails(6, ["'notes.txt' is there and is not a ledger", "--ledger"], "train", *SMALL, "--out", "a", "--ledger",
+                   "notes.txt", "--quiet")
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "a")))  # said before training
+        self.fails(4, ["Is a directory"], "train", *SMALL, "--out", "a", "--ledger", self.folder.name, "--quiet")
+        self.fails(3, ["missing.jsonl"], "rerun", "missing.jsonl:1")
+        self.fails(5, ["not as it was written"], "rerun", "notes.txt")
+
+    def test_lines_that_were_altered(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        line = self.ledger()[0]
+        self.fails(3, ["has 1 lines", "no line 2"], "rerun", "ledger.jsonl:2")
+        self.fails(2, ["'0'", "from 1"], "rerun", "ledger.jsonl:0")
+        self.fails(2, ["'x'", "from 1"], "rerun", "ledger.jsonl:x")
+        for old, new in (('"gamma":"0.99"', '"gamma":"0.98"'), ('"mean_return":', '"mean_return": '), ('"}', '')):
+            self.assertIn(old, line)
+            self.write("altered.jsonl", line.replace(old, new) + "\n")
+            self.fails(5, ["not as it was written"], "rerun", "altered.jsonl")
+        self.write("empty.jsonl", "")
+        self.fails(3, ["has 0 lines"], "rerun", "empty.jsonl")
+
     def test_strata_families_and_the_contract(self):
         file = self.write("run.toml", "total_timesteps = 2048\nnum_envs = 8\nnum_steps = 64\nseed_families = 2\n"
                                       "[strata.wide]\nhalf_length = [0.1, 2]\nweight = 3\n")
@@ -195,6 +283,7 @@ class Commands(unittest.TestCase):
         result = self.run_program("train", file, "--seed", "6", "--quiet")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
         runs = os.listdir(os.path.join(self.folder.name, "runs"))
+        runs.remove("ledger.jsonl")
         self.assertEqual(len(runs), 1)
         self.assertRegex(runs[0], r"^FrozenLake-v1__ppo__6__\d+$")
 

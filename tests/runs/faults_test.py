@@ -19,6 +19,7 @@ PROGRAM = sys.argv.pop(1)
 KILLS = 50
 TRAIN = ["--env_id", "CartPole-v1", "--total_timesteps", "40960", "--num_envs", "16", "--num_steps", "32",
          "--checkpoint_interval", "7", "--eval_interval", "11", "--eval_episodes", "4", "--norm_obs", "true",
+         "--hashes", "true",
          "--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", "9"]
 WALL_CLOCK = {"wall_time", "steps_per_second"}
 
@@ -52,8 +53,15 @@ def lines(path):
     return [{k: v for k, v in json.loads(line).items() if k not in WALL_CLOCK} for line in text.splitlines()]
 
 
+def recorded(folder):
+    """What the run's line of a ledger says that no kill may change."""
+    line = json.loads((folder / "ledger_line.json").read_text())
+    return {key: line[key] for key in ("contract", "seeds", "result", "evaluation", "config")}
+
+
 def outcome(folder):
-    return tensors(checkpoint(folder)), lines(folder / "metrics.jsonl"), lines(folder / "eval.jsonl")
+    return (tensors(checkpoint(folder)), lines(folder / "metrics.jsonl"), lines(folder / "eval.jsonl"),
+            (folder / "hashes.bin").read_bytes(), recorded(folder))
 
 
 class Faults(unittest.TestCase):
@@ -89,17 +97,21 @@ class Faults(unittest.TestCase):
             self.assertEqual(outcome(folder), self.whole, f"kill {i}")
             self.assertEqual(list(folder.rglob("*.tmp-*")), [])
             shutil.rmtree(folder)
+        names = [json.loads(line)["run"]["folder"] for line in (self.root / "ledger.jsonl").read_text().splitlines()]
+        self.assertEqual(len(set(names)), len(names))  # each once
+        self.assertLessEqual({str(self.root / f"killed{i}") for i in range(KILLS)}, set(names))
         print(f"{KILLS} kills: {resumed} resumed, {before_start} before the folder was there")
         self.assertGreater(resumed, KILLS // 3)
 
     def test_threads_evaluation_logging_and_instruments_do_not_change_the_parameters(self):
-        plain = TRAIN[:-10]
-        reference = None
+        plain = TRAIN[:TRAIN.index("--eval_interval")]
+        reference = hashes = None
         for i, extra in enumerate((["--threads", 1], ["--threads", 2], ["--threads", 5],
                                    ["--eval_interval", 3], ["--log_interval", 9, "--tensorboard", "false"],
                                    ["--checkpoint_interval", 1],
                                    ["--checkpoint_interval", 1, "--keep_checkpoints", 0],
-                                   ["--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", 2])):
+                                   ["--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", 2],
+                                   ["--hashes", "true"], ["--hashes", "true", "--eval_interval", 1])):
             folder = self.root / f"same{i}"
             result = run("train", *plain, "--norm_obs", "true", *extra, "--out", folder)
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -107,6 +119,10 @@ class Faults(unittest.TestCase):
                    if not name.startswith("instruments.")}
             reference = reference or got
             self.assertEqual(got, reference, extra)
+            if "--hashes" in extra:
+                got = (folder / "hashes.bin").read_bytes()
+                hashes = hashes or got
+                self.assertTrue(got == hashes, extra)
         self.assertEqual(lines(self.root / "same0" / "metrics.jsonl"), lines(self.root / "same2" / "metrics.jsonl"))
         kept = [len(list((self.root / f"same{i}" / "checkpoints").iterdir())) for i in (5, 6)]
         self.assertEqual(kept[0], 2)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "broadloom/core/hash.h"
 #include "broadloom/record/files.h"
 #include "broadloom/study/curve.h"
 #include "broadloom/study/merge.h"

@@ -128,6 +128,15 @@ TEST(Allocation, InstrumentsHoldWhatWasPlanned) {
       1);
 }
 
+TEST(Allocation, HashesHoldWhatWasPlanned) {
+  expect_planned_memory({{"env_id", "Pendulum-v1"},
+                         {"num_envs", "2000"},
+                         {"num_steps", "512"},
+                         {"total_timesteps", "2000000"},
+                         {"hashes", "true"}},
+                        5);
+}
+
 // What the fields of a transition take, and what is held besides.
 TEST(Allocation, ABlockHoldsLittleMoreThanItsFields) {
   const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
@@ -224,6 +233,15 @@ TEST(Allocation, NoneWithInstruments) {
                           {"instruments", all_instruments()},
                           {"instrument_every", every}});
   }
+}
+
+TEST(Allocation, NoneWithHashes) {
+  expect_no_allocation({{"env_id", "Pendulum-v1"},
+                        {"num_envs", "70"},
+                        {"num_steps", "8"},
+                        {"num_minibatches", "4"},
+                        {"total_timesteps", "10000"},
+                        {"hashes", "true"}});
 }
 
 TEST(Allocation, NoneInBf16Either) {

@@ -1,0 +1,61 @@
+// Content hashes of a rollout block: what two runs must have in common, in few numbers.
+//
+// Each field of the block has a hash of every environment's row over the T steps and one of every
+// step's column over the N environments: N + T numbers where one of every transition would be N T.
+// Where two runs part, the first column that differs names the step and the rows name the
+// environment.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+// In the order of cause within a step: the first of them to differ is where a difference came in.
+// Files depend on the order: append, never reorder.
+inline constexpr std::array<const char*, 7> kHashedFields = {
+    "observations", "values", "log_probs", "actions", "rewards", "terminated", "truncated"};
+
+// Those of one iteration. XXH3, 64 bits, of the bytes as the block holds them.
+struct BlockHashes {
+  BlockHashes() = default;
+  BlockHashes(int num_steps, int num_envs)
+      : T(num_steps),
+        N(num_envs),
+        rows(kHashedFields.size() * static_cast<std::size_t>(N)),
+        columns(kHashedFields.size() * static_cast<std::size_t>(T)) {}
+
+  std::uint64_t row(std::size_t field, int env) const { return rows[field * N + env]; }
+  std::uint64_t column(std::size_t field, int step) const { return columns[field * T + step]; }
+
+  int T = 0, N = 0;
+  std::vector<std::uint64_t> rows;     // [fields, N] of one environment, over all steps
+  std::vector<std::uint64_t> columns;  // [fields, T] of one step, over all environments
+  std::uint64_t params = 0;            // of the parameters after the update
+};
+
+class BlockHasher {
+ public:
+  BlockHasher(int num_steps, int num_envs, int observation_size, int action_size, int threads);
+  // What it holds, in bytes.
+  static std::size_t bytes(int num_steps, int num_envs, int observation_size, int action_size,
+                           int threads);
+
+  // Of a block just collected. The same numbers for any number of threads; allocates nothing.
+  void take_block(const RolloutBlock& block, const ShardPlan& shards, ThreadPool& pool);
+  void take_params(std::span<const float> params);
+
+  const BlockHashes& hashes() const { return hashes_; }
+
+ private:
+  BlockHashes hashes_;
+  std::vector<std::vector<float>> scratch_;  // one a thread: rows of some neighbours, [k, T, width]
+};
+
+}  // namespace broadloom

@@ -1,0 +1,68 @@
+// hashes.bin: content hashes of a run's blocks and parameters, iteration by iteration. See
+// docs/formats/hashes.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "broadloom/core/status.h"
+#include "broadloom/instruments/hashes/block_hasher.h"
+#include "broadloom/record/files.h"
+
+namespace broadloom {
+
+// Of the blocks that are hashed. All records of one file are of one size.
+struct HashShape {
+  std::int64_t num_envs = 0, num_steps = 0, observation_size = 0, action_size = 0;
+
+  bool operator==(const HashShape&) const = default;
+  // Bytes of one iteration's record.
+  std::int64_t record_bytes() const;
+};
+
+class HashLog {
+ public:
+  HashLog() = default;  // not open
+  // Opens or creates the file and cuts it back to its first `iterations` records, whole ones or
+  // not. kCorrupt where it has fewer.
+  static Result<HashLog> open(const std::string& path, const HashShape& shape,
+                              std::int64_t iterations);
+
+  Status append(std::int64_t iteration, const BlockHashes& hashes);
+  Status sync() { return log_.sync(); }
+  bool is_open() const { return log_.is_open(); }
+
+ private:
+  AppendLog log_;
+  std::string record_;
+};
+
+// Reads the file record by record.
+class HashReader {
+ public:
+  HashReader() = default;
+  // kNotFound, or kCorrupt where its head is damaged or of another version.
+  static Result<HashReader> open(const std::string& path);
+
+  const HashShape& shape() const { return shape_; }
+  // The next iteration's hashes; false at the end, where a record that was cut short counts as not
+  // there. kCorrupt where a record is damaged or not of the iteration that comes next.
+  Result<bool> next();
+  const BlockHashes& hashes() const { return hashes_; }
+  std::int64_t iteration() const { return iteration_; }  // of hashes(); 0 before the first
+  bool cut() const { return cut_; }                      // whether the end was a record cut short
+
+ private:
+  std::string path_;
+  std::ifstream file_;
+  HashShape shape_;
+  std::string record_;
+  BlockHashes hashes_;
+  std::int64_t left_ = 0;  // bytes of the file after what was read
+  std::int64_t iteration_ = 0;
+  bool cut_ = false;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,150 @@
+#include "broadloom/record/json_schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace broadloom {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string short_text(const Json& value) {
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= 60 ? text : text.substr(0, 60) + "...";
+}
+
+bool is_of_type(const Json& value, const std::string& type) {
+  if (type == "object") return value.is_object();
+  if (type == "array") return value.is_array();
+  if (type == "string") return value.is_string();
+  if (type == "integer") return value.is_number_integer();
+  if (type == "number") return value.is_number();
+  if (type == "boolean") return value.is_boolean();
+  return type == "null" && value.is_null();
+}
+
+// One value and the schema of its place; `where` is its path from the top.
+class Check {
+ public:
+  Check(const Json& value, const Json& schema, std::string where)
+      : value_(value), schema_(schema), where_(std::move(where)) {}
+
+  Status run() const {
+    if (schema_.is_boolean()) {
+      return schema_.get<bool>() ? Status() : wrong("is not a key that a record has");
+    }
+    for (const auto& [keyword, rule] : schema_.items()) BROADLOOM_TRY(check(keyword, rule));
+    return {};
+  }
+
+ private:
+  Status wrong(const std::string& what) const {
+    return {ErrorKind::kMismatch,
+            fmt::format("{}: {}", where_.empty() ? "the line" : where_, what)};
+  }
+  Status expected(const std::string& what) const {
+    return wrong(fmt::format("got {}, expected {}", short_text(value_), what));
+  }
+  std::string below(const std::string& key) const {
+    return where_.empty() ? key : where_ + "." + key;
+  }
+
+  Status check(const std::string& keyword, const Json& rule) const {
+    if (keyword == "type") return check_type(rule);
+    if (keyword == "enum") return check_enum(rule);
+    if (keyword == "required") return check_required(rule);
+    if (keyword == "properties") return check_properties(rule);
+    if (keyword == "additionalProperties") return check_others(rule);
+    if (keyword == "items") return check_items(rule);
+    if (keyword == "minimum") return check_minimum(rule);
+    if (keyword == "minLength" || keyword == "maxLength") return check_length(keyword, rule);
+    if (keyword == "$schema" || keyword == "title" || keyword == "description") return {};
+    return wrong(
+        fmt::format("the schema uses the keyword '{}', which is not checked here", keyword));
+  }
+
+  Status check_type(const Json& types) const {
+    if (types.is_string()) {
+      return is_of_type(value_, types) ? Status() : expected(types.get<std::string>());
+    }
+    std::string names;
+    for (const Json& type : types) {
+      if (is_of_type(value_, type)) return {};
+      names += (names.empty() ? "" : " or ") + type.get<std::string>();
+    }
+    return expected(names);
+  }
+
+  Status check_enum(const Json& values) const {
+    const bool is_one = std::find(values.begin(), values.end(), value_) != values.end();
+    return is_one ? Status() : expected("one of " + short_text(values));
+  }
+
+  Status check_required(const Json& keys) const {
+    if (!value_.is_object()) return {};
+    for (const Json& key : keys) {
+      if (!value_.contains(key.get<std::string>())) {
+        return wrong(fmt::format("the key '{}' is missing", key.get<std::string>()));
+      }
+    }
+    return {};
+  }
+
+  Status check_properties(const Json& properties) const {
+    if (!value_.is_object()) return {};
+    for (const auto& [key, schema] : properties.items()) {
+      if (value_.contains(key)) BROADLOOM_TRY(Check(value_[key], schema, below(key)).run());
+    }
+    return {};
+  }
+
+  Status check_others(const Json& schema) const {
+    if (!value_.is_object()) return {};
+    const Json named = schema_.value("properties", Json::object());
+    for (const auto& [key, value] : value_.items()) {
+      if (!named.contains(key)) BROADLOOM_TRY(Check(value, schema, below(key)).run());
+    }
+    return {};
+  }
+
+  Status check_items(const Json& schema) const {
+    if (!value_.is_array()) return {};
+    for (std::size_t i = 0; i < value_.size(); ++i) {
+      BROADLOOM_TRY(Check(value_[i], schema, fmt::format("{}[{}]", where_, i)).run());
+    }
+    return {};
+  }
+
+  Status check_minimum(const Json& minimum) const {
+    if (!value_.is_number() || value_ >= minimum) return {};
+    return expected("at least " + minimum.dump());
+  }
+
+  Status check_length(const std::string& keyword, const Json& limit) const {
+    if (!value_.is_string()) return {};
+    const auto length = value_.get_ref<const std::string&>().size();
+    const bool fits = keyword == "minLength" ? length >= limit.get<std::size_t>()
+                                             : length <= limit.get<std::size_t>();
+    const char* bound = keyword == "minLength" ? "least" : "most";
+    return fits ? Status() : expected(fmt::format("at {} {} characters", bound, limit.dump()));
+  }
+
+  const Json& value_;
+  const Json& schema_;
+  std::string where_;
+};
+
+}  // namespace
+
+Status check_json(std::string_view json, std::string_view schema) {
+  const Json value = Json::parse(json, nullptr, false);
+  if (value.is_discarded()) return {ErrorKind::kMismatch, "it is not valid JSON"};
+  const Json rules = Json::parse(schema, nullptr, false);
+  if (!rules.is_object()) return {ErrorKind::kMismatch, "the schema is not a JSON object"};
+  return Check(value, rules, "").run();
+}
+
+}  // namespace broadloom

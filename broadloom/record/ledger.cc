@@ -1,0 +1,213 @@
+#include "broadloom/record/ledger.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "broadloom/core/hash.h"
+#include "broadloom/record/files.h"
+#include "broadloom/record/json_schema.h"
+#include "ledger_schema.h"
+
+namespace broadloom {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr std::string_view kChecksumKey = ",\"checksum\":\"";
+constexpr std::size_t kChecksumDigits = 32;
+constexpr std::string_view kFirstKey = "{\"format\":";  // every line's beginning
+
+Status altered(const std::string& what) {
+  return {ErrorKind::kCorrupt,
+          fmt::format("the line is not as it was written: {}; take it from the run's own folder "
+                      "(ledger_line.json), or train the run again",
+                      what)};
+}
+
+// Which part of the line the checksum is of: all before it.
+Result<std::string_view> checked_part(std::string_view line) {
+  const std::size_t tail = kChecksumKey.size() + kChecksumDigits + 2;
+  if (line.size() <= tail || line.substr(0, kFirstKey.size()) != kFirstKey ||
+      line.substr(line.size() - 2) != "\"}" ||
+      line.substr(line.size() - tail, kChecksumKey.size()) != kChecksumKey) {
+    return altered("it does not begin with its format and end with its checksum");
+  }
+  return line.substr(0, line.size() - tail);
+}
+
+// The record's own claim that evaluation sees nothing of training.
+Status check_streams(const Json& line) {
+  const Json& training = line["seeds"]["training"]["streams"];
+  for (const auto& [name, purpose] : line["seeds"]["evaluation"]["streams"].items()) {
+    for (const auto& [other, taken] : training.items()) {
+      if (purpose != taken) continue;
+      return {ErrorKind::kMismatch,
+              fmt::format("seeds: the evaluation stream '{}' and the training stream '{}' are both "
+                          "{}, expected no stream in both; such a run was evaluated on what it "
+                          "was trained on",
+                          name, other, purpose.dump())};
+    }
+  }
+  return {};
+}
+
+Status check_content(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return altered("it is not a JSON object");
+  const Json format = json.value("format", Json());
+  if (format.is_number_integer() && format > kFormat) {
+    return {ErrorKind::kCorrupt,
+            fmt::format("the line has format {}, but this program reads format {}; use the program "
+                        "that wrote it, or a newer one",
+                        format.dump(), kFormat)};
+  }
+  const Status fits = check_json(line, assets::kLedgerSchema);
+  if (!fits.ok()) return {fits.kind(), "the line does not fit the schema: " + fits.message()};
+  return check_streams(json);
+}
+
+// A file that is closed, and with that unlocked, at the end.
+class LockedFile {
+ public:
+  explicit LockedFile(const std::string& path)
+      : path_(path), fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {}
+  ~LockedFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  LockedFile(const LockedFile&) = delete;
+  LockedFile& operator=(const LockedFile&) = delete;
+
+  Status lock() const {
+    if (fd_ < 0) return io_error("open", path_);
+    while (::flock(fd_, LOCK_EX) != 0) {
+      if (errno != EINTR) return io_error("lock", path_);
+    }
+    return {};
+  }
+
+  // All of it or nothing.
+  Status append(std::string_view text) const {
+    struct stat before {};
+    if (::fstat(fd_, &before) != 0) return io_error("inspect", path_);
+    std::string_view left = text;
+    while (!left.empty()) {
+      const ssize_t written = ::write(fd_, left.data(), left.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return undo(before.st_size);
+      left.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return ::fsync(fd_) == 0 ? Status() : undo(before.st_size);
+  }
+
+ private:
+  Status undo(off_t size) const {
+    Status status = io_error("write", path_);
+    if (::ftruncate(fd_, size) != 0) return io_error("cut back", path_);
+    return status;
+  }
+
+  const std::string& path_;
+  int fd_;
+};
+
+Status no_ledger(const std::string& path) {
+  return {ErrorKind::kMismatch,
+          fmt::format("'{}' is there and is not a ledger; name another file with --ledger", path)};
+}
+
+bool looks_like_ledger(std::string_view bytes) {
+  return bytes.empty() || bytes.substr(0, kFirstKey.size()) == kFirstKey;
+}
+
+// Number of the line that is `wanted`, from 1; 0: none is.
+std::int64_t find_line(std::string_view bytes, std::string_view wanted) {
+  std::int64_t number = 0;
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    ++number;
+    if (bytes.substr(0, end) == wanted) return number;
+    if (end == std::string_view::npos) break;
+    bytes.remove_prefix(end + 1);
+  }
+  return 0;
+}
+
+std::int64_t count_lines(std::string_view bytes) {
+  const auto ends = std::count(bytes.begin(), bytes.end(), '\n');
+  return ends + (!bytes.empty() && bytes.back() != '\n' ? 1 : 0);
+}
+
+}  // namespace
+
+Result<std::string> seal_ledger_line(std::string record) {
+  record.pop_back();  // the closing brace
+  const std::string checksum = hash_text(record);
+  record += fmt::format("{}{}\"}}", kChecksumKey, checksum);
+  BROADLOOM_TRY(check_ledger_line(record));
+  return record;
+}
+
+Status check_ledger_line(std::string_view line) {
+  const Result<std::string_view> part = checked_part(line);
+  if (!part.ok()) return part.status();
+  const std::string checksum = hash_text(part.value());
+  const std::string_view noted = line.substr(line.size() - 2 - kChecksumDigits, kChecksumDigits);
+  if (checksum != noted) {
+    return altered(fmt::format("its checksum is {}, but its content has {}", noted, checksum));
+  }
+  return check_content(line);
+}
+
+Status check_ledger_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  if (!looks_like_ledger(bytes.value())) return no_ledger(path);
+  return ::access(path.c_str(), W_OK) == 0 ? Status() : io_error("write", path);
+}
+
+Result<std::int64_t> append_to_ledger(const std::string& path, const std::string& line) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  const LockedFile file(path);
+  BROADLOOM_TRY(file.lock());
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  if (!looks_like_ledger(bytes.value())) return no_ledger(path);
+  const std::int64_t there = find_line(bytes.value(), line);
+  if (there > 0) return there;
+  // A line that a lost machine left without its end stays a line of its own.
+  const bool is_open = !bytes.value().empty() && bytes.value().back() != '\n';
+  BROADLOOM_TRY(file.append((is_open ? "\n" : "") + line + "\n"));
+  return count_lines(bytes.value()) + 1;
+}
+
+Result<std::string> read_ledger_line(const std::string& path, std::int64_t number) {
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  std::string_view rest = bytes.value();
+  const std::int64_t lines = count_lines(rest);
+  if (number < 0 || number > lines || lines == 0) {
+    return Status(ErrorKind::kNotFound,
+                  fmt::format("'{}' has {} lines; there is no line {} in it", path, lines,
+                              number == 0 ? "to take" : fmt::format("{}", number)));
+  }
+  for (std::int64_t i = 1; i < (number == 0 ? lines : number); ++i) {
+    rest.remove_prefix(rest.find('\n') + 1);
+  }
+  return std::string(rest.substr(0, rest.find('\n')));
+}
+
+}  // namespace broadloom

@@ -1,0 +1,155 @@
+#include "broadloom/record/run_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "broadloom/record/hash_log.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/record/run_folder.h"
+
+namespace broadloom {
+namespace {
+
+constexpr const char* kNotThere = "(not there)";
+
+std::string value_of(const Overrides& config, const std::string& key) {
+  const auto found = std::find_if(config.begin(), config.end(),
+                                  [&](const auto& entry) { return entry.first == key; });
+  return found == config.end() ? kNotThere : found->second;
+}
+
+std::vector<TextDifference> settings_of(const Overrides& first, const Overrides& second) {
+  std::vector<TextDifference> out;
+  for (const auto& [key, text] : first) {
+    const std::string other = value_of(second, key);
+    if (other != text) out.push_back({key, text, other});
+  }
+  for (const auto& [key, text] : second) {
+    if (value_of(first, key) == kNotThere) out.push_back({key, kNotThere, text});
+  }
+  return out;
+}
+
+std::vector<TextDifference> origins_of(const Manifest& first, const Manifest& second) {
+  std::vector<TextDifference> out;
+  const auto note = [&out](const char* name, const std::string& a, const std::string& b) {
+    if (a != b) out.push_back({name, a, b});
+  };
+  note("version", first.version, second.version);
+  note("revision", first.revision, second.revision);
+  note("compiler", first.compiler, second.compiler);
+  note("build_type", first.build_type, second.build_type);
+  note("isa", first.isa, second.isa);
+  note("cpu", first.cpu, second.cpu);
+  return out;
+}
+
+struct HashedRun {
+  Manifest manifest;
+  HashReader hashes;
+};
+
+Result<HashedRun> open_run(const std::string& dir) {
+  const Result<RunFolder> folder = RunFolder::open(dir);
+  if (!folder.ok()) return folder.status();
+  Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
+  if (!manifest.ok()) return manifest.status();
+  Result<HashReader> hashes = HashReader::open(folder.value().hashes_path());
+  if (hashes.status().kind() == ErrorKind::kNotFound) {
+    return Status(ErrorKind::kNotFound,
+                  fmt::format("the run '{}' has no hashes.bin; train it with --hashes, which does "
+                              "not change its bits",
+                              dir));
+  }
+  if (!hashes.ok()) return hashes.status();
+  HashedRun run;
+  run.manifest = manifest.take();
+  run.hashes = hashes.take();
+  return run;
+}
+
+Status check_shapes(const HashShape& a, const HashShape& b) {
+  if (a == b) return {};
+  const auto words = [](const HashShape& s) {
+    return fmt::format("{} environments x {} steps (D = {}, A = {})", s.num_envs, s.num_steps,
+                       s.observation_size, s.action_size);
+  };
+  return {ErrorKind::kMismatch,
+          fmt::format("the runs' blocks have different shapes, {} and {}, so that no hash of one "
+                      "belongs to one of the other; compare runs with the same num_envs, num_steps "
+                      "and environment",
+                      words(a), words(b))};
+}
+
+// In the order of time, and of cause within a step.
+std::optional<Parting> first_difference(const BlockHashes& a, const BlockHashes& b) {
+  Parting parting;
+  for (int t = 0; t < a.T; ++t) {
+    for (std::size_t field = 0; field < kHashedFields.size(); ++field) {
+      if (a.column(field, t) == b.column(field, t)) continue;
+      parting.field = kHashedFields[field];
+      parting.step = t;
+      for (int n = 0; n < a.N; ++n) {
+        if (a.row(field, n) != b.row(field, n)) parting.environments.push_back(n);
+      }
+      return parting;
+    }
+  }
+  if (a.params == b.params) return std::nullopt;
+  parting.field = "params";
+  parting.step = a.T - 1;
+  return parting;
+}
+
+// Leaves the readers at the iteration where the runs part, or at the end of the shorter one.
+Status compare(HashReader& first, HashReader& second, RunDiff& diff) {
+  while (true) {
+    const Result<bool> has_first = first.next();
+    if (!has_first.ok()) return has_first.status();
+    const Result<bool> has_second = second.next();
+    if (!has_second.ok()) return has_second.status();
+    if (!has_first.value() || !has_second.value()) return {};
+    diff.compared = first.iteration();
+    diff.parting = first_difference(first.hashes(), second.hashes());
+    if (!diff.parting) continue;
+    const HashShape& shape = first.shape();
+    Parting& parting = *diff.parting;
+    parting.iteration = first.iteration();
+    parting.global_step =
+        ((parting.iteration - 1) * shape.num_steps + parting.step + 1) * shape.num_envs;
+    return {};
+  }
+}
+
+Status read_to_the_end(HashReader& reader) {
+  while (true) {
+    const Result<bool> more = reader.next();
+    if (!more.ok()) return more.status();
+    if (!more.value()) return {};
+  }
+}
+
+}  // namespace
+
+Result<RunDiff> diff_runs(const std::string& first_dir, const std::string& second_dir) {
+  Result<HashedRun> first = open_run(first_dir);
+  if (!first.ok()) return first.status();
+  Result<HashedRun> second = open_run(second_dir);
+  if (!second.ok()) return second.status();
+  HashReader& a = first.value().hashes;
+  HashReader& b = second.value().hashes;
+  BROADLOOM_TRY(check_shapes(a.shape(), b.shape()));
+  RunDiff diff;
+  diff.settings = settings_of(first.value().manifest.config, second.value().manifest.config);
+  diff.origins = origins_of(first.value().manifest, second.value().manifest);
+  BROADLOOM_TRY(compare(a, b, diff));
+  BROADLOOM_TRY(read_to_the_end(a));
+  BROADLOOM_TRY(read_to_the_end(b));
+  diff.iterations_first = a.iteration();
+  diff.iterations_second = b.iteration();
+  return diff;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,237 @@
+#include "broadloom/train/ledger_entry.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "broadloom/core/hash.h"
+#include "broadloom/core/random.h"
+#include "broadloom/record/files.h"
+#include "broadloom/record/ledger.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/train/contract.h"
+
+namespace broadloom {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kHowMeasured =
+    "environment steps that the process which finished the run made, over its wall-clock seconds "
+    "from the first iteration to the last; evaluations, logs and checkpoints are in them";
+
+std::string_view bytes_of(const TensorRef& tensor) {
+  return {static_cast<const char*>(tensor.data), tensor.bytes()};
+}
+
+std::int64_t integer_of(const std::vector<TensorRef>& state, std::string_view name) {
+  for (const TensorRef& tensor : state) {
+    if (tensor.name == name) return *static_cast<const std::int64_t*>(tensor.data);
+  }
+  return 0;
+}
+
+// Of every bit that training would go on from.
+std::string state_hash(const std::vector<TensorRef>& state) {
+  std::string hashes;
+  for (const TensorRef& tensor : state)
+    hashes += tensor.name + " " + hash_text(bytes_of(tensor)) + "\n";
+  return hash_text(hashes);
+}
+
+Json strata_of(const RolloutContract& contract) {
+  Json out = Json::array();
+  for (const RolloutContract::Stratum& stratum : contract.strata) {
+    Json ranges = Json::object();
+    for (const auto& [name, range] : stratum.ranges) ranges[name] = range;
+    out.push_back({{"name", stratum.name}, {"share", stratum.share}, {"ranges", ranges}});
+  }
+  return out;
+}
+
+// What is promised, without what belongs to a machine: threads and memory.
+Json contract_of(const RolloutContract& contract, int action_size) {
+  Json disturbances = Json::object();
+  for (const auto& [name, value] : contract.disturbances) disturbances[name] = value;
+  return {{"env_id", contract.env_id},
+          {"num_envs", contract.num_envs},
+          {"num_steps", contract.num_steps},
+          {"observation_size", contract.observation_size},
+          {"action_size", action_size},
+          {"batch_size", contract.batch_size},
+          {"minibatches", contract.minibatches},
+          {"minibatch_size", contract.minibatch_size},
+          {"update_epochs", contract.update_epochs},
+          {"iterations", contract.iterations},
+          {"gradient_steps", contract.gradient_steps},
+          {"seed_families", contract.families},
+          {"environments_per_family", contract.envs_per_family},
+          {"evaluation_episodes", contract.eval_episodes},
+          {"strata", strata_of(contract)},
+          {"strata_sampling", contract.strata_sampling},
+          {"disturbances", disturbances}};
+}
+
+// Every random number is a function of seed, purpose, lane and index (core/random.h says which of
+// them is what).
+Json seeds_of(const RolloutContract& contract) {
+  const auto streams = [](std::initializer_list<std::pair<const char*, Purpose>> purposes) {
+    Json out = Json::object();
+    for (const auto& [name, purpose] : purposes) out[name] = static_cast<std::uint32_t>(purpose);
+    return out;
+  };
+  return {{"training",
+           {{"seed", contract.seed},
+            {"lanes", contract.num_envs},
+            {"families", contract.families},
+            {"streams", streams({{"init", Purpose::kInit},
+                                 {"shuffle", Purpose::kShuffle},
+                                 {"reset", Purpose::kTrainReset},
+                                 {"step", Purpose::kTrainStep},
+                                 {"action", Purpose::kAction},
+                                 {"stagger", Purpose::kStagger},
+                                 {"strata", Purpose::kTrainStrata},
+                                 {"disturb", Purpose::kTrainDisturb}})}}},
+          {"evaluation",
+           {{"seed", contract.seed},
+            {"lanes", contract.eval_episodes},
+            {"families", contract.eval_episodes},
+            {"streams", streams({{"reset", Purpose::kEvalReset},
+                                 {"step", Purpose::kEvalStep},
+                                 {"strata", Purpose::kEvalStrata},
+                                 {"disturb", Purpose::kEvalDisturb}})}}}};
+}
+
+Json machine_of(const Manifest& manifest) {
+  return {{"device", "cpu"},
+          {"cpu", manifest.cpu},
+          {"cores", manifest.cores},
+          {"memory_bytes", manifest.memory_bytes},
+          {"isa", manifest.isa}};
+}
+
+// Of the program's own file: a revision that ends with -dirty does not say what was built.
+Json binary_hash() {
+  const Result<std::string> bytes = read_file("/proc/self/exe");
+  return bytes.ok() ? Json(hash_text(bytes.value())) : Json();
+}
+
+Json program_of(const Manifest& manifest) {
+  return {{"version", manifest.version},
+          {"revision", manifest.revision},
+          {"compiler", manifest.compiler},
+          {"build_type", manifest.build_type},
+          {"binary_hash", binary_hash()}};
+}
+
+Json memory_of(const RolloutContract& contract, const MeasuredRun& measured) {
+  Json out = {{"planned_bytes", contract.memory.total()},
+              {"block_bytes", contract.memory.block + contract.memory.permutation},
+              {"allowed_bytes", contract.memory_allowed},
+              {"peak_bytes", nullptr}};
+  if (measured.peak_memory > 0) out["peak_bytes"] = measured.peak_memory;
+  return out;
+}
+
+Json speed_of(const MeasuredRun& measured, int threads) {
+  Json out = {{"steps_per_second", nullptr},
+              {"steps", nullptr},
+              {"seconds", nullptr},
+              {"threads", threads},
+              {"how", kHowMeasured}};
+  if (measured.steps == 0 || measured.seconds <= 0.0) return out;
+  out["steps_per_second"] = static_cast<double>(measured.steps) / measured.seconds;
+  out["steps"] = measured.steps;
+  out["seconds"] = measured.seconds;
+  return out;
+}
+
+Json result_of(Trainer& trainer) {
+  const std::vector<TensorRef> state = trainer.state();
+  const std::size_t parameters = trainer.network().parameter_count();
+  return {{"iterations", trainer.report().iteration},
+          {"global_step", trainer.report().global_step},
+          {"gradient_steps", integer_of(state, "learner.adam_steps")},
+          {"episodes", integer_of(state, "episodes.episodes")},
+          {"mean_return", trainer.report().mean_return},
+          {"mean_length", trainer.report().mean_length},
+          {"parameters", parameters},
+          {"parameters_hash", hash_text({reinterpret_cast<const char*>(trainer.params()),
+                                         parameters * sizeof(float)})},
+          {"state_hash", state_hash(state)}};
+}
+
+// The last evaluation that training itself made; null: none.
+Result<Json> last_evaluation(const std::string& path) {
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  Json last = nullptr;
+  std::istringstream lines(bytes.value());
+  for (std::string line; std::getline(lines, line);) {
+    Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object()) {
+      return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no evaluation", path,
+                                                     line.substr(0, 60)));
+    }
+    if (json.value("source", "") == "train") last = std::move(json);
+  }
+  if (last.is_object()) last.erase("source");
+  return last;
+}
+
+Result<Json> checkpoint_of(const RunFolder& folder) {
+  const Result<std::string> path = folder.latest_checkpoint();
+  if (!path.ok()) return path.status();
+  const Result<std::string> bytes = read_file(path.value());
+  if (!bytes.ok()) return bytes.status();
+  return Json{{"file", path.value().substr(folder.dir().size() + 1)},
+              {"hash", hash_text(bytes.value())}};
+}
+
+}  // namespace
+
+Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
+                                     const MeasuredRun& measured) {
+  const Result<Manifest> manifest = read_manifest(folder.manifest_path());
+  if (!manifest.ok()) return manifest.status();
+  const int threads = trainer.pool().threads();
+  const Result<RolloutContract> contract = make_contract(trainer.config(), threads);
+  if (!contract.ok()) return contract.status();
+  const Result<Json> evaluation = last_evaluation(folder.eval_path());
+  if (!evaluation.ok()) return evaluation.status();
+  const Result<Json> checkpoint = checkpoint_of(folder);
+  if (!checkpoint.ok()) return checkpoint.status();
+  Json line;
+  line["format"] = 1;
+  line["run"] = {
+      {"folder", folder.dir()},
+      {"created", manifest.value().created},
+      {"finished", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
+  line["contract"] = contract_of(contract.value(), trainer.block().A);
+  line["seeds"] = seeds_of(contract.value());
+  line["machine"] = machine_of(manifest.value());
+  line["program"] = program_of(manifest.value());
+  line["memory"] = memory_of(contract.value(), measured);
+  line["speed"] = speed_of(measured, threads);
+  line["result"] = result_of(trainer);
+  line["evaluation"] = evaluation.value();
+  line["checkpoint"] = checkpoint.value();
+  Json config = Json::object();
+  for (const auto& [key, text] : to_overrides(trainer.config())) config[key] = text;
+  line["config"] = config;
+  return seal_ledger_line(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::int64_t peak_memory() {
+  rusage usage{};
+  return ::getrusage(RUSAGE_SELF, &usage) == 0 ? std::int64_t{usage.ru_maxrss} * 1024 : 0;
+}
+
+}  // namespace broadloom

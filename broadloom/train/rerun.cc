@@ -1,0 +1,148 @@
+#include "broadloom/train/rerun.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "broadloom/math/isa.h"
+#include "broadloom/record/files.h"
+#include "broadloom/record/ledger.h"
+#include "broadloom/record/run_folder.h"
+
+namespace broadloom {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Part {
+  const char* name;
+  FieldRule rule;
+};
+
+// Parts of a line that are compared key by key. Left out are those that another run cannot share:
+// folder and times, and the checkpoint's hash, since a checkpoint holds the lengths of logs that
+// tell the time.
+constexpr Part kParts[] = {
+    {"result", FieldRule::kExact},  {"evaluation", FieldRule::kExact},
+    {"panel", FieldRule::kExact},   {"contract", FieldRule::kExact},
+    {"seeds", FieldRule::kExact},   {"config", FieldRule::kExact},
+    {"program", FieldRule::kNoted}, {"machine", FieldRule::kNoted},
+};
+constexpr const char* kRatios[] = {"/speed/steps_per_second", "/memory/peak_bytes",
+                                   "/memory/planned_bytes"};
+
+Json at(const Json& line, const std::string& pointer) {
+  const Json::json_pointer place(pointer);
+  return line.contains(place) ? line[place] : Json();
+}
+
+std::string dotted(const std::string& pointer) {
+  std::string name = pointer.substr(1);
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+std::string text_of(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+FieldComparison compare(const std::string& name, FieldRule rule, const Json& a, const Json& b) {
+  FieldComparison field{name,       rule,   text_of(a),
+                        text_of(b), a == b, std::numeric_limits<double>::quiet_NaN()};
+  if (a.is_number() && b.is_number() && a.get<double>() > 0.0) {
+    field.ratio = b.get<double>() / a.get<double>();
+  }
+  return field;
+}
+
+// The isa of a rerun's config is the one that the record's run had in use, which the key of a run
+// with isa=auto does not say; machine.isa compares what was used.
+bool is_compared(const std::string& name) { return name != "config.isa"; }
+
+std::set<std::string> keys_of(const Json& a, const Json& b) {
+  std::set<std::string> keys;
+  for (const Json* json : {&a, &b}) {
+    if (!json->is_object()) continue;
+    for (const auto& [key, value] : json->items()) keys.insert(key);
+  }
+  return keys;
+}
+
+void compare_part(const Part& part, const Json& a, const Json& b,
+                  std::vector<FieldComparison>& out) {
+  const Json first = a.value(part.name, Json()), second = b.value(part.name, Json());
+  const std::set<std::string> keys = keys_of(first, second);
+  for (const std::string& key : keys) {
+    const std::string name = fmt::format("{}.{}", part.name, key);
+    const Json x = first.is_object() ? first.value(key, Json()) : Json();
+    const Json y = second.is_object() ? second.value(key, Json()) : Json();
+    if (is_compared(name)) out.push_back(compare(name, part.rule, x, y));
+  }
+}
+
+}  // namespace
+
+bool RerunReport::agrees() const {
+  return !fields.empty() && std::all_of(fields.begin(), fields.end(), [](const auto& field) {
+    return field.agrees || field.rule != FieldRule::kExact;
+  });
+}
+
+std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
+                                                  std::string_view rerun) {
+  const Json a = Json::parse(recorded, nullptr, false), b = Json::parse(rerun, nullptr, false);
+  std::vector<FieldComparison> out;
+  if (!a.is_object() || !b.is_object()) return out;
+  for (const Part& part : kParts) compare_part(part, a, b, out);
+  for (const std::string pointer : kRatios) {
+    out.push_back(compare(dotted(pointer), FieldRule::kRatio, at(a, pointer), at(b, pointer)));
+  }
+  return out;
+}
+
+Result<RerunPlan> plan_rerun(std::string_view line) {
+  BROADLOOM_TRY(check_ledger_line(line));
+  const auto json = nlohmann::ordered_json::parse(line, nullptr, false);
+  Overrides overrides;
+  for (const auto& [key, text] : json["config"].items()) {
+    overrides.emplace_back(key, text.get<std::string>());
+  }
+  const Result<Config> config = resolve_config(overrides);
+  if (!config.ok()) {
+    return Status(
+        config.status().kind(),
+        fmt::format("the record's config is not one of this program: {}; it was written "
+                    "by version {} ({})",
+                    config.status().message(), json["program"]["version"].get<std::string>(),
+                    json["program"]["revision"].get<std::string>()));
+  }
+  RerunPlan plan;
+  plan.config = config.value();
+  const std::string isa = json["machine"]["isa"].get<std::string>();
+  const std::vector<std::string> supported = supported_isas();
+  const bool has = std::find(supported.begin(), supported.end(), isa) != supported.end();
+  plan.config.isa = has ? isa : "auto";
+  plan.threads = json["speed"]["threads"].get<int>();
+  return plan;
+}
+
+Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const std::string& run_dir,
+                          int threads, const RunHooks& hooks) {
+  const Result<RunSummary> summary = start_run(plan.config, run_dir, threads, hooks);
+  if (!summary.ok()) return summary.status();
+  RerunReport report;
+  report.run = summary.value();
+  if (!report.run.finished) return report;
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  const Result<std::string> own = read_ledger_line(folder.value().ledger_line_path(), 1);
+  if (!own.ok()) return own.status();
+  report.fields = compare_ledger_lines(line, own.value());
+  return report;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,55 @@
+// A run repeated from its line of a ledger alone, and compared with it field by field.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/train/config.h"
+#include "broadloom/train/run.h"
+
+namespace broadloom {
+
+// How a field of the record is held against the rerun's.
+enum class FieldRule {
+  kExact,  // must agree, to the bit
+  kNoted,  // program and machine: told, since they may explain what does not agree
+  kRatio   // speed and memory: rerun over recorded
+};
+
+struct FieldComparison {
+  std::string name;  // "result.parameters_hash"
+  FieldRule rule = FieldRule::kExact;
+  std::string recorded, rerun;  // JSON values; "null": not there
+  bool agrees = false;          // of the texts
+  double ratio = 0.0;           // of numbers; not a number where one is missing
+};
+
+struct RerunReport {
+  RunSummary run;
+  std::vector<FieldComparison> fields;
+  // Whether all fields that must agree do.
+  bool agrees() const;
+};
+
+// What a run from the record alone is made of.
+struct RerunPlan {
+  Config config;    // isa: the record's, or auto where this processor lacks it
+  int threads = 1;  // of the record
+};
+
+// kCorrupt and kMismatch where the line is not as it was written (record/ledger.h),
+// kInvalidConfig where it names settings that this program does not have.
+Result<RerunPlan> plan_rerun(std::string_view line);
+
+// Trains into the new folder run_dir, with the record's evaluations; threads changes speed only.
+// Stopped by the hooks, the report has no fields.
+Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const std::string& run_dir,
+                          int threads, const RunHooks& hooks);
+
+// Two checked lines, field by field.
+std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
+                                                  std::string_view rerun);
+
+}  // namespace broadloom

@@ -1,0 +1,123 @@
+// `broadloom diff`: where two runs part.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "broadloom/record/run_diff.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct DiffCommand {
+  std::string first, second;
+  bool quiet = false;
+  bool json = false;
+};
+
+constexpr std::size_t kNamedEnvironments = 8;
+
+void print_differences(const char* title, const std::vector<TextDifference>& differences) {
+  if (differences.empty()) return;
+  fmt::print("{}\n", title);
+  for (const TextDifference& d : differences) {
+    fmt::print("  {:<20} {} | {}\n", d.name, d.first.empty() ? "none" : d.first,
+               d.second.empty() ? "none" : d.second);
+  }
+}
+
+std::string environments_text(const std::vector<int>& environments) {
+  if (environments.size() == 1) return fmt::format("environment {}", environments.front());
+  std::string names;
+  for (std::size_t i = 0; i < std::min(environments.size(), kNamedEnvironments); ++i) {
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", environments[i]);
+  }
+  if (environments.size() > kNamedEnvironments) names += ", ...";
+  return fmt::format("one or more of the {} environments that differ in this block ({})",
+                     with_commas(static_cast<std::int64_t>(environments.size())), names);
+}
+
+std::string parting_text(const Parting& p) {
+  if (p.field == "params") {
+    return fmt::format(
+        "The runs part in the update of iteration {}: its block is equal, the parameters after it "
+        "are not (global step {})",
+        with_commas(p.iteration), with_commas(p.global_step));
+  }
+  return fmt::format("The runs part: {} of {} at step {} of iteration {} (global step {})", p.field,
+                     environments_text(p.environments), p.step, with_commas(p.iteration),
+                     with_commas(p.global_step));
+}
+
+void print_diff(const DiffCommand& command, const RunDiff& diff) {
+  print_differences("Settings that differ:", diff.settings);
+  print_differences("Program and machine:", diff.origins);
+  if (diff.settings.empty() && diff.origins.empty()) {
+    fmt::print("Same settings, same program, same machine.\n");
+  }
+  if (!diff.equal()) {
+    fmt::print("{}\n", parting_text(*diff.parting));
+    return;
+  }
+  fmt::print("Equal in all {} iterations that both have.\n", with_commas(diff.compared));
+  if (diff.iterations_first == diff.iterations_second) return;
+  fmt::print("{} has {}, {} has {}.\n", command.first, with_commas(diff.iterations_first),
+             command.second, with_commas(diff.iterations_second));
+}
+
+nlohmann::ordered_json differences_json(const std::vector<TextDifference>& differences) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const TextDifference& d : differences) out[d.name] = {d.first, d.second};
+  return out;
+}
+
+void print_diff_json(const DiffCommand& command, const RunDiff& diff) {
+  nlohmann::ordered_json object = {{"runs", {command.first, command.second}},
+                                   {"equal", diff.equal()},
+                                   {"iterations", {diff.iterations_first, diff.iterations_second}},
+                                   {"compared", diff.compared},
+                                   {"settings", differences_json(diff.settings)},
+                                   {"origins", differences_json(diff.origins)},
+                                   {"parting", nullptr}};
+  if (diff.parting) {
+    const Parting& p = *diff.parting;
+    object["parting"] = {{"iteration", p.iteration},
+                         {"field", p.field},
+                         {"step", p.step},
+                         {"environments", p.environments},
+                         {"global_step", p.global_step}};
+  }
+  print_json(object);
+}
+
+int diff_command(const DiffCommand& command) {
+  const Result<RunDiff> diff = diff_runs(command.first, command.second);
+  if (!diff.ok()) return report_error(diff.status(), command.json);
+  if (command.json) {
+    print_diff_json(command, diff.value());
+  } else if (!command.quiet) {
+    print_diff(command, diff.value());
+  }
+  return diff.value().equal() ? 0 : static_cast<int>(ErrorKind::kMismatch);
+}
+
+}  // namespace
+
+void add_diff_command(CLI::App& root, Context& context) {
+  CLI::App* app = root.add_subcommand(
+      "diff", "Where two runs part: first iteration, environment, step and field (exit code 6)");
+  const auto command = std::make_shared<DiffCommand>();
+  app->add_option("FIRST", command->first, "Run folder, trained with --hashes")->required();
+  app->add_option("SECOND", command->second, "Run folder, trained with --hashes")->required();
+  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app->add_flag("--json", command->json, "Standard output is one JSON object");
+  app->callback(
+      [&context, command] { context.action = [command] { return diff_command(*command); }; });
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,77 @@
+#include "cli/ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/record/ledger.h"
+#include "broadloom/record/run_folder.h"
+
+namespace broadloom::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "." and the like have no folder in their name.
+fs::path folder_around(const std::string& run_dir) {
+  fs::path path = fs::path(run_dir).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // a slash at the end
+  const std::string name = path.filename().string();
+  if (name == "." || name == "..") {
+    std::error_code error;
+    const fs::path whole = fs::weakly_canonical(path, error);
+    if (!error) path = whole;
+  }
+  return path.parent_path();
+}
+
+}  // namespace
+
+std::string ledger_of_run(const std::string& asked_for, const std::string& run_dir) {
+  if (asked_for == "none") return "";
+  return asked_for.empty() ? (folder_around(run_dir) / "ledger.jsonl").string() : asked_for;
+}
+
+Result<std::string> record_in_ledger(const std::string& ledger, const std::string& run_dir) {
+  if (ledger.empty()) return std::string();
+  const auto not_recorded = [&](const Status& status) {
+    return Status(status.kind(),
+                  fmt::format("the run is trained and saved in '{0}', but not recorded: {1}. When "
+                              "that is put right, `broadloom train --resume {0} --ledger {2}` "
+                              "records it",
+                              run_dir, status.message(), ledger));
+  };
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return not_recorded(folder.status());
+  const Result<std::string> line = read_ledger_line(folder.value().ledger_line_path(), 1);
+  if (!line.ok()) return not_recorded(line.status());
+  const Status whole = check_ledger_line(line.value());
+  if (!whole.ok()) return not_recorded(whole);
+  const Result<std::int64_t> number = append_to_ledger(ledger, line.value());
+  if (!number.ok()) return not_recorded(number.status());
+  return fmt::format("{}:{}", ledger, number.value());
+}
+
+Result<LedgerPlace> parse_ledger_place(const std::string& text) {
+  std::error_code error;
+  if (fs::is_directory(text, error)) {
+    const Result<RunFolder> folder = RunFolder::open(text);
+    if (!folder.ok()) return folder.status();
+    return LedgerPlace{folder.value().ledger_line_path(), 1};
+  }
+  if (fs::exists(text, error)) return LedgerPlace{text, 0};
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return LedgerPlace{text, 0};
+  LedgerPlace place{text.substr(0, colon), 0};
+  if (parse_text(std::string_view(text).substr(colon + 1), place.line).ok() && place.line >= 1) {
+    return place;
+  }
+  return Status(ErrorKind::kInvalidConfig,
+                fmt::format("got '{}' as the line of a ledger; expected a number from 1, as in "
+                            "runs/ledger.jsonl:3",
+                            text.substr(colon + 1)));
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,187 @@
+// `broadloom rerun`: a run from its record alone, and what agrees with the record.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "broadloom/record/ledger.h"
+#include "broadloom/train/rerun.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/ledger.h"
+#include "cli/progress.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct RerunCommand {
+  std::string place;
+  std::string out;
+  int threads = 0;
+  bool quiet = false;
+  bool json = false;
+};
+
+std::string default_dir(const Config& config) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  return fmt::format("runs/rerun__{}__{}__{}", config.env_id, config.seed, seconds);
+}
+
+const char* rule_name(FieldRule rule) {
+  switch (rule) {
+    case FieldRule::kExact:
+      return "exact";
+    case FieldRule::kNoted:
+      return "noted";
+    case FieldRule::kRatio:
+      return "ratio";
+  }
+  return "";
+}
+
+void print_field(const FieldComparison& field) {
+  if (field.rule == FieldRule::kRatio) {
+    const std::string ratio = std::isnan(field.ratio) ? "-" : fmt::format("x {:.2f}", field.ratio);
+    fmt::print("  {:<10} {:<28} {} | {}\n", ratio, field.name, field.recorded, field.rerun);
+  } else if (field.agrees) {
+    fmt::print("  {:<10} {:<28} {}\n", "agrees", field.name, field.recorded);
+  } else {
+    fmt::print("  {:<10} {:<28} {} | {}\n", "DIFFERS", field.name, field.recorded, field.rerun);
+  }
+}
+
+bool is_config(const FieldComparison& field) { return field.name.rfind("config.", 0) == 0; }
+
+// Keys of the config, which are many, only where they differ.
+void print_fields(const std::vector<FieldComparison>& fields) {
+  fmt::print("Recorded | this rerun\n");
+  int config_keys = 0;
+  for (const FieldComparison& field : fields) {
+    if (is_config(field) && field.agrees) {
+      ++config_keys;
+    } else {
+      print_field(field);
+    }
+  }
+  fmt::print("  {:<10} {:<28} {} keys\n", "agrees", "config", config_keys);
+}
+
+void print_verdict(const RerunReport& report) {
+  int exact = 0, differ = 0;
+  std::string noted;
+  for (const FieldComparison& field : report.fields) {
+    if (field.rule == FieldRule::kExact) {
+      ++exact;
+      if (!field.agrees) ++differ;
+    }
+    if (field.rule == FieldRule::kNoted && !field.agrees) {
+      noted += (noted.empty() ? "" : ", ") + field.name;
+    }
+  }
+  if (differ == 0) {
+    fmt::print("All {} fields that must agree do.\n", exact);
+    if (!noted.empty()) fmt::print("Another program or machine all the same: {}.\n", noted);
+  } else {
+    fmt::print("{} of {} fields that must agree do not.\n", differ, exact);
+    fmt::print("{}\n", noted.empty() ? "Program and machine are those of the record."
+                                     : "What may be why: " + noted + " differ.");
+  }
+  fmt::print("Run folder: {}\n", report.run.run_dir);
+}
+
+void print_json_report(const RerunCommand& command, const RerunReport& report) {
+  nlohmann::ordered_json fields = nlohmann::ordered_json::array();
+  for (const FieldComparison& field : report.fields) {
+    nlohmann::ordered_json object = {{"name", field.name},
+                                     {"rule", rule_name(field.rule)},
+                                     {"recorded", nlohmann::ordered_json::parse(field.recorded)},
+                                     {"rerun", nlohmann::ordered_json::parse(field.rerun)},
+                                     {"agrees", field.agrees}};
+    if (field.rule == FieldRule::kRatio) object["ratio"] = field.ratio;
+    fields.push_back(std::move(object));
+  }
+  print_json({{"ledger", command.place},
+              {"run_dir", report.run.run_dir},
+              {"finished", report.run.finished},
+              {"agrees", report.agrees()},
+              {"fields", fields}});
+}
+
+int report_rerun(const RerunCommand& command, const RerunReport& report) {
+  if (command.json) {
+    print_json_report(command, report);
+  } else if (report.run.finished && !command.quiet) {
+    print_fields(report.fields);
+    print_verdict(report);
+  }
+  if (!report.run.finished) {
+    fmt::print(stderr,
+               "Stopped before the end: nothing to compare. Start it anew with another "
+               "--out.\n");
+    return kInterruptedExit;
+  }
+  return report.agrees() ? 0 : static_cast<int>(ErrorKind::kMismatch);
+}
+
+Result<RerunReport> run_again(const RerunCommand& command, const std::string& line) {
+  const Result<RerunPlan> plan = plan_rerun(line);
+  if (!plan.ok()) return plan.status();
+  const std::string out = command.out.empty() ? default_dir(plan.value().config) : command.out;
+  const int threads = command.threads > 0 ? command.threads : plan.value().threads;
+  std::FILE* stream = command.json ? stderr : stdout;
+  if (!command.quiet) {
+    fmt::print(stream, "Training {} again, from {}, into {}\n", plan.value().config.env_id,
+               command.place, out);
+    std::fflush(stream);
+  }
+  ProgressLine progress(stream, command.quiet);
+  RunHooks hooks;
+  hooks.on_iteration = [&](const Progress& now) { progress.show(now); };
+  hooks.should_stop = was_interrupted;
+  catch_interrupts();
+  Result<RerunReport> report = rerun(line, plan.value(), out, threads, hooks);
+  progress.finish();
+  return report;
+}
+
+int rerun_command(const RerunCommand& command) {
+  const Result<LedgerPlace> place = parse_ledger_place(command.place);
+  if (!place.ok()) return report_error(place.status(), command.json);
+  const Result<std::string> line = read_ledger_line(place.value().path, place.value().line);
+  if (!line.ok()) return report_error(line.status(), command.json);
+  const Result<RerunReport> report = run_again(command, line.value());
+  if (!report.ok()) return report_error(report.status(), command.json);
+  return report_rerun(command, report.value());
+}
+
+}  // namespace
+
+void add_rerun_command(CLI::App& root, Context& context) {
+  CLI::App* app = root.add_subcommand(
+      "rerun",
+      "Train again from a line of a ledger alone, and say what agrees (exit code 6: not "
+      "all that must)");
+  const auto command = std::make_shared<RerunCommand>();
+  app->add_option("LEDGER", command->place,
+                  "LEDGER:LINE, as in runs/ledger.jsonl:3; without a line, the last one; or the "
+                  "folder of a run")
+      ->required();
+  app->add_option("--out", command->out,
+                  "Folder of the rerun (default runs/rerun__<env_id>__<seed>__<unix time>)")
+      ->type_name("DIR");
+  app->add_option("--threads", command->threads,
+                  "Worker threads; the result does not depend on them (default: the record's)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("INT");
+  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app->add_flag("--json", command->json, "Standard output is one JSON object");
+  app->callback(
+      [&context, command] { context.action = [command] { return rerun_command(*command); }; });
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,294 @@
+// Records of runs: what a line says, what an altered one is, and runs made again from it alone.
+#include "broadloom/train/rerun.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "broadloom/core/hash.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/record/files.h"
+#include "broadloom/record/ledger.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+class Ledger : public ::testing::Test {
+ protected:
+  Ledger() : dir_(fs::temp_directory_path() / ("broadloom_ledger_" + std::to_string(::getpid()))) {
+    fs::create_directories(dir_);
+  }
+  ~Ledger() override { fs::remove_all(dir_); }
+  std::string at(const std::string& name) const { return (dir_ / name).string(); }
+
+  std::string trained(const Overrides& overrides = {}, const std::string& name = "run") {
+    Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "8"},      {"num_steps", "16"},
+                  {"total_timesteps", "2000"}, {"eval_interval", "4"}, {"seed", "5"},
+                  {"hidden_sizes", "16,8"}};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    const Result<Config> config = resolve_config(all);
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    const Result<RunSummary> summary = start_run(config.value(), at(name), 2, {});
+    EXPECT_TRUE(summary.ok()) << summary.status().message();
+    const Result<std::string> line = read_ledger_line(at(name) + "/ledger_line.json", 1);
+    EXPECT_TRUE(line.ok()) << line.status().message();
+    return line.value();
+  }
+
+  RerunReport run_again(const std::string& line, const std::string& name, int threads = 1) {
+    const Result<RerunPlan> plan = plan_rerun(line);
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    Result<RerunReport> report = rerun(line, plan.value(), at(name), threads, {});
+    EXPECT_TRUE(report.ok()) << report.status().message();
+    return report.take();
+  }
+
+  fs::path dir_;
+};
+
+// The line with another content, and a checksum that fits it.
+Result<std::string> sealed_anew(const std::string& line, void (*change)(Json&)) {
+  Json json = Json::parse(line);
+  json.erase("checksum");
+  change(json);
+  return seal_ledger_line(json.dump());
+}
+
+const FieldComparison& field(const RerunReport& report, const std::string& name) {
+  for (const FieldComparison& f : report.fields) {
+    if (f.name == name) return f;
+  }
+  static const FieldComparison none;
+  ADD_FAILURE() << "no field " << name;
+  return none;
+}
+
+TEST_F(Ledger, ALineSaysWhatTheRunWas) {
+  const Json line = Json::parse(trained());
+  EXPECT_EQ(line["contract"]["num_envs"], 8);
+  EXPECT_EQ(line["contract"]["num_steps"], 16);
+  EXPECT_EQ(line["contract"]["observation_size"], 4);
+  EXPECT_EQ(line["contract"]["batch_size"], 128);
+  EXPECT_EQ(line["contract"]["minibatch_size"], 32);
+  EXPECT_EQ(line["contract"]["iterations"], 15);
+  EXPECT_EQ(line["contract"]["gradient_steps"], 15 * 4 * 4);
+  EXPECT_EQ(line["result"]["gradient_steps"], 15 * 4 * 4);
+  EXPECT_EQ(line["result"]["global_step"], 15 * 128);
+  EXPECT_GT(line["result"]["episodes"], 20);
+  EXPECT_EQ(line["seeds"]["training"]["seed"], 5);
+  EXPECT_EQ(line["seeds"]["training"]["lanes"], 8);
+  EXPECT_EQ(line["seeds"]["evaluation"]["lanes"], 10);
+  EXPECT_EQ(line["evaluation"]["global_step"], 15 * 128);
+  EXPECT_EQ(line["machine"]["isa"], active_isa());
+  EXPECT_EQ(line["speed"]["threads"], 2);
+  EXPECT_EQ(line["speed"]["steps"], 15 * 128);
+  EXPECT_GT(line["memory"]["peak_bytes"], line["memory"]["block_bytes"]);
+  EXPECT_EQ(line["config"]["hidden_sizes"], "16,8");
+  const std::string checkpoint = at("run") + "/" + line["checkpoint"]["file"].get<std::string>();
+  EXPECT_EQ(line["checkpoint"]["hash"], hash_text(read_file(checkpoint).value()));
+}
+
+TEST_F(Ledger, TheParametersHashIsThatOfTheTrainersParameters) {
+  const Json line = Json::parse(trained());
+  Overrides overrides;
+  for (const auto& [key, text] : line["config"].items()) {
+    overrides.emplace_back(key, text.get<std::string>());
+  }
+  const auto trainer = Trainer::create(resolve_config(overrides).value(), 1).take();
+  while (!trainer->finished()) ASSERT_TRUE(trainer->iterate().ok());
+  EXPECT_EQ(line["result"]["parameters_hash"],
+            hash_text({reinterpret_cast<const char*>(trainer->params()),
+                       trainer->network().parameter_count() * sizeof(float)}));
+}
+
+TEST_F(Ledger, ARunFromItsLineAloneAgrees) {
+  for (const Overrides& overrides :
+       {Overrides{}, Overrides{{"env_id", "FrozenLake-v1"}, {"env.is_slippery", "false"}},
+        Overrides{{"env_id", "Pendulum-v1"}, {"num_minibatches", "2"}, {"eval_interval", "0"}}}) {
+    const std::string name = "run" + std::to_string(overrides.size());
+    const std::string line = trained(overrides, name);
+    fs::remove_all(at(name));  // the record alone
+    const RerunReport report = run_again(line, name + "_again");
+    EXPECT_TRUE(report.agrees());
+    EXPECT_TRUE(field(report, "result.parameters_hash").agrees);
+    EXPECT_TRUE(field(report, "program.binary_hash").agrees);
+    EXPECT_GT(field(report, "speed.steps_per_second").ratio, 0.0);
+    EXPECT_EQ(field(report, "config.seed").recorded, "\"5\"");
+  }
+}
+
+TEST_F(Ledger, AChangedSettingOrProgramIsReported) {
+  const std::string line = trained();
+  const std::string other = sealed_anew(line, [](Json& json) {
+                              json["config"]["ent_coef"] = "0.02";
+                              json["program"]["revision"] = "another";
+                              json["program"]["binary_hash"] = std::string(32, '0');
+                            }).take();
+  const RerunReport report = run_again(other, "again");
+  EXPECT_FALSE(report.agrees());
+  EXPECT_FALSE(field(report, "result.parameters_hash").agrees);
+  EXPECT_TRUE(field(report, "result.global_step").agrees);
+  EXPECT_TRUE(field(report, "config.ent_coef").agrees);  // it is what the record asks for
+  EXPECT_FALSE(field(report, "program.revision").agrees);
+  EXPECT_EQ(field(report, "program.revision").rule, FieldRule::kNoted);
+  EXPECT_FALSE(field(report, "program.binary_hash").agrees);
+  EXPECT_TRUE(field(report, "machine.isa").agrees);
+}
+
+TEST_F(Ledger, AnotherInstructionSetIsUsedWhereItIsThatOfTheRecord) {
+  const std::vector<std::string> isas = supported_isas();
+  if (isas.size() < 2) GTEST_SKIP() << "NOT TESTED: this processor has one instruction set";
+  const std::string narrow = isas.back();
+  const std::string line = trained({{"isa", narrow}});
+  ASSERT_EQ(Json::parse(line)["machine"]["isa"], narrow);
+  const std::string as_auto =
+      sealed_anew(line, [](Json& json) { json["config"]["isa"] = "auto"; }).take();
+  EXPECT_EQ(plan_rerun(as_auto).value().config.isa, narrow);
+  EXPECT_TRUE(run_again(as_auto, "again").agrees());
+  const std::string unknown =
+      sealed_anew(line, [](Json& json) { json["machine"]["isa"] = "another"; }).take();
+  EXPECT_EQ(plan_rerun(unknown).value().config.isa, "auto");
+  ASSERT_TRUE(set_isa("auto").ok());
+}
+
+TEST_F(Ledger, ALineWithAnyByteAlteredIsRefused) {
+  const std::string line = trained();
+  ASSERT_TRUE(check_ledger_line(line).ok());
+  for (std::size_t i = 0; i < line.size(); i += 7) {
+    std::string altered = line;
+    altered[i] = static_cast<char>(altered[i] ^ 1);
+    EXPECT_EQ(check_ledger_line(altered).kind(), ErrorKind::kCorrupt) << "byte " << i;
+    EXPECT_FALSE(plan_rerun(altered).ok());
+  }
+  EXPECT_FALSE(check_ledger_line("").ok());
+  EXPECT_FALSE(check_ledger_line("{}").ok());
+  EXPECT_FALSE(check_ledger_line(line.substr(0, line.size() / 2)).ok());
+  EXPECT_FALSE(check_ledger_line(line + " ").ok());
+}
+
+TEST_F(Ledger, ARecordThatDoesNotFitTheSchemaIsNeverSealed) {
+  const std::string line = trained();
+  const auto expect_refused = [&](void (*change)(Json&), ErrorKind kind, const char* words) {
+    const Result<std::string> sealed = sealed_anew(line, change);
+    ASSERT_FALSE(sealed.ok()) << words;
+    EXPECT_EQ(sealed.status().kind(), kind);
+    EXPECT_NE(sealed.status().message().find(words), std::string::npos)
+        << sealed.status().message();
+  };
+  const ErrorKind mismatch = ErrorKind::kMismatch;
+  expect_refused([](Json& j) { j["result"].erase("episodes"); }, mismatch, "'episodes' is missing");
+  expect_refused([](Json& j) { j["contract"]["num_envs"] = 0; }, mismatch, "contract.num_envs");
+  expect_refused([](Json& j) { j["config"]["gamma"] = 0.9; }, mismatch, "config.gamma");
+  expect_refused([](Json& j) { j["extra"] = 1; }, mismatch, "extra: is not a key");
+  expect_refused([](Json& j) { j["format"] = 2; }, ErrorKind::kCorrupt, "format 2");
+  expect_refused([](Json& j) { j["seeds"]["evaluation"]["streams"]["reset"] = 3; }, mismatch,
+                 "'reset' and the training stream 'reset' are both 3");
+}
+
+TEST_F(Ledger, ARecordWithSettingsOfAnotherVersionSaysWhose) {
+  const std::string other = sealed_anew(trained(), [](Json& json) {
+                              json["config"]["num_dreams"] = "4";
+                              json["program"]["version"] = "9.9.9";
+                            }).take();
+  const Result<RerunPlan> plan = plan_rerun(other);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.status().kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(plan.status().message().find("num_dreams"), std::string::npos);
+  EXPECT_NE(plan.status().message().find("version 9.9.9"), std::string::npos);
+}
+
+// What the other parts of a record may bring later, the schema takes now.
+TEST_F(Ledger, ALineSaysWhatEpisodesDrewFromAndHowTheyEnded) {
+  const std::string text = trained({{"seed_families", "4"},
+                                    {"strata_sampling", "stratified"},
+                                    {"strata.long.half_length", "1..2"},
+                                    {"strata.long.weight", "3"},
+                                    {"strata.short.half_length", "0.2..0.4"},
+                                    {"disturb.action_delay", "1"},
+                                    {"memory_limit", "500"}});
+  const Json line = Json::parse(text);
+  const Json& contract = line["contract"];
+  EXPECT_EQ(contract["seed_families"], 4);
+  EXPECT_EQ(contract["environments_per_family"], 2);
+  EXPECT_EQ(contract["strata"].dump(),
+            R"([{"name":"long","share":0.75,"ranges":{"half_length":"1..2"}},)"
+            R"({"name":"short","share":0.25,"ranges":{"half_length":"0.2..0.4"}}])");
+  EXPECT_EQ(contract["strata_sampling"], "stratified");
+  EXPECT_EQ(contract["disturbances"].dump(), R"({"action_delay":"1"})");
+  EXPECT_EQ(line["memory"]["allowed_bytes"], 500000000);
+  EXPECT_EQ(line["seeds"]["training"]["families"], 4);
+  EXPECT_EQ(line["seeds"]["evaluation"]["families"], 10);
+  EXPECT_TRUE(line["evaluation"]["success_rate"].is_number());
+  int ended = 0;
+  for (const auto& [reason, count] : line["evaluation"]["reasons"].items())
+    ended += count.get<int>();
+  EXPECT_EQ(ended, 10);
+  const RerunReport report = run_again(text, "again");
+  EXPECT_TRUE(report.agrees());
+}
+
+TEST_F(Ledger, ManyWritersLeaveWholeLines) {
+  const std::string line = trained();
+  constexpr int kWriters = 8, kLines = 20;
+  std::vector<std::thread> writers;
+  for (int w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&, w] {
+      for (int i = 0; i < kLines; ++i) {
+        Json json = Json::parse(line);
+        json.erase("checksum");
+        json["run"]["folder"] = "run " + std::to_string(w) + " " + std::to_string(i);
+        const Result<std::string> sealed = seal_ledger_line(json.dump());
+        ASSERT_TRUE(sealed.ok());
+        EXPECT_TRUE(append_to_ledger(at("all.jsonl"), sealed.value()).ok());
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  for (int i = 1; i <= kWriters * kLines; ++i) {
+    EXPECT_TRUE(check_ledger_line(read_ledger_line(at("all.jsonl"), i).value()).ok()) << i;
+  }
+  EXPECT_FALSE(read_ledger_line(at("all.jsonl"), kWriters * kLines + 1).ok());
+}
+
+TEST_F(Ledger, ALineIsAppendedOnceAndAfterOneThatWasCutShort) {
+  const std::string line = trained();
+  EXPECT_EQ(append_to_ledger(at("sub/all.jsonl"), line).value(), 1);
+  EXPECT_EQ(append_to_ledger(at("sub/all.jsonl"), line).value(), 1);
+  ASSERT_TRUE(write_file_atomically(at("cut.jsonl"), line.substr(0, 100)).ok());
+  EXPECT_EQ(append_to_ledger(at("cut.jsonl"), line).value(), 2);
+  EXPECT_EQ(read_ledger_line(at("cut.jsonl"), 0).value(), line);
+  EXPECT_FALSE(check_ledger_line(read_ledger_line(at("cut.jsonl"), 1).value()).ok());
+}
+
+TEST_F(Ledger, AFullDiskLeavesTheLedgerAsItWas) {
+  const std::string line = trained();
+  ASSERT_TRUE(append_to_ledger(at("all.jsonl"), line).ok());
+  const std::string before = read_file(at("all.jsonl")).take();
+  const std::string other = trained({{"seed", "6"}}, "other");
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit unlimited{};
+  ::getrlimit(RLIMIT_FSIZE, &unlimited);
+  rlimit full = unlimited;
+  full.rlim_cur = before.size() + 100;
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  const Result<std::int64_t> appended = append_to_ledger(at("all.jsonl"), other);
+  ::setrlimit(RLIMIT_FSIZE, &unlimited);
+  ASSERT_FALSE(appended.ok());
+  EXPECT_EQ(appended.status().kind(), ErrorKind::kIo);
+  EXPECT_EQ(read_file(at("all.jsonl")).value(), before);
+  EXPECT_EQ(append_to_ledger(at("all.jsonl"), other).value(), 2);
+}
+
+}  // namespace
+}  // namespace broadloom
