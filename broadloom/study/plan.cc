@@ -28,7 +28,9 @@ constexpr ForbiddenKey kForbidden[] = {
 // Keys that came after the first stores. At their defaults they are left out of what a study is
 // known by, so that stores from before them are still those of the same study; memory_limit, which
 // results do not depend on, always.
-constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling", "memory_limit"};
+constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling", "curriculum",
+                                      "curriculum_up", "curriculum_down", "curriculum_episodes",
+                                      "memory_limit"};
 
 Overrides defining_keys(const Config& config) {
   Overrides keys = to_overrides(config);
