@@ -31,7 +31,7 @@ enum class StrataSampling;
 struct CurriculumOptions {
   std::vector<std::string> levels;  // names of strata, the easiest first; empty: no curriculum
   double up = 0.8, down = 0.4;      // shares of successes, 0 <= down <= up <= 1
-  int episodes = 5;                 // >= 1, that one decision is over
+  int episodes = 1;                 // >= 1, that one decision is over
 };
 
 // kInvalidConfig, with what to do, where the strata of `spec` are not those that the levels name,

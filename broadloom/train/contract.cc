@@ -69,11 +69,13 @@ std::string strata_text(const RolloutContract& contract) {
 }
 
 std::string curriculum_text(const CurriculumOptions& curriculum) {
-  return fmt::format(
-      "Curriculum: {}; up from {} of {} episodes, down below {}; evaluation draws as "
-      "the strata's shares say\n",
-      fmt::join(curriculum.levels, ", "), percent(curriculum.up), curriculum.episodes,
-      percent(curriculum.down));
+  const std::string rule =
+      curriculum.episodes == 1
+          ? "up or down by each episode"
+          : fmt::format("up from {}, down below {} of {} episodes", percent(curriculum.up),
+                        percent(curriculum.down), curriculum.episodes);
+  return fmt::format("Curriculum: {}; {}; evaluation draws by the strata's shares\n",
+                     fmt::join(curriculum.levels, ", "), rule);
 }
 
 std::string memory_text(const RolloutContract& contract) {

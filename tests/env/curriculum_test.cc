@@ -111,7 +111,7 @@ const Overrides kPoles{{"strata.easy.half_length", "0.4..0.6"},
 
 // A limit that random actions often reach, so that levels go both ways.
 VecEnvOptions options(int num_envs = 24, int families = 0) {
-  VecEnvOptions out{.num_envs = num_envs, .seed = 4, .max_episode_steps = 20};
+  VecEnvOptions out{.num_envs = num_envs, .seed = 4, .max_episode_steps = 15};
   out.seed_families = families;
   out.curriculum = rule(0.8, 0.4, 2);
   return out;
@@ -123,7 +123,7 @@ TEST(CurriculumBatch, EpisodesAreOfTheStrataThatTheRuleSays) {
   Curriculum expected(options().curriculum, env->spec().strata, 24);
   std::vector<std::uint64_t> episode(24, 0);
   std::vector<int> seen(3);
-  for (int block = 0; block < 40; ++block) {
+  for (int block = 0; block < 150; ++block) {
     const Rollout out = roll(*env, 10 * block, 10, 24);
     for (std::size_t i = 0; i < out.ends.size(); ++i) {
       const EpisodeEnd& end = out.ends[i];

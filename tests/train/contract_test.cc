@@ -67,9 +67,10 @@ TEST(Contract, NamesTheCurriculum) {
   const RolloutContract contract = contract_of({{"strata.wide.force", "5..15"},
                                                 {"strata.narrow.force", "9..11"},
                                                 {"curriculum", "narrow,wide"},
+                                                {"curriculum_episodes", "3"},
                                                 {"curriculum_down", "0.55"}});
   EXPECT_NE(contract_text(contract).find(
-                "\nCurriculum: narrow, wide; up from 80 % of 5 episodes, down below 55 %; "),
+                "\nCurriculum: narrow, wide; up from 80 %, down below 55 % of 3 episodes; "),
             std::string::npos)
       << contract_text(contract);
 }
