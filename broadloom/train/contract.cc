@@ -70,7 +70,7 @@ std::string strata_text(const RolloutContract& contract) {
 
 std::string curriculum_text(const CurriculumOptions& curriculum) {
   const std::string rule =
-      curriculum.episodes == 1
+      curriculum.episodes == 1 && curriculum.down > 0.0 && curriculum.up > 0.0
           ? "up or down by each episode"
           : fmt::format("up from {}, down below {} of {} episodes", percent(curriculum.up),
                         percent(curriculum.down), curriculum.episodes);
