@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "cli/console.h"
 
 namespace broadloom::cli {
@@ -13,11 +15,15 @@ std::string progress_text(const Progress& progress) {
                            ? static_cast<double>(progress.global_step) /
                                  static_cast<double>(progress.total_timesteps)
                            : 0.0;
+  // Only where the environment names one.
+  const bool knows_success = !std::isnan(progress.success_rate);
+  const std::string success =
+      knows_success ? fmt::format("  success {:3.0f} %", 100.0 * progress.success_rate) : "";
   return fmt::format(
-      "{} / {} steps  {:3.0f} %  {} steps/s  return {}  {} left",
+      "{} / {} steps  {:3.0f} %  {} steps/s  return {}{}  {} left",
       padded(with_commas(progress.global_step), -static_cast<int>(total.size())), total,
       100.0 * share, padded(with_commas(static_cast<std::int64_t>(progress.steps_per_second)), -9),
-      padded(fixed_text(progress.mean_return, 2), -9), clock_text(progress.seconds_left));
+      padded(fixed_text(progress.mean_return, 2), -9), success, clock_text(progress.seconds_left));
 }
 
 }  // namespace

@@ -53,6 +53,11 @@ std::string seconds_text(double seconds) {
   return seconds < 60.0 ? fmt::format("{:.1f} s", seconds) : clock_text(seconds);
 }
 
+// Nothing where the environment names no success.
+std::string success_text(double rate) {
+  return std::isnan(rate) ? "" : fmt::format("; {:.0f} % of them succeeded", 100.0 * rate);
+}
+
 void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record) {
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
@@ -65,7 +70,8 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
     if (std::isnan(summary.mean_return)) {
       fmt::print("Mean return: none yet, no episode has ended.\n");
     } else {
-      fmt::print("Mean return of the last 100 episodes: {:.2f}\n", summary.mean_return);
+      fmt::print("Mean return of the last 100 episodes: {:.2f}{}\n", summary.mean_return,
+                 success_text(summary.success_rate));
     }
   }
   fmt::print("Run folder: {}\n", summary.run_dir);
@@ -80,6 +86,7 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
               {"total_timesteps", summary.total_timesteps},
               {"finished", summary.finished},
               {"mean_return", summary.mean_return},
+              {"success_rate", summary.success_rate},
               {"seconds", summary.seconds},
               {"steps_per_second", steps_per_second},
               {"record", record}});

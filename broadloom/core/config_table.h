@@ -99,6 +99,7 @@ constexpr const char* type_name() {
   if constexpr (std::is_integral_v<T>) return "int";
   if constexpr (std::is_floating_point_v<T>) return "float";
   if constexpr (std::is_same_v<T, std::string>) return "text";
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) return "names";
   return "list";
 }
 

@@ -35,6 +35,7 @@ enum class Purpose : std::uint32_t {
   kEvalStrata = 14,
   kTrainDisturb = 15,  // lane = seed family and what for; index = step since the run began
   kEvalDisturb = 16,
+  kCurriculum = 17,  // level after the top; lane = environment's seed family, index = episode
 };
 
 class Random {

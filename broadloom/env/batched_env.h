@@ -27,7 +27,7 @@ class BatchedEnv final : public VecEnv {
 
   // options.num_envs >= 1, and families() divides it. spec: Env::spec(params), or one that names
   // another time limit; with strata, as describe_strata leaves it. strata: only where Options is
-  // Params.
+  // Params. options.curriculum: as check_curriculum has passed it.
   BatchedEnv(const Params& params, EnvSpec spec, const VecEnvOptions& options, Strata strata = {})
       : params_(params),
         spec_(std::move(spec)),
@@ -37,6 +37,8 @@ class BatchedEnv final : public VecEnv {
         strata_(std::move(strata)),
         draws_{options.seed, options.evaluation ? Purpose::kEvalStrata : Purpose::kTrainStrata,
                options.families(), options.strata_sampling},
+        curriculum_(options.evaluation ? CurriculumOptions{} : options.curriculum, spec_.strata,
+                    count_),
         lanes_(static_cast<std::size_t>(count_)),
         states_(env_detail::make_state_arrays<State>(Env::members, options.num_envs)),
         episode_(static_cast<std::size_t>(count_)),
@@ -90,6 +92,7 @@ class BatchedEnv final : public VecEnv {
   }
   std::int64_t episode_step(int env) const override { return episode_step_[env]; }
   int stratum(int env) const override { return stratum_.empty() ? -1 : stratum_[env]; }
+  int level(int env) const override { return curriculum_.empty() ? -1 : curriculum_.level(env); }
 
   void observe(int begin, int end, float* observations) const override {
     Loops::observe(batch_, begin, end, observations);
@@ -109,6 +112,7 @@ class BatchedEnv final : public VecEnv {
     out.push_back({prefix + ".episode", Dtype::kI64, shape, episode_.data()});
     out.push_back({prefix + ".episode_step", Dtype::kI64, shape, episode_step_.data()});
     out.push_back({prefix + ".total_step", Dtype::kI64, shape, total_step_.data()});
+    curriculum_.append_state(prefix, out);
     if (strata_.empty()) return;
     const std::vector<std::int64_t> bytes{count_, static_cast<std::int64_t>(sizeof(Params))};
     out.push_back({prefix + ".stratum", Dtype::kI32, shape, stratum_.data()});
@@ -145,7 +149,10 @@ class BatchedEnv final : public VecEnv {
       if ((rows.terminated[k] | rows.truncated[k]) == 0) continue;
       float* observation = rows.observations + row(k);
       std::copy_n(observation, row(1), rows.final_observations + row(k));
-      if (rows.ends != nullptr) rows.ends[k] = end_of(begin + k, rows.terminated[k] != 0);
+      if (rows.ends != nullptr || !curriculum_.empty()) {
+        episode_ended(begin + k, rows.terminated[k] != 0,
+                      rows.ends == nullptr ? nullptr : rows.ends + k);
+      }
       start_episode(begin + k, episode_[begin + k] + 1);
       observe(begin + k, begin + k + 1, observation);
     }
@@ -160,16 +167,29 @@ class BatchedEnv final : public VecEnv {
 
   const Params& params_of(int i) const { return drawn_.empty() ? params_ : drawn_[i]; }
 
-  // The end of the episode whose last state environment i is in.
-  EpisodeEnd end_of(int i, bool terminated) const {
+  // Environment i is in the last state of an episode.
+  void episode_ended(int i, bool terminated, EpisodeEnd* out) {
     const State last = Loops::Arrays::load(Env::members, batch_.states, i);
-    return Outcome<Env>::of(params_of(i), last, terminated, !terminated, stratum(i));
+    const EpisodeEnd end =
+        Outcome<Env>::of(params_of(i), last, terminated, !terminated, stratum(i));
+    if (out != nullptr) *out = end;
+    if (curriculum_.empty()) return;
+    const auto episode = static_cast<std::uint64_t>(episode_[i]);
+    curriculum_.episode_ended(i, end.success == 1,
+                              Random(seed_, Purpose::kCurriculum, lanes_[i], episode));
+  }
+
+  int draw_constants(int i, std::int64_t episode) {
+    if (curriculum_.empty()) return strata_.draw(draws_, lanes_[i], episode, &drawn_[i]);
+    const int stratum = curriculum_.stratum(i);
+    strata_.draw_within(stratum, draws_, lanes_[i], episode, &drawn_[i]);
+    return stratum;
   }
 
   void start_episode(int i, std::int64_t episode) {
     if (!strata_.empty()) {
       drawn_[i] = params_;  // what this episode's stratum does not draw
-      stratum_[i] = strata_.draw(draws_, lanes_[i], episode, &drawn_[i]);
+      stratum_[i] = draw_constants(i, episode);
     }
     Random random(seed_, reset_purpose_, lanes_[i], static_cast<std::uint64_t>(episode));
     State state{};
@@ -180,7 +200,8 @@ class BatchedEnv final : public VecEnv {
   }
 
   // Environment i is taken i / N of the time limit on under uniformly random actions, episodes that
-  // end on the way included, so that the environments' phases are spread instead of equal.
+  // end on the way included, so that the environments' phases are spread instead of equal. No
+  // policy has played those, so they count for no curriculum.
   void stagger() {
     std::vector<float> action(static_cast<std::size_t>(spec_.action_size()));
     float reward = 0.0f;
@@ -204,6 +225,7 @@ class BatchedEnv final : public VecEnv {
   int count_;
   Strata strata_;
   StrataStream draws_;
+  Curriculum curriculum_;
   std::vector<std::uint32_t> lanes_;  // [N] of the random streams: the seed family
   typename Loops::Arrays states_;
   std::vector<std::int64_t> episode_;       // [N] number of the present episode, from 0

@@ -4,15 +4,23 @@
 #include <limits>
 
 namespace broadloom {
+namespace {
+
+double ratio(double part, double whole) {
+  return whole > 0.0 ? part / whole : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
 
 EpisodeTracker::EpisodeTracker(int num_envs)
     : running_return_(static_cast<std::size_t>(num_envs)),
       running_length_(static_cast<std::size_t>(num_envs)),
       returns_(kWindow),
-      lengths_(kWindow) {}
+      lengths_(kWindow),
+      outcomes_(kWindow) {}
 
 void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminated,
-                             const std::uint8_t* truncated, int num_steps) {
+                             const std::uint8_t* truncated, int num_steps, const EpisodeEnd* ends) {
   const std::size_t num_envs = running_return_.size();
   block_episodes_ = 0;
   for (int t = 0; t < num_steps; ++t) {
@@ -25,15 +33,18 @@ void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminate
     }
     if (any == 0) continue;
     for (std::size_t n = 0; n < num_envs; ++n) {
-      if ((terminated[first + n] | truncated[first + n]) != 0) end_episode(n);
+      if ((terminated[first + n] | truncated[first + n]) == 0) continue;
+      const EpisodeEnd end = ends != nullptr ? ends[first + n] : EpisodeEnd{};
+      end_episode(n, {terminated[first + n] != 0 ? 1 : 0, end.success, end.stratum});
     }
   }
 }
 
-void EpisodeTracker::end_episode(std::size_t n) {
+void EpisodeTracker::end_episode(std::size_t n, Ended outcome) {
   const std::size_t place = static_cast<std::size_t>(episodes_ % kWindow);
   returns_[place] = running_return_[n];
   lengths_[place] = static_cast<double>(running_length_[n]);
+  outcomes_[place] = outcome;
   running_return_[n] = 0.0;
   running_length_[n] = 0;
   ++episodes_;
@@ -41,11 +52,35 @@ void EpisodeTracker::end_episode(std::size_t n) {
 }
 
 double EpisodeTracker::window_mean(const std::vector<double>& window) const {
-  const std::int64_t count = std::min<std::int64_t>(episodes_, kWindow);
-  if (count == 0) return std::numeric_limits<double>::quiet_NaN();
+  const std::size_t count = this->window();
   double sum = 0.0;
-  for (std::int64_t i = 0; i < count; ++i) sum += window[static_cast<std::size_t>(i)];
-  return sum / static_cast<double>(count);
+  for (std::size_t i = 0; i < count; ++i) sum += window[i];
+  return ratio(sum, static_cast<double>(count));
+}
+
+double EpisodeTracker::termination_rate() const {
+  int known = 0, terminated = 0;
+  for (std::size_t i = 0; i < window(); ++i) {
+    if (outcomes_[i].terminated < 0) continue;
+    ++known;
+    terminated += outcomes_[i].terminated;
+  }
+  return ratio(terminated, known);
+}
+
+double EpisodeTracker::success_rate(int stratum) const {
+  int known = 0, succeeded = 0;
+  for (std::size_t i = 0; i < window(); ++i) {
+    const Ended& outcome = outcomes_[i];
+    if (outcome.success < 0 || (stratum != kAnyStratum && outcome.stratum != stratum)) continue;
+    ++known;
+    succeeded += outcome.success;
+  }
+  return ratio(succeeded, known);
+}
+
+std::size_t EpisodeTracker::window() const {
+  return static_cast<std::size_t>(std::min<std::int64_t>(episodes_, kWindow));
 }
 
 void EpisodeTracker::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
@@ -54,6 +89,7 @@ void EpisodeTracker::append_state(const std::string& prefix, std::vector<TensorR
   out.push_back({prefix + ".running_length", Dtype::kI64, {num_envs}, running_length_.data()});
   out.push_back({prefix + ".returns", Dtype::kF64, {kWindow}, returns_.data()});
   out.push_back({prefix + ".lengths", Dtype::kF64, {kWindow}, lengths_.data()});
+  out.push_back({prefix + ".outcomes", Dtype::kI32, {kWindow, 3}, outcomes_.data()});
   out.push_back({prefix + ".episodes", Dtype::kI64, {1}, &episodes_});
 }
 

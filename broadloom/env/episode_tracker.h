@@ -1,4 +1,4 @@
-// Returns and lengths of finished episodes, read off the rollout block.
+// Returns, lengths and outcomes of finished episodes, read off the rollout block.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "broadloom/core/tensor_ref.h"
+#include "broadloom/env/vec_env.h"
 
 namespace broadloom {
 
@@ -16,13 +17,19 @@ class EpisodeTracker {
   explicit EpisodeTracker(int num_envs);
 
   // Walks the block's raw rewards and end flags, [T, N] each, in the order of time, then
-  // environment.
+  // environment. ends: [T, N] too, read where the flags say so; null: not known.
   void observe(const float* rewards, const std::uint8_t* terminated, const std::uint8_t* truncated,
-               int num_steps);
+               int num_steps, const EpisodeEnd* ends = nullptr);
 
   // Over the last 100 episodes of the run; not a number before the first has ended.
   double mean_return() const { return window_mean(returns_); }
   double mean_length() const { return window_mean(lengths_); }
+  // Share of them that ended by themselves, not by a time limit; not a number before the first.
+  double termination_rate() const;
+  // Share of them that succeeded, of those where that is known; not a number where it is of none.
+  double success_rate() const { return success_rate(kAnyStratum); }
+  // The same of those in one stratum.
+  double success_rate(int stratum) const;
   std::int64_t episodes() const { return episodes_; }  // of the whole run
   std::int64_t block_episodes() const {
     return block_episodes_;
@@ -31,12 +38,20 @@ class EpisodeTracker {
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 
  private:
-  void end_episode(std::size_t env);
+  static constexpr int kAnyStratum = -1;
+  // Of an episode; -1 where it is not known.
+  struct Ended {
+    std::int32_t terminated = -1, success = -1, stratum = -1;
+  };
+
+  void end_episode(std::size_t env, Ended outcome);
+  std::size_t window() const;  // episodes that there are
   double window_mean(const std::vector<double>& window) const;
 
   std::vector<double> running_return_;        // [N]
   std::vector<std::int64_t> running_length_;  // [N]
   std::vector<double> returns_, lengths_;     // [kWindow] ring
+  std::vector<Ended> outcomes_;               // [kWindow] ring
   std::int64_t episodes_ = 0;
   std::int64_t block_episodes_ = 0;
 };

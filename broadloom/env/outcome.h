@@ -45,8 +45,8 @@ struct Outcome {
   static EpisodeEnd of(const typename Env::Params& params, const typename Env::State& last,
                        bool terminated, bool truncated, int stratum) {
     EpisodeEnd end;
-    end.stratum = stratum;
-    end.reason = terminated ? reason(params, last) : kTimeLimit;
+    end.stratum = static_cast<std::int16_t>(stratum);
+    end.reason = static_cast<std::int8_t>(terminated ? reason(params, last) : kTimeLimit);
     if constexpr (kNamesSuccess) {
       end.success = Env::success(params, last, terminated, truncated) ? 1 : 0;
     }
@@ -59,6 +59,7 @@ struct Outcome {
     return 1;
   }
   static constexpr int kTimeLimit = time_limit_index();
+  static_assert(kTimeLimit <= 127, "an EpisodeEnd holds at most 127 reasons");
 
   static int reason([[maybe_unused]] const typename Env::Params& params,
                     [[maybe_unused]] const typename Env::State& last) {

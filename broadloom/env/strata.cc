@@ -61,9 +61,7 @@ int Strata::draw(const StrataStream& stream, std::uint32_t lane, std::int64_t ep
   Random own(stream.seed, stream.purpose, lane, index);
   if (stream.sampling == StrataSampling::kSampled) {
     const int s = stratum_at(own.uniform());
-    for (const StratumRange& range : strata_[s].ranges) {
-      set_param(params, range.offset, within(range, own.uniform()));
-    }
+    draw_constants(s, own, params);
     return s;
   }
   Random common(stream.seed, stream.purpose, kRoundLane, index);
@@ -79,6 +77,19 @@ int Strata::draw(const StrataStream& stream, std::uint32_t lane, std::int64_t ep
     set_param(params, range.offset, within(range, (bin + own.uniform()) / count));
   }
   return s;
+}
+
+void Strata::draw_within(int stratum, const StrataStream& stream, std::uint32_t lane,
+                         std::int64_t episode, void* params) const {
+  Random own(stream.seed, stream.purpose, lane, static_cast<std::uint64_t>(episode));
+  own.uniform();  // what a sampled draw finds its stratum with
+  draw_constants(stratum, own, params);
+}
+
+void Strata::draw_constants(int stratum, Random& own, void* params) const {
+  for (const StratumRange& range : strata_[stratum].ranges) {
+    set_param(params, range.offset, within(range, own.uniform()));
+  }
 }
 
 void set_param(void* params, std::size_t offset, double value) {

@@ -70,9 +70,14 @@ class Strata {
   // index. Allocates nothing; O(strata + ranges of the one drawn). Not for an empty Strata.
   int draw(const StrataStream& stream, std::uint32_t lane, std::int64_t episode,
            void* params) const;
+  // The same where the stratum is known: its constants, as a sampled draw that falls on it has
+  // them.
+  void draw_within(int stratum, const StrataStream& stream, std::uint32_t lane,
+                   std::int64_t episode, void* params) const;
 
  private:
   int stratum_at(double share) const;
+  void draw_constants(int stratum, Random& own, void* params) const;
 
   std::vector<Stratum> strata_;
   std::vector<double> edges_;  // [strata + 1] summed shares, from 0 to 1
@@ -96,6 +101,10 @@ StrataKey split_strata_key(std::string_view key);
 // stratum without a range, a weight below 0, all weights 0.
 Result<Strata> make_strata(const Overrides& keys, const std::vector<ParamField>& fields,
                            const std::string& env_id);
+
+// The one text of what such a key is set to, whoever wrote it: [0.80, 1.2] of a file and 0.80..1.2
+// are "0.8..1.2", and a range of no width is its number. What is no range stays as it is.
+std::string plain_strata_text(const std::string& text);
 
 // Writes one constant.
 void set_param(void* params, std::size_t offset, double value);

@@ -16,8 +16,9 @@ constexpr std::size_t kMostStrata = 1000;
 
 Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
 
-// "0.4..0.6", as [0.4, 0.6] in a file; one number is a range of no width.
-Status parse_range(const std::string& key, std::string_view text, StratumRange& out) {
+// "0.4..0.6", as [0.4, 0.6] in a file; one number is a range of no width. False where it is
+// neither.
+bool read_range(std::string_view text, StratumRange& out) {
   std::string_view body = text;
   if (body.size() >= 2 && body.front() == '[' && body.back() == ']') {
     body = body.substr(1, body.size() - 2);
@@ -27,7 +28,11 @@ Status parse_range(const std::string& key, std::string_view text, StratumRange& 
   const std::size_t width = dots != std::string_view::npos ? 2 : 1;
   const std::string_view low = body.substr(0, cut);
   const std::string_view high = cut == std::string_view::npos ? low : body.substr(cut + width);
-  if (!parse_text(low, out.low).ok() || !parse_text(high, out.high).ok()) {
+  return parse_text(low, out.low).ok() && parse_text(high, out.high).ok();
+}
+
+Status parse_range(const std::string& key, std::string_view text, StratumRange& out) {
+  if (!read_range(text, out)) {
     return invalid(fmt::format(
         "{}: got '{}', expected a range such as 0.4..0.6 (in a file [0.4, 0.6])", key, text));
   }
@@ -136,6 +141,13 @@ StrataKey split_strata_key(std::string_view key) {
   const std::string_view rest = key.substr(kPrefix.size());
   const std::size_t dot = rest.find('.');
   return {std::string(rest.substr(0, dot)), std::string(rest.substr(dot + 1))};
+}
+
+std::string plain_strata_text(const std::string& text) {
+  StratumRange range;
+  if (!read_range(text, range)) return text;
+  if (range.low == range.high) return to_text(range.low);
+  return to_text(range.low) + ".." + to_text(range.high);
 }
 
 Result<Strata> make_strata(const Overrides& keys, const std::vector<ParamField>& fields,

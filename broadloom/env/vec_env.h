@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/core/tensor_ref.h"
+#include "broadloom/env/curriculum.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/strata.h"
 
@@ -27,14 +28,15 @@ struct VecEnvOptions {
   // at the run's s-th step it does to all of them.
   int seed_families = 0;
   StrataSampling strata_sampling = StrataSampling::kSampled;  // where there are strata
+  CurriculumOptions curriculum;                               // over them; evaluation follows none
 
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
 };
 
-// How an episode ended.
+// How an episode ended. Small, since a block has room for one a transition.
 struct EpisodeEnd {
-  std::int32_t reason = -1;   // index into EnvSpec::end_reasons; -1: it has not
-  std::int32_t stratum = -1;  // that it drew its constants from; -1: there are none
+  std::int16_t stratum = -1;  // that it drew its constants from; -1: there are none
+  std::int8_t reason = -1;    // index into EnvSpec::end_reasons; -1: it has not
   std::int8_t success = -1;   // 1 or 0; -1: the environment names no success
 
   bool operator==(const EpisodeEnd&) const = default;
@@ -69,6 +71,8 @@ class VecEnv {
   virtual std::int64_t episode_step(int env) const = 0;
   // Which of spec().strata the environment's present episode is in; -1: there are none.
   virtual int stratum(int) const { return -1; }
+  // Which level of the curriculum the environment is on, from 0; -1: there is no curriculum.
+  virtual int level(int) const { return -1; }
   // Views of every environment's full state.
   virtual void append_state(const std::string& prefix, std::vector<TensorRef>& out) = 0;
   // Others of the same kind, with the same constants, strata and, unless the options name one, time

@@ -124,6 +124,7 @@ Entry entry(
     Result<Made<Env>> parts = make_parts<Env>(defaults, variant, overrides);
     if (!parts.ok()) return parts.status();
     Made<Env> made = parts.take();
+    BROADLOOM_TRY(check_curriculum(options.curriculum, made.spec, options.strata_sampling));
     if (!BatchedEnv<Env>::named_sizes_hold(made.spec)) {
       return Status(ErrorKind::kInvalidConfig,
                     made.spec.id +

@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "broadloom/env/vec_env.h"
+
 namespace broadloom {
 
 struct RolloutBlock {
+  // with_ends: whether there is room for how episodes ended.
   RolloutBlock(int num_steps, int num_envs, int observation_size, int action_size,
-               int max_truncations)
+               int max_truncations, bool with_ends = false)
       : T(num_steps),
         N(num_envs),
         D(observation_size),
@@ -23,6 +26,7 @@ struct RolloutBlock {
         rewards(size()),
         terminated(size()),
         truncated(size()),
+        ends(with_ends ? size() : 0),
         last_values(N),
         truncations(N),
         final_observations(static_cast<std::size_t>(N) * S * D),
@@ -31,11 +35,12 @@ struct RolloutBlock {
 
   // What a block of this shape takes, in bytes.
   static std::size_t bytes(int num_steps, int num_envs, int observation_size, int action_size,
-                           int max_truncations) {
+                           int max_truncations, bool with_ends = false) {
     const std::size_t numbers = static_cast<std::size_t>(observation_size) + action_size + 4;
     const std::size_t final_numbers = static_cast<std::size_t>(max_truncations) *
                                       (static_cast<std::size_t>(observation_size) + 1);
-    return static_cast<std::size_t>(num_envs) * (num_steps * (numbers * sizeof(float) + 2) +
+    const std::size_t flags = 2 + (with_ends ? sizeof(EpisodeEnd) : 0);
+    return static_cast<std::size_t>(num_envs) * (num_steps * (numbers * sizeof(float) + flags) +
                                                  (final_numbers + 1) * sizeof(float) + sizeof(int));
   }
 
@@ -52,10 +57,11 @@ struct RolloutBlock {
   std::vector<float> log_probs;     // [T, N] of the policy that acted
   std::vector<float> values;        // [T, N] V(s_t) of the critic at that time
   std::vector<float> rewards;       // [T, N] raw after collect; scaled if norm_reward is on
-  std::vector<std::uint8_t> terminated;   // [T, N] transition t ended the episode by itself
-  std::vector<std::uint8_t> truncated;    // [T, N] transition t met the time limit
-  std::vector<float> last_values;         // [N] V of the observation after the block
-  std::vector<int> truncations;           // [N] how many of this environment's S slots are in use
+  std::vector<std::uint8_t> terminated;  // [T, N] transition t ended the episode by itself
+  std::vector<std::uint8_t> truncated;   // [T, N] transition t met the time limit
+  std::vector<EpisodeEnd> ends;    // [T, N] of what ended; other places hold older ends. Or empty
+  std::vector<float> last_values;  // [N] V of the observation after the block
+  std::vector<int> truncations;    // [N] how many of this environment's S slots are in use
   std::vector<float> final_observations;  // [N, S, D] of the truncated episodes, in order of time
   std::vector<float> final_values;        // [N, S] V of those
   std::vector<float> advantages;          // [T, N]

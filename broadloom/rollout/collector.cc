@@ -73,7 +73,8 @@ void Collector::collect_shard(int s, Scratch& scratch, const float* params, std:
     const std::size_t row = block.index(t, shard.begin);
     envs_.step(shard.begin, shard.end,
                {scratch.env_actions.data(), scratch.raw.data(), &block.rewards[row],
-                &block.terminated[row], &block.truncated[row], scratch.final_raw.data()});
+                &block.terminated[row], &block.truncated[row], scratch.final_raw.data(),
+                block.ends.empty() ? nullptr : &block.ends[row]});
     if (!check(s, &block.rewards[row], 1, step, "reward")) return;
     keep_final_observations(shard, scratch, t, block);
   }

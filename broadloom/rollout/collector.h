@@ -23,7 +23,8 @@ class Collector {
   Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* observations, ThreadPool& pool,
             std::uint64_t seed, const Bf16Pair* bf16_weights = nullptr);
 
-  // Fills observations to truncated, truncations and final_observations of the block, starting at
+  // Fills observations to truncated, ends where there is room, truncations and final_observations
+  // of the block, starting at
   // environment step first_step of the run. Fails where an observation or a reward is not finite,
   // naming environment and step. Nothing is allocated unless it fails.
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);

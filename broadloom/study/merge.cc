@@ -48,10 +48,12 @@ Status check_definition(Database& merged, Database& part, const std::string& pat
   Result<Statement> theirs = part.prepare("SELECT definition FROM study");
   if (!theirs.ok()) return theirs.status();
   for (Statement* row : {&ours.value(), &theirs.value()}) BROADLOOM_TRY(row->next().status());
-  if (ours.value().text(0) == theirs.value().text(0)) return {};
+  const std::string our = plain_definition(ours.value().text(0));
+  const std::string their = plain_definition(theirs.value().text(0));
+  if (our == their) return {};
   return {ErrorKind::kMismatch,
           fmt::format("'{}' is of another study than the stores before it: {}", path,
-                      first_difference(theirs.value().text(0), ours.value().text(0)))};
+                      first_difference(their, our))};
 }
 
 Status check_agreement(Database& merged, const std::string& path) {

@@ -28,7 +28,8 @@ constexpr ForbiddenKey kForbidden[] = {
 
 // Keys that came after the first stores. At their defaults they are left out of what a study is
 // known by, so that stores from before them are still those of the same study.
-constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling"};
+constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling", "curriculum",
+                                      "curriculum_up", "curriculum_down", "curriculum_episodes"};
 
 // What results do not depend on is left out always.
 constexpr const char* kWithoutEffect[] = {"memory_limit", "hashes"};

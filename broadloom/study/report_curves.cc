@@ -14,6 +14,8 @@ const std::vector<ReportInstrument>& known_metrics() {
       {kReturnKey, "Training return", ""},
       {kEvaluationKey, "Return of evaluations", ""},
       {"episodic_length", "Episode length", "steps"},
+      {"success_rate", "Success of training episodes", ""},
+      {"termination_rate", "Episodes that ended by themselves", ""},
       {"episodes", "Episodes ended in a block", ""},
       {"learning_rate", "Learning rate", ""},
       {"policy_loss", "Policy loss", ""},

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
 
 namespace broadloom {
@@ -26,7 +27,7 @@ Overrides changed_options(const ResultCell& cell, const std::string& env_id) {
   const Result<std::vector<FieldInfo>> fields = list_env_options(env_id);
   Overrides changed;
   for (const auto& [key, text] : cell.config) {
-    if (is_variation(key)) changed.emplace_back(key, text);
+    if (is_variation(key)) changed.emplace_back(key, plain_strata_text(text));
     if (!is_option(key)) continue;
     const std::string name = key.substr(kOption.size());
     const bool is_default =

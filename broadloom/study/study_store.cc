@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "broadloom/env/strata.h"
 #include "broadloom/record/json_line.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/study/store_schema.h"
@@ -212,6 +213,19 @@ bool only_adds_seeds(std::string_view theirs, std::string_view ours) {
   return rest != std::string_view::npos && ours.substr(rest) == theirs.substr(end);
 }
 
+std::string plain_definition(const std::string& definition) {
+  std::istringstream lines(definition);
+  std::string out, line;
+  while (std::getline(lines, line)) {
+    const std::size_t value = line.find(' ') + 1;
+    if (is_strata_key(line) && value > 0) {
+      line = line.substr(0, value) + plain_strata_text(line.substr(value));
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
 std::string first_difference(const std::string& theirs, const std::string& ours) {
   std::istringstream their_lines(theirs), our_lines(ours);
   std::string their, our, cell;
@@ -306,28 +320,29 @@ Status StudyStore::add_seeds(const StudyPlan& plan) {
 
 Status StudyStore::check_same(const StudyPlan& plan, StudyShard shard, bool any_revision) {
   Result<Statement> query = database_.prepare(
-      "SELECT hash, definition, shard, shards, version, revision,"
+      "SELECT definition, shard, shards, version, revision,"
       " (SELECT count(*) FROM runs WHERE status = 'pending') FROM study");
   if (!query.ok()) return query.status();
   Statement& row = query.value();
   const Result<bool> found = row.next();
   if (!found.ok()) return found.status();
-  const std::string theirs = fmt::format("{} ({})", row.text(4), row.text(5));
-  const bool grows = only_adds_seeds(row.text(1), plan.definition);
-  if (row.text(0) != plan.hash && !grows) {
+  const std::string theirs = fmt::format("{} ({})", row.text(3), row.text(4));
+  const std::string definition = plain_definition(row.text(0));
+  const bool grows = only_adds_seeds(definition, plan.definition);
+  if (definition != plan.definition && !grows) {
     return {ErrorKind::kMismatch,
             fmt::format("'{}' is the store of another study: {}. Name another file with --out, or "
                         "undo the change{}",
-                        path_, first_difference(row.text(1), plan.definition),
+                        path_, first_difference(definition, plan.definition),
                         theirs == version_text() ? "" : "; it was made by version " + theirs)};
   }
-  if (row.integer(2) != shard.index || row.integer(3) != shard.count) {
+  if (row.integer(1) != shard.index || row.integer(2) != shard.count) {
     return {ErrorKind::kMismatch,
             fmt::format("'{}' is shard {}/{} of this study, and {}/{} was asked for; give each "
                         "shard a store of its own",
-                        path_, row.integer(2), row.integer(3), shard.index, shard.count)};
+                        path_, row.integer(1), row.integer(2), shard.index, shard.count)};
   }
-  if (any_revision || (row.integer(6) == 0 && !grows) || theirs == version_text()) return {};
+  if (any_revision || (row.integer(5) == 0 && !grows) || theirs == version_text()) return {};
   return {ErrorKind::kMismatch,
           fmt::format("'{}' was begun by version {}, and this is {}: runs of two versions may "
                       "differ for that reason alone. Use the first one, name another file with "

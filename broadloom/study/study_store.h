@@ -76,6 +76,10 @@ Status check_format(Database& database, const std::string& path);
 // are in the order of its seeds, so all that a store has keeps its place.
 bool only_adds_seeds(std::string_view theirs, std::string_view ours);
 
+// A definition with the ranges of its strata as this program writes them: before, "0.4,0.6" from a
+// file stayed beside "0.4..0.6" from a flag.
+std::string plain_definition(const std::string& definition);
+
 // Two studies' definitions as a message about the first line in which they differ.
 std::string first_difference(const std::string& theirs, const std::string& ours);
 

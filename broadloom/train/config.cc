@@ -138,7 +138,7 @@ Status set_config(Config& config, std::string_view key, std::string_view text) {
   }
   if (is_strata_key(key)) {
     BROADLOOM_TRY(check_strata_key(key));
-    return set_env_option(config, key, text);
+    return set_env_option(config, key, plain_strata_text(std::string(text)));
   }
   if (is_disturbance_key(key)) {
     BROADLOOM_TRY(make_disturbance({{std::string(key), std::string(text)}}).status());

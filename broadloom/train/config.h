@@ -56,6 +56,10 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int max_episode_steps = 0;
   int seed_families = 0;
   std::string strata_sampling = "sampled";
+  std::vector<std::string> curriculum;
+  double curriculum_up = 0.8;
+  double curriculum_down = 0.4;
+  int curriculum_episodes = 1;
   int eval_interval = 0;
   int eval_episodes = 10;
   int checkpoint_interval = 10;
@@ -145,6 +149,14 @@ void Config::visit_fields(Visitor&& v) {
     "F, a divisor of num_envs: environments of one family draw the same; 0: all independent.");
   v("strata_sampling", strata_sampling, Choices{{"sampled", "stratified"}},
     "How episodes draw from [strata.<name>]: independently, or each bin equally often.");
+  v("curriculum", curriculum,
+    "Strata that each environment goes through by its success, the easiest first; none: off.");
+  v("curriculum_up", curriculum_up, Range{0.0, 1.0},
+    "Share of successes, in so many episodes, from which on an environment goes a level up.");
+  v("curriculum_down", curriculum_down, Range{0.0, 1.0},
+    "Share of successes below which it goes a level down.");
+  v("curriculum_episodes", curriculum_episodes, Range{1},
+    "Episodes of an environment that a decision is over; 1: a success up, a failure down.");
 
   v("learning_rate", learning_rate, Range{0.0, 10.0}, "Adam's step size at the start.");
   v("lr_schedule", lr_schedule, Choices{{"linear", "constant", "adaptive"}},

@@ -7,6 +7,7 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/train/settings.h"
 
 namespace broadloom {
 namespace {
@@ -44,6 +45,8 @@ Overrides disturbances_of(const Overrides& env_options) {
   return out;
 }
 
+std::string percent(double share) { return fmt::format("{:g} %", 100.0 * share); }
+
 // 98304 as "98,304".
 std::string grouped(std::int64_t number) {
   const std::string digits = fmt::format("{}", number);
@@ -63,6 +66,16 @@ std::string strata_text(const RolloutContract& contract) {
     for (const auto& [name, range] : stratum.ranges) out += fmt::format(", {} {}", name, range);
   }
   return out;
+}
+
+std::string curriculum_text(const CurriculumOptions& curriculum) {
+  const std::string rule =
+      curriculum.episodes == 1 && curriculum.down > 0.0 && curriculum.up > 0.0
+          ? "up or down by each episode"
+          : fmt::format("up from {}, down below {} of {} episodes", percent(curriculum.up),
+                        percent(curriculum.down), curriculum.episodes);
+  return fmt::format("Curriculum: {}; {}; evaluation draws by the strata's shares\n",
+                     fmt::join(curriculum.levels, ", "), rule);
 }
 
 std::string memory_text(const RolloutContract& contract) {
@@ -98,6 +111,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.eval_episodes = config.eval_episodes;
   contract.strata = strata_of(config.env_options);
   contract.strata_sampling = config.strata_sampling;
+  contract.curriculum = curriculum_options(config);
   contract.disturbances = disturbances_of(config.env_options);
   contract.threads = threads;
   contract.memory = plan.value();
@@ -119,6 +133,7 @@ std::string contract_text(const RolloutContract& c) {
       "own streams\n",
       c.seed, grouped(c.families), grouped(c.envs_per_family), grouped(c.eval_episodes));
   out += fmt::format("Strata: {}\n", strata_text(c));
+  if (!c.curriculum.levels.empty()) out += curriculum_text(c.curriculum);
   for (std::size_t i = 0; i < c.disturbances.size(); ++i) {
     const auto& [name, value] = c.disturbances[i];
     out += fmt::format("{}{} {}", i == 0 ? "Disturbed by: " : ", ", name, value);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/env/curriculum.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/memory_plan.h"
 
@@ -31,7 +32,8 @@ struct RolloutContract {
   };
   std::vector<Stratum> strata;  // by name
   std::string strata_sampling;
-  Overrides disturbances;  // names and values, as given
+  CurriculumOptions curriculum;  // over them; no levels: none
+  Overrides disturbances;        // names and values, as given
   int threads = 0;
   MemoryPlan memory;
   std::size_t memory_allowed = 0;  // bytes; 0: not known

@@ -56,6 +56,15 @@ Json strata_of(const RolloutContract& contract) {
   return out;
 }
 
+// Null: none.
+Json curriculum_of(const CurriculumOptions& curriculum) {
+  if (curriculum.levels.empty()) return {};
+  return {{"levels", curriculum.levels},
+          {"up", curriculum.up},
+          {"down", curriculum.down},
+          {"episodes", curriculum.episodes}};
+}
+
 // What is promised, without what belongs to a machine: threads and memory.
 Json contract_of(const RolloutContract& contract, int action_size) {
   Json disturbances = Json::object();
@@ -76,6 +85,7 @@ Json contract_of(const RolloutContract& contract, int action_size) {
           {"evaluation_episodes", contract.eval_episodes},
           {"strata", strata_of(contract)},
           {"strata_sampling", contract.strata_sampling},
+          {"curriculum", curriculum_of(contract.curriculum)},
           {"disturbances", disturbances}};
 }
 
@@ -98,6 +108,7 @@ Json seeds_of(const RolloutContract& contract) {
                                  {"action", Purpose::kAction},
                                  {"stagger", Purpose::kStagger},
                                  {"strata", Purpose::kTrainStrata},
+                                 {"curriculum", Purpose::kCurriculum},
                                  {"disturb", Purpose::kTrainDisturb}})}}},
           {"evaluation",
            {{"seed", contract.seed},
@@ -162,6 +173,8 @@ Json result_of(Trainer& trainer) {
           {"episodes", integer_of(state, "episodes.episodes")},
           {"mean_return", trainer.report().mean_return},
           {"mean_length", trainer.report().mean_length},
+          {"success_rate", trainer.report().success_rate},
+          {"termination_rate", trainer.report().termination_rate},
           {"parameters", parameters},
           {"parameters_hash", hash_text({reinterpret_cast<const char*>(trainer.params()),
                                          parameters * sizeof(float)})},

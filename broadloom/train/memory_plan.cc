@@ -32,6 +32,7 @@ std::size_t state_bytes_per_env(VecEnv& envs) {
 Result<MemoryPlan> plan_memory(const Config& config, int threads) {
   VecEnvOptions one;
   one.max_episode_steps = config.max_episode_steps;
+  one.curriculum = curriculum_options(config);
   Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, one);
   if (!envs.ok()) return envs.status();
   return plan_memory(config, threads, *envs.value());
@@ -49,7 +50,8 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                                  (config.norm_reward ? sizeof(double) : 0);
   MemoryPlan plan;
   plan.block = RolloutBlock::bytes(config.num_steps, config.num_envs, spec.observation_size(),
-                                   spec.action_size(), envs.max_truncations(config.num_steps));
+                                   spec.action_size(), envs.max_truncations(config.num_steps),
+                                   spec.names_success);
   plan.permutation = batch * sizeof(std::int32_t);
   plan.environments = num_envs * (state_bytes_per_env(envs) + statistics);
   plan.network = 3 * parameters + network.bf16_size() * sizeof(Bf16Pair);

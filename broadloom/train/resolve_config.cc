@@ -1,6 +1,7 @@
 // From overrides to a whole config; the part of the config that knows which environments exist.
 #include "broadloom/envs/registry.h"
 #include "broadloom/train/config.h"
+#include "broadloom/train/settings.h"
 
 namespace broadloom {
 namespace {
@@ -26,7 +27,9 @@ Result<Config> assemble_config(const Overrides& overrides) {
 Status check_config(const Config& config) {
   BROADLOOM_TRY(validate(config));
   // The options are the environment's to judge.
-  return env_spec(config.env_id, config.env_options).status();
+  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+  if (!spec.ok()) return spec.status();
+  return check_curriculum(curriculum_options(config), spec.value(), strata_sampling(config));
 }
 
 Result<Config> resolve_config(const Overrides& overrides) {

@@ -23,6 +23,7 @@ Progress progress_of(const Trainer& trainer, const RunRecorder& recorder) {
   progress.total_timesteps = progress.num_iterations * trainer.config().batch_size();
   progress.steps_per_second = recorder.steps_per_second(trainer);
   progress.mean_return = trainer.report().mean_return;
+  progress.success_rate = trainer.report().success_rate;
   progress.seconds_left = static_cast<double>(progress.total_timesteps - progress.global_step) /
                           std::max(1e-9, progress.steps_per_second);
   return progress;
@@ -35,6 +36,7 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   summary.total_timesteps = trainer.config().num_iterations() * trainer.config().batch_size();
   summary.finished = trainer.finished();
   summary.mean_return = trainer.report().mean_return;
+  summary.success_rate = trainer.report().success_rate;
   summary.seconds = seconds;
   return summary;
 }

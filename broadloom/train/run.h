@@ -19,6 +19,7 @@ struct Progress {
   std::int64_t total_timesteps = 0;  // that whole iterations reach
   double steps_per_second = 0.0;     // since this process began to train
   double mean_return = 0.0;          // of the last 100 episodes; not a number before the first ends
+  double success_rate = 0.0;         // of them; not a number where it is not known
   double seconds_left = 0.0;
 };
 
@@ -33,9 +34,10 @@ struct RunSummary {
   std::string run_dir;
   std::int64_t global_step = 0;
   std::int64_t total_timesteps = 0;
-  bool finished = false;     // false: stopped by should_stop, saved, ready to be resumed
-  double mean_return = 0.0;  // of the last 100 training episodes
-  double seconds = 0.0;      // of training in this process
+  bool finished = false;      // false: stopped by should_stop, saved, ready to be resumed
+  double mean_return = 0.0;   // of the last 100 training episodes
+  double success_rate = 0.0;  // of them; not a number where it is not known
+  double seconds = 0.0;       // of training in this process
 };
 
 // Trains from the start into the new folder run_dir, which must not exist or be empty. The folder

@@ -51,6 +51,13 @@ std::vector<std::pair<std::string_view, double>> event_scalars(const Trainer& tr
   if (r.mean_return == r.mean_return) {  // a number: an episode has ended
     scalars.emplace_back("charts/episodic_return", r.mean_return);
     scalars.emplace_back("charts/episodic_length", r.mean_length);
+    scalars.emplace_back("charts/termination_rate", r.termination_rate);
+  }
+  if (r.success_rate == r.success_rate) {
+    scalars.emplace_back("charts/success_rate", r.success_rate);
+  }
+  for (const auto& [name, value] : r.strata) {
+    if (value == value) scalars.emplace_back(name, value);
   }
   if (trainer.instruments().measured()) {
     trainer.instruments().visit_numbers([&](const char* name, double value) {

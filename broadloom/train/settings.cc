@@ -34,12 +34,18 @@ VecEnvOptions vec_env_options(const Config& config) {
   options.max_episode_steps = config.max_episode_steps;
   options.seed_families = config.seed_families;
   options.strata_sampling = strata_sampling(config);
+  options.curriculum = curriculum_options(config);
   return options;
 }
 
 StrataSampling strata_sampling(const Config& config) {
   return config.strata_sampling == "stratified" ? StrataSampling::kStratified
                                                 : StrataSampling::kSampled;
+}
+
+CurriculumOptions curriculum_options(const Config& config) {
+  return {config.curriculum, config.curriculum_up, config.curriculum_down,
+          config.curriculum_episodes};
 }
 
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,

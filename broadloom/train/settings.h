@@ -14,6 +14,7 @@ PpoSettings ppo_settings(const Config& config);
 // The training environments.
 VecEnvOptions vec_env_options(const Config& config);
 StrataSampling strata_sampling(const Config& config);
+CurriculumOptions curriculum_options(const Config& config);
 
 // network: must outlive what is set up. threads: of the pool.
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,

@@ -65,6 +65,14 @@ Status check_machine(const Config& config, int threads) {
   return {ErrorKind::kInvalidConfig, fmt::format("threads is {}; expected at least 1", threads)};
 }
 
+Status check_levels(const Config& config, const VecEnv& envs) {
+  if (config.curriculum.empty() || envs.level(0) >= 0) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("curriculum: got {}, but these environments were made without one; give them "
+                      "one and implement VecEnv::level(), or leave it out",
+                      fmt::join(config.curriculum, ","))};
+}
+
 Status check_probe(const Config& config, const VecEnv& envs) {
   if (!instruments_need_probe(config.instruments) || can_probe(envs)) return {};
   return {
@@ -101,6 +109,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
                   fmt::format("got {} environments but num_envs is {}; make both the same",
                               envs->num_envs(), config.num_envs));
   }
+  BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
   BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs)));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
@@ -113,7 +122,8 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count(), network_.bf16_size()),
       block_(config.num_steps, config.num_envs, envs_->spec().observation_size(),
-             envs_->spec().action_size(), envs_->max_truncations(config.num_steps)),
+             envs_->spec().action_size(), envs_->max_truncations(config.num_steps),
+             envs_->spec().names_success),
       obs_norm_(config.norm_obs ? std::make_optional<ObsNormalizer>(block_.D, config.clip_obs,
                                                                     shard_plan(config).count())
                                 : std::nullopt),
@@ -134,6 +144,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       truncation_mode_(truncation_mode_of(config.truncation_mode)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
+  report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
 }
 
 // THE CORE LOOP. One iteration, in the order the data takes. The stages time themselves.
@@ -164,7 +175,7 @@ Status Trainer::collect() {
   BROADLOOM_TRY(collector_.collect(learner_.params.data(), first_step, block_));
   report_.global_step = report_.iteration * config_.batch_size();
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
-                   block_.T);
+                   block_.T, block_.ends.empty() ? nullptr : block_.ends.data());
   // Before rewards are scaled: the statistics that scale them mix what environments did.
   if (hasher_) hasher_->take_block(block_, collector_.shards(), pool_);
   if (reward_norm_) scale_rewards();
@@ -229,17 +240,23 @@ InstrumentView Trainer::instrument_view() {
 void Trainer::run_instruments() {
   const StageTimer timer(stage_seconds_.instruments);
   report_.explained_variance = explained_variance(block_.advantages, block_.values);
-  report_.episodes = tracker_.block_episodes();
-  report_.mean_return = tracker_.mean_return();
-  report_.mean_length = tracker_.mean_length();
+  report_episodes();
   instruments_.finish(instrument_view());
   if (hasher_) hasher_->take_params({params(), network_.parameter_count()});
 }
 
-void Trainer::state_restored() {
-  if (obs_norm_) obs_norm_->state_restored();
+void Trainer::report_episodes() {
+  report_.episodes = tracker_.block_episodes();
   report_.mean_return = tracker_.mean_return();
   report_.mean_length = tracker_.mean_length();
+  report_.success_rate = tracker_.success_rate();
+  report_.termination_rate = tracker_.termination_rate();
+  refresh_stratum_numbers(tracker_, *envs_, report_.strata);
+}
+
+void Trainer::state_restored() {
+  if (obs_norm_) obs_norm_->state_restored();
+  report_episodes();
 }
 
 Status Trainer::record() {

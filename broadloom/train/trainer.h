@@ -18,6 +18,7 @@
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/collector.h"
 #include "broadloom/train/config.h"
+#include "broadloom/train/episode_report.h"
 #include "broadloom/train/stage_seconds.h"
 
 namespace broadloom {
@@ -32,6 +33,9 @@ struct IterationReport {
   std::int64_t episodes = 0;  // ended in this block
   double mean_return = 0.0;   // of the last 100 episodes; not a number before the first ends
   double mean_length = 0.0;
+  double success_rate = 0.0;        // of them; not a number where success is not known
+  double termination_rate = 0.0;    // ended by themselves, not by a time limit
+  std::vector<NamedNumber> strata;  // episode_report.h
 };
 
 // visit(name, number) for everything reported but iteration and step, under the names and in the
@@ -40,6 +44,8 @@ template <class Visitor>
 void visit_numbers(const IterationReport& report, Visitor&& visit) {
   visit("episodic_return", report.mean_return);
   visit("episodic_length", report.mean_length);
+  visit("success_rate", report.success_rate);
+  visit("termination_rate", report.termination_rate);
   visit("episodes", report.episodes);
   visit("learning_rate", report.learning_rate);
   visit("policy_loss", report.update.policy_loss);
@@ -54,6 +60,7 @@ void visit_numbers(const IterationReport& report, Visitor&& visit) {
   visit("max_ratio", report.update.max_ratio);
   visit("explained_variance", report.explained_variance);
   visit("epochs", report.update.epochs);
+  for (const auto& [name, value] : report.strata) visit(name.c_str(), value);
 }
 
 // kInvalidConfig where precision=bf16 is asked of a processor without the instructions for it.
@@ -126,6 +133,7 @@ class Trainer {
   Status update();
   void arm_instruments();
   void run_instruments();
+  void report_episodes();
   InstrumentView instrument_view();
   Status record();
 

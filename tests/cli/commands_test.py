@@ -270,6 +270,25 @@ class Commands(unittest.TestCase):
             self.assertIn(line, resumed.stdout)
         self.assertIn("Episodes ended by: ", self.run_program("eval", "run").stdout)
 
+    def test_a_curriculum_and_success(self):
+        file = self.write("run.toml", 'curriculum = ["easy", "hard"]\ntotal_timesteps = 8192\nnum_envs = 8\n'
+                                      "max_episode_steps = 20\n[strata.easy]\nhalf_length = [0.4, 0.6]\n"
+                                      "[strata.hard]\nhalf_length = [0.05, 0.1]\n")
+        trained = self.run_program("train", file, "--out", "run")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assertIn("\nCurriculum: easy, hard; up or down by each episode; ", trained.stdout)
+        self.assertRegex(trained.stdout, r"  success +\d+ %  ")
+        self.assertRegex(trained.stdout, r"Mean return of the last 100 episodes: [\d.]+; \d+ % of them succeeded\n")
+        with open(os.path.join(self.folder.name, "run", "metrics.jsonl"), encoding="utf-8") as lines:
+            last = json.loads(lines.readlines()[-1])
+        said = json.loads(self.run_program("train", "--resume", "run", "--json").stdout)
+        self.assertEqual(said["success_rate"], last["success_rate"])
+        self.assertAlmostEqual(last["level_share/easy"] + last["level_share/hard"], 1.0)
+        self.assertGreater(last["mean_level"], 0.0)
+        self.fails(2, ["unknown stratum 'hart'", "did you mean 'hard'"], "train", file, "--curriculum", "easy,hart")
+        self.fails(2, ["curriculum_down and curriculum_up: got 0.4 and 0.3"], "train", file, "--curriculum_up", "0.3")
+        self.fails(2, ["there are no strata"], "train", "--curriculum", "easy,hard")
+
     def test_wrong_strata_families_and_limits(self):
         self.fails(2, ["seed_families", "divisor of num_envs"], "train", "--num_envs", "8", "--seed_families", "3")
         self.fails(2, ["strata.a.forze", "did you mean 'force'"], "train", "--strata.a.forze", "1..2")

@@ -45,5 +45,51 @@ TEST(EpisodeTracker, MeansAreOverTheLastHundredInOrderOfTime) {
   EXPECT_GT(returns.size(), 150u);
 }
 
+// Outcomes of 250 episodes of one step, three strata in turn: the rates are those of the last 100.
+TEST(EpisodeTracker, RatesAreOverTheLastHundred) {
+  EpisodeTracker tracker(1);
+  EXPECT_TRUE(std::isnan(tracker.success_rate()));
+  EXPECT_TRUE(std::isnan(tracker.termination_rate()));
+  std::vector<float> rewards(250, 1.0f);
+  std::vector<std::uint8_t> terminated(250), truncated(250);
+  std::vector<EpisodeEnd> ends(250);
+  double succeeded = 0.0, ended = 0.0, in_stratum[2] = {}, succeeded_in[2] = {};
+  Random random(2, Purpose::kUser, 0, 0);
+  for (std::size_t i = 0; i < 250; ++i) {
+    terminated[i] = random.uniform() < 0.3 ? 1 : 0;
+    truncated[i] = 1 - terminated[i];
+    ends[i].success = random.uniform() < 0.6 ? 1 : 0;
+    ends[i].stratum = static_cast<std::int16_t>(i % 3 == 2 ? 1 : 0);
+    if (i < 150) continue;
+    succeeded += ends[i].success;
+    ended += terminated[i];
+    in_stratum[ends[i].stratum] += 1.0;
+    succeeded_in[ends[i].stratum] += ends[i].success;
+  }
+  tracker.observe(rewards.data(), terminated.data(), truncated.data(), 250, ends.data());
+  EXPECT_DOUBLE_EQ(tracker.success_rate(), succeeded / 100.0);
+  EXPECT_DOUBLE_EQ(tracker.termination_rate(), ended / 100.0);
+  for (const int s : {0, 1}) {
+    EXPECT_DOUBLE_EQ(tracker.success_rate(s), succeeded_in[s] / in_stratum[s]);
+  }
+  EXPECT_TRUE(std::isnan(tracker.success_rate(2)));
+}
+
+// Ends that nobody told of are not failures, and what stands at other places is not read.
+TEST(EpisodeTracker, WhatIsNotKnownIsNotGuessed) {
+  EpisodeTracker tracker(2);
+  const std::vector<float> rewards(4, 1.0f);
+  const std::vector<std::uint8_t> terminated{1, 0, 0, 0}, truncated(4, 0);
+  tracker.observe(rewards.data(), terminated.data(), truncated.data(), 2);
+  EXPECT_TRUE(std::isnan(tracker.success_rate()));
+  EXPECT_EQ(tracker.termination_rate(), 1.0);
+  EpisodeEnd failure, success;
+  failure.success = 0;
+  success.success = 1;
+  const std::vector<EpisodeEnd> ends{success, failure, failure, failure};
+  tracker.observe(rewards.data(), terminated.data(), truncated.data(), 2, ends.data());
+  EXPECT_EQ(tracker.success_rate(), 1.0);
+}
+
 }  // namespace
 }  // namespace broadloom

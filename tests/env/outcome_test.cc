@@ -151,8 +151,8 @@ TEST(Outcome, DefaultsWhereNothingIsNamed) {
   for (int t = 0; t < 5; ++t) {
     env.step(0, 2, {actions, seen, rewards, terminated, truncated, last, ends.data()});
   }
-  EXPECT_EQ(ends[0], (EpisodeEnd{.reason = 0, .stratum = -1, .success = -1}));
-  EXPECT_EQ(ends[1], (EpisodeEnd{.reason = 1, .stratum = -1, .success = -1}));
+  EXPECT_EQ(ends[0], (EpisodeEnd{.stratum = -1, .reason = 0, .success = -1}));
+  EXPECT_EQ(ends[1], (EpisodeEnd{.stratum = -1, .reason = 1, .success = -1}));
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ class Formats(unittest.TestCase):
                          ("losses/entropy", "entropy"), ("losses/old_approx_kl", "old_approx_kl"),
                          ("losses/explained_variance", "explained_variance"),
                          ("charts/learning_rate", "learning_rate"), ("charts/episodic_return", "episodic_return"),
-                         ("charts/episodic_length", "episodic_length")):
+                         ("charts/episodic_length", "episodic_length"), ("charts/success_rate", "success_rate"),
+                         ("charts/termination_rate", "termination_rate")):
             written = [(m["global_step"], m[key]) for m in self.metrics if m[key] is not None]
             read = [(s.step, s.value) for s in events.Scalars(tag)]
             self.assertEqual([s for s, _ in read], [s for s, _ in written], tag)

@@ -37,6 +37,11 @@ TEST(RolloutBlock, TakesTheBytesThatItSays) {
   EXPECT_EQ(RolloutBlock::bytes(7, 5, 3, 2, 4), 4 * floats + block.terminated.size() +
                                                     block.truncated.size() +
                                                     sizeof(int) * block.truncations.size());
+  EXPECT_TRUE(block.ends.empty());
+  const RolloutBlock with_ends(7, 5, 3, 2, 4, true);
+  EXPECT_EQ(with_ends.ends.size(), 35u);
+  EXPECT_EQ(RolloutBlock::bytes(7, 5, 3, 2, 4, true),
+            RolloutBlock::bytes(7, 5, 3, 2, 4) + sizeof(EpisodeEnd) * 35);
 }
 
 }  // namespace

@@ -197,9 +197,13 @@ TEST(Plan, KeysThatCameLaterCountOnlyWhereTheyAreSet) {
   EXPECT_EQ(plain.definition.find("seed_families"), std::string::npos);
   EXPECT_EQ(plain.hash, with("seed_families = 0\nstrata_sampling = 'sampled'").hash);
   EXPECT_EQ(plain.hash, with("memory_limit = 100000").hash);
+  EXPECT_EQ(plain.definition.find("curriculum"), std::string::npos);
+  EXPECT_EQ(with("strata.a.force = [5, 15]").hash, with("strata.a.force = '5..15'").hash);
   EXPECT_EQ(plain.runs[0].config_hash, with("memory_limit = 100000").runs[0].config_hash);
-  for (const char* key : {"seed_families = 1", "strata_sampling = 'stratified'",
-                          "strata.a.force = [5, 15]", "disturb.obs_noise = 0.1"}) {
+  for (const char* key :
+       {"seed_families = 1", "strata_sampling = 'stratified'", "strata.a.force = [5, 15]",
+        "curriculum = ['a', 'b']\nstrata.a.force = 5\nstrata.b.force = 6",
+        "disturb.obs_noise = 0.1"}) {
     EXPECT_NE(plain.hash, with(key).hash) << key;
     EXPECT_NE(plain.runs[0].config_hash, with(key).runs[0].config_hash) << key;
   }

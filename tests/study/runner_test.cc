@@ -102,6 +102,28 @@ TEST_F(Runner, MoreSeedsMakeAStoreLarger) {
   }
 }
 
+// Before ranges had one text, a store kept them as they were written.
+TEST_F(Runner, StoresWithRangesInTheOldTextGoOn) {
+  const StudyPlan plan = plan_text(
+      "seeds = 2\npoints = 2\n[base]\ntotal_timesteps = 1000\nnum_envs = 2\nhidden_sizes = [8]\n"
+      "strata.a.force = [5, 15]\n");
+  ASSERT_NE(plan.definition.find("\nstrata.a.force 5..15\n"), std::string::npos);
+  ASSERT_TRUE(run(plan, "old", 1, {1, 2}).ok());
+  change("old",
+         "UPDATE study SET hash = 'old', "
+         "definition = replace(definition, 'force 5..15', 'force 5,15')");
+  const Result<StudySummary> again = run(plan, "old", 1, {1, 2});
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  ASSERT_TRUE(run(plan, "new", 1, {2, 2}).ok());
+  EXPECT_TRUE(merge_stores({path("old"), path("new")}, path("both")).ok());
+  change("old", "UPDATE study SET definition = replace(definition, 'force 5,15', 'force 5,16')");
+  const Result<StudySummary> other = run(plan, "old", 1, {1, 2});
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.status().message().find("the store has 'strata.a.force 5..16'"),
+            std::string::npos)
+      << other.status().message();
+}
+
 TEST_F(Runner, AFailedRunIsRecordedAndStopsNoOther) {
   const StudyPlan plan = plan_text(
       "seeds = 1\n[base]\ntotal_timesteps = 4096\nmax_grad_norm = 1e30\nactivation = 'relu'\n"

@@ -146,8 +146,8 @@ TEST(Allocation, ABlockHoldsLittleMoreThanItsFields) {
   const Result<MemoryPlan> plan = plan_memory(config.value(), 2);
   ASSERT_TRUE(plan.ok());
   const double transitions = 65536.0 * 16.0;
-  // Observation, action, log-probability, value, reward, advantage, two flags.
-  const double fields = 4.0 * (4 + 1 + 1 + 1 + 1 + 1) + 2.0;
+  // Observation, action, log-probability, value, reward, advantage, two flags, how it ended.
+  const double fields = 4.0 * (4 + 1 + 1 + 1 + 1 + 1) + 2.0 + 4.0;
   EXPECT_LE((plan.value().block + plan.value().permutation) / transitions, 1.2 * fields);
   EXPECT_LT(plan.value().total(), 300e6);
 }
@@ -189,6 +189,18 @@ TEST(Allocation, NoneWithStrata) {
                         {"strata.b.gravity", "1..2"}});
 }
 
+TEST(Allocation, NoneWithACurriculum) {
+  expect_no_allocation({{"env_id", "CartPole-v1"},
+                        {"num_envs", "70"},
+                        {"num_steps", "8"},
+                        {"total_timesteps", "10000"},
+                        {"max_episode_steps", "5"},
+                        {"curriculum", "a,b"},
+                        {"curriculum_episodes", "1"},
+                        {"strata.a.force", "5..15"},
+                        {"strata.b.gravity", "1..2"}});
+}
+
 TEST(Allocation, NoneWithDisturbances) {
   expect_no_allocation({{"env_id", "Pendulum-v1"},
                         {"num_envs", "70"},
@@ -206,6 +218,13 @@ TEST(Allocation, StrataHoldWhatWasPlanned) {
                          {"num_envs", "4096"},
                          {"num_steps", "16"},
                          {"strata.a.force", "5..15"}},
+                        1);
+  expect_planned_memory({{"env_id", "CartPole-v1"},
+                         {"num_envs", "65536"},
+                         {"num_steps", "2"},
+                         {"curriculum", "a,b"},
+                         {"strata.a.force", "5..15"},
+                         {"strata.b.force", "1..15"}},
                         1);
 }
 

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "broadloom/env/strata.h"
+
 namespace broadloom {
 namespace {
 
@@ -306,6 +308,46 @@ TEST(ConfigToml, StrataAreTablesOfRanges) {
             std::string::npos);
   EXPECT_NE(toml_error("[strata.\"a b\"]\nforce = 3\n").find("a name of letters, digits and _"),
             std::string::npos);
+}
+
+// One range has one text, and runs and files with another are understood.
+TEST(ConfigResolve, RangesOfStrataHaveOneText) {
+  const auto text = [](const std::string& given) {
+    return to_overrides(resolve_config({{"strata.a.force", given}}).value()).back().second;
+  };
+  for (const char* same : {"0.8..1.2", "0.8,1.2", "[0.8, 1.2]", "0.80..1.200", "8e-1,12e-1"}) {
+    EXPECT_EQ(text(same), "0.8..1.2") << same;
+  }
+  for (const char* same : {"5", "5.0", "5..5", "5,5.0"}) EXPECT_EQ(text(same), "5") << same;
+  EXPECT_EQ(plain_strata_text("2..1"), "2..1");
+  EXPECT_EQ(plain_strata_text("wide"), "wide");
+  EXPECT_EQ(plain_strata_text("1,2,3"), "1,2,3");
+}
+
+TEST(ConfigResolve, CurriculaAreChecked) {
+  const auto said = [](const Overrides& more) {
+    Overrides all{{"strata.easy.force", "9..11"}, {"strata.hard.force", "1..2"}};
+    all.insert(all.end(), more.begin(), more.end());
+    const Result<Config> config = resolve_config(all);
+    EXPECT_FALSE(config.ok());
+    return config.ok() ? std::string() : config.status().message();
+  };
+  EXPECT_NE(said({{"curriculum", "easy,hart"}}).find("did you mean 'hard'?"), std::string::npos);
+  EXPECT_NE(said({{"curriculum", "easy,hard"}, {"strata_sampling", "stratified"}})
+                .find("strata_sampling: got 'stratified' with a curriculum"),
+            std::string::npos);
+  EXPECT_NE(said({{"curriculum_up", "1.5"}}).find("curriculum_up: got 1.5, expected 0 to 1"),
+            std::string::npos);
+  EXPECT_NE(said({{"curriculum", "easy,hard"}, {"curriculum_up", "0.3"}}).find("got 0.4 and 0.3"),
+            std::string::npos);
+  EXPECT_EQ(resolve_config({{"curriculum", "a,b"}}).status().kind(), ErrorKind::kInvalidConfig);
+  const Result<Overrides> file = parse_toml_overrides(
+      "curriculum = [\"a\", \"b\"]\n[strata.a]\nforce = [9, 11]\n[strata.b]\nforce = 3\n",
+      "run.toml");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const Result<Config> config = resolve_config(file.value());
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config.value().curriculum, (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(ConfigResolve, StrataAndFamiliesAreChecked) {

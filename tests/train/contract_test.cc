@@ -56,9 +56,23 @@ TEST(Contract, NamesStrataWithTheirShares) {
   EXPECT_EQ(contract.strata[0].name, "narrow");
   EXPECT_EQ(contract.strata[0].share, 0.25);
   EXPECT_EQ(contract.strata[1].ranges, (Overrides{{"force", "5..15"}}));
+  EXPECT_EQ(contract_text(contract).find("Curriculum"), std::string::npos);
+  EXPECT_NE(
+      contract_text(contract).find(
+          "Strata: stratified; narrow 25 %, force 9..11, gravity 9.8; wide 75 %, force 5..15"),
+      std::string::npos);
+}
+
+TEST(Contract, NamesTheCurriculum) {
+  const RolloutContract contract = contract_of({{"strata.wide.force", "5..15"},
+                                                {"strata.narrow.force", "9..11"},
+                                                {"curriculum", "narrow,wide"},
+                                                {"curriculum_episodes", "3"},
+                                                {"curriculum_down", "0.55"}});
   EXPECT_NE(contract_text(contract).find(
-                "Strata: stratified; narrow 25 %, force 9,11, gravity 9.8; wide 75 %, force 5..15"),
-            std::string::npos);
+                "\nCurriculum: narrow, wide; up from 80 %, down below 55 % of 3 episodes; "),
+            std::string::npos)
+      << contract_text(contract);
 }
 
 }  // namespace

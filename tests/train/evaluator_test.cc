@@ -18,7 +18,7 @@ EvalEpisode episode(int reason, int success) {
   EvalEpisode out;
   out.episode_return = 1.0;
   out.length = 1;
-  out.end.reason = reason;
+  out.end.reason = static_cast<std::int8_t>(reason);
   out.end.success = static_cast<std::int8_t>(success);
   return out;
 }

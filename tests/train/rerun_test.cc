@@ -238,6 +238,17 @@ TEST_F(Ledger, ALineSaysWhatEpisodesDrewFromAndHowTheyEnded) {
   EXPECT_TRUE(report.agrees());
 }
 
+TEST_F(Ledger, ACurriculumIsRecordedAndFollowedAgain) {
+  const std::string text = trained({{"strata.a.half_length", "0.4..0.6"},
+                                    {"strata.b.half_length", "0.1..0.2"},
+                                    {"curriculum", "a,b"}});
+  const Json line = Json::parse(text);
+  EXPECT_EQ(line["contract"]["curriculum"].dump(),
+            R"({"levels":["a","b"],"up":0.8,"down":0.4,"episodes":1})");
+  EXPECT_TRUE(line["result"]["success_rate"].is_number());
+  EXPECT_TRUE(run_again(text, "again").agrees());
+}
+
 TEST_F(Ledger, ManyWritersLeaveWholeLines) {
   const std::string line = trained();
   constexpr int kWriters = 8, kLines = 20;

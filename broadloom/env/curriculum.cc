@@ -1,0 +1,108 @@
+#include "broadloom/env/curriculum.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/env/spec.h"
+#include "broadloom/env/strata.h"
+
+namespace broadloom {
+namespace {
+
+Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
+
+Status check_levels(const std::vector<std::string>& levels, const EnvSpec& spec) {
+  if (spec.strata.empty()) {
+    return invalid(
+        fmt::format("curriculum: got {}, but there are no strata; describe each level in "
+                    "a table [strata.<name>], or leave the curriculum out",
+                    fmt::join(levels, ",")));
+  }
+  if (levels.size() < 2) {
+    return invalid(
+        fmt::format("curriculum: got '{}' alone, expected at least 2 strata, the easiest "
+                    "first",
+                    levels.front()));
+  }
+  for (auto level = levels.begin(); level != levels.end(); ++level) {
+    if (std::find(spec.strata.begin(), spec.strata.end(), *level) == spec.strata.end()) {
+      return invalid("curriculum: " + unknown_key_error("stratum", *level, spec.strata).message());
+    }
+    if (std::find(levels.begin(), level, *level) != level) {
+      return invalid(
+          fmt::format("curriculum: '{}' stands there twice; name each stratum once", *level));
+    }
+  }
+  return {};
+}
+
+Status check_thresholds(const CurriculumOptions& options) {
+  if (options.episodes < 1) {
+    return invalid(
+        fmt::format("curriculum_episodes: got {}, expected at least 1", options.episodes));
+  }
+  if (options.down >= 0.0 && options.down <= options.up && options.up <= 1.0) return {};
+  return invalid(
+      fmt::format("curriculum_down and curriculum_up: got {} and {}, expected shares of "
+                  "successes with 0 <= curriculum_down <= curriculum_up <= 1",
+                  to_text(options.down), to_text(options.up)));
+}
+
+}  // namespace
+
+Status check_curriculum(const CurriculumOptions& options, const EnvSpec& spec,
+                        StrataSampling sampling) {
+  if (options.levels.empty()) return {};
+  BROADLOOM_TRY(check_levels(options.levels, spec));
+  BROADLOOM_TRY(check_thresholds(options));
+  if (!spec.names_success) {
+    return invalid(
+        fmt::format("curriculum: {} does not say which episodes succeeded, which levels "
+                    "go by; give it a function success(), or leave the curriculum out",
+                    spec.id));
+  }
+  if (sampling != StrataSampling::kStratified) return {};
+  return invalid(
+      "strata_sampling: got 'stratified' with a curriculum, whose levels say which "
+      "stratum an episode is in, so that no round can be balanced; use 'sampled'");
+}
+
+Curriculum::Curriculum(const CurriculumOptions& options, const std::vector<std::string>& strata,
+                       int num_envs)
+    : up_(options.up), down_(options.down), episodes_(options.episodes) {
+  for (const std::string& level : options.levels) {
+    const auto found = std::find(strata.begin(), strata.end(), level);
+    strata_.push_back(static_cast<std::int32_t>(found - strata.begin()));
+  }
+  if (!empty()) standings_.resize(static_cast<std::size_t>(num_envs));
+}
+
+void Curriculum::episode_ended(int env, bool success, Random random) {
+  Standing& standing = standings_[env];
+  standing.successes += success ? 1 : 0;
+  if (++standing.episodes < episodes_) return;
+  // Correctly rounded, as thresholds in decimals are: 4 of 5 are at least 0.8.
+  const double share = static_cast<double>(standing.successes) / standing.episodes;
+  const std::int32_t levels = static_cast<std::int32_t>(strata_.size());
+  std::int32_t next = standing.level;
+  if (share >= up_) {
+    next += 1;
+    if (next == levels) {
+      next = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(levels)));
+    }
+  } else if (share < down_) {
+    next = std::max(next - 1, 0);
+  }
+  standing = {next, 0, 0};
+}
+
+void Curriculum::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  static_assert(sizeof(Standing) == 3 * sizeof(std::int32_t));
+  if (empty()) return;
+  const auto num_envs = static_cast<std::int64_t>(standings_.size());
+  out.push_back({prefix + ".curriculum", Dtype::kI32, {num_envs, 3}, standings_.data()});
+}
+
+}  // namespace broadloom

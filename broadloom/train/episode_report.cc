@@ -1,0 +1,46 @@
+#include "broadloom/train/episode_report.h"
+
+#include <limits>
+
+namespace broadloom {
+namespace {
+
+std::size_t rates(const EnvSpec& spec) { return spec.names_success ? spec.strata.size() : 0; }
+
+}  // namespace
+
+std::vector<NamedNumber> stratum_numbers(const EnvSpec& spec,
+                                         const std::vector<std::string>& levels) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  std::vector<NamedNumber> numbers;
+  for (std::size_t s = 0; s < rates(spec); ++s) {
+    numbers.emplace_back("success_rate/" + spec.strata[s], kUnknown);
+  }
+  if (levels.empty()) return numbers;
+  numbers.emplace_back("mean_level", kUnknown);
+  for (const std::string& level : levels) numbers.emplace_back("level_share/" + level, kUnknown);
+  return numbers;
+}
+
+void refresh_stratum_numbers(const EpisodeTracker& episodes, const VecEnv& envs,
+                             std::vector<NamedNumber>& numbers) {
+  std::size_t next = 0;
+  for (; next < rates(envs.spec()); ++next) {
+    numbers[next].second = episodes.success_rate(static_cast<int>(next));
+  }
+  if (next == numbers.size()) return;
+  double& mean = numbers[next++].second;
+  NamedNumber* const shares = numbers.data() + next;
+  const std::size_t levels = numbers.size() - next;
+  mean = 0.0;
+  for (std::size_t l = 0; l < levels; ++l) shares[l].second = 0.0;
+  for (int i = 0; i < envs.num_envs(); ++i) {
+    const std::size_t level = static_cast<std::size_t>(envs.level(i));
+    mean += static_cast<double>(level);
+    if (level < levels) shares[level].second += 1.0;
+  }
+  mean /= envs.num_envs();
+  for (std::size_t l = 0; l < levels; ++l) shares[l].second /= envs.num_envs();
+}
+
+}  // namespace broadloom

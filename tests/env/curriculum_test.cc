@@ -1,0 +1,255 @@
+// Curricula: levels that go by success.
+#include "broadloom/env/curriculum.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/envs/registry.h"
+#include "tests/env/rollout.h"
+
+namespace broadloom {
+namespace {
+
+const std::vector<std::string> kStrata{"easy", "hard", "middle"};  // by name, as a spec has them
+
+CurriculumOptions rule(double up, double down, int episodes) {
+  return {{"easy", "middle", "hard"}, up, down, episodes};
+}
+
+Random stream(std::uint64_t episode) { return {7, Purpose::kCurriculum, 0, episode}; }
+
+// The levels of one environment after each of its episodes, 1 being a success.
+std::vector<int> levels(const CurriculumOptions& options, const std::vector<int>& successes) {
+  Curriculum curriculum(options, kStrata, 1);
+  std::vector<int> out;
+  for (const int success : successes) {
+    curriculum.episode_ended(0, success == 1, stream(out.size()));
+    out.push_back(curriculum.level(0));
+  }
+  return out;
+}
+
+TEST(Curriculum, GoesUpAndDownAndNotBelowTheLowest) {
+  EXPECT_EQ(levels(rule(0.8, 0.4, 1), {0, 1, 1, 0, 0, 0, 1}),
+            (std::vector<int>{0, 1, 2, 1, 0, 0, 1}));
+}
+
+TEST(Curriculum, DecidesAfterSoManyEpisodesAndCountsAnew) {
+  // 4 of 5 are 0.8 exactly: up. 3 and 2 of 5: neither. 1 of 5: down.
+  EXPECT_EQ(levels(rule(0.8, 0.4, 5), {1, 0, 1, 1, 1,  //
+                                       1, 1, 1, 0, 0,  //
+                                       0, 0, 0, 1, 1,  //
+                                       1, 0, 0, 0, 0}),
+            (std::vector<int>{0, 0, 0, 0, 1,  //
+                              1, 1, 1, 1, 1,  //
+                              1, 1, 1, 1, 1,  //
+                              1, 1, 1, 1, 0}));
+}
+
+TEST(Curriculum, ThresholdsAtTheirEnds) {
+  EXPECT_EQ(levels(rule(1.0, 0.0, 2), {1, 1, 0, 0, 0, 0}), (std::vector<int>{0, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(levels(rule(0.5, 0.5, 2), {1, 0, 0, 0}), (std::vector<int>{0, 1, 1, 0}));
+}
+
+TEST(Curriculum, LevelsAreStrataInTheOrderOfTheList) {
+  Curriculum curriculum(rule(0.8, 0.4, 1), kStrata, 2);
+  EXPECT_EQ(curriculum.stratum(0), 0);
+  curriculum.episode_ended(0, true, stream(0));
+  EXPECT_EQ(curriculum.stratum(0), 2);
+  curriculum.episode_ended(0, true, stream(1));
+  EXPECT_EQ(curriculum.stratum(0), 1);
+  EXPECT_EQ(curriculum.level(1), 0);  // another environment has its own
+}
+
+// Past the top every level is as likely, by five standard errors, and the draw is the stream's.
+TEST(Curriculum, PastTheTopTheLevelIsUniform) {
+  constexpr int kTimes = 6000;
+  std::vector<int> counts(3);
+  for (int k = 0; k < kTimes; ++k) {
+    Curriculum curriculum(rule(0.8, 0.4, 1), kStrata, 1);
+    for (int i = 0; i < 2; ++i) curriculum.episode_ended(0, true, stream(0));
+    ASSERT_EQ(curriculum.level(0), 2);
+    Curriculum twin = curriculum;
+    curriculum.episode_ended(0, true, stream(static_cast<std::uint64_t>(k)));
+    twin.episode_ended(0, true, stream(static_cast<std::uint64_t>(k)));
+    ASSERT_EQ(curriculum.level(0), twin.level(0));
+    counts[curriculum.level(0)] += 1;
+  }
+  const double expected = kTimes / 3.0;
+  for (const int count : counts) {
+    EXPECT_NEAR(count, expected, 5 * std::sqrt(expected * 2.0 / 3.0));
+  }
+}
+
+// With chance p of success at any level and one episode a decision, two levels are a chain that
+// goes up with p from the lower, and from the upper down with 1 - p and by a coin's throw with p:
+// a share p / (p + 1 - p + p / 2) = 2 p / (2 + p) of the time is on the upper.
+TEST(Curriculum, TimeOnTheLevelsIsThatOfItsChain) {
+  constexpr int kTimes = 40000;
+  for (const double p : {0.2, 0.5, 0.9}) {
+    Curriculum curriculum({{"easy", "hard"}, 0.8, 0.4, 1}, kStrata, 1);
+    double upper = 0.0;
+    for (int k = 0; k < kTimes; ++k) {
+      Random chance(3, Purpose::kUser, 1, static_cast<std::uint64_t>(k));
+      curriculum.episode_ended(0, chance.uniform() < p, stream(static_cast<std::uint64_t>(k)));
+      upper += curriculum.level(0);
+    }
+    // Neighbouring moments are correlated: as many as a quarter of them are independent.
+    EXPECT_NEAR(upper / kTimes, 2 * p / (2 + p), 5 * std::sqrt(0.25 / (kTimes / 4.0))) << p;
+  }
+}
+
+const Overrides kPoles{{"strata.easy.half_length", "0.4..0.6"},
+                       {"strata.easy.tau", "0.02"},
+                       {"strata.hard.half_length", "0.05..0.06"},
+                       {"strata.hard.weight", "9"},
+                       {"strata.middle.half_length", "0.2..0.3"}};
+
+// A limit that random actions often reach, so that levels go both ways.
+VecEnvOptions options(int num_envs = 24, int families = 0) {
+  VecEnvOptions out{.num_envs = num_envs, .seed = 4, .max_episode_steps = 15};
+  out.seed_families = families;
+  out.curriculum = rule(0.8, 0.4, 2);
+  return out;
+}
+
+// Replays the rule on what an environment says of its episodes.
+TEST(CurriculumBatch, EpisodesAreOfTheStrataThatTheRuleSays) {
+  const std::unique_ptr<VecEnv> env = make("CartPole-v1", options(), kPoles);
+  Curriculum expected(options().curriculum, env->spec().strata, 24);
+  std::vector<std::uint64_t> episode(24, 0);
+  std::vector<int> seen(3);
+  for (int block = 0; block < 150; ++block) {
+    const Rollout out = roll(*env, 10 * block, 10, 24);
+    for (std::size_t i = 0; i < out.ends.size(); ++i) {
+      const EpisodeEnd& end = out.ends[i];
+      if (end.reason < 0) continue;
+      const int n = static_cast<int>(i % 24);
+      ASSERT_EQ(end.stratum, expected.stratum(n));
+      seen[end.stratum] += 1;
+      const Random random(4, Purpose::kCurriculum, static_cast<std::uint32_t>(n), episode[n]++);
+      expected.episode_ended(n, end.success == 1, random);
+    }
+    for (int n = 0; n < 24; ++n) {
+      ASSERT_EQ(env->level(n), expected.level(n));
+      ASSERT_EQ(env->stratum(n), expected.stratum(n));
+    }
+  }
+  for (const int count : seen) EXPECT_GT(count, 20);
+}
+
+// On its level an episode draws its constants within the stratum's ranges, whatever weights say.
+TEST(CurriculumBatch, ConstantsAreThoseOfTheLevel) {
+  const Result<Strata> strata =
+      make_strata({{"strata.a.x", "1..2"}, {"strata.b.x", "5..7"}, {"strata.b.weight", "0"}},
+                  {{"x", true, 0, {}}}, "test");
+  ASSERT_TRUE(strata.ok()) << strata.status().message();
+  double sum = 0.0;
+  for (int e = 0; e < 2000; ++e) {
+    double x = 0.0;
+    strata.value().draw_within(1, {}, 3, e, &x);
+    ASSERT_TRUE(x >= 5.0 && x <= 7.0);
+    sum += x;
+  }
+  EXPECT_NEAR(sum / 2000, 6.0, 5 * 2.0 / std::sqrt(12.0 * 2000));
+  double sampled = 0.0, within = 0.0;  // a sampled draw that falls on the stratum has the same
+  EXPECT_EQ(strata.value().draw({}, 3, 0, &sampled), 0);
+  strata.value().draw_within(0, {}, 3, 0, &within);
+  EXPECT_EQ(sampled, within);
+}
+
+TEST(CurriculumBatch, AskingForEndsChangesNothing) {
+  const Rollout asked = roll(*make("CartPole-v1", options(), kPoles), 0, 100, 24);
+  const std::unique_ptr<VecEnv> env = make("CartPole-v1", options(), kPoles);
+  std::vector<float> actions(24), seen(24 * 4), last(24 * 4), rewards(24);
+  std::vector<std::uint8_t> terminated(24), truncated(24);
+  for (int t = 0; t < 100; ++t) {
+    draw_actions(env->spec(), 0, 24, t, 1 << 30, actions.data());
+    env->step(0, 24,
+              {actions.data(), seen.data(), rewards.data(), terminated.data(), truncated.data(),
+               last.data()});
+    ASSERT_TRUE(std::equal(seen.begin(), seen.end(), asked.observations.begin() + t * 24 * 4));
+  }
+}
+
+TEST(CurriculumBatch, BitsDoNotDependOnShardsAndSurviveARestore) {
+  for (const Overrides& more : {Overrides{}, Overrides{{"disturb.push_interval", "9"}}}) {
+    Overrides keys = kPoles;
+    keys.insert(keys.end(), more.begin(), more.end());
+    VecEnvOptions with = options(24, 6);
+    with.stagger_starts = true;
+    const std::unique_ptr<VecEnv> whole = make("CartPole-v1", with, keys);
+    for (int n = 0; n < 24; ++n) EXPECT_EQ(whole->level(n), 0);  // staggering counts for nothing
+    EXPECT_EQ(roll(*whole, 0, 90, 24), roll(*make("CartPole-v1", with, keys), 0, 90, 5));
+    const std::unique_ptr<VecEnv> other = make("CartPole-v1", with, keys);
+    copy_state(*whole, *other);
+    EXPECT_EQ(roll(*whole, 90, 90, 24), roll(*other, 90, 90, 24));
+    int highest = 0;
+    for (int n = 0; n < 24; ++n) {
+      EXPECT_EQ(whole->level(n), other->level(n));
+      highest = std::max(highest, whole->level(n));
+    }
+    EXPECT_GT(highest, 0);
+  }
+}
+
+// A level is the environment's own, as its actions are; what is drawn is the family's. So those of
+// one family live the same life where they act alike.
+TEST(CurriculumBatch, AFamilyThatActsAlikeStaysAlike) {
+  const std::unique_ptr<VecEnv> families = make("CartPole-v1", options(24, 3), kPoles);
+  const std::unique_ptr<VecEnv> alone = make("CartPole-v1", options(3), kPoles);
+  const Rollout all = roll(*families, 0, 200, 24, 3), three = roll(*alone, 0, 200, 3, 3);
+  for (std::size_t i = 0; i < all.rewards.size(); ++i) {
+    const std::size_t expected = i / 24 * 3 + i % 24 % 3;
+    ASSERT_EQ(all.ends[i], three.ends[expected]);
+    ASSERT_EQ(all.observations[i * 4 + 2], three.observations[expected * 4 + 2]);
+  }
+  for (int n = 0; n < 24; ++n) EXPECT_EQ(families->level(n), alone->level(n % 3));
+}
+
+TEST(CurriculumBatch, EvaluationFollowsNone) {
+  VecEnvOptions with = options(), without = options();
+  with.evaluation = without.evaluation = true;
+  without.curriculum = {};
+  const std::unique_ptr<VecEnv> env = make("CartPole-v1", with, kPoles);
+  EXPECT_EQ(env->level(0), -1);
+  EXPECT_EQ(roll(*env, 0, 60, 24), roll(*make("CartPole-v1", without, kPoles), 0, 60, 24));
+}
+
+TEST(CurriculumBatch, ErrorsSayWhatToDo) {
+  const auto said = [](const CurriculumOptions& curriculum, const Overrides& keys = kPoles,
+                       StrataSampling sampling = StrataSampling::kSampled) {
+    const Result<std::unique_ptr<VecEnv>> env =
+        make_vec_env("CartPole-v1", keys,
+                     {.num_envs = 2, .strata_sampling = sampling, .curriculum = curriculum});
+    EXPECT_FALSE(env.ok());
+    if (env.ok()) return std::string();
+    EXPECT_EQ(env.status().kind(), ErrorKind::kInvalidConfig);
+    return env.status().message();
+  };
+  const auto has = [](const std::string& text, const char* words) {
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  has(said({{"easy", "midle"}}), "unknown stratum 'midle'; did you mean 'middle'?");
+  has(said({{"easy", "hard", "easy"}}), "'easy' stands there twice");
+  has(said({{"easy"}}), "at least 2 strata");
+  has(said({{"easy", "hard"}}, {}), "there are no strata; describe each level");
+  has(said(rule(0.4, 0.8, 1)), "got 0.8 and 0.4, expected shares");
+  has(said(rule(1.2, 0.8, 1)), "0 <= curriculum_down <= curriculum_up <= 1");
+  has(said(rule(0.8, -0.1, 1)), "0 <= curriculum_down");
+  has(said(rule(NAN, 0.1, 1)), "0 <= curriculum_down");
+  has(said(rule(0.8, 0.4, 0)), "curriculum_episodes: got 0");
+  has(said(rule(0.8, 0.4, 1), kPoles, StrataSampling::kStratified), "use 'sampled'");
+  EnvSpec silent;
+  silent.id = "Silent";
+  silent.strata = kStrata;
+  has(check_curriculum(rule(0.8, 0.4, 1), silent, StrataSampling::kSampled).message(),
+      "Silent does not say which episodes succeeded");
+}
+
+}  // namespace
+}  // namespace broadloom

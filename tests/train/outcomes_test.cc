@@ -1,0 +1,203 @@
+// What training reports of how episodes ended, and what a checkpoint keeps of it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/env/strata.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/settings.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+Config config_of(const Overrides& more) {
+  Overrides all{{"num_envs", "32"},           {"num_steps", "64"},    {"hidden_sizes", "8"},
+                {"total_timesteps", "50000"}, {"seed_families", "8"}, {"max_episode_steps", "25"}};
+  all.insert(all.end(), more.begin(), more.end());
+  Result<Config> config = resolve_config(all);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.take();
+}
+
+const Overrides kCurriculum{{"curriculum", "easy,hard"},
+                            {"curriculum_episodes", "2"},
+                            {"strata.easy.half_length", "0.4..0.6"},
+                            {"strata.hard.half_length", "0.05..0.1"}};
+
+std::unique_ptr<Trainer> trainer_of(const Config& config, std::unique_ptr<VecEnv> envs = nullptr) {
+  Result<std::unique_ptr<Trainer>> trainer =
+      envs == nullptr ? Trainer::create(config, 1) : Trainer::create(config, 1, std::move(envs));
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  return trainer.take();
+}
+
+std::map<std::string, double> numbers_of(const Trainer& trainer) {
+  std::map<std::string, double> out;
+  visit_numbers(trainer.report(), [&](const char* name, auto value) {
+    EXPECT_TRUE(out.emplace(name, static_cast<double>(value)).second) << name;
+  });
+  return out;
+}
+
+// The last 100 of all ends that blocks held.
+TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
+  const std::unique_ptr<Trainer> trainer = trainer_of(config_of(kCurriculum));
+  std::vector<EpisodeEnd> ends;
+  std::vector<int> terminated;
+  for (int iteration = 0; iteration < 6; ++iteration) {
+    ASSERT_TRUE(trainer->iterate().ok());
+    const RolloutBlock& block = trainer->block();
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      if (block.terminated[i] == 0 && block.truncated[i] == 0) continue;
+      ends.push_back(block.ends[i]);
+      terminated.push_back(block.terminated[i]);
+      ASSERT_EQ(ends.back().success, block.truncated[i]);  // as CartPole has it
+    }
+    ASSERT_GT(ends.size(), 100u);
+    double all = 0.0, by_themselves = 0.0, count[2] = {}, succeeded[2] = {};
+    for (std::size_t e = ends.size() - 100; e < ends.size(); ++e) {
+      all += ends[e].success / 100.0;
+      by_themselves += terminated[e] / 100.0;
+      count[ends[e].stratum] += 1.0;
+      succeeded[ends[e].stratum] += ends[e].success;
+    }
+    std::map<std::string, double> got = numbers_of(*trainer);
+    EXPECT_NEAR(got.at("success_rate"), all, 1e-12);
+    EXPECT_NEAR(got.at("termination_rate"), by_themselves, 1e-12);
+    for (const int s : {0, 1}) {
+      const double rate = got.at(s == 0 ? "success_rate/easy" : "success_rate/hard");
+      if (count[s] == 0.0) EXPECT_TRUE(std::isnan(rate));
+      if (count[s] > 0.0) EXPECT_DOUBLE_EQ(rate, succeeded[s] / count[s]);
+    }
+    EXPECT_NEAR(got.at("level_share/easy") + got.at("level_share/hard"), 1.0, 1e-12);
+    EXPECT_NEAR(got.at("mean_level"), got.at("level_share/hard"), 1e-12);
+  }
+  EXPECT_GT(numbers_of(*trainer).at("mean_level"), 0.0);
+}
+
+TEST(Outcomes, NamesHoldForTheWholeRun) {
+  const std::unique_ptr<Trainer> trainer = trainer_of(config_of(kCurriculum));
+  const auto names = [&] {
+    std::string out;
+    for (const auto& [name, value] : numbers_of(*trainer)) out += name + " ";
+    return out;
+  };
+  const std::string before = names();
+  ASSERT_TRUE(trainer->iterate().ok());
+  EXPECT_EQ(names(), before);
+  const std::unique_ptr<Trainer> plain = trainer_of(config_of({}));
+  EXPECT_TRUE(plain->report().strata.empty());
+}
+
+// CartPole that does not say which episodes succeed, and remembers whether it was asked.
+class Silent final : public VecEnv {
+ public:
+  explicit Silent(std::unique_ptr<VecEnv> inner) : inner_(std::move(inner)), spec_(inner_->spec()) {
+    spec_.names_success = false;
+  }
+  const EnvSpec& spec() const override { return spec_; }
+  int num_envs() const override { return inner_->num_envs(); }
+  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
+  void observe(int begin, int end, float* out) const override { inner_->observe(begin, end, out); }
+  void step(int begin, int end, const StepRows& rows) override {
+    EXPECT_EQ(rows.ends, nullptr);
+    inner_->step(begin, end, rows);
+  }
+  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    inner_->append_state(prefix, out);
+  }
+
+ private:
+  std::unique_ptr<VecEnv> inner_;
+  EnvSpec spec_;
+};
+
+std::unique_ptr<VecEnv> silent(const Config& config) {
+  VecEnvOptions options = vec_env_options(config);
+  options.curriculum = {};
+  Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, options);
+  EXPECT_TRUE(envs.ok());
+  return std::make_unique<Silent>(envs.take());
+}
+
+TEST(Outcomes, NothingIsAskedForWhereNoSuccessIsNamed) {
+  const Config config = config_of({});
+  const std::unique_ptr<Trainer> trainer = trainer_of(config, silent(config));
+  const std::unique_ptr<Trainer> named = trainer_of(config);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(trainer->iterate().ok() && named->iterate().ok());
+  EXPECT_TRUE(trainer->block().ends.empty());
+  EXPECT_TRUE(std::isnan(trainer->report().success_rate));
+  EXPECT_FALSE(std::isnan(trainer->report().termination_rate));
+  EXPECT_EQ(trainer->report().termination_rate, named->report().termination_rate);
+  EXPECT_EQ(trainer->report().mean_return, named->report().mean_return);
+}
+
+TEST(Outcomes, ACurriculumOverGivenEnvironmentsMustBeTheirs) {
+  const Config config = config_of(kCurriculum);
+  const auto refused = Trainer::create(config, 1, silent(config));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("these environments were made without one"),
+            std::string::npos);
+}
+
+class SavedOutcomes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    path_ = (std::filesystem::temp_directory_path() /
+             (std::string("broadloom_") + test->name() + std::to_string(::getpid())))
+                .string();
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  Checkpoint saved(Trainer& trainer) {
+    EXPECT_TRUE(save_checkpoint(path_, trainer, {}).ok());
+    Result<Checkpoint> checkpoint = read_checkpoint(path_);
+    EXPECT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+    return checkpoint.take();
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST_F(SavedOutcomes, AreReportedAgainAfterARestore) {
+  const std::unique_ptr<Trainer> trainer = trainer_of(config_of(kCurriculum));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(trainer->iterate().ok());
+  const std::unique_ptr<Trainer> other = trainer_of(config_of(kCurriculum));
+  ASSERT_TRUE(restore(saved(*trainer), *other).ok());
+  EXPECT_EQ(other->report().success_rate, trainer->report().success_rate);
+  EXPECT_EQ(other->report().termination_rate, trainer->report().termination_rate);
+  EXPECT_EQ(other->report().strata, trainer->report().strata);
+  ASSERT_TRUE(trainer->iterate().ok() && other->iterate().ok());
+  EXPECT_EQ(numbers_of(*other), numbers_of(*trainer));
+}
+
+// A program from before outcomes kept none; their episodes are then not known.
+TEST_F(SavedOutcomes, ACheckpointWithoutThemIsRead) {
+  const std::unique_ptr<Trainer> trainer = trainer_of(config_of({}));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(trainer->iterate().ok());
+  Checkpoint old = saved(*trainer);
+  ASSERT_EQ(old.file.tensors.erase("episodes.outcomes"), 1u);
+  const std::unique_ptr<Trainer> other = trainer_of(config_of({}));
+  const Status status = restore(old, *other);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(other->report().mean_return, trainer->report().mean_return);
+  EXPECT_TRUE(std::isnan(other->report().success_rate));
+  ASSERT_TRUE(trainer->iterate().ok() && other->iterate().ok());
+  EXPECT_EQ(other->report().success_rate, trainer->report().success_rate);  // 100 have ended since
+  ASSERT_EQ(old.file.tensors.erase("episodes.lengths"), 1u);
+  EXPECT_EQ(restore(old, *trainer_of(config_of({}))).kind(), ErrorKind::kMismatch);
+}
+
+}  // namespace
+}  // namespace broadloom
