@@ -9,6 +9,7 @@
 
 #include "broadloom/train/config.h"
 #include "broadloom/train/run.h"
+#include "cli/audit.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
@@ -65,6 +66,7 @@ void print_summary(const RunSummary& summary, double steps_per_second) {
       fmt::print("Mean return of the last 100 episodes: {:.2f}\n", summary.mean_return);
     }
   }
+  print_live_audit(summary.run_dir);
   fmt::print("Run folder: {}\n", summary.run_dir);
   if (summary.finished) fmt::print("Next: broadloom eval {}\n", summary.run_dir);
 }

@@ -1,5 +1,6 @@
 #include "broadloom/instruments/registry.h"
 
+#include "broadloom/instruments/audit/audit_instrument.h"
 #include "broadloom/instruments/coverage/coverage_instrument.h"
 #include "broadloom/instruments/gradient/gradient_instrument.h"
 #include "broadloom/instruments/instrument.h"
@@ -33,6 +34,7 @@ constexpr Entry kInstruments[] = {
     entry<PlasticityInstrument>("plasticity"),
     entry<PolicyInstrument>("policy"),
     entry<CoverageInstrument>("coverage"),
+    entry<AuditInstrument>("audit"),
 };
 
 const Entry* find(std::string_view name) {

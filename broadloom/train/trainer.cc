@@ -17,13 +17,6 @@
 namespace broadloom {
 namespace {
 
-TruncationMode truncation_mode_of(const std::string& name) {
-  if (name == "as_termination") return TruncationMode::kAsTermination;
-  if (name == "state_value") return TruncationMode::kStateValue;
-  if (name == "zero") return TruncationMode::kZero;
-  return TruncationMode::kBootstrap;
-}
-
 ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
 
 Status check_memory(const Config& config, const MemoryPlan& plan) {
@@ -128,7 +121,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
            static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
       instruments_(config.instruments, instrument_setup(config, network_, envs_->spec(), threads),
                    probe_for(config, *envs_)),
-      truncation_mode_(truncation_mode_of(config.truncation_mode)) {
+      truncation_mode_(broadloom::truncation_mode(config)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
 }
@@ -218,7 +211,8 @@ InstrumentView Trainer::instrument_view() {
           {},
           learner_.bf16_weights.data(),
           obs_norm_ ? &*obs_norm_ : nullptr,
-          pool_};
+          pool_,
+          &*envs_};
 }
 
 void Trainer::run_instruments() {
