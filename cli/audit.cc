@@ -82,8 +82,8 @@ void print_report(const AuditReport& report, bool verbose) {
   print_names("ok", ok);
   print_names("nothing to measure", nothing);
   fmt::print("{}, {}, {}; {} ok, {} had nothing to measure.\n", counted(counts[3], "error"),
-             counted(counts[2], "warning"), counted(counts[1], "note"),
-             counted(counts[0], "check"), nothing.size());
+             counted(counts[2], "warning"), counted(counts[1], "note"), counted(counts[0], "check"),
+             nothing.size());
 }
 
 void print_report_json(const AuditCommand& command, const AuditReport& report) {
@@ -133,8 +133,9 @@ void print_live_audit(const std::string& run_dir) {
     print_finding(finding);
     ++shown;
   }
-  if (shown == 0) fmt::print("Audit: nothing to warn of in {}.\n",
-                             counted(report.value().logged, "measured iteration"));
+  if (shown == 0)
+    fmt::print("Audit: nothing to warn of in {}.\n",
+               counted(report.value().logged, "measured iteration"));
   fmt::print("More: broadloom audit {}\n", run_dir);
 }
 
@@ -155,12 +156,11 @@ void add_audit_command(CLI::App& root, Context& context) {
   app->add_flag("--verbose", command->verbose, "Say what was measured where all is well, too");
   app->add_flag("--quiet", command->quiet, "Print nothing but errors; the exit code tells");
   app->add_flag("--json", command->json, "Standard output is one JSON object with every check");
-  app->footer(fmt::format("Exit code: 0 where nothing is above a note, {} with warnings, {} with "
-                          "errors;\nothers where the audit itself could not be done.\n",
-                          kWarningsExit, kErrorsExit));
-  app->callback([&context, command] {
-    context.action = [command] { return audit(*command); };
-  });
+  app->footer(
+      fmt::format("Exit code: 0 where nothing is above a note, {} with warnings, {} with "
+                  "errors;\nothers where the audit itself could not be done.\n",
+                  kWarningsExit, kErrorsExit));
+  app->callback([&context, command] { context.action = [command] { return audit(*command); }; });
 }
 
 }  // namespace broadloom::cli

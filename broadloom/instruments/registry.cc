@@ -30,10 +30,8 @@ constexpr Entry entry(const char* name) {
 
 // One line an instrument.
 constexpr Entry kInstruments[] = {
-    entry<GradientInstrument>("gradient"),
-    entry<PlasticityInstrument>("plasticity"),
-    entry<PolicyInstrument>("policy"),
-    entry<CoverageInstrument>("coverage"),
+    entry<GradientInstrument>("gradient"), entry<PlasticityInstrument>("plasticity"),
+    entry<PolicyInstrument>("policy"),     entry<CoverageInstrument>("coverage"),
     entry<AuditInstrument>("audit"),
 };
 

@@ -157,8 +157,8 @@ Result<LoggedRun> read_logged_run(const std::string& run_dir) {
     logged.approx_kls.push_back(number_in(line, "approx_kl"));
     if (!line.contains("audit/ends")) continue;
     AuditNumbers& numbers = logged.audit.emplace_back();
-    AuditNumbers::visit(
-        numbers, [&](const char* name, double& field) { field = number_in(line, name); });
+    AuditNumbers::visit(numbers,
+                        [&](const char* name, double& field) { field = number_in(line, name); });
   }
   return logged;
 }

@@ -136,10 +136,10 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
     checkpoint.value().config.lr_schedule = "constant";
     trainer = load(checkpoint.value(), options.threads);
     if (!trainer.ok()) return trainer.status();
-    report.notes.push_back(
-        fmt::format("the schedule has {} iterations left, so the learning rate stays as it is; what "
-                    "updates did before is in the logs",
-                    left));
+    report.notes.push_back(fmt::format(
+        "the schedule has {} iterations left, so the learning rate stays as it is; what "
+        "updates did before is in the logs",
+        left));
   }
   Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, facts.value());
   if (!measured.ok()) return measured.status();

@@ -19,19 +19,19 @@ struct AuditOptions {
 struct AuditReport {
   std::string env_id;
   int num_envs = 0, num_steps = 0;
-  std::int64_t global_step = 0;     // of the policy that was looked at
-  int iterations = 0;               // measured here
-  int logged = 0;                   // measured by the instrument while the run was trained
-  std::vector<std::string> notes;   // on how it was done
+  std::int64_t global_step = 0;    // of the policy that was looked at
+  int iterations = 0;              // measured here
+  int logged = 0;                  // measured by the instrument while the run was trained
+  std::vector<std::string> notes;  // on how it was done
   std::vector<AuditFinding> findings;
 };
 
 // Restores the newest checkpoint of a run folder, or a checkpoint file, goes on with it in memory
-// for K iterations with the instrument "audit" measuring each, and judges what those, the config and
-// the logs say. Writes nothing. Where the schedule has fewer than K iterations left, the learning
-// rate stays where it is. A run that cannot go on (a loss that is not finite) is a finding.
-// Findings do not depend on threads. Errors: kNotFound, kIo, kCorrupt, kMismatch of the checkpoint
-// or the logs; kInvalidConfig of options.
+// for K iterations with the instrument "audit" measuring each, and judges what those, the config
+// and the logs say. Writes nothing. Where the schedule has fewer than K iterations left, the
+// learning rate stays where it is. A run that cannot go on (a loss that is not finite) is a
+// finding. Findings do not depend on threads. Errors: kNotFound, kIo, kCorrupt, kMismatch of the
+// checkpoint or the logs; kInvalidConfig of options.
 Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options);
 
 // Judges what the instrument "audit" logged while the run in this folder was trained, without going

@@ -129,20 +129,27 @@ void AuditInstrument::after_update(const InstrumentView& view) {
   numbers_.idle_units = percent_idle(view);
 }
 
-// A unit that is the same in every state says nothing, be it a dead ReLU or a saturated tanh.
+// Of the worst layer. A unit that is the same in every state says nothing, be it a dead ReLU or a
+// saturated tanh.
 double AuditInstrument::percent_idle(const InstrumentView& view) {
   const std::size_t size = static_cast<std::size_t>(view.block.D);
   NetworkRows::over_tiles(
       static_cast<std::size_t>(rows_), view.pool,
       [&](int tile, std::size_t first, int count, int thread) {
-        units_.take(tile, count,
-                    network_rows_.forward(thread, view.params.data(), view.bf16_weights,
-                                          view.obs_normalizer, probe_.data() + first * size,
-                                          count));
+        units_.take(
+            tile, count,
+            network_rows_.forward(thread, view.params.data(), view.bf16_weights,
+                                  view.obs_normalizer, probe_.data() + first * size, count));
       });
   units_.finish();
-  const IdleUnits idle = units_.idle();
-  return idle.percent(idle.constant);
+  double worst = 0.0;
+  for (const UnitProbe::Body& body : units_.bodies()) {
+    for (std::size_t l = 0; l < body.mlp->layers().size(); ++l) {
+      const IdleUnits idle = units_.idle(body, l);
+      worst = std::max(worst, idle.percent(idle.constant));
+    }
+  }
+  return worst;
 }
 
 void AuditInstrument::append_state(const std::string& prefix, std::vector<TensorRef>& out) {

@@ -52,8 +52,8 @@ class AuditInstrument final : public Instrument {
   int rows_;
   std::span<const float> probe_;  // [rows, D]
 
-  std::vector<std::int64_t> ages_;                // [N]
-  std::vector<Fingerprint> columns_;              // [N]
+  std::vector<std::int64_t> ages_;    // [N]
+  std::vector<Fingerprint> columns_;  // [N]
   int families_;
   std::vector<Fingerprint> draws_;                // [F]; empty: nothing to draw
   std::vector<std::uint64_t> drawn_, drawn_now_;  // [N] constants, before the last block and after

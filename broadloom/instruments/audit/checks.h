@@ -23,15 +23,15 @@ struct RunFacts {
   std::string lr_schedule = "constant", truncation_mode = "bootstrap";
   bool bootstraps = true;  // at truncations
 
-  double same_starts = kNone;        // share of the families that begin where another one does
-  double evaluation_starts = kNone;  // share of evaluations that begin where a family does
+  double same_starts = kNone;          // share of the families that begin where another one does
+  double evaluation_starts = kNone;    // share of evaluations that begin where a family does
   double evaluation_overlaps = kNone;  // streams that training and evaluation share
   double collisions = kNone;           // streams that two purposes share
   std::string collision;               // which, of either kind; the first
 
-  double steps_lost = kNone;         // share of total_timesteps that no whole block fits into
-  double learning_rate_off = kNone;  // largest |logged - planned| / learning_rate
-  double learning_rate_left = kNone;  // of a linear schedule, share of the first at the last line
+  double steps_lost = kNone;           // share of total_timesteps that no whole block fits into
+  double learning_rate_off = kNone;    // largest |logged - planned| / learning_rate
+  double learning_rate_left = kNone;   // of a linear schedule, share of the first at the last line
   double learning_rate_bound = kNone;  // share of lines at a bound of the adaptive schedule
   double logged_kl = kNone;            // 95th percentile of approx_kl over the log's lines
   double failed = 0.0;                 // 1: going on with the run stopped
@@ -49,9 +49,9 @@ struct AuditFinding {
   Severity severity = Severity::kOk;
   bool measured = false;  // false: value is not a number, and there is nothing to say
   double value = 0.0;
-  double limit = 0.0;     // the one that was passed; of kOk the nearest one
-  std::string sentence;   // what was measured and the limit
-  std::string advice;     // what it means and what to do
+  double limit = 0.0;    // the one that was passed; of kOk the nearest one
+  std::string sentence;  // what was measured and the limit
+  std::string advice;    // what it means and what to do
 };
 
 // Every check, in order: also those that found nothing, and those that had nothing to measure.

@@ -38,8 +38,8 @@ void count_run(std::span<const Fingerprint> run, double& across, double& within)
 
 double phase_concentration(std::span<std::int64_t> ages, std::int64_t steps) {
   const std::size_t envs = ages.size();
-  const auto ended = std::count_if(ages.begin(), ages.end(),
-                                   [steps](std::int64_t age) { return age < steps; });
+  const auto ended =
+      std::count_if(ages.begin(), ages.end(), [steps](std::int64_t age) { return age < steps; });
   if (envs < 2 || 4 * ended < 3 * static_cast<std::ptrdiff_t>(envs)) return kNone;
   std::sort(ages.begin(), ages.end());
   double pairs = 0.0;

@@ -69,8 +69,8 @@ AdvantageScale advantage_scale(const RolloutBlock& block) {
   const double count = static_cast<double>(block.size());
   const double mean = mean_advantage(block);
   const double squares = sum_of_squares_about(block, mean);
-  const double targets = chained_sum(
-      block.size(), [&](std::size_t i) { return target(block, i) * target(block, i); });
+  const double targets =
+      chained_sum(block.size(), [&](std::size_t i) { return target(block, i) * target(block, i); });
   double largest = 0.0;
   for (const float advantage : block.advantages) {
     largest = std::max(largest, (advantage - mean) * (advantage - mean));
@@ -95,7 +95,12 @@ double target_deviation(const RolloutBlock& block) {
 
 double target_error(const RolloutBlock& block, double gamma, double gae_lambda,
                     TruncationMode mode) {
-  const double size = std::sqrt(sum_of_squares_about(block, 0.0) / static_cast<double>(block.size()));
+  const double squares = chained_sum(block.size(), [&](std::size_t i) {
+    const double advantage = block.advantages[i], value = block.values[i];
+    const double reward = block.rewards[i];
+    return advantage * advantage + value * value + reward * reward;
+  });
+  const double size = std::sqrt(squares / static_cast<double>(block.size()));
   const std::size_t stride = count_ends(block).ends / kMostEnds + 1;
   double worst = 0.0;
   const auto look = [&](int t, int n) {

@@ -25,8 +25,10 @@ AdvantageScale advantage_scale(const RolloutBlock& block);
 // Root mean square of what value targets, advantage + value, are off their mean.
 double target_deviation(const RolloutBlock& block);
 
-// The largest error of the block's advantages around ends of episodes, over their root mean square
-// of the block. Advantages are worked out anew, forwards and in double, from the definition
+// The largest error of the block's advantages around ends of episodes, over the root mean square of
+// what they are made of (root of the block's mean of A^2 + V^2 + r^2: a good critic leaves small
+// advantages as differences of large values, and with them the rounding of these). Advantages are
+// worked out anew, forwards and in double, from the definition
 //   A_t = sum over k >= 0 of (gamma lambda)^k delta_{t+k},  up to the end of the episode
 // (Schulman et al. 2016, eq. 16), for the rows before, at and after an end, and those that the
 // block cuts off; of at most 256 ends, evenly over the block. Cost: O(T) a row.

@@ -28,7 +28,7 @@ class UpdateWatch final : public UpdateObserver {
     least_ess_ = std::min(least_ess_, minibatch.sums.ess_percent(minibatch.samples));
   }
 
-  double entropy() const { return entropy_; }  // mean over the block, before the first step
+  double entropy() const { return entropy_; }          // mean over the block, before the first step
   double ratio_error() const { return ratio_error_; }  // max |r - 1| of the first minibatch
   // Of the last epoch that was carried out, each sample at the parameters of its minibatch.
   double last_kl() const { return last_.approx_kl / samples_; }  // k3
