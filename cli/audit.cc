@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,10 +40,11 @@ std::string text_of(const AuditFinding& finding) {
 }
 
 void print_finding(const AuditFinding& finding) {
-  const std::string indent(kNameWidth, ' ');
   const std::size_t columns = std::clamp<std::size_t>(screen_size(stdout).columns, 60, 100);
-  fmt::print("{:<{}}{}\n{}{}\n", severity_name(finding.severity), kNameWidth, finding.check, indent,
-             wrapped(text_of(finding), columns, indent));
+  const std::string lines = wrapped(text_of(finding), columns - kNameWidth, "");
+  fmt::print("{:<{}}{}\n", severity_name(finding.severity), kNameWidth, finding.check);
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) fmt::print("{:{}}{}\n", "", kNameWidth, line);
 }
 
 // Names alone, on as few lines as they take.

@@ -155,6 +155,7 @@ Result<LoggedRun> read_logged_run(const std::string& run_dir) {
     logged.iterations.push_back(number_in(line, "iteration"));
     logged.learning_rates.push_back(number_in(line, "learning_rate"));
     logged.approx_kls.push_back(number_in(line, "approx_kl"));
+    logged.lengths.push_back(number_in(line, "episodic_length"));
     if (!line.contains("audit/ends")) continue;
     AuditNumbers& numbers = logged.audit.emplace_back();
     AuditNumbers::visit(numbers,
@@ -180,6 +181,7 @@ Result<RunFacts> facts_of(const Config& config) {
 
 void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& facts) {
   if (logged.iterations.empty()) return;
+  facts.episode_length = logged.lengths.back();
   facts.logged_kl = percentile_95(logged.approx_kls);
   double off = 0.0, bound = 0.0;
   for (std::size_t i = 0; i < logged.iterations.size(); ++i) {

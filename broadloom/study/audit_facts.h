@@ -12,8 +12,8 @@ namespace broadloom {
 
 // metrics.jsonl as far as the audit reads it.
 struct LoggedRun {
-  std::vector<double> iterations, learning_rates, approx_kls;  // [lines]
-  std::vector<AuditNumbers> audit;                             // of lines that have them
+  std::vector<double> iterations, learning_rates, approx_kls, lengths;  // [lines]
+  std::vector<AuditNumbers> audit;                                      // of lines that have them
 };
 // Empty where the file is not there yet. kIo; kCorrupt where a line is no metrics line.
 Result<LoggedRun> read_logged_run(const std::string& run_dir);

@@ -146,6 +146,7 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
   if (ends) std::for_each(measured.value().begin(), measured.value().end(), forget_update);
   report.iterations = static_cast<int>(measured.value().size());
   report.logged = static_cast<int>(logged.value().audit.size());
+  facts.value().episode_length = trainer.value()->report().mean_length;
   std::vector<AuditNumbers> all = std::move(logged.value().audit);
   all.insert(all.end(), measured.value().begin(), measured.value().end());
   report.findings = judge({all, facts.value()});

@@ -26,6 +26,12 @@ double fact(const Evidence& evidence) {
   return evidence.facts.*Field;
 }
 
+// A block as long as an episode sees every phase of it, whoever is in step with whom.
+double synchronised(const Evidence& evidence) {
+  if (evidence.facts.num_steps >= evidence.facts.episode_length) return kNone;
+  return median<&Numbers::phase_concentration>(evidence);
+}
+
 double one_family(const Evidence& evidence) {
   return evidence.facts.num_envs > 1 ? 1.0 / evidence.facts.families : kNone;
 }
@@ -54,7 +60,7 @@ double linear_left(const Evidence& evidence) {
 
 constexpr AuditCheck kChecks[] = {
     {"synchronised_resets",
-     median<&Numbers::phase_concentration>,
+     synchronised,
      Bad::kAbove,
      {.warning = 0.25},
      "Two environments are at the same step of their episodes with probability {value:.2f} (limit "

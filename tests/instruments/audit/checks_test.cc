@@ -43,6 +43,7 @@ RunFacts healthy_facts() {
   RunFacts facts;
   facts.num_envs = facts.families = 1024;
   facts.num_steps = 8;
+  facts.episode_length = 200.0;
   facts.same_starts = facts.evaluation_starts = 0.0;
   facts.evaluation_overlaps = facts.collisions = 0.0;
   facts.steps_lost = 0.001;
@@ -223,6 +224,16 @@ TEST(AuditChecks, HaveNothingToSayWhereNothingWasMeasured) {
     EXPECT_EQ(finding.measured, std::string(finding.check) == "going_on") << finding.check;
     EXPECT_EQ(finding.sentence.empty(), !finding.measured);
   }
+}
+
+TEST(AuditChecks, ABlockAsLongAsAnEpisodeSeesEveryPhase) {
+  std::vector<AuditNumbers> iterations(3, healthy());
+  for (AuditNumbers& numbers : iterations) numbers.phase_concentration = 1.0;
+  RunFacts facts = healthy_facts();
+  facts.num_steps = 199;
+  EXPECT_EQ(worst(judge({iterations, facts})), Severity::kWarning);
+  facts.num_steps = 200;
+  EXPECT_EQ(worst(judge({iterations, facts})), Severity::kOk);
 }
 
 // Noise may pass a limit now and then; what must never be counts once.
