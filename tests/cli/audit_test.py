@@ -118,10 +118,10 @@ class Audit(unittest.TestCase):
 
     def test_what_it_prints(self):
         text = self.run_audit(self.cart).stdout
-        for words in ("4 x 128 of CartPole-v1 at step 10,240", "ok: synchronised_resets", "0 errors, 0 warnings"):
+        for words in ("4 x 128 of CartPole-v1 at step 10,240", "ok: duplicate_environments", "0 errors, 0 warnings"):
             self.assertIn(words, text)
-        self.assertNotIn("with probability", text)
-        self.assertIn("with probability", self.run_audit(self.cart, "--verbose").stdout)
+        self.assertNotIn("of the 4 environments", text)
+        self.assertIn("of the 4 environments", self.run_audit(self.cart, "--verbose").stdout)
         self.assertEqual(self.run_audit(self.cart, "--quiet").stdout, "")
         self.assertIn("20 with warnings, 21 with errors", " ".join(self.run_audit("--help").stdout.split()))
 
