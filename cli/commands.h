@@ -25,6 +25,7 @@ void add_train_command(CLI::App& root, Context& context);
 void add_eval_command(CLI::App& root, Context& context);
 void add_study_command(CLI::App& root, Context& context);
 void add_report_command(CLI::App& root, Context& context);
+void add_audit_command(CLI::App& root, Context& context);
 void add_gradients_command(CLI::App& root, Context& context);
 void add_curve_command(CLI::App& root, Context& context);
 void add_diff_command(CLI::App& root, Context& context);

@@ -30,6 +30,7 @@ void add_commands(CLI::App& root, Context& context) {
   add_eval_command(root, context);
   add_study_command(root, context);
   add_report_command(root, context);
+  add_audit_command(root, context);
   add_gradients_command(root, context);
   add_curve_command(root, context);
   add_diff_command(root, context);

@@ -10,6 +10,7 @@
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/run.h"
+#include "cli/audit.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
@@ -74,6 +75,7 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
                  success_text(summary.success_rate));
     }
   }
+  print_live_audit(summary.run_dir);
   fmt::print("Run folder: {}\n", summary.run_dir);
   if (!record.empty()) fmt::print("Recorded as: {}\n", record);
   if (summary.finished) fmt::print("Next: broadloom eval {}\n", summary.run_dir);

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -93,6 +94,10 @@ class BatchedEnv final : public VecEnv {
   std::int64_t episode_step(int env) const override { return episode_step_[env]; }
   int stratum(int env) const override { return stratum_.empty() ? -1 : stratum_[env]; }
   int level(int env) const override { return curriculum_.empty() ? -1 : curriculum_.level(env); }
+  std::span<const std::byte> drawn_constants(int env) const override {
+    if (drawn_.empty()) return {};
+    return std::as_bytes(std::span(&drawn_[env], 1));
+  }
 
   void observe(int begin, int end, float* observations) const override {
     Loops::observe(batch_, begin, end, observations);

@@ -39,6 +39,9 @@ class DisturbedEnv final : public VecEnv {
   std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
   int stratum(int env) const override { return inner_->stratum(env); }
   int level(int env) const override { return inner_->level(env); }
+  std::span<const std::byte> drawn_constants(int env) const override {
+    return inner_->drawn_constants(env);
+  }
 
   void observe(int begin, int end, float* observations) const override {
     inner_->observe(begin, end, observations);

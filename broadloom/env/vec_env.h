@@ -5,8 +5,10 @@
 // may implement this class directly.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,8 @@ class VecEnv {
   virtual int stratum(int) const { return -1; }
   // Which level of the curriculum the environment is on, from 0; -1: there is no curriculum.
   virtual int level(int) const { return -1; }
+  // The bytes of the constants that the environment's present episode drew; empty: none are drawn.
+  virtual std::span<const std::byte> drawn_constants(int) const { return {}; }
   // Views of every environment's full state.
   virtual void append_state(const std::string& prefix, std::vector<TensorRef>& out) = 0;
   // Others of the same kind, with the same constants, strata and, unless the options name one, time

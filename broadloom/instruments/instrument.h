@@ -12,7 +12,9 @@
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/normalizer.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/env/vec_env.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/block.h"
 
 namespace broadloom {
@@ -28,6 +30,12 @@ struct InstrumentSetup {
   SpaceKind observation_kind = SpaceKind::kBox;
   int threads = 1;               // of the pool
   std::span<const float> probe;  // [rows, D], see probe_states.h; empty where none asks for them
+  int families = 0;              // F, of the N environments
+  Space action;
+  double gamma = 0.0, gae_lambda = 0.0;
+  TruncationMode truncation_mode = TruncationMode::kBootstrap;
+  double clip_obs = 0.0, clip_reward = 0.0;  // 0: not normalised
+  bool draws_vary = false;  // whether every stratum has a constant that differs between episodes
 };
 
 // What there is to see in an iteration. Views hold during the call only.
@@ -41,7 +49,8 @@ struct InstrumentView {
   // Before the update: the one that made the block's observations. After it: the one that the next
   // block will be seen through. Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer = nullptr;
-  ThreadPool& pool;  // idle, for work worth sharing out
+  ThreadPool& pool;              // idle, for work worth sharing out
+  const VecEnv* envs = nullptr;  // as the block left them
 };
 
 // name: such as "grad/full_norm", the same object in every call. value: not a number where the

@@ -1,5 +1,6 @@
 #include "broadloom/instruments/registry.h"
 
+#include "broadloom/instruments/audit/audit_instrument.h"
 #include "broadloom/instruments/coverage/coverage_instrument.h"
 #include "broadloom/instruments/gradient/gradient_instrument.h"
 #include "broadloom/instruments/instrument.h"
@@ -29,10 +30,9 @@ constexpr Entry entry(const char* name) {
 
 // One line an instrument.
 constexpr Entry kInstruments[] = {
-    entry<GradientInstrument>("gradient"),
-    entry<PlasticityInstrument>("plasticity"),
-    entry<PolicyInstrument>("policy"),
-    entry<CoverageInstrument>("coverage"),
+    entry<GradientInstrument>("gradient"), entry<PlasticityInstrument>("plasticity"),
+    entry<PolicyInstrument>("policy"),     entry<CoverageInstrument>("coverage"),
+    entry<AuditInstrument>("audit"),
 };
 
 const Entry* find(std::string_view name) {

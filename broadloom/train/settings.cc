@@ -1,6 +1,9 @@
 #include "broadloom/train/settings.h"
 
+#include <map>
 #include <string>
+
+#include "broadloom/env/strata.h"
 
 namespace broadloom {
 namespace {
@@ -48,6 +51,29 @@ CurriculumOptions curriculum_options(const Config& config) {
           config.curriculum_episodes};
 }
 
+bool strata_vary(const Config& config) {
+  std::map<std::string, bool> varies;
+  for (const auto& [key, text] : config.env_options) {
+    if (!is_strata_key(key)) continue;
+    const StrataKey parts = split_strata_key(key);
+    if (parts.field == "weight") continue;
+    const std::size_t dots = text.find("..");
+    const bool range = dots != std::string::npos && text.substr(0, dots) != text.substr(dots + 2);
+    varies[parts.stratum] = varies[parts.stratum] || range;
+  }
+  for (const auto& [stratum, some] : varies) {
+    if (!some) return false;
+  }
+  return !varies.empty();
+}
+
+TruncationMode truncation_mode(const Config& config) {
+  if (config.truncation_mode == "as_termination") return TruncationMode::kAsTermination;
+  if (config.truncation_mode == "state_value") return TruncationMode::kStateValue;
+  if (config.truncation_mode == "zero") return TruncationMode::kZero;
+  return TruncationMode::kBootstrap;
+}
+
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
                                  const EnvSpec& spec, int threads) {
   return {network,
@@ -58,7 +84,15 @@ InstrumentSetup instrument_setup(const Config& config, const ActorCritic& networ
           spec.action_size(),
           spec.observation.kind,
           threads,
-          {}};
+          {},
+          config.families(),
+          spec.action,
+          config.gamma,
+          config.gae_lambda,
+          truncation_mode(config),
+          config.norm_obs ? config.clip_obs : 0.0,
+          config.norm_reward ? config.clip_reward : 0.0,
+          strata_vary(config)};
 }
 
 }  // namespace broadloom

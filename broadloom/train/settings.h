@@ -5,6 +5,7 @@
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/instruments/instrument.h"
+#include "broadloom/rollout/advantages.h"
 #include "broadloom/train/config.h"
 
 namespace broadloom {
@@ -15,6 +16,11 @@ PpoSettings ppo_settings(const Config& config);
 VecEnvOptions vec_env_options(const Config& config);
 StrataSampling strata_sampling(const Config& config);
 CurriculumOptions curriculum_options(const Config& config);
+// Whether there are strata, and each has a constant that differs between episodes. From keys that
+// the environment has checked.
+bool strata_vary(const Config& config);
+
+TruncationMode truncation_mode(const Config& config);
 
 // network: must outlive what is set up. threads: of the pool.
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,

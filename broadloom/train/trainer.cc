@@ -17,13 +17,6 @@
 namespace broadloom {
 namespace {
 
-TruncationMode truncation_mode_of(const std::string& name) {
-  if (name == "as_termination") return TruncationMode::kAsTermination;
-  if (name == "state_value") return TruncationMode::kStateValue;
-  if (name == "zero") return TruncationMode::kZero;
-  return TruncationMode::kBootstrap;
-}
-
 ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
 
 Status check_memory(const Config& config, const MemoryPlan& plan) {
@@ -141,7 +134,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       hasher_(config.hashes
                   ? std::make_optional<BlockHasher>(block_.T, block_.N, block_.D, block_.A, threads)
                   : std::nullopt),
-      truncation_mode_(truncation_mode_of(config.truncation_mode)) {
+      truncation_mode_(broadloom::truncation_mode(config)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
@@ -234,7 +227,8 @@ InstrumentView Trainer::instrument_view() {
           {},
           learner_.bf16_weights.data(),
           obs_norm_ ? &*obs_norm_ : nullptr,
-          pool_};
+          pool_,
+          &*envs_};
 }
 
 void Trainer::run_instruments() {

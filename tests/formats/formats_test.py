@@ -23,8 +23,8 @@ class Formats(unittest.TestCase):
         cls.run_dir = pathlib.Path(cls.temporary.name) / "run"
         subprocess.run([PROGRAM, "train", "--env_id", "Pendulum-v1", "--num_envs", "4", "--num_steps", "128",
                         "--total_timesteps", "5120", "--num_minibatches", "4", "--eval_interval", "5",
-                        "--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", "4", "--log_interval", "3",
-                        "--out", str(cls.run_dir), "--quiet"], check=True)
+                        "--instruments", "gradient,plasticity,policy,coverage,audit", "--instrument_every", "4",
+                        "--log_interval", "3", "--out", str(cls.run_dir), "--quiet"], check=True)
         cls.metrics = [json.loads(line) for line in (cls.run_dir / "metrics.jsonl").read_text().splitlines()]
 
     @classmethod
@@ -54,8 +54,9 @@ class Formats(unittest.TestCase):
         self.assertEqual([m["iteration"] for m in self.metrics], [3, 4, 6, 8, 9, 10])
         events = EventAccumulator(str(self.run_dir), size_guidance={"scalars": 0})
         events.Reload()
-        tags = [tag for tag in events.Tags()["scalars"] if tag.split("/")[0] in ("grad", "plasticity", "policy", "coverage")]
-        for tag in ("grad/full_norm", "plasticity/actor_srank", "policy/kl", "coverage/run"):
+        instruments = ("grad", "plasticity", "policy", "coverage", "audit")
+        tags = [tag for tag in events.Tags()["scalars"] if tag.split("/")[0] in instruments]
+        for tag in ("grad/full_norm", "plasticity/actor_srank", "policy/kl", "coverage/run", "audit/kl"):
             self.assertIn(tag, tags)
         for tag in tags:
             written = [(m["global_step"], m[tag]) for m in self.metrics if m.get(tag) is not None]

@@ -11,7 +11,7 @@
 #include "broadloom/instruments/network_rows.h"
 #include "broadloom/instruments/plasticity/feature_spectrum.h"
 #include "broadloom/instruments/plasticity/log_gradient.h"
-#include "broadloom/instruments/plasticity/unit_activity.h"
+#include "broadloom/instruments/plasticity/unit_probe.h"
 
 namespace broadloom {
 
@@ -36,38 +36,31 @@ class PlasticityInstrument final : public Instrument, private UpdateObserver {
   void visit_numbers(const NumberVisitor& visit) const override { numbers_.visit(visit); }
 
  private:
-  // A chain of hidden layers, and where its numbers stand.
+  // What is measured of a body of units_, and where its numbers stand.
   struct Body {
-    const Mlp* mlp;
-    std::vector<float> TileWorkspace<float>::*outputs;
-    std::size_t first_unit;                // of all bodies' units
+    const UnitProbe::Body* units;
     FeatureSpectrum spectrum;              // of its last layer
+    std::vector<double> norms;             // [tiles] of its features, sums over rows
     std::size_t features;                  // the first of its numbers of features
     std::vector<std::size_t> idle_layers;  // likewise of each layer
-  };
-  struct Tile {
-    std::vector<UnitSums> units;        // of all bodies, layer after layer
-    std::vector<double> feature_norms;  // [bodies] sums over rows
   };
 
   void on_batch(const MinibatchReport& batch) override { gradient_ = log_gradient(batch.gradient); }
   void on_minibatch(const MinibatchReport&) override {}
 
-  void add_body(const char* name, const Mlp& mlp,
-                std::vector<float> TileWorkspace<float>::*outputs);
+  void add_body(const UnitProbe::Body& units);
   std::size_t add_idle_names(const std::string& prefix);
   void look_at_probe(const InstrumentView& view);
-  void take_tile(std::size_t first, int count, const TileWorkspace<float>& work, Tile& tile);
+  void take_tile(int tile, std::size_t first, int count, const TileWorkspace<float>& work);
   void solve_spectra(ThreadPool& pool);
   void put_features(Body& body, double norm);
   void put_idle(std::size_t place, const IdleUnits& idle);
-  IdleUnits put_layers(const Body& body);
 
   int rows_;
   std::span<const float> probe_;  // [rows, D]
   NetworkRows network_rows_;
+  UnitProbe units_;
   std::vector<Body> bodies_;
-  std::vector<Tile> tiles_;
   NamedNumbers numbers_;
   std::size_t idle_, parameters_;  // places of their numbers
   LogGradient gradient_;

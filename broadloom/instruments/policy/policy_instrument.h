@@ -43,6 +43,7 @@ class PolicyInstrument final : public Instrument {
   void before_update(const InstrumentView&) override {}
   void after_update(const InstrumentView& view) override;
   void visit_numbers(const NumberVisitor& visit) const override { numbers_.visit(visit); }
+  const PolicyNumbers& numbers() const { return numbers_; }
 
  private:
   // What one thread needs beside NetworkRows.

@@ -1,0 +1,69 @@
+// The instrument "audit": measures what makes a batch lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "broadloom/instruments/audit/environments.h"
+#include "broadloom/instruments/audit/numbers.h"
+#include "broadloom/instruments/audit/update_watch.h"
+#include "broadloom/instruments/instrument.h"
+#include "broadloom/instruments/network_rows.h"
+#include "broadloom/instruments/plasticity/unit_probe.h"
+#include "broadloom/instruments/policy/policy_instrument.h"
+
+namespace broadloom {
+
+// Numbers under "audit/", which checks.h judges. Cost: a few passes over the block, what the
+// instrument "policy" costs, a forward pass over the probe, and what an UpdateObserver costs.
+class AuditInstrument final : public Instrument {
+ public:
+  static constexpr bool kNeedsProbe = true;
+
+  explicit AuditInstrument(const InstrumentSetup& setup);
+  static std::size_t bytes(const InstrumentSetup& setup);
+
+  void every_block(const InstrumentView& view) override;
+  void before_update(const InstrumentView& view) override;
+  UpdateObserver* observer() override { return &update_; }
+  void after_update(const InstrumentView& view) override;
+  void visit_numbers(const NumberVisitor& visit) const override {
+    AuditNumbers::visit(numbers_, visit);
+  }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
+
+  const AuditNumbers& numbers() const { return numbers_; }
+
+ private:
+  void look_at_environments(const InstrumentView& view);
+  void look_at_normalisers(const InstrumentView& view);
+  void look_at_learning_signal(const RolloutBlock& block);
+  double percent_idle(const InstrumentView& view);
+
+  bool discrete_observations_, discrete_actions_;
+  int actions_;  // that there are, where they are discrete
+  Space action_;
+  double gamma_, gae_lambda_;
+  TruncationMode truncation_mode_;
+  double clip_obs_, clip_reward_;
+  int rows_;
+  std::span<const float> probe_;  // [rows, D]
+
+  std::vector<std::int64_t> ages_;    // [N]
+  std::vector<Fingerprint> columns_;  // [N]
+  int families_;
+  std::vector<Fingerprint> draws_;                // [F]; empty: nothing to draw
+  std::vector<std::uint64_t> drawn_, drawn_now_;  // [N] constants, before the last block and after
+  std::vector<double> moments_;                   // [2 D]
+  double obs_count_ = 0.0;                        // of the normaliser, before the update
+  UpdateWatch update_;
+  PolicyInstrument policy_;
+  NetworkRows network_rows_;
+  UnitProbe units_;
+  AuditNumbers numbers_;
+};
+
+}  // namespace broadloom

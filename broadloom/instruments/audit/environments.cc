@@ -1,0 +1,144 @@
+#include "broadloom/instruments/audit/environments.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "broadloom/instruments/audit/learning_signal.h"
+
+namespace broadloom {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// A multiply and a shift a word, as in SplitMix64 (Steele, Lea and Flood 2014).
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t bits_of(float x) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+// Environments [begin, end) of sorted prints that are alike.
+void count_run(std::span<const Fingerprint> run, double& across, double& within) {
+  const bool families = run.front().family != run.back().family;
+  if (families) across += static_cast<double>(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    const bool before = i > 0 && run[i - 1].family == run[i].family;
+    const bool after = i + 1 < run.size() && run[i + 1].family == run[i].family;
+    within += before || after ? 1.0 : 0.0;
+  }
+}
+
+}  // namespace
+
+double phase_concentration(std::span<std::int64_t> ages, std::int64_t steps) {
+  const std::size_t envs = ages.size();
+  const auto ended =
+      std::count_if(ages.begin(), ages.end(), [steps](std::int64_t age) { return age < steps; });
+  if (envs < 2 || 4 * ended < 3 * static_cast<std::ptrdiff_t>(envs)) return kNone;
+  std::sort(ages.begin(), ages.end());
+  double pairs = 0.0;
+  for (std::size_t begin = 0, end = 0; begin < envs; begin = end) {
+    while (end < envs && ages[end] == ages[begin]) ++end;
+    const double alike = static_cast<double>(end - begin);
+    pairs += alike * (alike - 1.0);
+  }
+  return pairs / (static_cast<double>(envs) * (static_cast<double>(envs) - 1.0));
+}
+
+std::uint64_t fingerprint(std::span<const std::byte> bytes) {
+  std::uint64_t hash = bytes.size();
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &bytes[at], std::min(sizeof(word), bytes.size() - at));
+    hash = mixed(hash, word);
+  }
+  return hash;
+}
+
+void column_fingerprints(const RolloutBlock& block, int families, std::span<Fingerprint> prints) {
+  for (int n = 0; n < block.N; ++n) prints[n] = {0, n % families};
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    std::uint64_t& hash = prints[i % static_cast<std::size_t>(block.N)].hash;
+    for (int d = 0; d < block.D; ++d) {
+      hash = mixed(hash, bits_of(block.observations[i * block.D + d]));
+    }
+    for (int a = 0; a < block.A; ++a) hash = mixed(hash, bits_of(block.actions[i * block.A + a]));
+    hash = mixed(hash, bits_of(block.rewards[i]));
+  }
+}
+
+Copies count_copies(std::span<Fingerprint> prints) {
+  std::sort(prints.begin(), prints.end(), [](const Fingerprint& a, const Fingerprint& b) {
+    return a.hash != b.hash ? a.hash < b.hash : a.family < b.family;
+  });
+  Copies copies;
+  for (std::size_t begin = 0, end = 0; begin < prints.size(); begin = end) {
+    while (end < prints.size() && prints[end].hash == prints[begin].hash) ++end;
+    count_run(prints.subspan(begin, end - begin), copies.across, copies.within);
+  }
+  copies.across /= static_cast<double>(prints.size());
+  copies.within /= static_cast<double>(prints.size());
+  return copies;
+}
+
+double share_seen(std::span<const Fingerprint> evaluation, std::span<Fingerprint> training) {
+  const auto less = [](const Fingerprint& a, const Fingerprint& b) { return a.hash < b.hash; };
+  std::sort(training.begin(), training.end(), less);
+  const auto seen = std::count_if(evaluation.begin(), evaluation.end(), [&](const Fingerprint& e) {
+    return std::binary_search(training.begin(), training.end(), e, less);
+  });
+  return static_cast<double>(seen) / static_cast<double>(evaluation.size());
+}
+
+double effective_share(const RolloutBlock& block, double gamma, TruncationMode mode) {
+  if (block.T < 8 || block.N < 2) return kNone;
+  const double envs = block.N;
+  double sum = 0.0, means_squared = 0.0, within = 0.0;  // over steps
+  for (int t = 0; t < block.T; ++t) {
+    double row = 0.0, squares = 0.0;
+    for (int n = 0; n < block.N; ++n) {
+      const double error = td_error(block, t, n, gamma, mode);
+      row += error;
+      squares += error * error;
+    }
+    const double mean = row / envs;
+    sum += mean;
+    means_squared += mean * mean;
+    within += std::max(0.0, squares - row * mean);
+  }
+  const double between = std::max(0.0, means_squared - sum * sum / block.T);
+  const double msb = envs * between / (block.T - 1.0);
+  const double msw = within / (block.T * (envs - 1.0));
+  if (!(msb + msw > 0.0)) return kNone;
+  // N_eff / N = MSW / MSB where MSB is the larger: 1 + (N - 1) rho is N MSB / (MSB + (N - 1) MSW).
+  return std::min(1.0, (msb + (envs - 1.0) * msw) / (envs * msb));
+}
+
+Draws compare_draws(const RolloutBlock& block, std::span<const std::uint64_t> before,
+                    std::span<const std::uint64_t> now, std::span<Fingerprint> scratch) {
+  const std::size_t families = scratch.size();
+  for (std::size_t f = 0; f < families; ++f) scratch[f] = {now[f], static_cast<int>(f)};
+  Draws draws;
+  draws.distinct = families > 1 ? 1.0 - count_copies(scratch).across : kNone;
+  double began = 0.0, kept = 0.0;
+  for (int n = 0; n < block.N; ++n) {
+    bool ended = false;
+    for (int t = 0; t < block.T && !ended; ++t) {
+      const std::size_t i = block.index(t, n);
+      ended = (block.terminated[i] | block.truncated[i]) != 0;
+    }
+    if (!ended) continue;
+    began += 1.0;
+    kept += now[n] == before[n] ? 1.0 : 0.0;
+  }
+  draws.kept = began > 0.0 ? kept / began : kNone;
+  return draws;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,44 @@
+// What an update looks like from inside: its first minibatch, and how far its last epoch has gone.
+#pragma once
+
+#include <algorithm>
+
+#include "broadloom/algo/ppo.h"
+
+namespace broadloom {
+
+class UpdateWatch final : public UpdateObserver {
+ public:
+  void on_batch(const MinibatchReport& batch) override {
+    entropy_ = batch.sums.entropy / batch.samples;
+    first_ = true;
+  }
+  void on_minibatch(const MinibatchReport& minibatch) override {
+    if (first_) {
+      ratio_error_ = minibatch.sums.max_ratio_error;
+      least_ess_ = 100.0;
+    }
+    if (minibatch.minibatch == 0) {
+      last_ = {};
+      samples_ = 0.0;
+    }
+    first_ = false;
+    last_.add(minibatch.sums);
+    samples_ += minibatch.samples;
+    least_ess_ = std::min(least_ess_, minibatch.sums.ess_percent(minibatch.samples));
+  }
+
+  double entropy() const { return entropy_; }          // mean over the block, before the first step
+  double ratio_error() const { return ratio_error_; }  // max |r - 1| of the first minibatch
+  // Of the last epoch that was carried out, each sample at the parameters of its minibatch.
+  double last_kl() const { return last_.approx_kl / samples_; }  // k3
+  double last_clipfrac() const { return last_.clipped / samples_; }
+  double least_ess() const { return least_ess_; }  // of any minibatch, in per cent
+
+ private:
+  LossSums last_;
+  double samples_ = 1.0, entropy_ = 0.0, ratio_error_ = 0.0, least_ess_ = 100.0;
+  bool first_ = false;
+};
+
+}  // namespace broadloom

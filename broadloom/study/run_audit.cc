@@ -1,0 +1,176 @@
+#include "broadloom/study/run_audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "broadloom/math/isa.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/study/audit_facts.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kFewestIterations = 5;
+constexpr std::int64_t kMostSamples = 500000;  // unless they are asked for
+constexpr int kMostIterations = 1000000;
+
+// Every episode ends once within its time limit, and a quarter more shows what comes after.
+int enough_iterations(const Trainer& trainer) {
+  const Config& config = trainer.config();
+  const int limit = trainer.spec().max_episode_steps;
+  const std::int64_t steps = limit > 0 ? limit + limit / 4 : 1000;
+  const std::int64_t wanted = (steps + config.num_steps - 1) / config.num_steps;
+  const std::int64_t affordable = kMostSamples / config.batch_size();
+  return static_cast<int>(std::max<std::int64_t>(kFewestIterations, std::min(wanted, affordable)));
+}
+
+struct Source {
+  std::string run_dir;  // empty: a checkpoint file alone
+  std::string checkpoint;
+};
+
+Result<Source> find_source(const std::string& run_or_checkpoint) {
+  if (!std::filesystem::is_directory(run_or_checkpoint)) return Source{"", run_or_checkpoint};
+  const Result<RunFolder> folder = RunFolder::open(run_or_checkpoint);
+  if (!folder.ok()) return folder.status();
+  Result<std::string> checkpoint = folder.value().latest_checkpoint();
+  if (!checkpoint.ok()) return checkpoint.status();
+  return Source{folder.value().dir(), checkpoint.take()};
+}
+
+// The policy, in a trainer with the instrument on.
+Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, int threads) {
+  Config& config = checkpoint.config;
+  config.instruments = {"audit"};
+  config.instrument_every = 1;
+  BROADLOOM_TRY(set_isa(config.isa));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
+  if (!trainer.ok()) return trainer.status();
+  BROADLOOM_TRY(restore(checkpoint, *trainer.value()));
+  return trainer;
+}
+
+AuditNumbers numbers_of(const Trainer& trainer) {
+  AuditNumbers numbers;
+  trainer.instruments().visit_numbers([&](const char* name, double value) {
+    AuditNumbers::visit(numbers, [&](const char* field, double& place) {
+      if (std::string_view(field) == name) place = value;
+    });
+  });
+  return numbers;
+}
+
+// What a learning rate at its end leaves of an update says nothing of those before.
+void forget_update(AuditNumbers& numbers) {
+  numbers.last_kl = numbers.last_clipfrac = numbers.last_ess = AuditNumbers::kNone;
+  numbers.kl = numbers.kl_k1 = numbers.kl_k3 = AuditNumbers::kNone;
+}
+
+// Up to `count` iterations; a failure ends them and is a fact of the run.
+Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts& facts) {
+  std::vector<AuditNumbers> measured;
+  for (int i = 0; i < count; ++i) {
+    const Status status = trainer.iterate();
+    if (status.kind() == ErrorKind::kNumeric) {
+      facts.failed = 1.0;
+      facts.failure = status.message();
+      break;
+    }
+    BROADLOOM_TRY(status);
+    measured.push_back(numbers_of(trainer));
+  }
+  return measured;
+}
+
+AuditReport report_of(const Config& config) {
+  AuditReport report;
+  report.env_id = config.env_id;
+  report.num_envs = config.num_envs;
+  report.num_steps = config.num_steps;
+  return report;
+}
+
+}  // namespace
+
+Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options) {
+  if (options.iterations < 0 || options.iterations > kMostIterations || options.threads < 1) {
+    return Status(ErrorKind::kInvalidConfig,
+                  fmt::format("got {} iterations and {} threads; expected 0 (as many as needed) to "
+                              "{} iterations and at least 1 thread",
+                              options.iterations, options.threads, kMostIterations));
+  }
+  const Result<Source> source = find_source(run_or_checkpoint);
+  if (!source.ok()) return source.status();
+  Result<Checkpoint> checkpoint = read_checkpoint(source.value().checkpoint);
+  if (!checkpoint.ok()) return checkpoint.status();
+  const Config config = checkpoint.value().config;  // as the run had it
+  Result<RunFacts> facts = facts_of(config);
+  if (!facts.ok()) return facts.status();
+  AuditReport report = report_of(config);
+
+  Result<LoggedRun> logged = LoggedRun();
+  if (!source.value().run_dir.empty()) {
+    logged = read_logged_run(source.value().run_dir);
+    if (!logged.ok()) return logged.status();
+  } else {
+    report.notes.push_back("a checkpoint file alone: there are no logs to look at");
+  }
+  add_logged_facts(logged.value(), config, facts.value());
+  BROADLOOM_TRY(add_stream_facts(source.value().run_dir, config, facts.value()));
+
+  Result<std::unique_ptr<Trainer>> trainer = load(checkpoint.value(), options.threads);
+  if (!trainer.ok()) return trainer.status();
+  report.global_step = trainer.value()->report().global_step;
+  const int count =
+      options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
+  const std::int64_t left = config.num_iterations() - trainer.value()->report().iteration;
+  const bool ends = left < count && config.lr_schedule == "linear";
+  if (ends) {
+    checkpoint.value().config.lr_schedule = "constant";
+    trainer = load(checkpoint.value(), options.threads);
+    if (!trainer.ok()) return trainer.status();
+    report.notes.push_back(fmt::format(
+        "the schedule has {} iterations left, so the learning rate stays as it is; what "
+        "updates did before is in the logs",
+        left));
+  }
+  Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, facts.value());
+  if (!measured.ok()) return measured.status();
+  if (ends) std::for_each(measured.value().begin(), measured.value().end(), forget_update);
+  report.iterations = static_cast<int>(measured.value().size());
+  report.logged = static_cast<int>(logged.value().audit.size());
+  facts.value().episode_length = trainer.value()->report().mean_length;
+  std::vector<AuditNumbers> all = std::move(logged.value().audit);
+  all.insert(all.end(), measured.value().begin(), measured.value().end());
+  report.findings = judge({all, facts.value()});
+  return report;
+}
+
+Result<AuditReport> audit_logs(const std::string& run_dir) {
+  const Result<LoggedRun> logged = read_logged_run(run_dir);
+  if (!logged.ok()) return logged.status();
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  const Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
+  if (!manifest.ok()) return manifest.status();
+  const Result<Config> config = resolve_config(manifest.value().config);
+  if (!config.ok()) return config.status();
+  AuditReport report = report_of(config.value());
+  report.logged = static_cast<int>(logged.value().audit.size());
+  if (report.logged == 0) return report;
+  Result<RunFacts> facts = facts_of(config.value());
+  if (!facts.ok()) return facts.status();
+  add_logged_facts(logged.value(), config.value(), facts.value());
+  BROADLOOM_TRY(add_stream_facts(run_dir, config.value(), facts.value()));
+  report.findings = judge({logged.value().audit, facts.value()});
+  return report;
+}
+
+}  // namespace broadloom

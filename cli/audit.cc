@@ -1,0 +1,168 @@
+// `broadloom audit`: did the policy fail, or did the batch lie?
+#include "cli/audit.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "broadloom/study/run_audit.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+// Other codes than those of errors, so that a script can tell what was found from what went wrong.
+constexpr int kWarningsExit = 20;
+constexpr int kErrorsExit = 21;
+constexpr std::size_t kNameWidth = 9;
+
+struct AuditCommand {
+  std::string source;
+  AuditOptions options;
+  int threads = 0;
+  bool json = false, quiet = false, verbose = false;
+};
+
+int exit_code(Severity severity) {
+  if (severity == Severity::kError) return kErrorsExit;
+  return severity == Severity::kWarning ? kWarningsExit : 0;
+}
+
+std::string text_of(const AuditFinding& finding) {
+  return finding.severity == Severity::kOk ? finding.sentence
+                                           : finding.sentence + " " + finding.advice;
+}
+
+void print_finding(const AuditFinding& finding) {
+  const std::size_t columns = std::clamp<std::size_t>(screen_size(stdout).columns, 60, 100);
+  const std::string lines = wrapped(text_of(finding), columns - kNameWidth, "");
+  fmt::print("{:<{}}{}\n", severity_name(finding.severity), kNameWidth, finding.check);
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) fmt::print("{:{}}{}\n", "", kNameWidth, line);
+}
+
+// Names alone, on as few lines as they take.
+void print_names(const char* title, const std::vector<const char*>& names) {
+  if (names.empty()) return;
+  fmt::print("{}\n", wrapped(fmt::format("{}: {}", title, fmt::join(names, ", ")), 100,
+                             std::string(kNameWidth, ' ')));
+}
+
+std::string counted(int count, const char* thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+void print_report(const AuditReport& report, bool verbose) {
+  fmt::print("{} x {} of {} at step {}: {} measured here, {} in the logs\n", report.num_envs,
+             report.num_steps, report.env_id, with_commas(report.global_step),
+             counted(report.iterations, "iteration"), report.logged);
+  for (const std::string& note : report.notes) fmt::print("Note: {}\n", note);
+  int counts[4] = {};
+  std::vector<const char*> ok, nothing;
+  for (const Severity severity :
+       {Severity::kError, Severity::kWarning, Severity::kNote, Severity::kOk}) {
+    for (const AuditFinding& finding : report.findings) {
+      if (finding.severity != severity) continue;
+      if (!finding.measured) {
+        nothing.push_back(finding.check);
+        continue;
+      }
+      counts[static_cast<int>(severity)] += 1;
+      if (severity != Severity::kOk || verbose) {
+        print_finding(finding);
+      } else {
+        ok.push_back(finding.check);
+      }
+    }
+  }
+  print_names("ok", ok);
+  print_names("nothing to measure", nothing);
+  fmt::print("{}, {}, {}; {} ok, {} had nothing to measure.\n", counted(counts[3], "error"),
+             counted(counts[2], "warning"), counted(counts[1], "note"), counted(counts[0], "check"),
+             nothing.size());
+}
+
+void print_report_json(const AuditCommand& command, const AuditReport& report) {
+  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  for (const AuditFinding& finding : report.findings) {
+    checks.push_back({{"name", finding.check},
+                      {"severity", finding.measured ? severity_name(finding.severity) : "none"},
+                      {"value", finding.value},
+                      {"limit", finding.limit},
+                      {"sentence", finding.sentence},
+                      {"advice", finding.advice}});
+  }
+  const Severity severity = worst(report.findings);
+  print_json({{"run", command.source},
+              {"env_id", report.env_id},
+              {"num_envs", report.num_envs},
+              {"num_steps", report.num_steps},
+              {"global_step", report.global_step},
+              {"iterations", report.iterations},
+              {"logged", report.logged},
+              {"notes", report.notes},
+              {"severity", severity_name(severity)},
+              {"exit_code", exit_code(severity)},
+              {"checks", checks}});
+}
+
+int audit(AuditCommand& command) {
+  command.options.threads = resolve_threads(command.threads);
+  const Result<AuditReport> report = audit_run(command.source, command.options);
+  if (!report.ok()) return report_error(report.status(), command.json);
+  if (command.json) {
+    print_report_json(command, report.value());
+  } else if (!command.quiet) {
+    print_report(report.value(), command.verbose);
+  }
+  return exit_code(worst(report.value().findings));
+}
+
+}  // namespace
+
+void print_live_audit(const std::string& run_dir) {
+  const Result<AuditReport> report = audit_logs(run_dir);
+  if (!report.ok() || report.value().logged == 0) return;
+  int shown = 0;
+  for (const AuditFinding& finding : report.value().findings) {
+    if (finding.severity < Severity::kWarning) continue;
+    print_finding(finding);
+    ++shown;
+  }
+  if (shown == 0)
+    fmt::print("Audit: nothing to warn of in {}.\n",
+               counted(report.value().logged, "measured iteration"));
+  fmt::print("More: broadloom audit {}\n", run_dir);
+}
+
+void add_audit_command(CLI::App& root, Context& context) {
+  CLI::App* app =
+      root.add_subcommand("audit", "Check a run: did the policy fail, or did the batch lie?");
+  const auto command = std::make_shared<AuditCommand>();
+  app->add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
+      ->required();
+  app->add_option("--iterations", command->options.iterations,
+                  "K, iterations to go on for and measure, in memory (default: a time limit's "
+                  "worth, of no more than 500000 samples)")
+      ->type_name("INT");
+  app->add_option("--threads", command->threads,
+                  "Worker threads; what is found does not depend on them (default: all)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("INT");
+  app->add_flag("--verbose", command->verbose, "Say what was measured where all is well, too");
+  app->add_flag("--quiet", command->quiet, "Print nothing but errors; the exit code tells");
+  app->add_flag("--json", command->json, "Standard output is one JSON object with every check");
+  app->footer(
+      fmt::format("Exit code: 0 where nothing is above a note, {} with warnings, {} with "
+                  "errors;\nothers where the audit itself could not be done.\n",
+                  kWarningsExit, kErrorsExit));
+  app->callback([&context, command] { context.action = [command] { return audit(*command); }; });
+}
+
+}  // namespace broadloom::cli

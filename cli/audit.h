@@ -1,0 +1,12 @@
+// What `broadloom train` shows of the audit.
+#pragma once
+
+#include <string>
+
+namespace broadloom::cli {
+
+// Where the instrument "audit" was on: what it warns of, as `broadloom audit` prints it. Nothing
+// otherwise.
+void print_live_audit(const std::string& run_dir);
+
+}  // namespace broadloom::cli

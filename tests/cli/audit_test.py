@@ -1,0 +1,229 @@
+"""`broadloom audit`: silent on healthy runs, loud on faulty ones, clear on wrong input."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+WARNINGS, ERRORS = 20, 21
+CART, PENDULUM, STAGGER = "CartPole-v1", "Pendulum-v1", "--stagger_starts"
+# Environment, N, T, steps, more flags; the seed is the place in the list. Episodes of one length are staggered.
+HEALTHY = [
+    (CART, 4, 128, 25600), (CART, 4, 128, 25600, "--norm_obs"), (CART, 8, 64, 20480), (CART, 32, 16, 30720),
+    (CART, 128, 8, 51200), (CART, 512, 8, 102400), (CART, 1, 512, 20480),
+    (CART, 64, 16, 40960, "--strata.wide.half_length", "0.3..0.8", "--strata_sampling", "stratified"),
+    (PENDULUM, 1, 2048, 20480), (PENDULUM, 16, 64, 30720, STAGGER, "--num_minibatches", "8"),
+    (PENDULUM, 64, 16, 51200, STAGGER, "--num_minibatches", "4"),
+    (PENDULUM, 256, 8, 51200, STAGGER, "--num_minibatches", "8"),
+    ("MountainCar-v0", 16, 32, 25600, STAGGER),
+    ("MountainCarContinuous-v0", 16, 64, 30720, STAGGER, "--num_minibatches", "8"),
+    ("Acrobot-v1", 16, 64, 40960, STAGGER), ("Acrobot-v1", 64, 32, 40960, STAGGER),
+    ("FrozenLake-v1", 16, 32, 40960), ("FrozenLake-v1", 64, 16, 40960),
+    ("Taxi-v3", 32, 32, 20480, STAGGER), ("CliffWalking-v1", 16, 32, 30720, STAGGER, "--max_episode_steps", "100"),
+]
+
+
+def train(folder, env, num_envs, num_steps, steps, *flags, seed=1):
+    result = subprocess.run([PROGRAM, "train", "--env_id", env, "--num_envs", str(num_envs), "--num_steps",
+                             str(num_steps), "--total_timesteps", str(steps), "--seed", str(seed), "--no_tensorboard",
+                             "--threads", "2", "--out", folder, *flags], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def contents(folder):
+    found = {}
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(path, name), "rb") as file:
+                found[os.path.join(path, name)] = file.read()
+    return found
+
+
+class Audit(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.cart = cls.path("cart")
+        train(cls.cart, CART, 4, 128, 10240, "--keep_checkpoints", "0", "--quiet")
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    def copy(self, name):
+        path = self.path(name)
+        shutil.copytree(self.cart, path)
+        return path
+
+    def run_audit(self, *arguments):
+        return subprocess.run([PROGRAM, "audit", *arguments], capture_output=True, text=True, timeout=120)
+
+    def report(self, *arguments):
+        result = self.run_audit(*arguments, "--json")
+        self.assertEqual((result.stderr, result.stdout.count("\n")), ("", 1))
+        report = json.loads(result.stdout)
+        self.assertEqual(report["exit_code"], result.returncode)
+        return report
+
+    def check(self, report, name):
+        (check,) = [check for check in report["checks"] if check["name"] == name]
+        return check
+
+    def finds(self, severity, name, run, *words):
+        report = self.report(run)
+        check = self.check(report, name)
+        self.assertEqual(check["severity"], severity, check)
+        for word in words:
+            self.assertIn(word, check["sentence"] + " " + check["advice"])
+        self.assertEqual(report["exit_code"], ERRORS if report["severity"] == "error" else WARNINGS)
+
+    def fails(self, code, words, *arguments):
+        result = self.run_audit(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, "one line says it: " + result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    # Healthy.
+
+    def test_silent_on_healthy_runs(self):
+        self.assertEqual(len(HEALTHY), 20)
+        measured = set()
+        for seed, (env, *rest) in enumerate(HEALTHY, 1):
+            run = self.path(f"healthy{seed}")
+            said = train(run, env, *rest, "--instruments", "audit", "--instrument_every", "5", seed=seed)
+            with self.subTest(env=env, rest=rest):
+                self.assertIn("Audit: nothing to warn of", said)
+                report = self.report(run)
+                loud = [c for c in report["checks"] if c["severity"] in ("warning", "error")]
+                self.assertEqual((report["exit_code"], loud), (0, []))
+                self.assertGreater(report["iterations"], 0)
+                self.assertGreater(report["logged"], 0)
+                measured |= {c["name"] for c in report["checks"] if c["severity"] != "none"}
+        # What they do not measure has its own test: families that share, other modes and schedules.
+        self.assertEqual({c["name"] for c in report["checks"]} - measured,
+                         {"family_environments", "truncation_bias", "adaptive_rate"})
+
+    def test_the_same_for_any_threads_and_writes_nothing(self):
+        before = contents(self.cart)
+        reports = [self.report(self.cart, "--iterations", "3", "--threads", threads) for threads in ("1", "3")]
+        self.assertEqual(reports[0], reports[1])
+        self.assertEqual(reports[0]["iterations"], 3)
+        self.assertEqual(contents(self.cart), before)
+
+    def test_what_it_prints(self):
+        text = self.run_audit(self.cart).stdout
+        for words in ("4 x 128 of CartPole-v1 at step 10,240", "ok: duplicate_environments", "0 errors, 0 warnings"):
+            self.assertIn(words, text)
+        self.assertNotIn("of the 4 environments", text)
+        self.assertIn("of the 4 environments", self.run_audit(self.cart, "--verbose").stdout)
+        self.assertEqual(self.run_audit(self.cart, "--quiet").stdout, "")
+        self.assertIn("20 with warnings, 21 with errors", " ".join(self.run_audit("--help").stdout.split()))
+
+    def test_a_run_before_its_first_iteration_and_a_file_alone(self):
+        fresh = self.copy("fresh")
+        folder = os.path.join(fresh, "checkpoints")
+        for name in sorted(os.listdir(folder))[1:]:
+            os.remove(os.path.join(folder, name))
+        for log in ("metrics.jsonl", "eval.jsonl"):
+            if os.path.exists(os.path.join(fresh, log)):
+                os.remove(os.path.join(fresh, log))
+        report = self.report(fresh)
+        self.assertEqual((report["exit_code"], report["global_step"], report["logged"]), (0, 0, 0))
+        self.assertEqual(self.check(report, "learning_rate")["severity"], "none")
+        self.assertEqual(self.check(report, "update_kl")["severity"], "ok")
+        alone = self.report(os.path.join(folder, os.listdir(folder)[0]))
+        self.assertIn("no logs", alone["notes"][0])
+
+    # Faulty.
+
+    def test_synchronised_resets(self):
+        run = self.path("synchronised")
+        said = train(run, PENDULUM, 64, 16, 25600, "--num_minibatches", "4", "--instruments", "audit",
+                     "--instrument_every", "5")
+        self.assertIn("stagger_starts = true", " ".join(said.split()))
+        self.finds("warning", "synchronised_resets", run, "probability 1.00", "stagger_starts")
+
+    def test_settings_that_make_a_batch_lie(self):
+        for number, (name, words, *flags) in enumerate([
+                ("seed_families", "100 %", "--seed_families", "1"),
+                ("truncation_bias", "as_termination", "--truncation_mode", "as_termination", "--max_episode_steps",
+                 "10"),
+                ("logged_kl", "learning_rate", "--learning_rate", "0.1"),
+                ("steps_lost", "multiple", "--total_timesteps", "15000", "--num_steps", "1250"),
+                ("adaptive_rate", "desired_kl", "--lr_schedule", "adaptive", "--desired_kl", "5"),
+                ("reward_clipping", "clip_reward", "--norm_reward", "--clip_reward", "0.001"),
+                ("normaliser_clipping", "clip_obs", "--norm_obs", "--clip_obs", "0.5")]):
+            run = self.path(f"setting{number}")
+            train(run, CART, 8, 64, 20480, *flags)
+            with self.subTest(name=name):
+                self.finds("warning", name, run, words)
+
+    def test_evaluations_that_training_has_seen(self):
+        run = self.copy("seen")
+        record = {"seed": 1, "lanes": 4, "streams": {"reset": 3, "step": 4}}
+        for streams, code in (({"reset": 7, "step": 8}, 0), ({"reset": 3, "step": 8}, ERRORS)):
+            with open(os.path.join(run, "ledger_line.json"), "w", encoding="utf-8") as file:
+                json.dump({"seeds": {"training": record, "evaluation": {**record, "streams": streams}}}, file)
+            self.assertEqual(self.report(run)["exit_code"], code)
+        self.finds("error", "evaluation_seeds", run, "training reset and evaluation reset, seed 1")
+        with open(os.path.join(run, "ledger_line.json"), "w", encoding="utf-8") as file:
+            json.dump({"seeds": {"training": {**record, "streams": {"reset": 3, "step": 3}}}}, file)
+        self.finds("error", "stream_collisions", run, "training reset and training step")
+
+    def test_a_schedule_that_was_left(self):
+        run = self.copy("left")
+        path = os.path.join(run, "metrics.jsonl")
+        with open(path, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        lines[-1]["learning_rate"] = 1e-4
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+        self.finds("warning", "learning_rate", run, "lr_schedule = linear")
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines[:10])
+        check = self.check(self.report(run), "schedule_end")
+        self.assertEqual((check["severity"], check["value"]), ("note", 0.5))
+
+    # Wrong input.
+
+    def test_wrong_input(self):
+        self.fails(3, ["nowhere"], "nowhere")
+        self.fails(2, ["got -1 iterations"], self.cart, "--iterations", "-1")
+        self.fails(2, ["unknown flag '--iteration'", "--iterations"], self.cart, "--iteration", "3")
+        self.fails(2, ["RUN"])
+        empty = self.copy("empty")
+        shutil.rmtree(os.path.join(empty, "checkpoints"))
+        os.mkdir(os.path.join(empty, "checkpoints"))
+        self.fails(3, ["checkpoint"], empty)
+        error = json.loads(self.run_audit("nowhere", "--json").stdout)
+        self.assertEqual(error["exit_code"], 3)
+
+    def test_damaged_files(self):
+        run = self.copy("damaged")
+        folder = os.path.join(run, "checkpoints")
+        newest = os.path.join(folder, sorted(os.listdir(folder))[-1])
+        with open(newest, "rb") as file:
+            whole = file.read()
+        with open(newest, "wb") as file:
+            file.write(whole[:-100])
+        self.fails(5, [os.path.basename(newest)], run)
+        with open(newest, "wb") as file:
+            file.write(whole)
+        for name, word in (("metrics.jsonl", "metrics line"), ("eval.jsonl", "eval line"),
+                           ("ledger_line.json", "JSON object")):
+            path = os.path.join(run, name)
+            with open(path, "ab+") as file:
+                size = file.tell()
+                file.write(b"{half a li")
+            self.fails(5, [name, word], run)
+            os.truncate(path, size)
+
+
+if __name__ == "__main__":
+    unittest.main()

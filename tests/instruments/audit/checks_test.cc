@@ -1,0 +1,265 @@
+// What the checks say of numbers: how bad, in which words.
+#include "broadloom/instruments/audit/checks.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "broadloom/instruments/audit/evidence.h"
+
+namespace broadloom {
+namespace {
+
+// An iteration in which all is well.
+AuditNumbers healthy() {
+  AuditNumbers n;
+  n.phase_concentration = 0.05;
+  n.duplicate_columns = n.repeated_columns = n.family_columns = n.kept_draws = 0.0;
+  n.effective_envs = n.distinct_draws = n.obs_gain = 1.0;
+  n.obs_mean = 0.2;
+  n.obs_variance = 1.1;
+  n.obs_clipped = n.reward_clipped = 0.0;
+  n.target_deviation = 0.5;
+  n.actions_outside = 0.2;
+  n.relative_entropy = 0.7;
+  n.advantage_deviation = 0.1;
+  n.advantage_dominance = 0.02;
+  n.target_error = 1e-6;
+  n.ends = 10.0;
+  n.truncations = 5.0;
+  n.first_ratio_error = 0.0;
+  n.last_kl = 0.01;
+  n.last_clipfrac = 0.1;
+  n.last_ess = 97.0;
+  n.kl = n.kl_k1 = n.kl_k3 = 0.01;
+  n.idle_units = 1.0;
+  return n;
+}
+
+RunFacts healthy_facts() {
+  RunFacts facts;
+  facts.num_envs = facts.families = 1024;
+  facts.num_steps = 8;
+  facts.episode_length = 200.0;
+  facts.same_starts = facts.evaluation_starts = 0.0;
+  facts.evaluation_overlaps = facts.collisions = 0.0;
+  facts.steps_lost = 0.001;
+  facts.learning_rate_off = facts.learning_rate_left = facts.learning_rate_bound = 0.0;
+  facts.logged_kl = 0.01;
+  facts.lr_schedule = "linear";
+  return facts;
+}
+
+struct Fault {
+  const char* check;
+  Severity severity;
+  std::function<void(AuditNumbers&, RunFacts&)> plant;
+  std::vector<const char*> words;  // of sentence and advice
+};
+
+const std::vector<Fault>& faults() {
+  using N = AuditNumbers;
+  using F = RunFacts;
+  static const std::vector<Fault> all{
+      {"synchronised_resets",
+       Severity::kWarning,
+       [](N& n, F&) { n.phase_concentration = 1.0; },
+       {"probability 1.00", "limit 0.25", "all 1024 episodes", "stagger_starts = true"}},
+      {"duplicate_environments",
+       Severity::kWarning,
+       [](N& n, F&) { n.duplicate_columns = 0.002; },
+       {"0.2 %", "limit 0 %", "8 steps"}},
+      {"duplicate_environments",
+       Severity::kError,
+       [](N& n, F&) { n.duplicate_columns = 1.0; },
+       {"100 %", "limit 50 %"}},
+      {"repeated_environments",
+       Severity::kNote,
+       [](N& n, F&) { n.repeated_columns = 0.9; },
+       {"90 %", "normal"}},
+      {"family_environments",
+       Severity::kWarning,
+       [](N& n, F&) { n.family_columns = 0.8; },
+       {"80 %", "seed_families"}},
+      {"seed_families",
+       Severity::kWarning,
+       [](N&, F& f) { f.families = 1; },
+       {"100 %", "All 1024", "(now 1)"}},
+      {"correlated_environments",
+       Severity::kWarning,
+       [](N& n, F&) { n.effective_envs = 0.01; },
+       {"1 %", "limit 10 %"}},
+      {"parameter_draws",
+       Severity::kError,
+       [](N& n, F&) { n.distinct_draws = 0.0; },
+       {"0 % of the 1024", "limit 50 %"}},
+      {"kept_draws", Severity::kError, [](N& n, F&) { n.kept_draws = 1.0; }, {"100 %"}},
+      {"same_starts", Severity::kError, [](N&, F& f) { f.same_starts = 1.0; }, {"100 %"}},
+      {"evaluation_starts",
+       Severity::kError,
+       [](N&, F& f) { f.evaluation_starts = 0.1; },
+       {"10 %"}},
+      {"evaluation_seeds",
+       Severity::kError,
+       [](N&, F& f) {
+         f.evaluation_overlaps = 1.0;
+         f.collision = "train_reset and eval_reset, seed 1";
+       },
+       {"1 random streams", ": train_reset and eval_reset, seed 1"}},
+      {"stream_collisions", Severity::kError, [](N&, F& f) { f.collisions = 2.0; }, {"2 pairs"}},
+      {"normaliser_mean",
+       Severity::kWarning,
+       [](N& n, F&) { n.obs_mean = 5.0; },
+       {"5.00", "limit 3"}},
+      {"normaliser_variance",
+       Severity::kWarning,
+       [](N& n, F&) { n.obs_variance = 16.0; },
+       {"16.00", "limit 10"}},
+      {"normaliser_clipping",
+       Severity::kWarning,
+       [](N& n, F&) { n.obs_clipped = 0.3; },
+       {"30 %", "clip_obs"}},
+      {"normaliser_frozen", Severity::kWarning, [](N& n, F&) { n.obs_gain = 0.0; }, {"100 %"}},
+      {"reward_clipping",
+       Severity::kWarning,
+       [](N& n, F&) { n.reward_clipped = 0.3; },
+       {"30 %", "clip_reward"}},
+      {"reward_scale", Severity::kWarning, [](N& n, F&) { n.target_deviation = 50.0; }, {"50.00"}},
+      {"action_clipping",
+       Severity::kWarning,
+       [](N& n, F&) { n.actions_outside = 0.95; },
+       {"95 %", "limit 90 %"}},
+      {"entropy_collapse",
+       Severity::kNote,
+       [](N& n, F&) { n.relative_entropy = 0.001; },
+       {"0.1 %", "ent_coef"}},
+      {"advantage_scale",
+       Severity::kWarning,
+       [](N& n, F&) { n.advantage_deviation = 1e-7; },
+       {"1e-07", "limit 1e-05", "norm_adv"}},
+      {"advantage_dominance",
+       Severity::kWarning,
+       [](N& n, F&) { n.advantage_dominance = 0.9; },
+       {"1024 x 8", "90 %"}},
+      {"value_targets",
+       Severity::kError,
+       [](N& n, F&) { n.target_error = 0.4; },
+       {"0.4", "limit 0.0001"}},
+      {"truncation_bias",
+       Severity::kWarning,
+       [](N&, F& f) {
+         f.bootstraps = false;
+         f.truncation_mode = "as_termination";
+       },
+       {"50 %", "truncation_mode = as_termination", "truncation_mode = bootstrap"}},
+      {"first_ratio", Severity::kError, [](N& n, F&) { n.first_ratio_error = 1e-7; }, {"1e-07"}},
+      {"kl_estimates", Severity::kWarning, [](N& n, F&) { n.kl_k3 = 0.5; }, {"0.490", "limit 0.2"}},
+      {"update_kl", Severity::kWarning, [](N& n, F&) { n.last_kl = 0.5; }, {"0.500"}},
+      {"update_clipping", Severity::kWarning, [](N& n, F&) { n.last_clipfrac = 0.7; }, {"70 %"}},
+      {"update_ess", Severity::kWarning, [](N& n, F&) { n.last_ess = 20.0; }, {"20 %"}},
+      {"logged_kl", Severity::kWarning, [](N&, F& f) { f.logged_kl = 0.2; }, {"0.200"}},
+      {"idle_units", Severity::kWarning, [](N& n, F&) { n.idle_units = 80.0; }, {"80 %"}},
+      {"learning_rate",
+       Severity::kWarning,
+       [](N&, F& f) { f.learning_rate_off = 0.5; },
+       {"lr_schedule = linear", "50 %"}},
+      {"schedule_end", Severity::kNote, [](N&, F& f) { f.learning_rate_left = 0.7; }, {"70 %"}},
+      {"adaptive_rate",
+       Severity::kWarning,
+       [](N&, F& f) { f.learning_rate_bound = 0.9; },
+       {"90 %", "desired_kl"}},
+      {"steps_lost", Severity::kWarning, [](N&, F& f) { f.steps_lost = 0.4; }, {"40 %"}},
+      {"going_on",
+       Severity::kError,
+       [](N&, F& f) {
+         f.failed = 1.0;
+         f.failure = "loss is not finite";
+       },
+       {"stopped: loss is not finite"}},
+  };
+  return all;
+}
+
+TEST(AuditChecks, SayNothingOfAHealthyRun) {
+  const std::vector<AuditNumbers> iterations(3, healthy());
+  for (const AuditFinding& finding : judge({iterations, healthy_facts()})) {
+    EXPECT_EQ(finding.severity, Severity::kOk) << finding.check << ": " << finding.sentence;
+    if (std::string(finding.check) != "truncation_bias") EXPECT_TRUE(finding.measured);
+  }
+}
+
+// One fault raises one finding, and no other.
+TEST(AuditChecks, NameEachFaultAlone) {
+  for (const Fault& fault : faults()) {
+    AuditNumbers numbers = healthy();
+    RunFacts facts = healthy_facts();
+    fault.plant(numbers, facts);
+    const std::vector<AuditNumbers> iterations(3, numbers);
+    const std::vector<AuditFinding> findings = judge({iterations, facts});
+    EXPECT_EQ(worst(findings), fault.severity) << fault.check;
+    for (const AuditFinding& finding : findings) {
+      if (finding.severity == Severity::kOk) continue;
+      EXPECT_STREQ(finding.check, fault.check);
+      const std::string text = finding.sentence + finding.advice;
+      for (const char* word : fault.words) {
+        EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
+      }
+    }
+  }
+}
+
+TEST(AuditChecks, HaveEachAFaultAbove) {
+  std::set<std::string> planted, known;
+  for (const Fault& fault : faults()) planted.insert(fault.check);
+  for (const AuditFinding& finding : judge({{}, {}})) known.insert(finding.check);
+  EXPECT_EQ(planted, known);
+}
+
+TEST(AuditChecks, HaveNothingToSayWhereNothingWasMeasured) {
+  for (const AuditFinding& finding : judge({{}, {}})) {
+    EXPECT_EQ(finding.severity, Severity::kOk) << finding.check;
+    EXPECT_EQ(finding.measured, std::string(finding.check) == "going_on") << finding.check;
+    EXPECT_EQ(finding.sentence.empty(), !finding.measured);
+  }
+}
+
+TEST(AuditChecks, ABlockAsLongAsAnEpisodeSeesEveryPhase) {
+  std::vector<AuditNumbers> iterations(3, healthy());
+  for (AuditNumbers& numbers : iterations) numbers.phase_concentration = 1.0;
+  RunFacts facts = healthy_facts();
+  facts.num_steps = 199;
+  EXPECT_EQ(worst(judge({iterations, facts})), Severity::kWarning);
+  facts.num_steps = 200;
+  EXPECT_EQ(worst(judge({iterations, facts})), Severity::kOk);
+}
+
+// Noise may pass a limit now and then; what must never be counts once.
+TEST(AuditChecks, TakeTheMedianOfWhatIsNoisyAndTheWorstOfWhatMustNotBe) {
+  std::vector<AuditNumbers> iterations(5, healthy());
+  iterations[3].last_kl = 9.0;
+  EXPECT_EQ(worst(judge({iterations, healthy_facts()})), Severity::kOk);
+  iterations[3].target_error = 9.0;
+  EXPECT_EQ(worst(judge({iterations, healthy_facts()})), Severity::kError);
+}
+
+TEST(AuditEvidence, LeavesOutWhatIsNotDefined) {
+  std::vector<AuditNumbers> iterations(4);
+  iterations[0].kl = 3.0;
+  iterations[1].kl = 1.0;
+  iterations[2].kl = 2.0;
+  const auto kl = [](const AuditNumbers& n) { return n.kl; };
+  EXPECT_EQ(median_of(iterations, kl), 2.0);
+  EXPECT_EQ(largest_of(iterations, kl), 3.0);
+  EXPECT_TRUE(median_of(iterations, [](const AuditNumbers& n) { return n.kl_k1; }) != 0.0);
+  iterations[0].ends = 4.0;
+  iterations[0].truncations = 1.0;
+  iterations[2].ends = 6.0;
+  iterations[2].truncations = 4.0;
+  EXPECT_DOUBLE_EQ(truncation_share(iterations), 0.5);
+}
+
+}  // namespace
+}  // namespace broadloom

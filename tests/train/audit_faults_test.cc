@@ -1,0 +1,300 @@
+// Faults planted in a trainer's own state or environments, found by the audit of what it then does.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "broadloom/envs/registry.h"
+#include "broadloom/instruments/audit/checks.h"
+#include "broadloom/train/settings.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+Config config_of(const Overrides& overrides) {
+  Overrides all{{"num_envs", "32"},       {"num_steps", "32"},       {"total_timesteps", "200000"},
+                {"instruments", "audit"}, {"instrument_every", "1"}, {"stagger_starts", "true"},
+                {"num_minibatches", "4"}};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  Result<Config> config = resolve_config(all);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.take();
+}
+
+std::unique_ptr<Trainer> make_trainer(const Config& config,
+                                      std::unique_ptr<VecEnv> envs = nullptr) {
+  Result<std::unique_ptr<Trainer>> trainer =
+      envs == nullptr ? Trainer::create(config, 2) : Trainer::create(config, 2, std::move(envs));
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  return trainer.take();
+}
+
+template <class T>
+std::span<T> tensor(Trainer& trainer, const std::string& name) {
+  for (const TensorRef& ref : trainer.state()) {
+    if (ref.name == name) return {static_cast<T*>(ref.data), ref.count()};
+  }
+  ADD_FAILURE() << "no tensor " << name;
+  return {};
+}
+
+// What the audit says of so many more iterations.
+std::vector<AuditFinding> audit(Trainer& trainer, int iterations = 3) {
+  std::vector<AuditNumbers> measured;
+  for (int i = 0; i < iterations; ++i) {
+    const Status status = trainer.iterate();
+    EXPECT_TRUE(status.ok()) << status.message();
+    AuditNumbers& numbers = measured.emplace_back();
+    trainer.instruments().visit_numbers([&](const char* name, double value) {
+      AuditNumbers::visit(numbers, [&](const char* field, double& place) {
+        if (std::string_view(field) == name) place = value;
+      });
+    });
+  }
+  RunFacts facts;
+  facts.num_envs = trainer.config().num_envs;
+  facts.num_steps = trainer.config().num_steps;
+  facts.families = trainer.config().families();
+  return judge({measured, facts});
+}
+
+Severity severity_of(const std::vector<AuditFinding>& findings, const std::string& check) {
+  for (const AuditFinding& finding : findings) {
+    if (check == finding.check) return finding.severity;
+  }
+  ADD_FAILURE() << "no check " << check;
+  return Severity::kOk;
+}
+
+// Silent before, loud after.
+void expect_found(const Overrides& overrides, const std::string& check, Severity severity,
+                  const std::function<void(Trainer&)>& plant) {
+  std::unique_ptr<Trainer> trainer = make_trainer(config_of(overrides));
+  EXPECT_LE(worst(audit(*trainer, 8)), Severity::kNote);
+  plant(*trainer);
+  trainer->state_restored();
+  EXPECT_EQ(severity_of(audit(*trainer), check), severity) << check;
+}
+
+const Overrides kPendulum{{"env_id", "Pendulum-v1"}};
+const Overrides kCartPole{{"env_id", "CartPole-v1"}};
+
+TEST(AuditFaults, StatisticsOfOtherStates) {
+  expect_found(kPendulum, "normaliser_mean", Severity::kWarning, [](Trainer& trainer) {
+    tensor<double>(trainer, "obs_normalizer.mean")[2] += 100.0;
+    tensor<double>(trainer, "obs_normalizer.count")[0] = 1e9;
+  });
+  expect_found(kPendulum, "normaliser_variance", Severity::kWarning, [](Trainer& trainer) {
+    for (double& variance : tensor<double>(trainer, "obs_normalizer.var")) variance *= 0.03;
+    tensor<double>(trainer, "obs_normalizer.count")[0] = 1e9;
+  });
+  expect_found(kPendulum, "normaliser_clipping", Severity::kWarning, [](Trainer& trainer) {
+    for (double& variance : tensor<double>(trainer, "obs_normalizer.var")) variance *= 1e-4;
+    tensor<double>(trainer, "obs_normalizer.count")[0] = 1e9;
+  });
+}
+
+// A count beyond what doubles add to: nothing moves the statistics any more.
+TEST(AuditFaults, StatisticsThatNothingMoves) {
+  expect_found(kPendulum, "normaliser_frozen", Severity::kWarning,
+               [](Trainer& trainer) { tensor<double>(trainer, "obs_normalizer.count")[0] = 1e30; });
+}
+
+TEST(AuditFaults, ARewardScaleOfLongAgo) {
+  for (const char* check : {"reward_clipping", "reward_scale"}) {
+    expect_found(kPendulum, check, Severity::kWarning, [](Trainer& trainer) {
+      tensor<double>(trainer, "reward_normalizer.var")[0] *= 1e-5;
+      tensor<double>(trainer, "reward_normalizer.count")[0] = 1e12;
+    });
+  }
+}
+
+TEST(AuditFaults, ActionsOutsideTheirSpace) {
+  expect_found(kPendulum, "action_clipping", Severity::kWarning, [](Trainer& trainer) {
+    std::span<float> params = tensor<float>(trainer, "learner.params");
+    params[trainer.network().log_std_offset()] = 4.0f;  // deviation 55 within bounds of 2
+  });
+}
+
+TEST(AuditFaults, APolicyThatHasMadeUpItsMind) {
+  expect_found(kCartPole, "entropy_collapse", Severity::kNote, [](Trainer& trainer) {
+    tensor<float>(trainer, "learner.params")[trainer.network().policy_head().bias] = 20.0f;
+  });
+}
+
+TEST(AuditFaults, UnitsThatDied) {
+  Overrides relu = kCartPole;
+  relu.emplace_back("activation", "relu");
+  expect_found(relu, "idle_units", Severity::kWarning, [](Trainer& trainer) {
+    const LinearSlice& layer = trainer.network().actor().layers()[1];
+    std::span<float> params = tensor<float>(trainer, "learner.params");
+    for (int unit = 0; unit < 60; ++unit) params[layer.bias + unit] = -1e3f;
+  });
+}
+
+TEST(AuditFaults, StepsThatAreTooLarge) {
+  for (const char* check : {"update_kl", "kl_estimates", "update_ess", "update_clipping"}) {
+    Overrides large = kPendulum;
+    large.emplace_back("lr_schedule", "constant");
+    expect_found(large, check, Severity::kWarning, [](Trainer& trainer) {
+      tensor<double>(trainer, "learner.learning_rate")[0] = 0.1;
+    });
+  }
+}
+
+// A critic with values in the millions leaves advantages to the rounding of float32.
+TEST(AuditFaults, AdvantagesThatAreRounding) {
+  Overrides undiscounted = kPendulum;
+  undiscounted.emplace_back("gamma", "1");
+  expect_found(undiscounted, "advantage_scale", Severity::kWarning, [](Trainer& trainer) {
+    std::span<float> params = tensor<float>(trainer, "learner.params");
+    std::fill(params.begin(), params.end(), 0.0f);
+    params[trainer.network().value_head().bias] = 1e8f;
+  });
+}
+
+// A batch of environments that gets something wrong, around one that does not.
+class Faulty : public VecEnv {
+ public:
+  explicit Faulty(std::unique_ptr<VecEnv> inner) : inner_(std::move(inner)) {}
+  const EnvSpec& spec() const override { return inner_->spec(); }
+  int num_envs() const override { return inner_->num_envs(); }
+  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
+  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
+  void observe(int begin, int end, float* rows) const override {
+    inner_->observe(begin, end, rows);
+  }
+  void step(int begin, int end, const StepRows& rows) override { inner_->step(begin, end, rows); }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    inner_->append_state(prefix, out);
+  }
+  std::span<const std::byte> drawn_constants(int env) const override {
+    return inner_->drawn_constants(env);
+  }
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    return inner_->another(options);
+  }
+
+ protected:
+  std::unique_ptr<VecEnv> inner_;
+};
+
+// One environment wins a lottery.
+class Lottery final : public Faulty {
+ public:
+  using Faulty::Faulty;
+  void step(int begin, int end, const StepRows& rows) override {
+    Faulty::step(begin, end, rows);
+    if (begin == 0) rows.rewards[0] += ++steps_ % 32 == 31 ? 1e7f : 0.0f;
+  }
+
+ private:
+  int steps_ = 0;
+};
+
+// All environments hand out what the first of their shard sees and gets.
+class Echo final : public Faulty {
+ public:
+  using Faulty::Faulty;
+  void observe(int begin, int end, float* rows) const override {
+    Faulty::observe(begin, end, rows);
+    spread(rows, spec().observation_size(), end - begin);
+  }
+  void step(int begin, int end, const StepRows& rows) override {
+    std::vector<float> actions(static_cast<std::size_t>((end - begin) * spec().action_size()),
+                               1.0f);
+    StepRows inner = rows;
+    inner.actions = actions.data();
+    Faulty::step(begin, end, inner);
+    spread(rows.observations, spec().observation_size(), end - begin);
+    spread(rows.rewards, 1, end - begin);
+  }
+
+ private:
+  static void spread(float* rows, int width, int count) {
+    for (int k = 1; k < count; ++k) std::copy_n(rows, width, rows + k * width);
+  }
+};
+
+// Every episode's constants are those of the run's first, and of the first environment's.
+class OneDraw final : public Faulty {
+ public:
+  using Faulty::Faulty;
+  std::span<const std::byte> drawn_constants(int) const override {
+    return std::as_bytes(std::span(kDraw));
+  }
+
+ private:
+  static constexpr double kDraw[] = {9.8, 0.5};
+};
+
+template <class Fault>
+std::vector<AuditFinding> audit_environments(const Overrides& overrides) {
+  const Config config = config_of(overrides);
+  Result<std::unique_ptr<VecEnv>> envs =
+      make_vec_env(config.env_id, config.env_options, vec_env_options(config));
+  EXPECT_TRUE(envs.ok()) << envs.status().message();
+  return audit(*make_trainer(config, std::make_unique<Fault>(envs.take())), 8);
+}
+
+TEST(AuditFaults, EnvironmentsThatAreWrappedRightly) {
+  EXPECT_LE(worst(audit_environments<Faulty>(kCartPole)), Severity::kNote);
+}
+
+TEST(AuditFaults, ARewardThatOutweighsAllOthers) {
+  Overrides single = kCartPole;
+  single.emplace_back("gae_lambda", "0");
+  EXPECT_EQ(severity_of(audit_environments<Lottery>(single), "advantage_dominance"),
+            Severity::kWarning);
+  // Traces spread it over the samples before: the last has 1 - (gamma lambda)^2 of the squares.
+  EXPECT_EQ(severity_of(audit_environments<Lottery>(kCartPole), "advantage_dominance"),
+            Severity::kNote);
+}
+
+TEST(AuditFaults, EnvironmentsThatEchoEachOther) {
+  const std::vector<AuditFinding> findings =
+      audit_environments<Echo>({{"env_id", "Pendulum-v1"}, {"norm_obs", "false"}});
+  EXPECT_EQ(severity_of(findings, "correlated_environments"), Severity::kWarning);
+}
+
+TEST(AuditFaults, DrawsThatAreNone) {
+  const Overrides strata{{"env_id", "CartPole-v1"}, {"strata.a.half_length", "0.3..0.8"}};
+  const std::vector<AuditFinding> right = audit_environments<Faulty>(strata);
+  EXPECT_EQ(severity_of(right, "parameter_draws"), Severity::kOk);
+  EXPECT_EQ(severity_of(right, "kept_draws"), Severity::kOk);
+  const std::vector<AuditFinding> wrong = audit_environments<OneDraw>(strata);
+  EXPECT_EQ(severity_of(wrong, "parameter_draws"), Severity::kError);
+  EXPECT_EQ(severity_of(wrong, "kept_draws"), Severity::kError);
+}
+
+// A policy without doubt, and the same state for all: copies, of other families and of their own.
+TEST(AuditFaults, EnvironmentsThatAreCopies) {
+  const std::tuple<const char*, const char*, Severity> cases[] = {
+      {"0", "duplicate_environments", Severity::kError},
+      {"1", "family_environments", Severity::kWarning}};
+  for (const auto& [families, check, expected] : cases) {
+    Overrides few = kCartPole;
+    few.emplace_back("seed_families", families);
+    few.emplace_back("num_steps", "4");  // no pole falls within
+    std::unique_ptr<Trainer> trainer = make_trainer(config_of(few));
+    tensor<float>(*trainer, "learner.params")[trainer->network().policy_head().bias] = 60.0f;
+    for (const TensorRef& ref : trainer->state()) {
+      if (ref.name.rfind("envs.", 0) != 0) continue;
+      const std::size_t bytes = ref.bytes() / 32;
+      char* data = static_cast<char*>(ref.data);
+      for (std::size_t n = 1; n < 32; ++n) std::memcpy(data + n * bytes, data, bytes);
+    }
+    EXPECT_EQ(severity_of(audit(*trainer, 1), check), expected) << check;
+  }
+}
+
+}  // namespace
+}  // namespace broadloom
