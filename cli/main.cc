@@ -32,6 +32,7 @@ void add_commands(CLI::App& root, Context& context) {
   add_report_command(root, context);
   add_gradients_command(root, context);
   add_curve_command(root, context);
+  add_compare_command(root, context);
   add_diff_command(root, context);
   add_rerun_command(root, context);
   add_env_command(root, context);
