@@ -18,13 +18,21 @@ std::string aligned(const Row& row, const std::vector<std::size_t>& widths) {
   return line + "\n";
 }
 
+// With `before` put before every `special`.
+std::string escaped(const std::string& text, char special, char before) {
+  std::string out;
+  for (const char c : text) {
+    if (c == special) out += before;
+    out += c;
+  }
+  return out;
+}
+
 std::string markdown(const Row& row) {
   std::string line = "|";
-  for (std::string cell : row) {
-    cell.erase(0, cell.find_first_not_of(' '));
-    for (std::size_t i = 0; (i = cell.find('|', i)) != std::string::npos; i += 2)
-      cell.insert(i, "\\");
-    line += fmt::format(" {} |", cell);
+  for (const std::string& cell : row) {
+    const std::size_t begin = std::min(cell.size(), cell.find_first_not_of(' '));
+    line += fmt::format(" {} |", escaped(cell.substr(begin), '|', '\\'));
   }
   return line + "\n";
 }
@@ -32,14 +40,9 @@ std::string markdown(const Row& row) {
 std::string csv(const Row& row) {
   std::string line;
   for (std::size_t c = 0; c < row.size(); ++c) {
-    std::string cell = row[c];
-    if (cell.find_first_of(",\"\n\r") != std::string::npos) {
-      for (std::size_t i = 0; (i = cell.find('"', i)) != std::string::npos; i += 2) {
-        cell.insert(i, "\"");
-      }
-      cell = fmt::format("\"{}\"", cell);
-    }
-    line += (c == 0 ? "" : ",") + cell;
+    if (c > 0) line += ',';
+    const bool quoted = row[c].find_first_of(",\"\n\r") != std::string::npos;
+    line += quoted ? fmt::format("\"{}\"", escaped(row[c], '"', '"')) : row[c];
   }
   return line + "\n";
 }

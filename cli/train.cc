@@ -58,7 +58,8 @@ std::string seconds_text(double seconds) {
   return seconds < 60.0 ? fmt::format("{:.1f} s", seconds) : clock_text(seconds);
 }
 
-// The finished run's result on its own panel; nothing where it has none.
+// The finished run's result on its own panel; nothing where it has none, or none any more (the
+// record keeps its numbers).
 Result<std::optional<PanelResult>> own_panel_result(const std::string& run_dir) {
   const Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
@@ -66,6 +67,7 @@ Result<std::optional<PanelResult>> own_panel_result(const std::string& run_dir) 
   const Result<Panel> panel = read_panel(folder.value().panel_path());
   if (!panel.ok()) return panel.status();
   Result<PanelResult> result = read_panel_result(panel_result_path(folder.value(), panel.value()));
+  if (result.status().kind() == ErrorKind::kNotFound) return std::optional<PanelResult>();
   if (!result.ok()) return result.status();
   return std::optional<PanelResult>(result.take());
 }

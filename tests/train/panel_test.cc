@@ -158,6 +158,34 @@ TEST(Panel, BadInputSaysWhereAndWhat) {
             ErrorKind::kInvalidConfig);
 }
 
+// A good file with bytes changed, cut or doubled: an answer every time, and what is accepted reads
+// back the same.
+TEST(Panel, DamagedFilesAreRefusedOrReadBack) {
+  const std::string whole = kWhole;
+  int accepted = 0, refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Random random(1, Purpose::kUser, 0, i);
+    std::string text = whole;
+    const std::size_t at = random.below(static_cast<std::uint32_t>(whole.size()));
+    const std::uint32_t what = random.below(3);
+    if (what == 0) text[at] = static_cast<char>(random.below(128));
+    if (what == 1) text.erase(at, 1 + random.below(20));
+    if (what == 2) text.insert(at, whole.substr(at / 2, 1 + random.below(20)));
+    const Result<Panel> panel = parse_panel(text, "p.toml");
+    (panel.ok() ? accepted : refused) += 1;
+    if (!panel.ok()) {
+      EXPECT_FALSE(panel.status().message().empty());
+      continue;
+    }
+    const std::string toml = panel_toml(panel.value());
+    const Result<Panel> again = parse_panel(toml, "again");
+    ASSERT_TRUE(again.ok()) << again.status().message() << toml;
+    EXPECT_EQ(panel_toml(again.value()), toml);
+  }
+  EXPECT_GT(accepted, 100);
+  EXPECT_GT(refused, 300);
+}
+
 TEST(Panel, MustBeOfTheRunsEnvironmentAndShapes) {
   const Config run = resolve_config({{"env_id", "CartPole-v1"}}).take();
   EXPECT_TRUE(check_panel_fits(panel_of(kWhole), run).ok());
