@@ -31,8 +31,7 @@ std::string return_text(const EvalResult& score) {
 // With its sign; a star where 0 is outside the interval.
 std::string difference_text(const Estimate& difference, double scale, int decimals) {
   if (std::isnan(difference.value)) return "not known";
-  const std::string value =
-      fmt::format("{:+{}.{}f}", scale * difference.value, 5 + decimals, decimals);
+  std::string value = fmt::format("{:+{}.{}f}", scale * difference.value, 5 + decimals, decimals);
   if (std::isnan(difference.low)) return value;
   return fmt::format("{} [{:+.{}f}, {:+.{}f}]{}", value, scale * difference.low, decimals,
                      scale * difference.high, decimals, difference.holds(0.0) ? "" : " *");

@@ -21,9 +21,10 @@ std::uint64_t stream_key(std::uint64_t seed, const PanelRow& row) {
 PanelRow make_row(const Panel& panel, const Panel::Part& stratum, const Panel::Part& perturbation) {
   PanelRow row{stratum.name, perturbation.name, panel.env, {}};
   for (const Panel::Part* part : {&stratum, &perturbation}) {
-    for (const auto& [key, text] : part->options) {
-      std::erase_if(row.env_options, [&](const auto& option) { return option.first == key; });
-      row.env_options.emplace_back(key, text);
+    for (const auto& added : part->options) {
+      std::erase_if(row.env_options,
+                    [&](const auto& option) { return option.first == added.first; });
+      row.env_options.push_back(added);
     }
   }
   for (const std::uint64_t seed : panel.seeds) row.keys.push_back(stream_key(seed, row));
