@@ -35,10 +35,10 @@ enum class Purpose : std::uint32_t {
   kEvalStrata = 14,
   kTrainDisturb = 15,  // lane = seed family and what for; index = step since the run began
   kEvalDisturb = 16,
-  kPanelReset = 17,  // held-out panels: as training's, each episode a family of its own
-  kPanelStep = 18,
-  kPanelStrata = 19,
-  kPanelDisturb = 20,
+  kPanelReset = 18,  // held-out panels: as training's, each episode a family of its own
+  kPanelStep = 19,
+  kPanelStrata = 20,
+  kPanelDisturb = 21,
 };
 
 class Random {
