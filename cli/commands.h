@@ -28,6 +28,7 @@ void add_report_command(CLI::App& root, Context& context);
 void add_audit_command(CLI::App& root, Context& context);
 void add_gradients_command(CLI::App& root, Context& context);
 void add_curve_command(CLI::App& root, Context& context);
+void add_compare_command(CLI::App& root, Context& context);
 void add_diff_command(CLI::App& root, Context& context);
 void add_rerun_command(CLI::App& root, Context& context);
 void add_env_command(CLI::App& root, Context& context);

@@ -2,15 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "broadloom/train/run.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/panel_table.h"
 
 namespace broadloom::cli {
 namespace {
@@ -19,22 +18,12 @@ struct EvalCommand {
   std::string run_dir;
   EvalOptions options;
   int threads = 0;
+  std::string panel;
   bool quiet = false;
   bool json = false;
+  bool markdown = false;
+  bool csv = false;
 };
-
-// Those that came up, most frequent first.
-std::string reasons_text(const EvalResult& result) {
-  std::vector<EvalResult::Reason> reasons = result.reasons;
-  std::stable_sort(reasons.begin(), reasons.end(),
-                   [](const auto& a, const auto& b) { return a.count > b.count; });
-  std::string out;
-  for (const EvalResult::Reason& reason : reasons) {
-    if (reason.count == 0) continue;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", reason.name, reason.count);
-  }
-  return out;
-}
 
 void print_result(const EvalCommand& command, const EvalResult& result) {
   fmt::print("{} at step {}\n", command.run_dir, with_commas(result.global_step));
@@ -49,6 +38,11 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
   } else {
     fmt::print("Success {:.1f} %, 95 % interval {:.1f} to {:.1f} %\n", 100.0 * success.value,
                100.0 * success.low, 100.0 * success.high);
+  }
+  const Estimate& failure = result.failure_rate;
+  if (!std::isnan(failure.value)) {
+    fmt::print("Failure {:.1f} %, 95 % interval {:.1f} to {:.1f} %\n", 100.0 * failure.value,
+               100.0 * failure.low, 100.0 * failure.high);
   }
   fmt::print("Episodes ended by: {}\n", reasons_text(result));
 }
@@ -68,10 +62,46 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
               {"success_rate", result.success_rate.value},
               {"success_low", result.success_rate.low},
               {"success_high", result.success_rate.high},
+              {"failure_rate", result.failure_rate.value},
+              {"failure_low", result.failure_rate.low},
+              {"failure_high", result.failure_rate.high},
               {"reasons", reasons}});
 }
 
+void print_panel(const EvalCommand& command, const PanelResult& result, const std::string& saved) {
+  if (command.csv || command.markdown) {
+    const TableForm form = command.csv ? TableForm::kCsv : TableForm::kMarkdown;
+    fmt::print("{}", table_text(panel_table(result, form), form));
+    return;
+  }
+  fmt::print("{} at step {}\n", command.run_dir, with_commas(result.global_step));
+  fmt::print("{}\n", panel_line(result.panel, command.panel));
+  fmt::print("{}", table_text(panel_table(result, TableForm::kAligned), TableForm::kAligned));
+  fmt::print("In brackets: 95 % intervals. Failure: ended by the environment, without success.\n");
+  fmt::print("Written: {}\n", saved);
+}
+
+int evaluate_on_panel(const EvalCommand& command) {
+  const Result<Panel> panel = read_panel(command.panel);
+  if (!panel.ok()) return report_error(panel.status(), command.json);
+  const Result<PanelResult> result =
+      run_panel(command.run_dir, panel.value(), resolve_threads(command.threads));
+  if (!result.ok()) return report_error(result.status(), command.json);
+  const Result<std::string> saved = save_panel_result(command.run_dir, result.value());
+  if (!saved.ok()) return report_error(saved.status(), command.json);
+  if (command.json) {
+    auto object = nlohmann::ordered_json::parse(panel_result_json(result.value()));
+    object.erase("episodes");
+    object["file"] = saved.value();
+    print_json(object);
+  } else if (!command.quiet) {
+    print_panel(command, result.value(), saved.value());
+  }
+  return 0;
+}
+
 int evaluate(EvalCommand command) {
+  if (!command.panel.empty()) return evaluate_on_panel(command);
   command.options.threads = resolve_threads(command.threads);
   const Result<EvalResult> result = evaluate_run(command.run_dir, command.options);
   if (!result.ok()) return report_error(result.status(), command.json);
@@ -89,12 +119,26 @@ void add_eval_command(CLI::App& root, Context& context) {
   CLI::App* app = root.add_subcommand("eval", "Score a trained policy on fresh episodes");
   const auto command = std::make_shared<EvalCommand>();
   app->add_option("RUN", command->run_dir, "Run folder that `broadloom train` wrote")->required();
-  app->add_option("--episodes", command->options.episodes, "Episodes to play (default 100)")
-      ->check(CLI::Range(1, 10000000))
-      ->type_name("INT");
-  app->add_option("--seed", command->options.seed,
-                  "Evaluation seed; never one that training saw (default 1)")
-      ->type_name("INT");
+  CLI::Option* episodes =
+      app->add_option("--episodes", command->options.episodes, "Episodes to play (default 100)")
+          ->check(CLI::Range(1, 10000000))
+          ->type_name("INT");
+  CLI::Option* seed = app->add_option("--seed", command->options.seed,
+                                      "Evaluation seed; never one that training saw (default 1)")
+                          ->type_name("INT");
+  CLI::Option* panel =
+      app->add_option("--panel", command->panel,
+                      "Held-out panel in TOML: score each of its rows, into panel-<hash>.json in "
+                      "the run's folder")
+          ->type_name("TOML")
+          ->excludes(episodes)
+          ->excludes(seed);
+  CLI::Option* markdown =
+      app->add_flag("--markdown", command->markdown, "The panel's rows as a Markdown table")
+          ->needs(panel);
+  app->add_flag("--csv", command->csv, "The panel's rows as CSV, one number a column")
+      ->needs(panel)
+      ->excludes(markdown);
   app->add_option("--threads", command->threads,
                   "Worker threads; the result does not depend on them (default: all)")
       ->check(CLI::Range(0, 1024))

@@ -44,31 +44,46 @@ const char* rule_name(FieldRule rule) {
   return "";
 }
 
+// Long values say little to a person where they agree.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kLongest = 100;
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
+}
+
 void print_field(const FieldComparison& field) {
   if (field.rule == FieldRule::kRatio) {
     const std::string ratio = std::isnan(field.ratio) ? "-" : fmt::format("x {:.2f}", field.ratio);
     fmt::print("  {:<10} {:<28} {} | {}\n", ratio, field.name, field.recorded, field.rerun);
   } else if (field.agrees) {
-    fmt::print("  {:<10} {:<28} {}\n", "agrees", field.name, field.recorded);
+    fmt::print("  {:<10} {:<28} {}\n", "agrees", field.name, shortened(field.recorded));
   } else {
     fmt::print("  {:<10} {:<28} {} | {}\n", "DIFFERS", field.name, field.recorded, field.rerun);
   }
 }
 
-bool is_config(const FieldComparison& field) { return field.name.rfind("config.", 0) == 0; }
+bool is_of(const FieldComparison& field, const char* part) {
+  return field.name.rfind(part, 0) == 0;
+}
 
-// Keys of the config, which are many, only where they differ.
+void print_count(const char* part, int count, const char* what) {
+  if (count > 0) fmt::print("  {:<10} {:<28} {} {}\n", "agrees", part, count, what);
+}
+
+// Keys of the config and numbers of the panel, which are many, only where they differ.
 void print_fields(const std::vector<FieldComparison>& fields) {
   fmt::print("Recorded | this rerun\n");
-  int config_keys = 0;
+  int config_keys = 0, panel_numbers = 0;
   for (const FieldComparison& field : fields) {
-    if (is_config(field) && field.agrees) {
+    if (is_of(field, "config.") && field.agrees) {
       ++config_keys;
+    } else if (is_of(field, "panel.") && field.agrees) {
+      ++panel_numbers;
     } else {
       print_field(field);
     }
   }
-  fmt::print("  {:<10} {:<28} {} keys\n", "agrees", "config", config_keys);
+  print_count("config", config_keys, "keys");
+  print_count("panel", panel_numbers, "values");
 }
 
 void print_verdict(const RerunReport& report) {

@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "broadloom/record/ledger.h"
@@ -16,6 +18,7 @@
 #include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/ledger.h"
+#include "cli/panel_table.h"
 #include "cli/progress.h"
 
 namespace broadloom::cli {
@@ -26,6 +29,7 @@ struct TrainOptions {
   std::string out;
   std::string resume;
   std::string ledger;
+  std::string panel;
   int threads = 0;
   bool quiet = false;
   bool json = false;
@@ -42,11 +46,12 @@ Status check_resume(const TrainOptions& options, const Context& context) {
   std::string extra;
   if (!options.file.empty()) extra = "'" + options.file + "'";
   if (!options.out.empty()) extra = "--out";
+  if (!options.panel.empty()) extra = "--panel";
   if (!options.flags.empty()) extra = "--" + options.flags.front().first;
   if (!context.env_options.empty()) extra = "--" + context.env_options.front().first;
   if (extra.empty()) return {};
   return {ErrorKind::kInvalidConfig,
-          "--resume goes on with the run's own config, so " + extra +
+          "--resume goes on with the run's own config and panel, so " + extra +
               " cannot be given with it; leave it out, or start a new run"};
 }
 
@@ -59,7 +64,22 @@ std::string success_text(double rate) {
   return std::isnan(rate) ? "" : fmt::format("; {:.0f} % of them succeeded", 100.0 * rate);
 }
 
-void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record) {
+// The finished run's result on its own panel; nothing where it has none, or none any more (the
+// record keeps its numbers).
+Result<std::optional<PanelResult>> own_panel_result(const std::string& run_dir) {
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  if (!std::filesystem::exists(folder.value().panel_path())) return std::optional<PanelResult>();
+  const Result<Panel> panel = read_panel(folder.value().panel_path());
+  if (!panel.ok()) return panel.status();
+  Result<PanelResult> result = read_panel_result(panel_result_path(folder.value(), panel.value()));
+  if (result.status().kind() == ErrorKind::kNotFound) return std::optional<PanelResult>();
+  if (!result.ok()) return result.status();
+  return std::optional<PanelResult>(result.take());
+}
+
+void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record,
+                   const std::optional<PanelResult>& panel) {
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
   if (steps_per_second <= 0.0) {
@@ -76,13 +96,17 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
     }
   }
   print_live_audit(summary.run_dir);
+  if (panel) fmt::print("Panel, all rows: {}\n", overall_text(*panel));
   fmt::print("Run folder: {}\n", summary.run_dir);
   if (!record.empty()) fmt::print("Recorded as: {}\n", record);
-  if (summary.finished) fmt::print("Next: broadloom eval {}\n", summary.run_dir);
+  if (summary.finished) {
+    fmt::print("Next: broadloom eval {0}{1}\n", summary.run_dir,
+               panel ? fmt::format(" --panel {}/panel.toml", summary.run_dir) : "");
+  }
 }
 
 void print_summary_json(const RunSummary& summary, double steps_per_second,
-                        const std::string& record) {
+                        const std::string& record, const std::optional<PanelResult>& panel) {
   print_json({{"run_dir", summary.run_dir},
               {"global_step", summary.global_step},
               {"total_timesteps", summary.total_timesteps},
@@ -91,21 +115,27 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
               {"success_rate", summary.success_rate},
               {"seconds", summary.seconds},
               {"steps_per_second", steps_per_second},
-              {"record", record}});
+              {"record", record},
+              {"panel", panel ? nlohmann::ordered_json::parse(panel_record_json(*panel))
+                              : nlohmann::ordered_json()}});
 }
 
 int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second,
                const std::string& ledger) {
   std::string record;
+  std::optional<PanelResult> panel;
   if (summary.finished) {
+    Result<std::optional<PanelResult>> scored = own_panel_result(summary.run_dir);
+    if (!scored.ok()) return report_error(scored.status(), options.json);
+    panel = scored.take();
     const Result<std::string> place = record_in_ledger(ledger, summary.run_dir);
     if (!place.ok()) return report_error(place.status(), options.json);
     record = place.value();
   }
   if (options.json) {
-    print_summary_json(summary, steps_per_second, record);
+    print_summary_json(summary, steps_per_second, record, panel);
   } else if (!options.quiet) {
-    print_summary(summary, steps_per_second, record);
+    print_summary(summary, steps_per_second, record, panel);
   }
   if (summary.finished) return 0;
   if (!options.quiet) {
@@ -113,6 +143,13 @@ int report_run(const TrainOptions& options, const RunSummary& summary, double st
     fmt::print(stderr, "Saved. To go on: broadloom train --resume {}\n", summary.run_dir);
   }
   return kInterruptedExit;
+}
+
+Result<std::optional<Panel>> panel_asked_for(const TrainOptions& options) {
+  if (options.panel.empty()) return std::optional<Panel>();
+  Result<Panel> panel = read_panel(options.panel);
+  if (!panel.ok()) return panel.status();
+  return std::optional<Panel>(panel.take());
 }
 
 int train(const TrainOptions& options, const Context& context) {
@@ -153,11 +190,16 @@ int train(const TrainOptions& options, const Context& context) {
   const std::string ledger = ledger_of_run(options.ledger, run_dir);
   const Status recordable = check_ledger_file(ledger);
   if (!recordable.ok()) return report_error(recordable, options.json);
+  const Result<std::optional<Panel>> panel = panel_asked_for(options);
+  if (!panel.ok()) return report_error(panel.status(), options.json);
   catch_interrupts();
   if (!options.quiet) {
     fmt::print(stream, "Training {} into {}\n", config.value().env_id, run_dir);
+    if (panel.value()) {
+      fmt::print(stream, "{}, at the end\n", panel_line(*panel.value(), options.panel));
+    }
   }
-  return finish(start_run(config.value(), run_dir, threads, hooks), ledger);
+  return finish(start_run(config.value(), run_dir, threads, hooks, panel.value()), ledger);
 }
 
 }  // namespace
@@ -180,6 +222,11 @@ void add_train_command(CLI::App& root, Context& context) {
                    "File that the finished run's line is appended to; none: no file (default "
                    "ledger.jsonl beside the run folder)")
       ->type_name("FILE")
+      ->group("Command");
+  command
+      ->add_option("--panel", options->panel,
+                   "Held-out panel that the final policy is scored on, for the record")
+      ->type_name("TOML")
       ->group("Command");
   command
       ->add_option("--threads", options->threads,

@@ -36,6 +36,10 @@ enum class Purpose : std::uint32_t {
   kTrainDisturb = 15,  // lane = seed family and what for; index = step since the run began
   kEvalDisturb = 16,
   kCurriculum = 17,  // level after the top; lane = environment's seed family, index = episode
+  kPanelReset = 18,  // held-out panels: as training's, each episode a family of its own
+  kPanelStep = 19,
+  kPanelStrata = 20,
+  kPanelDisturb = 21,
 };
 
 class Random {

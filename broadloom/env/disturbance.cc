@@ -22,7 +22,7 @@ class DisturbedEnv final : public VecEnv {
       : inner_(std::move(inner)),
         disturbance_(disturbance),
         seed_(options.seed),
-        purpose_(options.evaluation ? Purpose::kEvalDisturb : Purpose::kTrainDisturb),
+        purpose_(env_streams(options.streams).disturb),
         families_(options.families()),
         spec_(inner_->spec()),
         width_(static_cast<std::size_t>(spec_.action_size())),

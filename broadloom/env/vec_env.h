@@ -16,13 +16,14 @@
 #include "broadloom/env/curriculum.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/strata.h"
+#include "broadloom/env/streams.h"
 
 namespace broadloom {
 
 struct VecEnvOptions {
   int num_envs = 1;  // N >= 1
   std::uint64_t seed = 1;
-  bool evaluation = false;      // draws from the evaluation streams, which training never uses
+  StreamSet streams = StreamSet::kTraining;
   bool stagger_starts = false;  // environment i begins i / N of an episode on, under random actions
   int max_episode_steps = 0;    // time limit; 0: the environment's own
   // F, a divisor of num_envs; 0: as many as environments. Environment i is of family i mod F, and

@@ -38,7 +38,7 @@ std::vector<float> make_probe_states(const VecEnv& envs) {
   VecEnvOptions options;
   options.num_envs = rows;
   options.seed = kProbeSeed;
-  options.evaluation = true;
+  options.streams = StreamSet::kEvaluation;
   options.stagger_starts = true;
   const std::unique_ptr<VecEnv> probed = envs.another(options);
   if (probed == nullptr) return {};

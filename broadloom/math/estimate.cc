@@ -6,6 +6,19 @@
 #include <vector>
 
 namespace broadloom {
+namespace {
+
+// Newcombe's phi: towards 0 by a continuity correction where it is positive.
+double paired_phi(double both, double first, double second, double neither) {
+  const double n = both + first + second + neither;
+  const double margins = (both + first) * (second + neither) * (both + second) * (first + neither);
+  if (margins <= 0.0) return 0.0;
+  double cross = both * neither - first * second;
+  if (cross > 0.0) cross = std::max(0.0, cross - n / 2.0);
+  return cross / std::sqrt(margins);
+}
+
+}  // namespace
 
 Estimate without_interval(double value, std::int64_t count) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -23,6 +36,31 @@ Estimate success_rate(std::int64_t successes, std::int64_t count) {
   const double low = successes == 0 ? 0.0 : centre - half;
   const double high = successes == count ? 1.0 : centre + half;
   return {rate, low, high, count};
+}
+
+Estimate mean_of(const std::vector<double>& values) {
+  const double n = static_cast<double>(values.size());
+  const std::int64_t count = static_cast<std::int64_t>(values.size());
+  double mean = 0.0, squares = 0.0;
+  for (const double x : values) mean += x / n;
+  if (count < 2) return without_interval(mean, count);
+  for (const double x : values) squares += (x - mean) * (x - mean);
+  const double half = student_t(static_cast<int>(count) - 1) * std::sqrt(squares / (n - 1.0) / n);
+  return {mean, mean - half, mean + half, count};
+}
+
+Estimate paired_rate_difference(std::int64_t both, std::int64_t first, std::int64_t second,
+                                std::int64_t neither) {
+  const std::int64_t count = both + first + second + neither;
+  const Estimate a = success_rate(both + first, count), b = success_rate(both + second, count);
+  const double phi = paired_phi(static_cast<double>(both), static_cast<double>(first),
+                                static_cast<double>(second), static_cast<double>(neither));
+  const auto joined = [phi](double x, double y) {
+    return std::sqrt(std::max(0.0, x * x - 2.0 * phi * x * y + y * y));
+  };
+  const double value = b.value - a.value;
+  return {value, value - joined(b.value - b.low, a.high - a.value),
+          value + joined(b.high - b.value, a.value - a.low), count};
 }
 
 double student_t(int freedom) {

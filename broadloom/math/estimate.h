@@ -27,6 +27,18 @@ Estimate without_interval(double value, std::int64_t count);
 // more often than asked and is wider for it.
 Estimate success_rate(std::int64_t successes, std::int64_t count);
 
+// The mean of independent values, with mean +- t standard errors; no interval for a single one.
+// values: at least one.
+Estimate mean_of(const std::vector<double>& values);
+
+// How two rates of the same trials differ: trials in which both succeeded, the first alone, the
+// second alone, neither; at least one in all. The value is second minus first. The interval is
+// method 10 of Newcombe (1998, "Improved confidence intervals for the difference between binomial
+// proportions based on paired data"): Wilson's intervals of both rates, joined with the trials'
+// correlation phi, so that it has a width where no trial tells the two apart.
+Estimate paired_rate_difference(std::int64_t both, std::int64_t first, std::int64_t second,
+                                std::int64_t neither);
+
 // Two-sided Student t quantile for kConfidence: P(|t| <= q) = 0.95 with `freedom` >= 1 degrees of
 // freedom. Abramowitz and Stegun 1964, 26.7.5 from 3 on (off by less than 0.1 %), exact below.
 double student_t(int freedom);

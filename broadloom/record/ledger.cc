@@ -45,20 +45,34 @@ Result<std::string_view> checked_part(std::string_view line) {
   return line.substr(0, line.size() - tail);
 }
 
-// The record's own claim that evaluation sees nothing of training.
+// The record's own claim that no two of training, evaluation and panel share a stream.
 Status check_streams(const Json& line) {
-  const Json& training = line["seeds"]["training"]["streams"];
-  for (const auto& [name, purpose] : line["seeds"]["evaluation"]["streams"].items()) {
-    for (const auto& [other, taken] : training.items()) {
-      if (purpose != taken) continue;
-      return {ErrorKind::kMismatch,
-              fmt::format("seeds: the evaluation stream '{}' and the training stream '{}' are both "
-                          "{}, expected no stream in both; such a run was evaluated on what it "
-                          "was trained on",
-                          name, other, purpose.dump())};
+  const Json& seeds = line["seeds"];
+  for (const auto& [later, sooner] :
+       {std::pair{"evaluation", "training"}, std::pair{"panel", "training"},
+        std::pair{"panel", "evaluation"}}) {
+    if (!seeds.contains(later)) continue;
+    for (const auto& [name, purpose] : seeds[later]["streams"].items()) {
+      for (const auto& [other, taken] : seeds[sooner]["streams"].items()) {
+        if (purpose != taken) continue;
+        return {ErrorKind::kMismatch,
+                fmt::format("seeds: the {} stream '{}' and the {} stream '{}' are both {}, "
+                            "expected no stream in both; such a run was scored on what it had "
+                            "seen before",
+                            later, name, sooner, other, purpose.dump())};
+      }
     }
   }
   return {};
+}
+
+// A panel's scores are worth nothing without the streams that they are from.
+Status check_panel(const Json& line) {
+  const bool scored = line.contains("panel"), drew = line["seeds"].contains("panel");
+  if (scored == drew) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("the line has {} but no {}, expected both or neither",
+                      scored ? "panel" : "seeds.panel", scored ? "seeds.panel" : "panel")};
 }
 
 Status check_content(std::string_view line) {
@@ -73,6 +87,7 @@ Status check_content(std::string_view line) {
   }
   const Status fits = check_json(line, assets::kLedgerSchema);
   if (!fits.ok()) return {fits.kind(), "the line does not fit the schema: " + fits.message()};
+  BROADLOOM_TRY(check_panel(json));
   return check_streams(json);
 }
 

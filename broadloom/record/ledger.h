@@ -15,7 +15,8 @@ namespace broadloom {
 Result<std::string> seal_ledger_line(std::string record);
 
 // A whole line without its newline: the checksum (a line altered by hand fails it), the format's
-// number, the schema, and that no random stream is both training's and evaluation's. kCorrupt for
+// number, the schema, and that training, evaluation and
+// panel share no random stream. kCorrupt for
 // the first two, kMismatch for the rest.
 Status check_ledger_line(std::string_view line);
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "broadloom/core/hash.h"
 #include "broadloom/record/files.h"
 #include "broadloom_build_info.inc"
 
@@ -43,6 +44,11 @@ std::string text_of(const nlohmann::ordered_json& object, const char* key) {
 }  // namespace
 
 std::string version_text() { return fmt::format("{} ({})", BROADLOOM_VERSION, BROADLOOM_REVISION); }
+
+std::string program_hash() {
+  const Result<std::string> bytes = read_file("/proc/self/exe");
+  return bytes.ok() ? hash_text(bytes.value()) : "";
+}
 
 Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
                        const std::string& isa) {

@@ -29,6 +29,10 @@ std::string manifest_json(const Manifest& manifest);
 // The manifest of a file; kNotFound, kIo or kCorrupt.
 Result<Manifest> read_manifest(const std::string& path);
 
+// Hash of the program's own file, which tells builds of one revision apart; "" where it cannot be
+// read. Reads the file each time.
+std::string program_hash();
+
 // "0.1.0 (revision)".
 std::string version_text();
 

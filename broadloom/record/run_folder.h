@@ -25,6 +25,7 @@ class RunFolder {
   std::string eval_path() const { return dir_ + "/eval.jsonl"; }
   std::string hashes_path() const { return dir_ + "/hashes.bin"; }
   std::string ledger_line_path() const { return dir_ + "/ledger_line.json"; }
+  std::string panel_path() const { return dir_ + "/panel.toml"; }
   std::string curve_path() const { return dir_ + "/learning_curve.svg"; }
   // The event file, which keeps its name when a run is resumed.
   std::string events_path() const;

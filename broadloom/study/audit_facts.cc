@@ -81,7 +81,7 @@ Status add_starts(const Config& config, RunFacts& facts) {
   options.num_envs = std::min(config.families(), kMostStarts);
   Result<std::vector<Fingerprint>> training = first_starts(config, options);
   if (!training.ok()) return training.status();
-  options.evaluation = true;
+  options.streams = StreamSet::kEvaluation;
   options.num_envs = std::clamp(config.eval_episodes, 64, kMostStarts);
   Result<std::vector<Fingerprint>> evaluation = first_starts(config, options);
   if (!evaluation.ok()) return evaluation.status();

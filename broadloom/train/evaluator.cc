@@ -101,16 +101,19 @@ void count_outcomes(const std::vector<EvalEpisode>& episodes, const EnvSpec& spe
                     EvalResult& result) {
   for (const std::string& name : spec.end_reasons) result.reasons.push_back({name, 0});
   result.reasons.push_back({"unfinished", 0});
-  std::int64_t successes = 0;
+  std::int64_t successes = 0, failures = 0;
+  const int time_limit = static_cast<int>(spec.end_reasons.size()) - 1;
   for (const EvalEpisode& episode : episodes) {
     const int reason = episode.end.reason;
+    const bool terminated = reason >= 0 && reason != time_limit;
+    failures += terminated && episode.end.success == 0 ? 1 : 0;
     (reason < 0 ? result.reasons.back() : result.reasons[reason]).count += 1;
     successes += episode.end.success == 1 ? 1 : 0;
   }
   const std::int64_t count = static_cast<std::int64_t>(episodes.size());
-  result.success_rate = spec.names_success
-                            ? success_rate(successes, count)
-                            : without_interval(std::numeric_limits<double>::quiet_NaN(), count);
+  const Estimate unknown = without_interval(std::numeric_limits<double>::quiet_NaN(), count);
+  result.success_rate = spec.names_success ? success_rate(successes, count) : unknown;
+  result.failure_rate = spec.names_success ? success_rate(failures, count) : unknown;
 }
 
 }  // namespace
@@ -135,30 +138,53 @@ EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& sp
   return result;
 }
 
+Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
+                                                          const ActorCritic& network,
+                                                          const float* params,
+                                                          const ObsNormalizer* observations,
+                                                          int threads) {
+  struct Task {
+    std::size_t scene;
+    Shard shard;
+  };
+  std::vector<std::unique_ptr<VecEnv>> envs;
+  std::vector<std::vector<EvalEpisode>> episodes;
+  std::vector<Task> tasks;
+  for (const EvalScene& scene : scenes) {
+    Result<std::unique_ptr<VecEnv>> made =
+        make_vec_env(scene.env_id, scene.env_options, scene.envs);
+    if (!made.ok()) return made.status();
+    const ShardPlan plan(scene.envs.num_envs, kTileRows);
+    for (int s = 0; s < plan.count(); ++s) tasks.push_back({envs.size(), plan[s]});
+    episodes.emplace_back(static_cast<std::size_t>(scene.envs.num_envs));
+    envs.push_back(made.take());
+  }
+  Bf16Buffer bf16_weights(network.bf16_size());
+  network.refresh_bf16(params, bf16_weights.data());
+  ThreadPool pool(threads);
+  pool.run(static_cast<int>(tasks.size()), [&](int t) {
+    const Task& task = tasks[t];
+    ShardEvaluation(*envs[task.scene], network, params, bf16_weights.data(), observations,
+                    task.shard, episodes[task.scene])
+        .run();
+  });
+  return episodes;
+}
+
 Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const ActorCritic& network,
                                                const float* params,
                                                const ObsNormalizer* observations,
                                                const EvalOptions& options) {
-  VecEnvOptions env_options;
-  env_options.num_envs = options.episodes;
-  env_options.seed = options.seed;
-  env_options.evaluation = true;
-  env_options.max_episode_steps = config.max_episode_steps;
-  env_options.strata_sampling = strata_sampling(config);
-  Result<std::unique_ptr<VecEnv>> envs =
-      make_vec_env(config.env_id, config.env_options, env_options);
-  if (!envs.ok()) return envs.status();
-  Bf16Buffer bf16_weights(network.bf16_size());
-  network.refresh_bf16(params, bf16_weights.data());
-  const ShardPlan plan(options.episodes, kTileRows);
-  std::vector<EvalEpisode> episodes(static_cast<std::size_t>(options.episodes));
-  ThreadPool pool(options.threads);
-  pool.run(plan.count(), [&](int s) {
-    ShardEvaluation(*envs.value(), network, params, bf16_weights.data(), observations, plan[s],
-                    episodes)
-        .run();
-  });
-  return episodes;
+  EvalScene scene{config.env_id, config.env_options, {}};
+  scene.envs.num_envs = options.episodes;
+  scene.envs.seed = options.seed;
+  scene.envs.streams = options.streams;
+  scene.envs.max_episode_steps = config.max_episode_steps;
+  scene.envs.strata_sampling = strata_sampling(config);
+  Result<std::vector<std::vector<EvalEpisode>>> played =
+      play_scenes({scene}, network, params, observations, options.threads);
+  if (!played.ok()) return played.status();
+  return std::move(played.value().front());
 }
 
 Result<EvalResult> evaluate_policy(const Config& config, const ActorCritic& network,

@@ -19,6 +19,7 @@ struct EvalOptions {
   int episodes = 100;
   std::uint64_t seed = 1;
   int threads = 1;
+  StreamSet streams = StreamSet::kEvaluation;  // not training's
 };
 
 struct EvalResult {
@@ -32,6 +33,8 @@ struct EvalResult {
   // Of the episodes that succeeded, as the environment names it; not numbers where it names no
   // success. An episode without an end has not succeeded.
   Estimate success_rate;
+  // Of those that the environment ended, not the time limit, without success; known as success is.
+  Estimate failure_rate;
   // How often episodes ended for which reason: every one of EnvSpec::end_reasons, then
   // "unfinished".
   struct Reason {
@@ -50,13 +53,28 @@ struct EvalEpisode {
 
 // Plays `episodes` episodes, one environment each and each to its end, so that short episodes count
 // no more than long ones. Actions are the most likely ones (mean of a Gaussian). Evaluation streams
-// are disjoint from training's by construction (Purpose::kEvalReset, kEvalStep). An episode without
+// are disjoint from training's by construction (env/streams.h). An episode without
 // an end is cut after 10,000 steps. Changes nothing of the training run.
 Result<EvalResult> evaluate_policy(const Config& config, const ActorCritic& network,
                                    const float* params, const ObsNormalizer* observations,
                                    const EvalOptions& options);
 
-// The same, with every episode by itself: that of environment i is the i-th.
+// Environments to be played in, one episode each.
+struct EvalScene {
+  std::string env_id;
+  Overrides env_options;
+  VecEnvOptions envs;
+};
+
+// The same for many scenes of one policy at once, whose spaces must be the network's; threads share
+// all of them. Episode i of a scene is that of its environment i. Errors as make_vec_env.
+Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
+                                                          const ActorCritic& network,
+                                                          const float* params,
+                                                          const ObsNormalizer* observations,
+                                                          int threads);
+
+// One scene, the config's own: that of environment i is the i-th.
 Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const ActorCritic& network,
                                                const float* params,
                                                const ObsNormalizer* observations,

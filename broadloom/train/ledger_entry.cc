@@ -13,6 +13,7 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/core/random.h"
+#include "broadloom/env/streams.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
@@ -89,35 +90,50 @@ Json contract_of(const RolloutContract& contract, int action_size) {
           {"disturbances", disturbances}};
 }
 
+Json numbers_of(std::initializer_list<std::pair<const char*, Purpose>> purposes) {
+  Json out = Json::object();
+  for (const auto& [name, purpose] : purposes) out[name] = static_cast<std::uint32_t>(purpose);
+  return out;
+}
+
+Json streams_of(StreamSet set) {
+  const EnvStreams streams = env_streams(set);
+  return numbers_of({{"reset", streams.reset},
+                     {"step", streams.step},
+                     {"strata", streams.strata},
+                     {"disturb", streams.disturb}});
+}
+
 // Every random number is a function of seed, purpose, lane and index (core/random.h says which of
 // them is what).
-Json seeds_of(const RolloutContract& contract) {
-  const auto streams = [](std::initializer_list<std::pair<const char*, Purpose>> purposes) {
-    Json out = Json::object();
-    for (const auto& [name, purpose] : purposes) out[name] = static_cast<std::uint32_t>(purpose);
-    return out;
-  };
-  return {{"training",
-           {{"seed", contract.seed},
-            {"lanes", contract.num_envs},
-            {"families", contract.families},
-            {"streams", streams({{"init", Purpose::kInit},
-                                 {"shuffle", Purpose::kShuffle},
-                                 {"reset", Purpose::kTrainReset},
-                                 {"step", Purpose::kTrainStep},
-                                 {"action", Purpose::kAction},
-                                 {"stagger", Purpose::kStagger},
-                                 {"strata", Purpose::kTrainStrata},
-                                 {"curriculum", Purpose::kCurriculum},
-                                 {"disturb", Purpose::kTrainDisturb}})}}},
-          {"evaluation",
-           {{"seed", contract.seed},
-            {"lanes", contract.eval_episodes},
-            {"families", contract.eval_episodes},
-            {"streams", streams({{"reset", Purpose::kEvalReset},
-                                 {"step", Purpose::kEvalStep},
-                                 {"strata", Purpose::kEvalStrata},
-                                 {"disturb", Purpose::kEvalDisturb}})}}}};
+Json seeds_of(const RolloutContract& contract, const std::optional<PanelResult>& panel) {
+  Json training = numbers_of({{"init", Purpose::kInit},
+                              {"shuffle", Purpose::kShuffle},
+                              {"action", Purpose::kAction},
+                              {"stagger", Purpose::kStagger},
+                              {"curriculum", Purpose::kCurriculum}});
+  training.update(streams_of(StreamSet::kTraining));
+  Json out = {{"training",
+               {{"seed", contract.seed},
+                {"lanes", contract.num_envs},
+                {"families", contract.families},
+                {"streams", training}}},
+              {"evaluation",
+               {{"seed", contract.seed},
+                {"lanes", contract.eval_episodes},
+                {"families", contract.eval_episodes},
+                {"streams", streams_of(StreamSet::kEvaluation)}}}};
+  if (!panel) return out;
+  Json keys = Json::object();
+  for (const PanelRow& row : panel_rows(panel->panel)) {
+    keys[row.stratum + "/" + row.perturbation] = row.keys;
+  }
+  out["panel"] = {{"seeds", panel->panel.seeds},
+                  {"keys", keys},
+                  {"lanes", panel->panel.episodes},
+                  {"families", panel->panel.episodes},
+                  {"streams", streams_of(StreamSet::kPanel)}};
+  return out;
 }
 
 Json machine_of(const Manifest& manifest) {
@@ -128,18 +144,14 @@ Json machine_of(const Manifest& manifest) {
           {"isa", manifest.isa}};
 }
 
-// Of the program's own file: a revision that ends with -dirty does not say what was built.
-Json binary_hash() {
-  const Result<std::string> bytes = read_file("/proc/self/exe");
-  return bytes.ok() ? Json(hash_text(bytes.value())) : Json();
-}
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json program_of(const Manifest& manifest) {
   return {{"version", manifest.version},
           {"revision", manifest.revision},
           {"compiler", manifest.compiler},
           {"build_type", manifest.build_type},
-          {"binary_hash", binary_hash()}};
+          {"binary_hash", text_or_null(program_hash())}};
 }
 
 Json memory_of(const RolloutContract& contract, const MeasuredRun& measured) {
@@ -211,7 +223,8 @@ Result<Json> checkpoint_of(const RunFolder& folder) {
 }  // namespace
 
 Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
-                                     const MeasuredRun& measured) {
+                                     const MeasuredRun& measured,
+                                     const std::optional<PanelResult>& panel) {
   const Result<Manifest> manifest = read_manifest(folder.manifest_path());
   if (!manifest.ok()) return manifest.status();
   const int threads = trainer.pool().threads();
@@ -228,13 +241,14 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
       {"created", manifest.value().created},
       {"finished", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
   line["contract"] = contract_of(contract.value(), trainer.block().A);
-  line["seeds"] = seeds_of(contract.value());
+  line["seeds"] = seeds_of(contract.value(), panel);
   line["machine"] = machine_of(manifest.value());
   line["program"] = program_of(manifest.value());
   line["memory"] = memory_of(contract.value(), measured);
   line["speed"] = speed_of(measured, threads);
   line["result"] = result_of(trainer);
   line["evaluation"] = evaluation.value();
+  if (panel) line["panel"] = Json::parse(panel_record_json(*panel));
   line["checkpoint"] = checkpoint.value();
   Json config = Json::object();
   for (const auto& [key, text] : to_overrides(trainer.config())) config[key] = text;

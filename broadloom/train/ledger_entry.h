@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "broadloom/core/status.h"
 #include "broadloom/record/run_folder.h"
+#include "broadloom/train/panel_result.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
@@ -18,9 +20,10 @@ struct MeasuredRun {
 };
 
 // The sealed line (record/ledger.h) of the finished run in the folder, whose manifest, checkpoint
-// and evaluations must be written; trainer: in its last state.
+// and evaluations must be written; trainer: in its last state. panel: what the run was scored on.
 Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
-                                     const MeasuredRun& measured);
+                                     const MeasuredRun& measured,
+                                     const std::optional<PanelResult>& panel);
 
 // The most memory that this process has held so far, in bytes.
 std::int64_t peak_memory();

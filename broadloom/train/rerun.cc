@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -27,10 +28,10 @@ struct Part {
 // folder and times, and the checkpoint's hash, since a checkpoint holds the lengths of logs that
 // tell the time.
 constexpr Part kParts[] = {
-    {"result", FieldRule::kExact},  {"evaluation", FieldRule::kExact},
-    {"panel", FieldRule::kExact},   {"contract", FieldRule::kExact},
-    {"seeds", FieldRule::kExact},   {"config", FieldRule::kExact},
-    {"program", FieldRule::kNoted}, {"machine", FieldRule::kNoted},
+    {"result", FieldRule::kExact},   {"evaluation", FieldRule::kExact},
+    {"contract", FieldRule::kExact}, {"seeds", FieldRule::kExact},
+    {"config", FieldRule::kExact},   {"program", FieldRule::kNoted},
+    {"machine", FieldRule::kNoted},
 };
 constexpr const char* kRatios[] = {"/speed/steps_per_second", "/memory/peak_bytes",
                                    "/memory/planned_bytes"};
@@ -72,6 +73,28 @@ std::set<std::string> keys_of(const Json& a, const Json& b) {
   return keys;
 }
 
+// Every number of the rows of a panel under a name of its own.
+void add_leaves(const std::string& name, const Json& json, std::map<std::string, Json>& out) {
+  if (!json.is_object()) {
+    out[name] = json;
+    return;
+  }
+  for (const auto& [key, value] : json.items()) add_leaves(name + "." + key, value, out);
+}
+
+void compare_panels(const Json& a, const Json& b, std::vector<FieldComparison>& out) {
+  std::map<std::string, Json> first, second;
+  if (a.is_object()) add_leaves("panel", a, first);
+  if (b.is_object()) add_leaves("panel", b, second);
+  std::map<std::string, Json> names = first;
+  names.insert(second.begin(), second.end());
+  for (const auto& [name, unused] : names) {
+    const auto x = first.find(name), y = second.find(name);
+    out.push_back(compare(name, FieldRule::kExact, x == first.end() ? Json() : x->second,
+                          y == second.end() ? Json() : y->second));
+  }
+}
+
 void compare_part(const Part& part, const Json& a, const Json& b,
                   std::vector<FieldComparison>& out) {
   const Json first = a.value(part.name, Json()), second = b.value(part.name, Json());
@@ -82,6 +105,21 @@ void compare_part(const Part& part, const Json& a, const Json& b,
     const Json y = second.is_object() ? second.value(key, Json()) : Json();
     if (is_compared(name)) out.push_back(compare(name, part.rule, x, y));
   }
+}
+
+Result<Panel> panel_of(const nlohmann::ordered_json& recorded) {
+  Overrides definition;
+  for (const auto& [key, text] : recorded["definition"].items()) {
+    definition.emplace_back(key, text.get<std::string>());
+  }
+  Result<Panel> panel = resolve_panel(definition);
+  if (!panel.ok()) return panel.status();
+  const std::string hash = panel_hash(panel.value());
+  if (hash == recorded["hash"].get<std::string>()) return panel;
+  return Status(ErrorKind::kMismatch,
+                fmt::format("the record's panel has the hash {}, but its definition has {}; it is "
+                            "not the panel that the run was scored on",
+                            recorded["hash"].get<std::string>(), hash));
 }
 
 }  // namespace
@@ -98,6 +136,7 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
   std::vector<FieldComparison> out;
   if (!a.is_object() || !b.is_object()) return out;
   for (const Part& part : kParts) compare_part(part, a, b, out);
+  compare_panels(a.value("panel", Json()), b.value("panel", Json()), out);
   for (const std::string pointer : kRatios) {
     out.push_back(compare(dotted(pointer), FieldRule::kRatio, at(a, pointer), at(b, pointer)));
   }
@@ -127,12 +166,17 @@ Result<RerunPlan> plan_rerun(std::string_view line) {
   const bool has = std::find(supported.begin(), supported.end(), isa) != supported.end();
   plan.config.isa = has ? isa : "auto";
   plan.threads = json["speed"]["threads"].get<int>();
+  if (json.contains("panel")) {
+    Result<Panel> panel = panel_of(json["panel"]);
+    if (!panel.ok()) return panel.status();
+    plan.panel = panel.take();
+  }
   return plan;
 }
 
 Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const std::string& run_dir,
                           int threads, const RunHooks& hooks) {
-  const Result<RunSummary> summary = start_run(plan.config, run_dir, threads, hooks);
+  const Result<RunSummary> summary = start_run(plan.config, run_dir, threads, hooks, plan.panel);
   if (!summary.ok()) return summary.status();
   RerunReport report;
   report.run = summary.value();

@@ -1,6 +1,7 @@
 // A run repeated from its line of a ledger alone, and compared with it field by field.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,14 +38,16 @@ struct RerunReport {
 struct RerunPlan {
   Config config;    // isa: the record's, or auto where this processor lacks it
   int threads = 1;  // of the record
+  std::optional<Panel> panel;
 };
 
 // kCorrupt and kMismatch where the line is not as it was written (record/ledger.h),
-// kInvalidConfig where it names settings that this program does not have.
+// kInvalidConfig where it names settings that this program does not have, kMismatch where its panel
+// is not the one that its hash is of.
 Result<RerunPlan> plan_rerun(std::string_view line);
 
-// Trains into the new folder run_dir, with the record's evaluations; threads changes speed only.
-// Stopped by the hooks, the report has no fields.
+// Trains into the new folder run_dir, with the record's evaluations and panel; threads changes
+// speed only. Stopped by the hooks, the report has no fields.
 Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const std::string& run_dir,
                           int threads, const RunHooks& hooks);
 

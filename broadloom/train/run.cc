@@ -41,10 +41,34 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   return summary;
 }
 
+// The panel that the run was started with.
+Result<std::optional<Panel>> own_panel(const RunFolder& folder) {
+  if (read_file(folder.panel_path()).status().kind() == ErrorKind::kNotFound) {
+    return std::optional<Panel>();
+  }
+  Result<Panel> panel = read_panel(folder.panel_path());
+  if (!panel.ok()) return panel.status();
+  return std::optional<Panel>(panel.take());
+}
+
+// The finished policy's result on that panel, which stays in the folder.
+Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Trainer& trainer) {
+  const Result<std::optional<Panel>> panel = own_panel(folder);
+  if (!panel.ok()) return panel.status();
+  if (!panel.value()) return std::optional<PanelResult>();
+  Result<PanelResult> result =
+      play_panel(*panel.value(), trainer, folder, trainer.pool().threads());
+  if (!result.ok()) return result.status();
+  BROADLOOM_TRY(save_panel_result(folder.dir(), result.value()).status());
+  return std::optional<PanelResult>(result.take());
+}
+
 // Leaves a finished run's own ledger line in its folder, unless it is there.
 Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured) {
   if (!trainer.finished() || read_file(folder.ledger_line_path()).ok()) return {};
-  const Result<std::string> line = make_ledger_line(folder, trainer, measured);
+  const Result<std::optional<PanelResult>> panel = play_own_panel(folder, trainer);
+  if (!panel.ok()) return panel.status();
+  const Result<std::string> line = make_ledger_line(folder, trainer, measured, panel.value());
   if (!line.ok()) return line.status();
   return write_file_atomically(folder.ledger_line_path(), line.value() + "\n");
 }
@@ -87,11 +111,23 @@ Result<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   return read_checkpoint(path.value());
 }
 
+// As of the newest checkpoint. isa: "": the run's own.
+Result<std::unique_ptr<Trainer>> trained_in(const RunFolder& folder, const std::string& isa) {
+  const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
+  if (!checkpoint.ok()) return checkpoint.status();
+  BROADLOOM_TRY(set_isa(isa.empty() ? checkpoint.value().config.isa : isa));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(checkpoint.value().config, 1);
+  if (!trainer.ok()) return trainer.status();
+  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  return trainer;
+}
+
 }  // namespace
 
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
-                             const RunHooks& hooks) {
+                             const RunHooks& hooks, const std::optional<Panel>& panel) {
   BROADLOOM_TRY(set_isa(config.isa));
+  if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   BROADLOOM_TRY(announce(config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
@@ -99,6 +135,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
     const Manifest manifest =
         make_manifest(to_overrides(config), config.seed, threads, active_isa());
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
+    if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});
   };
   BROADLOOM_TRY(RunFolder::create(run_dir, fill));
@@ -117,6 +154,7 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   // The bits are those of the instruction set that the run began with; a processor without it goes
   // on with its own.
   if (!set_isa(manifest.value().isa).ok()) BROADLOOM_TRY(set_isa("auto"));
+  BROADLOOM_TRY(own_panel(folder.value()).status());
   BROADLOOM_TRY(announce(config.value(), threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), threads);
   if (!trainer.ok()) return trainer.status();
@@ -138,12 +176,8 @@ Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& o
   }
   const Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
-  const Result<Checkpoint> checkpoint = newest_checkpoint(folder.value());
-  if (!checkpoint.ok()) return checkpoint.status();
-  BROADLOOM_TRY(set_isa(checkpoint.value().config.isa));
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(checkpoint.value().config, 1);
+  const Result<std::unique_ptr<Trainer>> trainer = trained_in(folder.value(), "");
   if (!trainer.ok()) return trainer.status();
-  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
   const Trainer& trained = *trainer.value();
   Result<EvalResult> result = evaluate_policy(trained.config(), trained.network(), trained.params(),
                                               trained.obs_normalizer(), options);
@@ -152,6 +186,23 @@ Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& o
   BROADLOOM_TRY(
       append_eval(folder.value(), eval_json_line(result.value(), options.seed, "command")));
   return result;
+}
+
+Result<PanelResult> run_panel(const std::string& run_dir, const Panel& panel, int threads,
+                              const std::string& isa) {
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  const Result<std::unique_ptr<Trainer>> trainer = trained_in(folder.value(), isa);
+  if (!trainer.ok()) return trainer.status();
+  return play_panel(panel, *trainer.value(), folder.value(), threads);
+}
+
+Result<std::string> save_panel_result(const std::string& run_dir, const PanelResult& result) {
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  const std::string path = panel_result_path(folder.value(), result.panel);
+  BROADLOOM_TRY(write_file_atomically(path, panel_result_json(result)));
+  return path;
 }
 
 }  // namespace broadloom

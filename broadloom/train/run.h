@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "broadloom/core/status.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/evaluator.h"
+#include "broadloom/train/panel.h"
+#include "broadloom/train/panel_result.h"
 
 namespace broadloom {
 
@@ -43,16 +46,26 @@ struct RunSummary {
 // Trains from the start into the new folder run_dir, which must not exist or be empty. The folder
 // appears whole, with a checkpoint of the untrained policy, so that a kill at any moment leaves
 // either no folder or one that can be resumed. threads >= 1 changes speed only. A run that comes to
-// its end leaves its own line of a ledger in the folder (ledger_line.json).
+// its end leaves its own line of a ledger in the folder (ledger_line.json). With a panel, which is
+// kept in the folder and must fit the run (kMismatch before anything is made), the final policy is
+// scored on it, and the line holds the scores.
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
-                             const RunHooks& hooks);
+                             const RunHooks& hooks, const std::optional<Panel>& panel = {});
 
 // Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs
 // hold past that checkpoint is cut off and written again. A finished run is reported as it is, and
-// gets its ledger line where that is missing.
+// gets its ledger line where that is missing. The panel is that of the folder.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks);
 
 // Evaluates the newest checkpoint and appends the result to the folder's eval.jsonl.
 Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& options);
+
+// Scores the newest checkpoint on a panel; threads >= 1. isa: as in a config; "": the run's own.
+// Changes nothing in the folder.
+Result<PanelResult> run_panel(const std::string& run_dir, const Panel& panel, int threads,
+                              const std::string& isa = "");
+
+// Keeps a panel's result in the run's folder, and gives its path.
+Result<std::string> save_panel_result(const std::string& run_dir, const PanelResult& result);
 
 }  // namespace broadloom

@@ -5,7 +5,7 @@ import csv
 import json
 import sys
 
-LAST = {"feature rank": "plasticity/actor_feature_rank", "dormant %": "plasticity/dormant", "constant %": "plasticity/constant",
+LAST = {"feature rank": "plasticity/actor_approximate_rank", "Lyle's rank": "plasticity/actor_feature_rank", "dormant %": "plasticity/dormant", "constant %": "plasticity/constant",
         "weight norm": "plasticity/weight_norm", "grad kurtosis": "plasticity/grad_kurtosis", "policy variance": "policy/variance",
         "explained variance": "explained_variance", "coverage %": "coverage/run", "coverage of 512 states %": "coverage/sample"}
 LEAST = {"least ess %": "policy/ess"}
@@ -63,11 +63,12 @@ def write(path, rows):
             out.writerow({name: shorter(x) for name, x in row.items()})
 
 
-def sentences(path, reports):
-    with open(path, "w", encoding="utf-8") as file:
+def sentences(out, reports):
+    name = out.rsplit("/", 1)[-1]
+    with open(out + ".md", "w", encoding="utf-8") as file:
         first = reports[0]["studies"][0]
-        file.write(f"# {reports[0]['title']}\n\nSeeds {first['seeds'][0]} to {first['seeds'][-1]}, revision "
-                   f"{', '.join(first['run_revisions'])}, {first['hardware'][0]}. Written by `run.sh {reports[0]['title']}`.\n")
+        file.write(f"# {name}\n\nSeeds {first['seeds'][0]} to {first['seeds'][-1]}, revision "
+                   f"{', '.join(first['run_revisions'])}, {first['hardware'][0]}. Written by `run.sh {name}`.\n")
         for report in reports:
             file.write(f"\n## {report['tasks'][0]['name']}\n")
             for part in report["summary"]:
@@ -82,7 +83,7 @@ def main():
     write(out + "_cells.csv", [cell_row(r, cell) for r in reports for cell in r["cells"]])
     write(out + "_pairs.csv", [pair_row(r, pair) for r in reports for pair in r["comparisons"] if pair["score"] == "evaluation"])
     write(out + "_runs.csv", [row for r in reports for cell in r["cells"] for row in run_rows(r, cell)])
-    sentences(out + ".md", reports)
+    sentences(out, reports)
 
 
 main()

@@ -5,7 +5,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/batch-shape
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(ladder_synchronised ladder_staggered doubled_minibatch_count doubled_minibatch_size \
-  doubled_gradient_steps trend_minibatch_count trend_gradient_steps epochs encoders learning_rate lambda gamma)
+  doubled_gradient_steps trend_minibatch_count trend_gradient_steps epochs encoders_minibatch_count \
+  encoders_gradient_steps learning_rate lambda gamma)
 for name in "${names[@]}"; do
   store=studies/batch-shape/$name.sqlite
   "$broadloom" study $folder/$name.toml --out "$store" --no_report

@@ -213,7 +213,7 @@ TEST(CurriculumBatch, AFamilyThatActsAlikeStaysAlike) {
 
 TEST(CurriculumBatch, EvaluationFollowsNone) {
   VecEnvOptions with = options(), without = options();
-  with.evaluation = without.evaluation = true;
+  with.streams = without.streams = StreamSet::kEvaluation;
   without.curriculum = {};
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", with, kPoles);
   EXPECT_EQ(env->level(0), -1);

@@ -172,7 +172,7 @@ TEST(DisturbedBatch, AFamilySharesItAndEvaluationAndOthersHaveTheirOwn) {
     }
   }
   VecEnvOptions evaluation = options;
-  evaluation.evaluation = true;
+  evaluation.streams = StreamSet::kEvaluation;
   EXPECT_NE(out, roll(*make("CartPole-v1", evaluation, kAll), 0, 40, 12, 3));
 }
 

@@ -74,10 +74,10 @@ TEST(Families, MustDivideTheEnvironments) {
 }
 
 // First observations of many episodes, each once.
-std::set<std::array<float, 4>> starts(bool evaluation, int families) {
+std::set<std::array<float, 4>> starts(StreamSet streams, int families) {
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", {.num_envs = 64,
                                                            .seed = 9,
-                                                           .evaluation = evaluation,
+                                                           .streams = streams,
                                                            .max_episode_steps = 1,
                                                            .seed_families = families});
   std::set<std::array<float, 4>> out;
@@ -89,14 +89,16 @@ std::set<std::array<float, 4>> starts(bool evaluation, int families) {
   return out;
 }
 
-TEST(Families, EvaluationDrawsWhatNoTrainingFamilyDoes) {
-  const auto evaluation = starts(true, 0);
-  EXPECT_EQ(evaluation.size(), 64u * 200u);
+TEST(Families, EvaluationAndPanelsDrawWhatNoTrainingFamilyDoes) {
+  auto held_out = starts(StreamSet::kEvaluation, 0);
+  EXPECT_EQ(held_out.size(), 64u * 200u);
+  held_out.merge(starts(StreamSet::kPanel, 0));
+  EXPECT_EQ(held_out.size(), 2u * 64u * 200u);  // nor do these two share any
   for (const int families : {0, 1, 8}) {
-    const auto training = starts(false, families);
+    const auto training = starts(StreamSet::kTraining, families);
     EXPECT_EQ(training.size(), 200u * (families == 0 ? 64u : static_cast<unsigned>(families)));
     std::vector<std::array<float, 4>> both;
-    std::set_intersection(training.begin(), training.end(), evaluation.begin(), evaluation.end(),
+    std::set_intersection(training.begin(), training.end(), held_out.begin(), held_out.end(),
                           std::back_inserter(both));
     EXPECT_TRUE(both.empty()) << families;
   }
@@ -109,7 +111,9 @@ TEST(Families, PurposesOfTrainingAndEvaluationShareNoStream) {
   std::size_t streams = 0;
   for (const Purpose purpose :
        {Purpose::kTrainReset, Purpose::kTrainStep, Purpose::kStagger, Purpose::kTrainStrata,
-        Purpose::kEvalReset, Purpose::kEvalStep, Purpose::kEvalStrata}) {
+        Purpose::kEvalReset, Purpose::kEvalStep, Purpose::kEvalStrata, Purpose::kPanelReset,
+        Purpose::kPanelStep, Purpose::kPanelStrata, Purpose::kTrainDisturb, Purpose::kEvalDisturb,
+        Purpose::kPanelDisturb}) {
     for (const std::uint32_t lane : {0u, 1u, 0xfffffu, 0x80000000u}) {
       for (const std::uint64_t index :
            {std::uint64_t{0}, std::uint64_t{1}, (std::uint64_t{1} << 56) - 1}) {

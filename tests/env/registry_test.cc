@@ -42,16 +42,19 @@ TEST_P(EveryEnv, HasTheSameBitsOnEveryInstructionSetAndCut) {
 }
 
 TEST_P(EveryEnv, SeedsAndEvaluationStreamsDiffer) {
-  const auto fingerprint = [&](std::uint64_t seed, bool evaluation) {
-    return roll(*make(GetParam(), {.num_envs = 8, .seed = seed, .evaluation = evaluation}), 0, 40,
-                8);
+  constexpr StreamSet kTraining = StreamSet::kTraining, kEvaluation = StreamSet::kEvaluation,
+                      kPanel = StreamSet::kPanel;
+  const auto fingerprint = [&](std::uint64_t seed, StreamSet streams) {
+    return roll(*make(GetParam(), {.num_envs = 8, .seed = seed, .streams = streams}), 0, 40, 8);
   };
   if (GetParam() == "CliffWalking-v1") {  // one start and no chance: seeds must not matter
-    EXPECT_EQ(fingerprint(1, false), fingerprint(2, true));
+    EXPECT_EQ(fingerprint(1, kTraining), fingerprint(2, kEvaluation));
     return;
   }
-  EXPECT_NE(fingerprint(1, false), fingerprint(2, false));
-  EXPECT_NE(fingerprint(1, false), fingerprint(1, true));
+  EXPECT_NE(fingerprint(1, kTraining), fingerprint(2, kTraining));
+  EXPECT_NE(fingerprint(1, kTraining), fingerprint(1, kEvaluation));
+  EXPECT_NE(fingerprint(1, kTraining), fingerprint(1, kPanel));
+  EXPECT_NE(fingerprint(1, kEvaluation), fingerprint(1, kPanel));
 }
 
 TEST_P(EveryEnv, StateSavedAndRestoredGoesOnTheSame) {

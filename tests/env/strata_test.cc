@@ -247,7 +247,7 @@ TEST(StrataBatch, AFamilySharesItsConstantsAndEvaluationHasItsOwn) {
       EXPECT_EQ(out.observations[n * 4 + d], out.observations[(n - 6) * 4 + d]);
     }
   }
-  options.evaluation = true;
+  options.streams = StreamSet::kEvaluation;
   EXPECT_NE(out, first(options));
 }
 

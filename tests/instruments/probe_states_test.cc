@@ -22,7 +22,8 @@ TEST(ProbeStates, DependOnTheEnvironmentAlone) {
   VecEnvOptions one, other;
   other.num_envs = 37;
   other.seed = 5;
-  other.stagger_starts = other.evaluation = true;
+  other.stagger_starts = true;
+  other.streams = StreamSet::kPanel;
   for (const char* id : {"CartPole-v1", "Pendulum-v1", "FrozenLake-v1"}) {
     const std::vector<float> states = make_probe_states(*make_envs(id, one));
     EXPECT_FALSE(states.empty());

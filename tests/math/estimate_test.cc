@@ -41,6 +41,52 @@ TEST(SuccessRate, EndsAreThoseOfTheScoreTest) {
   EXPECT_NEAR(success_rate(20, 20).low, 1.0 - 0.161125, 1e-6);
 }
 
+TEST(MeanOf, HasStudentsInterval) {
+  const Estimate mean = mean_of({1.0, 2.0, 3.0, 6.0});
+  EXPECT_EQ(mean.value, 3.0);
+  const double half = student_t(3) * std::sqrt((4.0 + 1.0 + 0.0 + 9.0) / 3.0 / 4.0);
+  EXPECT_NEAR(mean.low, 3.0 - half, 1e-12);
+  EXPECT_NEAR(mean.high, 3.0 + half, 1e-12);
+  EXPECT_EQ(mean_of({2.0}).value, 2.0);
+  EXPECT_TRUE(std::isnan(mean_of({2.0}).low));
+}
+
+// Newcombe's own example, 36 pairs of both, 12 and 2 of one alone, none of neither: 0.0569 to
+// 0.3404 by his method 10.
+TEST(PairedRates, AgreeWithNewcombesExample) {
+  const Estimate difference = paired_rate_difference(36, 2, 12, 0);
+  EXPECT_NEAR(difference.value, 0.2, 1e-12);
+  EXPECT_NEAR(difference.low, 0.0569, 5e-5);
+  EXPECT_NEAR(difference.high, 0.3404, 5e-5);
+  const Estimate reversed = paired_rate_difference(36, 12, 2, 0);
+  EXPECT_NEAR(reversed.low, -difference.high, 1e-12);
+  EXPECT_NEAR(reversed.high, -difference.low, 1e-12);
+}
+
+TEST(PairedRates, HaveAWidthWherePairsNeverDiffer) {
+  const Estimate alike = paired_rate_difference(30, 0, 0, 0);
+  EXPECT_EQ(alike.value, 0.0);
+  EXPECT_LT(alike.low, -0.05);
+  EXPECT_GT(alike.high, 0.05);
+}
+
+// The interval holds the true difference about as often as it says, for pairs that go together.
+TEST(PairedRates, CoverTheTruth) {
+  constexpr int kStudies = 4000, kPairs = 60;
+  int held = 0;
+  for (int study = 0; study < kStudies; ++study) {
+    Random random(3, Purpose::kUser, 0, study);
+    std::int64_t counts[4] = {};
+    for (int pair = 0; pair < kPairs; ++pair) {
+      const double u = random.uniform();  // both 0.6, first 0.05, second 0.15, neither 0.2
+      counts[u < 0.6 ? 0 : u < 0.65 ? 1 : u < 0.8 ? 2 : 3] += 1;
+    }
+    held += paired_rate_difference(counts[0], counts[1], counts[2], counts[3]).holds(0.1) ? 1 : 0;
+  }
+  EXPECT_GT(held, 0.93 * kStudies);
+  EXPECT_LT(held, 0.98 * kStudies);
+}
+
 // For a mean of single values the jackknife is the usual standard error.
 TEST(Jackknife, OfAMeanIsTheStandardError) {
   const std::vector<double> x{1.0, 4.0, -2.0, 7.5, 3.0, 0.5};

@@ -37,8 +37,10 @@ TEST(Evaluation, CountsReasonsAndSuccesses) {
   EXPECT_EQ(result.reasons[2].count, 2);
   EXPECT_EQ(result.reasons[3].name, "unfinished");
   EXPECT_EQ(result.reasons[3].count, 1);
+  EXPECT_EQ(result.failure_rate.value, 0.25);  // ended by itself, without success
   const std::string line = eval_json_line(result, 1, "train");
   EXPECT_NE(line.find("\"success_rate\": 0.5"), std::string::npos) << line;
+  EXPECT_NE(line.find("\"failure_rate\": 0.25"), std::string::npos) << line;
   EXPECT_NE(line.find("\"fell\": 1, \"left\": 0, \"time_limit\": 2, \"unfinished\": 1}"),
             std::string::npos)
       << line;
@@ -47,6 +49,7 @@ TEST(Evaluation, CountsReasonsAndSuccesses) {
 TEST(Evaluation, SuccessIsNotKnownWhereTheEnvironmentNamesNone) {
   const EvalResult result = summarise({episode(0, -1), episode(1, -1)}, EnvSpec{});
   EXPECT_TRUE(std::isnan(result.success_rate.value));
+  EXPECT_TRUE(std::isnan(result.failure_rate.value));
   EXPECT_NE(eval_json_line(result, 1, "train").find("\"success_rate\": null"), std::string::npos);
 }
 

@@ -97,6 +97,14 @@ void train_on(const Config& config, std::unique_ptr<VecEnv> envs, int iterations
   }
 }
 
+// parameters_hash of the run's record.
+std::string recorded_parameters(const std::string& dir) {
+  const std::string line = read_file(dir + "/ledger_line.json").take();
+  const std::size_t at = line.find("\"parameters_hash\":\"");
+  EXPECT_NE(at, std::string::npos);
+  return line.substr(at + 19, 32);
+}
+
 TEST_F(Hashes, AreThoseOfTheBlocksRowsAndColumns) {
   const Config config = small_config();
   const std::unique_ptr<Trainer> trainer = Trainer::create(config, 2).take();
@@ -129,7 +137,7 @@ TEST_F(Hashes, AreThoseOfTheBlocksRowsAndColumns) {
                                    trainer->network().parameter_count() * sizeof(float)}));
 }
 
-// The issue's point: evaluation, instruments, logs and threads perturb no bit of training.
+// The issue's point: evaluation, panels, instruments, logs and threads perturb no bit of training.
 TEST_F(Hashes, AreTheSameFileWhateverChangesNoBit) {
   const Overrides base{{"norm_obs", "true"}, {"norm_reward", "true"}};
   const std::vector<std::pair<Overrides, int>> variants = {
@@ -140,16 +148,24 @@ TEST_F(Hashes, AreTheSameFileWhateverChangesNoBit) {
       {{{"instruments", "gradient,plasticity,policy,coverage"}, {"instrument_every", "2"}}, 2},
       {{{"log_interval", "4"}, {"tensorboard", "false"}, {"checkpoint_interval", "1"}}, 1},
   };
+  const Panel panel = parse_panel(
+                          "env_id = \"CartPole-v1\"\nepisodes = 20\n[strata.a]\nforce = [5, 20]\n"
+                          "[perturbations.b]\nobs_noise = 0.1\n",
+                          "panel")
+                          .take();
   std::string expected;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     Overrides overrides = base;
     overrides.insert(overrides.end(), variants[i].first.begin(), variants[i].first.end());
     const std::string dir = at("run" + std::to_string(i));
-    ASSERT_TRUE(start_run(small_config(overrides), dir, variants[i].second, {}).ok());
+    const auto scored = i % 2 == 1 ? std::optional<Panel>(panel) : std::nullopt;
+    ASSERT_TRUE(start_run(small_config(overrides), dir, variants[i].second, {}, scored).ok());
+    EXPECT_EQ(fs::exists(dir + "/panel.toml"), scored.has_value());
     const std::string bytes = read_file(dir + "/hashes.bin").take();
     ASSERT_GT(bytes.size(), 1000u);
-    if (i == 0) expected = bytes;
-    EXPECT_TRUE(bytes == expected) << "variant " << i;
+    const std::string parameters = recorded_parameters(dir);
+    if (i == 0) expected = bytes + parameters;
+    EXPECT_TRUE(bytes + parameters == expected) << "variant " << i;
     const Result<RunDiff> diff = diff_runs(at("run0"), dir);
     ASSERT_TRUE(diff.ok()) << diff.status().message();
     EXPECT_TRUE(diff.value().equal());

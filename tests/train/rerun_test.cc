@@ -32,14 +32,15 @@ class Ledger : public ::testing::Test {
   ~Ledger() override { fs::remove_all(dir_); }
   std::string at(const std::string& name) const { return (dir_ / name).string(); }
 
-  std::string trained(const Overrides& overrides = {}, const std::string& name = "run") {
+  std::string trained(const Overrides& overrides = {}, const std::string& name = "run",
+                      const std::optional<Panel>& panel = {}) {
     Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "8"},      {"num_steps", "16"},
                   {"total_timesteps", "2000"}, {"eval_interval", "4"}, {"seed", "5"},
                   {"hidden_sizes", "16,8"}};
     all.insert(all.end(), overrides.begin(), overrides.end());
     const Result<Config> config = resolve_config(all);
     EXPECT_TRUE(config.ok()) << config.status().message();
-    const Result<RunSummary> summary = start_run(config.value(), at(name), 2, {});
+    const Result<RunSummary> summary = start_run(config.value(), at(name), 2, {}, panel);
     EXPECT_TRUE(summary.ok()) << summary.status().message();
     const Result<std::string> line = read_ledger_line(at(name) + "/ledger_line.json", 1);
     EXPECT_TRUE(line.ok()) << line.status().message();
@@ -208,7 +209,6 @@ TEST_F(Ledger, ARecordWithSettingsOfAnotherVersionSaysWhose) {
   EXPECT_NE(plan.status().message().find("version 9.9.9"), std::string::npos);
 }
 
-// What the other parts of a record may bring later, the schema takes now.
 TEST_F(Ledger, ALineSaysWhatEpisodesDrewFromAndHowTheyEnded) {
   const std::string text = trained({{"seed_families", "4"},
                                     {"strata_sampling", "stratified"},
@@ -247,6 +247,118 @@ TEST_F(Ledger, ACurriculumIsRecordedAndFollowedAgain) {
             R"({"levels":["a","b"],"up":0.8,"down":0.4,"episodes":1})");
   EXPECT_TRUE(line["result"]["success_rate"].is_number());
   EXPECT_TRUE(run_again(text, "again").agrees());
+}
+
+Panel small_panel() {
+  const Result<Panel> panel = parse_panel(
+      "env_id = \"CartPole-v1\"\nepisodes = 12\nseeds = [5, 6]\n"
+      "[strata.a]\nforce = [5, 6]\n[strata.b]\nforce = [15, 16]\n"
+      "[perturbations.late]\naction_delay = 1\n",
+      "panel");
+  EXPECT_TRUE(panel.ok()) << panel.status().message();
+  return panel.value();
+}
+
+TEST_F(Ledger, ALineHasThePanelsScores) {
+  const Json line = Json::parse(trained({}, "run", small_panel()));
+  const PanelResult kept =
+      read_panel_result(panel_result_path(RunFolder::open(at("run")).value(), small_panel()))
+          .take();
+  EXPECT_EQ(line["panel"].dump(), panel_record_json(kept));
+  EXPECT_EQ(line["panel"]["hash"], panel_hash(small_panel()));
+  EXPECT_EQ(line["panel"]["rows"].size(), 7u);
+  EXPECT_EQ(line["panel"]["rows"]["b/late"]["episodes"], 24);
+  EXPECT_EQ(kept.checkpoint_hash, line["checkpoint"]["hash"]);
+  EXPECT_EQ(line["seeds"]["panel"]["seeds"], Json({5, 6}));
+  EXPECT_EQ(line["seeds"]["panel"]["keys"]["b/late"], Json(panel_rows(small_panel())[3].keys));
+  EXPECT_EQ(read_panel(at("run") + "/panel.toml").value().seeds, small_panel().seeds);
+  // The policy, played again, is the one that was recorded.
+  EXPECT_EQ(panel_record_json(run_panel(at("run"), small_panel(), 1).value()),
+            panel_record_json(kept));
+  EXPECT_FALSE(Json::parse(trained({}, "without")).contains("panel"));
+}
+
+TEST_F(Ledger, ARunFromItsLineAloneAgreesOnThePanel) {
+  const std::string line = trained({{"norm_obs", "true"}}, "run", small_panel());
+  fs::remove_all(at("run"));  // the record alone
+  const RerunReport report = run_again(line, "again");
+  EXPECT_TRUE(report.agrees());
+  EXPECT_TRUE(field(report, "panel.rows.b/late.success_rate").agrees);
+  EXPECT_TRUE(field(report, "panel.episodes_hash").agrees);
+  EXPECT_TRUE(field(report, "seeds.panel").agrees);
+  EXPECT_TRUE(fs::exists(at("again") + "/panel.toml"));
+}
+
+TEST_F(Ledger, AlteredNumbersOfThePanelAreReported) {
+  const std::string line = trained({}, "run", small_panel());
+  const std::string other = sealed_anew(line, [](Json& json) {
+                              json["panel"]["rows"]["a/nominal"]["success_rate"] = 0.99;
+                            }).take();
+  const RerunReport report = run_again(other, "again");
+  EXPECT_FALSE(report.agrees());
+  EXPECT_FALSE(field(report, "panel.rows.a/nominal.success_rate").agrees);
+  EXPECT_TRUE(field(report, "panel.rows.a/nominal.mean_return").agrees);
+  EXPECT_TRUE(field(report, "result.parameters_hash").agrees);
+  // Another panel under the same hash.
+  const std::string forged =
+      sealed_anew(line, [](Json& json) { json["panel"]["definition"]["episodes"] = "13"; }).take();
+  EXPECT_EQ(plan_rerun(forged).status().kind(), ErrorKind::kMismatch);
+  EXPECT_NE(plan_rerun(forged).status().message().find("not the panel"), std::string::npos);
+}
+
+TEST_F(Ledger, PanelsThatSawWhatTrainingSawAreRefused) {
+  const std::string line = trained({}, "run", small_panel());
+  const auto expect_refused = [&](void (*change)(Json&), const char* words) {
+    const Result<std::string> sealed = sealed_anew(line, change);
+    ASSERT_FALSE(sealed.ok()) << words;
+    EXPECT_EQ(sealed.status().kind(), ErrorKind::kMismatch);
+    EXPECT_NE(sealed.status().message().find(words), std::string::npos)
+        << sealed.status().message();
+  };
+  expect_refused([](Json& j) { j["seeds"]["panel"]["streams"]["reset"] = 3; },
+                 "the panel stream 'reset' and the training stream 'reset' are both 3");
+  expect_refused([](Json& j) { j["seeds"]["panel"]["streams"]["step"] = 8; },
+                 "the panel stream 'step' and the evaluation stream 'step' are both 8");
+  expect_refused([](Json& j) { j["seeds"].erase("panel"); }, "panel but no seeds.panel");
+  expect_refused([](Json& j) { j.erase("panel"); }, "seeds.panel but no panel");
+  expect_refused([](Json& j) { j["panel"]["rows"]["a/late"].erase("failure_rate"); },
+                 "'failure_rate' is missing");
+  expect_refused([](Json& j) { j["panel"]["extra"] = 1; }, "panel.extra");
+}
+
+TEST_F(Ledger, APanelThatDoesNotFitIsRefusedBeforeTraining) {
+  const Config config = resolve_config({{"env_id", "Acrobot-v1"}}).take();
+  const Result<RunSummary> summary = start_run(config, at("run"), 1, {}, small_panel());
+  EXPECT_EQ(summary.status().kind(), ErrorKind::kMismatch);
+  EXPECT_FALSE(fs::exists(at("run")));
+}
+
+TEST_F(Ledger, TheResumeThatEndsARunPlaysItsPanel) {
+  const Json whole = Json::parse(trained({}, "whole", small_panel()));
+  const Config config = resolve_config({{"env_id", "CartPole-v1"},
+                                        {"num_envs", "8"},
+                                        {"num_steps", "16"},
+                                        {"total_timesteps", "2000"},
+                                        {"eval_interval", "4"},
+                                        {"seed", "5"},
+                                        {"hidden_sizes", "16,8"}})
+                            .take();
+  int iterations = 0;
+  RunHooks hooks;
+  hooks.should_stop = [&] { return ++iterations == 6; };
+  ASSERT_TRUE(start_run(config, at("run"), 1, hooks, small_panel()).ok());
+  EXPECT_FALSE(fs::exists(at("run") + "/ledger_line.json"));
+  ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
+  const auto recorded = [&] {
+    return Json::parse(read_ledger_line(at("run") + "/ledger_line.json", 1).value())["panel"];
+  };
+  EXPECT_EQ(recorded(), whole["panel"]);
+  fs::remove(at("run") + "/ledger_line.json");  // killed between the last checkpoint and the line
+  ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
+  EXPECT_EQ(recorded(), whole["panel"]);
+  ASSERT_TRUE(write_file_atomically(at("run") + "/panel.toml", "episodes = 3\n").ok());
+  EXPECT_NE(resume_run(at("run"), 1, {}).status().message().find("env_id is missing"),
+            std::string::npos);
 }
 
 TEST_F(Ledger, ManyWritersLeaveWholeLines) {

@@ -38,6 +38,7 @@ std::vector<StreamUse> training_streams(std::uint64_t seed, int num_envs, int fa
           use("action", false, seed, Purpose::kAction, num_envs),
           use("stagger", false, seed, Purpose::kStagger, families),
           use("train_strata", false, seed, Purpose::kTrainStrata, families),
+          use("train_curriculum", false, seed, Purpose::kCurriculum, families),
           use("train_disturb", false, seed, Purpose::kTrainDisturb, families)};
 }
 

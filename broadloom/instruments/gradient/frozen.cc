@@ -28,7 +28,7 @@ Result<std::unique_ptr<VecEnv>> make_envs(const FrozenPolicy& policy, int count,
   VecEnvOptions options;
   options.num_envs = count;
   options.seed = seed;
-  options.evaluation = true;  // no stream of any training run
+  options.streams = StreamSet::kEvaluation;  // no stream of any training run
   options.stagger_starts = stagger;
   options.max_episode_steps = policy.max_episode_steps;
   options.strata_sampling = policy.strata_sampling;

@@ -1,0 +1,130 @@
+#include "broadloom/train/panel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "broadloom/core/hash.h"
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/strata.h"
+#include "broadloom/envs/registry.h"
+
+namespace broadloom {
+namespace {
+
+// 53 bits, which every reader of JSON keeps.
+std::uint64_t stream_key(std::uint64_t seed, const PanelRow& row) {
+  return hash64(fmt::format("panel {} {} {}", seed, row.stratum, row.perturbation)) >> 11;
+}
+
+PanelRow make_row(const Panel& panel, const Panel::Part& stratum, const Panel::Part& perturbation) {
+  PanelRow row{stratum.name, perturbation.name, panel.env, {}};
+  for (const Panel::Part* part : {&stratum, &perturbation}) {
+    for (const auto& added : part->options) {
+      std::erase_if(row.env_options,
+                    [&](const auto& option) { return option.first == added.first; });
+      row.env_options.push_back(added);
+    }
+  }
+  for (const std::uint64_t seed : panel.seeds) row.keys.push_back(stream_key(seed, row));
+  return row;
+}
+
+std::string shape_text(const Space& space) {
+  return space.kind == SpaceKind::kDiscrete ? fmt::format("Discrete({})", space.size)
+                                            : fmt::format("Box({})", space.size);
+}
+
+bool same_shape(const Space& a, const Space& b) { return a.kind == b.kind && a.size == b.size; }
+
+}  // namespace
+
+std::vector<PanelRow> panel_rows(const Panel& panel) {
+  std::vector<Panel::Part> strata = panel.strata, perturbations = panel.perturbations;
+  if (strata.empty()) strata.push_back({kAllRows, {}});
+  perturbations.insert(perturbations.begin(), {kNominal, {}});
+  std::vector<PanelRow> rows;
+  for (const Panel::Part& stratum : strata) {
+    for (const Panel::Part& perturbation : perturbations) {
+      rows.push_back(make_row(panel, stratum, perturbation));
+    }
+  }
+  return rows;
+}
+
+Overrides to_overrides(const Panel& panel) {
+  Overrides out;
+  for (FieldInfo& field : list_fields(panel)) {
+    out.emplace_back(std::move(field.name), std::move(field.value_text));
+  }
+  out.emplace_back("seeds", fmt::format("{}", fmt::join(panel.seeds, ",")));
+  for (const auto& [key, text] : panel.env) out.emplace_back(fmt::format("env.{}", key), text);
+  for (const Panel::Part& stratum : panel.strata) {
+    out.insert(out.end(), stratum.options.begin(), stratum.options.end());
+  }
+  for (const Panel::Part& part : panel.perturbations) {
+    for (const auto& [key, text] : part.options) {
+      const std::string name =
+          is_disturbance_key(key) ? key.substr(key.find('.') + 1) : fmt::format("env.{}", key);
+      out.emplace_back(fmt::format("perturbations.{}.{}", part.name, name), text);
+    }
+  }
+  return out;
+}
+
+Status check_panel_fits(const Panel& panel, const Config& run) {
+  if (panel.env_id != run.env_id) {
+    return {ErrorKind::kMismatch,
+            fmt::format("the panel is for {}, but the run is of {}; take a panel for {}",
+                        panel.env_id, run.env_id, run.env_id)};
+  }
+  const Result<EnvSpec> trained = env_spec(run.env_id, run.env_options);
+  if (!trained.ok()) return trained.status();
+  for (const PanelRow& row : panel_rows(panel)) {
+    const Result<EnvSpec> spec = env_spec(panel.env_id, row.env_options);
+    if (!spec.ok()) return spec.status();
+    const EnvSpec &a = spec.value(), &b = trained.value();
+    if (same_shape(a.observation, b.observation) && same_shape(a.action, b.action)) continue;
+    return {ErrorKind::kMismatch,
+            fmt::format("the panel's row {} / {} has observations {} and actions {}, but the run's "
+                        "network takes {} and gives {}; give the panel the options of the "
+                        "environment that change them, in [env]",
+                        row.stratum, row.perturbation, shape_text(a.observation),
+                        shape_text(a.action), shape_text(b.observation), shape_text(b.action))};
+  }
+  return {};
+}
+
+Result<std::vector<std::vector<EvalEpisode>>> play_panel(const Panel& panel,
+                                                         const ActorCritic& network,
+                                                         const float* params,
+                                                         const ObsNormalizer* observations,
+                                                         int threads) {
+  EvalScene scene{panel.env_id, {}, {}};
+  scene.envs.num_envs = panel.episodes;
+  scene.envs.streams = StreamSet::kPanel;
+  scene.envs.max_episode_steps = panel.max_episode_steps;
+  scene.envs.strata_sampling = panel.strata_sampling == "stratified" ? StrataSampling::kStratified
+                                                                     : StrataSampling::kSampled;
+  std::vector<EvalScene> scenes;
+  for (PanelRow& row : panel_rows(panel)) {
+    scene.env_options = std::move(row.env_options);
+    for (const std::uint64_t key : row.keys) {
+      scene.envs.seed = key;
+      scenes.push_back(scene);
+    }
+  }
+  Result<std::vector<std::vector<EvalEpisode>>> played =
+      play_scenes(scenes, network, params, observations, threads);
+  if (!played.ok()) return played.status();
+  std::vector<std::vector<EvalEpisode>> rows(played.value().size() / panel.seeds.size());
+  for (std::size_t s = 0; s < scenes.size(); ++s) {
+    const std::vector<EvalEpisode>& episodes = played.value()[s];
+    std::vector<EvalEpisode>& row = rows[s / panel.seeds.size()];
+    row.insert(row.end(), episodes.begin(), episodes.end());
+  }
+  return rows;
+}
+
+}  // namespace broadloom

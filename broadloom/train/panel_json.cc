@@ -1,0 +1,182 @@
+// The JSON face of a panel's result.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "broadloom/core/hash.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/record/files.h"
+#include "broadloom/train/panel_result.h"
+
+namespace broadloom {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "broadloom-panel-1";
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
+
+Json definition_of(const Panel& panel) {
+  Json out = Json::object();
+  for (const auto& [key, text] : to_overrides(panel)) out[key] = text;
+  return out;
+}
+
+Json score_json(const PanelGroup& group, const EvalResult& score) {
+  Json reasons = Json::object();
+  for (const EvalResult::Reason& reason : score.reasons) reasons[reason.name] = reason.count;
+  return {{"stratum", group.stratum},
+          {"perturbation", group.perturbation},
+          {"episodes", score.episodes},
+          {"success_rate", number(score.success_rate.value)},
+          {"success_low", number(score.success_rate.low)},
+          {"success_high", number(score.success_rate.high)},
+          {"failure_rate", number(score.failure_rate.value)},
+          {"failure_low", number(score.failure_rate.low)},
+          {"failure_high", number(score.failure_rate.high)},
+          {"mean_return", score.mean_return},
+          {"ci_low", score.ci_low},
+          {"ci_high", score.ci_high},
+          {"std_return", score.std_return},
+          {"mean_length", score.mean_length},
+          {"reasons", reasons}};
+}
+
+Json rows_json(const PanelResult& result) {
+  Json out = Json::object();
+  for (const PanelGroup& group : panel_groups(result.panel)) {
+    out[group.stratum + "/" + group.perturbation] = score_json(group, score_of(result, group));
+  }
+  return out;
+}
+
+// Single episodes as columns, and the keys of the streams that they drew from.
+Json episodes_json(const PanelResult& result) {
+  Json out = Json::object();
+  const std::vector<PanelRow> rows = panel_rows(result.panel);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    Json row = {{"keys", rows[r].keys},
+                {"returns", Json::array()},
+                {"lengths", Json::array()},
+                {"reasons", Json::array()},
+                {"success", Json::array()}};
+    for (const EvalEpisode& episode : result.episodes[r]) {
+      row["returns"].push_back(episode.episode_return);
+      row["lengths"].push_back(episode.length);
+      row["reasons"].push_back(episode.end.reason);
+      row["success"].push_back(episode.end.success);
+    }
+    out[rows[r].stratum + "/" + rows[r].perturbation] = std::move(row);
+  }
+  return out;
+}
+
+Json record_of(const PanelResult& result, const Json& episodes) {
+  return {{"hash", panel_hash(result.panel)},
+          {"definition", definition_of(result.panel)},
+          {"episodes_hash", hash_text(dump(episodes))},
+          {"rows", rows_json(result)}};
+}
+
+// Reads what panel_result_json wrote; throws nlohmann's exceptions where the JSON has another form.
+Status read_episodes(const Json& json, PanelResult& out) {
+  const std::vector<PanelRow> rows = panel_rows(out.panel);
+  const std::size_t count = out.panel.seeds.size() * static_cast<std::size_t>(out.panel.episodes);
+  const int reasons = static_cast<int>(out.spec.end_reasons.size());
+  for (const PanelRow& row : rows) {
+    const Json& columns = json.at(row.stratum + "/" + row.perturbation);
+    std::vector<EvalEpisode> episodes(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      episodes[i].episode_return = columns.at("returns").at(i).get<double>();
+      episodes[i].length = columns.at("lengths").at(i).get<int>();
+      episodes[i].end.reason = columns.at("reasons").at(i).get<int>();
+      episodes[i].end.success = columns.at("success").at(i).get<std::int8_t>();
+      if (episodes[i].end.reason < reasons) continue;
+      return {ErrorKind::kCorrupt, "an episode ended for a reason that the environment has not"};
+    }
+    out.episodes.push_back(std::move(episodes));
+  }
+  return {};
+}
+
+Result<PanelResult> result_of(const Json& json) {
+  Overrides definition;
+  for (const auto& [key, text] : json.at("panel").at("definition").items()) {
+    definition.emplace_back(key, text.get<std::string>());
+  }
+  Result<Panel> panel = resolve_panel(definition);
+  if (!panel.ok()) return panel.status();
+  PanelResult out;
+  out.panel = panel.take();
+  Result<EnvSpec> spec = env_spec(out.panel.env_id, out.panel.env);
+  if (!spec.ok()) return spec.status();
+  out.spec = spec.take();
+  const Json &run = json.at("run"), &program = json.at("program");
+  out.run_dir = run.at("folder").get<std::string>();
+  out.checkpoint = run.at("checkpoint").get<std::string>();
+  out.checkpoint_hash = run.at("checkpoint_hash").get<std::string>();
+  out.global_step = run.at("global_step").get<std::int64_t>();
+  out.version = program.at("version").get<std::string>();
+  out.revision = program.at("revision").get<std::string>();
+  out.binary_hash = program.at("binary_hash").get<std::string>();
+  out.isa = program.at("isa").get<std::string>();
+  BROADLOOM_TRY(read_episodes(json.at("episodes"), out));
+  return out;
+}
+
+}  // namespace
+
+std::string panel_record_json(const PanelResult& result) {
+  return dump(record_of(result, episodes_json(result)));
+}
+
+std::string panel_result_json(const PanelResult& result) {
+  const Json episodes = episodes_json(result);
+  const Json json = {{"format", kFormat},
+                     {"run",
+                      {{"folder", result.run_dir},
+                       {"checkpoint", result.checkpoint},
+                       {"checkpoint_hash", result.checkpoint_hash},
+                       {"global_step", result.global_step}}},
+                     {"program",
+                      {{"version", result.version},
+                       {"revision", result.revision},
+                       {"binary_hash", result.binary_hash},
+                       {"isa", result.isa}}},
+                     {"panel", record_of(result, episodes)},
+                     {"episodes", episodes}};
+  return dump(json) + "\n";
+}
+
+Result<PanelResult> read_panel_result(const std::string& path) {
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  const auto damaged = [&](const std::string& what) {
+    return Status(ErrorKind::kCorrupt,
+                  fmt::format("'{}' is not a panel's result as it was written: {}; make it again "
+                              "with `broadloom eval RUN --panel FILE`",
+                              path, what));
+  };
+  const Json json = Json::parse(bytes.value(), nullptr, false);
+  if (!json.is_object() || json.value("format", Json()) != kFormat) {
+    return damaged(fmt::format("it has no \"format\": \"{}\"", kFormat));
+  }
+  try {
+    Result<PanelResult> result = result_of(json);
+    if (!result.ok()) return damaged(result.status().message());
+    // Rows and hashes follow from panel and episodes, so that a change anywhere shows.
+    if (panel_result_json(result.value()) == bytes.value()) return result;
+    return damaged("its rows or hashes are not those of its panel and episodes");
+  } catch (const nlohmann::json::exception& error) {
+    return damaged(error.what());
+  }
+}
+
+}  // namespace broadloom

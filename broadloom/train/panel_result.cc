@@ -1,0 +1,96 @@
+#include "broadloom/train/panel_result.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "broadloom/core/hash.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/record/files.h"
+#include "broadloom/record/manifest.h"
+
+namespace broadloom {
+namespace {
+
+Status describe_run(const Trainer& trainer, const RunFolder& folder, PanelResult& out) {
+  const Result<std::string> path = folder.latest_checkpoint();
+  if (!path.ok()) return path.status();
+  const Result<std::string> bytes = read_file(path.value());
+  if (!bytes.ok()) return bytes.status();
+  out.run_dir = folder.dir();
+  out.checkpoint = path.value().substr(folder.dir().size() + 1);
+  out.checkpoint_hash = hash_text(bytes.value());
+  out.global_step = trainer.report().global_step;
+  return {};
+}
+
+void describe_program(PanelResult& out) {
+  const Manifest manifest = make_manifest({}, 0, 1, active_isa());
+  out.version = manifest.version;
+  out.revision = manifest.revision;
+  out.binary_hash = program_hash();
+  out.isa = manifest.isa;
+}
+
+}  // namespace
+
+std::vector<PanelGroup> panel_groups(const Panel& panel) {
+  const std::vector<PanelRow> rows = panel_rows(panel);
+  const std::size_t perturbations = panel.perturbations.size() + 1;
+  std::vector<PanelGroup> groups;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    groups.push_back({rows[r].stratum, rows[r].perturbation, {r}});
+  }
+  for (std::size_t p = 0; panel.strata.size() > 1 && p < perturbations; ++p) {
+    PanelGroup group{kAllRows, rows[p].perturbation, {}};
+    for (std::size_t r = p; r < rows.size(); r += perturbations) group.rows.push_back(r);
+    groups.push_back(std::move(group));
+  }
+  if (perturbations > 1) {
+    PanelGroup overall{kAllRows, kAllRows, {}};
+    for (std::size_t r = 0; r < rows.size(); ++r) overall.rows.push_back(r);
+    groups.push_back(std::move(overall));
+  }
+  return groups;
+}
+
+std::vector<EvalEpisode> episodes_of(const PanelResult& result, const PanelGroup& group) {
+  std::vector<EvalEpisode> out;
+  for (const std::size_t row : group.rows) {
+    out.insert(out.end(), result.episodes[row].begin(), result.episodes[row].end());
+  }
+  return out;
+}
+
+EvalResult score_of(const PanelResult& result, const PanelGroup& group) {
+  EvalResult score = summarise(episodes_of(result, group), result.spec);
+  score.global_step = result.global_step;
+  return score;
+}
+
+Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer, const RunFolder& folder,
+                               int threads) {
+  BROADLOOM_TRY(check_panel_fits(panel, trainer.config()));
+  PanelResult out;
+  out.panel = panel;
+  BROADLOOM_TRY(describe_run(trainer, folder, out));
+  describe_program(out);
+  Result<EnvSpec> spec = env_spec(panel.env_id, panel.env);
+  if (!spec.ok()) return spec.status();
+  out.spec = spec.take();
+  Result<std::vector<std::vector<EvalEpisode>>> episodes =
+      play_panel(panel, trainer.network(), trainer.params(), trainer.obs_normalizer(), threads);
+  if (!episodes.ok()) return episodes.status();
+  out.episodes = episodes.take();
+  for (std::vector<EvalEpisode>& row : out.episodes) {
+    for (EvalEpisode& episode : row) episode.end.stratum = -1;
+  }
+  return out;
+}
+
+std::string panel_result_path(const RunFolder& folder, const Panel& panel) {
+  return fmt::format("{}/panel-{}.json", folder.dir(), panel_hash(panel).substr(0, 8));
+}
+
+}  // namespace broadloom

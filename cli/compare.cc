@@ -1,0 +1,139 @@
+// `broadloom compare`: runs side by side on one held-out panel.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "broadloom/train/panel_compare.h"
+#include "broadloom/train/run.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/panel_table.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct CompareCommand {
+  std::vector<std::string> runs;
+  std::string panel;
+  int threads = 0;
+  bool quiet = false;
+  bool json = false;
+  bool markdown = false;
+  bool csv = false;
+};
+
+bool is_result_file(const std::string& name) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(name, error);
+}
+
+// Results are played on one instruction set, the widest, so that they are comparable whatever the
+// runs asked for.
+Result<PanelResult> result_of(const std::string& run, const std::optional<Panel>& panel,
+                              int threads) {
+  if (is_result_file(run)) return read_panel_result(run);
+  if (panel) return run_panel(run, *panel, threads, "auto");
+  return Status(ErrorKind::kInvalidConfig,
+                fmt::format("'{}' is a run, which --panel FILE says what to play with; without it "
+                            "only results (panel-<hash>.json) can be compared",
+                            run));
+}
+
+// A result that was kept must be of the panel that was asked for.
+Status check_panel(const PanelResult& result, const std::optional<Panel>& panel,
+                   const CompareCommand& command, const std::string& run) {
+  if (!panel || panel_hash(result.panel) == panel_hash(*panel)) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("'{}' is a result on another panel ({}) than '{}' ({}); compare the run's "
+                      "folder instead, which plays it anew",
+                      run, panel_hash(result.panel).substr(0, 8), command.panel,
+                      panel_hash(*panel).substr(0, 8))};
+}
+
+Result<std::vector<PanelResult>> all_results(const CompareCommand& command) {
+  std::optional<Panel> panel;
+  if (!command.panel.empty()) {
+    Result<Panel> read = read_panel(command.panel);
+    if (!read.ok()) return read.status();
+    panel = read.take();
+  }
+  std::vector<PanelResult> results;
+  for (const std::string& run : command.runs) {
+    Result<PanelResult> result = result_of(run, panel, resolve_threads(command.threads));
+    if (!result.ok()) {
+      const Status& status = result.status();
+      const bool named = status.message().find("'" + run) != std::string::npos;
+      return Status(status.kind(), named ? status.message() : run + ": " + status.message());
+    }
+    BROADLOOM_TRY(check_panel(result.value(), panel, command, run));
+    results.push_back(result.take());
+  }
+  return results;
+}
+
+void print_comparison(const CompareCommand& command, const PanelComparison& comparison,
+                      const std::vector<PanelResult>& results) {
+  const TableForm form = command.csv        ? TableForm::kCsv
+                         : command.markdown ? TableForm::kMarkdown
+                                            : TableForm::kAligned;
+  const std::string table = table_text(comparison_table(comparison, command.runs, form), form);
+  if (form != TableForm::kAligned) {
+    fmt::print("{}", table);
+    return;
+  }
+  const Panel& panel = results.front().panel;
+  fmt::print("{}\n{}", panel_line(panel, command.panel.empty() ? "of the results" : command.panel),
+             table);
+  fmt::print(
+      "Differences: to {}, over pairs of equal episodes. In brackets: 95 % intervals; *: 0 is "
+      "outside.\nRank: by success rate, then by mean return.\n",
+      command.runs.front());
+}
+
+int compare_command(const CompareCommand& command) {
+  const Result<std::vector<PanelResult>> results = all_results(command);
+  if (!results.ok()) return report_error(results.status(), command.json);
+  const Result<PanelComparison> comparison = compare_panel_results(results.value());
+  if (!comparison.ok()) return report_error(comparison.status(), command.json);
+  if (command.json) {
+    print_json(comparison_json(comparison.value(), command.runs, results.value()));
+  } else if (!command.quiet) {
+    print_comparison(command, comparison.value(), results.value());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& root, Context& context) {
+  CLI::App* app = root.add_subcommand(
+      "compare",
+      "Score runs on the same held-out panel, episode by episode (exit code 6: cannot "
+      "be compared)");
+  const auto command = std::make_shared<CompareCommand>();
+  app->add_option("RUN", command->runs,
+                  "Run folders, or results that `broadloom eval --panel` kept; differences are to "
+                  "the first")
+      ->required()
+      ->expected(2, -1);
+  app->add_option("--panel", command->panel, "Held-out panel that folders are played on")
+      ->type_name("TOML");
+  app->add_option("--threads", command->threads,
+                  "Worker threads; the result does not depend on them (default: all)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("INT");
+  CLI::Option* markdown = app->add_flag("--markdown", command->markdown, "A Markdown table");
+  app->add_flag("--csv", command->csv, "CSV, one number a column, one line for each row and run")
+      ->excludes(markdown);
+  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app->add_flag("--json", command->json, "Standard output is one JSON object");
+  app->callback(
+      [&context, command] { context.action = [command] { return compare_command(*command); }; });
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,33 @@
+// What panels' results look like on the console, and as JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "broadloom/train/panel_compare.h"
+#include "broadloom/train/panel_result.h"
+#include "cli/text_table.h"
+
+namespace broadloom::cli {
+
+// "Panel p.toml (1a2b3c4d): CartPole-v1, 6 rows of 200 episodes (seeds 1, 2)".
+std::string panel_line(const Panel& panel, const std::string& name);
+
+// Those that came up, most frequent first: "pole_fell 93, time_limit 7".
+std::string reasons_text(const EvalResult& result);
+
+// "success 26.4 [24.7, 28.2] %, return 331.19 [324.67, 337.71], 2,400 episodes", over all rows.
+std::string overall_text(const PanelResult& result);
+
+// For people and papers percentages with intervals; as CSV one number a column.
+TextTable panel_table(const PanelResult& result, TableForm form);
+
+// names: of the runs. For people a line for each row and run; CSV has the same lines.
+TextTable comparison_table(const PanelComparison& comparison, const std::vector<std::string>& names,
+                           TableForm form);
+nlohmann::ordered_json comparison_json(const PanelComparison& comparison,
+                                       const std::vector<std::string>& names,
+                                       const std::vector<PanelResult>& results);
+
+}  // namespace broadloom::cli

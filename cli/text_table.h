@@ -1,0 +1,20 @@
+// Tables of text: aligned for people, Markdown and CSV for papers and tools.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace broadloom::cli {
+
+struct TextTable {
+  std::vector<std::string> head;
+  std::vector<std::vector<std::string>> rows;  // each as wide as the head
+};
+
+enum class TableForm { kAligned, kMarkdown, kCsv };
+
+// Each line with its newline. In CSV, cells with a comma, a quotation mark or a newline are quoted
+// (RFC 4180).
+std::string table_text(const TextTable& table, TableForm form);
+
+}  // namespace broadloom::cli
