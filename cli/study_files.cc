@@ -37,7 +37,8 @@ std::string without_ending(const std::string& store) {
 std::string default_report_folder(const std::vector<std::string>& stores) {
   std::string folder = without_ending(stores.front());
   for (std::size_t i = 1; i < stores.size(); ++i) {
-    folder += "+" + std::filesystem::path(without_ending(stores[i])).filename().string();
+    folder += '+';
+    folder += std::filesystem::path(without_ending(stores[i])).filename().string();
   }
   return folder + "-report";
 }
