@@ -8,22 +8,22 @@ import sys
 
 RESAMPLES = 10_000
 KEYS = ("task", "strata", "families")
+NARROW = ({"force": "9..11", "half_length": "0.4..0.6"}, {"gravity": "9.5..10.5", "mass": "0.95..1.05"})
 
 
 def run_row(line):
     contract, result = line["contract"], line["result"]
-    width = "narrow" if line["contract"]["strata"][0]["ranges"] in NARROW else "wide"
+    width = "narrow" if contract["strata"][0]["ranges"] in NARROW else "wide"
     row = {"task": contract["env_id"], "strata": width, "families": contract["seed_families"], "seed": line["seeds"]["training"]["seed"],
            "training return": result["mean_return"], "training success": result["success_rate"],
            "steps per second": line["speed"]["steps_per_second"]}
-    for part in line["panel"]["rows"]:
+    for name, part in line["panel"]["rows"].items():
+        if name.startswith("all"):
+            continue
         row[f"{part['stratum']} success"] = part["success_rate"]
         row[f"{part['stratum']} return"] = part["mean_return"]
     row["parameters"] = result["parameters_hash"]
     return row
-
-
-NARROW = ({"force": "9..11", "half_length": "0.4..0.6"}, {"gravity": "9.5..10.5", "mass": "0.95..1.05"})
 
 
 def interval(values):

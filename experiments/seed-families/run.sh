@@ -13,7 +13,10 @@ declare -A strata=(
   [Pendulum-v1-narrow]="--strata.train.gravity 9.5..10.5 --strata.train.mass 0.95..1.05"
   [Pendulum-v1-wide]="--strata.train.gravity 5..12 --strata.train.mass 0.6..1.4"
 )
-declare -A settings=([CartPole-v1]="" [Pendulum-v1]="--learning_rate 1e-3 --gamma 0.95")
+declare -A settings=(
+  [CartPole-v1]="--learning_rate 1e-3 --total_timesteps 2000000"
+  [Pendulum-v1]="--learning_rate 1e-3 --total_timesteps 1000000 --gamma 0.95"
+)
 
 # one TASK WIDTH FAMILIES SEED: a run, its panel and its line of the ledger, unless they are there.
 one() {
@@ -24,7 +27,7 @@ one() {
   else
     # shellcheck disable=SC2086 # the tables hold several words each
     "$broadloom" train --env_id "$1" ${strata[$1-$2]} ${settings[$1]} --seed_families "$3" --seed "$4" \
-      --num_envs 512 --num_steps 32 --num_minibatches 32 --total_timesteps 1_000_000 --no-tensorboard \
+      --num_envs 512 --num_steps 32 --num_minibatches 32 --no-tensorboard \
       --panel "$folder/$1.toml" --out "$out" "${flags[@]}"
   fi
 }
