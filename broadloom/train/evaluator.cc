@@ -104,11 +104,12 @@ void count_outcomes(const std::vector<EvalEpisode>& episodes, const EnvSpec& spe
   std::int64_t successes = 0, failures = 0;
   const int time_limit = static_cast<int>(spec.end_reasons.size()) - 1;
   for (const EvalEpisode& episode : episodes) {
-    const int reason = episode.end.reason;
-    const bool terminated = reason >= 0 && reason != time_limit;
-    failures += terminated && episode.end.success == 0 ? 1 : 0;
-    (reason < 0 ? result.reasons.back() : result.reasons[reason]).count += 1;
-    successes += episode.end.success == 1 ? 1 : 0;
+    const EpisodeEnd& end = episode.end;
+    const bool terminated = end.reason >= 0 && end.reason != time_limit;
+    failures += terminated && end.success == 0 ? 1 : 0;
+    successes += end.success == 1 ? 1 : 0;
+    const std::size_t unfinished = result.reasons.size() - 1;
+    result.reasons[end.reason < 0 ? unfinished : static_cast<std::size_t>(end.reason)].count += 1;
   }
   const std::int64_t count = static_cast<std::int64_t>(episodes.size());
   const Estimate unknown = without_interval(std::numeric_limits<double>::quiet_NaN(), count);
