@@ -12,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "broadloom/core/hash.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/audit/environments.h"
@@ -69,7 +70,7 @@ Result<std::vector<Fingerprint>> first_starts(const Config& config, const VecEnv
   envs.value()->observe(0, options.num_envs, rows.data());
   for (int n = 0; n < options.num_envs; ++n) {
     const std::span<const float> row(&rows[static_cast<std::size_t>(n) * size], size);
-    starts.push_back({fingerprint(std::as_bytes(row)), n});
+    starts.push_back({hash64(std::as_bytes(row)), n});
   }
   return starts;
 }

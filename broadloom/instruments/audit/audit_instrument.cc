@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/core/hash.h"
 #include "broadloom/instruments/audit/learning_signal.h"
 #include "broadloom/instruments/audit/statistics.h"
 #include "broadloom/instruments/probe_states.h"
@@ -49,12 +50,12 @@ std::size_t AuditInstrument::bytes(const InstrumentSetup& setup) {
          UnitProbe::bytes(setup.network, probe_rows(setup));
 }
 
-// 0 stands for draws that nobody has seen yet: no fingerprint is 0 but by a chance of 2^-64.
+// 0 stands for draws that nobody has seen yet: no hash is 0 but by a chance of 2^-64.
 void AuditInstrument::every_block(const InstrumentView& view) {
   if (drawn_.empty() || view.envs == nullptr) return;
   std::copy(drawn_now_.begin(), drawn_now_.end(), drawn_.begin());
   for (int n = 0; n < view.block.N; ++n) {
-    drawn_now_[n] = fingerprint(view.envs->drawn_constants(n));
+    drawn_now_[n] = hash64(view.envs->drawn_constants(n));
   }
 }
 

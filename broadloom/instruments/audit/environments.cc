@@ -1,9 +1,9 @@
 #include "broadloom/instruments/audit/environments.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
+#include "broadloom/core/hash.h"
 #include "broadloom/instruments/audit/learning_signal.h"
 
 namespace broadloom {
@@ -17,10 +17,8 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   return hash ^ (hash >> 32);
 }
 
-std::uint64_t bits_of(float x) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits;
+std::uint64_t hash_of(const float* row, int width) {
+  return hash64(std::as_bytes(std::span(row, static_cast<std::size_t>(width))));
 }
 
 // Environments [begin, end) of sorted prints that are alike.
@@ -51,25 +49,13 @@ double phase_concentration(std::span<std::int64_t> ages, std::int64_t steps) {
   return pairs / (static_cast<double>(envs) * (static_cast<double>(envs) - 1.0));
 }
 
-std::uint64_t fingerprint(std::span<const std::byte> bytes) {
-  std::uint64_t hash = bytes.size();
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, &bytes[at], std::min(sizeof(word), bytes.size() - at));
-    hash = mixed(hash, word);
-  }
-  return hash;
-}
-
 void column_fingerprints(const RolloutBlock& block, int families, std::span<Fingerprint> prints) {
   for (int n = 0; n < block.N; ++n) prints[n] = {0, n % families};
   for (std::size_t i = 0; i < block.size(); ++i) {
     std::uint64_t& hash = prints[i % static_cast<std::size_t>(block.N)].hash;
-    for (int d = 0; d < block.D; ++d) {
-      hash = mixed(hash, bits_of(block.observations[i * block.D + d]));
-    }
-    for (int a = 0; a < block.A; ++a) hash = mixed(hash, bits_of(block.actions[i * block.A + a]));
-    hash = mixed(hash, bits_of(block.rewards[i]));
+    hash = mixed(hash, hash_of(&block.observations[i * block.D], block.D));
+    hash = mixed(hash, hash_of(&block.actions[i * block.A], block.A));
+    hash = mixed(hash, hash_of(&block.rewards[i], 1));
   }
 }
 

@@ -22,9 +22,6 @@ struct Fingerprint {
   int family = 0;
 };
 
-// 64 bits that follow from the bytes; different ones are alike with a chance of 2^-64.
-std::uint64_t fingerprint(std::span<const std::byte> bytes);
-
 // prints [N]: of every environment's column of the block, the T observations, actions and rewards
 // to the bit, and its family n mod families. Cost: O(T N (D + A)).
 void column_fingerprints(const RolloutBlock& block, int families, std::span<Fingerprint> prints);
