@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kCheckpoints = "/checkpoints";
 constexpr const char* kCheckpointEnding = ".safetensors";
+constexpr const char* kHalfWritten = ".tmp-";
 
 Status system_error(const std::string& what, const std::string& path,
                     const std::error_code& error) {
@@ -45,20 +46,22 @@ std::vector<std::string> checkpoints(const std::string& dir) {
   return paths;
 }
 
-bool is_alive(const std::string& pid) {
+// A pid of our own is one that the system, or a container started again, has given out anew.
+bool is_another_process(const std::string& pid) {
   const long number = std::strtol(pid.c_str(), nullptr, 10);
-  return number > 0 && (::kill(static_cast<pid_t>(number), 0) == 0 || errno == EPERM);
+  if (number <= 0 || number == ::getpid()) return false;
+  return ::kill(static_cast<pid_t>(number), 0) == 0 || errno == EPERM;
 }
 
-// What earlier processes left that were killed before the folder was whole; the name ends with
-// their pid.
-void remove_killed(const fs::path& dir, const std::string& hidden_name) {
+// What killed processes left in a folder: entries whose names begin so and end with their pid.
+void remove_half_written(const fs::path& dir, const std::string& beginning) {
   std::error_code error;
   std::vector<fs::path> stale;
-  const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
-  for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.rfind(hidden_name, 0) == 0 && !is_alive(name.substr(hidden_name.size()))) {
+    const std::size_t ending = name.rfind(kHalfWritten);
+    if (ending == std::string::npos || name.rfind(beginning, 0) != 0) continue;
+    if (!is_another_process(name.substr(ending + std::strlen(kHalfWritten)))) {
       stale.push_back(entry.path());
     }
   }
@@ -86,8 +89,8 @@ Status RunFolder::create(const std::string& wanted,
   }
   if (dir.has_parent_path()) fs::create_directories(dir.parent_path(), error);
   if (error) return system_error("create the folder", dir.parent_path().string(), error);
-  const std::string hidden_name = fmt::format(".{}.tmp-", dir.filename().string());
-  remove_killed(dir, hidden_name);
+  const std::string hidden_name = fmt::format(".{}{}", dir.filename().string(), kHalfWritten);
+  remove_half_written(dir.has_parent_path() ? dir.parent_path() : fs::path("."), hidden_name);
   const fs::path hidden = dir.parent_path() / fmt::format("{}{}", hidden_name, ::getpid());
   fs::create_directories(hidden.string() + kCheckpoints, error);
   if (error) return system_error("create the folder", hidden.string(), error);
@@ -143,12 +146,11 @@ void RunFolder::prune(int keep) const {
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < paths.size(); ++i) {
     fs::remove(paths[i], error);
   }
-  std::vector<fs::path> stale;
-  for (const fs::directory_entry& entry : fs::directory_iterator(dir_ + kCheckpoints, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find(".tmp-") != std::string::npos) stale.push_back(entry.path());
-  }
-  for (const fs::path& path : stale) fs::remove(path, error);
+}
+
+void RunFolder::clear_half_written() const {
+  remove_half_written(dir_, "");
+  remove_half_written(dir_ + kCheckpoints, "");
 }
 
 }  // namespace broadloom

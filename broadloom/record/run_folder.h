@@ -33,8 +33,10 @@ class RunFolder {
 
   // The newest checkpoint; kNotFound where there is none.
   Result<std::string> latest_checkpoint() const;
-  // Removes all but the newest `keep` checkpoints, and what a killed process left half-written.
+  // Removes all but the newest `keep` checkpoints.
   void prune(int keep) const;
+  // Removes the files that killed processes left half-written; those of live ones stay.
+  void clear_half_written() const;
 
  private:
   explicit RunFolder(std::string dir) : dir_(std::move(dir)) {}

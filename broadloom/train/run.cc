@@ -155,6 +155,7 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   // on with its own.
   if (!set_isa(manifest.value().isa).ok()) BROADLOOM_TRY(set_isa("auto"));
   BROADLOOM_TRY(own_panel(folder.value()).status());
+  folder.value().clear_half_written();
   BROADLOOM_TRY(announce(config.value(), threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), threads);
   if (!trainer.ok()) return trainer.status();

@@ -129,7 +129,27 @@ TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
   folder.prune(2);
   EXPECT_FALSE(fs::exists(folder.checkpoint_path(9)));
   EXPECT_TRUE(fs::exists(folder.checkpoint_path(10)));
-  EXPECT_FALSE(fs::exists(folder.checkpoint_path(2000) + ".tmp-123"));
+}
+
+TEST_F(Files, WhatKilledProcessesLeftHalfWrittenIsCleared) {
+  const auto fill = [](const RunFolder& folder) {
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("odd.tmp-1/run"), fill).ok());
+  const RunFolder folder = RunFolder::open(at("odd.tmp-1/run")).take();
+  const std::string dead = ".tmp-2147483646";
+  const std::string own = ".tmp-" + std::to_string(::getpid());
+  const std::string live = ".tmp-" + std::to_string(::getppid());
+  for (const std::string& path : {folder.ledger_line_path(), folder.checkpoint_path(7)}) {
+    for (const std::string& ending : {dead, own, live}) {
+      ASSERT_TRUE(write_file_atomically(path + ending, "killed").ok());
+    }
+    folder.clear_half_written();
+    EXPECT_FALSE(fs::exists(path + dead));
+    EXPECT_FALSE(fs::exists(path + own));
+    EXPECT_TRUE(fs::exists(path + live));
+  }
+  EXPECT_TRUE(fs::exists(folder.manifest_path()));
 }
 
 TEST_F(Files, PruningLooksAtNamesNotAtTheFoldersPath) {
