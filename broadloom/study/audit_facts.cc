@@ -146,40 +146,6 @@ void count_collisions(std::span<const StreamUse> uses, RunFacts& facts) {
   }
 }
 
-}  // namespace
-
-Result<LoggedRun> read_logged_run(const std::string& run_dir) {
-  const Result<std::vector<Json>> lines = json_lines(run_dir + "/metrics.jsonl", "metrics");
-  if (!lines.ok()) return lines.status();
-  LoggedRun logged;
-  for (const Json& line : lines.value()) {
-    logged.iterations.push_back(number_in(line, "iteration"));
-    logged.learning_rates.push_back(number_in(line, "learning_rate"));
-    logged.approx_kls.push_back(number_in(line, "approx_kl"));
-    logged.lengths.push_back(number_in(line, "episodic_length"));
-    if (!line.contains("audit/ends")) continue;
-    AuditNumbers& numbers = logged.audit.emplace_back();
-    AuditNumbers::visit(numbers,
-                        [&](const char* name, double& field) { field = number_in(line, name); });
-  }
-  return logged;
-}
-
-Result<RunFacts> facts_of(const Config& config) {
-  RunFacts facts;
-  facts.num_envs = config.num_envs;
-  facts.num_steps = config.num_steps;
-  facts.families = config.families();
-  facts.lr_schedule = config.lr_schedule;
-  facts.truncation_mode = config.truncation_mode;
-  facts.bootstraps = truncation_mode(config) == TruncationMode::kBootstrap;
-  const double total = static_cast<double>(config.total_timesteps);
-  facts.steps_lost =
-      (total - static_cast<double>(config.num_iterations() * config.batch_size())) / total;
-  BROADLOOM_TRY(add_starts(config, facts));
-  return facts;
-}
-
 void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& facts) {
   if (logged.iterations.empty()) return;
   facts.episode_length = logged.lengths.back();
@@ -223,6 +189,43 @@ Status add_stream_facts(const std::string& run_dir, const Config& config, RunFac
   BROADLOOM_TRY(add_ledger(run_dir, recorded));
   count_collisions(recorded, facts);
   return {};
+}
+
+}  // namespace
+
+Result<LoggedRun> read_logged_run(const std::string& run_dir) {
+  const Result<std::vector<Json>> lines = json_lines(run_dir + "/metrics.jsonl", "metrics");
+  if (!lines.ok()) return lines.status();
+  LoggedRun logged;
+  for (const Json& line : lines.value()) {
+    logged.iterations.push_back(number_in(line, "iteration"));
+    logged.learning_rates.push_back(number_in(line, "learning_rate"));
+    logged.approx_kls.push_back(number_in(line, "approx_kl"));
+    logged.lengths.push_back(number_in(line, "episodic_length"));
+    if (!line.contains("audit/ends")) continue;
+    AuditNumbers& numbers = logged.audit.emplace_back();
+    AuditNumbers::visit(numbers,
+                        [&](const char* name, double& field) { field = number_in(line, name); });
+  }
+  return logged;
+}
+
+Result<RunFacts> facts_of(const Config& config, const std::string& run_dir,
+                          const LoggedRun& logged) {
+  RunFacts facts;
+  facts.num_envs = config.num_envs;
+  facts.num_steps = config.num_steps;
+  facts.families = config.families();
+  facts.lr_schedule = config.lr_schedule;
+  facts.truncation_mode = config.truncation_mode;
+  facts.bootstraps = truncation_mode(config) == TruncationMode::kBootstrap;
+  const double total = static_cast<double>(config.total_timesteps);
+  facts.steps_lost =
+      (total - static_cast<double>(config.num_iterations() * config.batch_size())) / total;
+  BROADLOOM_TRY(add_starts(config, facts));
+  add_logged_facts(logged, config, facts);
+  BROADLOOM_TRY(add_stream_facts(run_dir, config, facts));
+  return facts;
 }
 
 }  // namespace broadloom

@@ -18,16 +18,12 @@ struct LoggedRun {
 // Empty where the file is not there yet. kIo; kCorrupt where a line is no metrics line.
 Result<LoggedRun> read_logged_run(const std::string& run_dir);
 
-// What the config alone says, and makes: its environments are made once more, to compare what they
-// draw for their first episodes with what evaluations draw. Errors as make_vec_env.
-Result<RunFacts> facts_of(const Config& config);
-
-// Adds what the logs say of schedules and updates.
-void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& facts);
-
-// Adds which random streams training and the run's evaluations take: those of eval.jsonl and, where
-// ledger_line.json is there, those that it names. Whatever there is may be missing; kCorrupt where
-// it is no JSON, kIo.
-Status add_stream_facts(const std::string& run_dir, const Config& config, RunFacts& facts);
+// What the config says and makes, what the logs say of schedules and updates, and which random
+// streams training and the run's evaluations take: those of eval.jsonl and, where ledger_line.json
+// is there, those that it names. run_dir: empty for a checkpoint file alone. The environments are
+// made once more, to compare what they draw for their first episodes with what evaluations draw.
+// Errors as make_vec_env; kIo and kCorrupt of the folder's files, any of which may be missing.
+Result<RunFacts> facts_of(const Config& config, const std::string& run_dir,
+                          const LoggedRun& logged);
 
 }  // namespace broadloom

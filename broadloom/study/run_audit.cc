@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "broadloom/math/isa.h"
-#include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/study/audit_facts.h"
 #include "broadloom/train/checkpoint.h"
+#include "broadloom/train/started_run.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
@@ -89,65 +89,77 @@ Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts&
   return measured;
 }
 
-AuditReport report_of(const Config& config) {
-  AuditReport report;
-  report.env_id = config.env_id;
-  report.num_envs = config.num_envs;
-  report.num_steps = config.num_steps;
-  return report;
-}
-
-}  // namespace
-
-Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options) {
-  if (options.iterations < 0 || options.iterations > kMostIterations || options.threads < 1) {
-    return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("got {} iterations and {} threads; expected 0 (as many as needed) to "
-                              "{} iterations and at least 1 thread",
-                              options.iterations, options.threads, kMostIterations));
-  }
-  const Result<Source> source = find_source(run_or_checkpoint);
-  if (!source.ok()) return source.status();
-  Result<Checkpoint> checkpoint = read_checkpoint(source.value().checkpoint);
-  if (!checkpoint.ok()) return checkpoint.status();
-  const Config config = checkpoint.value().config;  // as the run had it
-  Result<RunFacts> facts = facts_of(config);
-  if (!facts.ok()) return facts.status();
-  AuditReport report = report_of(config);
-
-  Result<LoggedRun> logged = LoggedRun();
-  if (!source.value().run_dir.empty()) {
-    logged = read_logged_run(source.value().run_dir);
-    if (!logged.ok()) return logged.status();
-  } else {
-    report.notes.push_back("a checkpoint file alone: there are no logs to look at");
-  }
-  add_logged_facts(logged.value(), config, facts.value());
-  BROADLOOM_TRY(add_stream_facts(source.value().run_dir, config, facts.value()));
-
-  Result<std::unique_ptr<Trainer>> trainer = load(checkpoint.value(), options.threads);
+// Goes on from the checkpoint for as many iterations as options ask for.
+Result<std::vector<AuditNumbers>> go_on(Checkpoint& checkpoint, const AuditOptions& options,
+                                        RunFacts& facts, AuditReport& report) {
+  Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options.threads);
   if (!trainer.ok()) return trainer.status();
   report.global_step = trainer.value()->report().global_step;
   const int count =
       options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
-  const std::int64_t left = config.num_iterations() - trainer.value()->report().iteration;
-  const bool ends = left < count && config.lr_schedule == "linear";
+  const std::int64_t left =
+      checkpoint.config.num_iterations() - trainer.value()->report().iteration;
+  const bool ends = left < count && checkpoint.config.lr_schedule == "linear";
   if (ends) {
-    checkpoint.value().config.lr_schedule = "constant";
-    trainer = load(checkpoint.value(), options.threads);
+    checkpoint.config.lr_schedule = "constant";
+    trainer = load(checkpoint, options.threads);
     if (!trainer.ok()) return trainer.status();
     report.notes.push_back(fmt::format(
         "the schedule has {} iterations left, so the learning rate stays as it is; what "
         "updates did before is in the logs",
         left));
   }
-  Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, facts.value());
-  if (!measured.ok()) return measured.status();
+  Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, facts);
+  if (!measured.ok()) return measured;
   if (ends) std::for_each(measured.value().begin(), measured.value().end(), forget_update);
   report.iterations = static_cast<int>(measured.value().size());
-  report.logged = static_cast<int>(logged.value().audit.size());
-  facts.value().episode_length = trainer.value()->report().mean_length;
-  std::vector<AuditNumbers> all = std::move(logged.value().audit);
+  facts.episode_length = trainer.value()->report().mean_length;
+  return measured;
+}
+
+AuditReport report_of(const Config& config, const LoggedRun& logged) {
+  AuditReport report;
+  report.env_id = config.env_id;
+  report.num_envs = config.num_envs;
+  report.num_steps = config.num_steps;
+  report.logged = static_cast<int>(logged.audit.size());
+  return report;
+}
+
+Status check(const AuditOptions& options) {
+  if (options.iterations >= 0 && options.iterations <= kMostIterations && options.threads >= 1) {
+    return {};
+  }
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("got {} iterations and {} threads; expected 0 (as many as needed) to {} "
+                      "iterations and at least 1 thread",
+                      options.iterations, options.threads, kMostIterations)};
+}
+
+}  // namespace
+
+Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options) {
+  BROADLOOM_TRY(check(options));
+  const Result<Source> source = find_source(run_or_checkpoint);
+  if (!source.ok()) return source.status();
+  const std::string& run_dir = source.value().run_dir;
+  Result<Checkpoint> checkpoint = read_checkpoint(source.value().checkpoint);
+  if (!checkpoint.ok()) return checkpoint.status();
+  const Config config = checkpoint.value().config;  // as the run had it
+  const Result<LoggedRun> logged =
+      run_dir.empty() ? Result<LoggedRun>(LoggedRun()) : read_logged_run(run_dir);
+  if (!logged.ok()) return logged.status();
+  Result<RunFacts> facts = facts_of(config, run_dir, logged.value());
+  if (!facts.ok()) return facts.status();
+
+  AuditReport report = report_of(config, logged.value());
+  if (run_dir.empty()) {
+    report.notes.emplace_back("a checkpoint file alone: there are no logs to look at");
+  }
+  const Result<std::vector<AuditNumbers>> measured =
+      go_on(checkpoint.value(), options, facts.value(), report);
+  if (!measured.ok()) return measured.status();
+  std::vector<AuditNumbers> all = logged.value().audit;
   all.insert(all.end(), measured.value().begin(), measured.value().end());
   report.findings = judge({all, facts.value()});
   return report;
@@ -156,19 +168,12 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
 Result<AuditReport> audit_logs(const std::string& run_dir) {
   const Result<LoggedRun> logged = read_logged_run(run_dir);
   if (!logged.ok()) return logged.status();
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
-  if (!folder.ok()) return folder.status();
-  const Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
-  if (!manifest.ok()) return manifest.status();
-  const Result<Config> config = resolve_config(manifest.value().config);
-  if (!config.ok()) return config.status();
-  AuditReport report = report_of(config.value());
-  report.logged = static_cast<int>(logged.value().audit.size());
+  const Result<StartedRun> run = open_started_run(run_dir);
+  if (!run.ok()) return run.status();
+  AuditReport report = report_of(run.value().config, logged.value());
   if (report.logged == 0) return report;
-  Result<RunFacts> facts = facts_of(config.value());
+  const Result<RunFacts> facts = facts_of(run.value().config, run_dir, logged.value());
   if (!facts.ok()) return facts.status();
-  add_logged_facts(logged.value(), config.value(), facts.value());
-  BROADLOOM_TRY(add_stream_facts(run_dir, config.value(), facts.value()));
   report.findings = judge({logged.value().audit, facts.value()});
   return report;
 }

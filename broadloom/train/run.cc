@@ -10,6 +10,7 @@
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/ledger_entry.h"
 #include "broadloom/train/run_recorder.h"
+#include "broadloom/train/started_run.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
@@ -145,28 +146,25 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
 }
 
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks) {
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
-  if (!folder.ok()) return folder.status();
-  const Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
-  if (!manifest.ok()) return manifest.status();
-  const Result<Config> config = resolve_config(manifest.value().config);
-  if (!config.ok()) return config.status();
+  const Result<StartedRun> run = open_started_run(run_dir);
+  if (!run.ok()) return run.status();
+  const RunFolder& folder = run.value().folder;
   // The bits are those of the instruction set that the run began with; a processor without it goes
   // on with its own.
-  if (!set_isa(manifest.value().isa).ok()) BROADLOOM_TRY(set_isa("auto"));
-  BROADLOOM_TRY(own_panel(folder.value()).status());
-  folder.value().clear_half_written();
-  BROADLOOM_TRY(announce(config.value(), threads, hooks));
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), threads);
+  if (!set_isa(run.value().manifest.isa).ok()) BROADLOOM_TRY(set_isa("auto"));
+  BROADLOOM_TRY(own_panel(folder).status());
+  folder.clear_half_written();
+  BROADLOOM_TRY(announce(run.value().config, threads, hooks));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
   if (!trainer.ok()) return trainer.status();
-  const Result<Checkpoint> checkpoint = newest_checkpoint(folder.value());
+  const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
   if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
   if (trainer.value()->finished()) {
-    BROADLOOM_TRY(write_ledger_line(folder.value(), *trainer.value(), {}));
-    return summary_of(*trainer.value(), folder.value().dir(), 0.0);
+    BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}));
+    return summary_of(*trainer.value(), folder.dir(), 0.0);
   }
-  return train(*trainer.value(), folder.value(), checkpoint.value().logs, hooks);
+  return train(*trainer.value(), folder, checkpoint.value().logs, hooks);
 }
 
 Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& options) {

@@ -1,0 +1,17 @@
+#include "broadloom/train/started_run.h"
+
+#include <utility>
+
+namespace broadloom {
+
+Result<StartedRun> open_started_run(const std::string& run_dir) {
+  Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
+  if (!manifest.ok()) return manifest.status();
+  Result<Config> config = resolve_config(manifest.value().config);
+  if (!config.ok()) return config.status();
+  return StartedRun{folder.take(), manifest.take(), config.take()};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,22 @@
+// What a run was started as: its folder, its manifest, and the config that the manifest holds.
+#pragma once
+
+#include <string>
+
+#include "broadloom/core/status.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/train/config.h"
+
+namespace broadloom {
+
+struct StartedRun {
+  RunFolder folder;
+  Manifest manifest;
+  Config config;
+};
+
+// kNotFound where there is no run; kIo and kCorrupt of its manifest; the errors of resolve_config.
+Result<StartedRun> open_started_run(const std::string& run_dir);
+
+}  // namespace broadloom
