@@ -69,7 +69,7 @@ void BM_Transpose(benchmark::State& state) {
   const auto w = normals(in * out);
   std::vector<float> wt(w.size());
   for (auto _ : state) {
-    transpose(w.data(), wt.data(), in, out, 0, out);
+    transpose(w.data(), wt.data(), in, out);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(8 * w.size()));

@@ -104,7 +104,7 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
       settings_(settings),
       minibatches_(batch_size, minibatch_count),
       pool_(pool),
-      transposed_(network.parameter_count()),
+      transposed_(static_cast<std::size_t>(pool.threads())),
       chunk_squares_((network.parameter_count() + kChunk - 1) / kChunk) {
   const int lanes = lane_count(minibatches_.max_size(), network.parameter_count());
   for (int l = 0; l < lanes; ++l) {
@@ -114,6 +114,8 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
          std::vector<float>(network.parameter_count()),
          {}});
   }
+  for (Transposed& mine : transposed_) mine.weights.resize(network.parameter_count());
+  one_is_done_ = std::vector<std::atomic<bool>>(lanes_.size());
 }
 
 Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
@@ -122,7 +124,7 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
   if (settings_.norm_adv == AdvantageNorm::kBatch) {
     batch_moments_ = advantage_moments(block, nullptr, static_cast<int>(block.size()));
   }
-  refresh_transposed(learner);
+  version_ += 1;
   learner.refresh_bf16(network_, pool_);
   int steps = 0;
   for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
@@ -170,7 +172,12 @@ MinibatchReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* 
   if (settings_.norm_adv == AdvantageNorm::kBatch) norm = batch_moments_;
   used_lanes_ =
       std::min(lane_count(samples, network_.parameter_count()), static_cast<int>(lanes_.size()));
-  pool_.run(used_lanes_, [&](int lane) { run_lane(block, indices, samples, lane, norm, learner); });
+  shared_stride_ = first_shared_stride();
+  pool_.run(used_lanes_, [&](int lane, int thread) {
+    const float* transposed = transposed_for(thread, learner);
+    run_lane(block, indices, samples, lane, norm, learner, transposed);
+    add_up(lane);
+  });
   MinibatchReport report;
   report.samples = samples;
   for (int l = 0; l < used_lanes_; ++l) report.sums.add(lanes_[l].sums);
@@ -180,7 +187,7 @@ MinibatchReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* 
 }
 
 void Ppo::run_lane(const RolloutBlock& block, const std::int32_t* indices, int samples, int l,
-                   const Moments& norm, const Learner& learner) {
+                   const Moments& norm, const Learner& learner, const float* transposed) {
   Lane& lane = lanes_[l];
   std::fill(lane.grads.begin(), lane.grads.end(), 0.0f);
   lane.sums = {};
@@ -189,7 +196,7 @@ void Ppo::run_lane(const RolloutBlock& block, const std::int32_t* indices, int s
   for (int tile = l * tiles / used_lanes_; tile < (l + 1) * tiles / used_lanes_; ++tile) {
     const int begin = tile * kTileRows;
     gather(block, indices + begin, std::min(kTileRows, samples - begin), norm, lane.batch);
-    ppo_tile_gradient(network_, settings_.loss, samples, learner.params.data(), transposed_.data(),
+    ppo_tile_gradient(network_, settings_.loss, samples, learner.params.data(), transposed,
                       lane.batch, lane.work, lane.grads.data(), lane.sums);
   }
 }
@@ -221,7 +228,14 @@ Ppo::Moments Ppo::advantage_moments(const RolloutBlock& block, const std::int32_
   const float* advantages = block.advantages.data();
   const auto sum_of = [&](auto term) {
     double chains[4] = {};
-    for (int i = 0; i < samples; ++i) chains[i % 4] += term(advantages[indices ? indices[i] : i]);
+    const auto add = [&](int i, int chain) {
+      chains[chain] += term(advantages[indices ? indices[i] : i]);
+    };
+    int i = 0;
+    for (; i + 4 <= samples; i += 4) {
+      for (int chain = 0; chain < 4; ++chain) add(i + chain, chain);
+    }
+    for (; i < samples; ++i) add(i, i % 4);
     return (chains[0] + chains[1]) + (chains[2] + chains[3]);
   };
   const double mean = sum_of([](double x) { return x; }) / samples;
@@ -230,13 +244,36 @@ Ppo::Moments Ppo::advantage_moments(const RolloutBlock& block, const std::int32_
           static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
 }
 
-// Adds the lanes into lane 0, pairwise in a fixed tree, and returns the norm of the sum.
+// Lanes are added into lane 0 pairwise in a fixed tree, so who adds them is open. The levels below
+// this stride are added up where the lanes are made: pairs there are mostly one thread's, and small
+// enough to be in its cache.
+int Ppo::first_shared_stride() const {
+  if (pool_.threads() == 1 || network_.parameter_count() > kCachedParameters) return 1;
+  int stride = 1;
+  while (2 * stride * pool_.threads() <= used_lanes_) stride *= 2;
+  return stride;
+}
+
+// Adds a finished lane and its neighbour, level by level, where the neighbour is done before it.
+void Ppo::add_up(int lane) {
+  for (int stride = 1; stride < shared_stride_; stride *= 2) {
+    lane -= lane % (2 * stride);
+    const int right = lane + stride;
+    if (right >= used_lanes_) continue;
+    const bool neighbour_is_done = one_is_done_[right].exchange(true, std::memory_order_acq_rel);
+    if (!neighbour_is_done) return;
+    one_is_done_[right].store(false, std::memory_order_relaxed);  // for the next gradient
+    add_into(lanes_[lane].grads.data(), lanes_[right].grads.data(), network_.parameter_count());
+  }
+}
+
+// Adds what is left of the tree, and returns the norm of the sum.
 double Ppo::reduce_gradient() {
   const std::size_t parameters = network_.parameter_count();
   run_small(static_cast<int>(chunk_squares_.size()), [&](int chunk) {
     const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
     const std::size_t count = std::min(kChunk, parameters - begin);
-    for (int stride = 1; stride < used_lanes_; stride *= 2) {
+    for (int stride = shared_stride_; stride < used_lanes_; stride *= 2) {
       for (int l = 0; l + stride < used_lanes_; l += 2 * stride) {
         add_into(&lanes_[l].grads[begin], &lanes_[l + stride].grads[begin], count);
       }
@@ -259,23 +296,22 @@ void Ppo::step(double grad_norm, Learner& learner) {
   adam.correction2 = 1.0 - std::pow(adam.beta2, static_cast<double>(learner.adam_steps));
   adam.grad_scale = clip_scale(grad_norm, settings_.max_grad_norm);
   const std::size_t parameters = network_.parameter_count();
-  // Two chunks are too little work to be worth waking other threads for.
-  const std::size_t chunk_size = parameters <= 2 * kChunk ? parameters : kChunk;
-  run_small(static_cast<int>((parameters + chunk_size - 1) / chunk_size), [&](int chunk) {
-    const std::size_t begin = static_cast<std::size_t>(chunk) * chunk_size;
+  run_small(static_cast<int>(chunk_squares_.size()), [&](int chunk) {
+    const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
     adam_update(&learner.params[begin], &learner.adam_m[begin], &learner.adam_v[begin],
-                &lanes_[0].grads[begin], std::min(chunk_size, parameters - begin), adam);
+                &lanes_[0].grads[begin], std::min(kChunk, parameters - begin), adam);
   });
-  refresh_transposed(learner);
+  version_ += 1;
   learner.refresh_bf16(network_, pool_);
 }
 
-void Ppo::refresh_transposed(const Learner& learner) {
-  const int chunks = static_cast<int>(chunk_squares_.size());
-  const int parts = chunks <= 2 ? 1 : std::min(chunks, kMaxLanes);
-  run_small(parts, [&](int part) {
-    network_.refresh_transposed(learner.params.data(), transposed_.data(), part, parts);
-  });
+const float* Ppo::transposed_for(int thread, const Learner& learner) {
+  Transposed& mine = transposed_[static_cast<std::size_t>(thread)];
+  if (mine.version != version_) {
+    network_.refresh_transposed(learner.params.data(), mine.weights.data());
+    mine.version = version_;
+  }
+  return mine.weights.data();
 }
 
 }  // namespace broadloom

@@ -1,6 +1,7 @@
 // Proximal policy optimisation: epochs of minibatch steps over a rollout block.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -123,19 +124,21 @@ class Ppo {
   MinibatchReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
                               const Learner& learner);
   void run_lane(const RolloutBlock& block, const std::int32_t* indices, int samples, int lane,
-                const Moments& norm, const Learner& learner);
+                const Moments& norm, const Learner& learner, const float* transposed);
+  int first_shared_stride() const;
+  void add_up(int lane);
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows, const Moments& norm,
               TileBatch<float>& batch) const;
-  // pool_.run(), but where the minibatch is one lane's work: then other threads sleep, and to wake
-  // them takes longer than what there is to do.
+  // pool_.run(), but for two tasks or fewer, and where the minibatch is one lane's work, so that
+  // other threads sleep: then to call them takes longer than what there is to do.
   template <class F>
   void run_small(int tasks, F&& f) {
-    if (used_lanes_ > 1) return pool_.run(tasks, f);
+    if (used_lanes_ > 1 && tasks > 2) return pool_.run(tasks, f);
     for (int task = 0; task < tasks; ++task) f(task);
   }
   double reduce_gradient();
   void step(double grad_norm, Learner& learner);
-  void refresh_transposed(const Learner& learner);
+  const float* transposed_for(int thread, const Learner& learner);
   Moments advantage_moments(const RolloutBlock& block, const std::int32_t* indices,
                             int samples) const;
 
@@ -145,10 +148,19 @@ class Ppo {
   ThreadPool& pool_;
   std::vector<Lane> lanes_;
   int used_lanes_ = 0;
+  int shared_stride_ = 1;                       // of the lowest level that reduce_gradient() adds
+  std::vector<std::atomic<bool>> one_is_done_;  // [lanes] of the pair whose right one this is
   UpdateObserver* observer_ = nullptr;
   Moments batch_moments_;
-  std::vector<float> transposed_;      // [P]
-  std::vector<double> chunk_squares_;  // [chunks of P]
+  // Each thread turns the weights for itself: it has read them for the forward pass, and another
+  // core's copy would come line by line from that core's cache.
+  struct Transposed {
+    std::vector<float> weights;  // [P]
+    std::int64_t version = 0;
+  };
+  std::vector<Transposed> transposed_;  // [threads]
+  std::int64_t version_ = 0;            // of the parameters: grows with each change
+  std::vector<double> chunk_squares_;   // [chunks of P]
 };
 
 }  // namespace broadloom

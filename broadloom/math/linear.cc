@@ -253,13 +253,13 @@ HWY_INLINE void transpose_4x4(const float* w, std::size_t w_row, float* wt, std:
 #endif
 
 template <class T>
-void transpose_as(const T* w, T* wt, int in, int out, int begin, int end) {
+void transpose_as(const T* w, T* wt, int in, int out) {
   const std::size_t w_row = static_cast<std::size_t>(out);
   const std::size_t wt_row = static_cast<std::size_t>(in);
-  int o = begin;
+  int o = 0;
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (sizeof(T) == sizeof(float)) {
-    for (; o + 4 <= end; o += 4) {
+    for (; o + 4 <= out; o += 4) {
       int i = 0;
       for (; i + 4 <= in; i += 4)
         transpose_4x4(w + i * w_row + o, w_row, wt + o * wt_row + i, wt_row);
@@ -269,17 +269,13 @@ void transpose_as(const T* w, T* wt, int in, int out, int begin, int end) {
     }
   }
 #endif
-  for (; o < end; ++o) {
+  for (; o < out; ++o) {
     for (int i = 0; i < in; ++i) wt[o * wt_row + i] = w[i * w_row + o];
   }
 }
 
-void TransposeF32(const float* w, float* wt, int in, int out, int begin, int end) {
-  transpose_as(w, wt, in, out, begin, end);
-}
-void TransposeF64(const double* w, double* wt, int in, int out, int begin, int end) {
-  transpose_as(w, wt, in, out, begin, end);
-}
+void TransposeF32(const float* w, float* wt, int in, int out) { transpose_as(w, wt, in, out); }
+void TransposeF64(const double* w, double* wt, int in, int out) { transpose_as(w, wt, in, out); }
 void ForwardF32(const float* x, const float* w, const float* b, float* y, int rows, int in,
                 int out) {
   forward(x, w, b, y, rows, in, out);
@@ -381,11 +377,11 @@ void head_backward_input(const double* dy, const double* w, double* dx, int rows
   HWY_DYNAMIC_DISPATCH(HeadInputF64)(dy, w, dx, rows, in, out, stride);
 }
 
-void transpose(const float* w, float* wt, int in, int out, int begin, int end) {
-  HWY_DYNAMIC_DISPATCH(TransposeF32)(w, wt, in, out, begin, end);
+void transpose(const float* w, float* wt, int in, int out) {
+  HWY_DYNAMIC_DISPATCH(TransposeF32)(w, wt, in, out);
 }
-void transpose(const double* w, double* wt, int in, int out, int begin, int end) {
-  HWY_DYNAMIC_DISPATCH(TransposeF64)(w, wt, in, out, begin, end);
+void transpose(const double* w, double* wt, int in, int out) {
+  HWY_DYNAMIC_DISPATCH(TransposeF64)(w, wt, in, out);
 }
 
 }  // namespace broadloom

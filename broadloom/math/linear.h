@@ -22,10 +22,10 @@ void linear_backward_weights(const float* x, const float* dy, float* dw, float* 
 void linear_backward_weights(const double* x, const double* dy, double* dw, double* db, int rows,
                              int in, int out);
 
-// wt[o, i] = w[i, o] for o in [begin, end).  The derivative for the input is linear_forward(dy, wt,
-// null, dx, rows, out, in).
-void transpose(const float* w, float* wt, int in, int out, int begin, int end);
-void transpose(const double* w, double* wt, int in, int out, int begin, int end);
+// wt[o, i] = w[i, o].  The derivative for the input is linear_forward(dy, wt, null, dx, rows, out,
+// in).
+void transpose(const float* w, float* wt, int in, int out);
+void transpose(const double* w, double* wt, int in, int out);
 
 // A head: a linear layer with few outputs, whose output stands with one row of the tile a column,
 // so that the functions of the loss run over whole vectors of rows. w is [out, in]; y and dy are

@@ -110,11 +110,10 @@ void ActorCritic::backward(const Real* params, const Real* transposed, const Rea
 }
 
 template <class Real>
-void ActorCritic::refresh_transposed(const Real* params, Real* transposed, int part,
-                                     int parts) const {
-  encoder_.refresh_transposed(params, transposed, part, parts);
-  actor_.refresh_transposed(params, transposed, part, parts);
-  critic_.refresh_transposed(params, transposed, part, parts);
+void ActorCritic::refresh_transposed(const Real* params, Real* transposed) const {
+  encoder_.refresh_transposed(params, transposed);
+  actor_.refresh_transposed(params, transposed);
+  critic_.refresh_transposed(params, transposed);
 }
 
 void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const {
@@ -130,7 +129,7 @@ void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, 
       const;                                                                                     \
   template void ActorCritic::backward(const Real*, const Real*, const Real*, int,                \
                                       TileWorkspace<Real>&, Real*) const;                        \
-  template void ActorCritic::refresh_transposed(const Real*, Real*, int, int) const;
+  template void ActorCritic::refresh_transposed(const Real*, Real*) const;
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)
 #undef BROADLOOM_INSTANTIATE

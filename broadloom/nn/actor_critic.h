@@ -87,10 +87,9 @@ class ActorCritic {
   void backward(const Real* params, const Real* transposed, const Real* observations, int rows,
                 TileWorkspace<Real>& work, Real* grads) const;
 
-  // Weights transposed for backward(), [P]; call after every change of params. The work is cut into
-  // `parts`, which may run at the same time.
+  // Weights transposed for backward(), [P]; call after every change of params.
   template <class Real>
-  void refresh_transposed(const Real* params, Real* transposed, int part = 0, int parts = 1) const;
+  void refresh_transposed(const Real* params, Real* transposed) const;
 
   // The weights' bfloat16 copies, [bf16_size()], for both directions; call after every change of
   // params. The work is cut into `parts`, which may run at the same time.

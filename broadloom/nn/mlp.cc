@@ -106,13 +106,11 @@ void Mlp::backward(const Real* transposed, const Real* x, int rows, const Real* 
 }
 
 template <class Real>
-void Mlp::refresh_transposed(const Real* params, Real* transposed, int part, int parts) const {
+void Mlp::refresh_transposed(const Real* params, Real* transposed) const {
   for (std::size_t l = 1; l < layers_.size(); ++l) {
     const LinearSlice& layer = layers_[l];
     if (std::is_same_v<Real, float> && layer.bf16) continue;
-    transpose(params + layer.weight, transposed + layer.weight, layer.in, layer.out,
-              static_cast<int>(std::int64_t{layer.out} * part / parts),
-              static_cast<int>(std::int64_t{layer.out} * (part + 1) / parts));
+    transpose(params + layer.weight, transposed + layer.weight, layer.in, layer.out);
   }
 }
 
@@ -135,7 +133,7 @@ void Mlp::refresh_bf16(const float* params, Bf16Pair* copies, int part, int part
   template const Real* Mlp::forward(const Real*, const Real*, int, Real*, Bf16Tile) const;        \
   template void Mlp::backward(const Real*, const Real*, int, const Real*, Real*, Real*, Bf16Tile) \
       const;                                                                                      \
-  template void Mlp::refresh_transposed(const Real*, Real*, int, int) const;
+  template void Mlp::refresh_transposed(const Real*, Real*) const;
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)
 #undef BROADLOOM_INSTANTIATE

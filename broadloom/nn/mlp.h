@@ -76,10 +76,9 @@ class Mlp {
                 Real* deltas, Real* grads, Bf16Tile bf16 = {}) const;
 
   // Copies the W [in, out] that backward() needs as W^T [out, in] to the same place of `transposed`
-  // [P]: all but the first layer's and those that take bfloat16. The work is cut into `parts`,
-  // which may run at the same time.
+  // [P]: all but the first layer's and those that take bfloat16.
   template <class Real>
-  void refresh_transposed(const Real* params, Real* transposed, int part, int parts) const;
+  void refresh_transposed(const Real* params, Real* transposed) const;
   // Rounds and packs the weights of the layers that take bfloat16. The work is cut into `parts`,
   // which may run at the same time.
   void refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const;

@@ -178,8 +178,7 @@ class ExplicitGradients {
     const int n = factors_.rows;
     std::vector<float> columns(static_cast<std::size_t>(size_) * kSize), tile(kSize * kSize);
     for (int left = 0; left < n; left += kSize) {
-      transpose(&gradients_[static_cast<std::size_t>(left) * size_], columns.data(), kSize, size_,
-                0, size_);
+      transpose(&gradients_[static_cast<std::size_t>(left) * size_], columns.data(), kSize, size_);
       for (int top = 0; top <= left; top += kSize) {
         linear_forward(&gradients_[static_cast<std::size_t>(top) * size_], columns.data(),
                        static_cast<const float*>(nullptr), tile.data(), kSize, size_, kSize);

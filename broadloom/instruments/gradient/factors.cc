@@ -222,7 +222,7 @@ void project(const GradientFactors<Real>& factors, const Real* v, Real* products
     const Real* w = v + layer.slice.weight;
     if (layer.slice.head) {
       Real* turned = along + kTileRows * size;
-      transpose(w, turned, out, in, 0, in);
+      transpose(w, turned, out, in);
       w = turned;
     }
     for (int first = 0; first < factors.rows; first += kTileRows) {

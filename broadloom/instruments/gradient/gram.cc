@@ -13,8 +13,7 @@ template <class Real>
 void columns_of(const std::vector<Real>& rows, int width, int first, int count,
                 std::vector<Real>& out) {
   out.resize(static_cast<std::size_t>(width) * count);
-  transpose(rows.data() + static_cast<std::size_t>(first) * width, out.data(), count, width, 0,
-            width);
+  transpose(rows.data() + static_cast<std::size_t>(first) * width, out.data(), count, width);
 }
 
 // values [rows, columns] to a part of a matrix of `stride` columns.
@@ -86,7 +85,7 @@ void gram_matrix(const GradientFactors<float>& factors, ThreadPool& pool, float*
       const int top = i * kTileRows, rows = std::min(kTileRows, n - top);
       engine.tile(top, rows, tile.data());
       put_rows(tile.data(), rows, columns, gram + static_cast<std::size_t>(top) * n + begin, n);
-      transpose(tile.data(), mirror.data(), rows, columns, 0, columns);
+      transpose(tile.data(), mirror.data(), rows, columns);
       put_rows(mirror.data(), columns, rows, gram + static_cast<std::size_t>(begin) * n + top, n);
     }
   });
