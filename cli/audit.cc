@@ -59,7 +59,7 @@ std::string counted(int count, const char* thing) {
 }
 
 void print_report(const AuditReport& report, bool verbose) {
-  fmt::print("{} x {} of {} at step {}: {} measured here, {} in the logs\n", report.num_envs,
+  fmt::print("{} x {} of {} at step {}: {} measured here, {} measured live\n", report.num_envs,
              report.num_steps, report.env_id, with_commas(report.global_step),
              counted(report.iterations, "iteration"), report.logged);
   for (const std::string& note : report.notes) fmt::print("Note: {}\n", note);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +13,7 @@
 #include "cli/console.h"
 #include "cli/ledger.h"
 #include "cli/progress.h"
+#include "cli/run_dir.h"
 
 namespace broadloom::cli {
 namespace {
@@ -26,10 +26,9 @@ struct RerunCommand {
   bool json = false;
 };
 
-std::string default_dir(const Config& config) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  return fmt::format("runs/rerun__{}__{}__{}", config.env_id, config.seed, seconds);
+std::string run_dir_of(const RerunCommand& command, const Config& config) {
+  if (!command.out.empty()) return command.out;
+  return default_run_dir(fmt::format("rerun__{}__{}", config.env_id, config.seed));
 }
 
 const char* rule_name(FieldRule rule) {
@@ -146,7 +145,7 @@ int report_rerun(const RerunCommand& command, const RerunReport& report) {
 Result<RerunReport> run_again(const RerunCommand& command, const std::string& line) {
   const Result<RerunPlan> plan = plan_rerun(line);
   if (!plan.ok()) return plan.status();
-  const std::string out = command.out.empty() ? default_dir(plan.value().config) : command.out;
+  const std::string out = run_dir_of(command, plan.value().config);
   const int threads = command.threads > 0 ? command.threads : plan.value().threads;
   std::FILE* stream = command.json ? stderr : stdout;
   if (!command.quiet) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -20,6 +19,7 @@
 #include "cli/ledger.h"
 #include "cli/panel_table.h"
 #include "cli/progress.h"
+#include "cli/run_dir.h"
 
 namespace broadloom::cli {
 namespace {
@@ -36,10 +36,9 @@ struct TrainOptions {
   Overrides flags;
 };
 
-std::string default_run_dir(const Config& config) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  return fmt::format("runs/{}__ppo__{}__{}", config.env_id, config.seed, seconds);
+std::string run_dir_of(const TrainOptions& options, const Config& config) {
+  if (!options.out.empty()) return options.out;
+  return default_run_dir(fmt::format("{}__ppo__{}", config.env_id, config.seed));
 }
 
 Status check_resume(const TrainOptions& options, const Context& context) {
@@ -186,7 +185,7 @@ int train(const TrainOptions& options, const Context& context) {
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return report_error(config.status(), options.json);
-  const std::string run_dir = options.out.empty() ? default_run_dir(config.value()) : options.out;
+  const std::string run_dir = run_dir_of(options, config.value());
   const std::string ledger = ledger_of_run(options.ledger, run_dir);
   const Status recordable = check_ledger_file(ledger);
   if (!recordable.ok()) return report_error(recordable, options.json);

@@ -20,6 +20,7 @@
 namespace broadloom {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr int kFormat = 1;
@@ -45,6 +46,11 @@ Result<std::string_view> checked_part(std::string_view line) {
   return line.substr(0, line.size() - tail);
 }
 
+// A stream's number is one of 8 bits, whatever a record says.
+bool same_stream(const Json& a, const Json& b) {
+  return a.get<std::uint64_t>() % 256 == b.get<std::uint64_t>() % 256;
+}
+
 // The record's own claim that no two of training, evaluation and panel share a stream.
 Status check_streams(const Json& line) {
   const Json& seeds = line["seeds"];
@@ -54,7 +60,7 @@ Status check_streams(const Json& line) {
     if (!seeds.contains(later)) continue;
     for (const auto& [name, purpose] : seeds[later]["streams"].items()) {
       for (const auto& [other, taken] : seeds[sooner]["streams"].items()) {
-        if (purpose != taken) continue;
+        if (!same_stream(purpose, taken)) continue;
         return {ErrorKind::kMismatch,
                 fmt::format("seeds: the {} stream '{}' and the {} stream '{}' are both {}, "
                             "expected no stream in both; such a run was scored on what it had "
@@ -140,6 +146,25 @@ Status no_ledger(const std::string& path) {
           fmt::format("'{}' is there and is not a ledger; name another file with --ledger", path)};
 }
 
+Status no_file(const std::string& path) {
+  return {ErrorKind::kMismatch,
+          fmt::format("'{}' is no file that lines can be added to, expected a file such as "
+                      "runs/ledger.jsonl; name another one with --ledger",
+                      path)};
+}
+
+// Whether a file that is not there can be made, and the folders that it takes.
+Status check_place(const std::string& path) {
+  if (!fs::path(path).has_filename()) return no_file(path);
+  std::error_code error;
+  fs::path folder = fs::absolute(path, error).parent_path();
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  const bool is_folder = fs::is_directory(folder, error);
+  if (is_folder && ::access(folder.c_str(), W_OK) == 0) return {};
+  if (!is_folder) errno = ENOTDIR;
+  return io_error("create", path);
+}
+
 bool looks_like_ledger(std::string_view bytes) {
   return bytes.empty() || bytes.substr(0, kFirstKey.size()) == kFirstKey;
 }
@@ -184,8 +209,11 @@ Status check_ledger_line(std::string_view line) {
 }
 
 Status check_ledger_file(const std::string& path) {
+  if (path.empty()) return {};
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
+  const fs::file_status there = fs::status(path, error);
+  if (!fs::exists(there)) return check_place(path);
+  if (!fs::is_regular_file(there)) return no_file(path);
   const Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
   if (!looks_like_ledger(bytes.value())) return no_ledger(path);
@@ -193,9 +221,10 @@ Status check_ledger_file(const std::string& path) {
 }
 
 Result<std::int64_t> append_to_ledger(const std::string& path, const std::string& line) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  BROADLOOM_TRY(check_ledger_file(path));
+  const fs::path folder = fs::path(path).parent_path();
   std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (!folder.empty()) fs::create_directories(folder, error);
   const LockedFile file(path);
   BROADLOOM_TRY(file.lock());
   const Result<std::string> bytes = read_file(path);

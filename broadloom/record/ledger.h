@@ -26,8 +26,8 @@ Status check_ledger_line(std::string_view line);
 // the file is no ledger; kIo.
 Result<std::int64_t> append_to_ledger(const std::string& path, const std::string& line);
 
-// Whether append_to_ledger may work, asked before hours of training. A file that is not there is
-// fine.
+// Whether append_to_ledger may work, asked before hours of training: the file is a ledger, or can
+// be made. path: "" for none. kMismatch, kIo.
 Status check_ledger_file(const std::string& path);
 
 // One line, number from 1; 0: the last. Its checks are the caller's. kNotFound where there is no

@@ -84,6 +84,7 @@ std::string manifest_json(const Manifest& m) {
   nlohmann::ordered_json config = nlohmann::ordered_json::object();
   for (const auto& [key, text] : m.config) config[key] = text;
   json["config"] = config;
+  if (!m.panel.empty()) json["panel"] = m.panel;
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -110,6 +111,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.cores = number_of<int>(hardware, "cores");
   m.memory_bytes = number_of<std::int64_t>(hardware, "memory_bytes");
   m.isa = text_of(json, "isa");
+  m.panel = text_of(json, "panel");
   m.version = text_of(json, "version");
   m.revision = text_of(json, "revision");
   m.compiler = text_of(json, "compiler");

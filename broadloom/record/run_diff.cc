@@ -131,6 +131,15 @@ Status read_to_the_end(HashReader& reader) {
   }
 }
 
+// A file that was cut may hold nothing whole, and nothing is not "equal".
+Status check_compared(const RunDiff& diff, const std::string& first, const std::string& second) {
+  if (diff.compared > 0) return {};
+  return {ErrorKind::kNotFound,
+          fmt::format("there is nothing to compare: hashes.bin of '{}' or of '{}' has no whole "
+                      "iteration yet, or was cut short; train further, or again",
+                      first, second)};
+}
+
 }  // namespace
 
 Result<RunDiff> diff_runs(const std::string& first_dir, const std::string& second_dir) {
@@ -149,6 +158,7 @@ Result<RunDiff> diff_runs(const std::string& first_dir, const std::string& secon
   BROADLOOM_TRY(read_to_the_end(b));
   diff.iterations_first = a.iteration();
   diff.iterations_second = b.iteration();
+  BROADLOOM_TRY(check_compared(diff, first_dir, second_dir));
   return diff;
 }
 

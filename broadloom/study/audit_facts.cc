@@ -25,10 +25,18 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr int kMostStarts = 4096;
+constexpr double kFewStarts = 0.01;
+constexpr double kMostLanes = 1e9;  // of a record; there is none as large
 
 double number_in(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_number() ? found->get<double>() : RunFacts::kNone;
+}
+
+// A count, from 1 to most; 1 where there is none.
+std::int64_t whole_in(const Json& json, const char* key, double most) {
+  const double number = number_in(json, key);
+  return std::isnan(number) ? 1 : static_cast<std::int64_t>(std::clamp(number, 1.0, most));
 }
 
 // The file's text; empty where there is none.
@@ -38,12 +46,13 @@ Result<std::string> text_of(const std::string& path) {
   return text;
 }
 
-// Every line as an object. kCorrupt names the file.
+// Every whole line as an object: what follows the last line end was cut short, by a full disk or a
+// lost machine. kCorrupt names the file.
 Result<std::vector<Json>> json_lines(const std::string& path, const char* what) {
   Result<std::string> text = text_of(path);
   if (!text.ok()) return text.status();
   std::vector<Json> lines;
-  std::istringstream stream(text.value());
+  std::istringstream stream(text.value().substr(0, text.value().find_last_of('\n') + 1));
   for (std::string line; std::getline(stream, line);) {
     lines.push_back(Json::parse(line, nullptr, false));
     if (lines.back().is_object()) continue;
@@ -88,9 +97,13 @@ Status add_starts(const Config& config, RunFacts& facts) {
   if (!evaluation.ok()) return evaluation.status();
   if (training.value().empty()) return {};
   const std::vector<Fingerprint> starts = evaluation.value();
+  const double alike = count_copies(evaluation.value()).across;
   // An environment that always begins alike draws no start: there is nothing to compare.
-  if (count_copies(evaluation.value()).across > 0.5) return {};
-  if (training.value().size() > 1) facts.same_starts = count_copies(training.value()).across;
+  if (alike > 0.5) return {};
+  const double same = count_copies(training.value()).across;
+  if (training.value().size() > 1) facts.same_starts = same;
+  // Where two of a kind meet by chance, so do training and evaluation.
+  if (std::max(alike, same) > kFewStarts) return {};
   facts.evaluation_starts = share_seen(starts, training.value());
   return {};
 }
@@ -111,13 +124,12 @@ double percentile_95(std::vector<double> values) {
 // {"seed": .., "lanes": .., "streams": {name: number}}, as far as it is there.
 void add_recorded(const Json& record, bool evaluation, std::vector<StreamUse>& uses) {
   if (!record.is_object() || !record.contains("streams") || !record["streams"].is_object()) return;
-  const double seed = number_in(record, "seed"), lanes = number_in(record, "lanes");
-  if (std::isnan(seed)) return;
+  if (!record.contains("seed") || !record["seed"].is_number_unsigned()) return;
+  const std::int64_t lanes = whole_in(record, "lanes", kMostLanes);
   for (const auto& [name, number] : record["streams"].items()) {
     if (!number.is_number_integer()) continue;
     uses.push_back({(evaluation ? "evaluation " : "training ") + name, evaluation,
-                    record["seed"].get<std::uint64_t>(), number.get<std::uint32_t>(),
-                    std::isnan(lanes) ? 1 : static_cast<std::int64_t>(lanes)});
+                    record["seed"].get<std::uint64_t>(), number.get<std::uint32_t>(), lanes});
   }
 }
 
@@ -150,6 +162,12 @@ void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& f
   if (logged.iterations.empty()) return;
   facts.episode_length = logged.lengths.back();
   facts.logged_kl = percentile_95(logged.approx_kls);
+  for (std::size_t i = 0; i < logged.approx_kls.size(); ++i) {
+    const double kl = logged.approx_kls[i];
+    if (std::isnan(kl) || kl <= facts.logged_kl_peak) continue;
+    facts.logged_kl_peak = kl;
+    facts.peak_iteration = static_cast<std::int64_t>(logged.iterations[i]);
+  }
   double off = 0.0, bound = 0.0;
   for (std::size_t i = 0; i < logged.iterations.size(); ++i) {
     const double rate = logged.learning_rates[i];
@@ -175,7 +193,7 @@ Status add_stream_facts(const std::string& run_dir, const Config& config, RunFac
     for (const Json& line : lines.value()) {
       if (!line.contains("seed") || !line["seed"].is_number_unsigned()) continue;
       int& count = episodes[line["seed"].get<std::uint64_t>()];
-      count = std::max(count, static_cast<int>(number_in(line, "episodes")));
+      count = std::max(count, static_cast<int>(whole_in(line, "episodes", kMostLanes)));
     }
   }
   for (const auto& [seed, count] : episodes) {

@@ -1,8 +1,10 @@
 #include "broadloom/train/evaluator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <vector>
 
 #include "broadloom/core/thread_pool.h"
@@ -163,12 +165,21 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
   Bf16Buffer bf16_weights(network.bf16_size());
   network.refresh_bf16(params, bf16_weights.data());
   ThreadPool pool(threads);
+  std::atomic<bool> out_of_memory{false};
   pool.run(static_cast<int>(tasks.size()), [&](int t) {
     const Task& task = tasks[t];
-    ShardEvaluation(*envs[task.scene], network, params, bf16_weights.data(), observations,
-                    task.shard, episodes[task.scene])
-        .run();
+    try {
+      ShardEvaluation(*envs[task.scene], network, params, bf16_weights.data(), observations,
+                      task.shard, episodes[task.scene])
+          .run();
+    } catch (const std::bad_alloc&) {  // tasks of a pool must not throw
+      out_of_memory = true;
+    }
   });
+  if (out_of_memory) {
+    return Status(ErrorKind::kIo,
+                  "there is not enough memory to play the episodes; ask for fewer at a time");
+  }
   return episodes;
 }
 

@@ -17,7 +17,6 @@
 #include "broadloom/train/settings.h"
 
 namespace broadloom {
-namespace {
 
 std::size_t state_bytes_per_env(VecEnv& envs) {
   std::vector<TensorRef> tensors;
@@ -26,8 +25,6 @@ std::size_t state_bytes_per_env(VecEnv& envs) {
   for (const TensorRef& tensor : tensors) bytes += tensor.bytes();
   return bytes / static_cast<std::size_t>(envs.num_envs());
 }
-
-}  // namespace
 
 Result<MemoryPlan> plan_memory(const Config& config, int threads) {
   VecEnvOptions one;

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "broadloom/core/hash.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/train/memory_plan.h"
 
 namespace broadloom {
 namespace {
@@ -73,6 +75,36 @@ Overrides to_overrides(const Panel& panel) {
   return out;
 }
 
+namespace {
+
+// All rows of a panel are played at once: bytes of their environments and episodes.
+Result<std::size_t> panel_bytes(const Panel& panel) {
+  std::size_t bytes = 0;
+  for (const PanelRow& row : panel_rows(panel)) {
+    VecEnvOptions one;
+    one.max_episode_steps = panel.max_episode_steps;
+    Result<std::unique_ptr<VecEnv>> env = make_vec_env(panel.env_id, row.env_options, one);
+    if (!env.ok()) return env.status();
+    const std::size_t episode = state_bytes_per_env(*env.value()) + 2 * sizeof(EvalEpisode);
+    bytes += row.keys.size() * static_cast<std::size_t>(panel.episodes) * episode;
+  }
+  return bytes;
+}
+
+Status check_panel_memory(const Panel& panel, const Config& run) {
+  const Result<std::size_t> bytes = panel_bytes(panel);
+  if (!bytes.ok()) return bytes.status();
+  const std::size_t allowed = memory_allowed(run);
+  if (allowed == 0 || bytes.value() <= allowed) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("to play the panel takes {:.1f} MB, expected at most the {:.1f} MB of the "
+                      "run's memory_limit or of this machine; ask for fewer episodes (now {} a "
+                      "row and seed), or raise memory_limit",
+                      bytes.value() * 1e-6, allowed * 1e-6, panel.episodes)};
+}
+
+}  // namespace
+
 Status check_panel_fits(const Panel& panel, const Config& run) {
   if (panel.env_id != run.env_id) {
     return {ErrorKind::kMismatch,
@@ -93,7 +125,7 @@ Status check_panel_fits(const Panel& panel, const Config& run) {
                         row.stratum, row.perturbation, shape_text(a.observation),
                         shape_text(a.action), shape_text(b.observation), shape_text(b.action))};
   }
-  return {};
+  return check_panel_memory(panel, run);
 }
 
 Result<std::vector<std::vector<EvalEpisode>>> play_panel(const Panel& panel,

@@ -81,7 +81,8 @@ std::string panel_toml(const Panel& panel);
 std::string panel_hash(const Panel& panel);
 
 // kMismatch unless the panel is of the run's environment and every row's observations and actions
-// are what the run's network takes and gives.
+// are what the run's network takes and gives. kInvalidConfig where to play it takes more memory
+// than the run is allowed, or than there is.
 Status check_panel_fits(const Panel& panel, const Config& run);
 
 // All rows played by one policy in one pass: [rows][seeds * episodes], seed after seed. Most likely

@@ -44,12 +44,19 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
 
 // The panel that the run was started with.
 Result<std::optional<Panel>> own_panel(const RunFolder& folder) {
-  if (read_file(folder.panel_path()).status().kind() == ErrorKind::kNotFound) {
-    return std::optional<Panel>();
-  }
+  const Result<Manifest> manifest = read_manifest(folder.manifest_path());
+  if (!manifest.ok()) return manifest.status();
+  const std::string& started_with = manifest.value().panel;
+  if (started_with.empty()) return std::optional<Panel>();
   Result<Panel> panel = read_panel(folder.panel_path());
   if (!panel.ok()) return panel.status();
-  return std::optional<Panel>(panel.take());
+  const std::string hash = panel_hash(panel.value());
+  if (hash == started_with) return std::optional<Panel>(panel.take());
+  return Status(ErrorKind::kMismatch,
+                fmt::format("'{}' is another panel than the run was started with: its hash is {}, "
+                            "expected {}; put the file back, and score the run on others with "
+                            "`broadloom eval {} --panel FILE`",
+                            folder.panel_path(), hash, started_with, folder.dir()));
 }
 
 // The finished policy's result on that panel, which stays in the folder.
@@ -133,8 +140,8 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
   const auto fill = [&](const RunFolder& folder) -> Status {
-    const Manifest manifest =
-        make_manifest(to_overrides(config), config.seed, threads, active_isa());
+    Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
+    if (panel) manifest.panel = panel_hash(*panel);
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});

@@ -24,6 +24,13 @@ HEALTHY = [
     ("FrozenLake-v1", 16, 32, 40960), ("FrozenLake-v1", 64, 16, 40960),
     ("Taxi-v3", 32, 32, 20480, STAGGER), ("CliffWalking-v1", 16, 32, 30720, STAGGER, "--max_episode_steps", "100"),
 ]
+# Trained to the end: solved tasks have critics at rest, advantages of almost nothing, and states that many paths lead to. Seed,
+# then as above.
+TRAINED = [
+    (3, CART, 4, 128, 500000), (8, CART, 4, 128, 500000), (12, CART, 4, 128, 500000),
+    (1, "CliffWalking-v1", 16, 32, 500000, STAGGER, "--max_episode_steps", "100", "--learning_rate", "1e-3"),
+    (1, "MountainCar-v0", 512, 8, 1000000, STAGGER, "--norm_obs", "--norm_reward"),
+]
 
 
 def train(folder, env, num_envs, num_steps, steps, *flags, seed=1):
@@ -109,12 +116,34 @@ class Audit(unittest.TestCase):
         self.assertEqual({c["name"] for c in report["checks"]} - measured,
                          {"family_environments", "truncation_bias", "adaptive_rate"})
 
+    def test_no_warning_of_trained_runs(self):
+        for i, (seed, *run) in enumerate(TRAINED):
+            folder = self.path(f"trained{i}")
+            train(folder, *run, "--quiet", seed=seed)
+            report = self.report(folder)
+            loud = [c for c in report["checks"] if c["severity"] in ("warning", "error")]
+            self.assertEqual((report["exit_code"], loud), (0, []), run)
+
+    def test_one_update_that_ends_a_policy(self):
+        folder = self.path("ended")
+        train(folder, CART, 4, 128, 50000, "--activation", "relu", "--learning_rate", "0.3", "--lr_schedule", "constant",
+              "--quiet")
+        self.finds("warning", "logged_kl_peak", folder, "approx_kl was", "target_kl")
+
     def test_the_same_for_any_threads_and_writes_nothing(self):
         before = contents(self.cart)
         reports = [self.report(self.cart, "--iterations", "3", "--threads", threads) for threads in ("1", "3")]
         self.assertEqual(reports[0], reports[1])
         self.assertEqual(reports[0]["iterations"], 3)
         self.assertEqual(contents(self.cart), before)
+
+    def test_a_last_line_that_was_cut_is_left_out(self):
+        run = self.copy("cut_short")
+        before = self.report(run)
+        for name in ("metrics.jsonl", "eval.jsonl"):
+            with open(os.path.join(run, name), "a", encoding="utf-8") as file:
+                file.write('{"iteration": 99, "learn')
+        self.assertEqual(self.report(run), before)
 
     def test_what_it_prints(self):
         text = self.run_audit(self.cart).stdout
@@ -220,7 +249,7 @@ class Audit(unittest.TestCase):
             path = os.path.join(run, name)
             with open(path, "ab+") as file:
                 size = file.tell()
-                file.write(b"{half a li")
+                file.write(b"{half a li\n")
             self.fails(5, [name, word], run)
             os.truncate(path, size)
 

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -185,6 +186,8 @@ class Commands(unittest.TestCase):
         self.assertIn("observations of one or more of the 2 environments that differ in this block (0, 1) at step 0 "
                       "of iteration 1 (global step 2)", text.stdout)
         self.fails(3, ["'d' has no hashes.bin", "--hashes"], "diff", "a", "d")
+        os.truncate(os.path.join(self.folder.name, "b", "hashes.bin"), 64)
+        self.fails(3, ["nothing to compare", "cut short"], "diff", "a", "b")
         self.fails(3, ["no run folder 'none'"], "diff", "none", "a")
 
     def ledger(self, path="ledger.jsonl"):
@@ -212,6 +215,10 @@ class Commands(unittest.TestCase):
         folder = self.run_program("rerun", "b", "--out", "again_b")
         self.assertIn("fields that must agree do.", folder.stdout)
 
+    def test_folders_that_nobody_named_do_not_meet(self):
+        runs = {self.object_of("train", *SMALL, "--json")["run_dir"] for _ in range(3)}
+        self.assertEqual(len(runs), 3)
+
     def test_recording_twice_elsewhere_or_not_at_all(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         line = self.ledger()
@@ -229,17 +236,30 @@ class Commands(unittest.TestCase):
         self.assertEqual(sorted(json.loads(line)["config"]["seed"] for line in self.ledger()), list("01234567"))
 
     def test_a_ledger_that_cannot_be_written_costs_no_run(self):
-        self.write("file", "text")
-        self.fails(4, ["trained and saved in 'a'", "not recorded", "--resume a --ledger file/x"], "train", *SMALL,
-                   "--out", "a", "--ledger", "file/x", "--quiet")
+        large = self.write("large.jsonl", '{"format":1}\n' * 40000)
+
+        def limit():  # to less than the ledger has already, and more than any file of the run
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(large) - 1000, resource.RLIM_INFINITY))
+
+        result = subprocess.run([PROGRAM, "train", *SMALL, "--out", "a", "--ledger", large, "--quiet"], capture_output=True,
+                                text=True, cwd=self.folder.name, timeout=120, preexec_fn=limit)
+        self.assertEqual(result.returncode, 4, result.stderr)
+        for words in ("trained and saved in 'a'", "not recorded", f"--resume a --ledger {large}"):
+            self.assertIn(words, result.stderr)
+        self.assertEqual(os.path.getsize(large), 40000 * 13)
         self.assertEqual(self.object_of("train", "--resume", "a", "--json")["record"], "ledger.jsonl:1")
 
     def test_ledgers_that_are_none(self):
         self.write("notes.txt", "not a ledger\n")
         self.fails(6, ["'notes.txt' is there and is not a ledger", "--ledger"], "train", *SMALL, "--out", "a", "--ledger",
                    "notes.txt", "--quiet")
-        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "a")))  # said before training
-        self.fails(4, ["Is a directory"], "train", *SMALL, "--out", "a", "--ledger", self.folder.name, "--quiet")
+        os.mkfifo(os.path.join(self.folder.name, "pipe"))
+        self.fails(4, ["notes.txt/x", "Not a directory"], "train", *SMALL, "--out", "a", "--ledger", "notes.txt/x")
+        for path in (self.folder.name, "newdir/", "pipe", "/dev/null", "/dev/full"):
+            self.fails(6, [f"'{path}' is no file that lines can be added to", "runs/ledger.jsonl"], "train", *SMALL, "--out", "a",
+                       "--ledger", path, "--quiet")
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["notes.txt", "pipe"])  # said before training
         self.fails(3, ["missing.jsonl"], "rerun", "missing.jsonl:1")
         self.fails(5, ["not as it was written"], "rerun", "notes.txt")
 

@@ -145,6 +145,19 @@ class Panels(unittest.TestCase):
         self.fails(2, ["--csv", "--panel"], "eval", "a", "--csv")
         self.fails(3, ["no run folder 'none'"], "compare", "a", "none", "--panel", "p.toml")
         self.fails(2, ["--panel cannot be given"], "train", "--resume", "a", "--panel", "p.toml")
+        self.write("large.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\nseeds = [1, 2, 3, 4]\n')
+        self.fails(2, ["to play the panel takes", "100.0 MB", "memory_limit"], "train", *SMALL, "--memory_limit", "100", "--out", "x",
+                   "--panel", "large.toml")
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "x")))
+
+    def test_the_panel_of_a_run_is_the_one_it_was_started_with(self):
+        self.run_program("train", *SMALL, "--out", "own/a", "--panel", "p.toml")
+        for name in ("ledger_line.json", "panel.toml"):
+            os.remove(os.path.join(self.folder.name, "own/a", name))
+        self.fails(3, ["own/a/panel.toml"], "train", "--resume", "own/a", "--quiet")
+        self.write("own/a/panel.toml", PANEL.replace("episodes = 20", "episodes = 2"))
+        self.fails(6, ["own/a/panel.toml", "another panel than the run was started with", "--panel FILE"], "train", "--resume",
+                   "own/a", "--quiet")
 
     def test_a_panel_is_recorded_and_rerun(self):
         trained = self.run_program("train", *SMALL[:-1], "--out", "scored/a", "--panel", "p.toml")

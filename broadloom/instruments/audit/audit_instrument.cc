@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "broadloom/core/hash.h"
 #include "broadloom/instruments/audit/learning_signal.h"
@@ -127,12 +128,12 @@ void AuditInstrument::after_update(const InstrumentView& view) {
   numbers_.kl = policy_.numbers().kl;
   numbers_.kl_k1 = policy_.numbers().kl_k1;
   numbers_.kl_k3 = policy_.numbers().kl_k3;
-  numbers_.idle_units = percent_idle(view);
+  look_at_units(view);
 }
 
 // Of the worst layer. A unit that is the same in every state says nothing, be it a dead ReLU or a
-// saturated tanh.
-double AuditInstrument::percent_idle(const InstrumentView& view) {
+// saturated tanh. A shared encoder is the policy's.
+void AuditInstrument::look_at_units(const InstrumentView& view) {
   const std::size_t size = static_cast<std::size_t>(view.block.D);
   NetworkRows::over_tiles(
       static_cast<std::size_t>(rows_), view.pool,
@@ -143,14 +144,15 @@ double AuditInstrument::percent_idle(const InstrumentView& view) {
                                   view.obs_normalizer, probe_.data() + first * size, count));
       });
   units_.finish();
-  double worst = 0.0;
   for (const UnitProbe::Body& body : units_.bodies()) {
+    const bool critic = std::string_view(body.name) == "critic";
+    double& worst = critic ? numbers_.idle_critic_units : numbers_.idle_units;
+    worst = 0.0;
     for (std::size_t l = 0; l < body.mlp->layers().size(); ++l) {
       const IdleUnits idle = units_.idle(body, l);
       worst = std::max(worst, idle.percent(idle.constant));
     }
   }
-  return worst;
 }
 
 void AuditInstrument::append_state(const std::string& prefix, std::vector<TensorRef>& out) {

@@ -41,7 +41,7 @@ class AuditInstrument final : public Instrument {
   void look_at_environments(const InstrumentView& view);
   void look_at_normalisers(const InstrumentView& view);
   void look_at_learning_signal(const RolloutBlock& block);
-  double percent_idle(const InstrumentView& view);
+  void look_at_units(const InstrumentView& view);
 
   bool discrete_observations_, discrete_actions_;
   int actions_;  // that there are, where they are discrete

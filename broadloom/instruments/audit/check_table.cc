@@ -68,13 +68,14 @@ constexpr AuditCheck kChecks[] = {
      "A block of {T} steps sees one phase of all {N} episodes at a time. Set stagger_starts = "
      "true."},
     {"duplicate_environments",
-     largest<&Numbers::duplicate_columns>,
+     median<&Numbers::duplicate_columns>,
      Bad::kAbove,
-     {.warning = 0.0, .error = 0.5},
+     {.warning = 0.1, .error = 0.5},
      "{percent:.3g} % of the {N} environments have the same {T} steps, to the bit, as one of "
      "another seed family (limit {limit_percent:g} %).",
      "Copies add no samples. Give every environment draws of its own: look at how your simulator "
-     "seeds itself, and at its resets."},
+     "seeds itself, and at its resets. Or many states lead to one, as at a wall, and a policy that "
+     "has made up its mind goes on alike from there."},
     {"repeated_environments",
      median<&Numbers::repeated_columns>,
      Bad::kAbove,
@@ -105,7 +106,8 @@ constexpr AuditCheck kChecks[] = {
      "TD errors of the {N} environments vary together: they count as {percent:.3g} % as many "
      "independent ones (limit {limit_percent:g} %).",
      "They rise and fall in the same step. Set stagger_starts = true, raise "
-     "seed_families, and look for what your environments share."},
+     "seed_families (now {F}) where it is less than {N}, and look for what your environments "
+     "share."},
     {"parameter_draws",
      median<&Numbers::distinct_draws>,
      Bad::kBelow,
@@ -131,9 +133,9 @@ constexpr AuditCheck kChecks[] = {
     {"evaluation_starts",
      fact<&RunFacts::evaluation_starts>,
      Bad::kAbove,
-     {.error = 0.0},
+     {.error = 0.05},
      "{percent:.3g} % of the evaluation episodes begin in a state that training begins in (limit "
-     "{limit:g}).",
+     "{limit_percent:g} %).",
      "They are no test of what was not seen. Evaluate with draws that training never makes."},
     {"evaluation_seeds",
      fact<&RunFacts::evaluation_overlaps>,
@@ -211,11 +213,12 @@ constexpr AuditCheck kChecks[] = {
     {"advantage_scale",
      median<&Numbers::advantage_deviation>,
      Bad::kBelow,
-     {.warning = 1e-5},
+     {.note = 1e-5, .warning = 1e-9},
      "Advantages have a standard deviation of {value:.2g} of the size of the value targets (limit "
      "{limit:g}).",
      "That is close to the rounding of float32, and norm_adv blows it up to 1: the update follows "
-     "noise. Look at rewards that never change; set norm_adv = off."},
+     "noise. A solved task looks like that; otherwise look at rewards that never change, and set "
+     "norm_adv = off."},
     {"advantage_dominance",
      median<&Numbers::advantage_dominance>,
      Bad::kAbove,
@@ -283,14 +286,30 @@ constexpr AuditCheck kChecks[] = {
      "updates (limit {limit:g}).",
      "Updates that far off the policy that collected the block make training erratic. Lower "
      "learning_rate or update_epochs, or set target_kl."},
+    {"logged_kl_peak",
+     fact<&RunFacts::logged_kl_peak>,
+     Bad::kAbove,
+     {.note = 0.3, .warning = 1.0},
+     "In iteration {peak}, approx_kl was {value:.3g} (limit {limit:g}).",
+     "One update like that can undo a policy, or end it: what came before and after are two "
+     "policies. Lower learning_rate, or set target_kl."},
     {"idle_units",
      median<&Numbers::idle_units>,
      Bad::kAbove,
      {.note = 25.0, .warning = 75.0},
-     "In the worst hidden layer, {value:.3g} % of the units say the same in every probe state "
-     "(limit {limit:g} %).",
+     "In the policy's worst hidden layer, {value:.3g} % of the units say the same in every probe "
+     "state (limit {limit:g} %).",
      "Dead ReLU or saturated tanh units learn nothing. Lower learning_rate, normalise "
      "observations (norm_obs), or choose another activation."},
+    {"idle_critic_units",
+     median<&Numbers::idle_critic_units>,
+     Bad::kAbove,
+     {.note = 25.0},
+     "In the critic's worst hidden layer, {value:.3g} % of the units say the same in every probe "
+     "state (limit {limit:g} %).",
+     "Saturated tanh or dead ReLU units learn nothing. Where every state is worth the same, as "
+     "when CartPole is solved, a critic ends like that; otherwise lower learning_rate or normalise "
+     "rewards (norm_reward)."},
 
     {"learning_rate",
      fact<&RunFacts::learning_rate_off>,
@@ -326,8 +345,10 @@ constexpr AuditCheck kChecks[] = {
      fact<&RunFacts::failed>,
      Bad::kAbove,
      {.error = 0.0},
-     "Going on with the run stopped{failure} (limit {limit:g}).",
-     "What stands above was measured before."},
+     "Going on with the run stopped{failure}.",
+     "The other findings are from before that. Mend what the message names; the checkpoint itself "
+     "is "
+     "whole."},
 };
 
 }  // namespace

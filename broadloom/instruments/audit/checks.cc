@@ -32,14 +32,14 @@ void weigh(const AuditCheck& check, AuditFinding& finding) {
 std::string after_colon(const std::string& text) { return text.empty() ? "" : ": " + text; }
 
 std::string filled_in(const char* text, const AuditFinding& finding, const RunFacts& facts) {
-  return fmt::format(fmt::runtime(text), fmt::arg("value", finding.value),
-                     fmt::arg("percent", 100.0 * finding.value), fmt::arg("limit", finding.limit),
-                     fmt::arg("limit_percent", 100.0 * finding.limit),
-                     fmt::arg("N", facts.num_envs), fmt::arg("T", facts.num_steps),
-                     fmt::arg("F", facts.families), fmt::arg("schedule", facts.lr_schedule),
-                     fmt::arg("mode", facts.truncation_mode),
-                     fmt::arg("collision", after_colon(facts.collision)),
-                     fmt::arg("failure", after_colon(facts.failure)));
+  return fmt::format(
+      fmt::runtime(text), fmt::arg("value", finding.value),
+      fmt::arg("percent", 100.0 * finding.value), fmt::arg("limit", finding.limit),
+      fmt::arg("limit_percent", 100.0 * finding.limit), fmt::arg("N", facts.num_envs),
+      fmt::arg("T", facts.num_steps), fmt::arg("F", facts.families),
+      fmt::arg("schedule", facts.lr_schedule), fmt::arg("mode", facts.truncation_mode),
+      fmt::arg("peak", facts.peak_iteration), fmt::arg("collision", after_colon(facts.collision)),
+      fmt::arg("failure", after_colon(facts.failure)));
 }
 
 }  // namespace

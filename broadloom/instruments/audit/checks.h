@@ -35,6 +35,8 @@ struct RunFacts {
   double learning_rate_left = kNone;   // of a linear schedule, share of the first at the last line
   double learning_rate_bound = kNone;  // share of lines at a bound of the adaptive schedule
   double logged_kl = kNone;            // 95th percentile of approx_kl over the log's lines
+  double logged_kl_peak = kNone;       // largest of them
+  std::int64_t peak_iteration = 0;     // where it was
   double failed = 0.0;                 // 1: going on with the run stopped
   std::string failure;                 // why
 };

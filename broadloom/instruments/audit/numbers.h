@@ -27,7 +27,7 @@ struct AuditNumbers {
   double first_ratio_error = kNone;
   double last_kl = kNone, last_clipfrac = kNone, last_ess = kNone;
   double kl = kNone, kl_k1 = kNone, kl_k3 = kNone;
-  double idle_units = kNone;
+  double idle_units = kNone, idle_critic_units = kNone;
 
   // v(name, field) for all, in this order. Self: AuditNumbers, const or not.
   template <class Self, class Visitor>
@@ -60,6 +60,7 @@ struct AuditNumbers {
     v("audit/kl_k1", self.kl_k1);
     v("audit/kl_k3", self.kl_k3);
     v("audit/idle_units", self.idle_units);
+    v("audit/idle_critic_units", self.idle_critic_units);
   }
 };
 

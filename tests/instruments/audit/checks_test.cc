@@ -35,7 +35,7 @@ AuditNumbers healthy() {
   n.last_clipfrac = 0.1;
   n.last_ess = 97.0;
   n.kl = n.kl_k1 = n.kl_k3 = 0.01;
-  n.idle_units = 1.0;
+  n.idle_units = n.idle_critic_units = 1.0;
   return n;
 }
 
@@ -48,7 +48,7 @@ RunFacts healthy_facts() {
   facts.evaluation_overlaps = facts.collisions = 0.0;
   facts.steps_lost = 0.001;
   facts.learning_rate_off = facts.learning_rate_left = facts.learning_rate_bound = 0.0;
-  facts.logged_kl = 0.01;
+  facts.logged_kl = facts.logged_kl_peak = 0.01;
   facts.lr_schedule = "linear";
   return facts;
 }
@@ -70,8 +70,8 @@ const std::vector<Fault>& faults() {
        {"probability 1.00", "limit 0.25", "all 1024 episodes", "stagger_starts = true"}},
       {"duplicate_environments",
        Severity::kWarning,
-       [](N& n, F&) { n.duplicate_columns = 0.002; },
-       {"0.2 %", "limit 0 %", "8 steps"}},
+       [](N& n, F&) { n.duplicate_columns = 0.2; },
+       {"20 %", "limit 10 %", "8 steps"}},
       {"duplicate_environments",
        Severity::kError,
        [](N& n, F&) { n.duplicate_columns = 1.0; },
@@ -138,8 +138,12 @@ const std::vector<Fault>& faults() {
        {"0.1 %", "ent_coef"}},
       {"advantage_scale",
        Severity::kWarning,
+       [](N& n, F&) { n.advantage_deviation = 0.0; },
+       {"limit 1e-09", "norm_adv"}},
+      {"advantage_scale",
+       Severity::kNote,
        [](N& n, F&) { n.advantage_deviation = 1e-7; },
-       {"1e-07", "limit 1e-05", "norm_adv"}},
+       {"1e-07", "limit 1e-05", "A solved task"}},
       {"advantage_dominance",
        Severity::kWarning,
        [](N& n, F&) { n.advantage_dominance = 0.9; },
@@ -161,6 +165,17 @@ const std::vector<Fault>& faults() {
       {"update_clipping", Severity::kWarning, [](N& n, F&) { n.last_clipfrac = 0.7; }, {"70 %"}},
       {"update_ess", Severity::kWarning, [](N& n, F&) { n.last_ess = 20.0; }, {"20 %"}},
       {"logged_kl", Severity::kWarning, [](N&, F& f) { f.logged_kl = 0.2; }, {"0.200"}},
+      {"logged_kl_peak",
+       Severity::kWarning,
+       [](N&, F& f) {
+         f.logged_kl_peak = 396.6;
+         f.peak_iteration = 12;
+       },
+       {"iteration 12", "397", "limit 1"}},
+      {"idle_critic_units",
+       Severity::kNote,
+       [](N& n, F&) { n.idle_critic_units = 100.0; },
+       {"critic's", "100 %", "solved"}},
       {"idle_units", Severity::kWarning, [](N& n, F&) { n.idle_units = 80.0; }, {"80 %"}},
       {"learning_rate",
        Severity::kWarning,
