@@ -3,12 +3,12 @@
 
 runs.csv         one row a run
 cells.csv        means over seeds with 95 % intervals; "agreement" is Spearman's rank correlation, over the seeds, of the training
-                 return with the return on the panel's usual stratum
-differences.csv  512 families minus fewer, and wide minus narrow, each with a 95 % interval
+                 return with the return on the panel's usual stratum, and "gap" the mean of their absolute difference
+differences.csv  512 families minus fewer, and wide minus narrow, paired by seed, each with a 95 % interval
 tables.md        the same two as tables to read
 
-Intervals are percentiles of 10,000 bootstrap samples of the seeds, drawn from the same generator for every cell. "outside" is
-the mean success over the three strata of the panel that narrow training did not see."""
+Intervals are percentiles of 10,000 bootstrap samples of the seeds, the same ones for every cell. "outside" is the mean success
+over the three strata of the panel that narrow training did not see."""
 import csv
 import json
 import math
@@ -18,7 +18,7 @@ import sys
 
 RESAMPLES = 10_000
 FAMILIES = (1, 8, 128, 512)
-SCORES = ("training return", "training success", "usual success", "outside success")
+SCORES = ("training return", "training success", "usual return", "usual success", "outside success")
 NARROW = ({"force": "9..11", "half_length": "0.4..0.6"}, {"gravity": "9.5..10.5", "mass": "0.95..1.05"})
 
 
@@ -42,19 +42,23 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def resampled_means(rng, values):
-    return [mean(rng.choices(values, k=len(values))) for _ in range(RESAMPLES)]
-
-
-def interval(samples):
-    ordered = sorted(samples)
+def interval(values):
+    """Of the mean; values in order of seeds, so that all cells take the same bootstrap samples."""
+    rng = random.Random(1)
+    ordered = sorted(mean(rng.choices(values, k=len(values))) for _ in range(RESAMPLES))
     return ordered[int(0.025 * RESAMPLES)], ordered[int(0.975 * RESAMPLES) - 1]
 
 
 def cells_of(runs):
+    """Each cell's runs in order of seeds, which must be the same in all."""
     cells = {}
     for run in runs:
         cells.setdefault((run["task"], run["strata"], run["families"]), []).append(run)
+    seeds = {key: [run["seed"] for run in members] for key, members in cells.items()}
+    first = next(iter(seeds.values()))
+    for key, own in seeds.items():
+        if own != first or len(set(own)) != len(own):
+            sys.exit(f"{key}: got seeds {own}, expected {first}, each once; let run.sh end")
     return cells
 
 
@@ -73,12 +77,13 @@ def cell_rows(cells):
     for (task, strata, families), members in cells.items():
         row = {"task": task, "strata": strata, "families": families, "runs": len(members)}
         agreement = rank_correlation(*([m[name] for m in members] for name in ("training return", "usual return")))
+        row["gap"] = f"{mean([abs(m['training return'] - m['usual return']) for m in members]):.3g}"
         row["agreement"] = "-" if math.isnan(agreement) else f"{agreement:.2f}"
         for name in members[0]:
             if name in row or name in ("seed", "parameters"):
                 continue
             values = [m[name] for m in members]
-            low, high = interval(resampled_means(random.Random(1), values))
+            low, high = interval(values)
             row |= {name: f"{mean(values):.5g}", f"{name} low": f"{low:.5g}", f"{name} high": f"{high:.5g}"}
         yield row
 
@@ -96,10 +101,9 @@ def difference_rows(cells):
     for name, first, second in pairs(sorted({task for task, _, _ in cells})):
         row = {"task": first[0], "difference": name}
         for score in SCORES:
-            a, b = ([m[score] for m in cells[key]] for key in (first, second))
-            rng = random.Random(1)
-            low, high = interval([x - y for x, y in zip(resampled_means(rng, a), resampled_means(rng, b))])
-            row |= {score: f"{mean(a) - mean(b):.5g}", f"{score} low": f"{low:.5g}", f"{score} high": f"{high:.5g}"}
+            values = [a[score] - b[score] for a, b in zip(cells[first], cells[second])]
+            low, high = interval(values)
+            row |= {score: f"{mean(values):.5g}", f"{score} low": f"{low:.5g}", f"{score} high": f"{high:.5g}"}
         yield row
 
 
@@ -111,8 +115,8 @@ def write(path, rows):
         out.writerows(rows)
 
 
-def figure(row, name):
-    digits = 0 if name.endswith("return") else 2
+def figure(row, name, more):
+    digits = (0 if name.endswith("return") else 2) + more
     value, low, high = (float(row[name + end]) for end in ("", " low", " high"))
     value, low, high = (re.sub(r"^-(0\.?0*)$", r"\1", f"{x:.{digits}f}") for x in (value, low, high))
     return f"{value} ({low} .. {high})"
@@ -125,7 +129,8 @@ def table(rows, keys, scores):
         texts = []
         for score in scores:
             clear = "difference" in keys and float(row[f"{score} low"]) * float(row[f"{score} high"]) > 0
-            texts.append(f"**{figure(row, score)}**" if clear else figure(row, score))
+            text = figure(row, score, "difference" in keys)
+            texts.append(f"**{text}**" if clear else text)
         lines.append("| " + " | ".join((*(str(row[k]) for k in keys), *texts)) + " |")
     return "\n".join(lines)
 
@@ -135,7 +140,7 @@ def tables(cells, differences):
         rows = [row for row in cells if row["task"] == task]
         strata = [name for name in rows[0] if name.endswith(" success") and name not in SCORES]
         yield f"## {task}\n"
-        yield table(rows, ("strata", "families", "agreement"), (*SCORES[:3], *strata)) + "\n"
+        yield table(rows, ("strata", "families", "agreement", "gap"), (*SCORES[:4], *strata)) + "\n"
         yield table([row for row in differences if row["task"] == task], ("difference",), SCORES) + "\n"
 
 

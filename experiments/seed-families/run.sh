@@ -45,4 +45,7 @@ for seed in $(seq "${1:-20}"); do
   echo "seed $seed begun"
 done
 wait
+for out in "$runs"/*-*-*-*; do
+  [ -f "$out/ledger_line.json" ] || { echo "$out did not end; run the same command again" >&2; exit 1; }
+done
 python3 $folder/results.py "$runs/ledger.jsonl" $folder/results
