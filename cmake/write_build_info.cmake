@@ -3,10 +3,15 @@
 cmake_minimum_required(VERSION 3.25)
 set(REVISION "")
 if(GIT)
-  # Whoever owns the clone, and without waiting for another Git that holds the index.
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env GIT_OPTIONAL_LOCKS=0
-                          ${GIT} -c safe.directory=* -C ${SOURCE} describe --always --dirty --abbrev=12
+  # Whoever owns the clone, and without its lock: `describe --dirty` would take it, and stop a commit that runs meanwhile.
+  set(git ${CMAKE_COMMAND} -E env GIT_OPTIONAL_LOCKS=0 ${GIT} -c safe.directory=* -C ${SOURCE})
+  execute_process(COMMAND ${git} describe --always --abbrev=12
                   OUTPUT_VARIABLE REVISION OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  execute_process(COMMAND ${git} status --porcelain --untracked-files=no
+                  OUTPUT_VARIABLE CHANGES OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(REVISION AND CHANGES)
+    string(APPEND REVISION "-dirty")
+  endif()
 endif()
 if(NOT REVISION)
   set(REVISION "unknown")

@@ -115,7 +115,7 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
          {}});
   }
   for (Transposed& mine : transposed_) mine.weights.resize(network.parameter_count());
-  one_is_done_ = std::vector<std::atomic<bool>>(lanes_.size());
+  half_is_done_ = std::vector<std::atomic<bool>>(lanes_.size());
 }
 
 Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
@@ -260,9 +260,9 @@ void Ppo::add_up(int lane) {
     lane -= lane % (2 * stride);
     const int right = lane + stride;
     if (right >= used_lanes_) continue;
-    const bool neighbour_is_done = one_is_done_[right].exchange(true, std::memory_order_acq_rel);
+    const bool neighbour_is_done = half_is_done_[right].exchange(true, std::memory_order_acq_rel);
     if (!neighbour_is_done) return;
-    one_is_done_[right].store(false, std::memory_order_relaxed);  // for the next gradient
+    half_is_done_[right].store(false, std::memory_order_relaxed);  // for the next gradient
     add_into(lanes_[lane].grads.data(), lanes_[right].grads.data(), network_.parameter_count());
   }
 }

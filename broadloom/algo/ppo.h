@@ -148,18 +148,18 @@ class Ppo {
   ThreadPool& pool_;
   std::vector<Lane> lanes_;
   int used_lanes_ = 0;
-  int shared_stride_ = 1;                       // of the lowest level that reduce_gradient() adds
-  std::vector<std::atomic<bool>> one_is_done_;  // [lanes] of the pair whose right one this is
+  int shared_stride_ = 1;                        // of the lowest level that reduce_gradient() adds
+  std::vector<std::atomic<bool>> half_is_done_;  // [lanes] of the pair whose right half begins here
   UpdateObserver* observer_ = nullptr;
   Moments batch_moments_;
   // Each thread turns the weights for itself: it has read them for the forward pass, and another
   // core's copy would come line by line from that core's cache.
-  struct Transposed {
+  struct alignas(64) Transposed {
     std::vector<float> weights;  // [P]
     std::int64_t version = 0;
   };
   std::vector<Transposed> transposed_;  // [threads]
-  std::int64_t version_ = 0;            // of the parameters: grows with each change
+  std::int64_t version_ = 0;            // of the parameters: grows with each step and update()
   std::vector<double> chunk_squares_;   // [chunks of P]
 };
 

@@ -3,7 +3,7 @@
 namespace broadloom {
 namespace {
 
-// A ticket between sections: of no epoch, with no task left. Sections count from 1.
+// A ticket while a section is being opened: of no epoch, with no task left. Sections count from 1.
 constexpr std::uint64_t kClosed = 0x7fffffffu;
 
 void relax() {

@@ -65,7 +65,7 @@ Status check_streams(const Json& line) {
                 fmt::format("seeds: the {} stream '{}' and the {} stream '{}' are both {}, "
                             "expected no stream in both; such a run was scored on what it had "
                             "seen before",
-                            later, name, sooner, other, purpose.dump())};
+                            later, name, sooner, other, taken.get<std::uint64_t>() % 256)};
       }
     }
   }
@@ -160,7 +160,7 @@ Status check_place(const std::string& path) {
   fs::path folder = fs::absolute(path, error).parent_path();
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   const bool is_folder = fs::is_directory(folder, error);
-  if (is_folder && ::access(folder.c_str(), W_OK) == 0) return {};
+  if (is_folder && ::access(folder.c_str(), W_OK | X_OK) == 0) return {};
   if (!is_folder) errno = ENOTDIR;
   return io_error("create", path);
 }
@@ -212,6 +212,11 @@ Status check_ledger_file(const std::string& path) {
   if (path.empty()) return {};
   std::error_code error;
   const fs::file_status there = fs::status(path, error);
+  if (there.type() == fs::file_type::none) {
+    errno = error.value();
+    return io_error("open", path);
+  }
+  if (fs::is_symlink(fs::symlink_status(path, error)) && !fs::exists(there)) return no_file(path);
   if (!fs::exists(there)) return check_place(path);
   if (!fs::is_regular_file(there)) return no_file(path);
   const Result<std::string> bytes = read_file(path);

@@ -14,7 +14,7 @@ struct Manifest {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string isa;
-  std::string panel;  // hash of the panel that the run was started with; "": none
+  std::string panel;  // hash of panel.toml as the run was started; "": none
   std::string version, revision, compiler, build_type;  // of the program
   std::string cpu;
   int cores = 0;

@@ -47,23 +47,29 @@ std::vector<std::string> checkpoints(const std::string& dir) {
 }
 
 // A pid of our own is one that the system, or a container started again, has given out anew.
-bool is_another_process(const std::string& pid) {
+bool is_live_other_process(const std::string& pid) {
   const long number = std::strtol(pid.c_str(), nullptr, 10);
   if (number <= 0 || number == ::getpid()) return false;
   return ::kill(static_cast<pid_t>(number), 0) == 0 || errno == EPERM;
 }
 
-// What killed processes left in a folder: entries whose names begin so and end with their pid.
-void remove_half_written(const fs::path& dir, const std::string& beginning) {
+// The pid at the end of a name such as `manifest.json.tmp-123`; "" where it is no such name.
+std::string writer_of(const std::string& name) {
+  const std::size_t ending = name.rfind(kHalfWritten);
+  if (ending == std::string::npos) return "";
+  const std::string pid = name.substr(ending + std::strlen(kHalfWritten));
+  return pid.find_first_not_of("0123456789") == std::string::npos ? pid : "";
+}
+
+// What killed processes left in a folder, of names that begin so.
+void remove_half_written(const fs::path& dir, const std::string& prefix, fs::file_type type) {
   std::error_code error;
   std::vector<fs::path> stale;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
     const std::string name = entry.path().filename().string();
-    const std::size_t ending = name.rfind(kHalfWritten);
-    if (ending == std::string::npos || name.rfind(beginning, 0) != 0) continue;
-    if (!is_another_process(name.substr(ending + std::strlen(kHalfWritten)))) {
-      stale.push_back(entry.path());
-    }
+    const std::string pid = writer_of(name);
+    if (name.rfind(prefix, 0) != 0 || entry.symlink_status(error).type() != type) continue;
+    if (!pid.empty() && !is_live_other_process(pid)) stale.push_back(entry.path());
   }
   for (const fs::path& path : stale) fs::remove_all(path, error);
 }
@@ -90,7 +96,8 @@ Status RunFolder::create(const std::string& wanted,
   if (dir.has_parent_path()) fs::create_directories(dir.parent_path(), error);
   if (error) return system_error("create the folder", dir.parent_path().string(), error);
   const std::string hidden_name = fmt::format(".{}{}", dir.filename().string(), kHalfWritten);
-  remove_half_written(dir.has_parent_path() ? dir.parent_path() : fs::path("."), hidden_name);
+  remove_half_written(dir.has_parent_path() ? dir.parent_path() : fs::path("."), hidden_name,
+                      fs::file_type::directory);
   const fs::path hidden = dir.parent_path() / fmt::format("{}{}", hidden_name, ::getpid());
   fs::create_directories(hidden.string() + kCheckpoints, error);
   if (error) return system_error("create the folder", hidden.string(), error);
@@ -149,8 +156,8 @@ void RunFolder::prune(int keep) const {
 }
 
 void RunFolder::clear_half_written() const {
-  remove_half_written(dir_, "");
-  remove_half_written(dir_ + kCheckpoints, "");
+  remove_half_written(dir_, "", fs::file_type::regular);
+  remove_half_written(dir_ + kCheckpoints, "", fs::file_type::regular);
 }
 
 }  // namespace broadloom

@@ -35,7 +35,8 @@ class RunFolder {
   Result<std::string> latest_checkpoint() const;
   // Removes all but the newest `keep` checkpoints.
   void prune(int keep) const;
-  // Removes the files that killed processes left half-written; those of live ones stay.
+  // Removes the files that killed processes left half-written; those of processes that live on this
+  // machine stay.
   void clear_half_written() const;
 
  private:

@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr int kMostStarts = 4096;
-constexpr double kFewStarts = 0.01;
+constexpr double kMostAlike = 0.01;
 constexpr double kMostLanes = 1e9;  // of a record; there is none as large
 
 double number_in(const Json& json, const char* key) {
@@ -103,7 +103,7 @@ Status add_starts(const Config& config, RunFacts& facts) {
   const double same = count_copies(training.value()).across;
   if (training.value().size() > 1) facts.same_starts = same;
   // Where two of a kind meet by chance, so do training and evaluation.
-  if (std::max(alike, same) > kFewStarts) return {};
+  if (std::max(alike, same) > kMostAlike) return {};
   facts.evaluation_starts = share_seen(starts, training.value());
   return {};
 }
@@ -164,9 +164,10 @@ void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& f
   facts.logged_kl = percentile_95(logged.approx_kls);
   for (std::size_t i = 0; i < logged.approx_kls.size(); ++i) {
     const double kl = logged.approx_kls[i];
-    if (std::isnan(kl) || kl <= facts.logged_kl_peak) continue;
+    const double iteration = logged.iterations[i];
+    if (std::isnan(kl) || std::isnan(iteration) || kl <= facts.logged_kl_peak) continue;
     facts.logged_kl_peak = kl;
-    facts.peak_iteration = static_cast<std::int64_t>(logged.iterations[i]);
+    facts.peak_iteration = static_cast<std::int64_t>(std::clamp(iteration, 0.0, 1e15));
   }
   double off = 0.0, bound = 0.0;
   for (std::size_t i = 0; i < logged.iterations.size(); ++i) {

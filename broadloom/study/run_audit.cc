@@ -89,9 +89,10 @@ Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts&
   return measured;
 }
 
-// Goes on from the checkpoint for as many iterations as options ask for.
-Result<std::vector<AuditNumbers>> go_on(Checkpoint& checkpoint, const AuditOptions& options,
-                                        RunFacts& facts, AuditReport& report) {
+// Goes on from the checkpoint for as many iterations as options ask for, and says in report and
+// facts what it did and met.
+Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
+                                             RunFacts& facts, AuditReport& report) {
   Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options.threads);
   if (!trainer.ok()) return trainer.status();
   report.global_step = trainer.value()->report().global_step;
@@ -157,7 +158,7 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
     report.notes.emplace_back("a checkpoint file alone: there are no logs to look at");
   }
   const Result<std::vector<AuditNumbers>> measured =
-      go_on(checkpoint.value(), options, facts.value(), report);
+      measure_on(checkpoint.value(), options, facts.value(), report);
   if (!measured.ok()) return measured.status();
   std::vector<AuditNumbers> all = logged.value().audit;
   all.insert(all.end(), measured.value().begin(), measured.value().end());

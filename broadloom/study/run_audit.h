@@ -35,7 +35,8 @@ struct AuditReport {
 Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options);
 
 // Judges what the instrument "audit" logged while the run in this folder was trained, without going
-// on with it. report.logged is 0 where it was not on. Errors as read_logged_run.
+// on with it. report.logged is 0 where it was not on. Errors as read_logged_run,
+// open_started_run and facts_of.
 Result<AuditReport> audit_logs(const std::string& run_dir);
 
 }  // namespace broadloom

@@ -91,16 +91,20 @@ Result<std::size_t> panel_bytes(const Panel& panel) {
   return bytes;
 }
 
+// Beside what the run itself holds.
 Status check_panel_memory(const Panel& panel, const Config& run) {
   const Result<std::size_t> bytes = panel_bytes(panel);
   if (!bytes.ok()) return bytes.status();
+  const Result<MemoryPlan> plan = plan_memory(run, 1);
+  if (!plan.ok()) return plan.status();
   const std::size_t allowed = memory_allowed(run);
-  if (allowed == 0 || bytes.value() <= allowed) return {};
+  if (allowed == 0 || bytes.value() + plan.value().total() <= allowed) return {};
   return {ErrorKind::kInvalidConfig,
-          fmt::format("to play the panel takes {:.1f} MB, expected at most the {:.1f} MB of the "
-                      "run's memory_limit or of this machine; ask for fewer episodes (now {} a "
-                      "row and seed), or raise memory_limit",
-                      bytes.value() * 1e-6, allowed * 1e-6, panel.episodes)};
+          fmt::format("to play the panel takes {:.1f} MB, and the run {:.1f} MB, expected at most "
+                      "{:.1f} MB together (the run's memory_limit, or what this machine has); ask "
+                      "for fewer episodes than {} a row and seed",
+                      bytes.value() * 1e-6, plan.value().total() * 1e-6, allowed * 1e-6,
+                      panel.episodes)};
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <memory>
 
+#include "broadloom/core/hash.h"
 #include "broadloom/math/isa.h"
+#include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
@@ -42,21 +44,27 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   return summary;
 }
 
-// The panel that the run was started with.
+// The panel that the run was started with. kMismatch where the folder has another one now.
 Result<std::optional<Panel>> own_panel(const RunFolder& folder) {
   const Result<Manifest> manifest = read_manifest(folder.manifest_path());
   if (!manifest.ok()) return manifest.status();
   const std::string& started_with = manifest.value().panel;
-  if (started_with.empty()) return std::optional<Panel>();
+  const Result<std::string> text = read_file(folder.panel_path());
+  const bool is_there = text.status().kind() != ErrorKind::kNotFound;
+  if (!is_there && started_with.empty()) return std::optional<Panel>();
+  if (is_there && !text.ok()) return text.status();
+  const std::string hash = is_there ? hash_text(text.value()) : "none";
+  if (hash != started_with) {
+    return Status(ErrorKind::kMismatch,
+                  fmt::format("'{}' is not the panel that the run was started with: got hash {}, "
+                              "expected {}; put the file back as it was, and score the run on "
+                              "others with `broadloom eval {} --panel FILE`",
+                              folder.panel_path(), hash,
+                              started_with.empty() ? "no panel" : started_with, folder.dir()));
+  }
   Result<Panel> panel = read_panel(folder.panel_path());
   if (!panel.ok()) return panel.status();
-  const std::string hash = panel_hash(panel.value());
-  if (hash == started_with) return std::optional<Panel>(panel.take());
-  return Status(ErrorKind::kMismatch,
-                fmt::format("'{}' is another panel than the run was started with: its hash is {}, "
-                            "expected {}; put the file back, and score the run on others with "
-                            "`broadloom eval {} --panel FILE`",
-                            folder.panel_path(), hash, started_with, folder.dir()));
+  return std::optional<Panel>(panel.take());
 }
 
 // The finished policy's result on that panel, which stays in the folder.
@@ -141,7 +149,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   if (!trainer.ok()) return trainer.status();
   const auto fill = [&](const RunFolder& folder) -> Status {
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
-    if (panel) manifest.panel = panel_hash(*panel);
+    if (panel) manifest.panel = hash_text(panel_toml(*panel));
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});

@@ -154,10 +154,13 @@ class Panels(unittest.TestCase):
         self.run_program("train", *SMALL, "--out", "own/a", "--panel", "p.toml")
         for name in ("ledger_line.json", "panel.toml"):
             os.remove(os.path.join(self.folder.name, "own/a", name))
-        self.fails(3, ["own/a/panel.toml"], "train", "--resume", "own/a", "--quiet")
+        self.fails(6, ["own/a/panel.toml", "got hash none"], "train", "--resume", "own/a", "--quiet")
         self.write("own/a/panel.toml", PANEL.replace("episodes = 20", "episodes = 2"))
-        self.fails(6, ["own/a/panel.toml", "another panel than the run was started with", "--panel FILE"], "train", "--resume",
+        self.fails(6, ["own/a/panel.toml", "is not the panel that the run was started with", "--panel FILE"], "train", "--resume",
                    "own/a", "--quiet")
+        self.write("a/panel.toml", PANEL)
+        self.fails(6, ["a/panel.toml", "expected no panel"], "train", "--resume", "a", "--quiet")
+        os.remove(os.path.join(self.folder.name, "a/panel.toml"))
 
     def test_a_panel_is_recorded_and_rerun(self):
         trained = self.run_program("train", *SMALL[:-1], "--out", "scored/a", "--panel", "p.toml")

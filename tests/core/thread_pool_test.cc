@@ -34,6 +34,23 @@ TEST(ThreadPool, WhatTasksWroteIsSeenAfterRun) {
   EXPECT_EQ(sum, 1000 + 200L * 50 * 190);
 }
 
+TEST(ThreadPool, AThreadHasOneTaskAtATime) {
+  ThreadPool pool(4);
+  std::vector<int> busy(4, 0);  // plain ints: two tasks with one thread's number are a race
+  std::atomic<int> wrong{0};
+  for (int section = 0; section < 500; ++section) {
+    pool.run(1 + section % 23, [&](int, int thread) {
+      if (thread < 0 || thread >= 4) {
+        ++wrong;
+      } else {
+        wrong += busy[thread]++;
+        --busy[thread];
+      }
+    });
+  }
+  EXPECT_EQ(wrong.load(), 0);
+}
+
 TEST(ThreadPool, UnevenTasksAreSpread) {
   ThreadPool pool(2);
   std::atomic<long> work{0};

@@ -150,6 +150,16 @@ TEST_F(Files, WhatKilledProcessesLeftHalfWrittenIsCleared) {
     EXPECT_TRUE(fs::exists(path + live));
   }
   EXPECT_TRUE(fs::exists(folder.manifest_path()));
+  for (const char* name :
+       {"/notes.tmp-old", "/events.out.tfevents.1.host.tmp-7.y.12.0", "/x.tmp-"}) {
+    ASSERT_TRUE(write_file_atomically(folder.dir() + name, "of the user").ok());
+  }
+  fs::create_directories(folder.dir() + "/backup.tmp-2147483646");
+  folder.clear_half_written();
+  for (const char* name : {"/notes.tmp-old", "/events.out.tfevents.1.host.tmp-7.y.12.0", "/x.tmp-",
+                           "/backup.tmp-2147483646"}) {
+    EXPECT_TRUE(fs::exists(folder.dir() + name)) << name;
+  }
 }
 
 TEST_F(Files, PruningLooksAtNamesNotAtTheFoldersPath) {

@@ -5,8 +5,10 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "broadloom/algo/ppo.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/evaluator.h"
@@ -71,6 +73,25 @@ TEST_P(Bits, AreTheSameForAnyNumberOfThreads) {
     run(*trainer, 4);
     if (threads == 1) expected = bytes_of(*trainer);
     EXPECT_EQ(bytes_of(*trainer), expected) << threads << " threads";
+  }
+}
+
+// Gradients in 5, 6 and 16 lanes: even runs of them for the threads, and what is left over.
+TEST(BitsOfLanes, AreTheSameForAnyNumberOfThreads) {
+  for (const auto& [num_envs, lanes] : {std::pair{"80", 5}, {"96", 6}, {"256", 16}}) {
+    const Config config = small_config("CartPole-v1", {{"num_envs", num_envs},
+                                                       {"num_steps", "8"},
+                                                       {"num_minibatches", "1"},
+                                                       {"total_timesteps", "10000"}});
+    std::string expected;
+    for (const int threads : {1, 2, 3, 5, 8}) {
+      std::unique_ptr<Trainer> trainer = make_trainer(config, threads);
+      const int samples = static_cast<int>(config.batch_size());
+      ASSERT_EQ(Ppo::lane_count(samples, trainer->network().parameter_count()), lanes);
+      run(*trainer, 4);
+      if (threads == 1) expected = bytes_of(*trainer);
+      EXPECT_EQ(bytes_of(*trainer), expected) << threads << " threads, " << lanes << " lanes";
+    }
   }
 }
 

@@ -357,7 +357,9 @@ TEST_F(Ledger, TheResumeThatEndsARunPlaysItsPanel) {
   ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
   EXPECT_EQ(recorded(), whole["panel"]);
   ASSERT_TRUE(write_file_atomically(at("run") + "/panel.toml", "episodes = 3\n").ok());
-  EXPECT_NE(resume_run(at("run"), 1, {}).status().message().find("env_id is missing"),
+  const Status changed = resume_run(at("run"), 1, {}).status();
+  EXPECT_EQ(changed.kind(), ErrorKind::kMismatch) << changed.message();
+  EXPECT_NE(changed.message().find("not the panel that the run was started with"),
             std::string::npos);
 }
 

@@ -346,9 +346,8 @@ constexpr AuditCheck kChecks[] = {
      Bad::kAbove,
      {.error = 0.0},
      "Going on with the run stopped{failure}.",
-     "The other findings are from before that. Mend what the message names; the checkpoint itself "
-     "is "
-     "whole."},
+     "The other findings are from before that. Mend what the message names, or go back to an older "
+     "checkpoint."},
 };
 
 }  // namespace
