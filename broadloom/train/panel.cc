@@ -40,6 +40,36 @@ std::string shape_text(const Space& space) {
 
 bool same_shape(const Space& a, const Space& b) { return a.kind == b.kind && a.size == b.size; }
 
+// All rows of a panel are played at once: bytes of their environments and episodes.
+Result<std::size_t> panel_bytes(const Panel& panel) {
+  std::size_t bytes = 0;
+  for (const PanelRow& row : panel_rows(panel)) {
+    VecEnvOptions one;
+    one.max_episode_steps = panel.max_episode_steps;
+    Result<std::unique_ptr<VecEnv>> env = make_vec_env(panel.env_id, row.env_options, one);
+    if (!env.ok()) return env.status();
+    const std::size_t episode = state_bytes_per_env(*env.value()) + 2 * sizeof(EvalEpisode);
+    bytes += row.keys.size() * static_cast<std::size_t>(panel.episodes) * episode;
+  }
+  return bytes;
+}
+
+// Beside what the run itself holds.
+Status check_panel_memory(const Panel& panel, const Config& run) {
+  const Result<std::size_t> bytes = panel_bytes(panel);
+  if (!bytes.ok()) return bytes.status();
+  const Result<MemoryPlan> plan = plan_memory(run, 1);
+  if (!plan.ok()) return plan.status();
+  const std::size_t allowed = memory_allowed(run);
+  if (allowed == 0 || bytes.value() + plan.value().total() <= allowed) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("to play the panel takes {:.1f} MB, and the run {:.1f} MB, expected at most "
+                      "{:.1f} MB together (the run's memory_limit, or what this machine has); ask "
+                      "for fewer episodes than {} a row and seed",
+                      bytes.value() * 1e-6, plan.value().total() * 1e-6, allowed * 1e-6,
+                      panel.episodes)};
+}
+
 }  // namespace
 
 std::vector<PanelRow> panel_rows(const Panel& panel) {
@@ -74,40 +104,6 @@ Overrides to_overrides(const Panel& panel) {
   }
   return out;
 }
-
-namespace {
-
-// All rows of a panel are played at once: bytes of their environments and episodes.
-Result<std::size_t> panel_bytes(const Panel& panel) {
-  std::size_t bytes = 0;
-  for (const PanelRow& row : panel_rows(panel)) {
-    VecEnvOptions one;
-    one.max_episode_steps = panel.max_episode_steps;
-    Result<std::unique_ptr<VecEnv>> env = make_vec_env(panel.env_id, row.env_options, one);
-    if (!env.ok()) return env.status();
-    const std::size_t episode = state_bytes_per_env(*env.value()) + 2 * sizeof(EvalEpisode);
-    bytes += row.keys.size() * static_cast<std::size_t>(panel.episodes) * episode;
-  }
-  return bytes;
-}
-
-// Beside what the run itself holds.
-Status check_panel_memory(const Panel& panel, const Config& run) {
-  const Result<std::size_t> bytes = panel_bytes(panel);
-  if (!bytes.ok()) return bytes.status();
-  const Result<MemoryPlan> plan = plan_memory(run, 1);
-  if (!plan.ok()) return plan.status();
-  const std::size_t allowed = memory_allowed(run);
-  if (allowed == 0 || bytes.value() + plan.value().total() <= allowed) return {};
-  return {ErrorKind::kInvalidConfig,
-          fmt::format("to play the panel takes {:.1f} MB, and the run {:.1f} MB, expected at most "
-                      "{:.1f} MB together (the run's memory_limit, or what this machine has); ask "
-                      "for fewer episodes than {} a row and seed",
-                      bytes.value() * 1e-6, plan.value().total() * 1e-6, allowed * 1e-6,
-                      panel.episodes)};
-}
-
-}  // namespace
 
 Status check_panel_fits(const Panel& panel, const Config& run) {
   if (panel.env_id != run.env_id) {

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Two builds of Broadloom in turn on the cases of bench/cases, as markdown: is the second one faster?
+
+    bench/pairs.py BEFORE AFTER [--case NAME ...] [--threads 2] [--pairs 8] [--seconds 0.1] [--repeats 5]
+
+Each measurement is a process of its own; the order within a pair alternates. A pair's ratio is that of the best of its
+repeats, because what else the machine does only ever slows a repeat down.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+
+CASES = pathlib.Path(__file__).resolve().parent / "cases"
+
+
+def best(program, case, options):
+    """Steps per second of the best repeat."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "bench.json"
+        subprocess.run([program, "bench", CASES / f"{case}.toml", "--threads", str(options.threads), "--seconds",
+                        str(options.seconds), "--repeats", str(options.repeats), "--json", path], check=True,
+                       stdout=subprocess.DEVNULL)
+        return json.loads(path.read_text(encoding="utf-8"))["cases"][0]["steps_per_second"]["max"]
+
+
+def measure(case, options):
+    speeds = {options.before: [], options.after: []}
+    for pair in range(options.pairs):
+        for program in list(speeds)[:: 1 if pair % 2 == 0 else -1]:
+            speeds[program].append(best(program, case, options))
+    before, after = speeds[options.before], speeds[options.after]
+    low, middle, high = statistics.quantiles([b / a for a, b in zip(before, after)], n=4, method="inclusive")
+    print(f"| {case} | {statistics.median(before):,.0f} | {statistics.median(after):,.0f} "
+          f"| {middle:.3f} ({low:.3f} .. {high:.3f}) | {max(before):,.0f} | {max(after):,.0f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("before")
+    parser.add_argument("after")
+    parser.add_argument("--case", action="append", choices=sorted(path.stem for path in CASES.glob("*.toml")))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--pairs", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=0.1)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    if options.before == options.after or options.pairs < 2:
+        parser.error("expected two different programs and at least 2 pairs")
+    print("| case | before, steps/s | after | ratio, median (quartiles) | best before | best after |\n|---|---|---|---|---|---|")
+    for case in options.case or sorted(path.stem for path in CASES.glob("*.toml")):
+        measure(case, options)
+
+
+main()
