@@ -111,7 +111,7 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
     lanes_.push_back(
         {TileBatch<float>(observation_size, action_size, network.shape().action_outputs),
          network.make_workspace<float>(),
-         std::vector<float>(network.parameter_count()),
+         AlignedVector<float>(network.parameter_count()),
          {}});
   }
   for (Transposed& mine : transposed_) mine.weights.resize(network.parameter_count());

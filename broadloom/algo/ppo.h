@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "broadloom/algo/ppo_loss.h"
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
@@ -79,8 +80,8 @@ struct Learner {
   // Brings bf16_weights up to date with params; nothing to do in fp32.
   void refresh_bf16(const ActorCritic& network, ThreadPool& pool);
 
-  std::vector<float> params, adam_m, adam_v;
-  Bf16Buffer bf16_weights;  // follow from params, so they are no state
+  AlignedVector<float> params, adam_m, adam_v;
+  AlignedVector<Bf16Pair> bf16_weights;  // follow from params, so they are no state
   std::int64_t adam_steps = 0;
   double learning_rate = 0.0;
 };
@@ -116,7 +117,7 @@ class Ppo {
   struct Lane {
     TileBatch<float> batch;
     TileWorkspace<float> work;
-    std::vector<float> grads;  // [P]
+    AlignedVector<float> grads;  // [P]
     LossSums sums;
   };
 
@@ -155,7 +156,7 @@ class Ppo {
   // Each thread turns the weights for itself: it has read them for the forward pass, and another
   // core's copy would come line by line from that core's cache.
   struct alignas(64) Transposed {
-    std::vector<float> weights;  // [P]
+    AlignedVector<float> weights;  // [P]
     std::int64_t version = 0;
   };
   std::vector<Transposed> transposed_;  // [threads]

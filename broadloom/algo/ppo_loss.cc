@@ -202,7 +202,7 @@ TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs)
     : observations(static_cast<std::size_t>(kTileRows) * observation_size),
       actions(static_cast<std::size_t>(kTileRows) * action_size),
       terms(static_cast<std::size_t>(kTileRows) * outputs) {
-  for (std::vector<Real>* column :
+  for (AlignedVector<Real>* column :
        {&old_log_probs, &old_values, &advantages, &value_targets, &log_probs, &normalisers,
         &entropies, &log_ratios, &ratios, &d_log_probs, &policy_losses, &value_losses}) {
     column->resize(kTileRows);

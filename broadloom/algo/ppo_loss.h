@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/nn/actor_critic.h"
 
 namespace broadloom {
@@ -19,16 +20,16 @@ struct PpoCoefficients {
 template <class Real>
 struct TileBatch {
   int rows = 0;
-  std::vector<Real> observations;   // [kTileRows, D]
-  std::vector<Real> actions;        // [A, kTileRows]
-  std::vector<Real> old_log_probs;  // [kTileRows]
-  std::vector<Real> old_values;     // [kTileRows]
-  std::vector<Real> advantages;     // [kTileRows] as the policy loss uses them (normalised or not)
-  std::vector<Real> value_targets;  // [kTileRows]
+  AlignedVector<Real> observations;   // [kTileRows, D]
+  AlignedVector<Real> actions;        // [A, kTileRows]
+  AlignedVector<Real> old_log_probs;  // [kTileRows]
+  AlignedVector<Real> old_values;     // [kTileRows]
+  AlignedVector<Real> advantages;  // [kTileRows] as the policy loss uses them (normalised or not)
+  AlignedVector<Real> value_targets;  // [kTileRows]
 
   // Scratch of the loss, one number a sample but for terms [outputs, kTileRows].
-  std::vector<Real> log_probs, normalisers, entropies, terms;
-  std::vector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
+  AlignedVector<Real> log_probs, normalisers, entropies, terms;
+  AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
   TileBatch(int observation_size, int action_size, int outputs);
   std::size_t bytes() const {

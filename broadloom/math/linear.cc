@@ -21,12 +21,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int kRows = 6;
 constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
-// c[m, :] = start + sum over k of a[m, k] b[k, :] with the strides of a given, so that a may be
-// read transposed. start: one row for all (stride 0), or c itself; not read when from_zero.
-template <class T>
+// c[m, :] = start + sum over k of a[m, k] b[k, :], or of a[k, m] b[k, :] when kColumns: then a's
+// columns are read. start: one row for all (stride 0), or c itself; not read when from_zero.
+template <class T, bool kColumns>
 struct Product {
   const T* a;
-  std::size_t a_row, a_k;
+  std::size_t a_stride;  // from one row of a to the next, whichever way it is read
   const T* b;
   std::size_t b_stride;
   const T* start;
@@ -35,31 +35,53 @@ struct Product {
   std::size_t c_row;
   int depth;
   bool from_zero = false;
+  // Where not null: one row of output more, sums[:] += sum over k of b[k, :].
+  T* sums = nullptr;
 };
 
-// The last of the V vectors has only `tail` lanes when kMasked.
-template <int R, int V, bool kMasked, class D, class T>
-HWY_INLINE void multiply_block(D d, const Product<T>& p, std::size_t tail) {
+// The numbers of a that step k of a block needs, and how to get to those of step k + 1. Two places
+// and a stride reach six rows within the addressing modes of x86; a pointer or an offset for each
+// row takes more registers than there are.
+template <bool kColumns, class T>
+struct Factors {
+  Factors(const T* a, std::size_t stride) : a_(a), half_(a + 3 * stride), stride_(stride) {}
+  HWY_INLINE T operator[](int r) const {
+    if (kColumns) return a_[r];
+    return r < 3 ? a_[r * stride_] : half_[(r - 3) * stride_];
+  }
+  HWY_INLINE void advance() {
+    a_ += kColumns ? stride_ : 1;
+    half_ += 1;
+  }
+
+ private:
+  const T* a_;
+  const T* half_;
+  std::size_t stride_;
+};
+
+// The last of the V vectors has only `tail` lanes when kMasked; the last of the R rows is p.sums
+// when kSums.
+template <int R, int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
+HWY_INLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t tail) {
   const std::size_t lanes = hn::Lanes(d);
   using Vector = hn::Vec<D>;
   Vector acc[R][V];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
+    const T* start = kSums && r == R - 1 ? p.sums : p.start + r * p.start_row;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
       if (p.from_zero) {
         acc[r][v] = hn::Zero(d);
-        continue;
-      }
-      const T* from = p.start + r * p.start_row + v * lanes;
-      if (kMasked && v == V - 1) {
-        acc[r][v] = load_tail(d, from, tail);
+      } else if (kMasked && v == V - 1) {
+        acc[r][v] = load_tail(d, start + v * lanes, tail);
       } else {
-        acc[r][v] = hn::LoadU(d, from);
+        acc[r][v] = hn::LoadU(d, start + v * lanes);
       }
     }
   }
-  const T* a = p.a;
+  Factors<kColumns, T> factors(p.a, p.a_stride);
   const T* b = p.b;
   for (int k = 0; k < p.depth; ++k) {
     Vector row[V];
@@ -69,114 +91,119 @@ HWY_INLINE void multiply_block(D d, const Product<T>& p, std::size_t tail) {
           kMasked && v == V - 1 ? load_tail(d, b + v * lanes, tail) : hn::LoadU(d, b + v * lanes);
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const Vector factor = hn::Set(d, a[r * p.a_row]);
+    for (int r = 0; r < R - kSums; ++r) {
+      const Vector factor = hn::Set(d, factors[r]);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(factor, row[v], acc[r][v]);
     }
-    a += p.a_k;
+    if constexpr (kSums) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[R - 1][v] = hn::Add(acc[R - 1][v], row[v]);
+    }
+    factors.advance();
     b += p.b_stride;
   }
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
+    T* to = kSums && r == R - 1 ? p.sums : p.c + r * p.c_row;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      T* to = p.c + r * p.c_row + v * lanes;
       if (kMasked && v == V - 1) {
-        store_tail(d, acc[r][v], to, tail);
+        store_tail(d, acc[r][v], to + v * lanes, tail);
       } else {
-        hn::StoreU(acc[r][v], d, to);
+        hn::StoreU(acc[r][v], d, to + v * lanes);
       }
     }
   }
 }
 
-// All rows of one band of V vectors.
-template <int V, bool kMasked, class D, class T>
-HWY_INLINE void multiply_band(D d, Product<T> p, int rows, std::size_t tail) {
-  while (rows > 0) {
-    const int step = rows < kRows ? rows : kRows;
-    switch (step) {
-      case 1:
-        multiply_block<1, V, kMasked>(d, p, tail);
-        break;
-      case 2:
-        multiply_block<2, V, kMasked>(d, p, tail);
-        break;
-      case 3:
-        multiply_block<3, V, kMasked>(d, p, tail);
-        break;
-      case 4:
-        multiply_block<4, V, kMasked>(d, p, tail);
-        break;
-      case 5:
-        multiply_block<5, V, kMasked>(d, p, tail);
-        break;
-      default:
-        multiply_block<6, V, kMasked>(d, p, tail);
-        break;
-    }
-    p.a += step * p.a_row;
-    p.c += step * p.c_row;
-    if (!p.from_zero) p.start += step * p.start_row;
-    rows -= step;
+template <int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
+HWY_INLINE void multiply_rows(D d, const Product<T, kColumns>& p, int rows, std::size_t tail) {
+  switch (rows) {
+    case 1:
+      return multiply_block<1, V, kMasked, kSums>(d, p, tail);
+    case 2:
+      return multiply_block<2, V, kMasked, kSums>(d, p, tail);
+    case 3:
+      return multiply_block<3, V, kMasked, kSums>(d, p, tail);
+    case 4:
+      return multiply_block<4, V, kMasked, kSums>(d, p, tail);
+    case 5:
+      return multiply_block<5, V, kMasked, kSums>(d, p, tail);
+    default:
+      return multiply_block<6, V, kMasked, kSums>(d, p, tail);
   }
 }
 
-template <class T>
-void multiply(Product<T> p, int rows, int cols) {
+// All rows of one band of V vectors, that of the sums with them.
+template <int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
+HWY_INLINE void multiply_band(D d, Product<T, kColumns> p, int rows, std::size_t tail) {
+  for (rows += kSums; rows > 0; rows -= kRows) {
+    if (kSums && rows <= kRows) {
+      multiply_rows<V, kMasked, true>(d, p, rows, tail);
+    } else {
+      multiply_rows<V, kMasked, false>(d, p, rows, tail);
+    }
+    p.a += kRows * (kColumns ? 1 : p.a_stride);
+    p.c += kRows * p.c_row;
+    if (!p.from_zero) p.start += kRows * p.start_row;
+  }
+}
+
+// kSums: whether there are p.sums.
+template <bool kSums = false, class T, bool kColumns>
+HWY_INLINE void multiply(Product<T, kColumns> p, int rows, int cols) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const auto advance = [&p](int columns) {
     p.b += columns;
     p.c += columns;
     if (!p.from_zero) p.start += columns;
+    if (kSums) p.sums += columns;
   };
   for (; cols >= kVectors * lanes; cols -= kVectors * lanes) {
-    multiply_band<kVectors, false>(d, p, rows, 0);
+    multiply_band<kVectors, false, kSums>(d, p, rows, 0);
     advance(kVectors * lanes);
   }
   if (kVectors > 2 && cols >= 2 * lanes) {
-    multiply_band<2, false>(d, p, rows, 0);
+    multiply_band<2, false, kSums>(d, p, rows, 0);
     advance(2 * lanes);
     cols -= 2 * lanes;
   }
   for (; cols >= lanes; cols -= lanes) {
-    multiply_band<1, false>(d, p, rows, 0);
+    multiply_band<1, false, kSums>(d, p, rows, 0);
     advance(lanes);
   }
-  if (cols > 0) multiply_band<1, true>(d, p, rows, static_cast<std::size_t>(cols));
+  if (cols > 0) multiply_band<1, true, kSums>(d, p, rows, static_cast<std::size_t>(cols));
 }
 
 template <class T>
 void forward(const T* x, const T* w, const T* b, T* y, int rows, int in, int out) {
   const std::size_t n_in = static_cast<std::size_t>(in);
   const std::size_t n_out = static_cast<std::size_t>(out);
-  multiply<T>({x, n_in, 1, w, n_out, b, 0, y, n_out, in, b == nullptr}, rows, out);
+  multiply(Product<T, false>{x, n_in, w, n_out, b, 0, y, n_out, in, b == nullptr}, rows, out);
 }
 
-// The column sums are a product with a row of ones: both strides of that row are 0.
 template <class T>
 void backward_weights(const T* x, const T* dy, T* dw, T* db, int rows, int in, int out) {
-  static constexpr T kOne = 1;
   const std::size_t n_in = static_cast<std::size_t>(in);
   const std::size_t n_out = static_cast<std::size_t>(out);
-  multiply<T>({x, 1, n_in, dy, n_out, dw, n_out, dw, n_out, rows}, in, out);
-  multiply<T>({&kOne, 0, 0, dy, n_out, db, n_out, db, n_out, rows}, 1, out);
+  multiply<true>(Product<T, true>{x, n_in, dy, n_out, dw, n_out, dw, n_out, rows, false, db}, in,
+                 out);
 }
 
-// Makes v[0] hold, in lane r, the sum of the lanes of v[r], for as many r as there are lanes.
+// The vector whose lane r is the sum of the lanes of v[r], for as many r as there are lanes.
 // Neighbours are added pairwise, level by level.
-template <class D, class Vector>
-HWY_INLINE void sum_each([[maybe_unused]] D d, [[maybe_unused]] Vector* v,
-                         [[maybe_unused]] int count) {
+template <int kCount, class D, class Vector>
+HWY_INLINE Vector sum_each([[maybe_unused]] D d, const Vector* v) {
 #if HWY_TARGET != HWY_SCALAR  // one lane: nothing to add
-  for (; count > 1; count /= 2) {
-    for (int i = 0; i < count / 2; ++i) {
-      v[i] = hn::ConcatEven(d, v[2 * i + 1], v[2 * i]) + hn::ConcatOdd(d, v[2 * i + 1], v[2 * i]);
-    }
+  if constexpr (kCount > 1) {
+    const Vector left = sum_each<kCount / 2>(d, v);
+    const Vector right = sum_each<kCount / 2>(d, v + kCount / 2);
+    return hn::Add(hn::ConcatEven(d, right, left), hn::ConcatOdd(d, right, left));
   }
 #endif
+  return v[0];
 }
 
 // One lane a row: as many rows as there are lanes are reduced together. Rows past the last repeat
@@ -211,8 +238,7 @@ void head_forward_as(const T* x, const T* w, const T* b, T* y, int rows, int in,
           sums[r] = hn::MulAdd(load_tail(d, row[r] + whole, tail), factor, sums[r]);
         }
       }
-      sum_each(d, sums, kLanes);
-      hn::StoreU(sums[0] + hn::Set(d, b[o]), d, y + o * stride + first);
+      hn::StoreU(sum_each<kLanes>(d, sums) + hn::Set(d, b[o]), d, y + o * stride + first);
     }
   }
 }
@@ -221,7 +247,7 @@ template <class T>
 void head_backward_as(const T* x, const T* dy, T* dw, T* db, int rows, int in, int out,
                       std::size_t stride) {
   const std::size_t n_in = static_cast<std::size_t>(in);
-  multiply<T>({dy, stride, 1, x, n_in, dw, n_in, dw, n_in, rows}, out, in);
+  multiply(Product<T, false>{dy, stride, x, n_in, dw, n_in, dw, n_in, rows}, out, in);
   for (int o = 0; o < out; ++o) {
     for (int r = 0; r < rows; ++r) db[o] += dy[o * stride + r];
   }
@@ -230,7 +256,7 @@ void head_backward_as(const T* x, const T* dy, T* dw, T* db, int rows, int in, i
 template <class T>
 void head_input_as(const T* dy, const T* w, T* dx, int rows, int in, int out, std::size_t stride) {
   const std::size_t n_in = static_cast<std::size_t>(in);
-  multiply<T>({dy, 1, stride, w, n_in, nullptr, 0, dx, n_in, out, true}, rows, in);
+  multiply(Product<T, true>{dy, stride, w, n_in, nullptr, 0, dx, n_in, out, true}, rows, in);
 }
 
 #if HWY_TARGET != HWY_SCALAR

@@ -20,22 +20,6 @@ using Bf16Pair = std::uint32_t;
 // kernel reads for one block of the output is contiguous, and no power of two apart.
 inline constexpr int kBf16Panel = 64;
 
-// Zeroed pairs that start at a cache line.
-class Bf16Buffer {
- public:
-  Bf16Buffer() = default;
-  explicit Bf16Buffer(std::size_t pairs) : lines_((pairs + 15) / 16) {}
-  std::size_t size() const { return 16 * lines_.size(); }  // pairs
-  Bf16Pair* data() { return lines_.empty() ? nullptr : lines_.data()->pairs; }
-  const Bf16Pair* data() const { return lines_.empty() ? nullptr : lines_.data()->pairs; }
-
- private:
-  struct alignas(64) Line {
-    Bf16Pair pairs[16] = {};
-  };
-  std::vector<Line> lines_;
-};
-
 // Whether this processor, and this build, have the instructions.
 bool bf16_available();
 

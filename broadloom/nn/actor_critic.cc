@@ -56,7 +56,7 @@ TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair* bf16_weights) co
   work.values_delta.resize(kRows);
   if (!encoder_.empty()) work.feature_delta.resize(kRows * policy_head_.in);
   work.bf16_weights = bf16_weights;
-  work.bf16_scratch = Bf16Buffer(
+  work.bf16_scratch.resize(
       std::max({encoder_.bf16_scratch(), actor_.bf16_scratch(), critic_.bf16_scratch()}));
   return work;
 }

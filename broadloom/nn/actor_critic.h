@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/nn/mlp.h"
 
@@ -23,21 +24,21 @@ struct NetworkShape {
 // A tile's intermediate results; one per concurrent task, made once.
 template <class Real>
 struct TileWorkspace {
-  std::vector<Real> observations;  // [kTileRows, D]
-  std::vector<Real> encoder, actor, critic;
-  std::vector<Real> encoder_delta, actor_delta, critic_delta;
-  std::vector<Real> policy, policy_delta;  // [outputs, kTileRows]: one row of the tile a column
-  std::vector<Real> values, values_delta;  // [kTileRows]
-  std::vector<Real>
+  AlignedVector<Real> observations;  // [kTileRows, D]
+  AlignedVector<Real> encoder, actor, critic;
+  AlignedVector<Real> encoder_delta, actor_delta, critic_delta;
+  AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: one row of the tile a column
+  AlignedVector<Real> values, values_delta;  // [kTileRows]
+  AlignedVector<Real>
       feature_delta;  // [kTileRows, features]: the actor's share of the encoder's delta
   const Bf16Pair* bf16_weights = nullptr;  // as refresh_bf16() left them; null in fp32
-  Bf16Buffer bf16_scratch;
+  AlignedVector<Bf16Pair> bf16_scratch;
 
   Bf16Tile bf16() { return {bf16_weights, bf16_scratch.data()}; }
 
   std::size_t bytes() const {
     std::size_t count = 0;
-    for (const std::vector<Real>* array :
+    for (const AlignedVector<Real>* array :
          {&observations, &encoder, &actor, &critic, &encoder_delta, &actor_delta, &critic_delta,
           &policy, &policy_delta, &values, &values_delta, &feature_delta}) {
       count += array->size();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/normalizer.h"
@@ -41,13 +42,13 @@ class Collector {
  private:
   struct Scratch {
     TileWorkspace<float> work;
-    std::vector<float> raw;          // [k, D]
-    std::vector<float> final_raw;    // [k, D]
-    std::vector<float> env_actions;  // [k, A] clipped to the bounds
-    std::vector<float> draws;        // [A, kTileRows] uniforms or normals
-    std::vector<float> actions;      // [A, kTileRows] as drawn
-    std::vector<float> log_probs;    // [kTileRows]
-    std::vector<float> terms;        // [A, kTileRows] of the distribution functions
+    AlignedVector<float> raw;          // [k, D]
+    AlignedVector<float> final_raw;    // [k, D]
+    AlignedVector<float> env_actions;  // [k, A] clipped to the bounds
+    AlignedVector<float> draws;        // [A, kTileRows] uniforms or normals
+    AlignedVector<float> actions;      // [A, kTileRows] as drawn
+    AlignedVector<float> log_probs;    // [kTileRows]
+    AlignedVector<float> terms;        // [A, kTileRows] of the distribution functions
   };
   // The first value of a shard that is not finite.
   struct Fault {

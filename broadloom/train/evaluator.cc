@@ -7,6 +7,7 @@
 #include <new>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/nn/distributions.h"
@@ -162,7 +163,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
     episodes.emplace_back(static_cast<std::size_t>(scene.envs.num_envs));
     envs.push_back(made.take());
   }
-  Bf16Buffer bf16_weights(network.bf16_size());
+  AlignedVector<Bf16Pair> bf16_weights(network.bf16_size());
   network.refresh_bf16(params, bf16_weights.data());
   ThreadPool pool(threads);
   std::atomic<bool> out_of_memory{false};

@@ -10,7 +10,7 @@
 namespace broadloom {
 namespace {
 
-bool all_finite(const std::vector<float>& values) {
+bool all_finite(const AlignedVector<float>& values) {
   for (const float v : values) {
     if (!std::isfinite(v)) return false;
   }
@@ -20,7 +20,7 @@ bool all_finite(const std::vector<float>& values) {
 TEST(Ppo, FirstMinibatchOfAnOwnBlockHasRatioOne) {
   for (const int minibatches : {1, 3, 4, 7}) {
     Scene scene(13, 11);
-    const std::vector<float> before = scene.learner.params;
+    const AlignedVector<float> before = scene.learner.params;
     const Status status = scene.update({}, minibatches);
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_NE(scene.learner.params, before);
@@ -32,7 +32,7 @@ TEST(Ppo, FirstMinibatchOfAnOwnBlockHasRatioOne) {
 TEST(Ppo, RefusesABlockOfOtherParameters) {
   Scene scene(8, 16);
   scene.learner.params[3] = std::nextafter(scene.learner.params[3], 10.0f) + 1e-4f;
-  const std::vector<float> before = scene.learner.params;
+  const AlignedVector<float> before = scene.learner.params;
   const Status status = scene.update({}, 1);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.kind(), ErrorKind::kNumeric);
@@ -43,7 +43,7 @@ TEST(Ppo, RefusesABlockOfOtherParameters) {
 TEST(Ppo, RefusesAnAdvantageThatIsNotFinite) {
   Scene scene(8, 16);
   scene.block.advantages[17] = std::nanf("");
-  const std::vector<float> before = scene.learner.params;
+  const AlignedVector<float> before = scene.learner.params;
   const Status status = scene.update({}, 1);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.kind(), ErrorKind::kNumeric);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/random.h"
 
 namespace broadloom {
@@ -62,7 +63,7 @@ struct Layer {
     }
   }
   std::vector<float> x, w, b, dy;
-  Bf16Buffer packed, packed_transposed, scratch;
+  AlignedVector<Bf16Pair> packed, packed_transposed, scratch;
 };
 
 void expect_sum(float got, double sum, double size, int terms) {
@@ -180,7 +181,8 @@ TEST_F(LinearBf16, InputsAreRoundedToNearestEven) {
                                      3e38f,
                                      std::numeric_limits<float>::infinity()};
   const int count = static_cast<int>(values.size());
-  Bf16Buffer packed(bf16_packed_size(1, count)), scratch(bf16_scratch_size(1, 1, count));
+  AlignedVector<Bf16Pair> packed(bf16_packed_size(1, count)),
+      scratch(bf16_scratch_size(1, 1, count));
   bf16_pack(values.data(), 1, count, 0, packed.data());
   const float one = 1.0f;
   std::vector<float> y(values.size());

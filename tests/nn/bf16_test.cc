@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/random.h"
 #include "broadloom/nn/actor_critic.h"
 
@@ -24,7 +25,7 @@ NetworkShape shape_of(bool shared, Precision precision) {
   return shape;
 }
 
-void fill(std::vector<float>& values, std::uint64_t index) {
+void fill(AlignedVector<float>& values, std::uint64_t index) {
   Random random(31, Purpose::kUser, 0, index);
   for (float& v : values) v = static_cast<float>(random.normal());
 }
@@ -34,7 +35,7 @@ std::vector<float> gradient(const ActorCritic& network) {
   std::vector<float> params(network.parameter_count()), grads(params.size());
   std::vector<float> transposed(params.size());
   network.initialise(7, params.data());
-  Bf16Buffer copies(network.bf16_size());
+  AlignedVector<Bf16Pair> copies(network.bf16_size());
   for (int part = 0; part < 3; ++part) network.refresh_bf16(params.data(), copies.data(), part, 3);
   network.refresh_transposed(params.data(), transposed.data());
   TileWorkspace<float> work = network.make_workspace<float>(copies.data());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/linear.h"
 #include "broadloom/nn/distributions.h"
@@ -149,8 +150,8 @@ void FactorMaker<Real>::keep(const Real* observations, int first, int rows,
       std::copy_n(deltas, rows * out, kept);
     }
   };
-  const auto keep_body = [&](const Mlp& body, const Real* input, const std::vector<Real>& outputs,
-                             const std::vector<Real>& deltas) {
+  const auto keep_body = [&](const Mlp& body, const Real* input, const AlignedVector<Real>& outputs,
+                             const AlignedVector<Real>& deltas) {
     for (std::size_t k = 0; k < body.layers().size(); ++k) {
       keep_layer(input, deltas.data() + body.output_offset(k), false);
       input = outputs.data() + body.output_offset(k);

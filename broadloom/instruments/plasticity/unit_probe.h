@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/instruments/plasticity/unit_activity.h"
 #include "broadloom/nn/actor_critic.h"
 
@@ -18,7 +19,7 @@ class UnitProbe {
   struct Body {
     const char* name;
     const Mlp* mlp;
-    std::vector<float> TileWorkspace<float>::*outputs;
+    AlignedVector<float> TileWorkspace<float>::*outputs;
     std::size_t first_unit;  // of all bodies' units, layer after layer
 
     // Of the last layer, [rows, out].

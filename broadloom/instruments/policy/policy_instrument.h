@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/instruments/instrument.h"
 #include "broadloom/instruments/network_rows.h"
 #include "broadloom/instruments/policy/policy_shift.h"
@@ -78,10 +79,10 @@ class PolicyInstrument final : public Instrument {
   int rows_;
   std::span<const float> probe_;  // [rows, D]
   NetworkRows network_rows_;
-  Bf16Buffer old_bf16_;           // of the parameters before the update
-  std::vector<Scratch> scratch_;  // [threads]
-  std::vector<Moments> moments_;  // [tiles of the probe, outputs]
-  std::vector<Shift> shifts_;     // [tiles of the block]
+  AlignedVector<Bf16Pair> old_bf16_;  // of the parameters before the update
+  std::vector<Scratch> scratch_;      // [threads]
+  std::vector<Moments> moments_;      // [tiles of the probe, outputs]
+  std::vector<Shift> shifts_;         // [tiles of the block]
   PolicyNumbers numbers_;
 };
 

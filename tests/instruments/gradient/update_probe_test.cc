@@ -111,7 +111,7 @@ TEST(UpdateProbe, StartsAfreshWithEveryUpdate) {
 
 UpdateNumbers numbers_of(Scene& scene, const PpoSettings& settings, int minibatches) {
   UpdateProbe probe(scene.network.parameter_count());
-  const std::vector<float> before = scene.learner.params;
+  const AlignedVector<float> before = scene.learner.params;
   EXPECT_TRUE(scene.update(settings, minibatches, &probe).ok());
   return probe.numbers(before, scene.learner.params);
 }
