@@ -104,18 +104,25 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
       settings_(settings),
       minibatches_(batch_size, minibatch_count),
       pool_(pool),
-      transposed_(static_cast<std::size_t>(pool.threads())),
       chunk_squares_((network.parameter_count() + kChunk - 1) / kChunk) {
-  const int lanes = lane_count(minibatches_.max_size(), network.parameter_count());
-  for (int l = 0; l < lanes; ++l) {
-    lanes_.push_back(
+  if (pool.threads() > 1 && network.sides_are_apart()) {
+    sides_ = {NetworkSide::kPolicy, NetworkSide::kValue};
+  } else {
+    sides_ = {NetworkSide::kBoth};
+  }
+  const std::size_t lanes =
+      static_cast<std::size_t>(lane_count(minibatches_.max_size(), network.parameter_count()));
+  for (std::size_t l = 0; l < lanes; ++l) {
+    lanes_.push_back({AlignedVector<float>(network.parameter_count()), {}});
+  }
+  for (int thread = 0; thread < pool.threads(); ++thread) {
+    scratch_.push_back(
         {TileBatch<float>(observation_size, action_size, network.shape().action_outputs),
          network.make_workspace<float>(),
          AlignedVector<float>(network.parameter_count()),
          {}});
   }
-  for (Transposed& mine : transposed_) mine.weights.resize(network.parameter_count());
-  half_is_done_ = std::vector<std::atomic<bool>>(lanes_.size());
+  half_is_done_ = std::vector<std::atomic<bool>>(sides_.size() * lanes);
 }
 
 Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
@@ -166,57 +173,71 @@ void Ppo::report_batch(const RolloutBlock& block, const Learner& learner) {
 // spread over the lanes that there are.
 MinibatchReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* indices,
                                  int samples, const Learner& learner) {
-  Moments norm;
+  GradientJob job{block, indices, samples, learner, {}};
   if (settings_.norm_adv == AdvantageNorm::kMinibatch)
-    norm = advantage_moments(block, indices, samples);
-  if (settings_.norm_adv == AdvantageNorm::kBatch) norm = batch_moments_;
+    job.norm = advantage_moments(block, indices, samples);
+  if (settings_.norm_adv == AdvantageNorm::kBatch) job.norm = batch_moments_;
   used_lanes_ =
       std::min(lane_count(samples, network_.parameter_count()), static_cast<int>(lanes_.size()));
   shared_stride_ = first_shared_stride();
-  pool_.run(used_lanes_, [&](int lane, int thread) {
-    const float* transposed = transposed_for(thread, learner);
-    run_lane(block, indices, samples, lane, norm, learner, transposed);
-    add_up(lane);
+  // Side by side, so that neighbouring tasks, which are mostly one thread's, are of one side.
+  pool_.run(side_count() * used_lanes_, [&](int task, int thread) {
+    const int side = task / used_lanes_;
+    const int lane = task % used_lanes_;
+    run_lane(job, lane, side, scratch_[static_cast<std::size_t>(thread)]);
+    add_up(lane, side);
   });
   MinibatchReport report;
   report.samples = samples;
-  for (int l = 0; l < used_lanes_; ++l) report.sums.add(lanes_[l].sums);
+  for (int l = 0; l < used_lanes_; ++l) {
+    for (int side = 0; side < side_count(); ++side) report.sums.add(lanes_[l].sums[side]);
+  }
   report.norm = reduce_gradient();
   report.gradient = lanes_[0].grads;
   return report;
 }
 
-void Ppo::run_lane(const RolloutBlock& block, const std::int32_t* indices, int samples, int l,
-                   const Moments& norm, const Learner& learner, const float* transposed) {
+void Ppo::run_lane(const GradientJob& job, int l, int side, Scratch& scratch) {
+  const NetworkSide network_side = sides_[side];
+  refresh_transposed(side, job.learner, scratch);
   Lane& lane = lanes_[l];
-  std::fill(lane.grads.begin(), lane.grads.end(), 0.0f);
-  lane.sums = {};
-  lane.work.bf16_weights = learner.bf16_weights.data();
-  const int tiles = tiles_of(samples);
+  for (const ParameterRange& range : network_.ranges(network_side)) {
+    std::fill_n(lane.grads.data() + range.begin, range.size(), 0.0f);
+  }
+  lane.sums[side] = {};
+  scratch.work.bf16_weights = job.learner.bf16_weights.data();
+  const int tiles = tiles_of(job.samples);
   for (int tile = l * tiles / used_lanes_; tile < (l + 1) * tiles / used_lanes_; ++tile) {
-    const int begin = tile * kTileRows;
-    gather(block, indices + begin, std::min(kTileRows, samples - begin), norm, lane.batch);
-    ppo_tile_gradient(network_, settings_.loss, samples, learner.params.data(), transposed,
-                      lane.batch, lane.work, lane.grads.data(), lane.sums);
+    gather(job, tile * kTileRows, network_side, scratch.batch);
+    ppo_tile_gradient(network_, settings_.loss, job.samples, job.learner.params.data(),
+                      scratch.transposed.data(), scratch.batch, scratch.work, lane.grads.data(),
+                      lane.sums[side], network_side);
   }
 }
 
-void Ppo::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
-                 const Moments& norm, TileBatch<float>& batch) const {
-  batch.rows = rows;
-  for (int r = 0; r < rows; ++r) {
+// One tile: what a side needs of the samples from `begin` on.
+void Ppo::gather(const GradientJob& job, int begin, NetworkSide side,
+                 TileBatch<float>& batch) const {
+  const RolloutBlock& block = job.block;
+  const std::int32_t* indices = job.indices + begin;
+  batch.rows = std::min(kTileRows, job.samples - begin);
+  for (int r = 0; r < batch.rows; ++r) {
     const std::size_t i = static_cast<std::size_t>(indices[r]);
     // Rows are short: a plain loop beats a call of memcpy.
     const float* seen = &block.observations[i * block.D];
     float* observation = &batch.observations[static_cast<std::size_t>(r) * block.D];
     for (int d = 0; d < block.D; ++d) observation[d] = seen[d];
-    for (int a = 0; a < block.A; ++a) {
-      batch.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
+    if (side != NetworkSide::kValue) {
+      for (int a = 0; a < block.A; ++a) {
+        batch.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
+      }
+      batch.old_log_probs[r] = block.log_probs[i];
+      batch.advantages[r] = (block.advantages[i] - job.norm.mean) * job.norm.scale;
     }
-    batch.old_log_probs[r] = block.log_probs[i];
-    batch.old_values[r] = block.values[i];
-    batch.advantages[r] = (block.advantages[i] - norm.mean) * norm.scale;
-    batch.value_targets[r] = block.advantages[i] + block.values[i];
+    if (side != NetworkSide::kPolicy) {
+      batch.old_values[r] = block.values[i];
+      batch.value_targets[r] = block.advantages[i] + block.values[i];
+    }
   }
 }
 
@@ -248,22 +269,29 @@ Ppo::Moments Ppo::advantage_moments(const RolloutBlock& block, const std::int32_
 // this stride are added up where the lanes are made: pairs there are mostly one thread's, and small
 // enough to be in its cache.
 int Ppo::first_shared_stride() const {
-  if (pool_.threads() == 1 || network_.parameter_count() > kCachedParameters) return 1;
+  const int threads = pool_.threads();
+  if (threads == 1 || network_.parameter_count() > kCachedParameters) return 1;
   int stride = 1;
-  while (2 * stride * pool_.threads() <= used_lanes_) stride *= 2;
+  while (2 * stride * threads <= side_count() * used_lanes_) stride *= 2;
   return stride;
 }
 
-// Adds a finished lane and its neighbour, level by level, where the neighbour is done before it.
-void Ppo::add_up(int lane) {
+// Adds a side of a finished lane and its neighbour, level by level, where the neighbour is done
+// before it.
+void Ppo::add_up(int lane, int side) {
   for (int stride = 1; stride < shared_stride_; stride *= 2) {
     lane -= lane % (2 * stride);
     const int right = lane + stride;
     if (right >= used_lanes_) continue;
-    const bool neighbour_is_done = half_is_done_[right].exchange(true, std::memory_order_acq_rel);
+    std::atomic<bool>& half_is_done =
+        half_is_done_[static_cast<std::size_t>(side) * lanes_.size() + right];
+    const bool neighbour_is_done = half_is_done.exchange(true, std::memory_order_acq_rel);
     if (!neighbour_is_done) return;
-    half_is_done_[right].store(false, std::memory_order_relaxed);  // for the next gradient
-    add_into(lanes_[lane].grads.data(), lanes_[right].grads.data(), network_.parameter_count());
+    half_is_done.store(false, std::memory_order_relaxed);  // for the next gradient
+    for (const ParameterRange& range : network_.ranges(sides_[side])) {
+      add_into(lanes_[lane].grads.data() + range.begin, lanes_[right].grads.data() + range.begin,
+               range.size());
+    }
   }
 }
 
@@ -305,13 +333,10 @@ void Ppo::step(double grad_norm, Learner& learner) {
   learner.refresh_bf16(network_, pool_);
 }
 
-const float* Ppo::transposed_for(int thread, const Learner& learner) {
-  Transposed& mine = transposed_[static_cast<std::size_t>(thread)];
-  if (mine.version != version_) {
-    network_.refresh_transposed(learner.params.data(), mine.weights.data());
-    mine.version = version_;
-  }
-  return mine.weights.data();
+void Ppo::refresh_transposed(int side, const Learner& learner, Scratch& scratch) {
+  if (scratch.transposed_of[side] == version_) return;
+  network_.refresh_transposed(learner.params.data(), scratch.transposed.data(), sides_[side]);
+  scratch.transposed_of[side] = version_;
 }
 
 }  // namespace broadloom

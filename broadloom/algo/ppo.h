@@ -1,6 +1,7 @@
 // Proximal policy optimisation: epochs of minibatch steps over a rollout block.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -112,34 +113,48 @@ class Ppo {
     float mean = 0.0f;
     float scale = 1.0f;
   };
+  // What the tasks of one gradient have in common.
+  struct GradientJob {
+    const RolloutBlock& block;
+    const std::int32_t* indices;
+    int samples;
+    const Learner& learner;
+    Moments norm;
+  };
   // One lane holds the gradient of a fixed run of a minibatch's tiles; lanes are added in a fixed
-  // tree.
+  // tree. Where the network's sides are apart and there are threads for it, they are made, added
+  // and stepped side by side: then each core keeps one side's parameters.
   struct Lane {
+    AlignedVector<float> grads;    // [P]
+    std::array<LossSums, 2> sums;  // of each side, or of both in the first
+  };
+  // Each thread turns the weights for itself: it has read them for the forward pass, and another
+  // core's copy would come line by line from that core's cache.
+  struct alignas(kCacheLine) Scratch {
     TileBatch<float> batch;
     TileWorkspace<float> work;
-    AlignedVector<float> grads;  // [P]
-    LossSums sums;
+    AlignedVector<float> transposed;              // [P]
+    std::array<std::int64_t, 2> transposed_of{};  // version_, of each side
   };
 
   void report_batch(const RolloutBlock& block, const Learner& learner);
   MinibatchReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
                               const Learner& learner);
-  void run_lane(const RolloutBlock& block, const std::int32_t* indices, int samples, int lane,
-                const Moments& norm, const Learner& learner, const float* transposed);
+  void run_lane(const GradientJob& job, int lane, int side, Scratch& scratch);
   int first_shared_stride() const;
-  void add_up(int lane);
-  void gather(const RolloutBlock& block, const std::int32_t* indices, int rows, const Moments& norm,
-              TileBatch<float>& batch) const;
-  // pool_.run(), but for two tasks or fewer, and where the minibatch is one lane's work, so that
+  void add_up(int lane, int side);
+  void gather(const GradientJob& job, int begin, NetworkSide side, TileBatch<float>& batch) const;
+  // pool_.run(), but for two tasks or fewer, and where a minibatch is one task's work, so that
   // other threads sleep: then to call them takes longer than what there is to do.
   template <class F>
   void run_small(int tasks, F&& f) {
-    if (used_lanes_ > 1 && tasks > 2) return pool_.run(tasks, f);
+    if (used_lanes_ * side_count() > 1 && tasks > 2) return pool_.run(tasks, f);
     for (int task = 0; task < tasks; ++task) f(task);
   }
+  int side_count() const { return static_cast<int>(sides_.size()); }
   double reduce_gradient();
   void step(double grad_norm, Learner& learner);
-  const float* transposed_for(int thread, const Learner& learner);
+  void refresh_transposed(int side, const Learner& learner, Scratch& scratch);
   Moments advantage_moments(const RolloutBlock& block, const std::int32_t* indices,
                             int samples) const;
 
@@ -147,21 +162,17 @@ class Ppo {
   PpoSettings settings_;
   Minibatches minibatches_;
   ThreadPool& pool_;
+  std::vector<NetworkSide> sides_;  // what is learnt side by side: both as one, or each
   std::vector<Lane> lanes_;
+  std::vector<Scratch> scratch_;  // [threads]
   int used_lanes_ = 0;
-  int shared_stride_ = 1;                        // of the lowest level that reduce_gradient() adds
-  std::vector<std::atomic<bool>> half_is_done_;  // [lanes] of the pair whose right half begins here
+  int shared_stride_ = 1;  // of the lowest level that reduce_gradient() adds
+  // [sides, lanes] of the pair whose right half begins here
+  std::vector<std::atomic<bool>> half_is_done_;
   UpdateObserver* observer_ = nullptr;
   Moments batch_moments_;
-  // Each thread turns the weights for itself: it has read them for the forward pass, and another
-  // core's copy would come line by line from that core's cache.
-  struct alignas(64) Transposed {
-    AlignedVector<float> weights;  // [P]
-    std::int64_t version = 0;
-  };
-  std::vector<Transposed> transposed_;  // [threads]
-  std::int64_t version_ = 0;            // of the parameters: grows with each step and update()
-  std::vector<double> chunk_squares_;   // [chunks of P]
+  std::int64_t version_ = 0;           // of the parameters: grows with each step and update()
+  std::vector<double> chunk_squares_;  // [chunks of P]
 };
 
 }  // namespace broadloom

@@ -161,13 +161,12 @@ void add_ratios(const TileBatch<double>& batch, LossSums& sums) {
 
 // Adds the tile's samples, in order, in double precision.
 template <class Real>
-void add_sums(const PpoCoefficients& c, const TileBatch<Real>& batch, LossSums& sums) {
+void add_policy_sums(const PpoCoefficients& c, const TileBatch<Real>& batch, LossSums& sums) {
   for (int r = 0; r < batch.rows; ++r) {
     const double change = static_cast<double>(batch.ratios[r]) - 1.0;
     const double log_ratio = batch.log_ratios[r];
     const double error = std::abs(change);
     sums.policy_loss += batch.policy_losses[r];
-    sums.value_loss += batch.value_losses[r];
     sums.entropy += batch.entropies[r];
     sums.old_approx_kl -= log_ratio;
     sums.approx_kl += change - log_ratio;
@@ -175,6 +174,7 @@ void add_sums(const PpoCoefficients& c, const TileBatch<Real>& batch, LossSums& 
     // Written so that a ratio that is not a number counts as an error too.
     if (!(error <= sums.max_ratio_error)) sums.max_ratio_error = error;
   }
+  add_ratios(batch, sums);
 }
 
 // One kind of policy: log-probabilities and entropies of the tile before the loss, derivatives of
@@ -223,46 +223,62 @@ void LossSums::add(const LossSums& other) {
   if (!(other.max_ratio_error <= max_ratio_error)) max_ratio_error = other.max_ratio_error;
 }
 
+namespace {
+
+// From the policy's outputs to their derivatives, and that of log_std.
 template <class Real>
-void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int samples,
-                       const Real* params, const Real* transposed, TileBatch<Real>& batch,
-                       TileWorkspace<Real>& work, Real* grads, LossSums& sums) {
-  const bool discrete = network.shape().action_kind == SpaceKind::kDiscrete;
+void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real share,
+                 const Real* params, TileBatch<Real>& batch, TileWorkspace<Real>& work, Real* grads,
+                 LossSums& sums) {
   const int outputs = network.shape().action_outputs;
-  const Real share = Real(1) / static_cast<Real>(samples);
   const Real entropy_weight = static_cast<Real>(-c.ent_coef) * share;
-  const Real* log_std = params + network.log_std_offset();
-  network.forward(params, batch.observations.data(), batch.rows, work);
-  if (discrete) {
+  if (network.shape().action_kind == SpaceKind::kDiscrete) {
     categorical_forward(outputs, work.policy.data(), batch);
-  } else {
-    gaussian_forward(outputs, work.policy.data(), log_std, batch);
-  }
-  policy_loss(c, share, batch);
-  value_loss(c, static_cast<Real>(c.vf_coef) * share, batch, work.values.data(),
-             work.values_delta.data());
-  add_sums(c, batch, sums);
-  add_ratios(batch, sums);
-  if (discrete) {
+    policy_loss(c, share, batch);
     categorical_backward(work.policy.data(), batch.normalisers.data(), batch.terms.data(),
                          batch.entropies.data(), batch.actions.data(), batch.d_log_probs.data(),
                          entropy_weight, outputs, batch.rows, work.policy_delta.data());
   } else {
+    const Real* log_std = params + network.log_std_offset();
+    gaussian_forward(outputs, work.policy.data(), log_std, batch);
+    policy_loss(c, share, batch);
     gaussian_backward(batch.terms.data(), log_std, batch.d_log_probs.data(), entropy_weight,
                       outputs, batch.rows, work.policy_delta.data(),
                       grads + network.log_std_offset());
   }
-  network.backward(params, transposed, batch.observations.data(), batch.rows, work, grads);
+  add_policy_sums(c, batch, sums);
+}
+
+// From the values to their derivatives.
+template <class Real>
+void value_side(const PpoCoefficients& c, Real share, TileBatch<Real>& batch,
+                TileWorkspace<Real>& work, LossSums& sums) {
+  value_loss(c, static_cast<Real>(c.vf_coef) * share, batch, work.values.data(),
+             work.values_delta.data());
+  for (int r = 0; r < batch.rows; ++r) sums.value_loss += batch.value_losses[r];
+}
+
+}  // namespace
+
+template <class Real>
+void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int samples,
+                       const Real* params, const Real* transposed, TileBatch<Real>& batch,
+                       TileWorkspace<Real>& work, Real* grads, LossSums& sums, NetworkSide side) {
+  const Real share = Real(1) / static_cast<Real>(samples);
+  network.forward(params, batch.observations.data(), batch.rows, work, side);
+  if (side != NetworkSide::kValue) policy_side(network, c, share, params, batch, work, grads, sums);
+  if (side != NetworkSide::kPolicy) value_side(c, share, batch, work, sums);
+  network.backward(params, transposed, batch.observations.data(), batch.rows, work, grads, side);
 }
 
 template struct TileBatch<float>;
 template struct TileBatch<double>;
 template void ppo_tile_gradient(const ActorCritic&, const PpoCoefficients&, int, const float*,
                                 const float*, TileBatch<float>&, TileWorkspace<float>&, float*,
-                                LossSums&);
+                                LossSums&, NetworkSide);
 template void ppo_tile_gradient(const ActorCritic&, const PpoCoefficients&, int, const double*,
                                 const double*, TileBatch<double>&, TileWorkspace<double>&, double*,
-                                LossSums&);
+                                LossSums&, NetworkSide);
 
 }  // namespace broadloom
 #endif  // HWY_ONCE

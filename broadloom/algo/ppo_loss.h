@@ -68,10 +68,12 @@ struct LossSums {
 // to grads [P] and its sums to `sums`; L_V is half the squared error, or with clip_vloss half the
 // larger of the squared errors of V and of V kept within clip_coef of the old value. (Schulman et
 // al. 2017, arXiv 1707.06347, eq. 7 and 9; value clipping as in CleanRL.) samples: size of the
-// whole minibatch. transposed: see ActorCritic::refresh_transposed.
+// whole minibatch. transposed: see ActorCritic::refresh_transposed. side: of the loss and of the
+// network; both sides one after the other, into the same grads and sums, give the bits of kBoth.
 template <class Real>
 void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& coefficients, int samples,
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
-                       TileWorkspace<Real>& work, Real* grads, LossSums& sums);
+                       TileWorkspace<Real>& work, Real* grads, LossSums& sums,
+                       NetworkSide side = NetworkSide::kBoth);
 
 }  // namespace broadloom

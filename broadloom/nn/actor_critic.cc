@@ -17,8 +17,10 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const int features = hidden.empty() ? shape_.observation_size : hidden.back();
   actor_ = Mlp(shape_.observation_size, own, shape_.activation, layout_, shape_.precision);
   policy_head_ = layout_.add_linear(features, shape_.action_outputs, true);
+  critic_range_.begin = layout_.size();
   critic_ = Mlp(shape_.observation_size, own, shape_.activation, layout_, shape_.precision);
   value_head_ = layout_.add_linear(features, 1, true);
+  critic_range_.end = layout_.size();
   if (shape_.action_kind == SpaceKind::kBox) log_std_ = layout_.add_vector(shape_.action_outputs);
 }
 
@@ -61,48 +63,54 @@ TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair* bf16_weights) co
   return work;
 }
 
-template <class Real>
-void ActorCritic::forward(const Real* params, const Real* observations, int rows,
-                          TileWorkspace<Real>& work) const {
-  forward_critic(params, observations, rows, work);
-  const Real* features = encoder_.output(observations, work.encoder.data());
-  features = actor_.forward(params, features, rows, work.actor.data(), work.bf16());
-  head_forward(features, params + policy_head_.weight, params + policy_head_.bias,
-               work.policy.data(), rows, policy_head_.in, policy_head_.out, kTileRows);
+std::array<ParameterRange, 2> ActorCritic::ranges(NetworkSide side) const {
+  if (side == NetworkSide::kValue) return {critic_range_};
+  if (side == NetworkSide::kBoth) return {ParameterRange{0, layout_.size()}};
+  return {ParameterRange{0, critic_range_.begin},
+          ParameterRange{critic_range_.end, layout_.size()}};
 }
 
 template <class Real>
-void ActorCritic::forward_critic(const Real* params, const Real* observations, int rows,
-                                 TileWorkspace<Real>& work) const {
+void ActorCritic::forward(const Real* params, const Real* observations, int rows,
+                          TileWorkspace<Real>& work, NetworkSide side) const {
   const Real* features =
       encoder_.forward(params, observations, rows, work.encoder.data(), work.bf16());
-  features = critic_.forward(params, features, rows, work.critic.data(), work.bf16());
-  head_forward(features, params + value_head_.weight, params + value_head_.bias, work.values.data(),
-               rows, value_head_.in, 1, kTileRows);
+  const auto run = [&](const Mlp& body, Real* activations, const LinearSlice& head, Real* outputs) {
+    const Real* top = body.forward(params, features, rows, activations, work.bf16());
+    head_forward(top, params + head.weight, params + head.bias, outputs, rows, head.in, head.out,
+                 kTileRows);
+  };
+  if (side != NetworkSide::kPolicy)
+    run(critic_, work.critic.data(), value_head_, work.values.data());
+  if (side != NetworkSide::kValue) run(actor_, work.actor.data(), policy_head_, work.policy.data());
 }
 
 template <class Real>
 void ActorCritic::backward(const Real* params, const Real* transposed, const Real* observations,
-                           int rows, TileWorkspace<Real>& work, Real* grads) const {
+                           int rows, TileWorkspace<Real>& work, Real* grads,
+                           NetworkSide side) const {
   const bool shared = !encoder_.empty();
   const Real* features = encoder_.output(observations, work.encoder.data());
-  const auto head = [&](const LinearSlice& slice, const Mlp& body, const Real* activations,
-                        const Real* delta, Real* below) {
-    head_backward_weights(body.output(features, activations), delta, grads + slice.weight,
-                          grads + slice.bias, rows, slice.in, slice.out, kTileRows);
-    if (below == nullptr) return;
-    head_backward_input(delta, params + slice.weight, below, rows, slice.in, slice.out, kTileRows);
+  const auto run = [&](const Mlp& body, const Real* activations, Real* deltas,
+                       const LinearSlice& head, const Real* delta, Real* below) {
+    head_backward_weights(body.output(features, activations), delta, grads + head.weight,
+                          grads + head.bias, rows, head.in, head.out, kTileRows);
+    if (below != nullptr)
+      head_backward_input(delta, params + head.weight, below, rows, head.in, head.out, kTileRows);
+    body.backward(transposed, features, rows, activations, deltas, grads, work.bf16());
   };
   Real* below_actor =
       shared ? work.feature_delta.data() : actor_.output_delta(work.actor_delta.data());
   Real* below_critic = shared ? encoder_.output_delta(work.encoder_delta.data())
                               : critic_.output_delta(work.critic_delta.data());
-  head(policy_head_, actor_, work.actor.data(), work.policy_delta.data(), below_actor);
-  head(value_head_, critic_, work.critic.data(), work.values_delta.data(), below_critic);
-  actor_.backward(transposed, features, rows, work.actor.data(), work.actor_delta.data(), grads,
-                  work.bf16());
-  critic_.backward(transposed, features, rows, work.critic.data(), work.critic_delta.data(), grads,
-                   work.bf16());
+  if (side != NetworkSide::kValue) {
+    run(actor_, work.actor.data(), work.actor_delta.data(), policy_head_, work.policy_delta.data(),
+        below_actor);
+  }
+  if (side != NetworkSide::kPolicy) {
+    run(critic_, work.critic.data(), work.critic_delta.data(), value_head_,
+        work.values_delta.data(), below_critic);
+  }
   if (!shared) return;
   add_into(below_critic, below_actor, static_cast<std::size_t>(rows) * policy_head_.in);
   encoder_.backward(transposed, observations, rows, work.encoder.data(), work.encoder_delta.data(),
@@ -110,10 +118,10 @@ void ActorCritic::backward(const Real* params, const Real* transposed, const Rea
 }
 
 template <class Real>
-void ActorCritic::refresh_transposed(const Real* params, Real* transposed) const {
+void ActorCritic::refresh_transposed(const Real* params, Real* transposed, NetworkSide side) const {
   encoder_.refresh_transposed(params, transposed);
-  actor_.refresh_transposed(params, transposed);
-  critic_.refresh_transposed(params, transposed);
+  if (side != NetworkSide::kValue) actor_.refresh_transposed(params, transposed);
+  if (side != NetworkSide::kPolicy) critic_.refresh_transposed(params, transposed);
 }
 
 void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const {
@@ -122,14 +130,13 @@ void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, 
   critic_.refresh_bf16(params, copies, part, parts);
 }
 
-#define BROADLOOM_INSTANTIATE(Real)                                                              \
-  template TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair*) const;               \
-  template void ActorCritic::forward(const Real*, const Real*, int, TileWorkspace<Real>&) const; \
-  template void ActorCritic::forward_critic(const Real*, const Real*, int, TileWorkspace<Real>&) \
-      const;                                                                                     \
-  template void ActorCritic::backward(const Real*, const Real*, const Real*, int,                \
-                                      TileWorkspace<Real>&, Real*) const;                        \
-  template void ActorCritic::refresh_transposed(const Real*, Real*) const;
+#define BROADLOOM_INSTANTIATE(Real)                                                       \
+  template TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair*) const;        \
+  template void ActorCritic::forward(const Real*, const Real*, int, TileWorkspace<Real>&, \
+                                     NetworkSide) const;                                  \
+  template void ActorCritic::backward(const Real*, const Real*, const Real*, int,         \
+                                      TileWorkspace<Real>&, Real*, NetworkSide) const;    \
+  template void ActorCritic::refresh_transposed(const Real*, Real*, NetworkSide) const;
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)
 #undef BROADLOOM_INSTANTIATE

@@ -1,6 +1,7 @@
 // Policy and value network over row tiles: an optional shared encoder, an actor and a critic.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,17 @@ struct NetworkShape {
   bool shared_encoder = false;
   double log_std_init = 0.0;  // Gaussian only: state-independent log standard deviation
   Precision precision = Precision::kFp32;  // kBf16 only where bf16_available()
+};
+
+// The policy side is the actor with its head and log_std, the value side the critic with its head;
+// a shared encoder belongs to both.
+enum class NetworkSide { kBoth, kPolicy, kValue };
+
+// A run of the flat parameter array.
+struct ParameterRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t size() const { return end - begin; }
 };
 
 // A tile's intermediate results; one per concurrent task, made once.
@@ -72,25 +84,30 @@ class ActorCritic {
   template <class Real>
   TileWorkspace<Real> make_workspace(const Bf16Pair* bf16_weights = nullptr) const;
 
-  // Runs encoder, actor and critic on observations [rows, D], rows <= kTileRows: logits or means go
-  // to work.policy, values to work.values. Row bits depend only on that row and the parameters.
+  // Whether the sides have nothing in common, so that they may be learnt at the same time.
+  bool sides_are_apart() const { return encoder_.empty(); }
+  // Where the parameters of a side are; a second range may be empty. kPolicy and kValue: only where
+  // the sides are apart.
+  std::array<ParameterRange, 2> ranges(NetworkSide side) const;
+
+  // Runs a side on observations [rows, D], rows <= kTileRows: logits or means go to work.policy,
+  // values to work.values. Row bits depend only on that row and the parameters.
   template <class Real>
-  void forward(const Real* params, const Real* observations, int rows,
-               TileWorkspace<Real>& work) const;
-  // The critic alone.
-  template <class Real>
-  void forward_critic(const Real* params, const Real* observations, int rows,
-                      TileWorkspace<Real>& work) const;
+  void forward(const Real* params, const Real* observations, int rows, TileWorkspace<Real>& work,
+               NetworkSide side = NetworkSide::kBoth) const;
 
   // From the loss derivatives that the caller has put in work.policy_delta and work.values_delta:
-  // adds the parameter derivatives of the tile to grads [P].
+  // adds the parameter derivatives of the tile to grads [P]. kPolicy and kValue: only where the
+  // sides are apart.
   template <class Real>
   void backward(const Real* params, const Real* transposed, const Real* observations, int rows,
-                TileWorkspace<Real>& work, Real* grads) const;
+                TileWorkspace<Real>& work, Real* grads,
+                NetworkSide side = NetworkSide::kBoth) const;
 
   // Weights transposed for backward(), [P]; call after every change of params.
   template <class Real>
-  void refresh_transposed(const Real* params, Real* transposed) const;
+  void refresh_transposed(const Real* params, Real* transposed,
+                          NetworkSide side = NetworkSide::kBoth) const;
 
   // The weights' bfloat16 copies, [bf16_size()], for both directions; call after every change of
   // params. The work is cut into `parts`, which may run at the same time.
@@ -101,6 +118,7 @@ class ActorCritic {
   ParameterLayout layout_;
   Mlp encoder_, actor_, critic_;
   LinearSlice policy_head_, value_head_;
+  ParameterRange critic_range_;  // with the value head
   std::size_t log_std_ = 0;
 };
 

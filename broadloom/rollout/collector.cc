@@ -78,19 +78,45 @@ void Collector::collect_shard(int s, Scratch& scratch, const float* params, std:
     if (!check(s, &block.rewards[row], 1, step, "reward")) return;
     keep_final_observations(shard, scratch, t, block);
   }
+  if (network_.sides_are_apart()) value_shard(shard, scratch, params, block);
 }
 
-// Observations into the block, actions drawn, their log-probabilities and values kept.
+// Observations into the block, actions drawn, their log-probabilities kept. Values of a critic that
+// stands alone wait for value_shard().
 void Collector::act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
                     RolloutBlock& block) {
   const std::size_t first = block.index(t, shard.begin);
   float* observations = &block.observations[first * block.D];
   see(scratch.raw.data(), shard.size(), observations);
-  network_.forward(params, observations, shard.size(), scratch.work);
+  const bool values_later = network_.sides_are_apart();
+  network_.forward(params, observations, shard.size(), scratch.work,
+                   values_later ? NetworkSide::kPolicy : NetworkSide::kBoth);
   draw_actions(shard, scratch, params, step);
   keep_actions(shard, scratch, t, block);
   std::copy_n(scratch.log_probs.data(), shard.size(), &block.log_probs[first]);
-  std::copy_n(scratch.work.values.data(), shard.size(), &block.values[first]);
+  if (!values_later) std::copy_n(scratch.work.values.data(), shard.size(), &block.values[first]);
+}
+
+// Nothing needs a value before the block is whole, and whole tiles take less time than a shard's
+// few rows step by step.
+void Collector::value_shard(Shard shard, Scratch& scratch, const float* params,
+                            RolloutBlock& block) {
+  const std::size_t rows = static_cast<std::size_t>(shard.size());
+  const int most_steps = kTileRows / shard.size();
+  for (int t = 0; t < block.T; t += most_steps) {
+    const std::size_t steps = static_cast<std::size_t>(std::min(most_steps, block.T - t));
+    float* tile = scratch.work.observations.data();
+    for (std::size_t k = 0; k < steps; ++k) {
+      std::copy_n(&block.observations[block.index(t + k, shard.begin) * block.D], rows * block.D,
+                  tile + k * rows * block.D);
+    }
+    network_.forward(params, tile, static_cast<int>(steps * rows), scratch.work,
+                     NetworkSide::kValue);
+    for (std::size_t k = 0; k < steps; ++k) {
+      std::copy_n(&scratch.work.values[k * rows], rows,
+                  &block.values[block.index(t + k, shard.begin)]);
+    }
+  }
 }
 
 // Environment n at step s draws from Random(seed, kAction, n, s), whichever shard it is in.
@@ -166,7 +192,8 @@ void Collector::bootstrap_shard(Shard shard, Scratch& scratch, const float* para
   const float* values = scratch.work.values.data();
   envs_.observe(shard.begin, shard.end, scratch.raw.data());
   see(scratch.raw.data(), shard.size(), scratch.work.observations.data());
-  network_.forward_critic(params, scratch.work.observations.data(), shard.size(), scratch.work);
+  network_.forward(params, scratch.work.observations.data(), shard.size(), scratch.work,
+                   NetworkSide::kValue);
   std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
   value_final_observations(shard, scratch, params, block);
 }
@@ -178,7 +205,8 @@ void Collector::value_final_observations(Shard shard, Scratch& scratch, const fl
   int rows = 0;
   const auto flush = [&] {
     if (rows == 0) return;
-    network_.forward_critic(params, scratch.work.observations.data(), rows, scratch.work);
+    network_.forward(params, scratch.work.observations.data(), rows, scratch.work,
+                     NetworkSide::kValue);
     for (int r = 0; r < rows; ++r) block.final_values[places[r]] = scratch.work.values[r];
     rows = 0;
   };

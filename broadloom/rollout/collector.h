@@ -61,6 +61,7 @@ class Collector {
                      RolloutBlock& block);
   void act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
            RolloutBlock& block);
+  void value_shard(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
   void draw_actions(Shard shard, Scratch& scratch, const float* params, std::int64_t step);
   void keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
   void bootstrap_shard(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);

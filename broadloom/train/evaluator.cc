@@ -74,7 +74,7 @@ class ShardEvaluation {
       normalizer_->normalize(raw_.data(), shard_.size(), seen_.data());
       observations = seen_.data();
     }
-    network_.forward(params_, observations, shard_.size(), work_);
+    network_.forward(params_, observations, shard_.size(), work_, NetworkSide::kPolicy);
     const float* policy = work_.policy.data();
     if (space.kind == SpaceKind::kDiscrete) {
       categorical_mode(policy, outputs, shard_.size(), actions_.data());

@@ -79,6 +79,14 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     }
   }
 
+  void add_side(NetworkSide side, std::vector<double>& grads, LossSums& sums) {
+    std::vector<double> transposed(params_.size());
+    network_.refresh_transposed(params_.data(), transposed.data(), side);
+    TileWorkspace<double> work = network_.make_workspace<double>();
+    ppo_tile_gradient(network_, coefficients_, kRows, params_.data(), transposed.data(), batch_,
+                      work, grads.data(), sums, side);
+  }
+
   double loss(const std::vector<double>& params, std::vector<double>* grads, LossSums* sums_out) {
     std::vector<double> transposed(params.size());
     std::vector<double> unused(params.size());
@@ -120,6 +128,33 @@ TEST_P(PpoGradient, EqualsFiniteDifferences) {
     const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
     ASSERT_NEAR(grads[i], numeric, 1e-6 * largest) << "parameter " << i << " of " << params_.size();
   }
+}
+
+// Each side touches its own parameters alone, and the two give the bits of both.
+TEST_P(PpoGradient, SidesMakeUpBoth) {
+  if (!network_.sides_are_apart()) return;
+  std::vector<double> both(params_.size(), 0.0), sides(params_.size(), 0.0);
+  LossSums sums_of_both, sums;
+  loss(params_, &both, &sums_of_both);
+  std::vector<int> owners(params_.size(), 0);
+  for (const NetworkSide side : {NetworkSide::kPolicy, NetworkSide::kValue}) {
+    std::vector<double> own(params_.size(), 0.0);
+    add_side(side, own, sums);
+    for (const ParameterRange& range : network_.ranges(side)) {
+      for (std::size_t i = range.begin; i < range.end; ++i) {
+        owners[i] += 1;
+        std::swap(sides[i], own[i]);
+      }
+    }
+    EXPECT_EQ(own, std::vector<double>(params_.size(), 0.0));
+  }
+  EXPECT_EQ(owners, std::vector<int>(params_.size(), 1));
+  EXPECT_EQ(sides, both);
+  EXPECT_EQ(sums.policy_loss, sums_of_both.policy_loss);
+  EXPECT_EQ(sums.value_loss, sums_of_both.value_loss);
+  EXPECT_EQ(sums.entropy, sums_of_both.entropy);
+  EXPECT_EQ(sums.approx_kl, sums_of_both.approx_kl);
+  EXPECT_EQ(sums.max_ratio_error, sums_of_both.max_ratio_error);
 }
 
 TEST_P(PpoGradient, TilesAddUp) {
