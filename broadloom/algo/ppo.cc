@@ -103,8 +103,7 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
     : network_(network),
       settings_(settings),
       minibatches_(batch_size, minibatch_count),
-      pool_(pool),
-      chunk_squares_((network.parameter_count() + kChunk - 1) / kChunk) {
+      pool_(pool) {
   if (pool.threads() > 1 && network.sides_are_apart()) {
     sides_ = {NetworkSide::kPolicy, NetworkSide::kValue};
   } else {
@@ -123,6 +122,20 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
          {}});
   }
   half_is_done_ = std::vector<std::atomic<bool>>(sides_.size() * lanes);
+  make_chunks();
+}
+
+void Ppo::make_chunks() {
+  const auto add_side = [&](NetworkSide side) {
+    for (const ParameterRange& range : network_.ranges(side)) {
+      for (std::size_t begin = range.begin; begin < range.end; begin += kChunk) {
+        chunks_.push_back({{begin, std::min(begin + kChunk, range.end)}, side});
+      }
+    }
+  };
+  if (!network_.sides_are_apart()) return add_side(NetworkSide::kBoth);
+  add_side(NetworkSide::kPolicy);
+  add_side(NetworkSide::kValue);
 }
 
 Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
@@ -267,12 +280,15 @@ Ppo::Moments Ppo::advantage_moments(const RolloutBlock& block, const std::int32_
 
 // Lanes are added into lane 0 pairwise in a fixed tree, so who adds them is open. The levels below
 // this stride are added up where the lanes are made: pairs there are mostly one thread's, and small
-// enough to be in its cache.
+// enough to be in its cache. Where those are all levels, the sum is squared there, too.
 int Ppo::first_shared_stride() const {
   const int threads = pool_.threads();
   if (threads == 1 || network_.parameter_count() > kCachedParameters) return 1;
   int stride = 1;
-  while (2 * stride * threads <= side_count() * used_lanes_) stride *= 2;
+  const auto is_one_threads = [&] {
+    return threads <= side_count() || 2 * stride * threads <= side_count() * used_lanes_;
+  };
+  while (stride < used_lanes_ && is_one_threads()) stride *= 2;
   return stride;
 }
 
@@ -293,23 +309,31 @@ void Ppo::add_up(int lane, int side) {
                range.size());
     }
   }
+  if (shared_stride_ < used_lanes_) return;
+  for (Chunk& chunk : chunks_) {
+    if (sides_[side] == NetworkSide::kBoth || sides_[side] == chunk.side) square(chunk);
+  }
+}
+
+void Ppo::square(Chunk& chunk) {
+  chunk.squares = sum_squares(&lanes_[0].grads[chunk.range.begin], chunk.range.size());
 }
 
 // Adds what is left of the tree, and returns the norm of the sum.
 double Ppo::reduce_gradient() {
-  const std::size_t parameters = network_.parameter_count();
-  run_small(static_cast<int>(chunk_squares_.size()), [&](int chunk) {
-    const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
-    const std::size_t count = std::min(kChunk, parameters - begin);
-    for (int stride = shared_stride_; stride < used_lanes_; stride *= 2) {
-      for (int l = 0; l + stride < used_lanes_; l += 2 * stride) {
-        add_into(&lanes_[l].grads[begin], &lanes_[l + stride].grads[begin], count);
+  if (shared_stride_ < used_lanes_) {
+    for_each_chunk([&](Chunk& chunk) {
+      const std::size_t begin = chunk.range.begin;
+      for (int stride = shared_stride_; stride < used_lanes_; stride *= 2) {
+        for (int l = 0; l + stride < used_lanes_; l += 2 * stride) {
+          add_into(&lanes_[l].grads[begin], &lanes_[l + stride].grads[begin], chunk.range.size());
+        }
       }
-    }
-    chunk_squares_[chunk] = sum_squares(&lanes_[0].grads[begin], count);
-  });
+      square(chunk);
+    });
+  }
   double squares = 0.0;
-  for (const double chunk : chunk_squares_) squares += chunk;
+  for (const Chunk& chunk : chunks_) squares += chunk.squares;
   return std::sqrt(squares);
 }
 
@@ -323,11 +347,10 @@ void Ppo::step(double grad_norm, Learner& learner) {
   adam.correction1 = 1.0 - std::pow(adam.beta1, static_cast<double>(learner.adam_steps));
   adam.correction2 = 1.0 - std::pow(adam.beta2, static_cast<double>(learner.adam_steps));
   adam.grad_scale = clip_scale(grad_norm, settings_.max_grad_norm);
-  const std::size_t parameters = network_.parameter_count();
-  run_small(static_cast<int>(chunk_squares_.size()), [&](int chunk) {
-    const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
+  for_each_chunk([&](const Chunk& chunk) {
+    const std::size_t begin = chunk.range.begin;
     adam_update(&learner.params[begin], &learner.adam_m[begin], &learner.adam_v[begin],
-                &lanes_[0].grads[begin], std::min(kChunk, parameters - begin), adam);
+                &lanes_[0].grads[begin], chunk.range.size(), adam);
   });
   version_ += 1;
   learner.refresh_bf16(network_, pool_);

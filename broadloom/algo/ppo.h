@@ -128,6 +128,12 @@ class Ppo {
     AlignedVector<float> grads;    // [P]
     std::array<LossSums, 2> sums;  // of each side, or of both in the first
   };
+  // Parameters of one side that are summed, squared and stepped together.
+  struct Chunk {
+    ParameterRange range;
+    NetworkSide side = NetworkSide::kBoth;
+    double squares = 0.0;  // of the gradient
+  };
   // Each thread turns the weights for itself: it has read them for the forward pass, and another
   // core's copy would come line by line from that core's cache.
   struct alignas(kCacheLine) Scratch {
@@ -141,15 +147,19 @@ class Ppo {
   MinibatchReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
                               const Learner& learner);
   void run_lane(const GradientJob& job, int lane, int side, Scratch& scratch);
+  void make_chunks();
   int first_shared_stride() const;
   void add_up(int lane, int side);
+  void square(Chunk& chunk);
   void gather(const GradientJob& job, int begin, NetworkSide side, TileBatch<float>& batch) const;
-  // pool_.run(), but for two tasks or fewer, and where a minibatch is one task's work, so that
-  // other threads sleep: then to call them takes longer than what there is to do.
+  // f(chunk) for all, on the pool but for two or fewer, and where a minibatch is one task's work,
+  // so that other threads sleep: then to call them takes longer than what there is to do.
   template <class F>
-  void run_small(int tasks, F&& f) {
-    if (used_lanes_ * side_count() > 1 && tasks > 2) return pool_.run(tasks, f);
-    for (int task = 0; task < tasks; ++task) f(task);
+  void for_each_chunk(F&& f) {
+    if (used_lanes_ * side_count() > 1 && chunks_.size() > 2) {
+      return pool_.run(static_cast<int>(chunks_.size()), [&](int i) { f(chunks_[i]); });
+    }
+    for (Chunk& chunk : chunks_) f(chunk);
   }
   int side_count() const { return static_cast<int>(sides_.size()); }
   double reduce_gradient();
@@ -171,8 +181,8 @@ class Ppo {
   std::vector<std::atomic<bool>> half_is_done_;
   UpdateObserver* observer_ = nullptr;
   Moments batch_moments_;
-  std::int64_t version_ = 0;           // of the parameters: grows with each step and update()
-  std::vector<double> chunk_squares_;  // [chunks of P]
+  std::int64_t version_ = 0;   // of the parameters: grows with each step and update()
+  std::vector<Chunk> chunks_;  // all parameters, side by side
 };
 
 }  // namespace broadloom
