@@ -10,6 +10,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/math/adam.h"
 #include "broadloom/math/elementwise.h"
+#include "broadloom/math/head.h"
 #include "broadloom/math/linear.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/math/random_rows.h"

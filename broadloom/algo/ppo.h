@@ -1,14 +1,12 @@
 // Proximal policy optimisation: epochs of minibatch steps over a rollout block.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "broadloom/algo/gradient_lanes.h"
 #include "broadloom/algo/ppo_loss.h"
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/status.h"
@@ -104,85 +102,21 @@ class Ppo {
   // gradients more, and has the same bits.
   void set_observer(UpdateObserver* observer) { observer_ = observer; }
 
-  // Lanes that the gradient of a minibatch is summed in: what may run at the same time. Part of the
-  // bits contract.
-  static int lane_count(int samples, std::size_t parameters);
-
  private:
-  struct Moments {
-    float mean = 0.0f;
-    float scale = 1.0f;
-  };
-  // What the tasks of one gradient have in common.
-  struct GradientJob {
-    const RolloutBlock& block;
-    const std::int32_t* indices;
-    int samples;
-    const Learner& learner;
-    Moments norm;
-  };
-  // One lane holds the gradient of a fixed run of a minibatch's tiles; lanes are added in a fixed
-  // tree. Where the network's sides are apart and there are threads for it, they are made, added
-  // and stepped side by side: then each core keeps one side's parameters.
-  struct Lane {
-    AlignedVector<float> grads;    // [P]
-    std::array<LossSums, 2> sums;  // of each side, or of both in the first
-  };
-  // Parameters of one side that are summed, squared and stepped together.
-  struct Chunk {
-    ParameterRange range;
-    NetworkSide side = NetworkSide::kBoth;
-    double squares = 0.0;  // of the gradient
-  };
-  // Each thread turns the weights for itself: it has read them for the forward pass, and another
-  // core's copy would come line by line from that core's cache.
-  struct alignas(kCacheLine) Scratch {
-    TileBatch<float> batch;
-    TileWorkspace<float> work;
-    AlignedVector<float> transposed;              // [P]
-    std::array<std::int64_t, 2> transposed_of{};  // version_, of each side
-  };
-
   void report_batch(const RolloutBlock& block, const Learner& learner);
   MinibatchReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
                               const Learner& learner);
-  void run_lane(const GradientJob& job, int lane, int side, Scratch& scratch);
-  void make_chunks();
-  int first_shared_stride() const;
-  void add_up(int lane, int side);
-  void square(Chunk& chunk);
-  void gather(const GradientJob& job, int begin, NetworkSide side, TileBatch<float>& batch) const;
-  // f(chunk) for all, on the pool but for two or fewer, and where a minibatch is one task's work,
-  // so that other threads sleep: then to call them takes longer than what there is to do.
-  template <class F>
-  void for_each_chunk(F&& f) {
-    if (used_lanes_ * side_count() > 1 && chunks_.size() > 2) {
-      return pool_.run(static_cast<int>(chunks_.size()), [&](int i) { f(chunks_[i]); });
-    }
-    for (Chunk& chunk : chunks_) f(chunk);
-  }
-  int side_count() const { return static_cast<int>(sides_.size()); }
-  double reduce_gradient();
-  void step(double grad_norm, Learner& learner);
-  void refresh_transposed(int side, const Learner& learner, Scratch& scratch);
-  Moments advantage_moments(const RolloutBlock& block, const std::int32_t* indices,
-                            int samples) const;
+  void step(const MinibatchReport& report, Learner& learner);
+  AdvantageShift advantage_shift(const RolloutBlock& block, const std::int32_t* indices,
+                                 int samples) const;
 
   const ActorCritic& network_;
   PpoSettings settings_;
-  Minibatches minibatches_;
   ThreadPool& pool_;
-  std::vector<NetworkSide> sides_;  // what is learnt side by side: both as one, or each
-  std::vector<Lane> lanes_;
-  std::vector<Scratch> scratch_;  // [threads]
-  int used_lanes_ = 0;
-  int shared_stride_ = 1;  // of the lowest level that reduce_gradient() adds
-  // [sides, lanes] of the pair whose right half begins here
-  std::vector<std::atomic<bool>> half_is_done_;
+  Minibatches minibatches_;
+  GradientLanes lanes_;
   UpdateObserver* observer_ = nullptr;
-  Moments batch_moments_;
-  std::int64_t version_ = 0;   // of the parameters: grows with each step and update()
-  std::vector<Chunk> chunks_;  // all parameters, side by side
+  AdvantageShift batch_advantages_;
 };
 
 }  // namespace broadloom

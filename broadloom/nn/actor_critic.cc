@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "broadloom/math/linear.h"
+#include "broadloom/math/head.h"
 
 namespace broadloom {
 

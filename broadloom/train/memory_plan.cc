@@ -56,9 +56,9 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                               network.shape().action_outputs);
   const std::int64_t minibatch =
       (config.batch_size() + config.minibatch_count() - 1) / config.minibatch_count();
-  plan.update =
-      static_cast<std::size_t>(threads) * (parameters + workspace + tile.bytes()) +
-      Ppo::lane_count(static_cast<int>(minibatch), network.parameter_count()) * parameters;
+  plan.update = static_cast<std::size_t>(threads) * (parameters + workspace + tile.bytes()) +
+                GradientLanes::lane_count(static_cast<int>(minibatch), network.parameter_count()) *
+                    parameters;
   plan.collector = static_cast<std::size_t>(threads) *
                    (workspace + Collector::scratch_bytes(config.num_envs, spec));
   plan.instruments =

@@ -10,6 +10,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/math/adam.h"
 #include "broadloom/math/elementwise.h"
+#include "broadloom/math/head.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/math/linear.h"
 

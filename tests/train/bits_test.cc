@@ -87,7 +87,7 @@ TEST(BitsOfLanes, AreTheSameForAnyNumberOfThreads) {
     for (const int threads : {1, 2, 3, 5, 8}) {
       std::unique_ptr<Trainer> trainer = make_trainer(config, threads);
       const int samples = static_cast<int>(config.batch_size());
-      ASSERT_EQ(Ppo::lane_count(samples, trainer->network().parameter_count()), lanes);
+      ASSERT_EQ(GradientLanes::lane_count(samples, trainer->network().parameter_count()), lanes);
       run(*trainer, 4);
       if (threads == 1) expected = bytes_of(*trainer);
       EXPECT_EQ(bytes_of(*trainer), expected) << threads << " threads, " << lanes << " lanes";

@@ -1,0 +1,120 @@
+// The gradient of PPO's loss over any samples of a block, on all threads, with the same bits for
+// any number of them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+// How advantages are normalised: (advantage - mean) * scale.
+struct AdvantageShift {
+  float mean = 0.0f;
+  float scale = 1.0f;
+};
+
+// What a gradient is of.
+struct GradientJob {
+  const RolloutBlock& block;
+  const std::int32_t* indices;  // [samples] into the block
+  int samples;
+  AdvantageShift advantages;
+  const float* params;           // [P]
+  const Bf16Pair* bf16_weights;  // fresh copies of params; null in fp32
+};
+
+// Of the mean loss over the samples. The view holds until the next one is worked out.
+struct GradientResult {
+  std::span<const float> gradient;  // [P]
+  double norm = 0.0;
+  LossSums sums;
+};
+
+// Tiles of samples add their gradients into lanes, and lanes are added into the first in a fixed
+// tree. Where the network's sides are apart and there are threads for it, a lane is two tasks, one
+// a side: then each core keeps to one side's parameters, and hardly needs what is in the other's
+// cache.
+class GradientLanes {
+ public:
+  GradientLanes(const ActorCritic& network, const PpoCoefficients& loss, int max_samples,
+                int observation_size, int action_size, ThreadPool& pool);
+
+  // Lanes that a gradient is summed in: what may run at the same time. Part of the bits contract.
+  static int lane_count(int samples, std::size_t parameters);
+
+  // More samples than max_samples are spread over the lanes that there are. Allocates nothing.
+  GradientResult compute(const GradientJob& job);
+
+  // To be called whenever what job.params points to has changed.
+  void params_have_changed() { version_ += 1; }
+
+  // f(range) for runs of parameters that make up all; for the step that follows a gradient. Those
+  // of a side are mostly one thread's, as they were in compute(). On the pool but for two or fewer,
+  // and where the samples were one task's work, so that other threads sleep: then to call them
+  // takes longer than what there is to do.
+  template <class F>
+  void for_each_range(F&& f) {
+    for_each_chunk([&](const Chunk& chunk) { f(chunk.range); });
+  }
+
+ private:
+  struct Lane {
+    AlignedVector<float> grads;    // [P]
+    std::array<LossSums, 2> sums;  // of each side, or of both in the first
+  };
+  // Parameters of one side that are summed, squared and stepped together.
+  struct Chunk {
+    ParameterRange range;
+    NetworkSide side = NetworkSide::kBoth;
+    double squares = 0.0;  // of the gradient
+  };
+  // Each thread turns the weights for itself: it has read them for the forward pass, and another
+  // core's copy would come line by line from that core's cache.
+  struct alignas(kCacheLine) Scratch {
+    TileBatch<float> batch;
+    TileWorkspace<float> work;
+    AlignedVector<float> transposed;              // [P]
+    std::array<std::int64_t, 2> transposed_of{};  // version_, of each side
+  };
+
+  void make_chunks();
+  int side_count() const { return static_cast<int>(sides_.size()); }
+  void run_lane(const GradientJob& job, int lane, int side, Scratch& scratch);
+  void refresh_transposed(int side, const float* params, Scratch& scratch);
+  static void gather(const GradientJob& job, int begin, NetworkSide side, TileBatch<float>& batch);
+  int first_shared_stride() const;
+  void add_up(int lane, int side);
+  void add_the_rest();
+  void square(Chunk& chunk);
+  template <class F>
+  void for_each_chunk(F&& f) {
+    if (used_lanes_ * side_count() > 1 && chunks_.size() > 2) {
+      return pool_.run(static_cast<int>(chunks_.size()), [&](int i) { f(chunks_[i]); });
+    }
+    for (Chunk& chunk : chunks_) f(chunk);
+  }
+
+  const ActorCritic& network_;
+  const PpoCoefficients loss_;
+  ThreadPool& pool_;
+  std::vector<NetworkSide> sides_;  // what is learnt side by side: both as one, or each
+  std::vector<Chunk> chunks_;       // all parameters, side after side
+  std::vector<Lane> lanes_;
+  std::vector<Scratch> scratch_;  // [threads]
+  int used_lanes_ = 0;
+  int shared_stride_ = 1;  // of the lowest level of the tree that add_the_rest() adds
+  // [sides, lanes] of the pair whose right half begins here
+  std::vector<std::atomic<bool>> half_is_done_;
+  std::int64_t version_ = 1;  // of the parameters
+};
+
+}  // namespace broadloom
