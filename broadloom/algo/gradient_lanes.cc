@@ -15,6 +15,9 @@ constexpr std::size_t kChunk = 2048;
 // Parameters up to which the gradient of a lane stays in cache.
 constexpr std::size_t kCachedParameters = 32768;
 
+// Samples from which on a gradient is worth the threads' meetings.
+constexpr int kWorthSharing = 16;
+
 int tiles_of(int samples) { return (samples + kTileRows - 1) / kTileRows; }
 
 }  // namespace
@@ -68,12 +71,19 @@ GradientResult GradientLanes::compute(const GradientJob& job) {
                          static_cast<int>(lanes_.size()));
   shared_stride_ = first_shared_stride();
   // Side after side, so that neighbouring tasks, which are mostly one thread's, are of one side.
-  pool_.run(side_count() * used_lanes_, [&](int task, int thread) {
+  const auto run = [&](int task, int thread) {
     const int side = task / used_lanes_;
     const int lane = task % used_lanes_;
     run_lane(job, lane, side, scratch_[static_cast<std::size_t>(thread)]);
     add_up(lane, side);
-  });
+  };
+  const int tasks = side_count() * used_lanes_;
+  is_shared_ = tasks > 1 && job.samples >= kWorthSharing;
+  if (is_shared_) {
+    pool_.run(tasks, run);
+  } else {
+    for (int task = 0; task < tasks; ++task) run(task, 0);
+  }
   if (shared_stride_ < used_lanes_) add_the_rest();
   GradientResult result;
   result.gradient = lanes_[0].grads;

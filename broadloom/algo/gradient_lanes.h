@@ -58,9 +58,7 @@ class GradientLanes {
   void params_have_changed() { version_ += 1; }
 
   // f(range) for runs of parameters that make up all; for the step that follows a gradient. Those
-  // of a side are mostly one thread's, as they were in compute(). On the pool but for two or fewer,
-  // and where the samples were one task's work, so that other threads sleep: then to call them
-  // takes longer than what there is to do.
+  // of a side are mostly one thread's, as they were in compute().
   template <class F>
   void for_each_range(F&& f) {
     for_each_chunk([&](const Chunk& chunk) { f(chunk.range); });
@@ -95,9 +93,11 @@ class GradientLanes {
   void add_up(int lane, int side);
   void add_the_rest();
   void square(Chunk& chunk);
+  // On the pool but for two or fewer, and where the samples were one thread's work, so that others
+  // sleep: then to call them takes longer than what there is to do.
   template <class F>
   void for_each_chunk(F&& f) {
-    if (used_lanes_ * side_count() > 1 && chunks_.size() > 2) {
+    if (is_shared_ && chunks_.size() > 2) {
       return pool_.run(static_cast<int>(chunks_.size()), [&](int i) { f(chunks_[i]); });
     }
     for (Chunk& chunk : chunks_) f(chunk);
@@ -111,7 +111,8 @@ class GradientLanes {
   std::vector<Lane> lanes_;
   std::vector<Scratch> scratch_;  // [threads]
   int used_lanes_ = 0;
-  int shared_stride_ = 1;  // of the lowest level of the tree that add_the_rest() adds
+  bool is_shared_ = false;  // the work of the gradient, among threads
+  int shared_stride_ = 1;   // of the lowest level of the tree that add_the_rest() adds
   // [sides, lanes] of the pair whose right half begins here
   std::vector<std::atomic<bool>> half_is_done_;
   std::int64_t version_ = 1;  // of the parameters
