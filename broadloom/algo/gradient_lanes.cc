@@ -8,12 +8,10 @@
 namespace broadloom {
 namespace {
 
-// All are part of the bits contract: they fix how sums over samples are grouped.
+// These are part of the bits contract: they fix how sums over samples are grouped.
 constexpr int kMaxLanes = 16;
 constexpr std::size_t kChunk = 2048;
-
-// Parameters up to which the gradient of a lane stays in cache.
-constexpr std::size_t kCachedParameters = 32768;
+constexpr std::size_t kCachedParameters = 32768;  // up to which a lane's gradient stays in cache
 
 // Samples from which on a gradient is worth the threads' meetings.
 constexpr int kWorthSharing = 16;
@@ -103,15 +101,15 @@ void GradientLanes::run_lane(const GradientJob& job, int l, int side, Scratch& s
   for (const ParameterRange& range : network_.ranges(network_side)) {
     std::fill_n(lane.grads.data() + range.begin, range.size(), 0.0f);
   }
-  lane.sums[side] = {};
+  LossSums sums;  // not in the lane's until it is whole: the other side's thread has its own there
   scratch.work.bf16_weights = job.bf16_weights;
   const int tiles = tiles_of(job.samples);
   for (int tile = l * tiles / used_lanes_; tile < (l + 1) * tiles / used_lanes_; ++tile) {
     gather(job, tile * kTileRows, network_side, scratch.batch);
     ppo_tile_gradient(network_, loss_, job.samples, job.params, scratch.transposed.data(),
-                      scratch.batch, scratch.work, lane.grads.data(), lane.sums[side],
-                      network_side);
+                      scratch.batch, scratch.work, lane.grads.data(), sums, network_side);
   }
+  lane.sums[side] = sums;
 }
 
 void GradientLanes::refresh_transposed(int side, const float* params, Scratch& scratch) {
@@ -153,10 +151,10 @@ int GradientLanes::first_shared_stride() const {
   const int threads = pool_.threads();
   if (threads == 1 || network_.parameter_count() > kCachedParameters) return 1;
   int stride = 1;
-  const auto is_one_threads = [&] {
+  const auto stays_with_one_thread = [&] {
     return threads <= side_count() || 2 * stride * threads <= side_count() * used_lanes_;
   };
-  while (stride < used_lanes_ && is_one_threads()) stride *= 2;
+  while (stride < used_lanes_ && stays_with_one_thread()) stride *= 2;
   return stride;
 }
 

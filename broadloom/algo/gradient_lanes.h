@@ -65,12 +65,12 @@ class GradientLanes {
   }
 
  private:
-  struct Lane {
+  struct alignas(kCacheLine) Lane {
     AlignedVector<float> grads;    // [P]
     std::array<LossSums, 2> sums;  // of each side, or of both in the first
   };
   // Parameters of one side that are summed, squared and stepped together.
-  struct Chunk {
+  struct alignas(kCacheLine) Chunk {
     ParameterRange range;
     NetworkSide side = NetworkSide::kBoth;
     double squares = 0.0;  // of the gradient

@@ -159,6 +159,11 @@ void add_ratios(const TileBatch<double>& batch, LossSums& sums) {
   HWY_DYNAMIC_DISPATCH(AddRatiosF64)(batch, sums);
 }
 
+// One that is not a number counts as the largest, and stays.
+void keep_largest(double error, double& largest) {
+  if (!(error <= largest) && !std::isnan(largest)) largest = error;
+}
+
 // Adds the tile's samples, in order, in double precision.
 template <class Real>
 void add_policy_sums(const PpoCoefficients& c, const TileBatch<Real>& batch, LossSums& sums) {
@@ -171,8 +176,7 @@ void add_policy_sums(const PpoCoefficients& c, const TileBatch<Real>& batch, Los
     sums.old_approx_kl -= log_ratio;
     sums.approx_kl += change - log_ratio;
     sums.clipped += error > c.clip_coef ? 1.0 : 0.0;
-    // Written so that a ratio that is not a number counts as an error too.
-    if (!(error <= sums.max_ratio_error)) sums.max_ratio_error = error;
+    keep_largest(error, sums.max_ratio_error);
   }
   add_ratios(batch, sums);
 }
@@ -220,7 +224,7 @@ void LossSums::add(const LossSums& other) {
   squared_ratios += other.squared_ratios;
   min_ratio = std::min(min_ratio, other.min_ratio);
   max_ratio = std::max(max_ratio, other.max_ratio);
-  if (!(other.max_ratio_error <= max_ratio_error)) max_ratio_error = other.max_ratio_error;
+  keep_largest(other.max_ratio_error, max_ratio_error);
 }
 
 namespace {

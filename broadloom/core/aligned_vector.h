@@ -22,9 +22,9 @@ struct CacheLineAllocator {
   friend bool operator==(const CacheLineAllocator&, const CacheLineAllocator&) { return true; }
 };
 
-// For what the kernels read and write: no load or store of a whole register from its start on
-// touches two cache lines. (A plain vector's large arrays begin 16 bytes past one, so that each
-// did.)
+// For what the kernels read and write: loads and stores of whole registers from its start on touch
+// one cache line each. (A plain vector's large arrays begin 16 bytes past one, so that each touched
+// two.)
 template <class T>
 using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
 

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
+
 namespace broadloom {
 
 // run(tasks, f) calls f(0) ... f(tasks - 1), each once, on the caller and threads - 1 workers, and
@@ -49,7 +51,7 @@ class ThreadPool {
   // The tasks of one thread's run that are left. The section's number stands beside the next task,
   // so that a worker that wakes late can never take a task of one section for one of another: its
   // compare-exchange fails.
-  struct alignas(64) Run {
+  struct alignas(kCacheLine) Run {
     std::atomic<std::uint64_t> ticket{0};  // epoch << 32 | next task
   };
 
@@ -64,14 +66,14 @@ class ThreadPool {
   }
 
   // Written once a section by the caller.
-  alignas(64) std::atomic<std::uint32_t> epoch_{0};  // what sleeping workers wait on
+  alignas(kCacheLine) std::atomic<std::uint32_t> epoch_{0};  // what sleeping workers wait on
   std::atomic<int> tasks_{0};
   std::atomic<Call> call_{nullptr};
   std::atomic<void*> context_{nullptr};
   std::atomic<bool> stop_{false};
   // Written once a task, by whoever did it.
-  alignas(64) std::atomic<int> finished_{0};
-  alignas(64) int spins_ = 0;
+  alignas(kCacheLine) std::atomic<int> finished_{0};
+  alignas(kCacheLine) int spins_ = 0;
   std::unique_ptr<Run[]> runs_;  // [threads]
   std::vector<std::thread> workers_;
 };

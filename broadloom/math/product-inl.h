@@ -44,9 +44,10 @@ struct Product {
 // The numbers of a that step k of a block needs, and how to get to those of step k + 1. Two places
 // and a stride reach six rows within the addressing modes of x86; a pointer or an offset for each
 // row takes more registers than there are.
-template <bool kColumns, class T>
+template <int R, bool kColumns, class T>
 struct Factors {
-  Factors(const T* a, std::size_t stride) : a_(a), half_(a + 3 * stride), stride_(stride) {}
+  Factors(const T* a, std::size_t stride)
+      : a_(a), half_(R > 3 && !kColumns ? a + 3 * stride : a), stride_(stride) {}
   HWY_INLINE T operator[](int r) const {
     if (kColumns) return a_[r];
     return r < 3 ? a_[r * stride_] : half_[(r - 3) * stride_];
@@ -83,7 +84,7 @@ HWY_INLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t t
       }
     }
   }
-  Factors<kColumns, T> factors(p.a, p.a_stride);
+  Factors<R - kSums, kColumns, T> factors(p.a, p.a_stride);
   const T* b = p.b;
   for (int k = 0; k < p.depth; ++k) {
     Vector row[V];
@@ -146,6 +147,7 @@ HWY_INLINE void multiply_band(D d, Product<T, kColumns> p, int rows, std::size_t
     } else {
       multiply_rows<V, kMasked, false>(d, p, rows, tail);
     }
+    if (rows <= kRows) return;
     p.a += kRows * (kColumns ? 1 : p.a_stride);
     p.c += kRows * p.c_row;
     if (!p.from_zero) p.start += kRows * p.start_row;

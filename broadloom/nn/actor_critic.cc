@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "broadloom/math/elementwise.h"
 #include "broadloom/math/head.h"
 
 namespace broadloom {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algo/gradient_lanes.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"

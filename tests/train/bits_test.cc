@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algo/gradient_lanes.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/evaluator.h"
@@ -76,13 +76,22 @@ TEST_P(Bits, AreTheSameForAnyNumberOfThreads) {
   }
 }
 
-// Gradients in 5, 6 and 16 lanes: even runs of them for the threads, and what is left over.
+// Gradients in so many lanes: even runs of them for the threads, and what is left over; lanes that
+// are added up by whoever made them, of a network too large for that, of one whose sides have an
+// encoder in common, and of a minibatch that one thread works out.
 TEST(BitsOfLanes, AreTheSameForAnyNumberOfThreads) {
-  for (const auto& [num_envs, lanes] : {std::pair{"80", 5}, {"96", 6}, {"256", 16}}) {
-    const Config config = small_config("CartPole-v1", {{"num_envs", num_envs},
-                                                       {"num_steps", "8"},
-                                                       {"num_minibatches", "1"},
-                                                       {"total_timesteps", "10000"}});
+  using Options = std::vector<std::pair<std::string, std::string>>;
+  for (const auto& [lanes, options] :
+       std::vector<std::pair<int, Options>>{{5, {{"num_envs", "80"}}},
+                                            {6, {{"num_envs", "96"}}},
+                                            {16, {{"num_envs", "256"}}},
+                                            {5, {{"num_envs", "160"}, {"hidden_sizes", "200,150"}}},
+                                            {6, {{"num_envs", "96"}, {"shared_encoder", "true"}}},
+                                            {1, {{"num_envs", "1"}}}}) {
+    Options all = options;
+    all.insert(all.end(),
+               {{"num_steps", "8"}, {"num_minibatches", "1"}, {"total_timesteps", "10000"}});
+    const Config config = small_config("CartPole-v1", all);
     std::string expected;
     for (const int threads : {1, 2, 3, 5, 8}) {
       std::unique_ptr<Trainer> trainer = make_trainer(config, threads);
