@@ -37,7 +37,7 @@ struct Product {
   std::size_t c_row;
   int depth;
   bool from_zero = false;
-  // Where not null: one row of output more, sums[:] += sum over k of b[k, :].
+  // With kSums: one row of output more, sums[:] += sum over k of b[k, :].
   T* sums = nullptr;
 };
 
