@@ -1,30 +1,18 @@
 #include "broadloom/core/thread_pool.h"
 
+#include "broadloom/core/relax.h"
+
 namespace broadloom {
 namespace {
 
-// A ticket while a section is being opened: of no epoch, with no task left. Sections count from 1.
-constexpr std::uint64_t kClosed = 0x7fffffffu;
-
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
-// Returns once `value` is not `old`: some hundred microseconds of looking, then sleep.
-template <class T>
-void wait_while(const std::atomic<T>& value, T old, int spins) {
-  for (int i = 0; i < spins; ++i) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    relax();
-  }
-  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
-}
+// A ticket while a section is being opened: of no section. Sections count from 1.
+constexpr std::uint64_t kClosed = 0;
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) : runs_(new Run[static_cast<std::size_t>(threads)]) {
+ThreadPool::ThreadPool(int threads)
+    : runs_(new Run[static_cast<std::size_t>(threads)]),
+      finished_(new Finished[static_cast<std::size_t>(threads)]) {
   // Long enough for the stretches of a training iteration that one thread does alone, because to be
   // woken takes some fifty microseconds. With more threads than cores, looking only takes the core
   // from whoever has work.
@@ -34,72 +22,114 @@ ThreadPool::ThreadPool(int threads) : runs_(new Run[static_cast<std::size_t>(thr
 }
 
 ThreadPool::~ThreadPool() {
-  stop_.store(true, std::memory_order_release);
-  epoch_.fetch_add(1, std::memory_order_release);
-  epoch_.notify_all();
+  open_section(0, nullptr, nullptr);
   for (std::thread& worker : workers_) worker.join();
 }
 
 void ThreadPool::run_erased(int tasks, Call call, void* context) {
   if (tasks <= 0) return;
-  // Closed first: a worker that still holds a ticket of the last section must not match it with the
-  // new one's number of tasks. Whoever sees one of the new values below also sees the tickets
-  // closed.
-  for (int r = 0; r < threads(); ++r) runs_[r].ticket.store(kClosed, std::memory_order_release);
-  call_.store(call, std::memory_order_release);
-  context_.store(context, std::memory_order_release);
-  tasks_.store(tasks, std::memory_order_release);
-  finished_.store(0, std::memory_order_release);
-  const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
-  for (int r = 0; r < threads(); ++r) {
-    const std::uint64_t first = static_cast<std::uint32_t>(first_task(r, tasks));
-    runs_[r].ticket.store(static_cast<std::uint64_t>(epoch) << 32 | first,
-                          std::memory_order_release);
+  asked_tasks_ += static_cast<std::uint64_t>(tasks);
+  open_section(tasks, call, context);
+  help(section_.load(std::memory_order_relaxed), 0);
+  wait_until_finished();
+}
+
+void ThreadPool::open_section(int tasks, Call call, void* context) {
+  std::uint32_t section = section_.load(std::memory_order_relaxed) + 1;
+  if (section == 0) section = 1;
+  for (int r = threads() - 1; r >= 0; --r) {  // its own last
+    Run& run = runs_[r];
+    // Closed first: who still holds a ticket of the last section must not match it with what is the
+    // new one's. Whoever sees one of the new values below also sees the ticket closed.
+    run.ticket.store(kClosed, std::memory_order_release);
+    run.end.store(first_task(r + 1, tasks), std::memory_order_release);
+    run.call.store(call, std::memory_order_release);
+    run.context.store(context, std::memory_order_release);
+    run.ticket.store(static_cast<std::uint64_t>(section) << 32 | first_task(r, tasks),
+                     std::memory_order_release);
   }
-  epoch_.store(epoch, std::memory_order_release);
-  epoch_.notify_all();
-  help(epoch, 0);
-  for (int seen = finished_.load(std::memory_order_acquire); seen != tasks;
-       seen = finished_.load(std::memory_order_acquire)) {
-    wait_while(finished_, seen, spins_);
+  // Sequentially consistent: notify_all() then looks whether anyone sleeps, and must not look
+  // before this is seen by who is about to.
+  section_.store(section, std::memory_order_seq_cst);
+  section_.notify_all();
+}
+
+std::uint64_t ThreadPool::finished_tasks() const {
+  std::uint64_t tasks = 0;
+  for (int t = 0; t < threads(); ++t) tasks += finished_[t].tasks.load(std::memory_order_acquire);
+  return tasks;
+}
+
+void ThreadPool::wait_until_finished() {
+  for (int i = 0; i < spins_; ++i) {
+    if (finished_tasks() == asked_tasks_) return;
+    relax();
+  }
+  while (true) {
+    const std::uint32_t rests = rests_.load(std::memory_order_acquire);
+    if (finished_tasks() == asked_tasks_) return;
+    rests_.wait(rests, std::memory_order_acquire);
   }
 }
 
 void ThreadPool::work(int thread) {
-  std::uint32_t seen = 0;
+  std::uint32_t section = 0;
   while (true) {
-    wait_while(epoch_, seen, spins_);
-    seen = epoch_.load(std::memory_order_acquire);
-    if (stop_.load(std::memory_order_acquire)) return;
-    help(seen, thread);
+    section = wait_for_section(thread, section);
+    if (runs_[thread].call.load(std::memory_order_acquire) == nullptr) return;
+    if (help(section, thread) == 0) continue;
+    rests_.fetch_add(1, std::memory_order_seq_cst);
+    rests_.notify_all();
   }
 }
 
-void ThreadPool::help(std::uint32_t epoch, int thread) {
-  take_from(thread, epoch, thread);
-  for (int r = thread + 1; r < threads(); ++r) take_from(r, epoch, thread);
-  for (int r = 0; r < thread; ++r) take_from(r, epoch, thread);
+std::uint32_t ThreadPool::wait_for_section(int thread, std::uint32_t seen) {
+  const auto newest = [&] {
+    return static_cast<std::uint32_t>(runs_[thread].ticket.load(std::memory_order_acquire) >> 32);
+  };
+  const auto is_new = [seen](std::uint32_t section) { return section != 0 && section != seen; };
+  for (int i = 0; i < spins_; ++i) {
+    const std::uint32_t section = newest();
+    if (is_new(section)) return section;
+    relax();
+  }
+  while (true) {
+    const std::uint32_t opened = section_.load(std::memory_order_acquire);
+    const std::uint32_t section = newest();
+    if (is_new(section)) return section;
+    section_.wait(opened, std::memory_order_acquire);
+  }
 }
 
-void ThreadPool::take_from(int run, std::uint32_t epoch, int thread) {
-  std::atomic<std::uint64_t>& shared = runs_[run].ticket;
-  std::uint64_t ticket = shared.load(std::memory_order_acquire);
-  while (true) {
+int ThreadPool::help(std::uint32_t section, int thread) {
+  int taken = take_from(thread, section, thread);
+  for (int r = thread + 1; r < threads(); ++r) taken += take_from(r, section, thread);
+  for (int r = 0; r < thread; ++r) taken += take_from(r, section, thread);
+  return taken;
+}
+
+int ThreadPool::take_from(int r, std::uint32_t section, int thread) {
+  Run& run = runs_[r];
+  std::atomic<std::uint64_t>& finished = finished_[thread].tasks;
+  int taken = 0;
+  std::uint64_t ticket = run.ticket.load(std::memory_order_acquire);
+  while ((ticket >> 32) == section) {
     // Read before the exchange: if that succeeds the section was still open, so these were its own.
-    const Call call = call_.load(std::memory_order_acquire);
-    void* context = context_.load(std::memory_order_acquire);
-    const int tasks = tasks_.load(std::memory_order_acquire);
-    if ((ticket >> 32) != epoch) return;
-    const int task = static_cast<int>(ticket & 0xffffffffu);
-    if (task >= first_task(run + 1, tasks)) return;
-    if (!shared.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
-                                      std::memory_order_acquire)) {
+    const Call call = run.call.load(std::memory_order_acquire);
+    void* context = run.context.load(std::memory_order_acquire);
+    const std::uint32_t end = run.end.load(std::memory_order_acquire);
+    const std::uint32_t task = static_cast<std::uint32_t>(ticket);
+    if (task >= end) break;
+    if (!run.ticket.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
+                                          std::memory_order_acquire)) {
       continue;
     }
-    call(context, task, thread);
-    if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == tasks) finished_.notify_all();
-    ticket = shared.load(std::memory_order_acquire);
+    call(context, static_cast<int>(task), thread);
+    finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    taken += 1;
+    ticket = run.ticket.load(std::memory_order_acquire);
   }
+  return taken;
 }
 
 }  // namespace broadloom

@@ -48,33 +48,43 @@ class ThreadPool {
  private:
   using Call = void (*)(void* context, int task, int thread);
 
-  // The tasks of one thread's run that are left. The section's number stands beside the next task,
-  // so that a worker that wakes late can never take a task of one section for one of another: its
-  // compare-exchange fails.
+  // What is left of one thread's run of tasks, and all that is needed to do it, on one cache line:
+  // its thread looks at the ticket alone, so a section begins with one transfer between caches. The
+  // section's number stands beside the next task, so that a worker that wakes late can never take a
+  // task of one section for one of another: its compare-exchange fails.
   struct alignas(kCacheLine) Run {
-    std::atomic<std::uint64_t> ticket{0};  // epoch << 32 | next task
+    std::atomic<std::uint64_t> ticket{0};  // section << 32 | next task
+    std::atomic<std::uint32_t> end{0};     // one past the run's last task
+    std::atomic<Call> call{nullptr};       // null: the pool closes
+    std::atomic<void*> context{nullptr};
+  };
+  // Written by one thread only, so that tasks end without a transfer.
+  struct alignas(kCacheLine) Finished {
+    std::atomic<std::uint64_t> tasks{0};  // since the pool was made
   };
 
   void run_erased(int tasks, Call call, void* context);
+  void open_section(int tasks, Call call, void* context);
+  void wait_until_finished();
+  std::uint64_t finished_tasks() const;
   void work(int thread);
-  // Takes and runs tasks of the section `epoch` until none is left.
-  void help(std::uint32_t epoch, int thread);
-  void take_from(int run, std::uint32_t epoch, int thread);
+  // The number of the next section that the worker has not `seen`.
+  std::uint32_t wait_for_section(int thread, std::uint32_t seen);
+  // Takes and runs tasks of a section until none is left. How many it ran.
+  int help(std::uint32_t section, int thread);
+  int take_from(int run, std::uint32_t section, int thread);
   // The first task of a run; that of run threads() is the number of tasks.
-  int first_task(int run, int tasks) const {
-    return static_cast<int>(static_cast<std::int64_t>(run) * tasks / threads());
+  std::uint32_t first_task(int run, int tasks) const {
+    return static_cast<std::uint32_t>(static_cast<std::int64_t>(run) * tasks / threads());
   }
 
-  // Written once a section by the caller.
-  alignas(kCacheLine) std::atomic<std::uint32_t> epoch_{0};  // what sleeping workers wait on
-  std::atomic<int> tasks_{0};
-  std::atomic<Call> call_{nullptr};
-  std::atomic<void*> context_{nullptr};
-  std::atomic<bool> stop_{false};
-  // Written once a task, by whoever did it.
-  alignas(kCacheLine) std::atomic<int> finished_{0};
-  alignas(kCacheLine) int spins_ = 0;
-  std::unique_ptr<Run[]> runs_;  // [threads]
+  int spins_ = 0;
+  std::uint64_t asked_tasks_ = 0;         // since the pool was made
+  std::unique_ptr<Run[]> runs_;           // [threads]
+  std::unique_ptr<Finished[]> finished_;  // [threads]
+  // What who sleeps waits on: workers for a section, the caller for the workers.
+  alignas(kCacheLine) std::atomic<std::uint32_t> section_{0};
+  alignas(kCacheLine) std::atomic<std::uint32_t> rests_{0};  // of workers that found no more tasks
   std::vector<std::thread> workers_;
 };
 

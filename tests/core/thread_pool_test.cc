@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 namespace broadloom {
@@ -32,6 +34,23 @@ TEST(ThreadPool, WhatTasksWroteIsSeenAfterRun) {
   long sum = 0;
   for (const long v : values) sum += v;
   EXPECT_EQ(sum, 1000 + 200L * 50 * 190);
+}
+
+// Whoever waits long falls asleep: workers between sections, the caller for its last task. Nobody
+// may miss being woken.
+TEST(ThreadPool, SleepersWake) {
+  for (const int threads : {2, 4}) {
+    ThreadPool pool(threads);
+    std::vector<int> runs(8, 0);
+    for (int section = 0; section < 40; ++section) {
+      std::this_thread::sleep_for(std::chrono::microseconds(section % 2 == 0 ? 1500 : 200));
+      pool.run(8, [&](int task) {
+        std::this_thread::sleep_for(std::chrono::microseconds(task == section % 8 ? 1500 : 0));
+        ++runs[task];
+      });
+    }
+    EXPECT_EQ(runs, std::vector<int>(8, 40));
+  }
 }
 
 TEST(ThreadPool, AThreadHasOneTaskAtATime) {
