@@ -10,7 +10,6 @@ namespace {
 
 // These are part of the bits contract: they fix how sums over samples are grouped.
 constexpr int kMaxLanes = 16;
-constexpr std::size_t kChunk = 2048;
 constexpr std::size_t kCachedParameters = 32768;  // up to which a lane's gradient stays in cache
 
 // Samples from which on a gradient is worth the threads' meetings.
@@ -28,15 +27,10 @@ int GradientLanes::lane_count(int samples, std::size_t parameters) {
   return std::min({std::max(4, tiles / tiles_per_lane), tiles, kMaxLanes});
 }
 
-GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& loss,
-                             int max_samples, int observation_size, int action_size,
-                             ThreadPool& pool)
-    : network_(network), loss_(loss), pool_(pool) {
-  if (pool.threads() > 1 && network.sides_are_apart()) {
-    sides_ = {NetworkSide::kPolicy, NetworkSide::kValue};
-  } else {
-    sides_ = {NetworkSide::kBoth};
-  }
+GradientLanes::GradientLanes(const ActorCritic& network, const std::vector<NetworkSide>& sides,
+                             const PpoCoefficients& loss, int max_samples, int observation_size,
+                             int action_size, ThreadPool& pool)
+    : network_(network), loss_(loss), pool_(pool), sides_(sides) {
   make_chunks();
   const std::size_t parameters = network.parameter_count();
   const std::size_t lanes = static_cast<std::size_t>(lane_count(max_samples, parameters));
@@ -52,16 +46,11 @@ GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& 
 }
 
 void GradientLanes::make_chunks() {
-  const auto add_side = [&](NetworkSide side) {
-    for (const ParameterRange& range : network_.ranges(side)) {
-      for (std::size_t begin = range.begin; begin < range.end; begin += kChunk) {
-        chunks_.push_back({{begin, std::min(begin + kChunk, range.end)}, side});
-      }
+  for (const NetworkSide side : sides_) {
+    for (const ParameterRange& range : parameter_chunks(network_, side)) {
+      chunks_.push_back({range, side});
     }
-  };
-  if (!network_.sides_are_apart()) return add_side(NetworkSide::kBoth);
-  add_side(NetworkSide::kPolicy);
-  add_side(NetworkSide::kValue);
+  }
 }
 
 GradientResult GradientLanes::compute(const GradientJob& job) {
@@ -76,13 +65,14 @@ GradientResult GradientLanes::compute(const GradientJob& job) {
     add_up(lane, side);
   };
   const int tasks = side_count() * used_lanes_;
-  is_shared_ = tasks > 1 && job.samples >= kWorthSharing;
-  if (is_shared_) {
+  if (job.samples >= kWorthSharing) {
     pool_.run(tasks, run);
   } else {
     for (int task = 0; task < tasks; ++task) run(task, 0);
   }
-  if (shared_stride_ < used_lanes_) add_the_rest();
+  if (shared_stride_ < used_lanes_) {
+    pool_.run(static_cast<int>(chunks_.size()), [&](int i) { add_the_rest(chunks_[i]); });
+  }
   GradientResult result;
   result.gradient = lanes_[0].grads;
   for (int l = 0; l < used_lanes_; ++l) {
@@ -96,7 +86,8 @@ GradientResult GradientLanes::compute(const GradientJob& job) {
 
 void GradientLanes::run_lane(const GradientJob& job, int l, int side, Scratch& scratch) {
   const NetworkSide network_side = sides_[side];
-  refresh_transposed(side, job.params, scratch);
+  job.step.take(side);
+  refresh_transposed(job, side, scratch);
   Lane& lane = lanes_[l];
   for (const ParameterRange& range : network_.ranges(network_side)) {
     std::fill_n(lane.grads.data() + range.begin, range.size(), 0.0f);
@@ -112,10 +103,10 @@ void GradientLanes::run_lane(const GradientJob& job, int l, int side, Scratch& s
   lane.sums[side] = sums;
 }
 
-void GradientLanes::refresh_transposed(int side, const float* params, Scratch& scratch) {
-  if (scratch.transposed_of[side] == version_) return;
-  network_.refresh_transposed(params, scratch.transposed.data(), sides_[side]);
-  scratch.transposed_of[side] = version_;
+void GradientLanes::refresh_transposed(const GradientJob& job, int side, Scratch& scratch) {
+  if (scratch.transposed_of[side] == job.version) return;
+  network_.refresh_transposed(job.params, scratch.transposed.data(), sides_[side]);
+  scratch.transposed_of[side] = job.version;
 }
 
 // One tile: what a side needs of the samples from `begin` on.
@@ -181,16 +172,14 @@ void GradientLanes::add_up(int lane, int side) {
   }
 }
 
-void GradientLanes::add_the_rest() {
-  for_each_chunk([&](Chunk& chunk) {
-    const std::size_t begin = chunk.range.begin;
-    for (int stride = shared_stride_; stride < used_lanes_; stride *= 2) {
-      for (int l = 0; l + stride < used_lanes_; l += 2 * stride) {
-        add_into(&lanes_[l].grads[begin], &lanes_[l + stride].grads[begin], chunk.range.size());
-      }
+void GradientLanes::add_the_rest(Chunk& chunk) {
+  const std::size_t begin = chunk.range.begin;
+  for (int stride = shared_stride_; stride < used_lanes_; stride *= 2) {
+    for (int l = 0; l + stride < used_lanes_; l += 2 * stride) {
+      add_into(&lanes_[l].grads[begin], &lanes_[l + stride].grads[begin], chunk.range.size());
     }
-    square(chunk);
-  });
+  }
+  square(chunk);
 }
 
 void GradientLanes::square(Chunk& chunk) {

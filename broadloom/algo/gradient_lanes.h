@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "broadloom/algo/parameter_step.h"
 #include "broadloom/algo/ppo_loss.h"
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
@@ -28,8 +29,10 @@ struct GradientJob {
   const std::int32_t* indices;  // [samples] into the block
   int samples;
   AdvantageShift advantages;
-  const float* params;           // [P]
-  const Bf16Pair* bf16_weights;  // fresh copies of params; null in fp32
+  const float* params;           // [P] once they have taken `step`
+  const Bf16Pair* bf16_weights;  // copies of params, fresh likewise; null in fp32
+  std::int64_t version;          // of params: another one whenever they are others
+  ParameterStep& step;           // taken first, side by side
 };
 
 // Of the mean loss over the samples. The view holds until the next one is worked out.
@@ -45,8 +48,10 @@ struct GradientResult {
 // cache.
 class GradientLanes {
  public:
-  GradientLanes(const ActorCritic& network, const PpoCoefficients& loss, int max_samples,
-                int observation_size, int action_size, ThreadPool& pool);
+  // sides: learnt_sides() for the pool's threads.
+  GradientLanes(const ActorCritic& network, const std::vector<NetworkSide>& sides,
+                const PpoCoefficients& loss, int max_samples, int observation_size, int action_size,
+                ThreadPool& pool);
 
   // Lanes that a gradient is summed in: what may run at the same time. Part of the bits contract.
   static int lane_count(int samples, std::size_t parameters);
@@ -54,22 +59,12 @@ class GradientLanes {
   // More samples than max_samples are spread over the lanes that there are. Allocates nothing.
   GradientResult compute(const GradientJob& job);
 
-  // To be called whenever what job.params points to has changed.
-  void params_have_changed() { version_ += 1; }
-
-  // f(range) for runs of parameters that make up all; for the step that follows a gradient. Those
-  // of a side are mostly one thread's, as they were in compute().
-  template <class F>
-  void for_each_range(F&& f) {
-    for_each_chunk([&](const Chunk& chunk) { f(chunk.range); });
-  }
-
  private:
   struct alignas(kCacheLine) Lane {
     AlignedVector<float> grads;    // [P]
     std::array<LossSums, 2> sums;  // of each side, or of both in the first
   };
-  // Parameters of one side that are summed, squared and stepped together.
+  // Parameters of one side that are summed and squared together.
   struct alignas(kCacheLine) Chunk {
     ParameterRange range;
     NetworkSide side = NetworkSide::kBoth;
@@ -81,27 +76,18 @@ class GradientLanes {
     TileBatch<float> batch;
     TileWorkspace<float> work;
     AlignedVector<float> transposed;              // [P]
-    std::array<std::int64_t, 2> transposed_of{};  // version_, of each side
+    std::array<std::int64_t, 2> transposed_of{};  // version of the parameters, of each side
   };
 
   void make_chunks();
   int side_count() const { return static_cast<int>(sides_.size()); }
   void run_lane(const GradientJob& job, int lane, int side, Scratch& scratch);
-  void refresh_transposed(int side, const float* params, Scratch& scratch);
+  void refresh_transposed(const GradientJob& job, int side, Scratch& scratch);
   static void gather(const GradientJob& job, int begin, NetworkSide side, TileBatch<float>& batch);
   int first_shared_stride() const;
   void add_up(int lane, int side);
-  void add_the_rest();
+  void add_the_rest(Chunk& chunk);
   void square(Chunk& chunk);
-  // On the pool but for two or fewer, and where the samples were one thread's work, so that others
-  // sleep: then to call them takes longer than what there is to do.
-  template <class F>
-  void for_each_chunk(F&& f) {
-    if (is_shared_ && chunks_.size() > 2) {
-      return pool_.run(static_cast<int>(chunks_.size()), [&](int i) { f(chunks_[i]); });
-    }
-    for (Chunk& chunk : chunks_) f(chunk);
-  }
 
   const ActorCritic& network_;
   const PpoCoefficients loss_;
@@ -111,11 +97,9 @@ class GradientLanes {
   std::vector<Lane> lanes_;
   std::vector<Scratch> scratch_;  // [threads]
   int used_lanes_ = 0;
-  bool is_shared_ = false;  // the work of the gradient, among threads
-  int shared_stride_ = 1;   // of the lowest level of the tree that add_the_rest() adds
+  int shared_stride_ = 1;  // of the lowest level of the tree that add_the_rest() adds
   // [sides, lanes] of the pair whose right half begins here
   std::vector<std::atomic<bool>> half_is_done_;
-  std::int64_t version_ = 1;  // of the parameters
 };
 
 }  // namespace broadloom

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "broadloom/math/adam.h"
-
 namespace broadloom {
 namespace {
 
@@ -57,37 +55,16 @@ void add_to(UpdateStats& stats, const MinibatchReport& report) {
 
 }  // namespace
 
-Learner::Learner(std::size_t parameter_count, std::size_t bf16_size)
-    : params(parameter_count),
-      adam_m(parameter_count),
-      adam_v(parameter_count),
-      bf16_weights(bf16_size) {}
-
-void Learner::refresh_bf16(const ActorCritic& network, ThreadPool& pool) {
-  if (network.bf16_size() == 0) return;
-  constexpr int kParts = 8;
-  pool.run(kParts, [&](int part) {
-    network.refresh_bf16(params.data(), bf16_weights.data(), part, kParts);
-  });
-}
-
-void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
-  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(params.size())};
-  out.push_back({prefix + ".params", Dtype::kF32, shape, params.data()});
-  out.push_back({prefix + ".adam_m", Dtype::kF32, shape, adam_m.data()});
-  out.push_back({prefix + ".adam_v", Dtype::kF32, shape, adam_v.data()});
-  out.push_back({prefix + ".adam_steps", Dtype::kI64, {1}, &adam_steps});
-  out.push_back({prefix + ".learning_rate", Dtype::kF64, {1}, &learning_rate});
-}
-
 Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
          int minibatch_count, int observation_size, int action_size, ThreadPool& pool)
     : network_(network),
       settings_(settings),
       pool_(pool),
       minibatches_(batch_size, minibatch_count),
-      lanes_(network, settings.loss, minibatches_.max_size(), observation_size, action_size, pool) {
-}
+      sides_(learnt_sides(network, pool.threads())),
+      step_(network, sides_),
+      lanes_(network, sides_, settings.loss, minibatches_.max_size(), observation_size, action_size,
+             pool) {}
 
 Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                    Learner& learner, UpdateStats& stats) {
@@ -95,7 +72,7 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
   if (settings_.norm_adv == AdvantageNorm::kBatch) {
     batch_advantages_ = advantage_shift(block, nullptr, static_cast<int>(block.size()));
   }
-  lanes_.params_have_changed();
+  params_version_ += 1;
   learner.refresh_bf16(network_, pool_);
   int steps = 0;
   for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
@@ -114,12 +91,13 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
         learner.learning_rate =
             adapted_learning_rate(learner.learning_rate, last_kl, settings_.desired_kl);
       }
-      step(report, learner);
+      set_step(report, learner);
       add_to(stats, report);
     }
     stats.epochs = epoch + 1;
     if (settings_.target_kl > 0.0 && last_kl > settings_.target_kl) break;
   }
+  step_.finish();
   for (double* mean : {&stats.policy_loss, &stats.value_loss, &stats.entropy, &stats.old_approx_kl,
                        &stats.approx_kl, &stats.clipfrac, &stats.grad_norm, &stats.ess}) {
     *mean /= steps;
@@ -139,8 +117,9 @@ MinibatchReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* 
   if (settings_.norm_adv == AdvantageNorm::kMinibatch)
     advantages = advantage_shift(block, indices, samples);
   if (settings_.norm_adv == AdvantageNorm::kBatch) advantages = batch_advantages_;
-  const GradientResult result = lanes_.compute(
-      {block, indices, samples, advantages, learner.params.data(), learner.bf16_weights.data()});
+  const GradientResult result =
+      lanes_.compute({block, indices, samples, advantages, learner.params.data(),
+                      learner.bf16_weights.data(), params_version_, step_});
   MinibatchReport report;
   report.samples = samples;
   report.gradient = result.gradient;
@@ -173,9 +152,9 @@ AdvantageShift Ppo::advantage_shift(const RolloutBlock& block, const std::int32_
           static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
 }
 
-// Clips to max_grad_norm and takes the Adam step (Kingma and Ba 2015, arXiv 1412.6980, algorithm
-// 1).
-void Ppo::step(const MinibatchReport& report, Learner& learner) {
+// Clips to max_grad_norm and leaves the Adam step (Kingma and Ba 2015, arXiv 1412.6980, algorithm
+// 1) to the next gradient.
+void Ppo::set_step(const MinibatchReport& report, Learner& learner) {
   learner.adam_steps += 1;
   AdamStep adam;
   adam.learning_rate = learner.learning_rate;
@@ -183,14 +162,8 @@ void Ppo::step(const MinibatchReport& report, Learner& learner) {
   adam.correction1 = 1.0 - std::pow(adam.beta1, static_cast<double>(learner.adam_steps));
   adam.correction2 = 1.0 - std::pow(adam.beta2, static_cast<double>(learner.adam_steps));
   adam.grad_scale = clip_scale(report.norm, settings_.max_grad_norm);
-  const float* gradient = report.gradient.data();
-  lanes_.for_each_range([&](const ParameterRange& range) {
-    const std::size_t begin = range.begin;
-    adam_update(&learner.params[begin], &learner.adam_m[begin], &learner.adam_v[begin],
-                gradient + begin, range.size(), adam);
-  });
-  lanes_.params_have_changed();
-  learner.refresh_bf16(network_, pool_);
+  step_.set(adam, report.gradient.data(), learner);
+  params_version_ += 1;
 }
 
 }  // namespace broadloom

@@ -3,14 +3,12 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "broadloom/algo/gradient_lanes.h"
+#include "broadloom/algo/learner.h"
+#include "broadloom/algo/parameter_step.h"
 #include "broadloom/algo/ppo_loss.h"
-#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/status.h"
-#include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
@@ -69,22 +67,6 @@ class UpdateObserver {
   virtual void on_minibatch(const MinibatchReport& minibatch) = 0;
 };
 
-// Parameters with their Adam moments and the learning rate: all that learning changes. Flat, [P]
-// each.
-struct Learner {
-  // bf16_size: that of the network; 0 in fp32.
-  explicit Learner(std::size_t parameter_count, std::size_t bf16_size = 0);
-  void append_state(const std::string& prefix, std::vector<TensorRef>& out);
-
-  // Brings bf16_weights up to date with params; nothing to do in fp32.
-  void refresh_bf16(const ActorCritic& network, ThreadPool& pool);
-
-  AlignedVector<float> params, adam_m, adam_v;
-  AlignedVector<Bf16Pair> bf16_weights;  // follow from params, so they are no state
-  std::int64_t adam_steps = 0;
-  double learning_rate = 0.0;
-};
-
 class Ppo {
  public:
   // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
@@ -106,7 +88,7 @@ class Ppo {
   void report_batch(const RolloutBlock& block, const Learner& learner);
   MinibatchReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
                               const Learner& learner);
-  void step(const MinibatchReport& report, Learner& learner);
+  void set_step(const MinibatchReport& report, Learner& learner);
   AdvantageShift advantage_shift(const RolloutBlock& block, const std::int32_t* indices,
                                  int samples) const;
 
@@ -114,7 +96,10 @@ class Ppo {
   PpoSettings settings_;
   ThreadPool& pool_;
   Minibatches minibatches_;
+  const std::vector<NetworkSide> sides_;
+  ParameterStep step_;  // of the last gradient; the next one takes it
   GradientLanes lanes_;
+  std::int64_t params_version_ = 0;
   UpdateObserver* observer_ = nullptr;
   AdvantageShift batch_advantages_;
 };

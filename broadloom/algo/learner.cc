@@ -1,0 +1,28 @@
+#include "broadloom/algo/learner.h"
+
+namespace broadloom {
+
+Learner::Learner(std::size_t parameter_count, std::size_t bf16_size)
+    : params(parameter_count),
+      adam_m(parameter_count),
+      adam_v(parameter_count),
+      bf16_weights(bf16_size) {}
+
+void Learner::refresh_bf16(const ActorCritic& network, ThreadPool& pool) {
+  if (network.bf16_size() == 0) return;
+  constexpr int kParts = 8;
+  pool.run(kParts, [&](int part) {
+    network.refresh_bf16(params.data(), bf16_weights.data(), part, kParts);
+  });
+}
+
+void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(params.size())};
+  out.push_back({prefix + ".params", Dtype::kF32, shape, params.data()});
+  out.push_back({prefix + ".adam_m", Dtype::kF32, shape, adam_m.data()});
+  out.push_back({prefix + ".adam_v", Dtype::kF32, shape, adam_v.data()});
+  out.push_back({prefix + ".adam_steps", Dtype::kI64, {1}, &adam_steps});
+  out.push_back({prefix + ".learning_rate", Dtype::kF64, {1}, &learning_rate});
+}
+
+}  // namespace broadloom
