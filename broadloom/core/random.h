@@ -42,6 +42,12 @@ enum class Purpose : std::uint32_t {
   kPanelDisturb = 21,
 };
 
+// 32 random bits as a uniform integer on [0, n), n >= 1, by the multiply-shift map (bias below
+// n / 2^32).
+BROADLOOM_HD inline std::uint32_t below(std::uint32_t bits, std::uint32_t n) {
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(bits) * n) >> 32);
+}
+
 class Random {
  public:
   // lane: which environment (or tensor); index: which episode or step, below 2^56.
@@ -66,10 +72,8 @@ class Random {
   // Uniform on [0, 1), 53 bits.
   BROADLOOM_HD double uniform() { return static_cast<double>(bits64() >> 11) * 0x1.0p-53; }
   BROADLOOM_HD double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  // Uniform integer on [0, n), n >= 1, by the multiply-shift map (bias below n / 2^32).
-  BROADLOOM_HD std::uint32_t below(std::uint32_t n) {
-    return static_cast<std::uint32_t>((static_cast<std::uint64_t>(bits32()) * n) >> 32);
-  }
+  // Uniform integer on [0, n).
+  BROADLOOM_HD std::uint32_t below(std::uint32_t n) { return broadloom::below(bits32(), n); }
   // Standard normal by Box and Muller (1958); the second value of the pair is dropped so that the
   // stream has no hidden state.
   BROADLOOM_HD double normal() {

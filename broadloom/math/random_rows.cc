@@ -43,13 +43,19 @@ struct Block {
   hn::Vec<Words> word[4];
 };
 
-// Philox 4x32-10 (Salmon et al. 2011) for the lanes from `first` on.
-HWY_INLINE Block philox(Words d, const RandomRows& streams, std::uint32_t first,
-                        std::uint32_t block) {
+// What streams of different lanes have in common.
+struct Key {
+  std::uint64_t seed;
+  Purpose purpose;
+  std::uint64_t index;
+};
+
+// Philox 4x32-10 (Salmon et al. 2011).
+HWY_INLINE Block philox(Words d, const Key& streams, hn::Vec<Words> block, hn::Vec<Words> lane) {
   const auto set = [d](std::uint32_t value) HWY_ATTR { return hn::Set(d, value); };
-  auto c0 = set(block);
+  auto c0 = block;
   auto c1 = set(static_cast<std::uint32_t>(streams.index));
-  auto c2 = hn::Iota(d, first);
+  auto c2 = lane;
   auto c3 = set((static_cast<std::uint32_t>(streams.purpose) << 24) |
                 (static_cast<std::uint32_t>(streams.index >> 32) & 0xffffffu));
   std::uint32_t k0 = static_cast<std::uint32_t>(streams.seed);
@@ -69,12 +75,30 @@ HWY_INLINE Block philox(Words d, const RandomRows& streams, std::uint32_t first,
   return {{c0, c1, c2, c3}};
 }
 
+// One block of each stream from row r on.
+HWY_INLINE Block philox_rows(Words d, const RandomRows& rows, int r, std::uint32_t block) {
+  const std::uint32_t lane = rows.first_lane + static_cast<std::uint32_t>(r);
+  return philox(d, {rows.seed, rows.purpose, rows.index}, hn::Set(d, block), hn::Iota(d, lane));
+}
+
+void WordsU32(const RandomStream& stream, std::uint32_t first_block, int blocks,
+              std::uint32_t* words) {
+  const Words d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int b = 0; b < blocks; b += lanes) {
+    const auto block = hn::Iota(d, first_block + static_cast<std::uint32_t>(b));
+    const Block draws =
+        philox(d, {stream.seed, stream.purpose, stream.index}, block, hn::Set(d, stream.lane));
+    hn::StoreInterleaved4(draws.word[0], draws.word[1], draws.word[2], draws.word[3], d,
+                          words + 4 * b);
+  }
+}
+
 void WordRowsU32(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,
                  std::size_t stride) {
   const Words d;
   for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
-    const Block draws =
-        philox(d, streams, streams.first_lane + static_cast<std::uint32_t>(r), block);
+    const Block draws = philox_rows(d, streams, r, block);
     for (int w = 0; w < 4; ++w) hn::StoreU(draws.word[w], d, words + w * stride + r);
   }
 }
@@ -91,8 +115,7 @@ void UniformRowsF32(const RandomRows& streams, float* out) {
   const Words words;
   const Floats d;
   for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
-    const Block draws =
-        philox(words, streams, streams.first_lane + static_cast<std::uint32_t>(r), 0);
+    const Block draws = philox_rows(words, streams, r, 0);
     hn::StoreU(hn::Mul(upper_bits<8>(draws.word[0]), hn::Set(d, 0x1.0p-24f)), d, out + r);
   }
 }
@@ -114,9 +137,8 @@ void NormalRowsF32(const RandomRows& streams, int count, float* out, std::size_t
   const Words words;
   const Floats d;
   for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
-    const std::uint32_t lane = streams.first_lane + static_cast<std::uint32_t>(r);
     for (int i = 0; i < count; i += 4) {
-      const Block draws = philox(words, streams, lane, static_cast<std::uint32_t>(i / 4));
+      const Block draws = philox_rows(words, streams, r, static_cast<std::uint32_t>(i / 4));
       for (int pair = 0; pair < 2 && i + 2 * pair < count; ++pair) {
         hn::Vec<Floats> cosine, sine;
         box_muller(draws.word[2 * pair], draws.word[2 * pair + 1], cosine, sine);
@@ -135,10 +157,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace broadloom {
 
+HWY_EXPORT(WordsU32);
 HWY_EXPORT(WordRowsU32);
 HWY_EXPORT(UniformRowsF32);
 HWY_EXPORT(NormalRowsF32);
 
+void random_words(const RandomStream& stream, std::uint32_t first_block, int blocks,
+                  std::uint32_t* words) {
+  HWY_DYNAMIC_DISPATCH(WordsU32)(stream, first_block, blocks, words);
+}
 void random_words(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,
                   std::size_t stride) {
   HWY_DYNAMIC_DISPATCH(WordRowsU32)(streams, block, words, stride);

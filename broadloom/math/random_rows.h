@@ -1,4 +1,5 @@
-// Random numbers of neighbouring streams, many at once: the very draws of core/random.h's Random.
+// Random numbers of a stream or of neighbouring ones, many at once: the very draws of
+// core/random.h's Random.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,17 @@ struct RandomRows {
   std::uint64_t index;  // below 2^56
   int rows;
 };
+
+struct RandomStream {
+  std::uint64_t seed;
+  Purpose purpose;
+  std::uint32_t lane;
+  std::uint64_t index;  // below 2^56
+};
+
+// words [4 * blocks]: bits32() from draw 4 first_block on. blocks: a multiple of 16.
+void random_words(const RandomStream& stream, std::uint32_t first_block, int blocks,
+                  std::uint32_t* words);
 
 // Below, arrays [n, stride] hold one stream a column; stride is a multiple of 16 and at least rows,
 // and columns up to the next multiple of 16 may be written. Nothing is allocated.

@@ -1,9 +1,10 @@
 #include "broadloom/rollout/minibatches.h"
 
+#include <array>
 #include <numeric>
 #include <utility>
 
-#include "broadloom/core/random.h"
+#include "broadloom/math/random_rows.h"
 
 namespace broadloom {
 
@@ -11,11 +12,17 @@ Minibatches::Minibatches(int batch_size, int count)
     : batch_size_(batch_size), count_(count), permutation_(static_cast<std::size_t>(batch_size)) {}
 
 void Minibatches::shuffle(std::uint64_t seed, std::int64_t iteration, int epoch) {
-  Random random(seed, Purpose::kShuffle, static_cast<std::uint32_t>(epoch),
-                static_cast<std::uint64_t>(iteration));
+  const RandomStream stream{seed, Purpose::kShuffle, static_cast<std::uint32_t>(epoch),
+                            static_cast<std::uint64_t>(iteration)};
+  constexpr int kBlocks = 64;  // drawn at a time
+  std::array<std::uint32_t, 4 * kBlocks> words;
   std::iota(permutation_.begin(), permutation_.end(), 0);
-  for (std::uint32_t i = static_cast<std::uint32_t>(batch_size_); i > 1; --i) {
-    std::swap(permutation_[i - 1], permutation_[random.below(i)]);
+  std::uint32_t left = static_cast<std::uint32_t>(batch_size_);
+  for (std::uint32_t block = 0; left > 1; block += kBlocks) {
+    random_words(stream, block, kBlocks, words.data());
+    for (std::size_t w = 0; w < words.size() && left > 1; ++w, --left) {
+      std::swap(permutation_[left - 1], permutation_[below(words[w], left)]);
+    }
   }
 }
 

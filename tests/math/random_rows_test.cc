@@ -40,6 +40,19 @@ TEST_P(RandomRowsTest, WordsAreThoseOfEachStream) {
   }
 }
 
+TEST_P(RandomRowsTest, WordsOfOneStreamAreItsDrawsInOrder) {
+  for (const std::uint32_t first_block : {0u, 16u, 1000u}) {
+    for (const int blocks : {16, 64}) {
+      std::vector<std::uint32_t> words(4 * static_cast<std::size_t>(blocks));
+      random_words({~7ull, Purpose::kShuffle, 3, (1ull << 40) + 9}, first_block, blocks,
+                   words.data());
+      Random one(~7ull, Purpose::kShuffle, 3, (1ull << 40) + 9);
+      for (std::uint32_t skip = 0; skip < 4 * first_block; ++skip) one.bits32();
+      for (const std::uint32_t word : words) ASSERT_EQ(word, one.bits32());
+    }
+  }
+}
+
 TEST_P(RandomRowsTest, UniformsAndNormalsFollowTheirFormulas) {
   const RandomRows streams{11, Purpose::kAction, 40, 9, 37};
   constexpr int kCount = 7;

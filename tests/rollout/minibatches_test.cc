@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 #include <vector>
+
+#include "broadloom/core/random.h"
 
 namespace broadloom {
 namespace {
@@ -41,6 +45,20 @@ TEST(Minibatches, CountForSizeNeverExceedsTheSize) {
         EXPECT_GT(Minibatches(batch_size, count - 1).max_size(), size);
       }
     }
+  }
+}
+
+TEST(Minibatches, PermutationIsFisherAndYatesWithTheStreamsDraws) {
+  for (const int batch_size : {1, 2, 255, 256, 257, 258, 5000}) {
+    std::vector<std::int32_t> expected(static_cast<std::size_t>(batch_size));
+    std::iota(expected.begin(), expected.end(), 0);
+    Random random(9, Purpose::kShuffle, 2, 7);
+    for (int i = batch_size; i > 1; --i) {
+      std::swap(expected[i - 1], expected[random.below(static_cast<std::uint32_t>(i))]);
+    }
+    Minibatches minibatches(batch_size, 1);
+    minibatches.shuffle(9, 7, 2);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), minibatches.indices(0)));
   }
 }
 
