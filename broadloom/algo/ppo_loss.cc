@@ -80,28 +80,73 @@ HWY_INLINE hn::Vec<D> load_as_double(D d, const T* from) {
   }
 }
 
-// Sums and ends of the tile's ratios: in double, as the square of a large ratio may be no float.
-template <class T>
-void add_ratios_as(const TileBatch<T>& batch, LossSums& sums) {
+// The tile's sums are added up in double precision: the square of a large ratio may be no float.
+// f(valid, r) for every vector of doubles; `valid` are the columns that are samples.
+template <class F>
+HWY_INLINE void over_samples(int rows, F&& f) {
   const hn::ScalableTag<double> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  auto sum = hn::Zero(d);
-  auto squares = hn::Zero(d);
-  auto low = hn::Set(d, sums.min_ratio);
-  auto high = hn::Set(d, sums.max_ratio);
-  for (int r = 0; r < batch.rows; r += lanes) {
-    const auto valid = hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, batch.rows - r)));
-    const auto ratio = load_as_double(d, &batch.ratios[r]);
-    const auto counted = hn::IfThenElseZero(valid, ratio);  // ratios are never negative
-    sum = hn::Add(sum, counted);
-    squares = hn::MulAdd(counted, counted, squares);
-    low = hn::IfThenElse(valid, hn::Min(low, ratio), low);
-    high = hn::Max(high, counted);
+  for (int r = 0; r < rows; r += lanes) {
+    f(hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, rows - r))), r);
   }
-  sums.ratios += hn::GetLane(hn::SumOfLanes(d, sum));
-  sums.squared_ratios += hn::GetLane(hn::SumOfLanes(d, squares));
+}
+
+template <class V>
+HWY_INLINE double sum_of(V v) {
+  return hn::GetLane(hn::SumOfLanes(hn::DFromV<V>(), v));
+}
+
+template <class T>
+void add_policy_sums_as(const PpoCoefficients& c, const TileBatch<T>& batch, LossSums& sums) {
+  const hn::ScalableTag<double> d;
+  const auto one = hn::Set(d, 1.0);
+  const auto clip = hn::Set(d, c.clip_coef);
+  auto loss = hn::Zero(d), entropy = hn::Zero(d), log_ratios = hn::Zero(d), kl = hn::Zero(d);
+  auto clipped = hn::Zero(d), ratios = hn::Zero(d), squares = hn::Zero(d);
+  auto low = hn::Set(d, sums.min_ratio), high = hn::Set(d, sums.max_ratio), worst = hn::Zero(d);
+  auto undefined = hn::MaskFromVec(hn::Zero(d));
+  over_samples(batch.rows, [&](auto valid, int r) HWY_ATTR {
+    const auto load = [&](const AlignedVector<T>& from) HWY_ATTR {
+      return hn::IfThenElseZero(valid, load_as_double(d, &from[r]));
+    };
+    const auto ratio = load(batch.ratios);  // never negative
+    const auto log_ratio = load(batch.log_ratios);
+    const auto change = hn::IfThenElseZero(valid, hn::Sub(ratio, one));
+    const auto error = hn::Abs(change);
+    loss = hn::Add(loss, load(batch.policy_losses));
+    entropy = hn::Add(entropy, load(batch.entropies));
+    log_ratios = hn::Add(log_ratios, log_ratio);
+    kl = hn::Add(kl, hn::Sub(change, log_ratio));
+    clipped = hn::Add(clipped, hn::IfThenElseZero(hn::Gt(error, clip), one));
+    ratios = hn::Add(ratios, ratio);
+    squares = hn::MulAdd(ratio, ratio, squares);
+    low = hn::IfThenElse(valid, hn::Min(low, ratio), low);
+    high = hn::Max(high, ratio);
+    worst = hn::IfThenElse(hn::Gt(error, worst), error, worst);
+    undefined = hn::Or(undefined, hn::IsNaN(error));
+  });
+  sums.policy_loss += sum_of(loss);
+  sums.entropy += sum_of(entropy);
+  sums.old_approx_kl -= sum_of(log_ratios);
+  sums.approx_kl += sum_of(kl);
+  sums.clipped += sum_of(clipped);
+  sums.ratios += sum_of(ratios);
+  sums.squared_ratios += sum_of(squares);
   sums.min_ratio = hn::GetLane(hn::MinOfLanes(d, low));
   sums.max_ratio = hn::GetLane(hn::MaxOfLanes(d, high));
+  const bool all_defined = hn::AllFalse(d, undefined);
+  sums.keep_ratio_error(all_defined ? hn::GetLane(hn::MaxOfLanes(d, worst))
+                                    : std::numeric_limits<double>::quiet_NaN());
+}
+
+template <class T>
+void add_value_sums_as(const TileBatch<T>& batch, LossSums& sums) {
+  const hn::ScalableTag<double> d;
+  auto loss = hn::Zero(d);
+  over_samples(batch.rows, [&](auto valid, int r) HWY_ATTR {
+    loss = hn::Add(loss, hn::IfThenElseZero(valid, load_as_double(d, &batch.value_losses[r])));
+  });
+  sums.value_loss += sum_of(loss);
 }
 
 void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
@@ -118,8 +163,18 @@ void ValueLossF64(const PpoCoefficients& c, double weight, TileBatch<double>& ba
                   const double* values, double* d_values) {
   value_loss_as(c, weight, batch, values, d_values);
 }
-void AddRatiosF32(const TileBatch<float>& batch, LossSums& sums) { add_ratios_as(batch, sums); }
-void AddRatiosF64(const TileBatch<double>& batch, LossSums& sums) { add_ratios_as(batch, sums); }
+void AddPolicySumsF32(const PpoCoefficients& c, const TileBatch<float>& batch, LossSums& sums) {
+  add_policy_sums_as(c, batch, sums);
+}
+void AddPolicySumsF64(const PpoCoefficients& c, const TileBatch<double>& batch, LossSums& sums) {
+  add_policy_sums_as(c, batch, sums);
+}
+void AddValueSumsF32(const TileBatch<float>& batch, LossSums& sums) {
+  add_value_sums_as(batch, sums);
+}
+void AddValueSumsF64(const TileBatch<double>& batch, LossSums& sums) {
+  add_value_sums_as(batch, sums);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace broadloom
@@ -132,8 +187,10 @@ HWY_EXPORT(PolicyLossF32);
 HWY_EXPORT(PolicyLossF64);
 HWY_EXPORT(ValueLossF32);
 HWY_EXPORT(ValueLossF64);
-HWY_EXPORT(AddRatiosF32);
-HWY_EXPORT(AddRatiosF64);
+HWY_EXPORT(AddPolicySumsF32);
+HWY_EXPORT(AddPolicySumsF64);
+HWY_EXPORT(AddValueSumsF32);
+HWY_EXPORT(AddValueSumsF64);
 
 namespace {
 
@@ -152,33 +209,17 @@ void value_loss(const PpoCoefficients& c, double weight, TileBatch<double>& batc
   HWY_DYNAMIC_DISPATCH(ValueLossF64)(c, weight, batch, values, d_values);
 }
 
-void add_ratios(const TileBatch<float>& batch, LossSums& sums) {
-  HWY_DYNAMIC_DISPATCH(AddRatiosF32)(batch, sums);
+void add_policy_sums(const PpoCoefficients& c, const TileBatch<float>& batch, LossSums& sums) {
+  HWY_DYNAMIC_DISPATCH(AddPolicySumsF32)(c, batch, sums);
 }
-void add_ratios(const TileBatch<double>& batch, LossSums& sums) {
-  HWY_DYNAMIC_DISPATCH(AddRatiosF64)(batch, sums);
+void add_policy_sums(const PpoCoefficients& c, const TileBatch<double>& batch, LossSums& sums) {
+  HWY_DYNAMIC_DISPATCH(AddPolicySumsF64)(c, batch, sums);
 }
-
-// One that is not a number counts as the largest, and stays.
-void keep_largest(double error, double& largest) {
-  if (!(error <= largest) && !std::isnan(largest)) largest = error;
+void add_value_sums(const TileBatch<float>& batch, LossSums& sums) {
+  HWY_DYNAMIC_DISPATCH(AddValueSumsF32)(batch, sums);
 }
-
-// Adds the tile's samples, in order, in double precision.
-template <class Real>
-void add_policy_sums(const PpoCoefficients& c, const TileBatch<Real>& batch, LossSums& sums) {
-  for (int r = 0; r < batch.rows; ++r) {
-    const double change = static_cast<double>(batch.ratios[r]) - 1.0;
-    const double log_ratio = batch.log_ratios[r];
-    const double error = std::abs(change);
-    sums.policy_loss += batch.policy_losses[r];
-    sums.entropy += batch.entropies[r];
-    sums.old_approx_kl -= log_ratio;
-    sums.approx_kl += change - log_ratio;
-    sums.clipped += error > c.clip_coef ? 1.0 : 0.0;
-    keep_largest(error, sums.max_ratio_error);
-  }
-  add_ratios(batch, sums);
+void add_value_sums(const TileBatch<double>& batch, LossSums& sums) {
+  HWY_DYNAMIC_DISPATCH(AddValueSumsF64)(batch, sums);
 }
 
 // One kind of policy: log-probabilities and entropies of the tile before the loss, derivatives of
@@ -224,7 +265,11 @@ void LossSums::add(const LossSums& other) {
   squared_ratios += other.squared_ratios;
   min_ratio = std::min(min_ratio, other.min_ratio);
   max_ratio = std::max(max_ratio, other.max_ratio);
-  keep_largest(other.max_ratio_error, max_ratio_error);
+  keep_ratio_error(other.max_ratio_error);
+}
+
+void LossSums::keep_ratio_error(double error) {
+  if (!(error <= max_ratio_error) && !std::isnan(max_ratio_error)) max_ratio_error = error;
 }
 
 namespace {
@@ -259,7 +304,7 @@ void value_side(const PpoCoefficients& c, Real share, TileBatch<Real>& batch,
                 TileWorkspace<Real>& work, LossSums& sums) {
   value_loss(c, static_cast<Real>(c.vf_coef) * share, batch, work.values.data(),
              work.values_delta.data());
-  for (int r = 0; r < batch.rows; ++r) sums.value_loss += batch.value_losses[r];
+  add_value_sums(batch, sums);
 }
 
 }  // namespace

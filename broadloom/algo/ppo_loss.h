@@ -53,6 +53,8 @@ struct LossSums {
   double max_ratio = 0.0;
 
   void add(const LossSums& other);
+  // max_ratio_error becomes the larger; one that is not a number counts as the largest, and stays.
+  void keep_ratio_error(double error);
 
   // Effective sample size of the ratios as importance weights, (sum r)^2 / sum r^2, in per cent of
   // the samples: 100 where all ratios are equal, 100 / samples where one outweighs all others

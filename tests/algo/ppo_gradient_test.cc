@@ -163,6 +163,57 @@ TEST_P(PpoGradient, SidesMakeUpBoth) {
   EXPECT_EQ(sums.max_ratio, sums_of_both.max_ratio);
 }
 
+// Also where rows are no multiple of a vector, and what stands behind them is no number.
+TEST_P(PpoGradient, SumsAreThoseOfTheSamplesOneByOne) {
+  for (const int rows : {kRows, kRows / 2 + 1, 1}) {
+    batch_.rows = rows;
+    for (int r = rows; r < kTileRows; ++r) batch_.old_log_probs[r] = std::nan("");
+    std::vector<double> grads(params_.size(), 0.0);
+    LossSums sums;
+    add_side(NetworkSide::kBoth, grads, sums);
+    LossSums plain;
+    for (int r = 0; r < rows; ++r) {
+      const double ratio = batch_.ratios[r], log_ratio = batch_.log_ratios[r];
+      plain.policy_loss += batch_.policy_losses[r];
+      plain.value_loss += batch_.value_losses[r];
+      plain.entropy += batch_.entropies[r];
+      plain.old_approx_kl -= log_ratio;
+      plain.approx_kl += ratio - 1.0 - log_ratio;
+      plain.clipped += std::abs(ratio - 1.0) > coefficients_.clip_coef;
+      plain.ratios += ratio;
+      plain.squared_ratios += ratio * ratio;
+      plain.keep_ratio_error(std::abs(ratio - 1.0));
+      plain.min_ratio = std::min(plain.min_ratio, ratio);
+      plain.max_ratio = std::max(plain.max_ratio, ratio);
+    }
+    EXPECT_NEAR(sums.policy_loss, plain.policy_loss, 1e-12);
+    EXPECT_NEAR(sums.value_loss, plain.value_loss, 1e-12);
+    EXPECT_NEAR(sums.entropy, plain.entropy, 1e-12);
+    EXPECT_NEAR(sums.old_approx_kl, plain.old_approx_kl, 1e-12);
+    EXPECT_NEAR(sums.approx_kl, plain.approx_kl, 1e-12);
+    EXPECT_EQ(sums.clipped, plain.clipped);
+    EXPECT_NEAR(sums.ratios, plain.ratios, 1e-12);
+    EXPECT_NEAR(sums.squared_ratios, plain.squared_ratios, 1e-12);
+    EXPECT_EQ(sums.max_ratio_error, plain.max_ratio_error);
+    EXPECT_EQ(sums.min_ratio, plain.min_ratio);
+    EXPECT_EQ(sums.max_ratio, plain.max_ratio);
+  }
+}
+
+TEST_P(PpoGradient, ARatioThatIsNoNumberIsKept) {
+  batch_.old_log_probs[kRows / 2] = std::nan("");
+  std::vector<double> grads(params_.size(), 0.0);
+  LossSums sums;
+  add_side(NetworkSide::kBoth, grads, sums);
+  EXPECT_TRUE(std::isnan(sums.max_ratio_error));
+  LossSums usual;
+  usual.max_ratio_error = 2.0;
+  sums.add(usual);
+  EXPECT_TRUE(std::isnan(sums.max_ratio_error));
+  usual.add(sums);
+  EXPECT_TRUE(std::isnan(usual.max_ratio_error));
+}
+
 TEST_P(PpoGradient, TilesAddUp) {
   std::vector<double> whole(params_.size(), 0.0);
   loss(params_, &whole, nullptr);
