@@ -67,8 +67,8 @@ struct RolloutBlock {
   std::vector<float> advantages;          // [T, N]
 };
 
-// A run of consecutive environments that one task steps. The cut depends on N only, never on
-// threads.
+// A run of consecutive environments whose statistics are summed together. The cut depends on N
+// only, never on threads.
 struct Shard {
   int begin, end;
   int size() const { return end - begin; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/random_rows.h"
@@ -20,10 +21,14 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
       pool_(pool),
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
-      scratch_(static_cast<std::size_t>(pool.threads())),
-      faults_(static_cast<std::size_t>(plan_.count())) {
+      scratch_(static_cast<std::size_t>(pool.threads())) {
   const EnvSpec& spec = envs.spec();
-  const std::size_t rows = static_cast<std::size_t>(plan_[0].size());
+  const int together = shards_per_group(plan_, envs.num_envs(), pool.threads());
+  for (int s = 0; s < plan_.count(); s += together) {
+    const int last = std::min(s + together, plan_.count());
+    groups_.push_back({s, last, {plan_[s].begin, plan_[last - 1].end}, {}});
+  }
+  const std::size_t rows = static_cast<std::size_t>(groups_[0].rows.size());
   for (Scratch& scratch : scratch_) {
     scratch.work = network.make_workspace<float>(bf16_weights);
     scratch.raw.resize(rows * spec.observation_size());
@@ -37,52 +42,77 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
   }
 }
 
-std::size_t Collector::scratch_bytes(int num_envs, const EnvSpec& spec) {
-  const std::size_t rows = static_cast<std::size_t>(ShardPlan(num_envs, kTileRows)[0].size());
+// As many as fit a tile and leave every thread a group: a step costs little more for more rows.
+int Collector::shards_per_group(const ShardPlan& plan, int num_envs, int threads) {
+  const int rows = std::min(kTileRows, num_envs / threads);
+  return std::clamp(rows / plan[0].size(), 1, plan.count());
+}
+
+std::size_t Collector::scratch_bytes(int num_envs, int threads, const EnvSpec& spec) {
+  const ShardPlan plan(num_envs, kTileRows);
+  const int most_rows = shards_per_group(plan, num_envs, threads) * plan[0].size();
+  const std::size_t rows = static_cast<std::size_t>(std::min(most_rows, num_envs));
   const std::size_t observation = static_cast<std::size_t>(spec.observation_size());
   const std::size_t action = static_cast<std::size_t>(spec.action_size());
   return sizeof(float) * (rows * (2 * observation + action) + kTileRows * (3 * action + 1));
 }
 
 Status Collector::collect(const float* params, std::int64_t first_step, RolloutBlock& block) {
-  pool_.run(plan_.count(), [&](int shard, int thread) {
-    collect_shard(shard, scratch_[thread], params, first_step, block);
+  pool_.run(static_cast<int>(groups_.size()), [&](int group, int thread) {
+    collect_group(groups_[group], scratch_[thread], params, first_step, block);
   });
-  for (const Fault& fault : faults_) {
-    if (fault.env < 0) continue;
-    return {
-        ErrorKind::kNumeric,
-        fmt::format("{} of environment {} is not finite at its step {}; expected finite numbers. "
-                    "Check the environment's dynamics and options, and the policy's outputs.",
-                    fault.tensor, fault.env, fault.step)};
-  }
-  return {};
+  return failure();
 }
 
-void Collector::collect_shard(int s, Scratch& scratch, const float* params, std::int64_t first_step,
-                              RolloutBlock& block) {
-  const Shard shard = plan_[s];
-  faults_[s] = {};
+bool Collector::Fault::is_before(const Fault& other) const {
+  return std::tie(step, in_reward, env) < std::tie(other.step, other.in_reward, other.env);
+}
+
+// Of all groups' faults the one that comes first, so that it is the same however they are cut.
+Status Collector::failure() const {
+  Fault first;
+  for (const Group& group : groups_) {
+    if (group.fault.env < 0) continue;
+    if (first.env < 0 || group.fault.is_before(first)) first = group.fault;
+  }
+  if (first.env < 0) return {};
+  return {ErrorKind::kNumeric,
+          fmt::format("{} of environment {} is not finite at its step {}; expected finite numbers. "
+                      "Check the environment's dynamics and options, and the policy's outputs.",
+                      first.in_reward ? "reward" : "observation", first.env, first.step)};
+}
+
+void Collector::collect_group(Group& group, Scratch& scratch, const float* params,
+                              std::int64_t first_step, RolloutBlock& block) {
+  const Shard shard = group.rows;
+  group.fault = {};
   std::fill(block.truncations.begin() + shard.begin, block.truncations.begin() + shard.end, 0);
   envs_.observe(shard.begin, shard.end, scratch.raw.data());
   for (int t = 0; t < block.T; ++t) {
     const std::int64_t step = first_step + t;
-    if (!check(s, scratch.raw.data(), block.D, step, "observation")) return;
-    if (normalizer_ != nullptr) normalizer_->accumulate(s, scratch.raw.data(), shard.size());
+    if (!check(group, scratch.raw.data(), block.D, step, false)) return;
+    if (normalizer_ != nullptr) accumulate(group, scratch.raw.data());
     act(shard, scratch, params, step, t, block);
     const std::size_t row = block.index(t, shard.begin);
     envs_.step(shard.begin, shard.end,
                {scratch.env_actions.data(), scratch.raw.data(), &block.rewards[row],
                 &block.terminated[row], &block.truncated[row], scratch.final_raw.data(),
                 block.ends.empty() ? nullptr : &block.ends[row]});
-    if (!check(s, &block.rewards[row], 1, step, "reward")) return;
+    if (!check(group, &block.rewards[row], 1, step, true)) return;
     keep_final_observations(shard, scratch, t, block);
   }
-  if (network_.sides_are_apart()) value_shard(shard, scratch, params, block);
+  if (network_.sides_are_apart()) value_rows(shard, scratch, params, block);
+}
+
+void Collector::accumulate(const Group& group, const float* raw) {
+  for (int s = group.first_shard; s < group.last_shard; ++s) {
+    normalizer_->accumulate(s, raw, plan_[s].size());
+    raw += static_cast<std::size_t>(plan_[s].size()) * network_.shape().observation_size;
+  }
 }
 
 // Observations into the block, actions drawn, their log-probabilities kept. Values of a critic that
-// stands alone wait for value_shard().
+// stands alone wait for value_rows().
 void Collector::act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
                     RolloutBlock& block) {
   const std::size_t first = block.index(t, shard.begin);
@@ -99,8 +129,8 @@ void Collector::act(Shard shard, Scratch& scratch, const float* params, std::int
 
 // Nothing needs a value before the block is whole, and whole tiles take less time than a shard's
 // few rows step by step.
-void Collector::value_shard(Shard shard, Scratch& scratch, const float* params,
-                            RolloutBlock& block) {
+void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
+                           RolloutBlock& block) {
   const std::size_t rows = static_cast<std::size_t>(shard.size());
   const int most_steps = kTileRows / shard.size();
   for (int t = 0; t < block.T; t += most_steps) {
@@ -160,12 +190,13 @@ void Collector::keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock&
   }
 }
 
-bool Collector::check(int s, const float* rows, int width, std::int64_t step, const char* tensor) {
-  const std::size_t count = static_cast<std::size_t>(plan_[s].size()) * width;
+bool Collector::check(Group& group, const float* rows, int width, std::int64_t step,
+                      bool are_rewards) {
+  const std::size_t count = static_cast<std::size_t>(group.rows.size()) * width;
   if (all_finite(rows, count)) return true;
   for (std::size_t i = 0; i < count; ++i) {
     if (std::isfinite(rows[i])) continue;
-    faults_[s] = {plan_[s].begin + static_cast<int>(i / width), step, tensor};
+    group.fault = {group.rows.begin + static_cast<int>(i / width), step, are_rewards};
     return false;
   }
   return true;
@@ -182,13 +213,13 @@ void Collector::keep_final_observations(Shard shard, Scratch& scratch, int t, Ro
 }
 
 void Collector::bootstrap_values(const float* params, RolloutBlock& block) {
-  pool_.run(plan_.count(), [&](int shard, int thread) {
-    bootstrap_shard(plan_[shard], scratch_[thread], params, block);
+  pool_.run(static_cast<int>(groups_.size()), [&](int group, int thread) {
+    bootstrap_rows(groups_[group].rows, scratch_[thread], params, block);
   });
 }
 
-void Collector::bootstrap_shard(Shard shard, Scratch& scratch, const float* params,
-                                RolloutBlock& block) {
+void Collector::bootstrap_rows(Shard shard, Scratch& scratch, const float* params,
+                               RolloutBlock& block) {
   const float* values = scratch.work.values.data();
   envs_.observe(shard.begin, shard.end, scratch.raw.data());
   see(scratch.raw.data(), shard.size(), scratch.work.observations.data());

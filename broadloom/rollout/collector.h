@@ -1,4 +1,4 @@
-// Collects a rollout block: each shard of environments runs its T steps without waiting for the
+// Collects a rollout block: each group of environments runs its T steps without waiting for the
 // others.
 #pragma once
 
@@ -36,8 +36,8 @@ class Collector {
 
   const ShardPlan& shards() const { return plan_; }
 
-  // Scratch of one thread without its network workspace, in bytes.
-  static std::size_t scratch_bytes(int num_envs, const EnvSpec& spec);
+  // Scratch of one of `threads` threads without its network workspace, in bytes.
+  static std::size_t scratch_bytes(int num_envs, int threads, const EnvSpec& spec);
 
  private:
   struct Scratch {
@@ -50,24 +50,35 @@ class Collector {
     AlignedVector<float> log_probs;    // [kTileRows]
     AlignedVector<float> terms;        // [A, kTileRows] of the distribution functions
   };
-  // The first value of a shard that is not finite.
+  // The first value of a group that is not finite.
   struct Fault {
     int env = -1;  // none
     std::int64_t step = 0;
-    const char* tensor = "";
+    bool in_reward = false;  // in an observation otherwise, which is looked at first
+    bool is_before(const Fault& other) const;
+  };
+  // Neighbouring shards that one task steps together. A row's results do not depend on which rows
+  // it goes with, and statistics are taken shard by shard: so how many make a group is open.
+  struct alignas(kCacheLine) Group {
+    int first_shard, last_shard;  // one past the last
+    Shard rows;
+    Fault fault;
   };
 
-  void collect_shard(int shard, Scratch& scratch, const float* params, std::int64_t first_step,
+  static int shards_per_group(const ShardPlan& plan, int num_envs, int threads);
+  void collect_group(Group& group, Scratch& scratch, const float* params, std::int64_t first_step,
                      RolloutBlock& block);
+  void accumulate(const Group& group, const float* raw);
+  Status failure() const;
   void act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
            RolloutBlock& block);
-  void value_shard(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
+  void value_rows(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
   void draw_actions(Shard shard, Scratch& scratch, const float* params, std::int64_t step);
   void keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
-  void bootstrap_shard(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
+  void bootstrap_rows(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
   void value_final_observations(Shard shard, Scratch& scratch, const float* params,
                                 RolloutBlock& block);
-  bool check(int shard, const float* rows, int width, std::int64_t step, const char* tensor);
+  bool check(Group& group, const float* rows, int width, std::int64_t step, bool are_rewards);
   void keep_final_observations(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
   void see(const float* raw, int rows, float* out) const;
 
@@ -77,8 +88,8 @@ class Collector {
   ThreadPool& pool_;
   std::uint64_t seed_;
   ShardPlan plan_;
+  std::vector<Group> groups_;     // all shards
   std::vector<Scratch> scratch_;  // [threads]
-  std::vector<Fault> faults_;     // [shards]
 };
 
 }  // namespace broadloom

@@ -60,7 +60,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                 GradientLanes::lane_count(static_cast<int>(minibatch), network.parameter_count()) *
                     parameters;
   plan.collector = static_cast<std::size_t>(threads) *
-                   (workspace + Collector::scratch_bytes(config.num_envs, spec));
+                   (workspace + Collector::scratch_bytes(config.num_envs, threads, spec));
   plan.instruments =
       InstrumentSet::bytes(config.instruments, instrument_setup(config, network, spec, threads));
   if (config.hashes) {

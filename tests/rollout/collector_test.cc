@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "broadloom/envs/registry.h"
@@ -61,6 +63,78 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Case{"CartPole-v1", 1, 131, false}, Case{"CartPole-v1", 4, 40, false},
                       Case{"Pendulum-v1", 7, 23, false}, Case{"Pendulum-v1", 7, 23, true},
                       Case{"CartPole-v1", 70, 5, false}, Case{"CartPole-v1", 1100, 3, false}));
+
+// An environment whose rewards or observations are not finite at some steps.
+class Broken final : public VecEnv {
+ public:
+  struct Place {
+    int env;
+    std::int64_t step;  // that its reward is of, or after which it is observed
+    bool in_reward;
+  };
+  Broken(std::unique_ptr<VecEnv> inner, std::vector<Place> places)
+      : inner_(std::move(inner)), places_(std::move(places)), steps_(inner_->num_envs()) {}
+  const EnvSpec& spec() const override { return inner_->spec(); }
+  int num_envs() const override { return inner_->num_envs(); }
+  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
+  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
+  void observe(int begin, int end, float* rows) const override {
+    inner_->observe(begin, end, rows);
+  }
+  void step(int begin, int end, const StepRows& rows) override {
+    inner_->step(begin, end, rows);
+    for (int n = begin; n < end; ++n) {
+      for (const Place& place : places_) {
+        if (place.env != n || place.step != steps_[n]) continue;
+        float* row = place.in_reward ? rows.rewards + (n - begin)
+                                     : rows.observations + (n - begin) * spec().observation_size();
+        *row = std::numeric_limits<float>::quiet_NaN();
+      }
+      ++steps_[n];
+    }
+  }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    inner_->append_state(prefix, out);
+  }
+
+ private:
+  std::unique_ptr<VecEnv> inner_;
+  std::vector<Place> places_;
+  std::vector<std::int64_t> steps_;  // [N] had so far
+};
+
+std::string failure(std::vector<Broken::Place> places, int threads) {
+  VecEnvOptions options;
+  options.num_envs = 64;
+  Broken envs(make_vec_env("CartPole-v1", {}, options).take(), std::move(places));
+  NetworkShape shape;
+  shape.observation_size = 4;
+  shape.action_kind = SpaceKind::kDiscrete;
+  shape.action_outputs = 2;
+  const ActorCritic network(shape);
+  std::vector<float> params(network.parameter_count());
+  network.initialise(3, params.data());
+  RolloutBlock block(8, 64, 4, 1, envs.max_truncations(8));
+  ThreadPool pool(threads);
+  Collector collector(envs, network, nullptr, pool, 5);
+  return collector.collect(params.data(), 0, block).message();
+}
+
+// Shards that are stepped together stop together: which, depends on the threads.
+TEST(Collector, NamesTheFirstThatIsNotFiniteForAnyNumberOfThreads) {
+  for (const int threads : {1, 2, 3, 4, 8}) {
+    EXPECT_NE(failure({{3, 5, true}, {40, 2, true}}, threads)
+                  .find("reward of environment 40 is not finite at its step 2"),
+              std::string::npos);
+    EXPECT_NE(failure({{3, 5, true}, {40, 4, false}}, threads)
+                  .find("observation of environment 40 is not finite at its step 5"),
+              std::string::npos);
+    EXPECT_NE(failure({{60, 2, true}, {17, 2, true}}, threads)
+                  .find("reward of environment 17 is not finite at its step 2"),
+              std::string::npos);
+    EXPECT_EQ(failure({{60, 9, true}}, threads), "");
+  }
+}
 
 }  // namespace
 }  // namespace broadloom
