@@ -2,6 +2,7 @@
 """Two builds of Broadloom in turn on the cases of bench/cases, as markdown: is the second one faster?
 
     bench/pairs.py BEFORE AFTER [--case NAME ...] [--threads 2] [--pairs 8] [--seconds 0.1] [--repeats 5]
+    bench/pairs.py PROGRAM PROGRAM --threads-before 1    # what does the second thread bring?
 
 Each measurement is a process of its own; the order within a pair alternates. A pair's ratio is that of the best of its
 repeats, because what else the machine does only ever slows a repeat down.
@@ -17,22 +18,22 @@ import tempfile
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
 
 
-def best(program, case, options):
+def best(program, threads, case, options):
     """Steps per second of the best repeat."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "bench.json"
-        subprocess.run([program, "bench", CASES / f"{case}.toml", "--threads", str(options.threads), "--seconds",
+        subprocess.run([program, "bench", CASES / f"{case}.toml", "--threads", str(threads), "--seconds",
                         str(options.seconds), "--repeats", str(options.repeats), "--json", path], check=True,
                        stdout=subprocess.DEVNULL)
         return json.loads(path.read_text(encoding="utf-8"))["cases"][0]["steps_per_second"]["max"]
 
 
 def measure(case, options):
-    speeds = {options.before: [], options.after: []}
+    before, after = [], []
+    sides = [(before, options.before, options.threads_before or options.threads), (after, options.after, options.threads)]
     for pair in range(options.pairs):
-        for program in list(speeds)[:: 1 if pair % 2 == 0 else -1]:
-            speeds[program].append(best(program, case, options))
-    before, after = speeds[options.before], speeds[options.after]
+        for speeds, program, threads in sides[:: 1 if pair % 2 == 0 else -1]:
+            speeds.append(best(program, threads, case, options))
     low, middle, high = statistics.quantiles([b / a for a, b in zip(before, after)], n=4, method="inclusive")
     print(f"| {case} | {statistics.median(before):,.0f} | {statistics.median(after):,.0f} "
           f"| {middle:.3f} ({low:.3f} .. {high:.3f}) | {max(before):,.0f} | {max(after):,.0f} |", flush=True)
@@ -44,12 +45,14 @@ def main():
     parser.add_argument("after")
     parser.add_argument("--case", action="append", choices=sorted(path.stem for path in CASES.glob("*.toml")))
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads-before", type=int, help="of BEFORE, where it has others")
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=0.1)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    if options.before == options.after or options.pairs < 2:
-        parser.error("expected two different programs and at least 2 pairs")
+    same_threads = options.threads_before in (None, options.threads)
+    if (options.before == options.after and same_threads) or options.pairs < 2:
+        parser.error("expected two different programs, or numbers of threads, and at least 2 pairs")
     print("| case | before, steps/s | after | ratio, median (quartiles) | best before | best after |\n|---|---|---|---|---|---|")
     for case in options.case or sorted(path.stem for path in CASES.glob("*.toml")):
         measure(case, options)

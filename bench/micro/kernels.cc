@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/random.h"
 #include "broadloom/math/adam.h"
 #include "broadloom/math/elementwise.h"
@@ -22,9 +23,12 @@ namespace {
 
 constexpr int kRows = kTileRows;
 
-std::vector<float> normals(std::size_t n, double scale = 1.0) {
+// At cache lines, as the arrays of a training are.
+using Floats = AlignedVector<float>;
+
+Floats normals(std::size_t n, double scale = 1.0) {
   Random random(1, Purpose::kUser, 0, n);
-  std::vector<float> values(n);
+  Floats values(n);
   for (float& v : values) v = static_cast<float>(scale * random.normal());
   return values;
 }
@@ -44,7 +48,7 @@ void widths(benchmark::internal::Benchmark* b) {
 void BM_Forward(benchmark::State& state) {
   const int in = static_cast<int>(state.range(0)), out = static_cast<int>(state.range(1));
   const auto x = normals(kRows * in), w = normals(in * out), b = normals(out);
-  std::vector<float> y(kRows * out);
+  Floats y(kRows * out);
   for (auto _ : state) {
     linear_forward(x.data(), w.data(), b.data(), y.data(), kRows, in, out);
     benchmark::ClobberMemory();
@@ -56,7 +60,7 @@ BENCHMARK(BM_Forward)->Apply(widths);
 void BM_WeightGradient(benchmark::State& state) {
   const int in = static_cast<int>(state.range(0)), out = static_cast<int>(state.range(1));
   const auto x = normals(kRows * in), dy = normals(kRows * out, 1e-6);
-  std::vector<float> dw(in * out), db(out);
+  Floats dw(in * out), db(out);
   for (auto _ : state) {
     linear_backward_weights(x.data(), dy.data(), dw.data(), db.data(), kRows, in, out);
     benchmark::ClobberMemory();
@@ -68,7 +72,7 @@ BENCHMARK(BM_WeightGradient)->Apply(widths);
 void BM_Transpose(benchmark::State& state) {
   const int in = static_cast<int>(state.range(0)), out = static_cast<int>(state.range(1));
   const auto w = normals(in * out);
-  std::vector<float> wt(w.size());
+  Floats wt(w.size());
   for (auto _ : state) {
     transpose(w.data(), wt.data(), in, out);
     benchmark::ClobberMemory();
@@ -81,7 +85,7 @@ BENCHMARK(BM_Transpose)->Apply(widths);
 void BM_HeadForward(benchmark::State& state) {
   const int in = static_cast<int>(state.range(0)), out = static_cast<int>(state.range(1));
   const auto x = normals(kRows * in), w = normals(in * out), b = normals(out);
-  std::vector<float> y(kRows * out);
+  Floats y(kRows * out);
   for (auto _ : state) {
     head_forward(x.data(), w.data(), b.data(), y.data(), kRows, in, out, kRows);
     benchmark::ClobberMemory();
@@ -91,7 +95,7 @@ void BM_HeadForward(benchmark::State& state) {
 BENCHMARK(BM_HeadForward)->Args({64, 1})->Args({64, 2})->Args({64, 6})->Args({256, 1});
 
 // The largest error of `got` in units of the last place of `expected`.
-double max_ulp(const std::vector<float>& got, const auto& expected) {
+double max_ulp(const Floats& got, const auto& expected) {
   double worst = 0.0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double exact = expected(i);
@@ -104,7 +108,7 @@ double max_ulp(const std::vector<float>& got, const auto& expected) {
 
 void BM_Activation(benchmark::State& state, Activation activation, double (*exact)(double)) {
   const auto x = normals(4096, 2.0);
-  std::vector<float> y = x;
+  Floats y = x;
   activate(activation, y.data(), y.size());
   const double worst = max_ulp(y, [&](std::size_t i) { return exact(x[i]); });
   for (auto _ : state) {
@@ -125,7 +129,7 @@ BENCHMARK_CAPTURE(BM_Activation, elu, Activation::kElu,
 void BM_CategoricalTile(benchmark::State& state) {
   const int count = static_cast<int>(state.range(0));
   const auto logits = normals(kRows * count);
-  std::vector<float> normalisers(kRows), actions(kRows), log_probs(kRows), entropies(kRows),
+  Floats normalisers(kRows), actions(kRows), log_probs(kRows), entropies(kRows),
       probs(logits.size());
   for (auto _ : state) {
     categorical_normalisers(logits.data(), count, kRows, normalisers.data());
@@ -150,7 +154,7 @@ void BM_CategoricalTile(benchmark::State& state) {
 BENCHMARK(BM_CategoricalTile)->Arg(2)->Arg(6);
 
 void BM_Normals(benchmark::State& state) {
-  std::vector<float> z(kRows);
+  Floats z(kRows);
   std::uint64_t step = 0;
   for (auto _ : state) {
     random_normals({1, Purpose::kUser, 0, step++, kRows}, 1, z.data(), kRows);

@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/thread_pool.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/collector.h"
@@ -84,6 +86,20 @@ void BM_Shuffle(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * batch);
 }
 BENCHMARK(BM_Shuffle)->Arg(512)->Arg(4096)->Arg(65536);
+
+// What it takes to call the threads and have them all back. Arguments: threads, tasks.
+void BM_Section(benchmark::State& state) {
+  ThreadPool pool(static_cast<int>(state.range(0)));
+  struct alignas(kCacheLine) Count {
+    int tasks = 0;
+  };
+  std::vector<Count> counts(static_cast<std::size_t>(pool.threads()));
+  for (auto _ : state) {
+    pool.run(static_cast<int>(state.range(1)), [&](int, int thread) { ++counts[thread].tasks; });
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(BM_Section)->Args({2, 2})->Args({2, 16})->UseRealTime();
 
 }  // namespace
 }  // namespace broadloom

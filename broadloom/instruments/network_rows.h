@@ -37,14 +37,15 @@ class NetworkRows {
   // What a network with these parameters makes of x [rows, D], rows <= kTileRows, in the thread's
   // workspace. bf16_weights: of params, null in fp32. normalizer: x passes through it; null: not.
   TileWorkspace<float>& forward(int thread, const float* params, const Bf16Pair* bf16_weights,
-                                const ObsNormalizer* normalizer, const float* x, int rows) {
+                                const ObsNormalizer* normalizer, const float* x, int rows,
+                                NetworkSide side = NetworkSide::kBoth) {
     TileWorkspace<float>& work = work_[thread];
     work.bf16_weights = bf16_weights;
     if (normalizer != nullptr) {
       normalizer->normalize(x, rows, work.observations.data());
       x = work.observations.data();
     }
-    network_.forward(params, x, rows, work);
+    network_.forward(params, x, rows, work, side);
     return work;
   }
 

@@ -129,11 +129,14 @@ PolicyInstrument::Shift PolicyInstrument::tile_shift(const InstrumentView& view,
   const float* before = view.params_before.data();
   const float* after = view.params.data();
   const std::size_t log_std = view.network.log_std_offset();
-  const float* old_policy =
-      network_rows_.forward(thread, before, old_bf16_.data(), nullptr, x, count).policy.data();
+  const auto policy_of = [&](const float* params, const Bf16Pair* bf16_weights) {
+    return network_rows_
+        .forward(thread, params, bf16_weights, nullptr, x, count, NetworkSide::kPolicy)
+        .policy.data();
+  };
+  const float* old_policy = policy_of(before, old_bf16_.data());
   std::copy_n(old_policy, scratch.old_policy.size(), scratch.old_policy.begin());
-  const float* policy =
-      network_rows_.forward(thread, after, view.bf16_weights, nullptr, x, count).policy.data();
+  const float* policy = policy_of(after, view.bf16_weights);
   scratch.divergence(scratch.old_policy.data(), policy, before + log_std, after + log_std, count,
                      scratch.kl.data());
   new_log_probs(view, policy, first, count, scratch);
