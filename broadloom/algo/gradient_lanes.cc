@@ -27,10 +27,10 @@ int GradientLanes::lane_count(int samples, std::size_t parameters) {
   return std::min({std::max(4, tiles / tiles_per_lane), tiles, kMaxLanes});
 }
 
-GradientLanes::GradientLanes(const ActorCritic& network, const std::vector<NetworkSide>& sides,
-                             const PpoCoefficients& loss, int max_samples, int observation_size,
-                             int action_size, ThreadPool& pool)
-    : network_(network), loss_(loss), pool_(pool), sides_(sides) {
+GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& loss,
+                             int max_samples, int observation_size, int action_size,
+                             ThreadPool& pool)
+    : network_(network), loss_(loss), pool_(pool), sides_(learnt_sides(network, pool.threads())) {
   make_chunks();
   const std::size_t parameters = network.parameter_count();
   const std::size_t lanes = static_cast<std::size_t>(lane_count(max_samples, parameters));

@@ -48,10 +48,8 @@ struct GradientResult {
 // cache.
 class GradientLanes {
  public:
-  // sides: learnt_sides() for the pool's threads.
-  GradientLanes(const ActorCritic& network, const std::vector<NetworkSide>& sides,
-                const PpoCoefficients& loss, int max_samples, int observation_size, int action_size,
-                ThreadPool& pool);
+  GradientLanes(const ActorCritic& network, const PpoCoefficients& loss, int max_samples,
+                int observation_size, int action_size, ThreadPool& pool);
 
   // Lanes that a gradient is summed in: what may run at the same time. Part of the bits contract.
   static int lane_count(int samples, std::size_t parameters);
@@ -92,7 +90,7 @@ class GradientLanes {
   const ActorCritic& network_;
   const PpoCoefficients loss_;
   ThreadPool& pool_;
-  std::vector<NetworkSide> sides_;  // what is learnt side by side: both as one, or each
+  std::vector<NetworkSide> sides_;  // learnt_sides()
   std::vector<Chunk> chunks_;       // all parameters, side after side
   std::vector<Lane> lanes_;
   std::vector<Scratch> scratch_;  // [threads]

@@ -10,9 +10,8 @@ Learner::Learner(std::size_t parameter_count, std::size_t bf16_size)
 
 void Learner::refresh_bf16(const ActorCritic& network, ThreadPool& pool) {
   if (network.bf16_size() == 0) return;
-  constexpr int kParts = 8;
-  pool.run(kParts, [&](int part) {
-    network.refresh_bf16(params.data(), bf16_weights.data(), part, kParts);
+  pool.run(kBf16Parts, [&](int part) {
+    network.refresh_bf16(params.data(), bf16_weights.data(), part, kBf16Parts);
   });
 }
 

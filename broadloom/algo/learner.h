@@ -12,6 +12,9 @@
 
 namespace broadloom {
 
+// Parts that the refreshing of bfloat16 copies is shared out in.
+inline constexpr int kBf16Parts = 8;
+
 // Parameters with their Adam moments and the learning rate. Flat, [P] each.
 struct Learner {
   // bf16_size: that of the network; 0 in fp32.

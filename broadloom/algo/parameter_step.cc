@@ -6,7 +6,6 @@ namespace broadloom {
 namespace {
 
 constexpr std::size_t kChunk = 2048;  // part of the bits contract
-constexpr int kBf16Parts = 8;
 
 }  // namespace
 
@@ -31,8 +30,9 @@ std::vector<ParameterRange> parameter_chunks(const ActorCritic& network, Network
   return chunks;
 }
 
-ParameterStep::ParameterStep(const ActorCritic& network, const std::vector<NetworkSide>& sides)
-    : network_(network), sides_(sides.size()) {
+ParameterStep::ParameterStep(const ActorCritic& network, int threads)
+    : network_(network), sides_(learnt_sides(network, threads).size()) {
+  const std::vector<NetworkSide> sides = learnt_sides(network, threads);
   for (std::size_t s = 0; s < sides.size(); ++s) {
     sides_[s].which = sides[s];
     sides_[s].chunks = parameter_chunks(network, sides[s]);

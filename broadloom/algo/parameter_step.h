@@ -22,7 +22,8 @@ std::vector<ParameterRange> parameter_chunks(const ActorCritic& network, Network
 // not two.
 class ParameterStep {
  public:
-  ParameterStep(const ActorCritic& network, const std::vector<NetworkSide>& sides);
+  // Its sides are learnt_sides().
+  ParameterStep(const ActorCritic& network, int threads);
 
   // To be taken with `gradient` [P], which must stay until it has been; so must the learner. Not
   // while threads are in take().

@@ -61,10 +61,9 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
       settings_(settings),
       pool_(pool),
       minibatches_(batch_size, minibatch_count),
-      sides_(learnt_sides(network, pool.threads())),
-      step_(network, sides_),
-      lanes_(network, sides_, settings.loss, minibatches_.max_size(), observation_size, action_size,
-             pool) {}
+      step_(network, pool.threads()),
+      lanes_(network, settings.loss, minibatches_.max_size(), observation_size, action_size, pool) {
+}
 
 Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                    Learner& learner, UpdateStats& stats) {
@@ -106,13 +105,13 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
 }
 
 // The epoch's minibatches, put together, are the block.
-void Ppo::report_batch(const RolloutBlock& block, const Learner& learner) {
+void Ppo::report_batch(const RolloutBlock& block, Learner& learner) {
   observer_->on_batch(
       gradient_of(block, minibatches_.indices(0), static_cast<int>(block.size()), learner));
 }
 
 MinibatchReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* indices,
-                                 int samples, const Learner& learner) {
+                                 int samples, Learner& learner) {
   AdvantageShift advantages;
   if (settings_.norm_adv == AdvantageNorm::kMinibatch)
     advantages = advantage_shift(block, indices, samples);

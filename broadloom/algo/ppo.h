@@ -85,9 +85,10 @@ class Ppo {
   void set_observer(UpdateObserver* observer) { observer_ = observer; }
 
  private:
-  void report_batch(const RolloutBlock& block, const Learner& learner);
+  void report_batch(const RolloutBlock& block, Learner& learner);
+  // The learner takes the step that the last gradient left, first.
   MinibatchReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
-                              const Learner& learner);
+                              Learner& learner);
   void set_step(const MinibatchReport& report, Learner& learner);
   AdvantageShift advantage_shift(const RolloutBlock& block, const std::int32_t* indices,
                                  int samples) const;
@@ -96,7 +97,6 @@ class Ppo {
   PpoSettings settings_;
   ThreadPool& pool_;
   Minibatches minibatches_;
-  const std::vector<NetworkSide> sides_;
   ParameterStep step_;  // of the last gradient; the next one takes it
   GradientLanes lanes_;
   std::int64_t params_version_ = 0;

@@ -27,7 +27,6 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::run_erased(int tasks, Call call, void* context) {
-  if (tasks <= 0) return;
   asked_tasks_ += static_cast<std::uint64_t>(tasks);
   open_section(tasks, call, context);
   help(section_.load(std::memory_order_relaxed), 0);

@@ -49,16 +49,16 @@ class ThreadPool {
   using Call = void (*)(void* context, int task, int thread);
 
   // What is left of one thread's run of tasks, and all that is needed to do it, on one cache line:
-  // its thread looks at the ticket alone, so a section begins with one transfer between caches. The
-  // section's number stands beside the next task, so that a worker that wakes late can never take a
-  // task of one section for one of another: its compare-exchange fails.
+  // a worker that waits awake looks at it alone, so a section begins with one transfer between
+  // caches. The section's number stands beside the next task, so that a worker that wakes late can
+  // never take a task of one section for one of another: its compare-exchange fails.
   struct alignas(kCacheLine) Run {
     std::atomic<std::uint64_t> ticket{0};  // section << 32 | next task
     std::atomic<std::uint32_t> end{0};     // one past the run's last task
     std::atomic<Call> call{nullptr};       // null: the pool closes
     std::atomic<void*> context{nullptr};
   };
-  // Written by one thread only, so that tasks end without a transfer.
+  // Written by one thread only, so that no task of another takes the line away.
   struct alignas(kCacheLine) Finished {
     std::atomic<std::uint64_t> tasks{0};  // since the pool was made
   };

@@ -58,7 +58,9 @@ struct StepRows {
       nullptr;  // [k] out where asked for: of each ended episode; other rows untouched
 };
 
-// Calls on disjoint ranges may run at the same time. No call allocates.
+// Calls on disjoint ranges may run at the same time. No call allocates. Which ranges are asked for
+// depends on the number of threads: what a call makes of an environment must not depend on its
+// range.
 class VecEnv {
  public:
   virtual ~VecEnv() = default;

@@ -51,15 +51,15 @@ struct Key {
 };
 
 // Philox 4x32-10 (Salmon et al. 2011).
-HWY_INLINE Block philox(Words d, const Key& streams, hn::Vec<Words> block, hn::Vec<Words> lane) {
+HWY_INLINE Block philox(Words d, const Key& key, hn::Vec<Words> block, hn::Vec<Words> lane) {
   const auto set = [d](std::uint32_t value) HWY_ATTR { return hn::Set(d, value); };
   auto c0 = block;
-  auto c1 = set(static_cast<std::uint32_t>(streams.index));
+  auto c1 = set(static_cast<std::uint32_t>(key.index));
   auto c2 = lane;
-  auto c3 = set((static_cast<std::uint32_t>(streams.purpose) << 24) |
-                (static_cast<std::uint32_t>(streams.index >> 32) & 0xffffffu));
-  std::uint32_t k0 = static_cast<std::uint32_t>(streams.seed);
-  std::uint32_t k1 = static_cast<std::uint32_t>(streams.seed >> 32);
+  auto c3 = set((static_cast<std::uint32_t>(key.purpose) << 24) |
+                (static_cast<std::uint32_t>(key.index >> 32) & 0xffffffu));
+  std::uint32_t k0 = static_cast<std::uint32_t>(key.seed);
+  std::uint32_t k1 = static_cast<std::uint32_t>(key.seed >> 32);
   const auto m0 = set(0xD2511F53u);
   const auto m1 = set(0xCD9E8D57u);
   for (int round = 0; round < 10; ++round) {

@@ -67,13 +67,14 @@ struct RolloutBlock {
   std::vector<float> advantages;          // [T, N]
 };
 
-// A run of consecutive environments whose statistics are summed together. The cut depends on N
-// only, never on threads.
+// A run of consecutive environments.
 struct Shard {
   int begin, end;
   int size() const { return end - begin; }
 };
 
+// The cut into shards whose statistics are each summed by themselves. It depends on N only, never
+// on threads.
 class ShardPlan {
  public:
   // Aims at 16 shards, none wider than max_size rows nor narrower than 16; up to 16 environments

@@ -23,7 +23,7 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
       plan_(envs.num_envs(), kTileRows),
       scratch_(static_cast<std::size_t>(pool.threads())) {
   const EnvSpec& spec = envs.spec();
-  const int together = shards_per_group(plan_, envs.num_envs(), pool.threads());
+  const int together = shards_per_group(plan_, pool.threads());
   for (int s = 0; s < plan_.count(); s += together) {
     const int last = std::min(s + together, plan_.count());
     groups_.push_back({s, last, {plan_[s].begin, plan_[last - 1].end}, {}});
@@ -42,15 +42,24 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
   }
 }
 
-// As many as fit a tile and leave every thread a group: a step costs little more for more rows.
-int Collector::shards_per_group(const ShardPlan& plan, int num_envs, int threads) {
-  const int rows = std::min(kTileRows, num_envs / threads);
-  return std::clamp(rows / plan[0].size(), 1, plan.count());
+// As many as fit a tile, since a step costs little more for more rows, but not at the price of a
+// thread that has more shards to step than it needs to have.
+int Collector::shards_per_group(const ShardPlan& plan, int threads) {
+  const auto most_of_a_thread = [&](int together) {
+    const int groups = (plan.count() + together - 1) / together;
+    return std::min((groups + threads - 1) / threads * together, plan.count());
+  };
+  const int widest = std::clamp(kTileRows / plan[0].size(), 1, plan.count());
+  int best = 1;
+  for (int together = 2; together <= widest; ++together) {
+    if (most_of_a_thread(together) <= most_of_a_thread(best)) best = together;
+  }
+  return best;
 }
 
 std::size_t Collector::scratch_bytes(int num_envs, int threads, const EnvSpec& spec) {
   const ShardPlan plan(num_envs, kTileRows);
-  const int most_rows = shards_per_group(plan, num_envs, threads) * plan[0].size();
+  const int most_rows = shards_per_group(plan, threads) * plan[0].size();
   const std::size_t rows = static_cast<std::size_t>(std::min(most_rows, num_envs));
   const std::size_t observation = static_cast<std::size_t>(spec.observation_size());
   const std::size_t action = static_cast<std::size_t>(spec.action_size());

@@ -65,7 +65,7 @@ class Collector {
     Fault fault;
   };
 
-  static int shards_per_group(const ShardPlan& plan, int num_envs, int threads);
+  static int shards_per_group(const ShardPlan& plan, int threads);
   void collect_group(Group& group, Scratch& scratch, const float* params, std::int64_t first_step,
                      RolloutBlock& block);
   void accumulate(const Group& group, const float* raw);

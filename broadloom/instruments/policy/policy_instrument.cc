@@ -70,7 +70,7 @@ double PolicyInstrument::probe_variance(const InstrumentView& view) {
                           [&](int tile, std::size_t first, int count, int thread) {
                             const TileWorkspace<float>& work = network_rows_.forward(
                                 thread, view.params.data(), view.bf16_weights, view.obs_normalizer,
-                                probe_.data() + first * size, count);
+                                probe_.data() + first * size, count, NetworkSide::kPolicy);
                             take_probe_tile(work.policy.data(), count, scratch_[thread],
                                             &moments_[static_cast<std::size_t>(tile) * outputs_]);
                           });

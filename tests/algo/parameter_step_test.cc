@@ -1,0 +1,77 @@
+// The step that threads take together, late, against Adam on the whole arrays.
+#include "broadloom/algo/parameter_step.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "broadloom/core/random.h"
+#include "broadloom/core/thread_pool.h"
+
+namespace broadloom {
+namespace {
+
+struct Case {
+  std::vector<int> hidden;
+  bool shared_encoder;
+};
+
+ActorCritic network_of(const Case& c) {
+  NetworkShape shape;
+  shape.observation_size = 3;
+  shape.action_kind = SpaceKind::kBox;
+  shape.action_outputs = 2;
+  shape.hidden_sizes = c.hidden;
+  shape.shared_encoder = c.shared_encoder;
+  return ActorCritic(shape);
+}
+
+class ParameterStepTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ParameterStepTest, IsAdamOnAllParametersOnceForAnyThreads) {
+  const ActorCritic network = network_of(GetParam());
+  const std::size_t parameters = network.parameter_count();
+  for (const int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    Learner learner(parameters), expected(parameters);
+    network.initialise(4, learner.params.data());
+    network.initialise(4, expected.params.data());
+    ParameterStep step(network, threads);
+    const int sides = static_cast<int>(learnt_sides(network, threads).size());
+    for (int round = 0; round < 20; ++round) {
+      Random random(5, Purpose::kUser, 0, static_cast<std::uint64_t>(round));
+      std::vector<float> gradient(parameters);
+      for (float& g : gradient) g = static_cast<float>(random.normal());
+      AdamStep adam;
+      adam.grad_scale = 0.3;
+      adam.correction1 = 1.0 - std::pow(adam.beta1, round + 1);
+      adam.correction2 = 1.0 - std::pow(adam.beta2, round + 1);
+      adam_update(expected.params.data(), expected.adam_m.data(), expected.adam_v.data(),
+                  gradient.data(), parameters, adam);
+      step.set(adam, gradient.data(), learner);
+      pool.run(3 * sides, [&](int task) { step.take(task % sides); });
+      step.finish();  // nothing is left
+      ASSERT_EQ(learner.params, expected.params);
+      ASSERT_EQ(learner.adam_m, expected.adam_m);
+      ASSERT_EQ(learner.adam_v, expected.adam_v);
+    }
+  }
+}
+
+TEST_P(ParameterStepTest, ChunksAreAllParametersOnce) {
+  const ActorCritic network = network_of(GetParam());
+  std::vector<int> times(network.parameter_count(), 0);
+  for (const ParameterRange& chunk : parameter_chunks(network, NetworkSide::kBoth)) {
+    for (std::size_t i = chunk.begin; i < chunk.end; ++i) times[i] += 1;
+  }
+  EXPECT_EQ(times, std::vector<int>(network.parameter_count(), 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, ParameterStepTest,
+                         ::testing::Values(Case{{5}, false}, Case{{64, 64}, false},
+                                           Case{{64, 64}, true}, Case{{100, 60, 20}, false}));
+
+}  // namespace
+}  // namespace broadloom
