@@ -57,9 +57,7 @@ void add_to(UpdateStats& stats, const MinibatchReport& report) {
 
 Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
          int minibatch_count, int observation_size, int action_size, ThreadPool& pool)
-    : network_(network),
-      settings_(settings),
-      pool_(pool),
+    : settings_(settings),
       minibatches_(batch_size, minibatch_count),
       step_(network, pool.threads()),
       lanes_(network, settings.loss, minibatches_.max_size(), observation_size, action_size, pool) {
@@ -72,7 +70,6 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
     batch_advantages_ = advantage_shift(block, nullptr, static_cast<int>(block.size()));
   }
   params_version_ += 1;
-  learner.refresh_bf16(network_, pool_);
   int steps = 0;
   for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
     minibatches_.shuffle(seed, iteration, epoch);

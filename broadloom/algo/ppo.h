@@ -73,10 +73,10 @@ class Ppo {
   Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size, int minibatch_count,
       int observation_size, int action_size, ThreadPool& pool);
 
-  // Carries out one update on a block whose advantages are set. Fails, leaving the parameters as
-  // they were at the failing step, where a loss or gradient is not finite, or where the first
-  // minibatch does not see ratio 1 and KL 0 exactly (the block was not made by these parameters).
-  // Allocates nothing.
+  // Carries out one update on a block whose advantages are set. The learner's bf16_weights are
+  // fresh, and stay so. Fails, leaving the parameters as they were at the failing step, where a
+  // loss or gradient is not finite, or where the first minibatch does not see ratio 1 and KL 0
+  // exactly (the block was not made by these parameters). Allocates nothing.
   Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner, UpdateStats& stats);
 
@@ -93,9 +93,7 @@ class Ppo {
   AdvantageShift advantage_shift(const RolloutBlock& block, const std::int32_t* indices,
                                  int samples) const;
 
-  const ActorCritic& network_;
   PpoSettings settings_;
-  ThreadPool& pool_;
   Minibatches minibatches_;
   ParameterStep step_;  // of the last gradient; the next one takes it
   GradientLanes lanes_;

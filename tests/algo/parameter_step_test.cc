@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "broadloom/core/random.h"
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/math/linear_bf16.h"
 
 namespace broadloom {
 namespace {
@@ -18,13 +20,14 @@ struct Case {
   bool shared_encoder;
 };
 
-ActorCritic network_of(const Case& c) {
+ActorCritic network_of(const Case& c, Precision precision = Precision::kFp32) {
   NetworkShape shape;
   shape.observation_size = 3;
   shape.action_kind = SpaceKind::kBox;
   shape.action_outputs = 2;
   shape.hidden_sizes = c.hidden;
   shape.shared_encoder = c.shared_encoder;
+  shape.precision = precision;
   return ActorCritic(shape);
 }
 
@@ -56,6 +59,32 @@ TEST_P(ParameterStepTest, IsAdamOnAllParametersOnceForAnyThreads) {
       ASSERT_EQ(learner.params, expected.params);
       ASSERT_EQ(learner.adam_m, expected.adam_m);
       ASSERT_EQ(learner.adam_v, expected.adam_v);
+    }
+  }
+}
+
+// Copies that were not refreshed would go unnoticed by whoever compares runs with each other.
+TEST(ParameterStepOfBf16, RefreshesTheCopies) {
+  if (!bf16_available()) GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
+  for (const bool shared_encoder : {false, true}) {
+    const ActorCritic network = network_of({{96, 64, 32}, shared_encoder}, Precision::kBf16);
+    ASSERT_GT(network.bf16_size(), 0u);
+    Learner learner(network.parameter_count(), network.bf16_size());
+    network.initialise(4, learner.params.data());
+    const std::vector<float> gradient(network.parameter_count(), 1.0f);
+    AdamStep adam;
+    adam.learning_rate = 0.5;
+    ThreadPool pool(3);
+    ParameterStep step(network, 3);
+    const int sides = static_cast<int>(learnt_sides(network, 3).size());
+    for (int round = 0; round < 20; ++round) {
+      step.set(adam, gradient.data(), learner);
+      pool.run(3 * sides, [&](int task) { step.take(task % sides); });
+      AlignedVector<Bf16Pair> expected(network.bf16_size());
+      network.refresh_bf16(learner.params.data(), expected.data());
+      ASSERT_EQ(std::memcmp(learner.bf16_weights.data(), expected.data(),
+                            expected.size() * sizeof(Bf16Pair)),
+                0);
     }
   }
 }

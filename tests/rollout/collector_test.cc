@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "broadloom/envs/registry.h"
+#include "tests/env/forwarding_env.h"
 
 namespace broadloom {
 namespace {
@@ -65,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"CartPole-v1", 70, 5, false}, Case{"CartPole-v1", 1100, 3, false}));
 
 // An environment whose rewards or observations are not finite at some steps.
-class Broken final : public VecEnv {
+class Broken final : public ForwardingEnv {
  public:
   struct Place {
     int env;
@@ -73,14 +74,7 @@ class Broken final : public VecEnv {
     bool in_reward;
   };
   Broken(std::unique_ptr<VecEnv> inner, std::vector<Place> places)
-      : inner_(std::move(inner)), places_(std::move(places)), steps_(inner_->num_envs()) {}
-  const EnvSpec& spec() const override { return inner_->spec(); }
-  int num_envs() const override { return inner_->num_envs(); }
-  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
-  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
-  void observe(int begin, int end, float* rows) const override {
-    inner_->observe(begin, end, rows);
-  }
+      : ForwardingEnv(std::move(inner)), places_(std::move(places)), steps_(num_envs()) {}
   void step(int begin, int end, const StepRows& rows) override {
     inner_->step(begin, end, rows);
     for (int n = begin; n < end; ++n) {
@@ -93,12 +87,8 @@ class Broken final : public VecEnv {
       ++steps_[n];
     }
   }
-  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
-    inner_->append_state(prefix, out);
-  }
 
  private:
-  std::unique_ptr<VecEnv> inner_;
   std::vector<Place> places_;
   std::vector<std::int64_t> steps_;  // [N] had so far
 };

@@ -15,6 +15,7 @@
 #include "broadloom/instruments/audit/checks.h"
 #include "broadloom/train/settings.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/forwarding_env.h"
 
 namespace broadloom {
 namespace {
@@ -161,38 +162,12 @@ TEST(AuditFaults, AdvantagesThatAreRounding) {
   });
 }
 
-// A batch of environments that gets something wrong, around one that does not.
-class Faulty : public VecEnv {
- public:
-  explicit Faulty(std::unique_ptr<VecEnv> inner) : inner_(std::move(inner)) {}
-  const EnvSpec& spec() const override { return inner_->spec(); }
-  int num_envs() const override { return inner_->num_envs(); }
-  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
-  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
-  void observe(int begin, int end, float* rows) const override {
-    inner_->observe(begin, end, rows);
-  }
-  void step(int begin, int end, const StepRows& rows) override { inner_->step(begin, end, rows); }
-  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
-    inner_->append_state(prefix, out);
-  }
-  std::span<const std::byte> drawn_constants(int env) const override {
-    return inner_->drawn_constants(env);
-  }
-  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    return inner_->another(options);
-  }
-
- protected:
-  std::unique_ptr<VecEnv> inner_;
-};
-
 // One environment wins a lottery.
-class Lottery final : public Faulty {
+class Lottery final : public ForwardingEnv {
  public:
-  using Faulty::Faulty;
+  using ForwardingEnv::ForwardingEnv;
   void step(int begin, int end, const StepRows& rows) override {
-    Faulty::step(begin, end, rows);
+    ForwardingEnv::step(begin, end, rows);
     if (begin == 0) rows.rewards[0] += ++steps_ % 32 == 31 ? 1e7f : 0.0f;
   }
 
@@ -201,11 +176,11 @@ class Lottery final : public Faulty {
 };
 
 // All environments hand out what the first of their shard sees and gets.
-class Echo final : public Faulty {
+class Echo final : public ForwardingEnv {
  public:
-  using Faulty::Faulty;
+  using ForwardingEnv::ForwardingEnv;
   void observe(int begin, int end, float* rows) const override {
-    Faulty::observe(begin, end, rows);
+    ForwardingEnv::observe(begin, end, rows);
     spread(rows, spec().observation_size(), end - begin);
   }
   void step(int begin, int end, const StepRows& rows) override {
@@ -213,7 +188,7 @@ class Echo final : public Faulty {
                                1.0f);
     StepRows inner = rows;
     inner.actions = actions.data();
-    Faulty::step(begin, end, inner);
+    ForwardingEnv::step(begin, end, inner);
     spread(rows.observations, spec().observation_size(), end - begin);
     spread(rows.rewards, 1, end - begin);
   }
@@ -225,9 +200,9 @@ class Echo final : public Faulty {
 };
 
 // Every episode's constants are those of the run's first, and of the first environment's.
-class OneDraw final : public Faulty {
+class OneDraw final : public ForwardingEnv {
  public:
-  using Faulty::Faulty;
+  using ForwardingEnv::ForwardingEnv;
   std::span<const std::byte> drawn_constants(int) const override {
     return std::as_bytes(std::span(kDraw));
   }
@@ -246,7 +221,7 @@ std::vector<AuditFinding> audit_environments(const Overrides& overrides) {
 }
 
 TEST(AuditFaults, EnvironmentsThatAreWrappedRightly) {
-  EXPECT_LE(worst(audit_environments<Faulty>(kCartPole)), Severity::kNote);
+  EXPECT_LE(worst(audit_environments<ForwardingEnv>(kCartPole)), Severity::kNote);
 }
 
 TEST(AuditFaults, ARewardThatOutweighsAllOthers) {
@@ -267,7 +242,7 @@ TEST(AuditFaults, EnvironmentsThatEchoEachOther) {
 
 TEST(AuditFaults, DrawsThatAreNone) {
   const Overrides strata{{"env_id", "CartPole-v1"}, {"strata.a.half_length", "0.3..0.8"}};
-  const std::vector<AuditFinding> right = audit_environments<Faulty>(strata);
+  const std::vector<AuditFinding> right = audit_environments<ForwardingEnv>(strata);
   EXPECT_EQ(severity_of(right, "parameter_draws"), Severity::kOk);
   EXPECT_EQ(severity_of(right, "kept_draws"), Severity::kOk);
   const std::vector<AuditFinding> wrong = audit_environments<OneDraw>(strata);

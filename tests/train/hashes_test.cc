@@ -20,6 +20,7 @@
 #include "broadloom/train/evaluator.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/forwarding_env.h"
 
 namespace broadloom {
 namespace {
@@ -27,30 +28,19 @@ namespace {
 namespace fs = std::filesystem;
 
 // Flips the lowest bit of one reward of one environment, when that has made `step` steps.
-class PlantedReward final : public VecEnv {
+class PlantedReward final : public ForwardingEnv {
  public:
   PlantedReward(std::unique_ptr<VecEnv> envs, int env, std::int64_t step)
-      : envs_(std::move(envs)), env_(env), step_(step) {}
+      : ForwardingEnv(std::move(envs)), env_(env), step_(step) {}
 
-  const EnvSpec& spec() const override { return envs_->spec(); }
-  int num_envs() const override { return envs_->num_envs(); }
-  int max_truncations(int num_steps) const override { return envs_->max_truncations(num_steps); }
-  void observe(int begin, int end, float* observations) const override {
-    envs_->observe(begin, end, observations);
-  }
-  std::int64_t episode_step(int env) const override { return envs_->episode_step(env); }
-  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
-    envs_->append_state(prefix, out);
-  }
   void step(int begin, int end, const StepRows& rows) override {
-    envs_->step(begin, end, rows);
+    inner_->step(begin, end, rows);
     if (env_ < begin || env_ >= end || made_++ != step_) return;
     float& reward = rows.rewards[env_ - begin];
     reward = std::bit_cast<float>(std::bit_cast<std::uint32_t>(reward) ^ 1u);
   }
 
  private:
-  std::unique_ptr<VecEnv> envs_;
   int env_;
   std::int64_t step_, made_ = 0;  // one task steps an environment, so no two count at once
 };

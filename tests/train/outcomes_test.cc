@@ -14,6 +14,7 @@
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/settings.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/forwarding_env.h"
 
 namespace broadloom {
 namespace {
@@ -98,26 +99,19 @@ TEST(Outcomes, NamesHoldForTheWholeRun) {
 }
 
 // CartPole that does not say which episodes succeed, and remembers whether it was asked.
-class Silent final : public VecEnv {
+class Silent final : public ForwardingEnv {
  public:
-  explicit Silent(std::unique_ptr<VecEnv> inner) : inner_(std::move(inner)), spec_(inner_->spec()) {
+  explicit Silent(std::unique_ptr<VecEnv> inner)
+      : ForwardingEnv(std::move(inner)), spec_(inner_->spec()) {
     spec_.names_success = false;
   }
   const EnvSpec& spec() const override { return spec_; }
-  int num_envs() const override { return inner_->num_envs(); }
-  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
-  void observe(int begin, int end, float* out) const override { inner_->observe(begin, end, out); }
   void step(int begin, int end, const StepRows& rows) override {
     EXPECT_EQ(rows.ends, nullptr);
     inner_->step(begin, end, rows);
   }
-  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
-  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
-    inner_->append_state(prefix, out);
-  }
 
  private:
-  std::unique_ptr<VecEnv> inner_;
   EnvSpec spec_;
 };
 

@@ -11,6 +11,7 @@
 #include "broadloom/envs/registry.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/forwarding_env.h"
 
 namespace broadloom {
 namespace {
@@ -157,23 +158,10 @@ TEST(ProbeInstruments, ARunMayGoOnWithOthers) {
 }
 
 // A simulator that cannot make others of its kind.
-class OnlyOne final : public VecEnv {
+class OnlyOne final : public ForwardingEnv {
  public:
-  explicit OnlyOne(std::unique_ptr<VecEnv> inner) : inner_(std::move(inner)) {}
-  const EnvSpec& spec() const override { return inner_->spec(); }
-  int num_envs() const override { return inner_->num_envs(); }
-  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
-  void observe(int begin, int end, float* observations) const override {
-    inner_->observe(begin, end, observations);
-  }
-  void step(int begin, int end, const StepRows& rows) override { inner_->step(begin, end, rows); }
-  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
-  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
-    inner_->append_state(prefix, out);
-  }
-
- private:
-  std::unique_ptr<VecEnv> inner_;
+  using ForwardingEnv::ForwardingEnv;
+  std::unique_ptr<VecEnv> another(const VecEnvOptions&) const override { return nullptr; }
 };
 
 std::unique_ptr<VecEnv> only_one(const Config& config) {
