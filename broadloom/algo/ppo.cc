@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/core/portable_math.h"
+
 namespace broadloom {
 namespace {
 
@@ -155,8 +157,8 @@ void Ppo::set_step(const MinibatchReport& report, Learner& learner) {
   AdamStep adam;
   adam.learning_rate = learner.learning_rate;
   adam.eps = settings_.adam_eps;
-  adam.correction1 = 1.0 - std::pow(adam.beta1, static_cast<double>(learner.adam_steps));
-  adam.correction2 = 1.0 - std::pow(adam.beta2, static_cast<double>(learner.adam_steps));
+  adam.correction1 = 1.0 - portable::power(adam.beta1, learner.adam_steps);
+  adam.correction2 = 1.0 - portable::power(adam.beta2, learner.adam_steps);
   adam.grad_scale = clip_scale(report.norm, settings_.max_grad_norm);
   step_.set(adam, report.gradient.data(), learner);
   params_version_ += 1;

@@ -14,6 +14,7 @@
 #include <hwy/highway.h>
 
 #include "broadloom/math/functions-inl.h"
+#include "broadloom/math/virtual_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace broadloom {
@@ -81,57 +82,69 @@ HWY_INLINE hn::Vec<D> load_as_double(D d, const T* from) {
 }
 
 // The tile's sums are added up in double precision: the square of a large ratio may be no float.
-// f(valid, r) for every vector of doubles; `valid` are the columns that are samples.
+// f(valid, r, part) for every vector of doubles: `valid` are the columns that are samples, `part`
+// is that of the virtual lanes to which they belong.
 template <class F>
 HWY_INLINE void over_samples(int rows, F&& f) {
-  const hn::ScalableTag<double> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int r = 0; r < rows; r += lanes) {
-    f(hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, rows - r))), r);
+  const Lanes<double> d;
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
+  constexpr int kCount = static_cast<int>(kParts<double>);
+  for (int first = 0; first < rows; first += kLanes * kCount) {
+#pragma GCC unroll 8
+    for (int part = 0; part < kCount; ++part) {
+      const int r = first + part * kLanes;
+      f(hn::FirstN(d, static_cast<std::size_t>(std::clamp(rows - r, 0, kLanes))), r, part);
+    }
   }
 }
 
-template <class V>
-HWY_INLINE double sum_of(V v) {
-  return hn::GetLane(hn::SumOfLanes(hn::DFromV<V>(), v));
+// Sums of the policy's losses and log-ratios.
+template <class T>
+void add_policy_losses_as(const TileBatch<T>& batch, LossSums& sums) {
+  const Lanes<double> d;
+  const auto one = hn::Set(d, 1.0);
+  LaneSums<double> loss, entropy, log_ratios, kl;
+  over_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
+    const auto add = [&](LaneSums<double>& sum, auto value) HWY_ATTR {
+      sum.part[part] = hn::Add(sum.part[part], hn::IfThenElseZero(valid, value));
+    };
+    const auto log_ratio = load_as_double(d, &batch.log_ratios[r]);
+    add(loss, load_as_double(d, &batch.policy_losses[r]));
+    add(entropy, load_as_double(d, &batch.entropies[r]));
+    add(log_ratios, log_ratio);
+    add(kl, hn::Sub(hn::Sub(load_as_double(d, &batch.ratios[r]), one), log_ratio));
+  });
+  sums.policy_loss += loss.total();
+  sums.entropy += entropy.total();
+  sums.old_approx_kl -= log_ratios.total();
+  sums.approx_kl += kl.total();
 }
 
+// What is said of the policy's ratios. Counts, least and largest are the same in any order.
 template <class T>
-void add_policy_sums_as(const PpoCoefficients& c, const TileBatch<T>& batch, LossSums& sums) {
-  const hn::ScalableTag<double> d;
+void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, LossSums& sums) {
+  const Lanes<double> d;
   const auto one = hn::Set(d, 1.0);
   const auto clip = hn::Set(d, c.clip_coef);
-  auto loss = hn::Zero(d), entropy = hn::Zero(d), log_ratios = hn::Zero(d), kl = hn::Zero(d);
-  auto clipped = hn::Zero(d), ratios = hn::Zero(d), squares = hn::Zero(d);
-  auto low = hn::Set(d, sums.min_ratio), high = hn::Set(d, sums.max_ratio), worst = hn::Zero(d);
+  LaneSums<double> ratios, squares;
+  auto clipped = hn::Zero(d), worst = hn::Zero(d);
+  auto low = hn::Set(d, sums.min_ratio), high = hn::Set(d, sums.max_ratio);
   auto undefined = hn::MaskFromVec(hn::Zero(d));
-  over_samples(batch.rows, [&](auto valid, int r) HWY_ATTR {
-    const auto load = [&](const AlignedVector<T>& from) HWY_ATTR {
-      return hn::IfThenElseZero(valid, load_as_double(d, &from[r]));
-    };
-    const auto ratio = load(batch.ratios);  // never negative
-    const auto log_ratio = load(batch.log_ratios);
-    const auto change = hn::IfThenElseZero(valid, hn::Sub(ratio, one));
-    const auto error = hn::Abs(change);
-    loss = hn::Add(loss, load(batch.policy_losses));
-    entropy = hn::Add(entropy, load(batch.entropies));
-    log_ratios = hn::Add(log_ratios, log_ratio);
-    kl = hn::Add(kl, hn::Sub(change, log_ratio));
+  over_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
+    const auto ratio =  // never negative
+        hn::IfThenElseZero(valid, load_as_double(d, &batch.ratios[r]));
+    const auto error = hn::Abs(hn::IfThenElseZero(valid, hn::Sub(ratio, one)));
+    ratios.part[part] = hn::Add(ratios.part[part], ratio);
+    squares.part[part] = mul_add(ratio, ratio, squares.part[part]);
     clipped = hn::Add(clipped, hn::IfThenElseZero(hn::Gt(error, clip), one));
-    ratios = hn::Add(ratios, ratio);
-    squares = hn::MulAdd(ratio, ratio, squares);
     low = hn::IfThenElse(valid, hn::Min(low, ratio), low);
     high = hn::Max(high, ratio);
     worst = hn::IfThenElse(hn::Gt(error, worst), error, worst);
     undefined = hn::Or(undefined, hn::IsNaN(error));
   });
-  sums.policy_loss += sum_of(loss);
-  sums.entropy += sum_of(entropy);
-  sums.old_approx_kl -= sum_of(log_ratios);
-  sums.approx_kl += sum_of(kl);
-  sums.clipped += sum_of(clipped);
-  sums.ratios += sum_of(ratios);
-  sums.squared_ratios += sum_of(squares);
+  sums.clipped += hn::GetLane(hn::SumOfLanes(d, clipped));
+  sums.ratios += ratios.total();
+  sums.squared_ratios += squares.total();
   sums.min_ratio = hn::GetLane(hn::MinOfLanes(d, low));
   sums.max_ratio = hn::GetLane(hn::MaxOfLanes(d, high));
   const bool all_defined = hn::AllFalse(d, undefined);
@@ -140,13 +153,20 @@ void add_policy_sums_as(const PpoCoefficients& c, const TileBatch<T>& batch, Los
 }
 
 template <class T>
+void add_policy_sums_as(const PpoCoefficients& c, const TileBatch<T>& batch, LossSums& sums) {
+  add_policy_losses_as(batch, sums);
+  add_ratios_as(c, batch, sums);
+}
+
+template <class T>
 void add_value_sums_as(const TileBatch<T>& batch, LossSums& sums) {
-  const hn::ScalableTag<double> d;
-  auto loss = hn::Zero(d);
-  over_samples(batch.rows, [&](auto valid, int r) HWY_ATTR {
-    loss = hn::Add(loss, hn::IfThenElseZero(valid, load_as_double(d, &batch.value_losses[r])));
+  const Lanes<double> d;
+  LaneSums<double> loss;
+  over_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
+    const auto value = hn::IfThenElseZero(valid, load_as_double(d, &batch.value_losses[r]));
+    loss.part[part] = hn::Add(loss.part[part], value);
   });
-  sums.value_loss += sum_of(loss);
+  sums.value_loss += loss.total();
 }
 
 void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batch) {

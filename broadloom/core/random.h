@@ -12,7 +12,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "broadloom/core/branch_free.h"
 #include "broadloom/core/host_device.h"
+#include "broadloom/core/portable_math.h"
 
 namespace broadloom {
 
@@ -79,7 +81,7 @@ class Random {
   BROADLOOM_HD double normal() {
     const double u = 1.0 - uniform();
     const double v = uniform();
-    return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586476925 * v);
+    return std::sqrt(-2.0 * portable::log(u)) * sin_cos(6.283185307179586476925 * v).cosine;
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 
+#include "broadloom/math/fused-inl.h"
 #include "broadloom/math/tail-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,9 +31,9 @@ void AdamF32(float* params, float* m, float* v, const float* grad, std::size_t n
   const auto eps = set(step.eps);
   const auto update = [&](auto load, auto store, std::size_t i) {
     const auto g = load(grad + i) * scale;
-    const auto new_m = hn::MulAdd(keep1, load(m + i), take1 * g);
-    const auto new_v = hn::MulAdd(keep2, load(v + i), take2 * (g * g));
-    const auto change = rate * new_m / hn::MulAdd(hn::Sqrt(new_v), inverse_root2, eps);
+    const auto new_m = mul_add(keep1, load(m + i), take1 * g);
+    const auto new_v = mul_add(keep2, load(v + i), take2 * (g * g));
+    const auto change = rate * new_m / mul_add(hn::Sqrt(new_v), inverse_root2, eps);
     store(new_m, m + i);
     store(new_v, v + i);
     store(load(params + i) - change, params + i);

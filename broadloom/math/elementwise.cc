@@ -1,5 +1,7 @@
 #include "broadloom/math/elementwise.h"
 
+#include <algorithm>
+
 #include "broadloom/math/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,6 +12,7 @@
 
 #include "broadloom/math/functions-inl.h"
 #include "broadloom/math/tail-inl.h"
+#include "broadloom/math/virtual_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace broadloom {
@@ -42,7 +45,7 @@ void activate_as(Activation activation, T* x, std::size_t n) {
       break;
     case Activation::kElu:
       transform(x, x, n, [](auto d, auto v, auto) {
-        return hn::IfThenElse(v < hn::Zero(d), hn::Expm1(d, hn::Min(v, hn::Zero(d))), v);
+        return hn::IfThenElse(v < hn::Zero(d), expm1_of_negative(d, v), v);
       });
       break;
   }
@@ -54,7 +57,7 @@ void activate_backward_as(Activation activation, const T* y, T* dy, std::size_t 
   switch (activation) {
     case Activation::kTanh:
       transform(y, dy, n, [](auto d, auto out, auto delta) {
-        return delta * hn::NegMulAdd(out, out, hn::Set(d, T(1)));
+        return delta * neg_mul_add(out, out, hn::Set(d, T(1)));
       });
       break;
     case Activation::kRelu:
@@ -139,8 +142,8 @@ bool AllFiniteF32(const float* x, std::size_t n) {
   const std::size_t lanes = hn::Lanes(d);
   auto sum = hn::Zero(d);
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) sum = hn::MulAdd(hn::LoadU(d, x + i), hn::Zero(d), sum);
-  if (i < n) sum = hn::MulAdd(load_tail(d, x + i, n - i), hn::Zero(d), sum);
+  for (; i + lanes <= n; i += lanes) sum = mul_add(hn::LoadU(d, x + i), hn::Zero(d), sum);
+  if (i < n) sum = mul_add(load_tail(d, x + i, n - i), hn::Zero(d), sum);
   return hn::AllTrue(d, hn::Eq(sum, hn::Zero(d)));
 }
 
@@ -150,31 +153,37 @@ void add_products_as(T* into, const T* x, const T* y, std::size_t n) {
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), hn::LoadU(d, into + i)), d,
+    hn::StoreU(mul_add(hn::LoadU(d, x + i), hn::LoadU(d, y + i), hn::LoadU(d, into + i)), d,
                into + i);
   }
   if (i == n) return;
-  const auto sum = hn::MulAdd(load_tail(d, x + i, n - i), load_tail(d, y + i, n - i),
-                              load_tail(d, into + i, n - i));
+  const auto sum = mul_add(load_tail(d, x + i, n - i), load_tail(d, y + i, n - i),
+                           load_tail(d, into + i, n - i));
   store_tail(d, sum, into + i, n - i);
 }
 
 template <class T>
 T dot_as(const T* x, const T* y, std::size_t n) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  auto sum = hn::Zero(d);
+  const Lanes<T> d;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  LaneSums<T> sums;
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    sum = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), sum);
+  for (; i + kVirtualLanes<T> <= n; i += kVirtualLanes<T>) {
+#pragma GCC unroll 16
+    for (std::size_t p = 0; p < kParts<T>; ++p) {
+      sums.part[p] =
+          mul_add(hn::LoadU(d, x + i + p * kLanes), hn::LoadU(d, y + i + p * kLanes), sums.part[p]);
+    }
   }
-  if (i < n) sum = hn::MulAdd(load_tail(d, x + i, n - i), load_tail(d, y + i, n - i), sum);
-  T chains[hn::MaxLanes(hn::ScalableTag<T>())];
-  hn::StoreU(sum, d, chains);
-  for (std::size_t stride = lanes / 2; stride > 0; stride /= 2) {
-    for (std::size_t k = 0; k < stride; ++k) chains[k] += chains[k + stride];
+  // Lanes without an element have 0 * 0 added, too: a sum of -0 is then 0 everywhere.
+  for (std::size_t p = 0; n % kVirtualLanes<T> != 0 && p < kParts<T>; ++p) {
+    const std::size_t tail = std::min(n - i, kLanes);
+    const auto a = tail > 0 ? load_tail(d, x + i, tail) : hn::Zero(d);
+    const auto b = tail > 0 ? load_tail(d, y + i, tail) : hn::Zero(d);
+    sums.part[p] = mul_add(a, b, sums.part[p]);
+    i += tail;
   }
-  return chains[0];
+  return sums.total();
 }
 
 void AddProductsF32(float* into, const float* x, const float* y, std::size_t n) {
@@ -199,7 +208,7 @@ double SumSquaresF32(const float* x, std::size_t n) {
 #pragma GCC unroll 32
     for (std::size_t c = 0; c < kChains / kLanes; ++c) {
       const auto v = hn::PromoteTo(d, hn::LoadU(narrow, x + i + c * kLanes));
-      chains[c] = hn::MulAdd(v, v, chains[c]);
+      chains[c] = hn::MulAdd(v, v, chains[c]);  // v * v is exact
     }
   }
   double sums[kChains];

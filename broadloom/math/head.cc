@@ -1,5 +1,6 @@
 #include "broadloom/math/head.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "broadloom/math/targets.h"
@@ -10,24 +11,88 @@
 #include <hwy/highway.h>
 
 #include "broadloom/math/product-inl.h"
+#include "broadloom/math/virtual_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The vector whose lane r is the sum of the lanes of v[r], for as many r as there are lanes.
-// Neighbours are added pairwise, level by level.
+// Neighbouring lanes of a and b added pairwise: a's sums, then b's.
+template <class D, class Vector>
+HWY_INLINE Vector add_neighbours([[maybe_unused]] D d, Vector a, Vector b) {
+#if HWY_TARGET == HWY_SCALAR  // one lane: a and b are neighbours
+  return hn::Add(a, b);
+#else
+  return hn::Add(hn::ConcatEven(d, b, a), hn::ConcatOdd(d, b, a));
+#endif
+}
+
+// The vector whose groups of kCount lanes, one for each of the kCount vectors v, hold their sums:
+// neighbours pairwise, level by level.
 template <int kCount, class D, class Vector>
-HWY_INLINE Vector sum_each([[maybe_unused]] D d, const Vector* v) {
-#if HWY_TARGET != HWY_SCALAR  // one lane: nothing to add
+HWY_INLINE Vector sum_each(D d, const Vector* v) {
   if constexpr (kCount > 1) {
     const Vector left = sum_each<kCount / 2>(d, v);
     const Vector right = sum_each<kCount / 2>(d, v + kCount / 2);
-    return hn::Add(hn::ConcatEven(d, right, left), hn::ConcatOdd(d, right, left));
+    return add_neighbours(d, left, right);
+  } else {
+    return v[0];
+  }
+}
+
+// x[r, :] . weights in the virtual lanes of virtual_lanes-inl.h, the upper half of which is then
+// added to the lower one: for each of kRows rows at row[0], row[1], ... half as many sums in
+// kHalves vectors, or one vector a pair of rows where a vector holds them all.
+template <class T, int kRows>
+HWY_INLINE void products_of_rows(const T* const* row, const T* weights, int in,
+                                 hn::Vec<Lanes<T>>* halves) {
+  const Lanes<T> d;
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
+  constexpr int kVirtual = static_cast<int>(kVirtualLanes<T>);
+  constexpr int kCount = static_cast<int>(kParts<T>);
+  LaneSums<T> sums[kRows];
+  int i = 0;
+  for (; i + kVirtual <= in; i += kVirtual) {
+#pragma GCC unroll 16
+    for (int p = 0; p < kCount; ++p) {
+      const auto factor = hn::LoadU(d, weights + i + p * kLanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        sums[r].part[p] = mul_add(hn::LoadU(d, row[r] + i + p * kLanes), factor, sums[r].part[p]);
+      }
+    }
+  }
+  if (i < in) {
+#pragma GCC unroll 16
+    for (int p = 0; p < kCount; ++p, i += kLanes) {
+      // Lanes without an element have 0 * 0 added, too: a sum of -0 is then 0 everywhere.
+      const std::size_t tail = i < in ? static_cast<std::size_t>(std::min(in - i, kLanes)) : 0;
+      const auto factor = tail > 0 ? load_tail(d, weights + i, tail) : hn::Zero(d);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const auto value = tail > 0 ? load_tail(d, row[r] + i, tail) : hn::Zero(d);
+        sums[r].part[p] = mul_add(value, factor, sums[r].part[p]);
+      }
+    }
+  }
+#if HWY_TARGET != HWY_SCALAR  // of one lane
+  if constexpr (kCount == 1) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; r += 2) {
+      const auto a = sums[r].part[0], b = sums[r + 1].part[0];
+      halves[r / 2] = hn::Add(hn::ConcatLowerLower(d, b, a), hn::ConcatUpperUpper(d, b, a));
+    }
+    return;
   }
 #endif
-  return v[0];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+    for (int p = 0; p < kCount / 2; ++p) {
+      halves[r * (kCount / 2) + p] = hn::Add(sums[r].part[p], sums[r].part[p + kCount / 2]);
+    }
+  }
 }
 
 // One lane a row: as many rows as there are lanes are reduced together. Rows past the last repeat
@@ -35,10 +100,12 @@ HWY_INLINE Vector sum_each([[maybe_unused]] D d, const Vector* v) {
 template <class T>
 void head_forward_as(const T* x, const T* w, const T* b, T* y, int rows, int in, int out,
                      std::size_t stride) {
-  const hn::ScalableTag<T> d;
+  const Lanes<T> d;
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
-  const int whole = in - in % kLanes;
-  const std::size_t tail = static_cast<std::size_t>(in - whole);
+  constexpr int kCount = static_cast<int>(kParts<T>);
+  // As many rows at once as leave registers for the loaded vectors.
+  constexpr int kAtOnce = kCount == 1 ? kLanes : std::min(kLanes, 4);
+  constexpr int kHalves = kLanes * kCount / 2;  // vectors of all rows
   for (int first = 0; first < rows; first += kLanes) {
     const T* row[kLanes];
     for (int r = 0; r < kLanes; ++r) {
@@ -46,23 +113,12 @@ void head_forward_as(const T* x, const T* w, const T* b, T* y, int rows, int in,
     }
     for (int o = 0; o < out; ++o) {
       const T* weights = w + static_cast<std::size_t>(o) * in;
-      hn::Vec<decltype(d)> sums[kLanes];
-#pragma GCC unroll 16
-      for (int r = 0; r < kLanes; ++r) sums[r] = hn::Zero(d);
-      for (int i = 0; i < whole; i += kLanes) {
-        const auto factor = hn::LoadU(d, weights + i);
-#pragma GCC unroll 16
-        for (int r = 0; r < kLanes; ++r) {
-          sums[r] = hn::MulAdd(hn::LoadU(d, row[r] + i), factor, sums[r]);
-        }
+      hn::Vec<decltype(d)> halves[kHalves];
+#pragma GCC unroll 4
+      for (int r = 0; r < kLanes; r += kAtOnce) {
+        products_of_rows<T, kAtOnce>(row + r, weights, in, halves + r * kCount / 2);
       }
-      if (tail > 0) {
-        const auto factor = load_tail(d, weights + whole, tail);
-        for (int r = 0; r < kLanes; ++r) {
-          sums[r] = hn::MulAdd(load_tail(d, row[r] + whole, tail), factor, sums[r]);
-        }
-      }
-      hn::StoreU(sum_each<kLanes>(d, sums) + hn::Set(d, b[o]), d, y + o * stride + first);
+      hn::StoreU(sum_each<kHalves>(d, halves) + hn::Set(d, b[o]), d, y + o * stride + first);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace broadloom {
@@ -17,11 +18,8 @@ struct Isa {
 
 // The widest first.
 constexpr Isa kIsas[] = {
-    {"avx512", HWY_AVX3 | HWY_AVX3_DL},
-    {"avx2", HWY_AVX2},
-    {"sse4", HWY_SSE4},
-    {"neon", HWY_NEON},
-    {"portable", HWY_EMU128 | HWY_SCALAR},
+    {"avx512", HWY_AVX3 | HWY_AVX3_DL}, {"avx2", HWY_AVX2}, {"sse4", HWY_SSE4}, {"neon", HWY_NEON},
+    {"exact", HWY_EMU128 | HWY_SCALAR},
 };
 
 std::int64_t processor_targets() {
@@ -74,7 +72,20 @@ std::string active_isa() {
   for (const Isa& isa : kIsas) {
     if ((chosen & isa.targets) != 0) return isa.name;
   }
-  return "portable";
+  return "exact";
+}
+
+bool has_common_bits(const std::string& isa) {
+  return isa == "avx512" || isa == "avx2" || isa == "neon" || isa == "exact";
+}
+
+std::string isa_to_go_on(const std::string& asked, const std::string& used) {
+  const std::vector<std::string> all = supported_isas();
+  const auto has = [&](const std::string& isa) {
+    return std::find(all.begin(), all.end(), isa) != all.end();
+  };
+  if (has(asked)) return asked;
+  return has(used) && !has_common_bits(used) ? used : "auto";
 }
 
 LoopTarget loop_target() {

@@ -8,14 +8,21 @@
 
 namespace broadloom {
 
-// "auto" (the widest that this processor has), "avx512", "avx2", "sse4" or "portable". For the
-// whole process; call it before anything runs. Results have the same bits under one instruction
-// set, not across them. Fails on an unknown name, or where the processor lacks the set.
+// "auto" (the widest that this processor has), "avx512", "avx2", "neon", "sse4" or "exact". For the
+// whole process; call it before anything runs. Results have the same bits under all of them but
+// sse4, which has no fused multiply-add; "exact" works that out number by number, on any processor,
+// and is some hundred times slower. Fails on an unknown name, or where the processor lacks the set.
 Status set_isa(const std::string& name);
 
-// Name of the set in use: "avx512", "avx2", "sse4", "portable", or Highway's name on other
-// processors.
+// Name of the set in use.
 std::string active_isa();
+
+// Whether results in fp32 and fp64 have the bits that they have on every processor.
+bool has_common_bits(const std::string& isa);
+
+// The set to go on with what asked for `asked` and was made under `used`: what it asked for, else
+// what has the same bits, where this processor has it; else "auto".
+std::string isa_to_go_on(const std::string& asked, const std::string& used);
 
 // Names that set_isa() takes on this processor, the widest first, without "auto".
 std::vector<std::string> supported_isas();

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 
+#include "broadloom/math/fused-inl.h"
 #include "broadloom/math/tail-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -97,7 +98,7 @@ HWY_INLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t t
     for (int r = 0; r < R - kSums; ++r) {
       const Vector factor = hn::Set(d, factors[r]);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(factor, row[v], acc[r][v]);
+      for (int v = 0; v < V; ++v) acc[r][v] = mul_add(factor, row[v], acc[r][v]);
     }
     if constexpr (kSums) {
 #pragma GCC unroll 4

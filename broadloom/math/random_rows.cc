@@ -124,13 +124,12 @@ void UniformRowsF32(const RandomRows& streams, float* out) {
 HWY_INLINE void box_muller(hn::Vec<Words> first, hn::Vec<Words> second, hn::Vec<Floats>& cosine,
                            hn::Vec<Floats>& sine) {
   const Floats d;
-  const auto u = hn::MulAdd(upper_bits<1>(first), hn::Set(d, 0x1.0p-31f), hn::Set(d, 0x1.0p-32f));
-  const auto radius =
-      hn::Sqrt(hn::Mul(hn::Set(d, -2.0f), hn::Log(d, hn::Min(u, hn::Set(d, 1.0f)))));
-  const auto angle =
-      hn::Mul(upper_bits<8>(second), hn::Set(d, 6.28318530717958647692f * 0x1.0p-24f));
-  cosine = hn::Mul(radius, hn::Cos(d, angle));
-  sine = hn::Mul(radius, hn::Sin(d, angle));
+  const auto u = mul_add(upper_bits<1>(first), hn::Set(d, 0x1.0p-31f), hn::Set(d, 0x1.0p-32f));
+  const auto logarithm = log_of(d, hn::Min(u, hn::Set(d, 1.0f)));
+  const auto radius = hn::Sqrt(hn::Mul(hn::Set(d, -2.0f), logarithm));
+  sin_cos_of_turns(d, hn::Mul(upper_bits<8>(second), hn::Set(d, 0x1.0p-24f)), sine, cosine);
+  cosine = hn::Mul(radius, cosine);
+  sine = hn::Mul(radius, sine);
 }
 
 void NormalRowsF32(const RandomRows& streams, int count, float* out, std::size_t stride) {

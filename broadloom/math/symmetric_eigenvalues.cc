@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "broadloom/core/portable_math.h"
 #include "broadloom/math/elementwise.h"
 
 namespace broadloom {
@@ -63,10 +64,11 @@ void tridiagonalise(double* a, std::size_t n, double* diagonal, double* beside, 
 void qr_step(double* d, double* e, std::size_t low, std::size_t high) {
   const double half = 0.5 * (d[high - 1] - d[high]);
   const double off = e[high - 1];
-  const double shift = d[high] - off * off / (half + std::copysign(std::hypot(half, off), half));
+  const double shift =
+      d[high] - off * off / (half + std::copysign(portable::hypot(half, off), half));
   double x = d[low] - shift, z = e[low];
   for (std::size_t k = low; k < high; ++k) {
-    const double r = std::hypot(x, z);
+    const double r = portable::hypot(x, z);
     const double c = r == 0.0 ? 1.0 : x / r, s = r == 0.0 ? 0.0 : z / r;
     if (k > low) e[k - 1] = r;
     const double upper = d[k], lower = d[k + 1], between = e[k];

@@ -1,8 +1,8 @@
 #include "broadloom/nn/distributions.h"
 
-#include <cmath>
 #include <cstddef>
 
+#include "broadloom/core/portable_math.h"
 #include "broadloom/math/targets.h"
 #include "broadloom/nn/mlp.h"
 
@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "broadloom/math/functions-inl.h"
+#include "broadloom/math/virtual_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace broadloom {
@@ -69,7 +70,7 @@ void entropies_as(const T* logits, const T* normalisers, int count, int rows, T*
       const auto log_prob = hn::Sub(hn::LoadU(d, logits + at(i, r)), normaliser);
       const auto prob = exp_of(d, log_prob);
       hn::StoreU(prob, d, probs + at(i, r));
-      entropy = hn::NegMulAdd(prob, log_prob, entropy);
+      entropy = neg_mul_add(prob, log_prob, entropy);
     }
     hn::StoreU(entropy, d, entropies + r);
   });
@@ -90,7 +91,7 @@ void categorical_backward_as(const T* logits, const T* normalisers, const T* pro
       const auto score = hn::Sub(hn::IfThenElseZero(is_chosen, hn::Set(d, T(1))), prob);
       const auto log_prob_and_entropy = hn::Add(hn::LoadU(d, logits + at(i, r)), offset);
       const auto entropy_part = hn::Mul(hn::Set(d, b), hn::Mul(prob, log_prob_and_entropy));
-      hn::StoreU(hn::MulSub(weight, score, entropy_part), d, d_logits + at(i, r));
+      hn::StoreU(mul_sub(weight, score, entropy_part), d, d_logits + at(i, r));
     }
   });
 }
@@ -102,12 +103,12 @@ void gaussian_log_probs_as(const T* means, const T* log_std, const T* actions, i
   over_rows<T>(rows, [&](int r) HWY_ATTR {
     auto log_prob = hn::Zero(d);
     for (int i = 0; i < count; ++i) {
-      const auto inverse_std = hn::Set(d, std::exp(-log_std[i]));
+      const auto inverse_std = hn::Set(d, static_cast<T>(portable::exp(-log_std[i])));
       const auto constant = hn::Set(d, log_std[i] + static_cast<T>(kHalfLog2Pi));
       const auto z = hn::Mul(
           hn::Sub(hn::LoadU(d, actions + at(i, r)), hn::LoadU(d, means + at(i, r))), inverse_std);
       hn::StoreU(z, d, scaled + at(i, r));
-      log_prob = hn::Sub(log_prob, hn::MulAdd(hn::Mul(hn::Set(d, T(0.5)), z), z, constant));
+      log_prob = hn::Sub(log_prob, mul_add(hn::Mul(hn::Set(d, T(0.5)), z), z, constant));
     }
     hn::StoreU(log_prob, d, log_probs + r);
   });
@@ -118,17 +119,18 @@ void gaussian_backward_as(const T* scaled, const T* log_std, const T* a, T b, in
                           T* d_means, T* d_log_std) {
   const hn::ScalableTag<T> d;
   for (int i = 0; i < count; ++i) {
-    const auto inverse_std = hn::Set(d, std::exp(-log_std[i]));
-    auto sum = hn::Zero(d);
+    const auto inverse_std = hn::Set(d, static_cast<T>(portable::exp(-log_std[i])));
+    LaneSums<T> sums;
     over_rows<T>(rows, [&](int r) HWY_ATTR {
+      auto& sum = sums.part[static_cast<std::size_t>(r) / hn::MaxLanes(d) % kParts<T>];
       const auto weight = hn::LoadU(d, a + r);
       const auto z = hn::LoadU(d, scaled + at(i, r));
       hn::StoreU(hn::Mul(weight, hn::Mul(z, inverse_std)), d, d_means + at(i, r));
-      const auto share = hn::Mul(weight, hn::MulSub(z, z, hn::Set(d, T(1))));
+      const auto share = hn::Mul(weight, mul_sub(z, z, hn::Set(d, T(1))));
       const auto counts = hn::FirstN(d, static_cast<std::size_t>(rows - r));
       sum = hn::Add(sum, hn::IfThenElseZero(counts, share));
     });
-    d_log_std[i] += hn::GetLane(hn::SumOfLanes(d, sum)) + b * static_cast<T>(rows);
+    d_log_std[i] += sums.total() + b * static_cast<T>(rows);
   }
 }
 
@@ -153,11 +155,10 @@ void GaussianSampleF32(const float* means, const float* log_std, const float* no
                        int rows, float* actions) {
   const hn::ScalableTag<float> d;
   for (int i = 0; i < count; ++i) {
-    const auto deviation = hn::Set(d, std::exp(log_std[i]));
+    const auto deviation = hn::Set(d, static_cast<float>(portable::exp(log_std[i])));
     over_rows<float>(rows, [&](int r) HWY_ATTR {
       const auto mean = hn::LoadU(d, means + at(i, r));
-      hn::StoreU(hn::MulAdd(deviation, hn::LoadU(d, normals + at(i, r)), mean), d,
-                 actions + at(i, r));
+      hn::StoreU(mul_add(deviation, hn::LoadU(d, normals + at(i, r)), mean), d, actions + at(i, r));
     });
   }
 }

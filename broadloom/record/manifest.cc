@@ -78,6 +78,7 @@ std::string manifest_json(const Manifest& m) {
   json["compiler"] = m.compiler;
   json["build_type"] = m.build_type;
   json["isa"] = m.isa;
+  if (!m.bits.empty()) json["bits"] = m.bits;
   json["threads"] = m.threads;
   json["hardware"] = {{"cpu", m.cpu}, {"cores", m.cores}, {"memory_bytes", m.memory_bytes}};
   json["seeds"] = {{"train", m.seed}};
@@ -111,6 +112,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.cores = number_of<int>(hardware, "cores");
   m.memory_bytes = number_of<std::int64_t>(hardware, "memory_bytes");
   m.isa = text_of(json, "isa");
+  m.bits = text_of(json, "bits");
   m.panel = text_of(json, "panel");
   m.version = text_of(json, "version");
   m.revision = text_of(json, "revision");

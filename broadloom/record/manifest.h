@@ -14,6 +14,7 @@ struct Manifest {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string isa;
+  std::string bits;   // "common": everybody's; "own": of isa or precision; "": not said
   std::string panel;  // hash of panel.toml as the run was started; "": none
   std::string version, revision, compiler, build_type;  // of the program
   std::string cpu;

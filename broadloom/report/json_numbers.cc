@@ -1,15 +1,22 @@
 #include "broadloom/report/json_numbers.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <string>
 
 namespace broadloom {
 
+// By way of text, for which digits are worked out exactly; powers and logarithms of ten are a
+// matter of the C library.
 double six_digits(double x) {
   if (!std::isfinite(x)) return std::numeric_limits<double>::quiet_NaN();
-  if (x == 0.0) return 0.0;
-  const double scale = std::pow(10.0, 5.0 - std::floor(std::log10(std::abs(x))));
-  return std::isfinite(scale) && scale > 0.0 ? std::round(x * scale) / scale : x;
+  const std::string text = fmt::format("{:.5e}", x);
+  double rounded = x;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded == 0.0 ? 0.0 : rounded;
 }
 
 }  // namespace broadloom

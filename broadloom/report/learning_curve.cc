@@ -38,7 +38,10 @@ Band band_of(const std::vector<Curve>& curves) {
     const double step = first + (last - first) * i / (kPoints - 1);
     double mean = 0.0, squares = 0.0;
     for (const Curve& curve : curves) mean += value_at(curve, step) / count;
-    for (const Curve& curve : curves) squares += std::pow(value_at(curve, step) - mean, 2.0);
+    for (const Curve& curve : curves) {
+      const double off = value_at(curve, step) - mean;
+      squares += off * off;
+    }
     const double half = count > 1 ? 1.96 * std::sqrt(squares / (count - 1) / count) : 0.0;
     band.steps.push_back(step);
     band.mean.push_back(mean);

@@ -43,7 +43,7 @@ Result<std::unique_ptr<Trainer>> load_policy(const std::string& path, int thread
   if (!checkpoint.ok()) return checkpoint.status();
   Config& config = checkpoint.value().config;
   config.precision = "fp32";
-  BROADLOOM_TRY(set_isa(config.isa));
+  BROADLOOM_TRY(set_isa(isa_to_go_on(config.isa, config.isa)));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));

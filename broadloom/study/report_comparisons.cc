@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "broadloom/core/portable_math.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/study/report_scores.h"
 
@@ -106,7 +107,7 @@ Estimate difference_of(const Scores& a, const Scores& b, const std::vector<doubl
 bool can_tell(const Scores& a, const Scores& b) {
   double ways = 1.0;  // C(n_a + n_b, n_a)
   for (int i = 1; i <= a.runs; ++i) ways *= static_cast<double>(b.runs + i) / i;
-  return 2.0 * std::pow(ways, -a.tasks) <= 1.0 - kConfidence;
+  return 2.0 / portable::power(ways, a.tasks) <= 1.0 - kConfidence;
 }
 
 int result_of(const ReportComparison& comparison) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "broadloom/core/number_text.h"
+#include "broadloom/math/isa.h"
 #include "broadloom/study/report_scores.h"
 #include "broadloom/study/report_words.h"
 
@@ -124,6 +125,15 @@ void note_mixed(const StudyReport& report, const char* what, const char* so, Mem
                               list_words({all.begin(), all.end()}, 4), so));
 }
 
+// Most instruction sets give the same bits.
+void note_own_bits(const StudyReport& report, Notes& notes) {
+  const auto own = [](const ReportStudy& study) {
+    return !std::all_of(study.isa.begin(), study.isa.end(), has_common_bits);
+  };
+  if (std::none_of(report.studies.begin(), report.studies.end(), own)) return;
+  note_mixed(report, "instruction sets", "their bits may differ", &ReportStudy::isa, notes);
+}
+
 void note_cells(const StudyReport& report, Notes& notes) {
   Notes details;
   for (const ReportCell& cell : report.cells) {
@@ -201,7 +211,7 @@ std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
   note_mixed(report, "revisions of the program", "they may differ for that reason alone",
              &ReportStudy::run_revisions, notes);
   note_mixed(report, "machines", "their times cannot be compared", &ReportStudy::hardware, notes);
-  note_mixed(report, "instruction sets", "their bits may differ", &ReportStudy::isa, notes);
+  note_own_bits(report, notes);
   note_cells(report, notes);
   for (const ReportTask& task : report.tasks) {
     if (task.why_not.empty()) continue;

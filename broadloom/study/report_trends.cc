@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "broadloom/core/portable_math.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/study/ranked_scores.h"
 #include "broadloom/study/report_scores.h"
@@ -68,7 +69,7 @@ void measure(const StudyReport& report, ReportTrend& trend) {
   for (const int a : trend.arms) {
     const ReportCell& cell = *cell_on(report, report.arms[static_cast<std::size_t>(a)], trend.task);
     const std::vector<double> scores = cell_scores(cell, trend.score);
-    places.push_back({std::log2(static_cast<double>(cell.num_envs)),
+    places.push_back({portable::log2(static_cast<double>(cell.num_envs)),
                       RankedScores({static_cast<int>(scores.size()), 1, scores})});
     trend.enough_runs = trend.enough_runs && scores.size() >= kFewestRuns;
     const double iqm = cell.summary(trend.score)->iqm.value;

@@ -50,7 +50,7 @@ Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, int threads) {
   Config& config = checkpoint.config;
   config.instruments = {"audit"};
   config.instrument_every = 1;
-  BROADLOOM_TRY(set_isa(config.isa));
+  BROADLOOM_TRY(set_isa(isa_to_go_on(config.isa, config.isa)));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint, *trainer.value()));

@@ -210,7 +210,7 @@ void Config::visit_fields(Visitor&& v) {
     "Measure every so many iterations, and in the last.");
   v("hashes", hashes,
     "Write content hashes of every block beside the metrics, for `broadloom diff`.");
-  v("isa", isa, Choices{{"auto", "avx512", "avx2", "sse4", "portable"}},
+  v("isa", isa, Choices{{"auto", "avx512", "avx2", "neon", "sse4", "exact"}},
     "Instruction set of the arithmetic; auto: the widest this processor has.");
   v("precision", precision, Choices{{"fp32", "bf16"}},
     "bf16: products between hidden layers take bfloat16 inputs; sums and weights stay float32.");

@@ -132,7 +132,8 @@ EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& sp
   }
   double squares = 0.0;
   for (const EvalEpisode& episode : episodes) {
-    squares += std::pow(episode.episode_return - result.mean_return, 2.0);
+    const double off = episode.episode_return - result.mean_return;
+    squares += off * off;
   }
   result.std_return = episodes.size() > 1 ? std::sqrt(squares / (count - 1.0)) : 0.0;
   const double half = 1.96 * result.std_return / std::sqrt(count);

@@ -137,11 +137,13 @@ Json seeds_of(const RolloutContract& contract, const std::optional<PanelResult>&
 }
 
 Json machine_of(const Manifest& manifest) {
-  return {{"device", "cpu"},
-          {"cpu", manifest.cpu},
-          {"cores", manifest.cores},
-          {"memory_bytes", manifest.memory_bytes},
-          {"isa", manifest.isa}};
+  Json out = {{"device", "cpu"},
+              {"cpu", manifest.cpu},
+              {"cores", manifest.cores},
+              {"memory_bytes", manifest.memory_bytes},
+              {"isa", manifest.isa}};
+  if (!manifest.bits.empty()) out["bits"] = manifest.bits;
+  return out;
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }

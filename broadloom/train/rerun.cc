@@ -60,8 +60,8 @@ FieldComparison compare(const std::string& name, FieldRule rule, const Json& a, 
   return field;
 }
 
-// The isa of a rerun's config is the one that the record's run had in use, which the key of a run
-// with isa=auto does not say; machine.isa compares what was used.
+// Which instruction set a run asked for is no part of what it is; machine.isa and machine.bits tell
+// what was used.
 bool is_compared(const std::string& name) { return name != "config.isa"; }
 
 std::set<std::string> keys_of(const Json& a, const Json& b) {
@@ -161,10 +161,7 @@ Result<RerunPlan> plan_rerun(std::string_view line) {
   }
   RerunPlan plan;
   plan.config = config.value();
-  const std::string isa = json["machine"]["isa"].get<std::string>();
-  const std::vector<std::string> supported = supported_isas();
-  const bool has = std::find(supported.begin(), supported.end(), isa) != supported.end();
-  plan.config.isa = has ? isa : "auto";
+  plan.config.isa = isa_to_go_on(plan.config.isa, json["machine"]["isa"].get<std::string>());
   plan.threads = json["speed"]["threads"].get<int>();
   if (json.contains("panel")) {
     Result<Panel> panel = panel_of(json["panel"]);

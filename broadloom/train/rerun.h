@@ -36,7 +36,7 @@ struct RerunReport {
 
 // What a run from the record alone is made of.
 struct RerunPlan {
-  Config config;    // isa: the record's, or auto where this processor lacks it
+  Config config;    // isa: see isa_to_go_on
   int threads = 1;  // of the record
   std::optional<Panel> panel;
 };

@@ -127,11 +127,25 @@ Result<Checkpoint> newest_checkpoint(const RunFolder& folder) {
   return read_checkpoint(path.value());
 }
 
+// What the record says of a run's bits: whether every processor would give the same.
+std::string bits_of(const Config& config, const std::string& isa) {
+  return config.precision == "fp32" && has_common_bits(isa) ? "common" : "own";
+}
+
+// A run that was begun with everybody's bits and goes on with others says so.
+Status keep_bits_true(const StartedRun& run) {
+  Manifest manifest = run.manifest;
+  if (manifest.bits != "common" || bits_of(run.config, active_isa()) == "common") return {};
+  manifest.bits = "own";
+  return write_file_atomically(run.folder.manifest_path(), manifest_json(manifest));
+}
+
 // As of the newest checkpoint. isa: "": the run's own.
 Result<std::unique_ptr<Trainer>> trained_in(const RunFolder& folder, const std::string& isa) {
   const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
   if (!checkpoint.ok()) return checkpoint.status();
-  BROADLOOM_TRY(set_isa(isa.empty() ? checkpoint.value().config.isa : isa));
+  const std::string& asked = checkpoint.value().config.isa;
+  BROADLOOM_TRY(set_isa(isa.empty() ? isa_to_go_on(asked, asked) : isa));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(checkpoint.value().config, 1);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
@@ -149,6 +163,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   if (!trainer.ok()) return trainer.status();
   const auto fill = [&](const RunFolder& folder) -> Status {
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
+    manifest.bits = bits_of(config, manifest.isa);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
@@ -164,10 +179,9 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   const Result<StartedRun> run = open_started_run(run_dir);
   if (!run.ok()) return run.status();
   const RunFolder& folder = run.value().folder;
-  // The bits are those of the instruction set that the run began with; a processor without it goes
-  // on with its own.
-  if (!set_isa(run.value().manifest.isa).ok()) BROADLOOM_TRY(set_isa("auto"));
+  BROADLOOM_TRY(set_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
+  BROADLOOM_TRY(keep_bits_true(run.value()));
   folder.clear_half_written();
   BROADLOOM_TRY(announce(run.value().config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);

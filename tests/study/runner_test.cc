@@ -257,7 +257,7 @@ TEST_F(Runner, AReaderIsWaitedFor) {
 }
 
 TEST_F(Runner, IsaAndMemoryAreCheckedBeforeTheStart) {
-  const StudyPlan isas = plan_text("seeds = 1\n[grid]\nisa = ['auto', 'portable']\n");
+  const StudyPlan isas = plan_text("seeds = 1\n[grid]\nisa = ['auto', 'exact']\n");
   EXPECT_NE(run(isas, "x").status().message().find("cells ask for isa"), std::string::npos);
   const StudyPlan huge = plan_text(
       "seeds = 1\n[base]\ntotal_timesteps = 2000000000\n"

@@ -76,7 +76,7 @@ std::unique_ptr<VecEnv> make_envs(const Config& config) {
 void train_on(const Config& config, std::unique_ptr<VecEnv> envs, int iterations,
               const std::string& dir) {
   fs::create_directories(dir);
-  const Manifest manifest = make_manifest(to_overrides(config), config.seed, 2, "portable");
+  const Manifest manifest = make_manifest(to_overrides(config), config.seed, 2, "exact");
   ASSERT_TRUE(write_file_atomically(dir + "/manifest.json", manifest_json(manifest)).ok());
   const std::unique_ptr<Trainer> trainer = Trainer::create(config, 2, std::move(envs)).take();
   const RolloutBlock& block = trainer->block();

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/core/portable_math.h"
 #include "broadloom/instruments/audit/learning_signal.h"
 #include "broadloom/instruments/audit/statistics.h"
 #include "broadloom/instruments/probe_states.h"
@@ -122,7 +123,7 @@ void AuditInstrument::after_update(const InstrumentView& view) {
   numbers_.last_clipfrac = update_.last_clipfrac();
   numbers_.last_ess = update_.least_ess();
   if (discrete_actions_ && actions_ > 1) {
-    numbers_.relative_entropy = update_.entropy() / std::log(static_cast<double>(actions_));
+    numbers_.relative_entropy = update_.entropy() / portable::log(static_cast<double>(actions_));
   }
   policy_.after_update(view);
   numbers_.kl = policy_.numbers().kl;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "broadloom/core/portable_math.h"
+
 namespace broadloom {
 namespace {
 
@@ -40,10 +42,10 @@ LogGradient log_gradient(std::span<const float> gradient) {
   const double count = static_cast<double>(gradient.size());
   double size = 0.0;
   for (const float g : gradient) size += std::abs(static_cast<double>(g));
-  const double middle = std::log(size / count + kEpsilon);
+  const double middle = portable::log(size / count + kEpsilon);
   Powers sums;
   for (const float g : gradient) {
-    sums.add(std::log(std::abs(static_cast<double>(g)) + kEpsilon) - middle);
+    sums.add(portable::log(std::abs(static_cast<double>(g)) + kEpsilon) - middle);
   }
   const auto zeros = std::count(gradient.begin(), gradient.end(), 0.0f);
   return {kurtosis_of(sums, count), 100.0 * static_cast<double>(zeros) / count};

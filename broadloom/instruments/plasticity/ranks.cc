@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "broadloom/core/portable_math.h"
+
 namespace broadloom {
 namespace {
 
@@ -32,9 +34,9 @@ double effective_rank(std::span<const double> values) {
   double entropy = 0.0;
   for (const double value : values) {
     const double p = value / total;
-    if (p > 0.0) entropy -= p * std::log(p);
+    if (p > 0.0) entropy -= p * portable::log(p);
   }
-  return std::exp(entropy);
+  return portable::exp(entropy);
 }
 
 double count_above(std::span<const double> values, double cutoff) {

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/core/portable_math.h"
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {
 namespace {
 
 double gaussian_term(double mean, double log_std, double new_mean, double new_log_std) {
-  const double off = (mean - new_mean) / std::exp(new_log_std);
+  const double off = (mean - new_mean) / portable::exp(new_log_std);
   const double shrink = log_std - new_log_std;
-  return 0.5 * (off * off + std::expm1(2.0 * shrink)) - shrink;
+  return 0.5 * (off * off + portable::expm1(2.0 * shrink)) - shrink;
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ void PolicyDivergence::categorical(const float* old_policy, const float* new_pol
 void add_ratios(const float* old_log_probs, const float* new_log_probs, int rows, LossSums& sums) {
   for (int row = 0; row < rows; ++row) {
     const double log_ratio = static_cast<double>(new_log_probs[row]) - old_log_probs[row];
-    const double rest = std::expm1(log_ratio);  // r - 1, with all its digits near 0
+    const double rest = portable::expm1(log_ratio);  // r - 1, with all its digits near 0
     const double ratio = 1.0 + rest;
     sums.old_approx_kl -= log_ratio;
     sums.approx_kl += rest - log_ratio;

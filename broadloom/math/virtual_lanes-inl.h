@@ -1,0 +1,54 @@
+// Sums over a fixed number of lanes, whatever the processor's vectors hold: 64 bytes of them (16
+// floats, 8 doubles), in one vector of AVX-512, two of AVX2, four of NEON. Element i of what is
+// summed belongs to virtual lane i % kVirtualLanes; the lanes are then added in a fixed tree. So a
+// sum has the same bits everywhere. Included once per target, hence the guard.
+#if defined(BROADLOOM_MATH_VIRTUAL_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BROADLOOM_MATH_VIRTUAL_LANES_INL_H_
+#undef BROADLOOM_MATH_VIRTUAL_LANES_INL_H_
+#else
+#define BROADLOOM_MATH_VIRTUAL_LANES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+
+HWY_BEFORE_NAMESPACE();
+namespace broadloom {
+namespace HWY_NAMESPACE {
+
+template <class T>
+constexpr std::size_t kVirtualLanes = 64 / sizeof(T);
+
+// A full vector of T; of this many, part p holds virtual lanes [p * MaxLanes, (p + 1) * MaxLanes).
+template <class T>
+using Lanes = hwy::HWY_NAMESPACE::ScalableTag<T>;
+template <class T>
+constexpr std::size_t kParts = kVirtualLanes<T> / hwy::HWY_NAMESPACE::MaxLanes(Lanes<T>());
+
+// One sum on its way.
+template <class T>
+struct LaneSums {
+  hwy::HWY_NAMESPACE::Vec<Lanes<T>> part[kParts<T>];
+
+  HWY_INLINE LaneSums() {
+    for (auto& p : part) p = hwy::HWY_NAMESPACE::Zero(Lanes<T>());
+  }
+  // Lane k and lane k + half of the lanes, halving until one is left.
+  HWY_INLINE T total() const {
+    namespace hn = hwy::HWY_NAMESPACE;
+    constexpr std::size_t kLanes = hn::MaxLanes(Lanes<T>());
+    HWY_ALIGN T lanes[kVirtualLanes<T>];
+    for (std::size_t p = 0; p < kParts<T>; ++p) hn::Store(part[p], Lanes<T>(), lanes + p * kLanes);
+    for (std::size_t half = kVirtualLanes<T> / 2; half > 0; half /= 2) {
+      for (std::size_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+    }
+    return lanes[0];
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace broadloom
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target guard
