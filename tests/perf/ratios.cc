@@ -1,7 +1,8 @@
 // Speed that cannot be lost unnoticed: each kernel against its slow, obvious form, and a whole
 // iteration against its matrix products, timed in turns in this very process. The shortest of many
 // short times is compared, which other work on the machine cannot shorten, and the bounds leave
-// room: what was measured when they were set is said beside them (AVX-512, one core).
+// room: what was measured when they were set is said beside them (one core of a Zen 5 with AVX-512,
+// one of a Zen 3 with AVX2).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -51,8 +52,18 @@ std::vector<float> values(std::size_t n, double scale = 1.0) {
   return out;
 }
 
-// The bounds were set with AVX-512; elsewhere vectors are narrower and compilers widen less.
-bool has_wide_vectors() { return active_isa() == "avx512"; }
+// Bounds belong to a width of vectors; other sets have none. After each: what was measured.
+class Ratios : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_wide() && active_isa() != "avx2") {
+      GTEST_SKIP() << "NOT TESTED: bounds are for AVX-512 and AVX2, this processor has "
+                   << active_isa();
+    }
+  }
+  static bool is_wide() { return active_isa() == "avx512"; }
+  static double bound(double avx512, double avx2) { return is_wide() ? avx512 : avx2; }
+};
 
 [[gnu::noinline]] void plain_product(const float* x, const float* w, float* y, int rows, int in,
                                      int out) {
@@ -67,8 +78,7 @@ bool has_wide_vectors() { return active_isa() == "avx512"; }
 
 constexpr int kSize = 64;
 
-TEST(Ratios, ProductOfATile) {
-  if (!has_wide_vectors()) GTEST_SKIP() << "NOT TESTED: no AVX-512";
+TEST_F(Ratios, ProductOfATile) {
   const auto x = values(kSize * kSize), w = values(kSize * kSize);
   std::vector<float> y(kSize * kSize);
   const Shortest time = race(
@@ -78,11 +88,10 @@ TEST(Ratios, ProductOfATile) {
                        kSize, kSize);
       });
   std::printf("ratio %.1f\n", time.first / time.second);
-  EXPECT_GE(time.first / time.second, 10.0);  // 27.8
+  EXPECT_GE(time.first / time.second, bound(10.0, 8.0));  // 27.8, 24
 }
 
-TEST(Ratios, Tanh) {
-  if (!has_wide_vectors()) GTEST_SKIP() << "NOT TESTED: no AVX-512";
+TEST_F(Ratios, Tanh) {
   const auto x = values(4096);
   std::vector<float> y(x.size());
   const Shortest time = race(
@@ -95,11 +104,10 @@ TEST(Ratios, Tanh) {
         activate(Activation::kTanh, y.data(), y.size());
       });
   std::printf("ratio %.1f\n", time.first / time.second);
-  EXPECT_GE(time.first / time.second, 10.0);  // 32.4
+  EXPECT_GE(time.first / time.second, bound(10.0, 4.0));  // 32.4, 8.7
 }
 
-TEST(Ratios, NormalsOfManyStreams) {
-  if (!has_wide_vectors()) GTEST_SKIP() << "NOT TESTED: no AVX-512";
+TEST_F(Ratios, NormalsOfManyStreams) {
   std::vector<float> z(kSize);
   const Shortest time = race(
       500,
@@ -112,15 +120,20 @@ TEST(Ratios, NormalsOfManyStreams) {
         random_normals({1, Purpose::kUser, 0, 7, kSize}, 1, z.data(), kSize);
       });
   std::printf("ratio %.1f\n", time.first / time.second);
-  EXPECT_GE(time.first / time.second, 2.5);  // 5.1
+  EXPECT_GE(time.first / time.second, bound(2.5, 1.8));  // 5.1, 3.6
 }
 
 // Many environments in one call against one environment a call, which no loop can widen.
-TEST(Ratios, EnvironmentsInVectors) {
-  if (!has_wide_vectors()) GTEST_SKIP() << "NOT TESTED: no AVX-512";
+TEST_F(Ratios, EnvironmentsInVectors) {
   VecEnvOptions options;
   options.num_envs = 256;
-  for (const char* id : {"CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCar-v0"}) {
+  struct Case {
+    const char* id;
+    double avx2;
+  };
+  // GCC 12 does not widen Acrobot's loop for AVX2: 1.2 is what one call instead of 256 is worth.
+  for (const auto& [id, avx2] : {Case{"CartPole-v1", 4.0}, Case{"Pendulum-v1", 1.8},
+                                 Case{"Acrobot-v1", 0.8}, Case{"MountainCar-v0", 1.4}}) {
     std::unique_ptr<VecEnv> envs = make_vec_env(id, {}, options).take();
     const int size = envs->spec().observation_size();
     std::vector<float> actions(256, 1.0f), seen(256 * size), rewards(256), last(256 * size);
@@ -134,13 +147,13 @@ TEST(Ratios, EnvironmentsInVectors) {
         },
         [&] { envs->step(0, 256, rows); });
     std::printf("%s: ratio %.1f\n", id, time.first / time.second);
-    EXPECT_GE(time.first / time.second, 2.0) << id;  // 5.1 (Acrobot) to 11.6
+    // 5.1 (Acrobot) to 11.6; 9.8, 3.2, 1.2, 2.2
+    EXPECT_GE(time.first / time.second, bound(2.0, avx2)) << id;
   }
 }
 
 // All that an iteration does besides its products costs less than they do.
-TEST(Ratios, AnIterationAgainstItsProducts) {
-  if (!has_wide_vectors()) GTEST_SKIP() << "NOT TESTED: no AVX-512";
+TEST_F(Ratios, AnIterationAgainstItsProducts) {
   const Config config = resolve_config({{"env_id", "Pendulum-v1"},
                                         {"num_envs", "16"},
                                         {"num_steps", "16"},
@@ -163,7 +176,7 @@ TEST(Ratios, AnIterationAgainstItsProducts) {
       });
   const double products = time.second / (kProducts * 2.0 * kSize * kSize * kSize) * flops;
   std::printf("ratio %.2f\n", time.first / products);
-  EXPECT_LE(time.first / products, 2.0);  // 1.40
+  EXPECT_LE(time.first / products, bound(2.0, 2.2));  // 1.40, 1.40
 }
 
 // Every sample's gradient as a vector of its own, [rows, P], and all their inner products with the
@@ -213,8 +226,7 @@ class ExplicitGradients {
 };
 
 // 1,024 samples of a 64-64 policy.
-TEST(Ratios, GramMatrixAgainstExplicitGradients) {
-  if (!has_wide_vectors()) GTEST_SKIP() << "NOT TESTED: no AVX-512";
+TEST_F(Ratios, GramMatrixAgainstExplicitGradients) {
   constexpr int kRows = 1024;
   NetworkShape shape;
   shape.observation_size = 3;
@@ -238,7 +250,7 @@ TEST(Ratios, GramMatrixAgainstExplicitGradients) {
     ASSERT_NEAR(gram[i], expected[i], 1e-4 * size);
   }
   std::printf("ratio %.1f, %.2f ms\n", time.first / time.second, 1e3 * time.second);
-  EXPECT_GE(time.first / time.second, 8.0);  // 14.0
+  EXPECT_GE(time.first / time.second, bound(8.0, 10.0));  // 14.0, 23
 }
 
 }  // namespace
