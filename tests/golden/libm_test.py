@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Holds that no number of a run is left to libm, whose last bits depend on the processor and the system.
+
+    libm_test.py NM LIBRARY
+
+Golden hashes see a last bit of a double only where it survives; the symbols of the library show every call.
+"""
+
+import re
+import subprocess
+import sys
+import unittest
+
+# Not those that IEEE 754 rounds correctly or that are exact anyway: sqrt, fma, floor, round, fmin, ...
+INEXACT = re.compile(
+    r"^_*(exp(2|10|m1)?|log(2|10|1p)?|pow|hypot|cbrt|a?(sin|cos|tan)h?|sincos|atan2|erfc?|[lt]gamma|gamma|[jy][01n])"
+    r"(_finite)?[fl]?(_r)?$")
+
+# Objects, and functions that they may call: what comes of it stands in reports alone, of which no bits are promised.
+ALLOWED = {
+    "json_numbers.cc": {"log10", "pow"},    # six digits of a number in a report's JSON
+    "learning_curve.cc": {"log10", "pow"},  # where a picture's axis has its ticks
+    "report_comparisons.cc": {"pow"},       # a count of ways, compared with 0.05
+    "report_trends.cc": {"log2"},           # the places of a trend along N
+    "report_words.cc": {"log10"},           # digits of a number in a sentence
+}
+# Bits follow from these.
+STILL = {
+    "audit_instrument.cc": {"log"},
+    "distributions.cc": {"exp", "expf"},
+    "disturbance.cc": {"cos", "log"},  # core/random.h, Random::normal()
+    "log_gradient.cc": {"log"},
+    "parameters.cc": {"cos", "log"},  # core/random.h
+    "policy_shift.cc": {"exp", "expm1"},
+    "ppo.cc": {"pow"},
+    "ranks.cc": {"exp", "log"},
+    "state_grid.cc": {"cos", "log"},  # core/random.h
+    "symmetric_eigenvalues.cc": {"hypot"},
+}
+
+
+def calls(listing):
+    """Inexact functions by object, from what `nm -A -u -P` lists."""
+    found = {}
+    for line in listing.splitlines():
+        place, _, rest = line.partition("]: ")
+        if not rest:
+            continue
+        name = rest.split()[0]
+        if INEXACT.match(name):
+            source = place.rpartition("[")[2].removesuffix(".o")
+            found.setdefault(source, set()).add(name)
+    return found
+
+
+def problems(found, allowed):
+    """Every call that is not allowed, and every allowance that nothing needs, as readable lines."""
+    lines = []
+    for source in sorted(found.keys() | allowed.keys()):
+        got, may = found.get(source, set()), allowed.get(source, set())
+        for name in sorted(got - may):
+            lines.append(f"{source} calls {name} of libm: use broadloom/math, whose bits are the same everywhere")
+        for name in sorted(may - got):
+            lines.append(f"{source} no longer calls {name}: take it out of {__file__}")
+    return lines
+
+
+class LibmTest(unittest.TestCase):
+    def test_that_calls_are_seen(self):
+        listing = "libx.a[a.cc.o]: exp U\nlibx.a[a.cc.o]: sqrt U\nlibx.a[b.cc.o]: sincosf U\nlibx.a[b.cc.o]: exponent U\n"
+        self.assertEqual(calls(listing), {"a.cc": {"exp"}, "b.cc": {"sincosf"}})
+
+    def test_that_more_and_less_than_allowed_are_said(self):
+        self.assertEqual(problems({"a.cc": {"exp"}}, {"a.cc": {"exp"}}), [])
+        self.assertIn("calls exp", problems({"a.cc": {"exp"}}, {})[0])
+        self.assertIn("no longer calls exp", problems({}, {"a.cc": {"exp"}})[0])
+
+    def test_the_library(self):
+        listing = subprocess.run([NM, "-A", "-u", "-P", LIBRARY], check=True, capture_output=True, text=True).stdout
+        self.assertIn("[ppo.cc.o]", listing)
+        found = problems(calls(listing), ALLOWED | STILL)
+        self.assertFalse(found, "\n" + "\n".join(found))
+
+
+if __name__ == "__main__":
+    NM, LIBRARY = sys.argv[1:]
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,119 @@
+#include <memory>
+#include <utility>
+
+#include "broadloom/math/isa.h"
+#include "broadloom/train/evaluator.h"
+#include "broadloom/train/trainer.h"
+#include "tests/golden/measure.h"
+
+namespace broadloom::golden {
+namespace {
+
+template <class T>
+std::uint64_t hash_of(const std::vector<T>& values) {
+  Numbers numbers;
+  numbers.add_bytes(std::span<const T>(values));
+  return numbers.hash();
+}
+
+std::uint64_t field_hash(const BlockHashes& hashes, std::size_t field) {
+  Numbers numbers;
+  for (int n = 0; n < hashes.N; ++n) numbers.add(hashes.row(field, n));
+  for (int t = 0; t < hashes.T; ++t) numbers.add(hashes.column(field, t));
+  return numbers.hash();
+}
+
+std::uint64_t parameters_hash(const Trainer& trainer) {
+  Numbers numbers;
+  numbers.add_bytes(std::span(trainer.params(), trainer.network().parameter_count()));
+  return numbers.hash();
+}
+
+// Losses, norms and statistics of an iteration.
+std::uint64_t report_hash(const Trainer& trainer) {
+  Numbers numbers;
+  visit_numbers(trainer.report(), [&](const char* name, auto value) {
+    numbers.add(std::string_view(name));
+    numbers.add(value);
+  });
+  return numbers.hash();
+}
+
+std::uint64_t tensors_hash(const std::vector<TensorRef>& tensors) {
+  Numbers numbers;
+  for (const TensorRef& tensor : tensors) {
+    numbers.add(std::string_view(tensor.name));
+    numbers.add_bytes(std::span(static_cast<const std::byte*>(tensor.data), tensor.bytes()));
+  }
+  return numbers.hash();
+}
+
+std::uint64_t instruments_hash(const Trainer& trainer) {
+  Numbers numbers;
+  trainer.instruments().visit_numbers([&](const char* name, double value) {
+    numbers.add(std::string_view(name));
+    numbers.add(value);
+  });
+  return numbers.hash();
+}
+
+void add_first_iteration(const Trainer& trainer, Lines& lines) {
+  for (std::size_t field = 0; field < kHashedFields.size(); ++field) {
+    lines.push_back(
+        {std::string("first.") + kHashedFields[field], field_hash(*trainer.hashes(), field)});
+  }
+  lines.push_back({"first.last_values", hash_of(trainer.block().last_values)});
+  lines.push_back({"first.advantages", hash_of(trainer.block().advantages)});
+  lines.push_back({"first.parameters", parameters_hash(trainer)});
+  lines.push_back({"first.report", report_hash(trainer)});
+}
+
+void add_last_iteration(Trainer& trainer, Lines& lines) {
+  Numbers block;
+  for (std::size_t field = 0; field < kHashedFields.size(); ++field) {
+    block.add(field_hash(*trainer.hashes(), field));
+  }
+  lines.push_back({"last.block", block.hash()});
+  lines.push_back({"last.parameters", parameters_hash(trainer)});
+  lines.push_back({"last.state", tensors_hash(trainer.state())});
+  lines.push_back({"last.report", report_hash(trainer)});
+  if (trainer.config().instruments.empty()) return;
+  lines.push_back({"instruments", instruments_hash(trainer)});
+  lines.push_back({"instruments.state", tensors_hash(trainer.instrument_state())});
+}
+
+Status add_evaluation(const Trainer& trainer, Lines& lines) {
+  const Result<std::vector<EvalEpisode>> episodes =
+      play_episodes(trainer.config(), trainer.network(), trainer.params(), trainer.obs_normalizer(),
+                    {.episodes = 9, .seed = 1, .threads = 2});
+  if (!episodes.ok()) return episodes.status();
+  Numbers numbers;
+  for (const EvalEpisode& episode : episodes.value()) {
+    numbers.add(episode.episode_return);
+    numbers.add(episode.length);
+    numbers.add(episode.end.reason);
+  }
+  lines.push_back({"evaluation", numbers.hash()});
+  return {};
+}
+
+}  // namespace
+
+Result<Lines> measure_run(const Run& run, const std::string& isa) {
+  BROADLOOM_TRY(set_isa(isa));
+  const Result<Config> config = config_of(run, isa);
+  if (!config.ok()) return config.status();
+  Result<std::unique_ptr<Trainer>> made = Trainer::create(config.value(), 2);
+  if (!made.ok()) return made.status();
+  Trainer& trainer = *made.value();
+  Lines lines{{"initial.parameters", parameters_hash(trainer)}};
+  for (int i = 0; i < run.iterations; ++i) {
+    BROADLOOM_TRY(trainer.iterate());
+    if (i == 0) add_first_iteration(trainer, lines);
+  }
+  add_last_iteration(trainer, lines);
+  BROADLOOM_TRY(add_evaluation(trainer, lines));
+  return lines;
+}
+
+}  // namespace broadloom::golden
