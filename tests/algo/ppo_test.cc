@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <vector>
+#include <utility>
 
 #include "tests/algo/scene.h"
 
@@ -101,21 +102,55 @@ TEST(Ppo, GradientNormClippingBoundsTheStep) {
   EXPECT_NEAR(std::sqrt(squares) / 0.1, 1e-3, 1e-6);
 }
 
-TEST(Ppo, AdvantageNormalisationOverMinibatchOrBatchIgnoresShiftAndScale) {
-  for (const AdvantageNorm norm : {AdvantageNorm::kMinibatch, AdvantageNorm::kBatch}) {
-    PpoSettings settings;
-    settings.norm_adv = norm;
-    settings.loss.vf_coef = 0.0;  // value targets move with the advantages
-    settings.update_epochs = 1;
-    Scene plain(16, 16);
-    Scene moved(16, 16);
-    for (float& a : moved.block.advantages) a = 5.0f * a + 3.0f;
-    ASSERT_TRUE(plain.update(settings, 2).ok());
-    ASSERT_TRUE(moved.update(settings, 2).ok());
-    for (std::size_t i = 0; i < plain.learner.adam_m.size(); ++i) {
-      EXPECT_NEAR(plain.learner.adam_m[i], moved.learner.adam_m[i], 1e-5);
+// Adam's first moments after an epoch of two minibatches. shifts: what each minibatch's advantages
+// have been stretched and moved by, a -> stretch a + move.
+struct Shift {
+  float stretch, move;
+};
+AlignedVector<float> moments(AdvantageNorm norm, Shift first, Shift second) {
+  PpoSettings settings;
+  settings.norm_adv = norm;
+  settings.loss.vf_coef = 0.0;  // value targets move with the advantages
+  settings.update_epochs = 1;
+  Scene scene(16, 16);
+  Minibatches minibatches(static_cast<int>(scene.block.size()), 2);
+  minibatches.shuffle(Scene::kSeed, Scene::kIteration, 0);
+  for (const auto& [m, shift] : {std::pair{0, first}, std::pair{1, second}}) {
+    for (int i = 0; i < minibatches.size(m); ++i) {
+      float& advantage = scene.block.advantages[minibatches.indices(m)[i]];
+      advantage = shift.stretch * advantage + shift.move;
     }
   }
+  const Status status = scene.update(settings, 2);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return scene.learner.adam_m;
+}
+
+double largest_difference(const AlignedVector<float>& a, const AlignedVector<float>& b) {
+  double largest = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    largest = std::max(largest, std::abs(static_cast<double>(a[i]) - b[i]));
+  return largest;
+}
+
+constexpr Shift kNone{1.0f, 0.0f}, kOne{5.0f, 3.0f}, kOther{0.2f, -1.0f};
+constexpr double kSame = 1e-5, kApart = 1e-3;
+
+TEST(Ppo, AdvantagesOverTheMinibatchIgnoreShiftAndScaleOfEachMinibatch) {
+  const AlignedVector<float> plain = moments(AdvantageNorm::kMinibatch, kNone, kNone);
+  EXPECT_LT(largest_difference(plain, moments(AdvantageNorm::kMinibatch, kOne, kOne)), kSame);
+  EXPECT_LT(largest_difference(plain, moments(AdvantageNorm::kMinibatch, kOne, kOther)), kSame);
+}
+
+TEST(Ppo, AdvantagesOverTheBatchIgnoreShiftAndScaleOfTheBatchOnly) {
+  const AlignedVector<float> plain = moments(AdvantageNorm::kBatch, kNone, kNone);
+  EXPECT_LT(largest_difference(plain, moments(AdvantageNorm::kBatch, kOne, kOne)), kSame);
+  EXPECT_GT(largest_difference(plain, moments(AdvantageNorm::kBatch, kOne, kOther)), kApart);
+}
+
+TEST(Ppo, AdvantagesAsTheyAreIgnoreNothing) {
+  const AlignedVector<float> plain = moments(AdvantageNorm::kOff, kNone, kNone);
+  EXPECT_GT(largest_difference(plain, moments(AdvantageNorm::kOff, kOne, kOne)), kApart);
 }
 
 }  // namespace

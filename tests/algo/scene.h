@@ -1,6 +1,7 @@
 // A small network and a block that it acted in, for tests of updates.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "broadloom/algo/ppo.h"
@@ -13,6 +14,8 @@ namespace broadloom {
 struct Scene {
   static constexpr int kObservation = 4;
   static constexpr int kActions = 3;
+  static constexpr std::uint64_t kSeed = 1;  // of the minibatches
+  static constexpr std::int64_t kIteration = 1;
 
   Scene(int num_steps, int num_envs)
       : network(shape()),
@@ -50,7 +53,7 @@ struct Scene {
     ThreadPool pool(2);
     Ppo ppo(network, settings, static_cast<int>(block.size()), minibatches, kObservation, 1, pool);
     ppo.set_observer(observer);
-    return ppo.update(block, 1, 1, learner, stats);
+    return ppo.update(block, kSeed, kIteration, learner, stats);
   }
 
   ActorCritic network;
