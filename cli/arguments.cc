@@ -1,7 +1,7 @@
 #include "cli/arguments.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 
 namespace broadloom::cli {
 namespace {
@@ -31,7 +31,7 @@ std::string join_flag(const Flag& flag) {
 
 class Preparer {
  public:
-  Preparer(CLI::App& root, const std::vector<std::string>& given) : app_(&root), given_(given) {}
+  Preparer(Command root, const std::vector<std::string>& given) : command_(root), given_(given) {}
 
   Result<Arguments> run() {
     while (at_ < given_.size()) {
@@ -50,34 +50,15 @@ class Preparer {
   }
 
  private:
-  const CLI::Option* option(const std::string& name) const {
-    return app_->get_option_no_throw("--" + name);
-  }
-
-  bool is_switch(const std::string& name) const {
-    const CLI::Option* found = option(name);
-    return found != nullptr && found->get_expected_max() == 0;
-  }
-
-  bool takes_words() const {
-    for (const CLI::Option* known : app_->get_options()) {
-      if (known->get_positional()) return true;
-    }
-    return false;
-  }
-
   // Descends into a sub-command; where one must come, nothing else may.
   Status take_word(const std::string& token) {
     arguments_.tokens.push_back(token);
-    std::vector<std::string> names;
-    for (CLI::App* command : app_->get_subcommands({})) {
-      if (command->get_name() == token) {
-        app_ = command;
-        return {};
-      }
-      if (!command->get_group().empty()) names.push_back(command->get_name());
+    if (const std::optional<Command> named = command_.subcommand(token)) {
+      command_ = *named;
+      return {};
     }
-    if (names.empty() || takes_words() || starts_with(token, "-")) return {};
+    const std::vector<std::string> names = command_.subcommand_names();
+    if (names.empty() || command_.takes_words() || starts_with(token, "-")) return {};
     return unknown_key_error("command", token, names);
   }
 
@@ -86,13 +67,13 @@ class Preparer {
         starts_with(flag.name, "disturb.")) {
       return take_env_option(flag);
     }
-    if (option(flag.name) == nullptr) std::replace(flag.name.begin(), flag.name.end(), '-', '_');
-    if (option(flag.name) == nullptr && starts_with(flag.name, "no_") && !flag.has_value &&
-        is_switch(flag.name.substr(3))) {
+    if (!command_.has_option(flag.name)) std::replace(flag.name.begin(), flag.name.end(), '-', '_');
+    if (!command_.has_option(flag.name) && starts_with(flag.name, "no_") && !flag.has_value &&
+        command_.is_switch(flag.name.substr(3))) {
       flag = {flag.name.substr(3), "false", true};
     }
-    if (option(flag.name) == nullptr) return unknown(flag.name);
-    if (is_switch(flag.name)) {
+    if (!command_.has_option(flag.name)) return unknown(flag.name);
+    if (command_.is_switch(flag.name)) {
       const bool truth_follows = at_ < given_.size() && is_truth(given_[at_]);
       if (!flag.has_value && truth_follows) flag = {flag.name, given_[at_++], true};
       arguments_.tokens.push_back(join_flag(flag));
@@ -106,8 +87,8 @@ class Preparer {
     if (!flag.has_value) {
       if (at_ == given_.size() || starts_with(given_[at_], "--")) {
         return {ErrorKind::kInvalidConfig, "--" + flag.name + " needs a value, as in --" +
-                                               flag.name + " VALUE; `broadloom " +
-                                               app_->get_name() + " --help` describes it"};
+                                               flag.name + " VALUE; `broadloom " + command_.name() +
+                                               " --help` describes it"};
       }
       flag = {flag.name, given_[at_++], true};
     }
@@ -122,7 +103,7 @@ class Preparer {
   }
 
   Status take_env_option(const Flag& flag) {
-    if (option("env.") == nullptr) return unknown(flag.name);
+    if (!command_.has_option("env.")) return unknown(flag.name);
     std::string key = flag.name;
     std::replace(key.begin(), key.end(), '-', '_');
     std::string value = flag.value;
@@ -138,21 +119,19 @@ class Preparer {
   }
 
   Status unknown(const std::string& name) const {
-    std::vector<std::string> names;
-    for (const CLI::Option* known : app_->get_options()) {
-      for (const std::string& long_name : known->get_lnames()) names.push_back(long_name);
-      if (known->get_expected_max() != 0) continue;
-      for (const std::string& long_name : known->get_lnames()) names.push_back("no_" + long_name);
+    std::vector<std::string> names = command_.option_names();
+    for (const std::string& known : command_.option_names()) {
+      if (command_.is_switch(known)) names.push_back("no_" + known);
     }
     std::string message = "unknown flag '--" + name + "'";
     const std::string nearest = nearest_key(name, names);
     if (!nearest.empty()) message += "; did you mean '--" + nearest + "'?";
-    const std::string command = app_->get_parent() != nullptr ? " " + app_->get_name() : "";
+    const std::string command = command_.is_root() ? "" : " " + command_.name();
     message += (nearest.empty() ? "; `broadloom" : " `broadloom") + command + " --help` lists them";
     return {ErrorKind::kInvalidConfig, message};
   }
 
-  CLI::App* app_;
+  Command command_;
   const std::vector<std::string>& given_;
   std::size_t at_ = 0;
   Arguments arguments_;
@@ -160,7 +139,7 @@ class Preparer {
 
 }  // namespace
 
-Result<Arguments> prepare_arguments(CLI::App& root, const std::vector<std::string>& given) {
+Result<Arguments> prepare_arguments(Command root, const std::vector<std::string>& given) {
   return Preparer(root, given).run();
 }
 

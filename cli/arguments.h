@@ -6,10 +6,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
-class App;
-}
+#include "cli/command_line.h"
 
 namespace broadloom::cli {
 
@@ -21,6 +18,6 @@ struct Arguments {
 // Brings flags to the one spelling that is registered: --num-envs becomes --num_envs,
 // --no-clip_vloss and `--clip_vloss false` become --clip_vloss=false. Takes --env.<option> flags
 // out. A flag that the named sub-command does not have is kInvalidConfig with the nearest one.
-Result<Arguments> prepare_arguments(CLI::App& root, const std::vector<std::string>& given);
+Result<Arguments> prepare_arguments(Command root, const std::vector<std::string>& given);
 
 }  // namespace broadloom::cli

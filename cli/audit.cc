@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "broadloom/record/json.h"
 #include "broadloom/study/run_audit.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -89,7 +88,7 @@ void print_report(const AuditReport& report, bool verbose) {
 }
 
 void print_report_json(const AuditCommand& command, const AuditReport& report) {
-  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  Json checks = Json::array();
   for (const AuditFinding& finding : report.findings) {
     checks.push_back({{"name", finding.check},
                       {"severity", finding.measured ? severity_name(finding.severity) : "none"},
@@ -141,28 +140,28 @@ void print_live_audit(const std::string& run_dir) {
   fmt::print("More: broadloom audit {}\n", run_dir);
 }
 
-void add_audit_command(CLI::App& root, Context& context) {
-  CLI::App* app =
+void add_audit_command(Command root, Context& context) {
+  const Command app =
       root.add_subcommand("audit", "Check a run: did the policy fail, or did the batch lie?");
   const auto command = std::make_shared<AuditCommand>();
-  app->add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
-      ->required();
-  app->add_option("--iterations", command->options.iterations,
-                  "K, iterations to go on for and measure, in memory (default: a time limit's "
-                  "worth, of no more than 500000 samples)")
-      ->type_name("INT");
-  app->add_option("--threads", command->threads,
-                  "Worker threads; what is found does not depend on them (default: all)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT");
-  app->add_flag("--verbose", command->verbose, "Say what was measured where all is well, too");
-  app->add_flag("--quiet", command->quiet, "Print nothing but errors; the exit code tells");
-  app->add_flag("--json", command->json, "Standard output is one JSON object with every check");
-  app->footer(
+  app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
+      .required();
+  app.add_option("--iterations", command->options.iterations,
+                 "K, iterations to go on for and measure, in memory (default: a time limit's "
+                 "worth, of no more than 500000 samples)")
+      .type_name("INT");
+  app.add_option("--threads", command->threads,
+                 "Worker threads; what is found does not depend on them (default: all)")
+      .range(0, 1024)
+      .type_name("INT");
+  app.add_flag("--verbose", command->verbose, "Say what was measured where all is well, too");
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors; the exit code tells");
+  app.add_flag("--json", command->json, "Standard output is one JSON object with every check");
+  app.footer(
       fmt::format("Exit code: 0 where nothing is above a note, {} with warnings, {} with "
                   "errors;\nothers where the audit itself could not be done.\n",
                   kWarningsExit, kErrorsExit));
-  app->callback([&context, command] { context.action = [command] { return audit(*command); }; });
+  app.callback([&context, command] { context.action = [command] { return audit(*command); }; });
 }
 
 }  // namespace broadloom::cli

@@ -1,7 +1,6 @@
 // `broadloom bench`: how fast training configurations run on this machine.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -113,30 +112,30 @@ int bench(const BenchCommand& command, const Context& context) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand("bench", "Time training configurations side by side");
+void add_bench_command(Command root, Context& context) {
+  const Command app = root.add_subcommand("bench", "Time training configurations side by side");
   const auto command = std::make_shared<BenchCommand>();
-  app->add_option("CASE", command->files,
-                  "Configs in TOML, such as those in bench/cases; every config key is a flag, too, "
-                  "and then holds for all of them")
-      ->required();
-  app->add_option("--repeats", command->repeats, "Measurements of each case (default 5)")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("INT")
-      ->group("Command");
-  app->add_option("--seconds", command->seconds, "Length of one measurement (default 1)")
-      ->check(CLI::Range(0.001, 3600.0))
-      ->type_name("NUMBER")
-      ->group("Command");
-  app->add_option("--threads", command->threads, "Worker threads (default: all)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT")
-      ->group("Command");
-  app->add_option("--json", command->json, "Write all of it to this file, too")
-      ->type_name("FILE")
-      ->group("Command");
-  add_config_flags(*app, command->flags);
-  app->callback([&context, command] {
+  app.add_option("CASE", command->files,
+                 "Configs in TOML, such as those in bench/cases; every config key is a flag, too, "
+                 "and then holds for all of them")
+      .required();
+  app.add_option("--repeats", command->repeats, "Measurements of each case (default 5)")
+      .range(1, 100000)
+      .type_name("INT")
+      .group("Command");
+  app.add_option("--seconds", command->seconds, "Length of one measurement (default 1)")
+      .range(0.001, 3600.0)
+      .type_name("NUMBER")
+      .group("Command");
+  app.add_option("--threads", command->threads, "Worker threads (default: all)")
+      .range(0, 1024)
+      .type_name("INT")
+      .group("Command");
+  app.add_option("--json", command->json, "Write all of it to this file, too")
+      .type_name("FILE")
+      .group("Command");
+  add_config_flags(app, command->flags);
+  app.callback([&context, command] {
     context.action = [&context, command] { return bench(*command, context); };
   });
 }

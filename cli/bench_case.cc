@@ -1,6 +1,6 @@
 #include "cli/bench_case.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,19 +1,17 @@
 #include "cli/bench_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "broadloom/math/isa.h"
+#include "broadloom/record/json.h"
 #include "broadloom/record/manifest.h"
 #include "cli/console.h"
 
 namespace broadloom::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 Manifest machine_of(const BenchReport& report) {
   return make_manifest({}, 0, report.threads, active_isa());
@@ -71,17 +69,17 @@ void print_stages(const BenchReport& report) {
   }
 }
 
-ordered_json spread_json(const Spread& spread) {
+Json spread_json(const Spread& spread) {
   return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
 }
 
-ordered_json stages_json(const StageSeconds& stages) {
-  ordered_json out = ordered_json::object();
+Json stages_json(const StageSeconds& stages) {
+  Json out = Json::object();
   for (const StageField& stage : kStages) out[stage.name] = stages.*stage.seconds;
   return out;
 }
 
-ordered_json repeat_json(const Measurement& repeat) {
+Json repeat_json(const Measurement& repeat) {
   return {{"iterations", repeat.iterations},
           {"steps", repeat.steps},
           {"epochs", repeat.epochs},
@@ -90,16 +88,16 @@ ordered_json repeat_json(const Measurement& repeat) {
           {"stage_seconds", stages_json(repeat.stages)}};
 }
 
-ordered_json case_json(const BenchCase& bench_case, double peak_flops) {
-  ordered_json out = {{"name", bench_case.name},
-                      {"file", bench_case.file},
-                      {"steps_per_second", spread_json(bench_case.steps_per_second())},
-                      {"flops_per_step", bench_case.flops_per_step()},
-                      {"flops_per_second", bench_case.flops_per_second()},
-                      {"share_of_peak", bench_case.flops_per_second() / peak_flops},
-                      {"first_step_seconds", spread_json(bench_case.first_step_seconds())},
-                      {"peak_memory_bytes", bench_case.peak_memory_bytes()},
-                      {"stage_shares", stages_json(bench_case.stage_shares())}};
+Json case_json(const BenchCase& bench_case, double peak_flops) {
+  Json out = {{"name", bench_case.name},
+              {"file", bench_case.file},
+              {"steps_per_second", spread_json(bench_case.steps_per_second())},
+              {"flops_per_step", bench_case.flops_per_step()},
+              {"flops_per_second", bench_case.flops_per_second()},
+              {"share_of_peak", bench_case.flops_per_second() / peak_flops},
+              {"first_step_seconds", spread_json(bench_case.first_step_seconds())},
+              {"peak_memory_bytes", bench_case.peak_memory_bytes()},
+              {"stage_shares", stages_json(bench_case.stage_shares())}};
   for (const Measurement& repeat : bench_case.repeats)
     out["repeats"].push_back(repeat_json(repeat));
   for (const FirstStep& step : bench_case.first_steps) {
@@ -122,7 +120,7 @@ void print_bench(const BenchReport& report) {
 
 std::string bench_json(const BenchReport& report) {
   const Manifest machine = machine_of(report);
-  ordered_json out = {
+  Json out = {
       {"format", 1},
       {"created", machine.created},
       {"version", machine.version},
@@ -140,7 +138,7 @@ std::string bench_json(const BenchReport& report) {
   for (const BenchCase& bench_case : report.cases) {
     out["cases"].push_back(case_json(bench_case, report.peak_flops));
   }
-  return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return out.dump(2) + "\n";
 }
 
 }  // namespace broadloom::cli

@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "broadloom/core/config_table.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
-class App;
-}
+#include "cli/command_line.h"
 
 namespace broadloom::cli {
 
@@ -20,20 +17,20 @@ struct Context {
   std::function<int()> action;         // gives the exit code; set by the command that was named
 };
 
-// The context must outlive the app.
-void add_train_command(CLI::App& root, Context& context);
-void add_eval_command(CLI::App& root, Context& context);
-void add_study_command(CLI::App& root, Context& context);
-void add_report_command(CLI::App& root, Context& context);
-void add_audit_command(CLI::App& root, Context& context);
-void add_gradients_command(CLI::App& root, Context& context);
-void add_curve_command(CLI::App& root, Context& context);
-void add_compare_command(CLI::App& root, Context& context);
-void add_diff_command(CLI::App& root, Context& context);
-void add_rerun_command(CLI::App& root, Context& context);
-void add_env_command(CLI::App& root, Context& context);
-void add_bench_command(CLI::App& root, Context& context);
-void add_first_step_command(CLI::App& root, Context& context);
-void add_config_reference_command(CLI::App& root, Context& context);
+// The context must outlive the command line.
+void add_train_command(Command root, Context& context);
+void add_eval_command(Command root, Context& context);
+void add_study_command(Command root, Context& context);
+void add_report_command(Command root, Context& context);
+void add_audit_command(Command root, Context& context);
+void add_gradients_command(Command root, Context& context);
+void add_curve_command(Command root, Context& context);
+void add_compare_command(Command root, Context& context);
+void add_diff_command(Command root, Context& context);
+void add_rerun_command(Command root, Context& context);
+void add_env_command(Command root, Context& context);
+void add_bench_command(Command root, Context& context);
+void add_first_step_command(Command root, Context& context);
+void add_config_reference_command(Command root, Context& context);
 
 }  // namespace broadloom::cli

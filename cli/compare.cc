@@ -1,9 +1,7 @@
 // `broadloom compare`: runs side by side on one held-out panel.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -110,29 +108,29 @@ int compare_command(const CompareCommand& command) {
 
 }  // namespace
 
-void add_compare_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand(
+void add_compare_command(Command root, Context& context) {
+  const Command app = root.add_subcommand(
       "compare",
       "Score runs on the same held-out panel, episode by episode (exit code 6: cannot "
       "be compared)");
   const auto command = std::make_shared<CompareCommand>();
-  app->add_option("RUN", command->runs,
-                  "Run folders, or results that `broadloom eval --panel` kept; differences are to "
-                  "the first")
-      ->required()
-      ->expected(2, -1);
-  app->add_option("--panel", command->panel, "Held-out panel that folders are played on")
-      ->type_name("TOML");
-  app->add_option("--threads", command->threads,
-                  "Worker threads; the result does not depend on them (default: all)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT");
-  CLI::Option* markdown = app->add_flag("--markdown", command->markdown, "A Markdown table");
-  app->add_flag("--csv", command->csv, "CSV, one number a column, one line for each row and run")
-      ->excludes(markdown);
-  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app->add_flag("--json", command->json, "Standard output is one JSON object");
-  app->callback(
+  app.add_option("RUN", command->runs,
+                 "Run folders, or results that `broadloom eval --panel` kept; differences are to "
+                 "the first")
+      .required()
+      .at_least(2);
+  app.add_option("--panel", command->panel, "Held-out panel that folders are played on")
+      .type_name("TOML");
+  app.add_option("--threads", command->threads,
+                 "Worker threads; the result does not depend on them (default: all)")
+      .range(0, 1024)
+      .type_name("INT");
+  const Option markdown = app.add_flag("--markdown", command->markdown, "A Markdown table");
+  app.add_flag("--csv", command->csv, "CSV, one number a column, one line for each row and run")
+      .excludes(markdown);
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.callback(
       [&context, command] { context.action = [command] { return compare_command(*command); }; });
 }
 

@@ -1,7 +1,5 @@
 #include "cli/config_flags.h"
 
-#include <CLI/CLI.hpp>
-
 #include "broadloom/train/config.h"
 
 namespace broadloom::cli {
@@ -36,22 +34,21 @@ std::string describe(const ConfigField& field) {
   return out + ")";
 }
 
-void add_flag(CLI::App& app, const ConfigGroup& group, const ConfigField& field, Overrides& out) {
+void add_flag(Command app, const ConfigGroup& group, const ConfigField& field, Overrides& out) {
   const std::string key = field.info.name;
   const std::string flag = "--" + key;
   if (field.info.type == "bool") {
-    const auto keep_truth = [&out, key](std::int64_t count) {
-      out.emplace_back(key, count > 0 ? "true" : "false");
+    const auto keep_truth = [&out, key](bool truth) {
+      out.emplace_back(key, truth ? "true" : "false");
     };
     app.add_flag_function(flag, keep_truth, describe(field) + " Off: --no-" + key)
-        ->group(group.title);
+        .group(group.title);
     return;
   }
   const auto keep = [&out, key](const std::string& text) { out.emplace_back(key, text); };
-  app.add_option_function<std::string>(flag, keep, describe(field))
-      ->type_name(type_word(field.info))
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->group(group.title);
+  app.add_option_function(flag, keep, describe(field))
+      .type_name(type_word(field.info))
+      .group(group.title);
 }
 
 }  // namespace
@@ -73,31 +70,32 @@ std::vector<ConfigGroup> config_groups() {
   return groups;
 }
 
-void add_config_flags(CLI::App& app, Overrides& out) {
+void add_config_flags(Command app, Overrides& out) {
   for (const ConfigGroup& group : config_groups()) {
     for (const ConfigField& field : group.fields) add_flag(app, group, field, out);
     if (group.title == kHeadings[0].title) {
-      add_env_option_flag(app);
-      app.get_option("--env.")->group(group.title);
+      add_env_option_flag(app).group(group.title);
     }
     if (group.title != kHeadings[1].title) continue;
-    const auto keep = [&out](std::int64_t count) {
-      out.emplace_back("anneal_lr", count > 0 ? "true" : "false");
+    const auto keep = [&out](bool truth) {
+      out.emplace_back("anneal_lr", truth ? "true" : "false");
     };
     app.add_flag_function("--anneal_lr", keep,
                           "CleanRL's word for lr_schedule linear. Off, constant: --no-anneal_lr")
-        ->group(group.title);
+        .group(group.title);
   }
 }
 
-void add_env_option_flag(CLI::App& app) {
+Option add_env_option_flag(Command app) {
   // Never parsed by CLI11: prepare_arguments takes these flags out. This is their line of help.
-  app.add_option("--env.",
-                 "An option of the environment, as in --env.is_slippery false; "
-                 "`broadloom env show ID` lists them. --strata.<name>.<option> LOW..HIGH draws it "
-                 "for every episode; --disturb.obs_noise, action_delay, push_interval, push_steps "
-                 "disturb any environment")
-      ->type_name("OPTION VALUE");
+  return app
+      .add_help_line(
+          "--env.",
+          "An option of the environment, as in --env.is_slippery false; "
+          "`broadloom env show ID` lists them. --strata.<name>.<option> LOW..HIGH draws it "
+          "for every episode; --disturb.obs_noise, action_delay, push_interval, push_steps "
+          "disturb any environment")
+      .type_name("OPTION VALUE");
 }
 
 }  // namespace broadloom::cli

@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "broadloom/core/config_table.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
-class App;
-}
+#include "cli/command_line.h"
 
 namespace broadloom::cli {
 
@@ -27,9 +24,9 @@ std::vector<ConfigGroup> config_groups();
 
 // One flag a key, plus the CleanRL spelling anneal_lr and a place in --help for --env.<option>.
 // Parsing appends to `out`, which must outlive the app.
-void add_config_flags(CLI::App& app, Overrides& out);
+void add_config_flags(Command app, Overrides& out);
 
 // Only the place for --env.<option>, for commands that make an environment but take no config.
-void add_env_option_flag(CLI::App& app);
+Option add_env_option_flag(Command app);
 
 }  // namespace broadloom::cli

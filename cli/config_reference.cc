@@ -1,7 +1,5 @@
 // `broadloom config-reference`: the text of docs/reference/config.md, kept equal by a test.
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "cli/commands.h"
 #include "cli/config_flags.h"
@@ -46,11 +44,11 @@ int print_reference() {
 
 }  // namespace
 
-void add_config_reference_command(CLI::App& root, Context& context) {
-  CLI::App* command =
+void add_config_reference_command(Command root, Context& context) {
+  const Command command =
       root.add_subcommand("config-reference", "Write the reference page of the config keys");
-  command->group("");  // hidden: for the documentation, not for daily use
-  command->callback([&context] { context.action = print_reference; });
+  command.hide();  // hidden: for the documentation, not for daily use
+  command.callback([&context] { context.action = print_reference; });
 }
 
 }  // namespace broadloom::cli

@@ -1,15 +1,16 @@
 #include "cli/console.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
+
+#include "broadloom/record/json.h"
 
 namespace broadloom::cli {
 namespace {
@@ -27,10 +28,9 @@ int report_error(const Status& status, bool json) {
   return code;
 }
 
-void print_json(const nlohmann::ordered_json& object) {
+void print_json(const Json& object) {
   // Paths may hold bytes that are not UTF-8; they must not turn the answer into an exception.
-  using nlohmann::ordered_json;
-  fmt::print("{}\n", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  fmt::print("{}\n", object.dump());
 }
 
 bool is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "broadloom/core/number_text.h"  // with_commas
 #include "broadloom/core/status.h"
+#include "broadloom/record/json.h"
 
 namespace broadloom::cli {
 
@@ -20,7 +20,7 @@ constexpr int kInterruptedExit = 130;
 int report_error(const Status& status, bool json);
 
 // One object and a newline on standard output.
-void print_json(const nlohmann::ordered_json& object);
+void print_json(const Json& object);
 
 bool is_terminal(std::FILE* stream);
 

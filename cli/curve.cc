@@ -1,7 +1,6 @@
 // `broadloom curve`: the learning curve of one or more runs as an SVG picture.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -37,16 +36,17 @@ int draw(const CurveCommand& command) {
 
 }  // namespace
 
-void add_curve_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand("curve", "Draw the learning curve of one or more runs (SVG)");
+void add_curve_command(Command root, Context& context) {
+  const Command app =
+      root.add_subcommand("curve", "Draw the learning curve of one or more runs (SVG)");
   const auto command = std::make_shared<CurveCommand>();
-  app->add_option("RUN", command->runs, "Run folders; several are drawn as mean and 95 % interval")
-      ->required();
-  app->add_option("--out", command->out, "Picture to write (default learning_curve.svg)")
-      ->type_name("FILE");
-  app->add_option("--title", command->title, "Heading of the picture")->type_name("TEXT");
-  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app->callback([&context, command] { context.action = [command] { return draw(*command); }; });
+  app.add_option("RUN", command->runs, "Run folders; several are drawn as mean and 95 % interval")
+      .required();
+  app.add_option("--out", command->out, "Picture to write (default learning_curve.svg)")
+      .type_name("FILE");
+  app.add_option("--title", command->title, "Heading of the picture").type_name("TEXT");
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app.callback([&context, command] { context.action = [command] { return draw(*command); }; });
 }
 
 }  // namespace broadloom::cli

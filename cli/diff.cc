@@ -1,12 +1,11 @@
 // `broadloom diff`: where two runs part.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "broadloom/record/json.h"
 #include "broadloom/record/run_diff.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -70,20 +69,20 @@ void print_diff(const DiffCommand& command, const RunDiff& diff) {
              command.second, with_commas(diff.iterations_second));
 }
 
-nlohmann::ordered_json differences_json(const std::vector<TextDifference>& differences) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+Json differences_json(const std::vector<TextDifference>& differences) {
+  Json out = Json::object();
   for (const TextDifference& d : differences) out[d.name] = {d.first, d.second};
   return out;
 }
 
 void print_diff_json(const DiffCommand& command, const RunDiff& diff) {
-  nlohmann::ordered_json object = {{"runs", {command.first, command.second}},
-                                   {"equal", diff.equal()},
-                                   {"iterations", {diff.iterations_first, diff.iterations_second}},
-                                   {"compared", diff.compared},
-                                   {"settings", differences_json(diff.settings)},
-                                   {"origins", differences_json(diff.origins)},
-                                   {"parting", nullptr}};
+  Json object = {{"runs", {command.first, command.second}},
+                 {"equal", diff.equal()},
+                 {"iterations", {diff.iterations_first, diff.iterations_second}},
+                 {"compared", diff.compared},
+                 {"settings", differences_json(diff.settings)},
+                 {"origins", differences_json(diff.origins)},
+                 {"parting", nullptr}};
   if (diff.parting) {
     const Parting& p = *diff.parting;
     object["parting"] = {{"iteration", p.iteration},
@@ -108,15 +107,15 @@ int diff_command(const DiffCommand& command) {
 
 }  // namespace
 
-void add_diff_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand(
+void add_diff_command(Command root, Context& context) {
+  const Command app = root.add_subcommand(
       "diff", "Where two runs part: first iteration, environment, step and field (exit code 6)");
   const auto command = std::make_shared<DiffCommand>();
-  app->add_option("FIRST", command->first, "Run folder, trained with --hashes")->required();
-  app->add_option("SECOND", command->second, "Run folder, trained with --hashes")->required();
-  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app->add_flag("--json", command->json, "Standard output is one JSON object");
-  app->callback(
+  app.add_option("FIRST", command->first, "Run folder, trained with --hashes").required();
+  app.add_option("SECOND", command->second, "Run folder, trained with --hashes").required();
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.callback(
       [&context, command] { context.action = [command] { return diff_command(*command); }; });
 }
 

@@ -1,14 +1,13 @@
 // `broadloom env list|show|bench`: which environments there are, what they are, how fast they step.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "broadloom/envs/registry.h"
+#include "broadloom/record/json.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
@@ -35,23 +34,23 @@ std::string space_text(const Space& space) {
   return fmt::format("{}({})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box", space.size);
 }
 
-nlohmann::ordered_json space_json(const Space& space) {
+Json space_json(const Space& space) {
   if (space.kind == SpaceKind::kDiscrete) return {{"kind", "discrete"}, {"n", space.size}};
   return {{"kind", "box"}, {"size", space.size}, {"low", space.low}, {"high", space.high}};
 }
 
-nlohmann::ordered_json spec_json(const EnvSpec& spec) {
-  nlohmann::ordered_json out = {{"id", spec.id},
-                                {"summary", spec.summary},
-                                {"observation", space_json(spec.observation)},
-                                {"action", space_json(spec.action)},
-                                {"max_episode_steps", spec.max_episode_steps},
-                                {"reward_threshold", nullptr},
-                                {"random_score", nullptr},
-                                {"reference_score", nullptr},
-                                {"end_reasons", spec.end_reasons},
-                                {"names_success", spec.names_success},
-                                {"upstream", spec.upstream}};
+Json spec_json(const EnvSpec& spec) {
+  Json out = {{"id", spec.id},
+              {"summary", spec.summary},
+              {"observation", space_json(spec.observation)},
+              {"action", space_json(spec.action)},
+              {"max_episode_steps", spec.max_episode_steps},
+              {"reward_threshold", nullptr},
+              {"random_score", nullptr},
+              {"reference_score", nullptr},
+              {"end_reasons", spec.end_reasons},
+              {"names_success", spec.names_success},
+              {"upstream", spec.upstream}};
   if (spec.has_reward_threshold) out["reward_threshold"] = spec.reward_threshold;
   if (spec.has_score_range) {
     out["random_score"] = spec.random_score;
@@ -76,7 +75,7 @@ std::string limit_text(const EnvSpec& spec) {
 int list(const EnvCommand& command) {
   const std::vector<EnvSpec> specs = list_envs();
   if (command.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    Json all = Json::array();
     for (const EnvSpec& spec : specs) all.push_back(spec_json(spec));
     print_json({{"environments", all}});
     return 0;
@@ -133,8 +132,8 @@ int show(const EnvCommand& command, const Context& context) {
     print_options(options.value());
     return 0;
   }
-  nlohmann::ordered_json out = spec_json(spec.value());
-  out["options"] = nlohmann::ordered_json::array();
+  Json out = spec_json(spec.value());
+  out["options"] = Json::array();
   for (const FieldInfo& field : options.value()) {
     out["options"].push_back({{"name", field.name},
                               {"type", field.type},
@@ -171,54 +170,54 @@ int bench(const EnvCommand& command, const Context& context) {
   return 0;
 }
 
-void add_list(CLI::App& env, Context& context, const std::shared_ptr<EnvCommand>& command) {
-  CLI::App* app = env.add_subcommand("list", "Name every environment");
-  app->add_flag("--json", command->json, "Standard output is one JSON object");
-  app->callback([&context, command] { context.action = [command] { return list(*command); }; });
+void add_list(Command env, Context& context, const std::shared_ptr<EnvCommand>& command) {
+  const Command app = env.add_subcommand("list", "Name every environment");
+  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.callback([&context, command] { context.action = [command] { return list(*command); }; });
 }
 
-void add_show(CLI::App& env, Context& context, const std::shared_ptr<EnvCommand>& command) {
-  CLI::App* app =
+void add_show(Command env, Context& context, const std::shared_ptr<EnvCommand>& command) {
+  const Command app =
       env.add_subcommand("show", "Spaces, limit, threshold, upstream and options of one");
-  app->add_option("ID", command->id, "Environment, such as CartPole-v1")->required();
-  add_env_option_flag(*app);
-  app->add_flag("--json", command->json, "Standard output is one JSON object");
-  app->callback([&context, command] {
+  app.add_option("ID", command->id, "Environment, such as CartPole-v1").required();
+  add_env_option_flag(app);
+  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.callback([&context, command] {
     context.action = [&context, command] { return show(*command, context); };
   });
 }
 
-void add_bench(CLI::App& env, Context& context, const std::shared_ptr<EnvCommand>& command) {
-  CLI::App* app = env.add_subcommand("bench", "Steps per second of one, under random actions");
+void add_bench(Command env, Context& context, const std::shared_ptr<EnvCommand>& command) {
+  const Command app = env.add_subcommand("bench", "Steps per second of one, under random actions");
   BenchOptions& bench_options = command->bench;
-  app->add_option("ID", command->id, "Environment, such as CartPole-v1")->required();
-  app->add_option("--num_envs", bench_options.num_envs, "Environments side by side (default 64)")
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("INT");
-  app->add_option("--num_steps", bench_options.num_steps, "Steps of each (default 10000)")
-      ->check(CLI::Range(1, 1 << 30))
-      ->type_name("INT");
-  app->add_option("--seed", bench_options.seed, "Of resets, steps and actions (default 1)")
-      ->type_name("INT");
-  app->add_option("--threads", bench_options.threads, "Worker threads (default: all)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT");
-  add_env_option_flag(*app);
-  app->add_flag("--json", command->json, "Standard output is one JSON object");
-  app->callback([&context, command] {
+  app.add_option("ID", command->id, "Environment, such as CartPole-v1").required();
+  app.add_option("--num_envs", bench_options.num_envs, "Environments side by side (default 64)")
+      .range(1, 1 << 20)
+      .type_name("INT");
+  app.add_option("--num_steps", bench_options.num_steps, "Steps of each (default 10000)")
+      .range(1, 1 << 30)
+      .type_name("INT");
+  app.add_option("--seed", bench_options.seed, "Of resets, steps and actions (default 1)")
+      .type_name("INT");
+  app.add_option("--threads", bench_options.threads, "Worker threads (default: all)")
+      .range(0, 1024)
+      .type_name("INT");
+  add_env_option_flag(app);
+  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.callback([&context, command] {
     context.action = [&context, command] { return bench(*command, context); };
   });
 }
 
 }  // namespace
 
-void add_env_command(CLI::App& root, Context& context) {
-  CLI::App* env = root.add_subcommand("env", "List, show and time the environments");
-  env->require_subcommand(1);
+void add_env_command(Command root, Context& context) {
+  const Command env = root.add_subcommand("env", "List, show and time the environments");
+  env.require_subcommand();
   const auto command = std::make_shared<EnvCommand>();
-  add_list(*env, context, command);
-  add_show(*env, context, command);
-  add_bench(*env, context, command);
+  add_list(env, context, command);
+  add_show(env, context, command);
+  add_bench(env, context, command);
 }
 
 }  // namespace broadloom::cli

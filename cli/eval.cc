@@ -1,11 +1,10 @@
 // `broadloom eval`: the score of a trained policy, with its interval.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "broadloom/record/json.h"
 #include "broadloom/train/run.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -48,7 +47,7 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
 }
 
 void print_result_json(const EvalCommand& command, const EvalResult& result) {
-  nlohmann::ordered_json reasons = nlohmann::ordered_json::object();
+  Json reasons = Json::object();
   for (const EvalResult::Reason& reason : result.reasons) reasons[reason.name] = reason.count;
   print_json({{"run_dir", command.run_dir},
               {"global_step", result.global_step},
@@ -90,7 +89,7 @@ int evaluate_on_panel(const EvalCommand& command) {
   const Result<std::string> saved = save_panel_result(command.run_dir, result.value());
   if (!saved.ok()) return report_error(saved.status(), command.json);
   if (command.json) {
-    auto object = nlohmann::ordered_json::parse(panel_result_json(result.value()));
+    auto object = Json::parse(panel_result_json(result.value()));
     object.erase("episodes");
     object["file"] = saved.value();
     print_json(object);
@@ -115,37 +114,37 @@ int evaluate(EvalCommand command) {
 
 }  // namespace
 
-void add_eval_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand("eval", "Score a trained policy on fresh episodes");
+void add_eval_command(Command root, Context& context) {
+  const Command app = root.add_subcommand("eval", "Score a trained policy on fresh episodes");
   const auto command = std::make_shared<EvalCommand>();
-  app->add_option("RUN", command->run_dir, "Run folder that `broadloom train` wrote")->required();
-  CLI::Option* episodes =
-      app->add_option("--episodes", command->options.episodes, "Episodes to play (default 100)")
-          ->check(CLI::Range(1, 10000000))
-          ->type_name("INT");
-  CLI::Option* seed = app->add_option("--seed", command->options.seed,
-                                      "Evaluation seed; never one that training saw (default 1)")
-                          ->type_name("INT");
-  CLI::Option* panel =
-      app->add_option("--panel", command->panel,
-                      "Held-out panel in TOML: score each of its rows, into panel-<hash>.json in "
-                      "the run's folder")
-          ->type_name("TOML")
-          ->excludes(episodes)
-          ->excludes(seed);
-  CLI::Option* markdown =
-      app->add_flag("--markdown", command->markdown, "The panel's rows as a Markdown table")
-          ->needs(panel);
-  app->add_flag("--csv", command->csv, "The panel's rows as CSV, one number a column")
-      ->needs(panel)
-      ->excludes(markdown);
-  app->add_option("--threads", command->threads,
-                  "Worker threads; the result does not depend on them (default: all)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT");
-  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app->add_flag("--json", command->json, "Standard output is one JSON object");
-  app->callback([&context, command] { context.action = [command] { return evaluate(*command); }; });
+  app.add_option("RUN", command->run_dir, "Run folder that `broadloom train` wrote").required();
+  const Option episodes =
+      app.add_option("--episodes", command->options.episodes, "Episodes to play (default 100)")
+          .range(1, 10000000)
+          .type_name("INT");
+  const Option seed = app.add_option("--seed", command->options.seed,
+                                     "Evaluation seed; never one that training saw (default 1)")
+                          .type_name("INT");
+  const Option panel =
+      app.add_option("--panel", command->panel,
+                     "Held-out panel in TOML: score each of its rows, into panel-<hash>.json in "
+                     "the run's folder")
+          .type_name("TOML")
+          .excludes(episodes)
+          .excludes(seed);
+  const Option markdown =
+      app.add_flag("--markdown", command->markdown, "The panel's rows as a Markdown table")
+          .needs(panel);
+  app.add_flag("--csv", command->csv, "The panel's rows as CSV, one number a column")
+      .needs(panel)
+      .excludes(markdown);
+  app.add_option("--threads", command->threads,
+                 "Worker threads; the result does not depend on them (default: all)")
+      .range(0, 1024)
+      .type_name("INT");
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.callback([&context, command] { context.action = [command] { return evaluate(*command); }; });
 }
 
 }  // namespace broadloom::cli

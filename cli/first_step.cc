@@ -1,13 +1,12 @@
 // `broadloom first-step`: hidden; `bench` starts it to time a process from its very beginning.
 #include "cli/first_step.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -120,16 +119,15 @@ Result<FirstStep> run_first_step(const std::string& program,
   return FirstStep{elapsed.count(), std::strtoll(said.c_str(), nullptr, 10)};
 }
 
-void add_first_step_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand("first-step", "Train one iteration and write peak memory");
-  app->group("");  // hidden: `bench` calls it
+void add_first_step_command(Command root, Context& context) {
+  const Command app =
+      root.add_subcommand("first-step", "Train one iteration and write peak memory");
+  app.hide();  // hidden: `bench` calls it
   const auto command = std::make_shared<FirstStepCommand>();
-  app->add_option("FILE", command->file, "Config in TOML")->required();
-  app->add_option("--threads", command->threads, "Worker threads")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT");
-  add_config_flags(*app, command->flags);
-  app->callback([&context, command] {
+  app.add_option("FILE", command->file, "Config in TOML").required();
+  app.add_option("--threads", command->threads, "Worker threads").range(0, 1024).type_name("INT");
+  add_config_flags(app, command->flags);
+  app.callback([&context, command] {
     context.action = [&context, command] { return first_step(*command, context); };
   });
 }

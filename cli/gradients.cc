@@ -1,7 +1,6 @@
 // `broadloom gradients`: bias, variance and correlation of a policy's gradient, by block shape.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -102,67 +101,66 @@ Status run(GradientsCommand& command, const std::vector<std::string>& arguments)
 
 }  // namespace
 
-void add_gradients_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand(
+void add_gradients_command(Command root, Context& context) {
+  const Command app = root.add_subcommand(
       "gradients",
       "Measure a policy's gradient: its variance, bias and correlation by block shape");
   const auto command = std::make_shared<GradientsCommand>();
   GradientStudyOptions& o = command->options;
-  app->add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
-      ->required();
-  app->add_option("--out", command->out, "Folder for the results (default gradients)")
-      ->type_name("DIR");
-  app->add_option(
-         "--study", command->studies,
-         "Which of correlation, variance, bias, exact (which brings variance and bias with "
-         "it); default: the first three")
-      ->delimiter(',')
-      ->type_name("LIST");
-  app->add_option("--batch", o.batch, "B: every factorisation N x T of it (default 1024)")
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("INT");
-  app->add_option("--shapes", command->shapes, "These shapes only, as in 4x256,16x64")
-      ->delimiter(',')
-      ->type_name("LIST");
-  app->add_option("--lambdas", o.lambdas, "Lambdas of the advantages (default 0, the run's, 1)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  app->add_option("--gammas", o.gammas, "Discounts of the bias study (default: the run's)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  app->add_option("--blocks", o.blocks,
-                  "R, independent blocks of each shape (default 1000; for correlation 200)")
-      ->type_name("INT");
-  app->add_option("--starts", command->starts,
-                  "Where blocks begin: stationary (default), in all phases of episodes; or "
-                  "synchronised, all at reset")
-      ->type_name("TEXT");
-  app->add_option("--lags", o.lags, "Lags of the correlation study (default 1 to 200)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  app->add_option("--bias_steps", o.bias_steps, "T of the bias study (default: of the shapes)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  app->add_option("--bias_precision", o.bias_precision,
-                  "Standard error to reach, as a share of the bias (default 0.1)")
-      ->check(CLI::Range(1e-3, 1.0))
-      ->type_name("NUMBER");
-  app->add_option("--bias_budget", o.bias_budget,
-                  "Transitions that the bias study may collect, 32 trajectories at least (default "
-                  "2000000)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->type_name("INT");
-  app->add_flag("--norm_adv", o.norm_adv, "Normalise advantages over each block");
-  app->add_flag("--value_term", o.value_term, "Put the value loss's gradient in");
-  app->add_flag("--entropy_term", o.entropy_term, "Put the entropy bonus's gradient in");
-  app->add_option("--seed", o.seed, "Every random number follows from it (default 1)")
-      ->type_name("INT");
-  app->add_option("--threads", command->threads,
-                  "Worker threads; results do not depend on them (default: all)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT");
-  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app->callback([&context, command] {
+  app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
+      .required();
+  app.add_option("--out", command->out, "Folder for the results (default gradients)")
+      .type_name("DIR");
+  app.add_option("--study", command->studies,
+                 "Which of correlation, variance, bias, exact (which brings variance and bias with "
+                 "it); default: the first three")
+      .delimiter(',')
+      .type_name("LIST");
+  app.add_option("--batch", o.batch, "B: every factorisation N x T of it (default 1024)")
+      .range(1, 1 << 20)
+      .type_name("INT");
+  app.add_option("--shapes", command->shapes, "These shapes only, as in 4x256,16x64")
+      .delimiter(',')
+      .type_name("LIST");
+  app.add_option("--lambdas", o.lambdas, "Lambdas of the advantages (default 0, the run's, 1)")
+      .delimiter(',')
+      .type_name("LIST");
+  app.add_option("--gammas", o.gammas, "Discounts of the bias study (default: the run's)")
+      .delimiter(',')
+      .type_name("LIST");
+  app.add_option("--blocks", o.blocks,
+                 "R, independent blocks of each shape (default 1000; for correlation 200)")
+      .type_name("INT");
+  app.add_option("--starts", command->starts,
+                 "Where blocks begin: stationary (default), in all phases of episodes; or "
+                 "synchronised, all at reset")
+      .type_name("TEXT");
+  app.add_option("--lags", o.lags, "Lags of the correlation study (default 1 to 200)")
+      .delimiter(',')
+      .type_name("LIST");
+  app.add_option("--bias_steps", o.bias_steps, "T of the bias study (default: of the shapes)")
+      .delimiter(',')
+      .type_name("LIST");
+  app.add_option("--bias_precision", o.bias_precision,
+                 "Standard error to reach, as a share of the bias (default 0.1)")
+      .range(1e-3, 1.0)
+      .type_name("NUMBER");
+  app.add_option("--bias_budget", o.bias_budget,
+                 "Transitions that the bias study may collect, 32 trajectories at least (default "
+                 "2000000)")
+      .range(std::int64_t{1}, std::int64_t{1} << 40)
+      .type_name("INT");
+  app.add_flag("--norm_adv", o.norm_adv, "Normalise advantages over each block");
+  app.add_flag("--value_term", o.value_term, "Put the value loss's gradient in");
+  app.add_flag("--entropy_term", o.entropy_term, "Put the entropy bonus's gradient in");
+  app.add_option("--seed", o.seed, "Every random number follows from it (default 1)")
+      .type_name("INT");
+  app.add_option("--threads", command->threads,
+                 "Worker threads; results do not depend on them (default: all)")
+      .range(0, 1024)
+      .type_name("INT");
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app.callback([&context, command] {
     context.action = [&context, command] {
       const Status status = run(*command, context.arguments);
       return status.ok() ? 0 : report_error(status, false);

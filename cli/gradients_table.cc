@@ -1,6 +1,6 @@
 #include "cli/gradients_table.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <string>

@@ -1,19 +1,18 @@
 // The `broadloom` program: reads the command line, runs one sub-command, gives its exit code.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "broadloom_build_info.inc"
 #include "cli/arguments.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/help.h"
 
 namespace broadloom::cli {
 namespace {
@@ -21,11 +20,7 @@ namespace {
 constexpr char kVersion[] = "broadloom " BROADLOOM_VERSION " (" BROADLOOM_REVISION
                             ", " BROADLOOM_BUILD_TYPE ", " BROADLOOM_COMPILER ")";
 
-void add_commands(CLI::App& root, Context& context) {
-  root.formatter(std::make_shared<HelpFormatter>());
-  root.set_version_flag("--version", kVersion, "Print the version and exit");
-  root.set_help_flag("-h,--help", "Print this help and exit");
-  root.require_subcommand(1);
+void add_commands(Command root, Context& context) {
   add_train_command(root, context);
   add_eval_command(root, context);
   add_study_command(root, context);
@@ -54,22 +49,14 @@ int run(const std::string& program, const std::vector<std::string>& given) {
   Context context;
   context.program = program;
   context.arguments = given;
-  CLI::App root("Broadloom: PPO on batches of environments, measured.", "broadloom");
-  add_commands(root, context);
-  Result<Arguments> arguments = prepare_arguments(root, given);
+  CommandLine line("broadloom", "Broadloom: PPO on batches of environments, measured.", kVersion);
+  add_commands(line.root(), context);
+  Result<Arguments> arguments = prepare_arguments(line.root(), given);
   if (!arguments.ok()) return report_error(arguments.status(), json);
   context.env_options = std::move(arguments.value().env_options);
-  std::vector<std::string> tokens = std::move(arguments.value().tokens);
-  std::reverse(tokens.begin(), tokens.end());  // CLI11 takes them from the back
-  try {
-    root.parse(std::move(tokens));
-  } catch (const CLI::Success& request) {  // --help and --version
-    return root.exit(request);
-  } catch (const CLI::ParseError& error) {
-    return report_error({ErrorKind::kInvalidConfig,
-                         error.what() + std::string("; `broadloom --help` says how to call it")},
-                        json);
-  }
+  const Result<std::optional<int>> answered = line.parse(std::move(arguments.value().tokens));
+  if (!answered.ok()) return report_error(answered.status(), json);
+  if (answered.value()) return *answered.value();
   const int code = context.action();
   // What was printed is a result: that it could not be is an error.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;

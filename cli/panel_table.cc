@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "broadloom/record/json.h"
 #include "cli/console.h"
 
 namespace broadloom::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // "97.5 [94.3, 98.9]", of a rate in per cent.
 std::string percent_text(const Estimate& rate) {

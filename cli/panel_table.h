@@ -1,10 +1,10 @@
 // What panels' results look like on the console, and as JSON.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "broadloom/record/json.h"
 #include "broadloom/train/panel_compare.h"
 #include "broadloom/train/panel_result.h"
 #include "cli/text_table.h"
@@ -26,8 +26,7 @@ TextTable panel_table(const PanelResult& result, TableForm form);
 // names: of the runs. For people a line for each row and run; CSV has the same lines.
 TextTable comparison_table(const PanelComparison& comparison, const std::vector<std::string>& names,
                            TableForm form);
-nlohmann::ordered_json comparison_json(const PanelComparison& comparison,
-                                       const std::vector<std::string>& names,
-                                       const std::vector<PanelResult>& results);
+Json comparison_json(const PanelComparison& comparison, const std::vector<std::string>& names,
+                     const std::vector<PanelResult>& results);
 
 }  // namespace broadloom::cli

@@ -1,6 +1,6 @@
 #include "cli/progress.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

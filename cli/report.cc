@@ -1,7 +1,6 @@
 // `broadloom report`: what one or more studies came to, as a page, as JSON and in sentences.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,23 +42,23 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
 
 }  // namespace
 
-void add_report_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand("report", "Say and show what studies came to");
+void add_report_command(Command root, Context& context) {
+  const Command app = root.add_subcommand("report", "Say and show what studies came to");
   const auto command = std::make_shared<ReportCommand>();
-  app->add_option("STORE", command->stores,
-                  "Stores of studies; several are compared, as of other tasks or matches")
-      ->required();
-  app->add_option("--out", command->out,
-                  "Folder for the results (default: the store's name with -report)")
-      ->type_name("DIR");
-  app->add_option("--task", command->task, "Only the cells of this environment")->type_name("ID");
-  app->add_option("--threads", command->threads,
-                  "Worker threads; results do not depend on them (default: all)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT");
-  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app->add_flag("--json", command->json, "Standard output is one JSON object, that of study.json");
-  app->callback([&context, command] {
+  app.add_option("STORE", command->stores,
+                 "Stores of studies; several are compared, as of other tasks or matches")
+      .required();
+  app.add_option("--out", command->out,
+                 "Folder for the results (default: the store's name with -report)")
+      .type_name("DIR");
+  app.add_option("--task", command->task, "Only the cells of this environment").type_name("ID");
+  app.add_option("--threads", command->threads,
+                 "Worker threads; results do not depend on them (default: all)")
+      .range(0, 1024)
+      .type_name("INT");
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app.add_flag("--json", command->json, "Standard output is one JSON object, that of study.json");
+  app.callback([&context, command] {
     context.action = [&context, command] {
       const Status status = run(*command, context.arguments);
       return status.ok() ? 0 : report_error(status, command->json);

@@ -1,12 +1,11 @@
 // `broadloom rerun`: a run from its record alone, and what agrees with the record.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/rerun.h"
 #include "cli/commands.h"
@@ -109,13 +108,13 @@ void print_verdict(const RerunReport& report) {
 }
 
 void print_json_report(const RerunCommand& command, const RerunReport& report) {
-  nlohmann::ordered_json fields = nlohmann::ordered_json::array();
+  Json fields = Json::array();
   for (const FieldComparison& field : report.fields) {
-    nlohmann::ordered_json object = {{"name", field.name},
-                                     {"rule", rule_name(field.rule)},
-                                     {"recorded", nlohmann::ordered_json::parse(field.recorded)},
-                                     {"rerun", nlohmann::ordered_json::parse(field.rerun)},
-                                     {"agrees", field.agrees}};
+    Json object = {{"name", field.name},
+                   {"rule", rule_name(field.rule)},
+                   {"recorded", Json::parse(field.recorded)},
+                   {"rerun", Json::parse(field.rerun)},
+                   {"agrees", field.agrees}};
     if (field.rule == FieldRule::kRatio) object["ratio"] = field.ratio;
     fields.push_back(std::move(object));
   }
@@ -175,26 +174,26 @@ int rerun_command(const RerunCommand& command) {
 
 }  // namespace
 
-void add_rerun_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand(
+void add_rerun_command(Command root, Context& context) {
+  const Command app = root.add_subcommand(
       "rerun",
       "Train again from a line of a ledger alone, and say what agrees (exit code 6: not "
       "all that must)");
   const auto command = std::make_shared<RerunCommand>();
-  app->add_option("LEDGER", command->place,
-                  "LEDGER:LINE, as in runs/ledger.jsonl:3; without a line, the last one; or the "
-                  "folder of a run")
-      ->required();
-  app->add_option("--out", command->out,
-                  "Folder of the rerun (default runs/rerun__<env_id>__<seed>__<unix time>)")
-      ->type_name("DIR");
-  app->add_option("--threads", command->threads,
-                  "Worker threads; the result does not depend on them (default: the record's)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT");
-  app->add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app->add_flag("--json", command->json, "Standard output is one JSON object");
-  app->callback(
+  app.add_option("LEDGER", command->place,
+                 "LEDGER:LINE, as in runs/ledger.jsonl:3; without a line, the last one; or the "
+                 "folder of a run")
+      .required();
+  app.add_option("--out", command->out,
+                 "Folder of the rerun (default runs/rerun__<env_id>__<seed>__<unix time>)")
+      .type_name("DIR");
+  app.add_option("--threads", command->threads,
+                 "Worker threads; the result does not depend on them (default: the record's)")
+      .range(0, 1024)
+      .type_name("INT");
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.callback(
       [&context, command] { context.action = [command] { return rerun_command(*command); }; });
 }
 

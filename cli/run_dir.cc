@@ -1,6 +1,6 @@
 #include "cli/run_dir.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <filesystem>

@@ -1,13 +1,12 @@
 // `broadloom study`: a grid of runs into a store; `broadloom study merge`: shards into one.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "broadloom/record/json.h"
 #include "broadloom/study/merge.h"
 #include "broadloom/study/runner.h"
 #include "broadloom/study/study_report.h"
@@ -103,7 +102,7 @@ Status write_results(const StudyCommand& command, const StudyPlan& plan,
     written = files.value().paths;
   }
   if (command.json) {
-    nlohmann::ordered_json json = study_json(plan, summary, options.store);
+    Json json = study_json(plan, summary, options.store);
     json["written"] = written;
     print_json(json);
   } else if (!command.quiet && !written.empty()) {
@@ -160,52 +159,52 @@ int merge(const MergeCommand& command) {
   return 0;
 }
 
-void add_merge_command(CLI::App& study_app, Context& context) {
-  CLI::App* app = study_app.add_subcommand("merge", "Put the stores of shards together");
+void add_merge_command(Command study_app, Context& context) {
+  const Command app = study_app.add_subcommand("merge", "Put the stores of shards together");
   const auto command = std::make_shared<MergeCommand>();
-  app->add_option("STORE", command->stores, "Stores of one study's shards")->required();
-  app->add_option("--out", command->out, "The store to make")->type_name("FILE")->required();
-  app->callback([&context, command] { context.action = [command] { return merge(*command); }; });
+  app.add_option("STORE", command->stores, "Stores of one study's shards").required();
+  app.add_option("--out", command->out, "The store to make").type_name("FILE").required();
+  app.callback([&context, command] { context.action = [command] { return merge(*command); }; });
 }
 
-void add_run_flags(CLI::App& app, StudyCommand& command) {
+void add_run_flags(Command app, StudyCommand& command) {
   constexpr const char* kGroup = "Command";
   app.add_option("--out", command.out, "Store (default studies/<name>.sqlite)")
-      ->type_name("FILE")
-      ->group(kGroup);
+      .type_name("FILE")
+      .group(kGroup);
   app.add_option("--shard", command.shard, "Every n-th run, from the i-th on, into its own store")
-      ->type_name("i/n")
-      ->group(kGroup);
+      .type_name("i/n")
+      .group(kGroup);
   app.add_option("--jobs", command.jobs, "Runs at once (default: cores / threads)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT")
-      ->group(kGroup);
+      .range(0, 1024)
+      .type_name("INT")
+      .group(kGroup);
   app.add_option("--threads", command.threads, "Threads of each run (default 1)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("INT")
-      ->group(kGroup);
-  app.add_flag("--plan", command.plan_only, "Print the plan and stop")->group(kGroup);
-  app.add_flag("--retry_failed", command.retry_failed, "Run failed runs once more")->group(kGroup);
+      .range(1, 1024)
+      .type_name("INT")
+      .group(kGroup);
+  app.add_flag("--plan", command.plan_only, "Print the plan and stop").group(kGroup);
+  app.add_flag("--retry_failed", command.retry_failed, "Run failed runs once more").group(kGroup);
   app.add_flag("--any_revision", command.any_revision,
                "Go on with a store that another revision of the program began")
-      ->group(kGroup);
+      .group(kGroup);
   app.add_flag("--report", command.report,
                "Write a report beside the store at the end (--no_report: do not)")
-      ->group(kGroup);
-  app.add_flag("--quiet", command.quiet, "Print nothing but errors")->group(kGroup);
-  app.add_flag("--json", command.json, "Standard output is one JSON object")->group(kGroup);
+      .group(kGroup);
+  app.add_flag("--quiet", command.quiet, "Print nothing but errors").group(kGroup);
+  app.add_flag("--json", command.json, "Standard output is one JSON object").group(kGroup);
 }
 
 }  // namespace
 
-void add_study_command(CLI::App& root, Context& context) {
-  CLI::App* app = root.add_subcommand("study", "Train a grid of settings over many seeds");
+void add_study_command(Command root, Context& context) {
+  const Command app = root.add_subcommand("study", "Train a grid of settings over many seeds");
   const auto command = std::make_shared<StudyCommand>();
-  add_run_flags(*app, *command);
-  add_study_flags(*app, command->flags);
-  add_merge_command(*app, context);
-  app->callback([&context, command, app] {
-    if (!app->get_subcommands().empty()) return;  // merge has set its own action
+  add_run_flags(app, *command);
+  add_study_flags(app, command->flags);
+  add_merge_command(app, context);
+  app.callback([&context, command, app] {
+    if (app.subcommand_was_named()) return;  // merge has set its own action
     context.action = [&context, command] { return study(*command, context); };
   });
 }

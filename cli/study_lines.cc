@@ -1,6 +1,6 @@
 #include "cli/study_lines.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

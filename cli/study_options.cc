@@ -1,8 +1,6 @@
 #include "cli/study_options.h"
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "broadloom/train/config.h"
 #include "cli/config_flags.h"
@@ -80,23 +78,23 @@ Status take_words(const StudyFlags& flags, StudySpec& spec) {
 
 }  // namespace
 
-void add_study_flags(CLI::App& app, StudyFlags& flags) {
-  app.add_option("FILE", flags.file, "Study in TOML; flags win over it")->type_name("TOML");
+void add_study_flags(Command app, StudyFlags& flags) {
+  app.add_option("FILE", flags.file, "Study in TOML; flags win over it").type_name("TOML");
   const auto text = [&](const char* flag, auto& out, const char* type, const char* help) {
-    return app.add_option(flag, out, help)->type_name(type)->group(kGroup);
+    return app.add_option(flag, out, help).type_name(type).group(kGroup);
   };
   text("--seeds", flags.seeds, "SEEDS", "How many (10 is 1 to 10), a range (11-20) or a list");
   text("--batch", flags.batch, "INT", "B, which every listed shape and the ladder must give")
-      ->check(CLI::Range(1, 1 << 30));
+      .range(1, 1 << 30);
   app.add_flag("--ladder", flags.ladder, "All shapes of powers of two with N * T = batch")
-      ->group(kGroup);
-  text("--shapes", flags.shapes, "NxT,...", "These shapes")->delimiter(',');
+      .group(kGroup);
+  text("--shapes", flags.shapes, "NxT,...", "These shapes").delimiter(',');
   text("--doubled", flags.doubled, "NxT,...", "Each shape, with N doubled and with T doubled")
-      ->delimiter(',');
+      .delimiter(',');
   text("--doublings", flags.doublings, "INT", "How often --doubled doubles (default 1)")
-      ->check(CLI::Range(1, 20));
+      .range(1, 20);
   text("--max_envs", flags.max_envs, "INT", "N = 1, 2, 4, ... up to this, at num_steps")
-      ->check(CLI::Range(1, 1 << 20));
+      .range(1, 1 << 20);
   text("--match", flags.match, "WORD",
        "What is held equal: minibatch_count (default), minibatch_size, gradient_steps, none");
   text("--adjust", flags.adjust, "WORD",
@@ -106,10 +104,10 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
        "others are to have (default: the first)");
   text("--grid", flags.grid, "KEY=V,V", "Values of a config key; may be given again");
   text("--points", flags.points, "INT", "Points of each learning curve (default 50)")
-      ->check(CLI::Range(1, 100000));
+      .range(1, 100000);
   text("--evaluations", flags.evaluations, "INT",
        "Evaluations of each run, evenly over its steps (default 1: of the final policy)")
-      ->check(CLI::Range(0, 100000));
+      .range(0, 100000);
   text("--name", flags.name, "TEXT", "Name of the study (default: the file's)");
   add_config_flags(app, flags.config);
 }

@@ -7,10 +7,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/study/study_spec.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
-class App;
-}
+#include "cli/command_line.h"
 
 namespace broadloom::cli {
 
@@ -24,7 +21,7 @@ struct StudyFlags {
 };
 
 // Registers the flags; parsing fills `flags`, which must outlive the app.
-void add_study_flags(CLI::App& app, StudyFlags& flags);
+void add_study_flags(Command app, StudyFlags& flags);
 
 // The study of the file, if one is named, with what the flags say in its place: shapes as a whole,
 // axes and config keys one by one.

@@ -1,14 +1,14 @@
 #include "cli/study_table.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "broadloom/record/json.h"
 #include "broadloom/study/run_statistics.h"
 #include "cli/console.h"
 
@@ -67,12 +67,12 @@ std::string estimate_text(const Estimate& e) {
   return fmt::format("{:.1f} [{:.1f}, {:.1f}]", e.value, e.low, e.high);
 }
 
-nlohmann::ordered_json number(double x) {
+Json number(double x) {
   if (!std::isfinite(x)) return nullptr;
   return x;
 }
 
-nlohmann::ordered_json estimate_json(const Estimate& e) {
+Json estimate_json(const Estimate& e) {
   return {{"value", number(e.value)},
           {"low", number(e.low)},
           {"high", number(e.high)},
@@ -142,13 +142,12 @@ void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySum
   }
 }
 
-nlohmann::ordered_json study_json(const StudyPlan& plan, const StudySummary& summary,
-                                  const std::string& store) {
-  nlohmann::ordered_json out = {{"study", plan.name},
-                                {"store", store},
-                                {"complete", summary.complete},
-                                {"seconds", summary.seconds},
-                                {"cells", nlohmann::ordered_json::array()}};
+Json study_json(const StudyPlan& plan, const StudySummary& summary, const std::string& store) {
+  Json out = {{"study", plan.name},
+              {"store", store},
+              {"complete", summary.complete},
+              {"seconds", summary.seconds},
+              {"cells", Json::array()}};
   const std::vector<CellResult> cells = results_of(plan, summary);
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const StudyCell& cell = plan.cells[c];

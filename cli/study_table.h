@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdio>
-#include <nlohmann/json_fwd.hpp>
 
+#include "broadloom/record/json.h"
 #include "broadloom/study/plan.h"
 #include "broadloom/study/runner.h"
 
@@ -17,7 +17,6 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyShard
 void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary);
 
 // The same for --json.
-nlohmann::ordered_json study_json(const StudyPlan& plan, const StudySummary& summary,
-                                  const std::string& store);
+Json study_json(const StudyPlan& plan, const StudySummary& summary, const std::string& store);
 
 }  // namespace broadloom::cli

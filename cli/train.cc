@@ -1,13 +1,12 @@
 // `broadloom train`: a new run, or more of an old one.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/run.h"
@@ -115,8 +114,7 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
               {"seconds", summary.seconds},
               {"steps_per_second", steps_per_second},
               {"record", record},
-              {"panel", panel ? nlohmann::ordered_json::parse(panel_record_json(*panel))
-                              : nlohmann::ordered_json()}});
+              {"panel", panel ? Json::parse(panel_record_json(*panel)) : Json()}});
 }
 
 int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second,
@@ -203,41 +201,40 @@ int train(const TrainOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_train_command(CLI::App& root, Context& context) {
-  CLI::App* command = root.add_subcommand("train", "Train a policy; every config key is a flag");
+void add_train_command(Command root, Context& context) {
+  const Command command =
+      root.add_subcommand("train", "Train a policy; every config key is a flag");
   const auto options = std::make_shared<TrainOptions>();
-  command->add_option("FILE", options->file, "Config in TOML; flags win over it")
-      ->type_name("TOML");
+  command.add_option("FILE", options->file, "Config in TOML; flags win over it").type_name("TOML");
   command
-      ->add_option("--out", options->out,
-                   "Run folder (default runs/<env_id>__ppo__<seed>__<unix time>)")
-      ->type_name("DIR")
-      ->group("Command");
-  command->add_option("--resume", options->resume, "Go on with the run in this folder, to the bit")
-      ->type_name("RUN")
-      ->group("Command");
+      .add_option("--out", options->out,
+                  "Run folder (default runs/<env_id>__ppo__<seed>__<unix time>)")
+      .type_name("DIR")
+      .group("Command");
+  command.add_option("--resume", options->resume, "Go on with the run in this folder, to the bit")
+      .type_name("RUN")
+      .group("Command");
   command
-      ->add_option("--ledger", options->ledger,
-                   "File that the finished run's line is appended to; none: no file (default "
-                   "ledger.jsonl beside the run folder)")
-      ->type_name("FILE")
-      ->group("Command");
+      .add_option("--ledger", options->ledger,
+                  "File that the finished run's line is appended to; none: no file (default "
+                  "ledger.jsonl beside the run folder)")
+      .type_name("FILE")
+      .group("Command");
   command
-      ->add_option("--panel", options->panel,
-                   "Held-out panel that the final policy is scored on, for the record")
-      ->type_name("TOML")
-      ->group("Command");
+      .add_option("--panel", options->panel,
+                  "Held-out panel that the final policy is scored on, for the record")
+      .type_name("TOML")
+      .group("Command");
   command
-      ->add_option("--threads", options->threads,
-                   "Worker threads; the result does not depend on them (default: all)")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("INT")
-      ->group("Command");
-  command->add_flag("--quiet", options->quiet, "Print nothing but errors")->group("Command");
-  command->add_flag("--json", options->json, "Standard output is one JSON object")
-      ->group("Command");
-  add_config_flags(*command, options->flags);
-  command->callback([&context, options] {
+      .add_option("--threads", options->threads,
+                  "Worker threads; the result does not depend on them (default: all)")
+      .range(0, 1024)
+      .type_name("INT")
+      .group("Command");
+  command.add_flag("--quiet", options->quiet, "Print nothing but errors").group("Command");
+  command.add_flag("--json", options->json, "Standard output is one JSON object").group("Command");
+  add_config_flags(command, options->flags);
+  command.callback([&context, options] {
     context.action = [&context, options] { return train(*options, context); };
   });
 }

@@ -1,6 +1,6 @@
 #include "broadloom/algo/ppo.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #define XXH_INLINE_ALL
 #include "broadloom/core/hash.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <xxhash.h>
 
 namespace broadloom {

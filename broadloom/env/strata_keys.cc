@@ -1,5 +1,5 @@
 // The keys of strata: from text to checked ranges.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

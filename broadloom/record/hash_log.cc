@@ -1,6 +1,6 @@
 #include "broadloom/record/hash_log.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <cstring>

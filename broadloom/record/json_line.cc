@@ -1,6 +1,6 @@
 #include "broadloom/record/json_line.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

@@ -1,18 +1,17 @@
 #include "broadloom/record/json_schema.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "broadloom/record/json.h"
 
 namespace broadloom {
 namespace {
 
-using Json = nlohmann::json;
-
 std::string short_text(const Json& value) {
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = value.dump();
   return text.size() <= 60 ? text : text.substr(0, 60) + "...";
 }
 
@@ -20,7 +19,7 @@ bool is_of_type(const Json& value, const std::string& type) {
   if (type == "object") return value.is_object();
   if (type == "array") return value.is_array();
   if (type == "string") return value.is_string();
-  if (type == "integer") return value.is_number_integer();
+  if (type == "integer") return value.is_integer();
   if (type == "number") return value.is_number();
   if (type == "boolean") return value.is_boolean();
   return type == "null" && value.is_null();
@@ -34,9 +33,9 @@ class Check {
 
   Status run() const {
     if (schema_.is_boolean()) {
-      return schema_.get<bool>() ? Status() : wrong("is not a key that a record has");
+      return schema_.boolean() ? Status() : wrong("is not a key that a record has");
     }
-    for (const auto& [keyword, rule] : schema_.items()) BROADLOOM_TRY(check(keyword, rule));
+    for (const auto& [keyword, rule] : schema_.members()) BROADLOOM_TRY(check(keyword, rule));
     return {};
   }
 
@@ -68,26 +67,27 @@ class Check {
 
   Status check_type(const Json& types) const {
     if (types.is_string()) {
-      return is_of_type(value_, types) ? Status() : expected(types.get<std::string>());
+      return is_of_type(value_, types.text()) ? Status() : expected(types.text());
     }
     std::string names;
-    for (const Json& type : types) {
-      if (is_of_type(value_, type)) return {};
-      names += (names.empty() ? "" : " or ") + type.get<std::string>();
+    for (const Json& type : types.elements()) {
+      if (is_of_type(value_, type.text())) return {};
+      names += (names.empty() ? "" : " or ") + type.text();
     }
     return expected(names);
   }
 
   Status check_enum(const Json& values) const {
-    const bool is_one = std::find(values.begin(), values.end(), value_) != values.end();
+    const Json::Array& all = values.elements();
+    const bool is_one = std::find(all.begin(), all.end(), value_) != all.end();
     return is_one ? Status() : expected("one of " + short_text(values));
   }
 
   Status check_required(const Json& keys) const {
     if (!value_.is_object()) return {};
-    for (const Json& key : keys) {
-      if (!value_.contains(key.get<std::string>())) {
-        return wrong(fmt::format("the key '{}' is missing", key.get<std::string>()));
+    for (const Json& key : keys.elements()) {
+      if (!value_.contains(key.text())) {
+        return wrong(fmt::format("the key '{}' is missing", key.text()));
       }
     }
     return {};
@@ -95,7 +95,7 @@ class Check {
 
   Status check_properties(const Json& properties) const {
     if (!value_.is_object()) return {};
-    for (const auto& [key, schema] : properties.items()) {
+    for (const auto& [key, schema] : properties.members()) {
       if (value_.contains(key)) BROADLOOM_TRY(Check(value_[key], schema, below(key)).run());
     }
     return {};
@@ -103,8 +103,8 @@ class Check {
 
   Status check_others(const Json& schema) const {
     if (!value_.is_object()) return {};
-    const Json named = schema_.value("properties", Json::object());
-    for (const auto& [key, value] : value_.items()) {
+    const Json& named = schema_["properties"];
+    for (const auto& [key, value] : value_.members()) {
       if (!named.contains(key)) BROADLOOM_TRY(Check(value, schema, below(key)).run());
     }
     return {};
@@ -113,21 +113,21 @@ class Check {
   Status check_items(const Json& schema) const {
     if (!value_.is_array()) return {};
     for (std::size_t i = 0; i < value_.size(); ++i) {
-      BROADLOOM_TRY(Check(value_[i], schema, fmt::format("{}[{}]", where_, i)).run());
+      BROADLOOM_TRY(Check(value_.at(i), schema, fmt::format("{}[{}]", where_, i)).run());
     }
     return {};
   }
 
   Status check_minimum(const Json& minimum) const {
-    if (!value_.is_number() || value_ >= minimum) return {};
+    if (!value_.is_number() || value_.real() >= minimum.real()) return {};
     return expected("at least " + minimum.dump());
   }
 
   Status check_length(const std::string& keyword, const Json& limit) const {
     if (!value_.is_string()) return {};
-    const auto length = value_.get_ref<const std::string&>().size();
-    const bool fits = keyword == "minLength" ? length >= limit.get<std::size_t>()
-                                             : length <= limit.get<std::size_t>();
+    const auto length = value_.text().size();
+    const bool fits = keyword == "minLength" ? length >= limit.integer<std::size_t>()
+                                             : length <= limit.integer<std::size_t>();
     const char* bound = keyword == "minLength" ? "least" : "most";
     return fits ? Status() : expected(fmt::format("at {} {} characters", bound, limit.dump()));
   }
@@ -140,9 +140,9 @@ class Check {
 }  // namespace
 
 Status check_json(std::string_view json, std::string_view schema) {
-  const Json value = Json::parse(json, nullptr, false);
-  if (value.is_discarded()) return {ErrorKind::kMismatch, "it is not valid JSON"};
-  const Json rules = Json::parse(schema, nullptr, false);
+  const Json value = Json::parse(json);
+  if (value.is_null()) return {ErrorKind::kMismatch, "it is not valid JSON"};
+  const Json rules = Json::parse(schema);
   if (!rules.is_object()) return {ErrorKind::kMismatch, "the schema is not a JSON object"};
   return Check(value, rules, "").run();
 }

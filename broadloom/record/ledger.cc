@@ -1,7 +1,7 @@
 #include "broadloom/record/ledger.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "broadloom/core/hash.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 #include "broadloom/record/json_schema.h"
 #include "ledger_schema.h"
 
@@ -21,8 +21,6 @@ namespace broadloom {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
 constexpr int kFormat = 1;
 constexpr std::string_view kChecksumKey = ",\"checksum\":\"";
 constexpr std::size_t kChecksumDigits = 32;
@@ -48,7 +46,7 @@ Result<std::string_view> checked_part(std::string_view line) {
 
 // A stream's number is one of 8 bits, whatever a record says.
 bool same_stream(const Json& a, const Json& b) {
-  return a.get<std::uint64_t>() % 256 == b.get<std::uint64_t>() % 256;
+  return a.integer<std::uint64_t>() % 256 == b.integer<std::uint64_t>() % 256;
 }
 
 // The record's own claim that no two of training, evaluation and panel share a stream.
@@ -58,14 +56,14 @@ Status check_streams(const Json& line) {
        {std::pair{"evaluation", "training"}, std::pair{"panel", "training"},
         std::pair{"panel", "evaluation"}}) {
     if (!seeds.contains(later)) continue;
-    for (const auto& [name, purpose] : seeds[later]["streams"].items()) {
-      for (const auto& [other, taken] : seeds[sooner]["streams"].items()) {
+    for (const auto& [name, purpose] : seeds[later]["streams"].members()) {
+      for (const auto& [other, taken] : seeds[sooner]["streams"].members()) {
         if (!same_stream(purpose, taken)) continue;
         return {ErrorKind::kMismatch,
                 fmt::format("seeds: the {} stream '{}' and the {} stream '{}' are both {}, "
                             "expected no stream in both; such a run was scored on what it had "
                             "seen before",
-                            later, name, sooner, other, taken.get<std::uint64_t>() % 256)};
+                            later, name, sooner, other, taken.integer<std::uint64_t>() % 256)};
       }
     }
   }
@@ -82,10 +80,10 @@ Status check_panel(const Json& line) {
 }
 
 Status check_content(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = Json::parse(line);
   if (!json.is_object()) return altered("it is not a JSON object");
-  const Json format = json.value("format", Json());
-  if (format.is_number_integer() && format > kFormat) {
+  const Json& format = json["format"];
+  if (format.is_integer() && format.real() > kFormat) {
     return {ErrorKind::kCorrupt,
             fmt::format("the line has format {}, but this program reads format {}; use the program "
                         "that wrote it, or a newer one",

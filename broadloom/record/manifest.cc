@@ -1,16 +1,15 @@
 #include "broadloom/record/manifest.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <ctime>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "broadloom/core/hash.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 #include "broadloom_build_info.inc"
 
 namespace broadloom {
@@ -27,21 +26,18 @@ std::string cpu_name() {
 }
 
 template <class Number>
-Number number_of(const nlohmann::ordered_json& object, const char* key) {
-  return object.contains(key) && object[key].is_number_integer() ? object[key].get<Number>()
-                                                                 : Number{};
-}
-
-nlohmann::ordered_json part_of(const nlohmann::ordered_json& object, const char* key) {
-  return object.contains(key) && object[key].is_object() ? object[key]
-                                                         : nlohmann::ordered_json::object();
-}
-
-std::string text_of(const nlohmann::ordered_json& object, const char* key) {
-  return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+Number number_of(const Json& object, const char* key) {
+  return object[key].is_integer() ? object[key].integer<Number>() : Number{};
 }
 
 }  // namespace
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  char text[sizeof "2026-01-31T12:00:00Z"];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", ::gmtime_r(&now, &utc))};
+}
 
 std::string version_text() { return fmt::format("{} ({})", BROADLOOM_VERSION, BROADLOOM_REVISION); }
 
@@ -65,12 +61,12 @@ Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
   manifest.cores = static_cast<int>(std::thread::hardware_concurrency());
   manifest.memory_bytes =
       static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE);
-  manifest.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  manifest.created = utc_now();
   return manifest;
 }
 
 std::string manifest_json(const Manifest& m) {
-  nlohmann::ordered_json json;
+  Json json;
   json["format"] = 1;
   json["created"] = m.created;
   json["version"] = m.version;
@@ -82,43 +78,42 @@ std::string manifest_json(const Manifest& m) {
   json["threads"] = m.threads;
   json["hardware"] = {{"cpu", m.cpu}, {"cores", m.cores}, {"memory_bytes", m.memory_bytes}};
   json["seeds"] = {{"train", m.seed}};
-  nlohmann::ordered_json config = nlohmann::ordered_json::object();
+  Json config = Json::object();
   for (const auto& [key, text] : m.config) config[key] = text;
   json["config"] = config;
   if (!m.panel.empty()) json["panel"] = m.panel;
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json.dump(2) + "\n";
 }
 
 Result<Manifest> read_manifest(const std::string& path) {
   Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
-  const nlohmann::ordered_json json = nlohmann::ordered_json::parse(bytes.value(), nullptr, false);
-  if (json.is_discarded() || !json.is_object() || !json.contains("config") ||
-      !json["config"].is_object()) {
+  const Json json = Json::parse(bytes.value());
+  if (!json["config"].is_object()) {
     return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: it is not a manifest", path));
   }
   Manifest m;
-  for (const auto& [key, text] : json["config"].items()) {
+  for (const auto& [key, text] : json["config"].members()) {
     if (!text.is_string()) {
       return Status(ErrorKind::kCorrupt,
                     fmt::format("'{}' is damaged: config key '{}' is not text", path, key));
     }
-    m.config.emplace_back(key, text.get<std::string>());
+    m.config.emplace_back(key, text.text());
   }
-  const nlohmann::ordered_json hardware = part_of(json, "hardware");
-  m.seed = number_of<std::uint64_t>(part_of(json, "seeds"), "train");
+  const Json& hardware = json["hardware"];
+  m.seed = number_of<std::uint64_t>(json["seeds"], "train");
   m.threads = number_of<int>(json, "threads");
-  m.cpu = text_of(hardware, "cpu");
+  m.cpu = hardware["cpu"].text();
   m.cores = number_of<int>(hardware, "cores");
   m.memory_bytes = number_of<std::int64_t>(hardware, "memory_bytes");
-  m.isa = text_of(json, "isa");
-  m.bits = text_of(json, "bits");
-  m.panel = text_of(json, "panel");
-  m.version = text_of(json, "version");
-  m.revision = text_of(json, "revision");
-  m.compiler = text_of(json, "compiler");
-  m.build_type = text_of(json, "build_type");
-  m.created = text_of(json, "created");
+  m.isa = json["isa"].text();
+  m.bits = json["bits"].text();
+  m.panel = json["panel"].text();
+  m.version = json["version"].text();
+  m.revision = json["revision"].text();
+  m.compiler = json["compiler"].text();
+  m.build_type = json["build_type"].text();
+  m.created = json["created"].text();
   return m;
 }
 

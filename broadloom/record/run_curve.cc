@@ -1,11 +1,11 @@
 #include "broadloom/record/run_curve.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 
 namespace broadloom {
 
@@ -16,14 +16,14 @@ Result<Curve> read_curve(const std::string& run_dir) {
   Curve curve;
   std::istringstream lines(bytes.value());
   for (std::string line; std::getline(lines, line);) {
-    const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+    const Json json = Json::parse(line);
     if (!json.is_object() || !json.contains("global_step") || !json.contains("episodic_return")) {
       return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no metrics line",
                                                      path, line.substr(0, 60)));
     }
     if (!json["episodic_return"].is_number() || !json["global_step"].is_number()) continue;
-    curve.steps.push_back(json["global_step"].get<double>());
-    curve.returns.push_back(json["episodic_return"].get<double>());
+    curve.steps.push_back(json["global_step"].real());
+    curve.returns.push_back(json["episodic_return"].real());
   }
   if (curve.steps.empty()) {
     return Status(

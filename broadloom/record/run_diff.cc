@@ -1,6 +1,6 @@
 #include "broadloom/record/run_diff.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

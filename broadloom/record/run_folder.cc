@@ -1,6 +1,6 @@
 #include "broadloom/record/run_folder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -8,16 +8,14 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 
 namespace broadloom {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kLongestHeader = 100'000'000;
 constexpr const char* kNoChecksum = "0000000000000000";
@@ -62,10 +60,9 @@ class Parser {
   Result<SafetensorsFile> parse() {
     BROADLOOM_TRY(split());
     BROADLOOM_TRY(check_checksum());
-    const Json header = Json::parse(header_, nullptr, false);
-    if (header.is_discarded() || !header.is_object())
-      return damaged("its header is not a JSON object");
-    for (const auto& [key, value] : header.items()) {
+    const Json header = Json::parse(header_);
+    if (!header.is_object()) return damaged("its header is not a JSON object");
+    for (const auto& [key, value] : header.members()) {
       BROADLOOM_TRY(key == "__metadata__" ? read_metadata(value) : read_tensor(key, value));
     }
     BROADLOOM_TRY(check_coverage());
@@ -110,27 +107,24 @@ class Parser {
 
   Status read_metadata(const Json& value) {
     if (!value.is_object()) return damaged("its metadata is not an object");
-    for (const auto& [key, text] : value.items()) {
+    for (const auto& [key, text] : value.members()) {
       if (!text.is_string()) return damaged(fmt::format("metadata '{}' is not a string", key));
-      file_.metadata[key] = text.get<std::string>();
+      file_.metadata[key] = text.text();
     }
     return {};
   }
 
   Status read_tensor(const std::string& key, const Json& value) {
-    if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") ||
-        !value.contains("data_offsets") || !value["dtype"].is_string() ||
-        !value["shape"].is_array() || !value["data_offsets"].is_array() ||
-        value["data_offsets"].size() != 2) {
+    if (!value["dtype"].is_string() || !value["shape"].is_array() ||
+        !value["data_offsets"].is_array() || value["data_offsets"].size() != 2) {
       return damaged(fmt::format("tensor '{}' is not described as one", key));
     }
     SafetensorsFile::Entry entry{};
-    BROADLOOM_TRY(read_dtype(key, value["dtype"].get<std::string>(), entry));
+    BROADLOOM_TRY(read_dtype(key, value["dtype"].text(), entry));
     std::size_t size = dtype_size(entry.dtype);
-    for (const Json& extent : value["shape"]) {
-      if (!extent.is_number_unsigned())
-        return damaged(fmt::format("tensor '{}' has a bad shape", key));
-      const std::uint64_t count = extent.get<std::uint64_t>();
+    for (const Json& extent : value["shape"].elements()) {
+      if (!extent.is_unsigned()) return damaged(fmt::format("tensor '{}' has a bad shape", key));
+      const std::uint64_t count = extent.integer<std::uint64_t>();
       if (count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
         return damaged(fmt::format("tensor '{}' has a bad shape", key));
       }
@@ -141,11 +135,11 @@ class Parser {
       entry.shape.push_back(static_cast<std::int64_t>(count));
     }
     const Json& offsets = value["data_offsets"];
-    if (!offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned()) {
+    if (!offsets.at(0).is_unsigned() || !offsets.at(1).is_unsigned()) {
       return damaged(fmt::format("tensor '{}' has bad offsets", key));
     }
-    entry.begin = offsets[0].get<std::size_t>();
-    entry.end = offsets[1].get<std::size_t>();
+    entry.begin = offsets.at(0).integer<std::size_t>();
+    entry.end = offsets.at(1).integer<std::size_t>();
     if (entry.begin > entry.end || entry.end > data_.size() || entry.end - entry.begin != size) {
       return damaged(fmt::format("tensor '{}' has offsets {} to {} for {} bytes", key, entry.begin,
                                  entry.end, size));
@@ -219,8 +213,8 @@ Status write_safetensors(const std::string& path, const std::vector<TensorRef>& 
     const std::size_t size_a = dtype_size(a->dtype), size_b = dtype_size(b->dtype);
     return size_a != size_b ? size_a > size_b : a->name < b->name;
   });
-  nlohmann::ordered_json header;
-  header["__metadata__"] = metadata;
+  Json header;
+  for (const auto& [key, text] : metadata) header["__metadata__"][key] = text;
   header["__metadata__"]["checksum"] = kNoChecksum;
   std::string data;
   for (const TensorRef* tensor : order) {
@@ -230,7 +224,7 @@ Status write_safetensors(const std::string& path, const std::vector<TensorRef>& 
                             {"shape", tensor->shape},
                             {"data_offsets", {begin, data.size()}}};
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');
   text.replace(*checksum_place(text), 16, checksum(text, data));
   std::string bytes;

@@ -1,9 +1,8 @@
 #include "broadloom/report/data_page.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
+#include "broadloom/record/json.h"
 #include "broadloom/report/page.h"
 #include "report_assets.h"
 
@@ -13,25 +12,25 @@ namespace {
 constexpr int kFormat = 1;
 
 Status check_text(const DataPage& page, const std::string& text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const Json json = Json::parse(text);
   if (!json.is_object()) {
     return Status(ErrorKind::kCorrupt,
                   fmt::format("{} is damaged: '{}' is not the start of a JSON object; "
                               "run '{}' again",
                               page.file, text.substr(0, 60), page.command));
   }
-  const auto format = json.find("format");
-  if (format == json.end() || *format != kFormat) {
+  const Json& format = json["format"];
+  if (format != kFormat) {
     return Status(ErrorKind::kMismatch,
                   fmt::format("got a {} of format {}; expected format {}, which this "
                               "program writes",
-                              page.file, format == json.end() ? "none" : format->dump(), kFormat));
+                              page.file, format.is_null() ? "none" : format.dump(), kFormat));
   }
-  const auto kind = json.find("kind");
-  if (!page.kind.empty() && (kind == json.end() || *kind != page.kind)) {
+  const Json& kind = json["kind"];
+  if (!page.kind.empty() && kind != page.kind) {
     return Status(ErrorKind::kMismatch,
                   fmt::format("got a {} of kind {}; expected \"{}\", which '{}' writes", page.file,
-                              kind == json.end() ? "none" : kind->dump(), page.kind, page.command));
+                              kind.is_null() ? "none" : kind.dump(), page.kind, page.command));
   }
   return {};
 }

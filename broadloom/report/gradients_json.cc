@@ -1,57 +1,53 @@
 #include "broadloom/report/gradients_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "broadloom/record/json.h"
 #include "broadloom/report/json_numbers.h"
 
 namespace broadloom {
 namespace {
 
-using nlohmann::ordered_json;
+Json number(double x) { return six_digits(x); }
 
-ordered_json number(double x) { return six_digits(x); }
-
-ordered_json estimate(const Estimate& e) { return estimate_json<ordered_json>(e); }
-
-void add_shape(const BlockShape& shape, ordered_json& json) {
+void add_shape(const BlockShape& shape, Json& json) {
   json["num_envs"] = shape.num_envs;
   json["num_steps"] = shape.num_steps;
 }
 
-void add_cosines(const CosineSummary& cosine, const char* count, ordered_json& json) {
+void add_cosines(const CosineSummary& cosine, const char* count, Json& json) {
   json[count] = cosine.pairs;
-  json["mean"] = estimate(cosine.mean);
-  json["mean_abs"] = estimate(cosine.mean_abs);
-  json["mean_square"] = estimate(cosine.mean_square);
+  json["mean"] = estimate_json(cosine.mean);
+  json["mean_abs"] = estimate_json(cosine.mean_abs);
+  json["mean_square"] = estimate_json(cosine.mean_square);
   json["histogram"] = {{"low", -1.0}, {"high", 1.0}, {"counts", cosine.histogram}};
 }
 
-ordered_json pairs(const PairCorrelation& p) {
-  ordered_json json;
+Json pairs(const PairCorrelation& p) {
+  Json json;
   if (p.lag > 0) json["lag"] = p.lag;
   add_cosines(p.cosine, "pairs", json);
-  json["autocovariance"] = estimate(p.autocovariance);
+  json["autocovariance"] = estimate_json(p.autocovariance);
   return json;
 }
 
-ordered_json matrix(const std::vector<std::vector<float>>& rows) {
-  ordered_json json = ordered_json::array();
+Json matrix(const std::vector<std::vector<float>>& rows) {
+  Json json = Json::array();
   for (const std::vector<float>& row : rows) {
-    ordered_json line = ordered_json::array();
+    Json line = Json::array();
     for (const float x : row) line.push_back(std::round(static_cast<double>(x) * 1e3) / 1e3);
     json.push_back(line);
   }
   return json;
 }
 
-ordered_json correlation_json(const CorrelationResult& r, double gamma) {
-  ordered_json json;
+Json correlation_json(const CorrelationResult& r, double gamma) {
+  Json json;
   add_shape(r.shape, json);
   json["lambda"] = r.lambda;
   json["gamma"] = gamma;
   json["blocks"] = r.blocks;
-  json["within"] = ordered_json::array();
+  json["within"] = Json::array();
   for (const PairCorrelation& p : r.within) json["within"].push_back(pairs(p));
   json["across"] = pairs(r.across);
   add_cosines(r.with_mean, "samples", json["with_mean"]);
@@ -60,75 +56,75 @@ ordered_json correlation_json(const CorrelationResult& r, double gamma) {
   return json;
 }
 
-ordered_json variance_json(const VarianceResult& r, double gamma) {
-  ordered_json json;
+Json variance_json(const VarianceResult& r, double gamma) {
+  Json json;
   add_shape(r.shape, json);
   json["lambda"] = r.lambda;
   json["gamma"] = gamma;
   json["blocks"] = r.blocks;
-  json["total"] = estimate(r.total);
-  json["individual"] = estimate(r.individual);
-  json["within"] = estimate(r.within);
-  json["across"] = estimate(r.across);
-  json["within_by_lag"] = ordered_json::array();
+  json["total"] = estimate_json(r.total);
+  json["individual"] = estimate_json(r.individual);
+  json["within"] = estimate_json(r.within);
+  json["across"] = estimate_json(r.across);
+  json["within_by_lag"] = Json::array();
   for (std::size_t k = 0; k < r.bins.size(); ++k) {
     json["within_by_lag"].push_back({{"low_lag", r.bins[k].low},
                                      {"high_lag", r.bins[k].high},
-                                     {"value", estimate(r.within_by_lag[k])}});
+                                     {"value", estimate_json(r.within_by_lag[k])}});
   }
-  json["parts_sum"] = estimate(r.parts_sum);
+  json["parts_sum"] = estimate_json(r.parts_sum);
   json["parts_agree"] = r.parts_agree;
-  json["sample_variance"] = estimate(r.sample_variance);
-  json["squared_norm"] = estimate(r.squared_norm);
-  json["variance_inflation"] = estimate(r.variance_inflation);
-  json["effective_sample_size"] = estimate(r.effective_sample_size);
-  json["signal_to_noise"] = estimate(r.signal_to_noise);
-  json["noise_scale"] = estimate(r.noise_scale);
-  json["critical_batch"] = estimate(r.critical_batch);
+  json["sample_variance"] = estimate_json(r.sample_variance);
+  json["squared_norm"] = estimate_json(r.squared_norm);
+  json["variance_inflation"] = estimate_json(r.variance_inflation);
+  json["effective_sample_size"] = estimate_json(r.effective_sample_size);
+  json["signal_to_noise"] = estimate_json(r.signal_to_noise);
+  json["noise_scale"] = estimate_json(r.noise_scale);
+  json["critical_batch"] = estimate_json(r.critical_batch);
   return json;
 }
 
-ordered_json bias_json(const BiasResult& r) {
+Json bias_json(const BiasResult& r) {
   return {{"num_steps", r.num_steps},
           {"lambda", r.lambda},
           {"gamma", r.gamma},
           {"samples", r.samples},
           {"groups", r.groups},
-          {"bias_norm", estimate(r.bias_norm)},
-          {"bias_squared", estimate(r.bias_squared)},
-          {"relative_bias", estimate(r.relative_bias)},
-          {"expected_norm", estimate(r.expected_norm)},
-          {"reference_norm", estimate(r.reference_norm)},
-          {"cosine", estimate(r.cosine)},
+          {"bias_norm", estimate_json(r.bias_norm)},
+          {"bias_squared", estimate_json(r.bias_squared)},
+          {"relative_bias", estimate_json(r.relative_bias)},
+          {"expected_norm", estimate_json(r.expected_norm)},
+          {"reference_norm", estimate_json(r.reference_norm)},
+          {"cosine", estimate_json(r.cosine)},
           {"stopped", r.precise ? "precision" : "budget"}};
 }
 
-ordered_json exact_case_json(const ExactResult& r) {
-  ordered_json json{{"num_steps", r.num_steps},
-                    {"num_envs", r.num_envs},
-                    {"lambda", r.lambda},
-                    {"gamma", r.gamma}};
+Json exact_case_json(const ExactResult& r) {
+  Json json{{"num_steps", r.num_steps},
+            {"num_envs", r.num_envs},
+            {"lambda", r.lambda},
+            {"gamma", r.gamma}};
   for (const ExactQuantity& q : r.quantities) {
-    ordered_json& entry = json[q.name];
+    Json& entry = json[q.name];
     entry["exact"] = number(q.exact);
-    entry["sampled"] = q.sampled ? estimate(*q.sampled) : ordered_json(nullptr);
-    entry["agrees"] = q.sampled ? ordered_json(q.sampled->holds(q.exact)) : ordered_json(nullptr);
+    entry["sampled"] = q.sampled ? estimate_json(*q.sampled) : Json(nullptr);
+    entry["agrees"] = q.sampled ? Json(q.sampled->holds(q.exact)) : Json(nullptr);
   }
   return json;
 }
 
-ordered_json exact_json(const ExactReport& r) {
-  ordered_json json{{"states", r.states},
-                    {"actions", r.actions},
-                    {"max_episode_steps", r.max_episode_steps},
-                    {"mean_episode_length", number(r.mean_episode_length)},
-                    {"mean_return", number(r.mean_return)}};
-  json["cases"] = ordered_json::array();
+Json exact_json(const ExactReport& r) {
+  Json json{{"states", r.states},
+            {"actions", r.actions},
+            {"max_episode_steps", r.max_episode_steps},
+            {"mean_episode_length", number(r.mean_episode_length)},
+            {"mean_return", number(r.mean_return)}};
+  json["cases"] = Json::array();
   for (const ExactResult& c : r.cases) json["cases"].push_back(exact_case_json(c));
   return json;
 }
 
-ordered_json settings_json(const GradientStudyReport& r) {
+Json settings_json(const GradientStudyReport& r) {
   return {{"batch", r.batch},
           {"blocks", r.blocks},
           {"groups", r.groups},
@@ -146,10 +142,9 @@ ordered_json settings_json(const GradientStudyReport& r) {
 }
 
 template <class Results, class F>
-void add_list(const std::optional<Results>& results, const char* key, F&& to_json,
-              ordered_json& json) {
+void add_list(const std::optional<Results>& results, const char* key, F&& to_json, Json& json) {
   if (!results) return;
-  json[key] = ordered_json::array();
+  json[key] = Json::array();
   for (const auto& result : *results) json[key].push_back(to_json(result));
 }
 
@@ -157,7 +152,7 @@ void add_list(const std::optional<Results>& results, const char* key, F&& to_jso
 
 std::string gradients_json(const GradientStudyReport& r, const std::string& created,
                            const std::string& version, const std::string& revision) {
-  ordered_json json;
+  Json json;
   json["format"] = 1;
   json["created"] = created;
   json["version"] = version;
@@ -173,7 +168,7 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
                     {"shared_encoder", r.shared_encoder}};
   json["settings"] = settings_json(r);
   json["notes"] = r.notes;
-  json["seconds"] = ordered_json::object();
+  json["seconds"] = Json::object();
   for (const auto& [name, seconds] : r.seconds) json["seconds"][name] = number(seconds);
   const double gamma = r.gamma;
   add_list(
@@ -184,7 +179,7 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
       json);
   add_list(r.bias, "bias", bias_json, json);
   if (r.exact) json["exact"] = exact_json(*r.exact);
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json.dump() + "\n";
 }
 
 }  // namespace broadloom

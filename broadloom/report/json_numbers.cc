@@ -19,4 +19,11 @@ double six_digits(double x) {
   return rounded == 0.0 ? 0.0 : rounded;
 }
 
+Json estimate_json(const Estimate& e) {
+  return {{"value", six_digits(e.value)},
+          {"low", six_digits(e.low)},
+          {"high", six_digits(e.high)},
+          {"count", e.count}};
+}
+
 }  // namespace broadloom

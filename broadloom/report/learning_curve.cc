@@ -1,6 +1,6 @@
 #include "broadloom/report/learning_curve.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

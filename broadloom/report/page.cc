@@ -1,6 +1,6 @@
 #include "broadloom/report/page.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

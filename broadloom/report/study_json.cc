@@ -1,42 +1,37 @@
 #include "broadloom/report/study_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "broadloom/record/json.h"
 #include "broadloom/report/json_numbers.h"
 #include "broadloom/study/report_scores.h"
 
 namespace broadloom {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json estimate(const Estimate& e) { return estimate_json<ordered_json>(e); }
-
 // null where there is nothing.
 template <class Value, class F>
-ordered_json optional_json(const std::optional<Value>& value, F&& to_json) {
-  return value ? to_json(*value) : ordered_json(nullptr);
+Json optional_json(const std::optional<Value>& value, F&& to_json) {
+  return value ? to_json(*value) : Json(nullptr);
 }
 
 template <class Value, class F>
-ordered_json list_json(const std::vector<Value>& values, F&& to_json) {
-  ordered_json json = ordered_json::array();
+Json list_json(const std::vector<Value>& values, F&& to_json) {
+  Json json = Json::array();
   for (const Value& value : values) json.push_back(to_json(value));
   return json;
 }
 
-ordered_json numbers(const std::vector<double>& values) { return list_json(values, six_digits); }
+Json numbers(const std::vector<double>& values) { return list_json(values, six_digits); }
 
-ordered_json estimates(const std::vector<Estimate>& values) { return list_json(values, estimate); }
+Json estimates(const std::vector<Estimate>& values) { return list_json(values, estimate_json); }
 
-ordered_json counts_json(const RunCounts& counts) {
+Json counts_json(const RunCounts& counts) {
   return {{"all", counts.all},
           {"finished", counts.finished},
           {"failed", counts.failed},
           {"pending", counts.pending}};
 }
 
-ordered_json study_json(const ReportStudy& s) {
+Json study_json(const ReportStudy& s) {
   return {{"name", s.name},
           {"store", s.store},
           {"hash", s.hash},
@@ -57,7 +52,7 @@ ordered_json study_json(const ReportStudy& s) {
           {"definition", s.definition}};
 }
 
-ordered_json task_json(const ReportTask& t) {
+Json task_json(const ReportTask& t) {
   return {{"name", t.name},
           {"env_id", t.env_id},
           {"random_score", six_digits(t.random_score)},
@@ -66,11 +61,13 @@ ordered_json task_json(const ReportTask& t) {
           {"max_episode_steps", t.max_episode_steps}};
 }
 
-ordered_json statistics_json(const RunStatistics& s) {
-  return {{"iqm", estimate(s.iqm)}, {"mean", estimate(s.mean)}, {"median", estimate(s.median)}};
+Json statistics_json(const RunStatistics& s) {
+  return {{"iqm", estimate_json(s.iqm)},
+          {"mean", estimate_json(s.mean)},
+          {"median", estimate_json(s.median)}};
 }
 
-ordered_json run_json(const ReportRun& run) {
+Json run_json(const ReportRun& run) {
   return {{"seed", run.seed},
           {"training", six_digits(run.training)},
           {"evaluation", six_digits(run.evaluation)},
@@ -78,36 +75,36 @@ ordered_json run_json(const ReportRun& run) {
           {"seconds", six_digits(run.seconds)}};
 }
 
-ordered_json curve_json(const ReportCurve& curve) {
+Json curve_json(const ReportCurve& curve) {
   return {{"key", curve.key}, {"steps", numbers(curve.at)}, {"iqm", estimates(curve.iqm)}};
 }
 
-ordered_json profile_json(const PerformanceProfile& profile) {
+Json profile_json(const PerformanceProfile& profile) {
   return {{"thresholds", numbers(profile.thresholds)}, {"shares", estimates(profile.shares)}};
 }
 
-ordered_json cell_json(const ReportCell& c) {
-  ordered_json json{{"name", c.name},
-                    {"study", c.study},
-                    {"task", c.task},
-                    {"arm", c.arm},
-                    {"num_envs", c.num_envs},
-                    {"num_steps", c.num_steps},
-                    {"batch_size", c.batch_size},
-                    {"minibatch_count", c.minibatch_count},
-                    {"minibatch_size", c.minibatch_size},
-                    {"update_epochs", c.update_epochs},
-                    {"iterations", c.iterations},
-                    {"environment_steps", c.environment_steps},
-                    {"gradient_steps", c.gradient_steps},
-                    {"counted", c.counted},
-                    {"samples_per_gradient", six_digits(c.samples_per_gradient)},
-                    {"note", c.note},
-                    {"changes", ordered_json::object()},
-                    {"finished", c.counts.finished},
-                    {"failed", c.counts.failed},
-                    {"pending", c.counts.pending},
-                    {"seconds", estimate(c.seconds)}};
+Json cell_json(const ReportCell& c) {
+  Json json{{"name", c.name},
+            {"study", c.study},
+            {"task", c.task},
+            {"arm", c.arm},
+            {"num_envs", c.num_envs},
+            {"num_steps", c.num_steps},
+            {"batch_size", c.batch_size},
+            {"minibatch_count", c.minibatch_count},
+            {"minibatch_size", c.minibatch_size},
+            {"update_epochs", c.update_epochs},
+            {"iterations", c.iterations},
+            {"environment_steps", c.environment_steps},
+            {"gradient_steps", c.gradient_steps},
+            {"counted", c.counted},
+            {"samples_per_gradient", six_digits(c.samples_per_gradient)},
+            {"note", c.note},
+            {"changes", Json::object()},
+            {"finished", c.counts.finished},
+            {"failed", c.counts.failed},
+            {"pending", c.counts.pending},
+            {"seconds", estimate_json(c.seconds)}};
   for (const auto& [key, text] : c.changes) json["changes"][key] = text;
   json["scores"] = {{"training", optional_json(c.training, statistics_json)},
                     {"evaluation", optional_json(c.evaluation, statistics_json)},
@@ -120,20 +117,20 @@ ordered_json cell_json(const ReportCell& c) {
   return json;
 }
 
-ordered_json aggregates_json(const Aggregates& a) {
-  return {{"iqm", estimate(a.iqm)},
-          {"mean", estimate(a.mean)},
-          {"median", estimate(a.median)},
-          {"optimality_gap", estimate(a.optimality_gap)}};
+Json aggregates_json(const Aggregates& a) {
+  return {{"iqm", estimate_json(a.iqm)},
+          {"mean", estimate_json(a.mean)},
+          {"median", estimate_json(a.median)},
+          {"optimality_gap", estimate_json(a.optimality_gap)}};
 }
 
-ordered_json normalised_json(const NormalisedScores& scores) {
+Json normalised_json(const NormalisedScores& scores) {
   return {{"training", optional_json(scores.training, aggregates_json)},
           {"evaluation", optional_json(scores.evaluation, aggregates_json)},
           {"profile", profile_json(scores.profile)}};
 }
 
-ordered_json arm_json(const ReportArm& a) {
+Json arm_json(const ReportArm& a) {
   return {{"name", a.name},
           {"study", a.study},
           {"num_envs", a.num_envs},
@@ -144,11 +141,11 @@ ordered_json arm_json(const ReportArm& a) {
           {"batch_size", a.batch_size},
           {"minibatch_size", a.minibatch_size},
           {"samples_per_gradient", six_digits(a.samples_per_gradient)},
-          {"same_runs", a.same_runs >= 0 ? ordered_json(a.same_runs) : ordered_json(nullptr)},
+          {"same_runs", a.same_runs >= 0 ? Json(a.same_runs) : Json(nullptr)},
           {"normalised", optional_json(a.normalised, normalised_json)}};
 }
 
-ordered_json equality_json(const Equality& e) {
+Json equality_json(const Equality& e) {
   return {{"environment_steps", e.environment_steps},
           {"gradient_steps", e.gradient_steps},
           {"minibatch_size", e.minibatch_size},
@@ -156,27 +153,27 @@ ordered_json equality_json(const Equality& e) {
           {"shape", e.shape}};
 }
 
-ordered_json comparison_json(const ReportComparison& c) {
+Json comparison_json(const ReportComparison& c) {
   return {{"a", c.a},
           {"b", c.b},
           {"score", score_name(c.score)},
           {"enough_runs", c.enough_runs},
-          {"probability", estimate(c.probability)},
-          {"difference", optional_json(c.difference, estimate)},
+          {"probability", estimate_json(c.probability)},
+          {"difference", optional_json(c.difference, estimate_json)},
           {"equal", equality_json(c.equal)},
           {"result", c.result > 0   ? "a"
                      : c.result < 0 ? "b"
                                     : "none"}};
 }
 
-ordered_json trend_json(const ReportTrend& t) {
+Json trend_json(const ReportTrend& t) {
   return {{"other", t.other},
           {"fixed", t.fixed},
           {"value", t.value},
           {"arms", t.arms},
           {"score", score_name(t.score)},
           {"task", t.task},
-          {"slope", estimate(t.slope)},
+          {"slope", estimate_json(t.slope)},
           {"best", t.best},
           {"monotone", t.direction > 0   ? "rises"
                        : t.direction < 0 ? "falls"
@@ -184,18 +181,16 @@ ordered_json trend_json(const ReportTrend& t) {
           {"equal", equality_json(t.equal)}};
 }
 
-ordered_json instrument_json(const ReportInstrument& i) {
+Json instrument_json(const ReportInstrument& i) {
   return {{"key", i.key}, {"title", i.title}, {"unit", i.unit}};
 }
 
-ordered_json part_json(const SummaryPart& part) {
-  return {{"title", part.title}, {"lines", part.lines}};
-}
+Json part_json(const SummaryPart& part) { return {{"title", part.title}, {"lines", part.lines}}; }
 
 }  // namespace
 
 std::string study_report_json(const StudyReport& r, const ReportMaker& maker) {
-  ordered_json json;
+  Json json;
   json["format"] = 1;
   json["kind"] = "study";
   json["title"] = r.title;
@@ -215,7 +210,7 @@ std::string study_report_json(const StudyReport& r, const ReportMaker& maker) {
   json["instruments"] = list_json(r.instruments, instrument_json);
   json["summary"] = list_json(r.summary, part_json);
   json["notes"] = r.notes;
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json.dump() + "\n";
 }
 
 }  // namespace broadloom

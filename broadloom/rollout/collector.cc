@@ -1,6 +1,6 @@
 #include "broadloom/rollout/collector.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,11 @@
 #include "broadloom/study/audit_facts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <sstream>
@@ -18,19 +17,18 @@
 #include "broadloom/instruments/audit/environments.h"
 #include "broadloom/instruments/audit/streams.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 #include "broadloom/train/settings.h"
 
 namespace broadloom {
 namespace {
 
-using Json = nlohmann::json;
 constexpr int kMostStarts = 4096;
 constexpr double kMostAlike = 0.01;
 constexpr double kMostLanes = 1e9;  // of a record; there is none as large
 
 double number_in(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_number() ? found->get<double>() : RunFacts::kNone;
+  return json[key].is_number() ? json[key].real() : RunFacts::kNone;
 }
 
 // A count, from 1 to most; 1 where there is none.
@@ -54,7 +52,7 @@ Result<std::vector<Json>> json_lines(const std::string& path, const char* what) 
   std::vector<Json> lines;
   std::istringstream stream(text.value().substr(0, text.value().find_last_of('\n') + 1));
   for (std::string line; std::getline(stream, line);) {
-    lines.push_back(Json::parse(line, nullptr, false));
+    lines.push_back(Json::parse(line));
     if (lines.back().is_object()) continue;
     return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no {} line", path,
                                                    line.substr(0, 60), what));
@@ -123,13 +121,13 @@ double percentile_95(std::vector<double> values) {
 
 // {"seed": .., "lanes": .., "streams": {name: number}}, as far as it is there.
 void add_recorded(const Json& record, bool evaluation, std::vector<StreamUse>& uses) {
-  if (!record.is_object() || !record.contains("streams") || !record["streams"].is_object()) return;
-  if (!record.contains("seed") || !record["seed"].is_number_unsigned()) return;
+  if (!record["seed"].is_unsigned()) return;
   const std::int64_t lanes = whole_in(record, "lanes", kMostLanes);
-  for (const auto& [name, number] : record["streams"].items()) {
-    if (!number.is_number_integer()) continue;
+  for (const auto& [name, number] : record["streams"].members()) {
+    if (!number.is_integer()) continue;
     uses.push_back({(evaluation ? "evaluation " : "training ") + name, evaluation,
-                    record["seed"].get<std::uint64_t>(), number.get<std::uint32_t>(), lanes});
+                    record["seed"].integer<std::uint64_t>(), number.integer<std::uint32_t>(),
+                    lanes});
   }
 }
 
@@ -138,14 +136,12 @@ Status add_ledger(const std::string& run_dir, std::vector<StreamUse>& uses) {
   const Result<std::string> text = text_of(path);
   if (!text.ok()) return text.status();
   if (text.value().empty()) return {};
-  const Json ledger = Json::parse(text.value(), nullptr, false);
+  const Json ledger = Json::parse(text.value());
   if (!ledger.is_object()) {
     return {ErrorKind::kCorrupt, fmt::format("'{}' is damaged: it is no JSON object", path)};
   }
-  const auto seeds = ledger.find("seeds");
-  if (seeds == ledger.end() || !seeds->is_object()) return {};
-  if (seeds->contains("training")) add_recorded((*seeds)["training"], false, uses);
-  if (seeds->contains("evaluation")) add_recorded((*seeds)["evaluation"], true, uses);
+  add_recorded(ledger["seeds"]["training"], false, uses);
+  add_recorded(ledger["seeds"]["evaluation"], true, uses);
   return {};
 }
 
@@ -192,8 +188,8 @@ Status add_stream_facts(const std::string& run_dir, const Config& config, RunFac
     const Result<std::vector<Json>> lines = json_lines(run_dir + "/eval.jsonl", "eval");
     if (!lines.ok()) return lines.status();
     for (const Json& line : lines.value()) {
-      if (!line.contains("seed") || !line["seed"].is_number_unsigned()) continue;
-      int& count = episodes[line["seed"].get<std::uint64_t>()];
+      if (!line["seed"].is_unsigned()) continue;
+      int& count = episodes[line["seed"].integer<std::uint64_t>()];
       count = std::max(count, static_cast<int>(whole_in(line, "episodes", kMostLanes)));
     }
   }

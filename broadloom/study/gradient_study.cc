@@ -1,6 +1,6 @@
 #include "broadloom/study/gradient_study.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "broadloom/study/merge.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdio>

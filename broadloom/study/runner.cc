@@ -1,6 +1,6 @@
 #include "broadloom/study/runner.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

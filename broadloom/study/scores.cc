@@ -1,6 +1,6 @@
 #include "broadloom/study/scores.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

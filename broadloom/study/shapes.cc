@@ -1,6 +1,6 @@
 #include "broadloom/study/shapes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 

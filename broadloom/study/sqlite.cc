@@ -1,6 +1,6 @@
 #include "broadloom/study/sqlite.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sqlite3.h>
 
 #include <cerrno>

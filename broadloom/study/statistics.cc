@@ -1,6 +1,6 @@
 #include "broadloom/study/statistics.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "broadloom/study/store_lock.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "broadloom/study/study_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,11 +1,11 @@
 #include "broadloom/study/study_results.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "broadloom/record/json.h"
 #include "broadloom/study/sqlite.h"
 #include "broadloom/study/study_store.h"
 
@@ -36,11 +36,11 @@ Status each_row(Database& database, const char* sql, const Visit& visit) {
 
 // A flat JSON object of texts.
 Status take_texts(const std::string& text, const std::string& path, Overrides& out) {
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  const auto json = Json::parse(text);
   if (!json.is_object()) return corrupt(path, "a cell's settings are no JSON object");
-  for (const auto& [key, value] : json.items()) {
+  for (const auto& [key, value] : json.members()) {
     if (!value.is_string()) return corrupt(path, "a cell's setting " + key + " is no text");
-    out.emplace_back(key, value.get<std::string>());
+    out.emplace_back(key, value.text());
   }
   return {};
 }

@@ -1,23 +1,18 @@
 #include "broadloom/study/study_run.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <ctime>
 #include <exception>
 #include <memory>
 
 #include "broadloom/core/hash.h"
 #include "broadloom/math/isa.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/study/curve.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
 namespace {
-
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
 
 std::string parameters_hash(const Trainer& trainer) {
   return hash_text({reinterpret_cast<const char*>(trainer.params()),

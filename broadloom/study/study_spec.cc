@@ -1,6 +1,6 @@
 #include "broadloom/study/study_spec.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

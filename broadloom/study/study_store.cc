@@ -1,6 +1,6 @@
 #include "broadloom/study/study_store.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

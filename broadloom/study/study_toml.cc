@@ -1,5 +1,5 @@
 // The TOML face of a study.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <functional>

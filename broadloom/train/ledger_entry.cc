@@ -1,12 +1,9 @@
 #include "broadloom/train/ledger_entry.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 
-#include <ctime>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -15,14 +12,13 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/streams.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/train/contract.h"
 
 namespace broadloom {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kHowMeasured =
     "environment steps that the process which finished the run made, over its wall-clock seconds "
@@ -112,7 +108,9 @@ Json seeds_of(const RolloutContract& contract, const std::optional<PanelResult>&
                               {"action", Purpose::kAction},
                               {"stagger", Purpose::kStagger},
                               {"curriculum", Purpose::kCurriculum}});
-  training.update(streams_of(StreamSet::kTraining));
+  for (const auto& [name, stream] : streams_of(StreamSet::kTraining).members()) {
+    training[name] = stream;
+  }
   Json out = {{"training",
                {{"seed", contract.seed},
                 {"lanes", contract.num_envs},
@@ -202,14 +200,14 @@ Result<Json> last_evaluation(const std::string& path) {
   Json last = nullptr;
   std::istringstream lines(bytes.value());
   for (std::string line; std::getline(lines, line);) {
-    Json json = Json::parse(line, nullptr, false);
+    Json json = Json::parse(line);
     if (!json.is_object()) {
       return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no evaluation", path,
                                                      line.substr(0, 60)));
     }
-    if (json.value("source", "") == "train") last = std::move(json);
+    if (std::as_const(json)["source"] == "train") last = std::move(json);
   }
-  if (last.is_object()) last.erase("source");
+  last.erase("source");
   return last;
 }
 
@@ -239,9 +237,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   Json line;
   line["format"] = 1;
   line["run"] = {
-      {"folder", folder.dir()},
-      {"created", manifest.value().created},
-      {"finished", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
+      {"folder", folder.dir()}, {"created", manifest.value().created}, {"finished", utc_now()}};
   line["contract"] = contract_of(contract.value(), trainer.block().A);
   line["seeds"] = seeds_of(contract.value(), panel);
   line["machine"] = machine_of(manifest.value());
@@ -255,7 +251,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   Json config = Json::object();
   for (const auto& [key, text] : to_overrides(trainer.config())) config[key] = text;
   line["config"] = config;
-  return seal_ledger_line(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return seal_ledger_line(line.dump());
 }
 
 std::int64_t peak_memory() {

@@ -1,6 +1,6 @@
 #include "broadloom/train/panel_compare.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

@@ -1,25 +1,19 @@
 // The JSON face of a panel's result.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 #include "broadloom/train/panel_result.h"
 
 namespace broadloom {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kFormat = "broadloom-panel-1";
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
 
@@ -81,23 +75,24 @@ Json episodes_json(const PanelResult& result) {
 Json record_of(const PanelResult& result, const Json& episodes) {
   return {{"hash", panel_hash(result.panel)},
           {"definition", definition_of(result.panel)},
-          {"episodes_hash", hash_text(dump(episodes))},
+          {"episodes_hash", hash_text(episodes.dump())},
           {"rows", rows_json(result)}};
 }
 
-// Reads what panel_result_json wrote; throws nlohmann's exceptions where the JSON has another form.
+// Reads what panel_result_json wrote; what has another form comes out as another result than was
+// written.
 Status read_episodes(const Json& json, PanelResult& out) {
   const std::vector<PanelRow> rows = panel_rows(out.panel);
   const std::size_t count = out.panel.seeds.size() * static_cast<std::size_t>(out.panel.episodes);
   const int reasons = static_cast<int>(out.spec.end_reasons.size());
   for (const PanelRow& row : rows) {
-    const Json& columns = json.at(row.stratum + "/" + row.perturbation);
+    const Json& columns = json[row.stratum + "/" + row.perturbation];
     std::vector<EvalEpisode> episodes(count);
     for (std::size_t i = 0; i < count; ++i) {
-      episodes[i].episode_return = columns.at("returns").at(i).get<double>();
-      episodes[i].length = columns.at("lengths").at(i).get<int>();
-      episodes[i].end.reason = columns.at("reasons").at(i).get<int>();
-      episodes[i].end.success = columns.at("success").at(i).get<std::int8_t>();
+      episodes[i].episode_return = columns["returns"].at(i).real();
+      episodes[i].length = columns["lengths"].at(i).integer<int>();
+      episodes[i].end.reason = columns["reasons"].at(i).integer<int>();
+      episodes[i].end.success = columns["success"].at(i).integer<std::int8_t>();
       if (episodes[i].end.reason < reasons) continue;
       return {ErrorKind::kCorrupt, "an episode ended for a reason that the environment has not"};
     }
@@ -108,8 +103,8 @@ Status read_episodes(const Json& json, PanelResult& out) {
 
 Result<PanelResult> result_of(const Json& json) {
   Overrides definition;
-  for (const auto& [key, text] : json.at("panel").at("definition").items()) {
-    definition.emplace_back(key, text.get<std::string>());
+  for (const auto& [key, text] : json["panel"]["definition"].members()) {
+    definition.emplace_back(key, text.text());
   }
   Result<Panel> panel = resolve_panel(definition);
   if (!panel.ok()) return panel.status();
@@ -118,23 +113,23 @@ Result<PanelResult> result_of(const Json& json) {
   Result<EnvSpec> spec = env_spec(out.panel.env_id, out.panel.env);
   if (!spec.ok()) return spec.status();
   out.spec = spec.take();
-  const Json &run = json.at("run"), &program = json.at("program");
-  out.run_dir = run.at("folder").get<std::string>();
-  out.checkpoint = run.at("checkpoint").get<std::string>();
-  out.checkpoint_hash = run.at("checkpoint_hash").get<std::string>();
-  out.global_step = run.at("global_step").get<std::int64_t>();
-  out.version = program.at("version").get<std::string>();
-  out.revision = program.at("revision").get<std::string>();
-  out.binary_hash = program.at("binary_hash").get<std::string>();
-  out.isa = program.at("isa").get<std::string>();
-  BROADLOOM_TRY(read_episodes(json.at("episodes"), out));
+  const Json &run = json["run"], &program = json["program"];
+  out.run_dir = run["folder"].text();
+  out.checkpoint = run["checkpoint"].text();
+  out.checkpoint_hash = run["checkpoint_hash"].text();
+  out.global_step = run["global_step"].integer<std::int64_t>();
+  out.version = program["version"].text();
+  out.revision = program["revision"].text();
+  out.binary_hash = program["binary_hash"].text();
+  out.isa = program["isa"].text();
+  BROADLOOM_TRY(read_episodes(json["episodes"], out));
   return out;
 }
 
 }  // namespace
 
 std::string panel_record_json(const PanelResult& result) {
-  return dump(record_of(result, episodes_json(result)));
+  return record_of(result, episodes_json(result)).dump();
 }
 
 std::string panel_result_json(const PanelResult& result) {
@@ -152,7 +147,7 @@ std::string panel_result_json(const PanelResult& result) {
                        {"isa", result.isa}}},
                      {"panel", record_of(result, episodes)},
                      {"episodes", episodes}};
-  return dump(json) + "\n";
+  return json.dump() + "\n";
 }
 
 Result<PanelResult> read_panel_result(const std::string& path) {
@@ -164,19 +159,15 @@ Result<PanelResult> read_panel_result(const std::string& path) {
                               "with `broadloom eval RUN --panel FILE`",
                               path, what));
   };
-  const Json json = Json::parse(bytes.value(), nullptr, false);
-  if (!json.is_object() || json.value("format", Json()) != kFormat) {
+  const Json json = Json::parse(bytes.value());
+  if (!json.is_object() || json["format"] != kFormat) {
     return damaged(fmt::format("it has no \"format\": \"{}\"", kFormat));
   }
-  try {
-    Result<PanelResult> result = result_of(json);
-    if (!result.ok()) return damaged(result.status().message());
-    // Rows and hashes follow from panel and episodes, so that a change anywhere shows.
-    if (panel_result_json(result.value()) == bytes.value()) return result;
-    return damaged("its rows or hashes are not those of its panel and episodes");
-  } catch (const nlohmann::json::exception& error) {
-    return damaged(error.what());
-  }
+  Result<PanelResult> result = result_of(json);
+  if (!result.ok()) return damaged(result.status().message());
+  // Rows and hashes follow from panel and episodes, so that a change anywhere shows.
+  if (panel_result_json(result.value()) == bytes.value()) return result;
+  return damaged("its rows or hashes are not those of its panel and episodes");
 }
 
 }  // namespace broadloom

@@ -1,6 +1,6 @@
 #include "broadloom/train/panel_result.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

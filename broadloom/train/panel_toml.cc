@@ -1,9 +1,8 @@
 // A panel from TOML or from its keys, and back.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/record/json.h"
 #include "broadloom/train/panel.h"
 
 namespace broadloom {
@@ -301,7 +301,7 @@ bool is_exactly(const std::string& text) {
 std::string toml_value(const std::string& text) {
   const bool plain =
       is_exactly<bool>(text) || is_exactly<std::int64_t>(text) || is_exactly<double>(text);
-  return plain ? text : nlohmann::json(text).dump();  // a JSON string is one of TOML
+  return plain ? text : Json(text).dump();  // a JSON string is one of TOML
 }
 
 }  // namespace

@@ -1,23 +1,21 @@
 #include "broadloom/train/rerun.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/run_folder.h"
 
 namespace broadloom {
 namespace {
-
-using Json = nlohmann::json;
 
 struct Part {
   const char* name;
@@ -33,29 +31,18 @@ constexpr Part kParts[] = {
     {"config", FieldRule::kExact},   {"program", FieldRule::kNoted},
     {"machine", FieldRule::kNoted},
 };
-constexpr const char* kRatios[] = {"/speed/steps_per_second", "/memory/peak_bytes",
-                                   "/memory/planned_bytes"};
-
-Json at(const Json& line, const std::string& pointer) {
-  const Json::json_pointer place(pointer);
-  return line.contains(place) ? line[place] : Json();
-}
-
-std::string dotted(const std::string& pointer) {
-  std::string name = pointer.substr(1);
-  std::replace(name.begin(), name.end(), '/', '.');
-  return name;
-}
-
-std::string text_of(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+struct Place {
+  const char* part;
+  const char* key;
+};
+constexpr Place kRatios[] = {
+    {"speed", "steps_per_second"}, {"memory", "peak_bytes"}, {"memory", "planned_bytes"}};
 
 FieldComparison compare(const std::string& name, FieldRule rule, const Json& a, const Json& b) {
-  FieldComparison field{name,       rule,   text_of(a),
-                        text_of(b), a == b, std::numeric_limits<double>::quiet_NaN()};
-  if (a.is_number() && b.is_number() && a.get<double>() > 0.0) {
-    field.ratio = b.get<double>() / a.get<double>();
+  FieldComparison field{name,     rule,   a.dump(),
+                        b.dump(), a == b, std::numeric_limits<double>::quiet_NaN()};
+  if (a.is_number() && b.is_number() && a.real() > 0.0) {
+    field.ratio = b.real() / a.real();
   }
   return field;
 }
@@ -67,8 +54,7 @@ bool is_compared(const std::string& name) { return name != "config.isa"; }
 std::set<std::string> keys_of(const Json& a, const Json& b) {
   std::set<std::string> keys;
   for (const Json* json : {&a, &b}) {
-    if (!json->is_object()) continue;
-    for (const auto& [key, value] : json->items()) keys.insert(key);
+    for (const auto& [key, value] : json->members()) keys.insert(key);
   }
   return keys;
 }
@@ -79,7 +65,7 @@ void add_leaves(const std::string& name, const Json& json, std::map<std::string,
     out[name] = json;
     return;
   }
-  for (const auto& [key, value] : json.items()) add_leaves(name + "." + key, value, out);
+  for (const auto& [key, value] : json.members()) add_leaves(name + "." + key, value, out);
 }
 
 void compare_panels(const Json& a, const Json& b, std::vector<FieldComparison>& out) {
@@ -97,29 +83,27 @@ void compare_panels(const Json& a, const Json& b, std::vector<FieldComparison>& 
 
 void compare_part(const Part& part, const Json& a, const Json& b,
                   std::vector<FieldComparison>& out) {
-  const Json first = a.value(part.name, Json()), second = b.value(part.name, Json());
+  const Json &first = a[part.name], &second = b[part.name];
   const std::set<std::string> keys = keys_of(first, second);
   for (const std::string& key : keys) {
     const std::string name = fmt::format("{}.{}", part.name, key);
-    const Json x = first.is_object() ? first.value(key, Json()) : Json();
-    const Json y = second.is_object() ? second.value(key, Json()) : Json();
-    if (is_compared(name)) out.push_back(compare(name, part.rule, x, y));
+    if (is_compared(name)) out.push_back(compare(name, part.rule, first[key], second[key]));
   }
 }
 
-Result<Panel> panel_of(const nlohmann::ordered_json& recorded) {
+Result<Panel> panel_of(const Json& recorded) {
   Overrides definition;
-  for (const auto& [key, text] : recorded["definition"].items()) {
-    definition.emplace_back(key, text.get<std::string>());
+  for (const auto& [key, text] : recorded["definition"].members()) {
+    definition.emplace_back(key, text.text());
   }
   Result<Panel> panel = resolve_panel(definition);
   if (!panel.ok()) return panel.status();
   const std::string hash = panel_hash(panel.value());
-  if (hash == recorded["hash"].get<std::string>()) return panel;
+  if (hash == recorded["hash"].text()) return panel;
   return Status(ErrorKind::kMismatch,
                 fmt::format("the record's panel has the hash {}, but its definition has {}; it is "
                             "not the panel that the run was scored on",
-                            recorded["hash"].get<std::string>(), hash));
+                            recorded["hash"].text(), hash));
 }
 
 }  // namespace
@@ -132,37 +116,37 @@ bool RerunReport::agrees() const {
 
 std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
                                                   std::string_view rerun) {
-  const Json a = Json::parse(recorded, nullptr, false), b = Json::parse(rerun, nullptr, false);
+  const Json a = Json::parse(recorded), b = Json::parse(rerun);
   std::vector<FieldComparison> out;
   if (!a.is_object() || !b.is_object()) return out;
   for (const Part& part : kParts) compare_part(part, a, b, out);
-  compare_panels(a.value("panel", Json()), b.value("panel", Json()), out);
-  for (const std::string pointer : kRatios) {
-    out.push_back(compare(dotted(pointer), FieldRule::kRatio, at(a, pointer), at(b, pointer)));
+  compare_panels(a["panel"], b["panel"], out);
+  for (const Place& place : kRatios) {
+    out.push_back(compare(fmt::format("{}.{}", place.part, place.key), FieldRule::kRatio,
+                          a[place.part][place.key], b[place.part][place.key]));
   }
   return out;
 }
 
 Result<RerunPlan> plan_rerun(std::string_view line) {
   BROADLOOM_TRY(check_ledger_line(line));
-  const auto json = nlohmann::ordered_json::parse(line, nullptr, false);
+  const Json json = Json::parse(line);
   Overrides overrides;
-  for (const auto& [key, text] : json["config"].items()) {
-    overrides.emplace_back(key, text.get<std::string>());
+  for (const auto& [key, text] : json["config"].members()) {
+    overrides.emplace_back(key, text.text());
   }
   const Result<Config> config = resolve_config(overrides);
   if (!config.ok()) {
-    return Status(
-        config.status().kind(),
-        fmt::format("the record's config is not one of this program: {}; it was written "
-                    "by version {} ({})",
-                    config.status().message(), json["program"]["version"].get<std::string>(),
-                    json["program"]["revision"].get<std::string>()));
+    return Status(config.status().kind(),
+                  fmt::format("the record's config is not one of this program: {}; it was written "
+                              "by version {} ({})",
+                              config.status().message(), json["program"]["version"].text(),
+                              json["program"]["revision"].text()));
   }
   RerunPlan plan;
   plan.config = config.value();
-  plan.config.isa = isa_to_go_on(plan.config.isa, json["machine"]["isa"].get<std::string>());
-  plan.threads = json["speed"]["threads"].get<int>();
+  plan.config.isa = isa_to_go_on(plan.config.isa, json["machine"]["isa"].text());
+  plan.threads = json["speed"]["threads"].integer<int>();
   if (json.contains("panel")) {
     Result<Panel> panel = panel_of(json["panel"]);
     if (!panel.ok()) return panel.status();

@@ -1,6 +1,6 @@
 #include "broadloom/train/run.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 

@@ -20,7 +20,7 @@ TEST(JsonNumbers, SixDigitsAndNull) {
   EXPECT_EQ(six_digits(0.0), 0.0);
   EXPECT_EQ(json(six_digits(kNone)).dump(), "null");
   EXPECT_EQ(json(six_digits(std::numeric_limits<double>::infinity())).dump(), "null");
-  EXPECT_EQ(estimate_json<nlohmann::ordered_json>({1.5, kNone, kNone, 3}).dump(),
+  EXPECT_EQ(estimate_json({1.5, kNone, kNone, 3}).dump(),
             R"({"value":1.5,"low":null,"high":null,"count":3})");
 }
 

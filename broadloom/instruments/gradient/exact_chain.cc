@@ -1,6 +1,6 @@
 #include "broadloom/instruments/gradient/exact_chain.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,99 @@
+// JSON values, to build, write and read. nlohmann-json does the reading and the writing, inside
+// json.cc alone: its header takes seconds in every file that includes it.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace broadloom {
+
+// What is asked of a value of another kind, or of a key or an element that is not there, answers
+// with null, "", 0 or nothing; nothing throws.
+class Json {
+ public:
+  using Array = std::vector<Json>;
+  using Object = std::vector<std::pair<std::string, Json>>;  // in the order of insertion
+
+  Json();  // null
+  Json(std::nullptr_t);
+  Json(bool value);
+  Json(double value);  // what is not finite is written as null
+  Json(std::signed_integral auto value) : Json(kSigned, value) {}
+  Json(std::unsigned_integral auto value) : Json(kUnsigned, value) {}
+  Json(const char* text);
+  Json(std::string_view text);
+  Json(const std::string& text);
+  template <class T>
+  Json(const std::vector<T>& values) : Json(array()) {
+    for (const auto& value : values) push_back(value);
+  }
+  // A list of {"key", value} pairs is an object, any other an array.
+  Json(std::initializer_list<Json> list);
+
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
+
+  static Json array();
+  static Json object();
+  // Null, as of the text "null", where the text is no JSON or nests deeper than any text of ours.
+  static Json parse(std::string_view text);
+
+  // On one line, or with that many spaces a level. Bytes that are not UTF-8 are replaced.
+  std::string dump(int indent = -1) const;
+
+  bool is_null() const;
+  bool is_boolean() const;
+  bool is_number() const;
+  bool is_integer() const;   // written without a fraction or an exponent
+  bool is_unsigned() const;  // an integer, not negative
+  bool is_string() const;
+  bool is_array() const;
+  bool is_object() const;
+
+  bool boolean() const;
+  const std::string& text() const;
+  double real() const;
+  template <std::integral T>
+  T integer() const {
+    return static_cast<T>(bits());
+  }
+
+  std::size_t size() const;  // of an array or object
+  const Array& elements() const;
+  const Object& members() const;
+  bool contains(std::string_view key) const;
+  const Json& operator[](std::string_view key) const;
+  const Json& at(std::size_t index) const;
+
+  // What is no object becomes one, and a key that is not there is added.
+  Json& operator[](std::string_view key);
+  void erase(std::string_view key);
+  // What is no array becomes one.
+  void push_back(Json value);
+
+  // Numbers by their value, objects whatever the order of their keys.
+  friend bool operator==(const Json& a, const Json& b);
+
+ private:
+  enum Signed { kSigned };
+  enum Unsigned { kUnsigned };
+  Json(Signed, std::int64_t value);
+  Json(Unsigned, std::uint64_t value);
+  std::uint64_t bits() const;  // of an integer; of another number what is before the point
+
+  std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array,
+               Object>
+      value_;
+};
+
+}  // namespace broadloom

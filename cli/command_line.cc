@@ -1,0 +1,146 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "cli/help.h"
+
+namespace broadloom::cli {
+
+Option Option::required() const { return Option(option_->required()); }
+Option Option::at_least(int values) const { return Option(option_->expected(values, -1)); }
+Option Option::range(int low, int high) const {
+  return Option(option_->check(CLI::Range(low, high)));
+}
+Option Option::range(std::int64_t low, std::int64_t high) const {
+  return Option(option_->check(CLI::Range(low, high)));
+}
+Option Option::range(double low, double high) const {
+  return Option(option_->check(CLI::Range(low, high)));
+}
+Option Option::delimiter(char between_values) const {
+  return Option(option_->delimiter(between_values));
+}
+Option Option::type_name(const std::string& word) const { return Option(option_->type_name(word)); }
+Option Option::group(const std::string& title) const { return Option(option_->group(title)); }
+Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
+Option Option::needs(Option other) const { return Option(option_->needs(other.option_)); }
+
+Command Command::add_subcommand(const std::string& name, const std::string& help) const {
+  return Command(app_->add_subcommand(name, help));
+}
+
+template <class Value>
+Option Command::add_option(const std::string& name, Value& value, const std::string& help) const {
+  return Option(app_->add_option(name, value, help));
+}
+template Option Command::add_option(const std::string&, std::string&, const std::string&) const;
+template Option Command::add_option(const std::string&, int&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::int64_t&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::uint64_t&, const std::string&) const;
+template Option Command::add_option(const std::string&, double&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<std::string>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<int>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<double>&,
+                                    const std::string&) const;
+
+Option Command::add_flag(const std::string& name, bool& value, const std::string& help) const {
+  return Option(app_->add_flag(name, value, help));
+}
+
+Option Command::add_option_function(const std::string& name,
+                                    std::function<void(const std::string&)> take,
+                                    const std::string& help) const {
+  return Option(app_->add_option_function<std::string>(name, take, help)
+                    ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast));
+}
+
+Option Command::add_flag_function(const std::string& name, std::function<void(bool)> take,
+                                  const std::string& help) const {
+  return Option(app_->add_flag_function(
+      name, [take = std::move(take)](std::int64_t count) { take(count > 0); }, help));
+}
+
+Option Command::add_help_line(const std::string& name, const std::string& help) const {
+  return Option(app_->add_option(name, help));
+}
+
+void Command::require_subcommand() const { app_->require_subcommand(1); }
+void Command::footer(const std::string& text) const { app_->footer(text); }
+void Command::hide() const { app_->group(""); }
+void Command::callback(std::function<void()> after_parsing) const {
+  app_->callback(std::move(after_parsing));
+}
+
+std::string Command::name() const { return app_->get_name(); }
+bool Command::is_root() const { return app_->get_parent() == nullptr; }
+bool Command::subcommand_was_named() const { return !app_->get_subcommands().empty(); }
+
+std::optional<Command> Command::subcommand(const std::string& name) const {
+  for (CLI::App* command : app_->get_subcommands({})) {
+    if (command->get_name() == name) return Command(command);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Command::subcommand_names() const {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app_->get_subcommands({})) {
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
+  return names;
+}
+
+bool Command::has_option(const std::string& name) const {
+  return app_->get_option_no_throw("--" + name) != nullptr;
+}
+
+bool Command::is_switch(const std::string& name) const {
+  const CLI::Option* found = app_->get_option_no_throw("--" + name);
+  return found != nullptr && found->get_expected_max() == 0;
+}
+
+bool Command::takes_words() const {
+  const std::vector<CLI::Option*> options = app_->get_options();
+  return std::any_of(options.begin(), options.end(),
+                     [](const CLI::Option* option) { return option->get_positional(); });
+}
+
+std::vector<std::string> Command::option_names() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app_->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  }
+  return names;
+}
+
+CommandLine::CommandLine(const std::string& program, const std::string& help,
+                         const std::string& version)
+    : app_(std::make_unique<CLI::App>(help, program)) {
+  app_->formatter(std::make_shared<HelpFormatter>());
+  app_->set_version_flag("--version", version, "Print the version and exit");
+  app_->set_help_flag("-h,--help", "Print this help and exit");
+  app_->require_subcommand(1);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::root() const { return Command(app_.get()); }
+
+Result<std::optional<int>> CommandLine::parse(std::vector<std::string> tokens) {
+  std::reverse(tokens.begin(), tokens.end());  // CLI11 takes them from the back
+  try {
+    app_->parse(std::move(tokens));
+  } catch (const CLI::Success& request) {  // --help and --version
+    return std::optional<int>(app_->exit(request));
+  } catch (const CLI::ParseError& error) {
+    return Status(ErrorKind::kInvalidConfig,
+                  error.what() + std::string("; `broadloom --help` says how to call it"));
+  }
+  return std::optional<int>();
+}
+
+}  // namespace broadloom::cli

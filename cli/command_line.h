@@ -1,0 +1,92 @@
+// Commands and their options, as the commands register them. CLI11 does the parsing, inside
+// command_line.cc and help.cc alone: its header takes seconds in every file that includes it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name
+class App;
+class Option;
+}  // namespace CLI
+
+namespace broadloom::cli {
+
+// One option of a command; a handle, to be passed by value.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+
+  Option required() const;
+  Option at_least(int values) const;  // so many words, or more
+  Option range(int low, int high) const;
+  Option range(std::int64_t low, std::int64_t high) const;
+  Option range(double low, double high) const;
+  Option delimiter(char between_values) const;
+  Option type_name(const std::string& word) const;  // in --help
+  Option group(const std::string& title) const;     // in --help
+  Option excludes(Option other) const;
+  Option needs(Option other) const;
+
+ private:
+  CLI::Option* option_;
+};
+
+// One command; a handle, to be passed by value. What it refers to must outlive the command line.
+class Command {
+ public:
+  explicit Command(CLI::App* app) : app_(app) {}
+
+  Command add_subcommand(const std::string& name, const std::string& help) const;
+  // name: "--flag VALUE", or "WORD" for what stands without a flag. Value: std::string, int,
+  // std::int64_t, std::uint64_t, double, std::vector of std::string, int or double.
+  template <class Value>
+  Option add_option(const std::string& name, Value& value, const std::string& help) const;
+  Option add_flag(const std::string& name, bool& value, const std::string& help) const;
+  // Calls take once, with the last value given.
+  Option add_option_function(const std::string& name, std::function<void(const std::string&)> take,
+                             const std::string& help) const;
+  Option add_flag_function(const std::string& name, std::function<void(bool)> take,
+                           const std::string& help) const;
+  // A line of help for what is never parsed.
+  Option add_help_line(const std::string& name, const std::string& help) const;
+  void require_subcommand() const;
+  void footer(const std::string& text) const;
+  void hide() const;  // from --help
+  void callback(std::function<void()> after_parsing) const;
+
+  std::string name() const;
+  bool is_root() const;
+  bool subcommand_was_named() const;  // by what was parsed
+  std::optional<Command> subcommand(const std::string& name) const;
+  std::vector<std::string> subcommand_names() const;  // those in --help
+  bool has_option(const std::string& name) const;     // name: without dashes
+  bool is_switch(const std::string& name) const;      // an option without a value
+  bool takes_words() const;
+  std::vector<std::string> option_names() const;
+
+ private:
+  CLI::App* app_;
+};
+
+// The whole of it.
+class CommandLine {
+ public:
+  CommandLine(const std::string& program, const std::string& help, const std::string& version);
+  ~CommandLine();
+
+  Command root() const;
+  // Runs the callbacks of what was named. The exit code where --help or --version ended it there.
+  Result<std::optional<int>> parse(std::vector<std::string> tokens);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace broadloom::cli
