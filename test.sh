@@ -13,6 +13,7 @@ case "${1:-all}" in
 esac
 export BROADLOOM_JOBS=${BROADLOOM_JOBS:-$(nproc)}
 export PYTHONDONTWRITEBYTECODE=1
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}  # or ccache keeps nothing: CMakeLists.txt says why
 logs=build/test-logs
 mkdir -p "$logs"
 rm -f "$logs"/*

@@ -15,6 +15,10 @@ if [ ${#files[@]} -eq 0 ]; then
   mapfile -t files < <(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'cli/*.cc')
 fi
 [ ${#files[@]} -eq 0 ] && exit 0
+# clang cannot take GCC's precompiled headers, and without them a file that does not include what it needs shows.
+commands=$(mktemp -d)
+trap 'rm -rf "$commands"' EXIT
+sed -E 's/ -Winvalid-pch//; s/ -fpch-preprocess//; s/ -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" >"$commands/compile_commands.json"
 # Highway's kernels are read once, for AVX2, instead of once an instruction set.
 extra=(--extra-arg=-DHWY_COMPILE_ONLY_STATIC)
 [ "$(uname -m)" = x86_64 ] && extra+=(--extra-arg=-march=haswell --extra-arg=-maes)
@@ -22,5 +26,5 @@ extra=(--extra-arg=-DHWY_COMPILE_ONLY_STATIC)
 for word in -Xclang -analyzer-config -Xclang max-nodes=20000; do extra+=("--extra-arg=$word"); done
 # Only what is wrong is shown: clang-tidy's count of suppressed warnings is noise.
 printf '%s\0' "${files[@]}" |
-  xargs -0 -n 1 -P "${BROADLOOM_JOBS:-2}" clang-tidy -p "$build" --quiet "${extra[@]}" \
+  xargs -0 -n 1 -P "${BROADLOOM_JOBS:-2}" clang-tidy -p "$commands" --quiet "${extra[@]}" \
     2> >(grep -v 'warnings\? generated\.$' >&2)
