@@ -6,15 +6,22 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 tools/setup.sh
 
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-echo "Building (a few minutes the first time) ..."
+log=build/quickstart.log
 mkdir -p build
-if ! { cmake --preset release -DBROADLOOM_BUILD_TESTS=OFF "${launcher[@]}" &&
-       cmake --build --preset release --target broadloom_cli; } >build/quickstart.log 2>&1; then
-  tail -n 40 build/quickstart.log
-  echo "quickstart.sh: the build failed; all of its output is in build/quickstart.log" >&2
+failed() {
+  echo "quickstart.sh: the build failed${1:-; all of its output is in $log}" >&2
   exit 1
+}
+echo "Building, once ..."
+cmake --preset release -DBROADLOOM_BUILD_TESTS=OFF "${launcher[@]}" >"$log" 2>&1 || { tail -n 40 "$log"; failed; }
+build=(cmake --build --preset release --target broadloom_cli)
+if [ -t 1 ]; then
+  "${build[@]}" || failed "; what went wrong stands above"  # on a terminal ninja counts its steps in one line
+else
+  "${build[@]}" >>"$log" 2>&1 || { tail -n 40 "$log"; failed; }
 fi
 
 # 50 runs of CartPole-v1 in five shapes of one batch, stored, compared and drawn.
