@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,7 +121,6 @@ Result<AppendLog> AppendLog::open(const std::string& path, std::int64_t keep_byt
   if (log.fd_ < 0) return io_error("open", path);
   struct stat info {};
   if (::fstat(log.fd_, &info) != 0) return io_error("inspect", path);
-  if (keep_bytes == kKeepAll) keep_bytes = info.st_size;
   if (info.st_size < keep_bytes) {
     return Status(
         ErrorKind::kCorrupt,
@@ -146,6 +146,39 @@ Status AppendLog::append(std::string_view record) {
 Status AppendLog::sync() {
   if (::fsync(fd_) != 0) return io_error("write", path_);
   return {};
+}
+
+SharedLog::~SharedLog() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+SharedLog::SharedLog(SharedLog&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+SharedLog& SharedLog::operator=(SharedLog&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+Result<SharedLog> SharedLog::open(const std::string& path) {
+  SharedLog log;
+  log.path_ = path;
+  log.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (log.fd_ < 0) return io_error("open", path);
+  while (::flock(log.fd_, LOCK_EX) != 0) {
+    if (errno != EINTR) return io_error("lock", path);
+  }
+  return log;
+}
+
+Status SharedLog::append(std::string_view record) {
+  struct stat before {};
+  if (::fstat(fd_, &before) != 0) return io_error("inspect", path_);
+  if (write_all(fd_, record) && ::fsync(fd_) == 0) return {};
+  Status status = io_error("write", path_);
+  if (::ftruncate(fd_, before.st_size) != 0) return io_error("cut back", path_);
+  return status;
 }
 
 }  // namespace broadloom

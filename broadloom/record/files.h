@@ -19,18 +19,16 @@ Status write_file_atomically(const std::string& path, std::string_view bytes);
 // Has a file's name, or its renaming, on the disk: that is the folder's doing. kIo.
 Status sync_folder_of(const std::string& path);
 
-// A file that grows record by record, each in a single write.
+// A file that grows record by record, each in a single write. It has one writer: what others append
+// to it would be cut.
 class AppendLog {
  public:
-  static constexpr std::int64_t kKeepAll = -1;
-
   AppendLog() = default;
   ~AppendLog();
   AppendLog(AppendLog&& other) noexcept;
   AppendLog& operator=(AppendLog&& other) noexcept;
 
-  // Opens or creates the file and cuts it to keep_bytes, or keeps all of it. kCorrupt where it is
-  // shorter than that.
+  // Opens or creates the file and cuts it to keep_bytes. kCorrupt where it is shorter than that.
   static Result<AppendLog> open(const std::string& path, std::int64_t keep_bytes);
 
   // On failure the file is cut back to the last whole record.
@@ -43,6 +41,26 @@ class AppendLog {
  private:
   int fd_ = -1;
   std::int64_t bytes_ = 0;
+  std::string path_;
+};
+
+// A file that several processes append to, one at a time: held from open() until the value is
+// destroyed or the process ends. Whoever else opens it waits.
+class SharedLog {
+ public:
+  SharedLog() = default;
+  ~SharedLog();
+  SharedLog(SharedLog&& other) noexcept;
+  SharedLog& operator=(SharedLog&& other) noexcept;
+
+  // Opens or creates the file. kIo or kNotFound.
+  static Result<SharedLog> open(const std::string& path);
+
+  // All of the record, on the disk when it returns, or nothing of it.
+  Status append(std::string_view record);
+
+ private:
+  int fd_ = -1;
   std::string path_;
 };
 

@@ -1,9 +1,6 @@
 #include "broadloom/record/ledger.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,50 +92,6 @@ Status check_content(std::string_view line) {
   return check_streams(json);
 }
 
-// A file that is closed, and with that unlocked, at the end.
-class LockedFile {
- public:
-  explicit LockedFile(const std::string& path)
-      : path_(path), fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {}
-  ~LockedFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  LockedFile(const LockedFile&) = delete;
-  LockedFile& operator=(const LockedFile&) = delete;
-
-  Status lock() const {
-    if (fd_ < 0) return io_error("open", path_);
-    while (::flock(fd_, LOCK_EX) != 0) {
-      if (errno != EINTR) return io_error("lock", path_);
-    }
-    return {};
-  }
-
-  // All of it or nothing.
-  Status append(std::string_view text) const {
-    struct stat before {};
-    if (::fstat(fd_, &before) != 0) return io_error("inspect", path_);
-    std::string_view left = text;
-    while (!left.empty()) {
-      const ssize_t written = ::write(fd_, left.data(), left.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return undo(before.st_size);
-      left.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return ::fsync(fd_) == 0 ? Status() : undo(before.st_size);
-  }
-
- private:
-  Status undo(off_t size) const {
-    Status status = io_error("write", path_);
-    if (::ftruncate(fd_, size) != 0) return io_error("cut back", path_);
-    return status;
-  }
-
-  const std::string& path_;
-  int fd_;
-};
-
 Status no_ledger(const std::string& path) {
   return {ErrorKind::kMismatch,
           fmt::format("'{}' is there and is not a ledger; name another file with --ledger", path)};
@@ -228,8 +181,8 @@ Result<std::int64_t> append_to_ledger(const std::string& path, const std::string
   const fs::path folder = fs::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) fs::create_directories(folder, error);
-  const LockedFile file(path);
-  BROADLOOM_TRY(file.lock());
+  Result<SharedLog> ledger = SharedLog::open(path);
+  if (!ledger.ok()) return ledger.status();
   const Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
   if (!looks_like_ledger(bytes.value())) return no_ledger(path);
@@ -237,7 +190,7 @@ Result<std::int64_t> append_to_ledger(const std::string& path, const std::string
   if (there > 0) return there;
   // A line that a lost machine left without its end stays a line of its own.
   const bool is_open = !bytes.value().empty() && bytes.value().back() != '\n';
-  BROADLOOM_TRY(file.append((is_open ? "\n" : "") + line + "\n"));
+  BROADLOOM_TRY(ledger.value().append((is_open ? "\n" : "") + line + "\n"));
   return count_lines(bytes.value()) + 1;
 }
 

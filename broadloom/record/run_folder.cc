@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -74,6 +75,12 @@ void remove_half_written(const fs::path& dir, const std::string& prefix, fs::fil
   for (const fs::path& path : stale) fs::remove_all(path, error);
 }
 
+std::string host_name() {
+  char host[256] = "host";
+  ::gethostname(host, sizeof host - 1);
+  return host;
+}
+
 std::string without_trailing_slash(std::string dir) {
   while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
   return dir;
@@ -130,14 +137,31 @@ std::string RunFolder::events_path() const {
       return entry.path().string();
     }
   }
-  char host[256] = "host";
-  ::gethostname(host, sizeof host - 1);
-  return fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", dir_, std::time(nullptr), host,
-                     ::getpid());
+  return fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", dir_, std::time(nullptr),
+                     host_name(), ::getpid());
 }
 
 std::string RunFolder::checkpoint_path(std::int64_t iteration) const {
   return fmt::format("{}{}/iteration_{:010d}{}", dir_, kCheckpoints, iteration, kCheckpointEnding);
+}
+
+// The file names its holder for those who are refused. That it is there says nothing: a killed
+// process leaves it, unlocked.
+Result<FileLock> RunFolder::lock() const {
+  Result<std::optional<FileLock>> lock = FileLock::try_acquire(lock_path());
+  if (!lock.ok()) return lock.status();
+  if (!lock.value()) {
+    const std::string holder = read_file(lock_path()).take();
+    return Status(
+        ErrorKind::kIo,
+        fmt::format("the run '{}' is being trained by {}; wait until it has ended, stop it (Ctrl-C "
+                    "saves the run, ready to be resumed), or train another run with --out",
+                    dir_, holder.empty() ? "another process" : holder));
+  }
+  Result<AppendLog> holder = AppendLog::open(lock_path(), 0);
+  if (!holder.ok()) return holder.status();
+  BROADLOOM_TRY(holder.value().append(fmt::format("process {} on {}", ::getpid(), host_name())));
+  return std::move(*lock.value());
 }
 
 Result<std::string> RunFolder::latest_checkpoint() const {
@@ -158,6 +182,16 @@ void RunFolder::prune(int keep) const {
 void RunFolder::clear_half_written() const {
   remove_half_written(dir_, "", fs::file_type::regular);
   remove_half_written(dir_ + kCheckpoints, "", fs::file_type::regular);
+}
+
+Result<FoundCheckpoint> find_checkpoint(const std::string& run_or_checkpoint) {
+  std::error_code error;
+  if (!fs::is_directory(run_or_checkpoint, error)) return FoundCheckpoint{{}, run_or_checkpoint};
+  Result<RunFolder> folder = RunFolder::open(run_or_checkpoint);
+  if (!folder.ok()) return folder.status();
+  Result<std::string> path = folder.value().latest_checkpoint();
+  if (!path.ok()) return path.status();
+  return FoundCheckpoint{folder.take(), path.take()};
 }
 
 }  // namespace broadloom

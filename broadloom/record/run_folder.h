@@ -1,5 +1,5 @@
 // The folder of a run: manifest.json, metrics.jsonl, eval.jsonl, a TensorBoard event file and
-// checkpoints. See docs/formats/run_folder.md.
+// checkpoints. Each log has one writer. See docs/formats/run_folder.md.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "broadloom/core/status.h"
+#include "broadloom/record/file_lock.h"
 
 namespace broadloom {
 
@@ -23,13 +24,18 @@ class RunFolder {
   std::string manifest_path() const { return dir_ + "/manifest.json"; }
   std::string metrics_path() const { return dir_ + "/metrics.jsonl"; }
   std::string eval_path() const { return dir_ + "/eval.jsonl"; }
+  // Of `broadloom eval`, which may be at work beside a training.
+  std::string command_eval_path() const { return dir_ + "/eval_command.jsonl"; }
   std::string hashes_path() const { return dir_ + "/hashes.bin"; }
   std::string ledger_line_path() const { return dir_ + "/ledger_line.json"; }
   std::string panel_path() const { return dir_ + "/panel.toml"; }
-  std::string curve_path() const { return dir_ + "/learning_curve.svg"; }
+  std::string lock_path() const { return dir_ + "/lock"; }
   // The event file, which keeps its name when a run is resumed.
   std::string events_path() const;
   std::string checkpoint_path(std::int64_t iteration) const;
+
+  // To be held by whoever trains the run. kIo where somebody else does, and says who.
+  Result<FileLock> lock() const;
 
   // The newest checkpoint; kNotFound where there is none.
   Result<std::string> latest_checkpoint() const;
@@ -44,5 +50,13 @@ class RunFolder {
 
   std::string dir_;
 };
+
+struct FoundCheckpoint {
+  RunFolder folder;  // dir() is empty for a checkpoint file alone
+  std::string path;
+};
+
+// The newest checkpoint of a run, or the file itself where the path is no folder.
+Result<FoundCheckpoint> find_checkpoint(const std::string& run_or_checkpoint);
 
 }  // namespace broadloom

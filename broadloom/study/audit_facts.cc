@@ -131,8 +131,7 @@ void add_recorded(const Json& record, bool evaluation, std::vector<StreamUse>& u
   }
 }
 
-Status add_ledger(const std::string& run_dir, std::vector<StreamUse>& uses) {
-  const std::string path = run_dir + "/ledger_line.json";
+Status add_ledger(const std::string& path, std::vector<StreamUse>& uses) {
   const Result<std::string> text = text_of(path);
   if (!text.ok()) return text.status();
   if (text.value().empty()) return {};
@@ -180,18 +179,26 @@ void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& f
       1.0 - logged.iterations.back() / static_cast<double>(config.num_iterations());
 }
 
-Status add_stream_facts(const std::string& run_dir, const Config& config, RunFacts& facts) {
+// Seeds that a log's evaluations had, with the most episodes of each.
+Status add_evaluated(const std::string& path, std::map<std::uint64_t, int>& episodes) {
+  const Result<std::vector<Json>> lines = json_lines(path, "eval");
+  if (!lines.ok()) return lines.status();
+  for (const Json& line : lines.value()) {
+    if (!line["seed"].is_unsigned()) continue;
+    int& count = episodes[line["seed"].integer<std::uint64_t>()];
+    count = std::max(count, static_cast<int>(whole_in(line, "episodes", kMostLanes)));
+  }
+  return {};
+}
+
+Status add_stream_facts(const RunFolder& folder, const Config& config, RunFacts& facts) {
+  const bool alone = folder.dir().empty();
   std::vector<StreamUse> uses = training_streams(config.seed, config.num_envs, config.families());
   std::map<std::uint64_t, int> episodes;  // of each seed that evaluations had
   if (config.eval_interval > 0) episodes[config.seed] = config.eval_episodes;
-  if (!run_dir.empty()) {
-    const Result<std::vector<Json>> lines = json_lines(run_dir + "/eval.jsonl", "eval");
-    if (!lines.ok()) return lines.status();
-    for (const Json& line : lines.value()) {
-      if (!line["seed"].is_unsigned()) continue;
-      int& count = episodes[line["seed"].integer<std::uint64_t>()];
-      count = std::max(count, static_cast<int>(whole_in(line, "episodes", kMostLanes)));
-    }
+  if (!alone) {
+    BROADLOOM_TRY(add_evaluated(folder.eval_path(), episodes));
+    BROADLOOM_TRY(add_evaluated(folder.command_eval_path(), episodes));
   }
   for (const auto& [seed, count] : episodes) {
     for (StreamUse& use : evaluation_streams(seed, count)) uses.push_back(std::move(use));
@@ -199,17 +206,17 @@ Status add_stream_facts(const std::string& run_dir, const Config& config, RunFac
   facts.evaluation_overlaps = 0.0;
   facts.collisions = equal_first_draws(uses);
   count_collisions(uses, facts);
-  if (run_dir.empty()) return {};
+  if (alone) return {};
   std::vector<StreamUse> recorded;
-  BROADLOOM_TRY(add_ledger(run_dir, recorded));
+  BROADLOOM_TRY(add_ledger(folder.ledger_line_path(), recorded));
   count_collisions(recorded, facts);
   return {};
 }
 
 }  // namespace
 
-Result<LoggedRun> read_logged_run(const std::string& run_dir) {
-  const Result<std::vector<Json>> lines = json_lines(run_dir + "/metrics.jsonl", "metrics");
+Result<LoggedRun> read_logged_run(const RunFolder& folder) {
+  const Result<std::vector<Json>> lines = json_lines(folder.metrics_path(), "metrics");
   if (!lines.ok()) return lines.status();
   LoggedRun logged;
   for (const Json& line : lines.value()) {
@@ -225,8 +232,7 @@ Result<LoggedRun> read_logged_run(const std::string& run_dir) {
   return logged;
 }
 
-Result<RunFacts> facts_of(const Config& config, const std::string& run_dir,
-                          const LoggedRun& logged) {
+Result<RunFacts> facts_of(const Config& config, const RunFolder& folder, const LoggedRun& logged) {
   RunFacts facts;
   facts.num_envs = config.num_envs;
   facts.num_steps = config.num_steps;
@@ -239,7 +245,7 @@ Result<RunFacts> facts_of(const Config& config, const std::string& run_dir,
       (total - static_cast<double>(config.num_iterations() * config.batch_size())) / total;
   BROADLOOM_TRY(add_starts(config, facts));
   add_logged_facts(logged, config, facts);
-  BROADLOOM_TRY(add_stream_facts(run_dir, config, facts));
+  BROADLOOM_TRY(add_stream_facts(folder, config, facts));
   return facts;
 }
 

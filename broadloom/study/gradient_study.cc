@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -48,13 +47,6 @@ Result<std::unique_ptr<Trainer>> load_policy(const std::string& path, int thread
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
   return trainer;
-}
-
-Result<std::string> checkpoint_of(const std::string& run_or_checkpoint) {
-  if (!std::filesystem::is_directory(run_or_checkpoint)) return run_or_checkpoint;
-  const Result<RunFolder> folder = RunFolder::open(run_or_checkpoint);
-  if (!folder.ok()) return folder.status();
-  return folder.value().latest_checkpoint();
 }
 
 FrozenPolicy frozen(const Trainer& trainer) {
@@ -383,14 +375,15 @@ Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint
   if (options.threads < 1) {
     return invalid(fmt::format("threads is {}; expected at least 1", options.threads));
   }
-  const Result<std::string> path = checkpoint_of(run_or_checkpoint);
-  if (!path.ok()) return path.status();
-  const Result<std::unique_ptr<Trainer>> trainer = load_policy(path.value(), options.threads);
+  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  const std::string& path = found.value().path;
+  const Result<std::unique_ptr<Trainer>> trainer = load_policy(path, options.threads);
   if (!trainer.ok()) return trainer.status();
   GradientStudyOptions completed = options;
   std::vector<std::string> notes;
   BROADLOOM_TRY(complete(*trainer.value(), completed, notes));
-  GradientStudyReport report = describe(*trainer.value(), path.value(), completed);
+  GradientStudyReport report = describe(*trainer.value(), path, completed);
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   BROADLOOM_TRY(Laboratory(*trainer.value(), completed, progress).run(report));
   return report;

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -29,20 +28,6 @@ int enough_iterations(const Trainer& trainer) {
   const std::int64_t wanted = (steps + config.num_steps - 1) / config.num_steps;
   const std::int64_t affordable = kMostSamples / config.batch_size();
   return static_cast<int>(std::max<std::int64_t>(kFewestIterations, std::min(wanted, affordable)));
-}
-
-struct Source {
-  std::string run_dir;  // empty: a checkpoint file alone
-  std::string checkpoint;
-};
-
-Result<Source> find_source(const std::string& run_or_checkpoint) {
-  if (!std::filesystem::is_directory(run_or_checkpoint)) return Source{"", run_or_checkpoint};
-  const Result<RunFolder> folder = RunFolder::open(run_or_checkpoint);
-  if (!folder.ok()) return folder.status();
-  Result<std::string> checkpoint = folder.value().latest_checkpoint();
-  if (!checkpoint.ok()) return checkpoint.status();
-  return Source{folder.value().dir(), checkpoint.take()};
 }
 
 // The policy, in a trainer with the instrument on.
@@ -141,20 +126,20 @@ Status check(const AuditOptions& options) {
 
 Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options) {
   BROADLOOM_TRY(check(options));
-  const Result<Source> source = find_source(run_or_checkpoint);
-  if (!source.ok()) return source.status();
-  const std::string& run_dir = source.value().run_dir;
-  Result<Checkpoint> checkpoint = read_checkpoint(source.value().checkpoint);
+  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  const RunFolder& folder = found.value().folder;
+  const bool alone = folder.dir().empty();
+  Result<Checkpoint> checkpoint = read_checkpoint(found.value().path);
   if (!checkpoint.ok()) return checkpoint.status();
   const Config config = checkpoint.value().config;  // as the run had it
-  const Result<LoggedRun> logged =
-      run_dir.empty() ? Result<LoggedRun>(LoggedRun()) : read_logged_run(run_dir);
+  const Result<LoggedRun> logged = alone ? Result<LoggedRun>(LoggedRun()) : read_logged_run(folder);
   if (!logged.ok()) return logged.status();
-  Result<RunFacts> facts = facts_of(config, run_dir, logged.value());
+  Result<RunFacts> facts = facts_of(config, folder, logged.value());
   if (!facts.ok()) return facts.status();
 
   AuditReport report = report_of(config, logged.value());
-  if (run_dir.empty()) {
+  if (alone) {
     report.notes.emplace_back("a checkpoint file alone: there are no logs to look at");
   }
   const Result<std::vector<AuditNumbers>> measured =
@@ -167,13 +152,13 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
 }
 
 Result<AuditReport> audit_logs(const std::string& run_dir) {
-  const Result<LoggedRun> logged = read_logged_run(run_dir);
-  if (!logged.ok()) return logged.status();
   const Result<StartedRun> run = open_started_run(run_dir);
   if (!run.ok()) return run.status();
+  const Result<LoggedRun> logged = read_logged_run(run.value().folder);
+  if (!logged.ok()) return logged.status();
   AuditReport report = report_of(run.value().config, logged.value());
   if (report.logged == 0) return report;
-  const Result<RunFacts> facts = facts_of(run.value().config, run_dir, logged.value());
+  const Result<RunFacts> facts = facts_of(run.value().config, run.value().folder, logged.value());
   if (!facts.ok()) return facts.status();
   report.findings = judge({logged.value().audit, facts.value()});
   return report;

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "broadloom/env/strata.h"
 #include "broadloom/record/json_line.h"
@@ -276,9 +278,15 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
   BROADLOOM_TRY(make_folder_of(path));
   StudyStore store;
   store.path_ = path;
-  Result<StoreLock> lock = StoreLock::acquire(path);
+  Result<std::optional<FileLock>> lock = FileLock::try_acquire(path);
   if (!lock.ok()) return lock.status();
-  store.lock_ = lock.take();
+  if (!lock.value()) {
+    return Status(ErrorKind::kIo,
+                  fmt::format("another runner is working on '{}'; wait for it or stop it, or give "
+                              "this one a store of its own with --out",
+                              path));
+  }
+  store.lock_ = std::move(*lock.value());
   Result<Database> database = Database::open(path);
   if (!database.ok()) return database.status();
   store.database_ = database.take();

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/record/file_lock.h"
 #include "broadloom/study/plan.h"
 #include "broadloom/study/run_record.h"
 #include "broadloom/study/sqlite.h"
-#include "broadloom/study/store_lock.h"
 
 namespace broadloom {
 
@@ -65,7 +65,7 @@ class StudyStore {
   Status add_seeds(const StudyPlan& plan);
 
   std::string path_;
-  StoreLock lock_;  // before the database: destroyed after it
+  FileLock lock_;  // before the database: acquired before it is opened, and destroyed after it
   Database database_;
 };
 

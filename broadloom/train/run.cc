@@ -109,7 +109,7 @@ Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogByt
 }
 
 Status append_eval(const RunFolder& folder, const std::string& line) {
-  Result<AppendLog> log = AppendLog::open(folder.eval_path(), AppendLog::kKeepAll);
+  Result<SharedLog> log = SharedLog::open(folder.command_eval_path());
   if (!log.ok()) return log.status();
   return log.value().append(line);
 }
@@ -161,7 +161,11 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   BROADLOOM_TRY(announce(config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
+  FileLock lock;  // held before the folder is there for others to resume
   const auto fill = [&](const RunFolder& folder) -> Status {
+    Result<FileLock> held = folder.lock();
+    if (!held.ok()) return held.status();
+    lock = held.take();
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
     manifest.bits = bits_of(config, manifest.isa);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
@@ -179,6 +183,8 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   const Result<StartedRun> run = open_started_run(run_dir);
   if (!run.ok()) return run.status();
   const RunFolder& folder = run.value().folder;
+  const Result<FileLock> lock = folder.lock();
+  if (!lock.ok()) return lock.status();
   BROADLOOM_TRY(set_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
   BROADLOOM_TRY(keep_bits_true(run.value()));

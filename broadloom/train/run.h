@@ -54,10 +54,12 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
 
 // Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs
 // hold past that checkpoint is cut off and written again. A finished run is reported as it is, and
-// gets its ledger line where that is missing. The panel is that of the folder.
+// gets its ledger line where that is missing. The panel is that of the folder. kIo where another
+// process, or thread, is training the run.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks);
 
-// Evaluates the newest checkpoint and appends the result to the folder's eval.jsonl.
+// Evaluates the newest checkpoint and appends the result to the folder's eval_command.jsonl. The
+// run may be in training meanwhile.
 Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& options);
 
 // Scores the newest checkpoint on a panel; threads >= 1. isa: as in a config; "": the run's own.

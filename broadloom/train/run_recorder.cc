@@ -1,7 +1,6 @@
 #include "broadloom/train/run_recorder.h"
 
 #include <limits>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -67,22 +66,6 @@ std::vector<std::pair<std::string_view, double>> event_scalars(const Trainer& tr
   return scalars;
 }
 
-// Evaluations asked for on the command line past `keep_bytes`, which a resume must not lose.
-Result<std::string> command_lines_after(const std::string& path, std::int64_t keep_bytes) {
-  Result<std::string> bytes = read_file(path);
-  if (!bytes.ok()) {
-    if (bytes.status().kind() == ErrorKind::kNotFound) return std::string();
-    return bytes.status();
-  }
-  if (static_cast<std::int64_t>(bytes.value().size()) <= keep_bytes) return std::string();
-  std::istringstream rest(bytes.value().substr(static_cast<std::size_t>(keep_bytes)));
-  std::string kept;
-  for (std::string line; std::getline(rest, line);) {
-    if (line.find("\"source\": \"command\"") != std::string::npos) kept += line + "\n";
-  }
-  return kept;
-}
-
 }  // namespace
 
 std::string eval_json_line(const EvalResult& result, std::uint64_t seed, const char* source) {
@@ -114,12 +97,9 @@ Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& tr
   Result<AppendLog> metrics = AppendLog::open(folder.metrics_path(), logs.metrics);
   if (!metrics.ok()) return metrics.status();
   recorder.metrics_ = metrics.take();
-  const Result<std::string> asked_for = command_lines_after(folder.eval_path(), logs.eval);
-  if (!asked_for.ok()) return asked_for.status();
   Result<AppendLog> eval = AppendLog::open(folder.eval_path(), logs.eval);
   if (!eval.ok()) return eval.status();
   recorder.eval_ = eval.take();
-  if (!asked_for.value().empty()) BROADLOOM_TRY(recorder.eval_.append(asked_for.value()));
   if (trainer.config().tensorboard) {
     Result<AppendLog> events = AppendLog::open(folder.events_path(), logs.events);
     if (!events.ok()) return events.status();

@@ -42,7 +42,7 @@ class RunRecorder final : public Recorder {
   std::chrono::steady_clock::time_point start_;
 };
 
-// One line of eval.jsonl. source: "train" or "command".
+// One line of eval.jsonl (source "train") or of eval_command.jsonl ("command").
 struct EvalResult;
 std::string eval_json_line(const EvalResult& result, std::uint64_t seed, const char* source);
 

@@ -245,7 +245,7 @@ class Audit(unittest.TestCase):
         with open(newest, "wb") as file:
             file.write(whole)
         for name, word in (("metrics.jsonl", "metrics line"), ("eval.jsonl", "eval line"),
-                           ("ledger_line.json", "JSON object")):
+                           ("eval_command.jsonl", "eval line"), ("ledger_line.json", "JSON object")):
             path = os.path.join(run, name)
             with open(path, "ab+") as file:
                 size = file.tell()

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "broadloom/record/events.h"
 #include "broadloom/record/json_line.h"
@@ -92,7 +94,37 @@ TEST_F(Files, ALogIsCutBackToWhatTheCheckpointKnew) {
   const Result<AppendLog> shorter = AppendLog::open(at("log"), 100);
   ASSERT_FALSE(shorter.ok());
   EXPECT_EQ(shorter.status().kind(), ErrorKind::kCorrupt);
-  EXPECT_EQ(AppendLog::open(at("log"), AppendLog::kKeepAll).value().bytes(), 6);
+  EXPECT_EQ(read_file(at("log")).take(), "one\n2\n");
+}
+
+TEST_F(Files, LinesOfManyWritersOfASharedLogStayWhole) {
+  constexpr int kWriters = 4, kLines = 50;
+  const std::string line(9000, 'x');
+  std::vector<std::thread> writers;
+  for (int w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&] {
+      for (int i = 0; i < kLines; ++i) {
+        Result<SharedLog> log = SharedLog::open(at("log"));
+        ASSERT_TRUE(log.ok()) << log.status().message();
+        ASSERT_TRUE(log.value().append(line.substr(0, 4000)).ok());
+        ASSERT_TRUE(log.value().append(line.substr(4000) + "\n").ok());
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  std::string expected;
+  for (int i = 0; i < kWriters * kLines; ++i) expected += line + "\n";
+  EXPECT_EQ(read_file(at("log")).take(), expected);
+}
+
+TEST_F(Files, ASharedLogOnAFullDiskEndsWithItsLastWholeRecord) {
+  SharedLog log = SharedLog::open(at("log")).take();
+  ASSERT_TRUE(log.append("first\n").ok());
+  {
+    const FileSizeLimit full(20);
+    EXPECT_FALSE(log.append(std::string(100, 'y') + "\n").ok());
+  }
+  EXPECT_EQ(read_file(at("log")).take(), "first\n");
 }
 
 TEST_F(Files, ARunFolderAppearsWholeOrNotAtAll) {

@@ -197,21 +197,57 @@ class Faults(unittest.TestCase):
         self.assertEqual(run("train", "--resume", folder).returncode, 0)
         self.assertEqual(outcome(folder), self.whole)
 
-    def test_evaluations_asked_for_survive_a_resume(self):
-        folder = self.root / "asked"
-        process = subprocess.Popen(command("train", *TRAIN, "--total_timesteps", 4096000, "--out", folder))
+    def start_long(self, name):
+        """A training that is not over for a long time, with its folder there."""
+        folder = self.root / name
+        process = self.start("train", *TRAIN, "--total_timesteps", 40960000, "--out", folder)
         while not folder.exists():
             time.sleep(0.01)
-        time.sleep(0.2)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        self.assertEqual(run("eval", folder, "--episodes", 3, "--seed", 77).returncode, 0)
-        process = subprocess.Popen(command("train", "--resume", folder))
-        time.sleep(0.3)
+        return folder, process
+
+    def start(self, *arguments):
+        process = subprocess.Popen(command(*arguments))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def go_on_and_stop(self, folder):
+        process = self.start("train", "--resume", folder)
+        while f"process {process.pid} " not in (folder / "lock").read_text():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(), 130)
-        seeds = [line["seed"] for line in lines(folder / "eval.jsonl") if line["source"] == "command"]
-        self.assertEqual(seeds, [77])
+
+    def test_an_evaluation_beside_a_training_tears_no_log(self):
+        folder, process = self.start_long("beside")
+        log = folder / "eval.jsonl"
+        while not log.exists() or log.read_text().count("\n") < 2:
+            time.sleep(0.01)
+        self.assertEqual(run("eval", folder, "--episodes", 3, "--seed", 77).returncode, 0)
+        there, before = log.read_text().count("\n"), checkpoint(folder).name
+        while log.read_text().count("\n") < there + 2 or checkpoint(folder).name == before:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.assertEqual(run("eval", folder, "--episodes", 3, "--seed", 78).returncode, 0)
+        self.go_on_and_stop(folder)
+        evaluations = lines(log)
+        self.assertEqual({line["source"] for line in evaluations}, {"train"})
+        block, every = 16 * 32, 11
+        self.assertEqual([line["global_step"] for line in evaluations],
+                         [block * every * (i + 1) for i in range(len(evaluations))])
+        self.assertEqual([line["seed"] for line in lines(folder / "eval_command.jsonl")], [77, 78])
+
+    def test_a_run_has_one_trainer_at_a_time(self):
+        folder, process = self.start_long("one")
+        second = run("train", "--resume", folder)
+        self.assertEqual(second.returncode, 4, second.stderr)
+        self.assertIn(f"is being trained by process {process.pid}", second.stderr)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.go_on_and_stop(folder)
 
 
 if __name__ == "__main__":

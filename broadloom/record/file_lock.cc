@@ -1,0 +1,60 @@
+#include "broadloom/record/file_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "broadloom/record/files.h"
+
+namespace broadloom {
+namespace {
+
+// SQLite locks bytes from 2^30 on, a few hundred; this one is far beyond the end of any file.
+constexpr off_t kByte = off_t{1} << 52;
+
+// A lock of the open file, not of the process: it stays when SQLite closes its own, and keeps out
+// whoever else in this process opens the file.
+int lock_byte(int fd) {
+  struct flock byte = {};
+  byte.l_type = F_WRLCK;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = kByte;
+  byte.l_len = 1;
+  int result = 0;
+  do {
+    result = ::fcntl(fd, F_OFD_SETLK, &byte);
+  } while (result != 0 && errno == EINTR);
+  return result;
+}
+
+}  // namespace
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Result<std::optional<FileLock>> FileLock::try_acquire(const std::string& path) {
+  FileLock lock;
+  lock.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock.fd_ < 0) return io_error("open", path);
+  if (lock_byte(lock.fd_) == 0) return std::optional<FileLock>(std::move(lock));
+  if (errno == EAGAIN || errno == EACCES) return std::optional<FileLock>();
+  return Status(ErrorKind::kIo,
+                fmt::format("cannot lock '{}', as it takes to keep a second writer out: {}; its "
+                            "file system may have no locks, as some shared ones do: choose a "
+                            "folder on another one with --out",
+                            path, std::strerror(errno)));
+}
+
+}  // namespace broadloom

@@ -1,0 +1,30 @@
+// Keeps a second writer out of a file or a folder, and lets everybody read.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+// Held from try_acquire() until the value is destroyed or the process ends, however it ends: it is
+// the system's, and leaves nothing behind that would have to be cleared. It lies on a byte of the
+// file that nobody uses, SQLite neither, whose own locks are not touched.
+class FileLock {
+ public:
+  FileLock() = default;  // holds nothing
+  ~FileLock();
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
+
+  // Nothing where somebody else holds it, in this process or another one. Makes the file, empty,
+  // where there is none. kIo or kNotFound where the file cannot be opened, or lies on a file system
+  // that has no locks.
+  static Result<std::optional<FileLock>> try_acquire(const std::string& path);
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,134 @@
+// Who holds a lock, who does not get it, and what is left when its holder is killed.
+#include "broadloom/record/file_lock.h"
+
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "broadloom/record/files.h"
+#include "broadloom/record/run_folder.h"
+
+namespace broadloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Locks : public ::testing::Test {
+ protected:
+  Locks() : dir_(fs::temp_directory_path() / ("broadloom_locks_" + std::to_string(::getpid()))) {
+    fs::create_directories(dir_);
+  }
+  ~Locks() override { fs::remove_all(dir_); }
+  std::string at(const std::string& name) const { return (dir_ / name).string(); }
+  fs::path dir_;
+};
+
+bool is_free(const std::string& path) {
+  const Result<std::optional<FileLock>> lock = FileLock::try_acquire(path);
+  EXPECT_TRUE(lock.ok()) << lock.status().message();
+  return lock.value().has_value();
+}
+
+// From here on, no fcntl() of this process does anything but fail so, as on a file system without
+// locks.
+void refuse_fcntl(int error) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
+  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+TEST_F(Locks, OneHolderAtATime) {
+  Result<std::optional<FileLock>> held = FileLock::try_acquire(at("f"));
+  ASSERT_TRUE(held.ok()) << held.status().message();
+  ASSERT_TRUE(held.value().has_value());
+  EXPECT_FALSE(is_free(at("f")));
+  EXPECT_TRUE(is_free(at("other")));
+  // Reading the file and closing it again takes nothing from its holder.
+  EXPECT_EQ(read_file(at("f")).take(), "");
+  EXPECT_FALSE(is_free(at("f")));
+  FileLock moved = std::move(*held.value());
+  held.value().reset();
+  EXPECT_FALSE(is_free(at("f")));
+  moved = FileLock();
+  EXPECT_TRUE(is_free(at("f")));
+}
+
+TEST_F(Locks, AKilledHolderLeavesNoLock) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Result<std::optional<FileLock>> held = FileLock::try_acquire(at("f"));
+    const char got = held.ok() && held.value().has_value() ? '1' : '0';
+    if (::write(ready[1], &got, 1) == 1) ::pause();
+    ::_exit(1);
+  }
+  char got = '0';
+  ASSERT_EQ(::read(ready[0], &got, 1), 1);
+  EXPECT_EQ(got, '1');
+  EXPECT_FALSE(is_free(at("f")));
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(is_free(at("f")));
+  for (const int end : ready) ::close(end);
+}
+
+TEST_F(Locks, ARunFolderNamesWhoHoldsIt) {
+  const auto fill = [](const RunFolder& folder) {
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("run"), fill).ok());
+  const RunFolder folder = RunFolder::open(at("run")).take();
+  ASSERT_TRUE(write_file_atomically(folder.lock_path(), "process 1 on a machine long gone").ok());
+  const Result<FileLock> held = folder.lock();
+  ASSERT_TRUE(held.ok()) << held.status().message();
+  const Status second = folder.lock().status();
+  EXPECT_EQ(second.kind(), ErrorKind::kIo);
+  EXPECT_NE(second.message().find("is being trained by process " + std::to_string(::getpid())),
+            std::string::npos)
+      << second.message();
+  EXPECT_EQ(second.message().find("long gone"), std::string::npos) << second.message();
+}
+
+TEST_F(Locks, WhatCannotBeOpenedSaysWhatToDo) {
+  const Status missing = FileLock::try_acquire(at("no/such/folder")).status();
+  EXPECT_EQ(missing.kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(FileLock::try_acquire(dir_.string()).status().kind(), ErrorKind::kIo);
+}
+
+// Neither "somebody else holds it" nor a lock that is none.
+TEST_F(Locks, AFileSystemWithoutLocksIsRefused) {
+  for (const int error : {ENOLCK, ENOSYS, EOPNOTSUPP}) {
+    EXPECT_EXIT(
+        {
+          refuse_fcntl(error);
+          const Status status = FileLock::try_acquire(at("f")).status();
+          const bool said = status.message().find("may have no locks") != std::string::npos;
+          ::_exit(status.kind() == ErrorKind::kIo && said ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "")
+        << error;
+  }
+  EXPECT_TRUE(is_free(at("f")));
+}
+
+}  // namespace
+}  // namespace broadloom

@@ -1,0 +1,125 @@
+// A run folder while somebody else is at work on it: every file has one writer.
+#include "broadloom/train/run.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "broadloom/record/files.h"
+
+namespace broadloom {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class RunInUse : public ::testing::Test {
+ protected:
+  RunInUse() : dir_(fs::temp_directory_path() / ("broadloom_run_" + std::to_string(::getpid()))) {
+    fs::create_directories(dir_);
+  }
+  ~RunInUse() override { fs::remove_all(dir_); }
+
+  // Six iterations, an evaluation after each.
+  static Config config() {
+    const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
+                                                  {"num_envs", "4"},
+                                                  {"num_steps", "8"},
+                                                  {"total_timesteps", "192"},
+                                                  {"eval_interval", "1"},
+                                                  {"eval_episodes", "2"},
+                                                  {"hidden_sizes", "8"}});
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    return config.value();
+  }
+
+  std::string run() const { return (dir_ / "run").string(); }
+
+  // The lines of a file of the run. What is no JSON object fails the test.
+  std::vector<Json> lines(const std::string& name) const {
+    std::vector<Json> out;
+    std::istringstream text(read_file(run() + "/" + name).take());
+    for (std::string line; std::getline(text, line);) {
+      out.push_back(Json::parse(line, nullptr, false));
+      EXPECT_TRUE(out.back().is_object()) << name << ": " << line;
+    }
+    return out;
+  }
+
+  fs::path dir_;
+};
+
+// Calls `meddle` after the third iteration.
+template <class F>
+RunHooks meddling(F meddle) {
+  RunHooks hooks;
+  hooks.on_iteration = [meddle](const Progress& progress) {
+    if (progress.iteration == 3) meddle();
+  };
+  return hooks;
+}
+
+TEST_F(RunInUse, AnEvaluationBesideATrainingTearsNoLog) {
+  std::int64_t iteration = 0;
+  RunHooks hooks;
+  hooks.on_iteration = [&](const Progress& progress) {
+    iteration = progress.iteration;
+    if (iteration != 3) return;
+    const Result<EvalResult> asked = evaluate_run(run(), {3, 77, 1});
+    EXPECT_TRUE(asked.ok()) << asked.status().message();
+  };
+  hooks.should_stop = [&] { return iteration == 5; };
+  const Result<RunSummary> stopped = start_run(config(), run(), 1, hooks);
+  ASSERT_TRUE(stopped.ok()) << stopped.status().message();
+  EXPECT_FALSE(stopped.value().finished);
+  const Result<RunSummary> resumed = resume_run(run(), 1, {});
+  ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+  EXPECT_TRUE(resumed.value().finished);
+  std::vector<std::int64_t> steps;
+  for (const Json& line : lines("eval.jsonl")) steps.push_back(line.value("global_step", -1));
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{32, 64, 96, 128, 160, 192}));
+  const std::vector<Json> asked = lines("eval_command.jsonl");
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].value("seed", 0), 77);
+  EXPECT_EQ(asked[0].value("source", ""), "command");
+}
+
+TEST_F(RunInUse, ASecondTrainerIsRefusedAndChangesNothing) {
+  std::optional<Status> second;
+  const Result<RunSummary> first =
+      start_run(config(), run(), 1, meddling([&] { second = resume_run(run(), 1, {}).status(); }));
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  EXPECT_TRUE(first.value().finished);
+  EXPECT_EQ(lines("metrics.jsonl").size(), 6U);
+  EXPECT_EQ(lines("eval.jsonl").size(), 6U);
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->kind(), ErrorKind::kIo) << second->message();
+  EXPECT_NE(second->message().find("process " + std::to_string(::getpid())), std::string::npos)
+      << second->message();
+  EXPECT_NE(second->message().find("--out"), std::string::npos) << second->message();
+  // The lock is gone with the training.
+  const Result<RunSummary> again = resume_run(run(), 1, {});
+  EXPECT_TRUE(again.ok()) << again.status().message();
+}
+
+TEST_F(RunInUse, TwoResumesOfARunExcludeEachOther) {
+  RunHooks stop_at_once;
+  stop_at_once.should_stop = [] { return true; };
+  ASSERT_TRUE(start_run(config(), run(), 1, stop_at_once).ok());
+  std::optional<Status> second;
+  const Result<RunSummary> first =
+      resume_run(run(), 1, meddling([&] { second = resume_run(run(), 1, {}).status(); }));
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->kind(), ErrorKind::kIo) << second->message();
+  EXPECT_EQ(lines("metrics.jsonl").size(), 6U);
+}
+
+}  // namespace
+}  // namespace broadloom
