@@ -4,17 +4,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace broadloom {
 
-enum class Dtype { kU8, kI32, kI64, kU64, kF32, kF64 };
+enum class Dtype { kBool, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF32, kF64 };
 
 inline std::size_t dtype_size(Dtype dtype) {
   switch (dtype) {
+    case Dtype::kBool:
+    case Dtype::kI8:
     case Dtype::kU8:
       return 1;
+    case Dtype::kI16:
+    case Dtype::kU16:
+      return 2;
     case Dtype::kI32:
+    case Dtype::kU32:
     case Dtype::kF32:
       return 4;
     case Dtype::kI64:
@@ -23,6 +30,20 @@ inline std::size_t dtype_size(Dtype dtype) {
       return 8;
   }
   return 0;
+}
+
+// That of a number type, by its kind and size: `long` and `long long` are one.
+template <class T>
+constexpr Dtype dtype_of() {
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
+                "what is saved are numbers of at most 8 bytes");
+  constexpr bool is_signed = std::is_signed_v<T>;
+  if constexpr (std::is_same_v<T, bool>) return Dtype::kBool;
+  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? Dtype::kF32 : Dtype::kF64;
+  if constexpr (sizeof(T) == 1) return is_signed ? Dtype::kI8 : Dtype::kU8;
+  if constexpr (sizeof(T) == 2) return is_signed ? Dtype::kI16 : Dtype::kU16;
+  if constexpr (sizeof(T) == 4) return is_signed ? Dtype::kI32 : Dtype::kU32;
+  return is_signed ? Dtype::kI64 : Dtype::kU64;
 }
 
 // Whatever has state to save lists it as mutable views: append_state("prefix", out) adds tensors

@@ -47,15 +47,10 @@ struct MemberType<Field Class::*> {
   using type = Field;
 };
 
-template <class T>
-constexpr Dtype dtype_of() {
-  if constexpr (std::is_same_v<T, float>) return Dtype::kF32;
-  if constexpr (std::is_same_v<T, double>) return Dtype::kF64;
-  if constexpr (std::is_same_v<T, std::int32_t>) return Dtype::kI32;
-  if constexpr (std::is_same_v<T, std::int64_t>) return Dtype::kI64;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return Dtype::kU64;
-  return Dtype::kU8;
-}
+// What a member is kept as: a std::vector<bool> has no array to point to.
+template <class Member>
+using Kept = std::conditional_t<std::is_same_v<typename MemberType<Member>::type, bool>,
+                                std::uint8_t, typename MemberType<Member>::type>;
 
 // One array per member of State, [N] each.
 template <class State, class... Members>
@@ -63,11 +58,10 @@ class StateArrays {
  public:
   StateArrays(std::tuple<Members...> members, int count)
       : members_(members),
-        arrays_(
-            std::vector<typename MemberType<Members>::type>(static_cast<std::size_t>(count))...) {}
+        arrays_(std::vector<Kept<Members>>(static_cast<std::size_t>(count))...) {}
 
   // Where the arrays start, and access through that: what a loop keeps in registers.
-  using Pointers = std::tuple<typename MemberType<Members>::type*...>;
+  using Pointers = std::tuple<Kept<Members>*...>;
   Pointers pointers() {
     return std::apply([](auto&... array) { return Pointers{array.data()...}; }, arrays_);
   }
@@ -86,7 +80,7 @@ class StateArrays {
     std::apply(
         [&](auto&... array) {
           (out.push_back({prefix + ".state" + std::to_string(field++),
-                          dtype_of<typename std::remove_reference_t<decltype(array)>::value_type>(),
+                          dtype_of<typename MemberType<Members>::type>(),
                           {static_cast<std::int64_t>(array.size())},
                           array.data()}),
            ...);
@@ -95,9 +89,6 @@ class StateArrays {
   }
 
  private:
-  static_assert((std::is_arithmetic_v<typename MemberType<Members>::type> && ...),
-                "State members are numbers");
-
   template <class F>
   static void over(const std::tuple<Members...>& members, const Pointers& pointers, F&& f) {
     std::apply(
@@ -108,7 +99,7 @@ class StateArrays {
   }
 
   std::tuple<Members...> members_;
-  std::tuple<std::vector<typename MemberType<Members>::type>...> arrays_;
+  std::tuple<std::vector<Kept<Members>>...> arrays_;
 };
 
 template <class State, class... Members>

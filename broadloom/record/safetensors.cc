@@ -25,8 +25,10 @@ struct DtypeName {
   Dtype dtype;
   const char* name;
 };
-constexpr DtypeName kDtypes[] = {{Dtype::kU8, "U8"},   {Dtype::kI32, "I32"}, {Dtype::kI64, "I64"},
-                                 {Dtype::kU64, "U64"}, {Dtype::kF32, "F32"}, {Dtype::kF64, "F64"}};
+constexpr DtypeName kDtypes[] = {{Dtype::kBool, "BOOL"}, {Dtype::kI8, "I8"},   {Dtype::kU8, "U8"},
+                                 {Dtype::kI16, "I16"},   {Dtype::kU16, "U16"}, {Dtype::kI32, "I32"},
+                                 {Dtype::kU32, "U32"},   {Dtype::kI64, "I64"}, {Dtype::kU64, "U64"},
+                                 {Dtype::kF32, "F32"},   {Dtype::kF64, "F64"}};
 
 const char* name_of(Dtype dtype) {
   for (const DtypeName& entry : kDtypes) {
