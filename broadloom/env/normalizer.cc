@@ -30,10 +30,21 @@ void RunningMeanStd::append_state(const std::string& prefix, std::vector<TensorR
   out.push_back({prefix + ".count", Dtype::kF64, {1}, &count_});
 }
 
+namespace {
+
+std::size_t period(int size) { return 16 * static_cast<std::size_t>(size); }
+
+}  // namespace
+
+std::size_t ObsNormalizer::bytes(int size, int shards) {
+  const std::size_t arrays = 2 * (1 + static_cast<std::size_t>(shards));
+  return (arrays * period(size) + 2 * static_cast<std::size_t>(size)) * sizeof(double);
+}
+
 ObsNormalizer::ObsNormalizer(int size, double clip, int shards)
     : statistics_(size),
       clip_(static_cast<float>(clip)),
-      mean_(16 * static_cast<std::size_t>(size)),
+      mean_(period(size)),
       scale_(mean_.size()),
       shards_(static_cast<std::size_t>(shards)) {
   for (Sums& sums : shards_) {

@@ -6,6 +6,7 @@
 // what when.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ class ObsNormalizer {
  public:
   // Rows of `size` D numbers, clipped to +- clip; `shards` partial sums.
   ObsNormalizer(int size, double clip, int shards);
+
+  // That it holds: the statistics, and each shard's sums.
+  static std::size_t bytes(int size, int shards);
 
   // out = clip((raw - mean) / sqrt(var + 1e-8)), raw and out [rows, D]; they may be the same.
   void normalize(const float* raw, int rows, float* out) const;

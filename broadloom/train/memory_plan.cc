@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/algo/gradient_lanes.h"
+#include "broadloom/env/normalizer.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"
@@ -51,6 +52,9 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                                    spec.names_success);
   plan.permutation = batch * sizeof(std::int32_t);
   plan.environments = num_envs * (state_bytes_per_env(envs) + statistics);
+  if (config.norm_obs) {
+    plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), shard_plan(config).count());
+  }
   plan.network = 3 * parameters + network.bf16_size() * sizeof(Bf16Pair);
   const TileBatch<float> tile(spec.observation_size(), spec.action_size(),
                               network.shape().action_outputs);

@@ -14,13 +14,15 @@ struct MemoryPlan {
   std::size_t block = 0;         // the rollout block: grows with N T
   std::size_t permutation = 0;   // of its samples: grows with N T
   std::size_t environments = 0;  // states and episode statistics: grows with N
+  std::size_t normaliser = 0;    // of observations, with sums of each shard: grows with N D
   std::size_t network = 0;       // parameters and moments
   std::size_t update = 0;        // gradient lanes, and transposed weights, one set a thread
   std::size_t collector = 0;     // scratch, one a thread
   std::size_t instruments = 0;
 
   std::size_t total() const {
-    return block + permutation + environments + network + update + collector + instruments;
+    return block + permutation + environments + normaliser + network + update + collector +
+           instruments;
   }
 };
 

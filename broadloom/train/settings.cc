@@ -73,6 +73,8 @@ TruncationMode truncation_mode(const Config& config) {
   if (config.truncation_mode == "zero") return TruncationMode::kZero;
   return TruncationMode::kBootstrap;
 }
+ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
+
 
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
                                  const EnvSpec& spec, int threads) {

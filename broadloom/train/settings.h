@@ -6,6 +6,7 @@
 #include "broadloom/env/vec_env.h"
 #include "broadloom/instruments/instrument.h"
 #include "broadloom/rollout/advantages.h"
+#include "broadloom/rollout/block.h"
 #include "broadloom/train/config.h"
 
 namespace broadloom {
@@ -23,6 +24,9 @@ bool strata_vary(const Config& config);
 TruncationMode truncation_mode(const Config& config);
 
 // network: must outlive what is set up. threads: of the pool.
+// Which environments sum their statistics together.
+ShardPlan shard_plan(const Config& config);
+
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
                                  const EnvSpec& spec, int threads);
 

@@ -17,8 +17,6 @@
 namespace broadloom {
 namespace {
 
-ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
-
 Status check_memory(const Config& config, const MemoryPlan& plan) {
   const std::size_t memory = physical_memory();
   if (memory != 0 && plan.total() > memory) {
@@ -91,7 +89,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
   Result<std::unique_ptr<VecEnv>> envs =
       make_vec_env(config.env_id, config.env_options, vec_env_options(config));
   if (!envs.ok()) return envs.status();
-  return create(config, threads, envs.take());
+  return create_checked(config, threads, envs.take());
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads,
@@ -102,9 +100,14 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
                   fmt::format("got {} environments but num_envs is {}; make both the same",
                               envs->num_envs(), config.num_envs));
   }
+  BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs)));
+  return create_checked(config, threads, std::move(envs));
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
+                                                         std::unique_ptr<VecEnv> envs) {
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
-  BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs)));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
 }
 

@@ -125,6 +125,10 @@ class Trainer {
  private:
   Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs);
 
+  // The machine can run it and has the memory.
+  static Result<std::unique_ptr<Trainer>> create_checked(const Config& config, int threads,
+                                                         std::unique_ptr<VecEnv> envs);
+
   void apply_schedules();
   Status collect();
   void scale_rewards();

@@ -116,6 +116,16 @@ TEST(Allocation, ATrainerHoldsWhatWasPlanned) {
   expect_planned_memory({{"env_id", "FrozenLake-v1"}, {"shared_encoder", "true"}}, 1);
 }
 
+// Their normaliser has sums for every shard, which is much where observations are wide.
+TEST(Allocation, WideObservationsHoldWhatWasPlanned) {
+  expect_planned_memory({{"env_id", "Taxi-v3"},
+                         {"num_envs", "4096"},
+                         {"num_steps", "2"},
+                         {"norm_obs", "true"},
+                         {"hidden_sizes", "16"}},
+                        2);
+}
+
 std::string all_instruments() {
   std::string names;
   for (const std::string& name : instrument_names()) names += (names.empty() ? "" : ",") + name;
