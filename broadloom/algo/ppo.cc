@@ -16,8 +16,8 @@ double clip_scale(double norm, double max_norm) {
 }
 
 double adapted_learning_rate(double rate, double kl, double desired_kl) {
-  if (kl > 2.0 * desired_kl) return std::max(1e-5, rate / 1.5);
-  if (kl > 0.0 && kl < 0.5 * desired_kl) return std::min(1e-2, rate * 1.5);
+  if (kl > 2.0 * desired_kl) return std::max(kLeastAdaptiveRate, rate / 1.5);
+  if (kl > 0.0 && kl < 0.5 * desired_kl) return std::min(kMostAdaptiveRate, rate * 1.5);
   return rate;
 }
 

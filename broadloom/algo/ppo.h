@@ -31,6 +31,10 @@ struct PpoSettings {
   double desired_kl = 0.01;
 };
 
+// Between which that rule keeps the learning rate.
+inline constexpr double kLeastAdaptiveRate = 1e-5;
+inline constexpr double kMostAdaptiveRate = 1e-2;
+
 // Means over all minibatch steps of one update, but for the fields that say otherwise.
 struct UpdateStats {
   double policy_loss = 0.0;

@@ -22,7 +22,6 @@ namespace broadloom {
 // What is known of a run before it starts. The network must outlive the instrument.
 struct InstrumentSetup {
   const ActorCritic& network;
-  PpoSettings ppo;
   int num_steps = 0;         // T
   int num_envs = 0;          // N
   int observation_size = 0;  // D

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <fstream>
 #include <thread>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/core/utc_time.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
 #include "broadloom_build_info.inc"
@@ -31,13 +31,6 @@ Number number_of(const Json& object, const char* key) {
 }
 
 }  // namespace
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  char text[sizeof "2026-01-31T12:00:00Z"];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", ::gmtime_r(&now, &utc))};
-}
 
 std::string version_text() { return fmt::format("{} ({})", BROADLOOM_VERSION, BROADLOOM_REVISION); }
 

@@ -35,9 +35,6 @@ Result<Manifest> read_manifest(const std::string& path);
 // read. Reads the file each time.
 std::string program_hash();
 
-// The time now, in UTC, as ISO 8601 writes it: "2026-01-31T12:00:00Z".
-std::string utc_now();
-
 // "0.1.0 (revision)".
 std::string version_text();
 

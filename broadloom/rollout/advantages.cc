@@ -5,22 +5,6 @@
 namespace broadloom {
 namespace {
 
-// TD error of a transition that met the time limit.
-float truncated_delta(TruncationMode mode, float reward, float gamma, float value,
-                      float final_value) {
-  switch (mode) {
-    case TruncationMode::kBootstrap:
-      return reward + gamma * final_value - value;
-    case TruncationMode::kAsTermination:
-      return reward - value;
-    case TruncationMode::kStateValue:
-      return reward + gamma * value - value;
-    case TruncationMode::kZero:
-      return 0.0f;
-  }
-  return 0.0f;
-}
-
 struct Discounts {
   float gamma, gamma_lambda;
 };

@@ -14,6 +14,23 @@ enum class TruncationMode {
   kZero,           // 0: RLtools
 };
 
+// TD error of a transition that met the time limit, the trace being cut there. Real: float, or
+// double for exact numbers.
+template <class Real>
+Real truncated_delta(TruncationMode mode, Real reward, Real gamma, Real value, Real final_value) {
+  switch (mode) {
+    case TruncationMode::kBootstrap:
+      return reward + gamma * final_value - value;
+    case TruncationMode::kAsTermination:
+      return reward - value;
+    case TruncationMode::kStateValue:
+      return reward + gamma * value - value;
+    case TruncationMode::kZero:
+      return 0;
+  }
+  return 0;
+}
+
 // block.advantages of environments [begin, end) from rewards, values, last_values, final_values and
 // the end flags. Value targets are advantages + values. Cost: O(T * (end - begin)), nothing
 // allocated. Disjoint ranges may run at the same time.

@@ -13,11 +13,6 @@ class Minibatches {
   // divide.
   Minibatches(int batch_size, int count);
 
-  // The count for a wanted minibatch size: the fewest minibatches of at most that size.
-  static int count_for_size(int batch_size, int minibatch_size) {
-    return (batch_size + minibatch_size - 1) / minibatch_size;
-  }
-
   // Draws the epoch's permutation (Fisher and Yates) from Random(seed, kShuffle, epoch, iteration).
   void shuffle(std::uint64_t seed, std::int64_t iteration, int epoch);
 

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <utility>
 
+#include "broadloom/algo/ppo.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/envs/registry.h"
@@ -168,7 +169,7 @@ void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& f
   for (std::size_t i = 0; i < logged.iterations.size(); ++i) {
     const double rate = logged.learning_rates[i];
     off = std::max(off, std::abs(rate - planned_rate(config, logged.iterations[i])));
-    bound += rate <= 1e-5 || rate >= 1e-2 ? 1.0 : 0.0;
+    bound += rate <= kLeastAdaptiveRate || rate >= kMostAdaptiveRate ? 1.0 : 0.0;
   }
   if (config.lr_schedule == "adaptive") {
     facts.learning_rate_bound = bound / static_cast<double>(logged.iterations.size());

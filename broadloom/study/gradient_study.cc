@@ -58,7 +58,7 @@ FrozenPolicy frozen(const Trainer& trainer) {
   policy.env_id = trainer.config().env_id;
   policy.env_options = trainer.config().env_options;
   policy.max_episode_steps = trainer.config().max_episode_steps;
-  policy.strata_sampling = strata_sampling(trainer.config());
+  policy.strata_sampling = strata_sampling(trainer.config().strata_sampling);
   policy.truncation_mode = trainer.truncation_mode();
   return policy;
 }

@@ -36,9 +36,7 @@ Result<std::string> match_count(const Config& cell) {
 
 Result<std::string> match_size(const Config& reference, Config& cell) {
   const std::int64_t wanted =
-      reference.minibatch_size > 0
-          ? reference.minibatch_size
-          : (reference.batch_size() + reference.num_minibatches - 1) / reference.num_minibatches;
+      reference.minibatch_size > 0 ? reference.minibatch_size : reference.largest_minibatch();
   const std::int64_t batch = cell.batch_size();
   cell.minibatch_size = static_cast<int>(std::min(wanted, batch));
   if (batch < wanted) {
@@ -48,7 +46,7 @@ Result<std::string> match_size(const Config& reference, Config& cell) {
   if (batch % wanted == 0) return std::string();
   const std::int64_t count = cell.minibatch_count();
   return fmt::format("{} samples do not divide into minibatches of {}: {} of {} to {}", batch,
-                     wanted, count, batch / count, (batch + count - 1) / count);
+                     wanted, count, batch / count, cell.largest_minibatch());
 }
 
 // The nearest whole number of what is adjusted. Where less than 1 would be needed, that is 1 and

@@ -289,10 +289,7 @@ class Planner {
 
 }  // namespace
 
-std::int64_t StudyCell::minibatch_size() const {
-  const std::int64_t count = config.minibatch_count();
-  return (config.batch_size() + count - 1) / count;
-}
+std::int64_t StudyCell::minibatch_size() const { return config.largest_minibatch(); }
 
 double StudyCell::samples_per_gradient() const {
   return static_cast<double>(config.batch_size()) /

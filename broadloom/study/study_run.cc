@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/core/utc_time.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/study/curve.h"

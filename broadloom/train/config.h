@@ -82,6 +82,10 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
     if (minibatch_size <= 0) return num_minibatches;
     return (batch_size() + minibatch_size - 1) / minibatch_size;
   }
+  // Their sizes differ by one sample at most: ceil(B / minibatch_count()).
+  std::int64_t largest_minibatch() const {
+    return (batch_size() + minibatch_count() - 1) / minibatch_count();
+  }
   // Whole blocks in the budget, total_timesteps / B rounded down as CleanRL does.
   std::int64_t num_iterations() const {
     return batch_size() > 0 ? total_timesteps / batch_size() : 0;

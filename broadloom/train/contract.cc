@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "broadloom/core/number_text.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
@@ -46,17 +47,6 @@ Overrides disturbances_of(const Overrides& env_options) {
 }
 
 std::string percent(double share) { return fmt::format("{:g} %", 100.0 * share); }
-
-// 98304 as "98,304".
-std::string grouped(std::int64_t number) {
-  const std::string digits = fmt::format("{}", number);
-  std::string out;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return out;
-}
 
 std::string strata_text(const RolloutContract& contract) {
   if (contract.strata.empty()) return "none";
@@ -101,7 +91,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.observation_size = spec.value().observation_size();
   contract.batch_size = config.batch_size();
   contract.minibatches = config.minibatch_count();
-  contract.minibatch_size = (contract.batch_size + contract.minibatches - 1) / contract.minibatches;
+  contract.minibatch_size = config.largest_minibatch();
   contract.update_epochs = config.update_epochs;
   contract.iterations = config.num_iterations();
   contract.gradient_steps = contract.iterations * contract.minibatches * config.update_epochs;
@@ -122,16 +112,17 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
 std::string contract_text(const RolloutContract& c) {
   std::string out;
   out += fmt::format("Block (T, N, D) = ({}, {}, {}): {} samples per update, {} updates\n",
-                     c.num_steps, c.num_envs, c.observation_size, grouped(c.batch_size),
-                     grouped(c.iterations));
+                     c.num_steps, c.num_envs, c.observation_size, with_commas(c.batch_size),
+                     with_commas(c.iterations));
   out +=
       fmt::format("Update: {} epochs of {} minibatches of {} samples; {} gradient steps in all\n",
-                  c.update_epochs, grouped(c.minibatches), grouped(c.minibatch_size),
-                  grouped(c.gradient_steps));
+                  c.update_epochs, with_commas(c.minibatches), with_commas(c.minibatch_size),
+                  with_commas(c.gradient_steps));
   out += fmt::format(
       "Seed {}; training families: {}, environments in each: {}; evaluation families: {}, of its "
       "own streams\n",
-      c.seed, grouped(c.families), grouped(c.envs_per_family), grouped(c.eval_episodes));
+      c.seed, with_commas(c.families), with_commas(c.envs_per_family),
+      with_commas(c.eval_episodes));
   out += fmt::format("Strata: {}\n", strata_text(c));
   if (!c.curriculum.levels.empty()) out += curriculum_text(c.curriculum);
   for (std::size_t i = 0; i < c.disturbances.size(); ++i) {

@@ -194,7 +194,7 @@ Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const Actor
   scene.envs.seed = options.seed;
   scene.envs.streams = options.streams;
   scene.envs.max_episode_steps = config.max_episode_steps;
-  scene.envs.strata_sampling = strata_sampling(config);
+  scene.envs.strata_sampling = strata_sampling(config.strata_sampling);
   Result<std::vector<std::vector<EvalEpisode>>> played =
       play_scenes({scene}, network, params, observations, options.threads);
   if (!played.ok()) return played.status();

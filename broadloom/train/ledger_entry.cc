@@ -10,6 +10,7 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/core/random.h"
+#include "broadloom/core/utc_time.h"
 #include "broadloom/env/streams.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"

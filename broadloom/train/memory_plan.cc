@@ -58,11 +58,9 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
   plan.network = 3 * parameters + network.bf16_size() * sizeof(Bf16Pair);
   const TileBatch<float> tile(spec.observation_size(), spec.action_size(),
                               network.shape().action_outputs);
-  const std::int64_t minibatch =
-      (config.batch_size() + config.minibatch_count() - 1) / config.minibatch_count();
+  const int minibatch = static_cast<int>(config.largest_minibatch());
   plan.update = static_cast<std::size_t>(threads) * (parameters + workspace + tile.bytes()) +
-                GradientLanes::lane_count(static_cast<int>(minibatch), network.parameter_count()) *
-                    parameters;
+                GradientLanes::lane_count(minibatch, network.parameter_count()) * parameters;
   plan.collector = static_cast<std::size_t>(threads) *
                    (workspace + Collector::scratch_bytes(config.num_envs, threads, spec));
   plan.instruments =

@@ -11,6 +11,7 @@
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/train/memory_plan.h"
+#include "broadloom/train/settings.h"
 
 namespace broadloom {
 namespace {
@@ -137,8 +138,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_panel(const Panel& panel,
   scene.envs.num_envs = panel.episodes;
   scene.envs.streams = StreamSet::kPanel;
   scene.envs.max_episode_steps = panel.max_episode_steps;
-  scene.envs.strata_sampling = panel.strata_sampling == "stratified" ? StrataSampling::kStratified
-                                                                     : StrataSampling::kSampled;
+  scene.envs.strata_sampling = strata_sampling(panel.strata_sampling);
   std::vector<EvalScene> scenes;
   for (PanelRow& row : panel_rows(panel)) {
     scene.env_options = std::move(row.env_options);

@@ -29,7 +29,8 @@ Status check_config(const Config& config) {
   // The options are the environment's to judge.
   const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
   if (!spec.ok()) return spec.status();
-  return check_curriculum(curriculum_options(config), spec.value(), strata_sampling(config));
+  return check_curriculum(curriculum_options(config), spec.value(),
+                          strata_sampling(config.strata_sampling));
 }
 
 Result<Config> resolve_config(const Overrides& overrides) {

@@ -36,14 +36,13 @@ VecEnvOptions vec_env_options(const Config& config) {
   options.stagger_starts = config.stagger_starts;
   options.max_episode_steps = config.max_episode_steps;
   options.seed_families = config.seed_families;
-  options.strata_sampling = strata_sampling(config);
+  options.strata_sampling = strata_sampling(config.strata_sampling);
   options.curriculum = curriculum_options(config);
   return options;
 }
 
-StrataSampling strata_sampling(const Config& config) {
-  return config.strata_sampling == "stratified" ? StrataSampling::kStratified
-                                                : StrataSampling::kSampled;
+StrataSampling strata_sampling(const std::string& name) {
+  return name == "stratified" ? StrataSampling::kStratified : StrataSampling::kSampled;
 }
 
 CurriculumOptions curriculum_options(const Config& config) {
@@ -73,28 +72,27 @@ TruncationMode truncation_mode(const Config& config) {
   if (config.truncation_mode == "zero") return TruncationMode::kZero;
   return TruncationMode::kBootstrap;
 }
-ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
 
+ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
 
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
                                  const EnvSpec& spec, int threads) {
-  return {network,
-          ppo_settings(config),
-          config.num_steps,
-          config.num_envs,
-          spec.observation_size(),
-          spec.action_size(),
-          spec.observation.kind,
-          threads,
-          {},
-          config.families(),
-          spec.action,
-          config.gamma,
-          config.gae_lambda,
-          truncation_mode(config),
-          config.norm_obs ? config.clip_obs : 0.0,
-          config.norm_reward ? config.clip_reward : 0.0,
-          strata_vary(config)};
+  return {.network = network,
+          .num_steps = config.num_steps,
+          .num_envs = config.num_envs,
+          .observation_size = spec.observation_size(),
+          .action_size = spec.action_size(),
+          .observation_kind = spec.observation.kind,
+          .threads = threads,
+          .probe = {},
+          .families = config.families(),
+          .action = spec.action,
+          .gamma = config.gamma,
+          .gae_lambda = config.gae_lambda,
+          .truncation_mode = truncation_mode(config),
+          .clip_obs = config.norm_obs ? config.clip_obs : 0.0,
+          .clip_reward = config.norm_reward ? config.clip_reward : 0.0,
+          .draws_vary = strata_vary(config)};
 }
 
 }  // namespace broadloom

@@ -15,7 +15,8 @@ PpoSettings ppo_settings(const Config& config);
 
 // The training environments.
 VecEnvOptions vec_env_options(const Config& config);
-StrataSampling strata_sampling(const Config& config);
+// From the value of that key, of a config or a panel.
+StrataSampling strata_sampling(const std::string& name);
 CurriculumOptions curriculum_options(const Config& config);
 // Whether there are strata, and each has a constant that differs between episodes. From keys that
 // the environment has checked.
@@ -23,10 +24,10 @@ bool strata_vary(const Config& config);
 
 TruncationMode truncation_mode(const Config& config);
 
-// network: must outlive what is set up. threads: of the pool.
 // Which environments sum their statistics together.
 ShardPlan shard_plan(const Config& config);
 
+// network: must outlive what is set up. threads: of the pool.
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
                                  const EnvSpec& spec, int threads);
 

@@ -223,15 +223,15 @@ void Trainer::arm_instruments() {
 }
 
 InstrumentView Trainer::instrument_view() {
-  return {report_.iteration,
-          network_,
-          block_,
-          learner_.params,
-          {},
-          learner_.bf16_weights.data(),
-          obs_norm_ ? &*obs_norm_ : nullptr,
-          pool_,
-          &*envs_};
+  return {.iteration = report_.iteration,
+          .network = network_,
+          .block = block_,
+          .params = learner_.params,
+          .params_before = {},
+          .bf16_weights = learner_.bf16_weights.data(),
+          .obs_normalizer = obs_normalizer(),
+          .pool = pool_,
+          .envs = &*envs_};
 }
 
 void Trainer::run_instruments() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "broadloom/envs/registry.h"
+#include "tests/env/optimal_value.h"
 
 namespace broadloom {
 namespace {

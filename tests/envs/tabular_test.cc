@@ -9,6 +9,7 @@
 #include "broadloom/envs/toy_text/cliff_walking.h"
 #include "broadloom/envs/toy_text/frozen_lake.h"
 #include "broadloom/envs/toy_text/taxi.h"
+#include "tests/env/optimal_value.h"
 
 namespace broadloom {
 namespace {

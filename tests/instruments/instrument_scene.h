@@ -28,7 +28,15 @@ struct InstrumentScene {
   }
 
   InstrumentSetup setup() const {
-    return {network, {}, block.T, block.N, block.D, block.A, observations, pool.threads(), probe};
+    return {.network = network,
+            .num_steps = block.T,
+            .num_envs = block.N,
+            .observation_size = block.D,
+            .action_size = block.A,
+            .observation_kind = observations,
+            .threads = pool.threads(),
+            .probe = probe,
+            .action = {}};
   }
   InstrumentView view() { return {1, network, block, params, before, nullptr, normalizer, pool}; }
   // One measured iteration, with an update from `before` to `params`.

@@ -36,18 +36,6 @@ TEST(Minibatches, UseEverySampleExactlyOnceAlsoWhereTheBatchDoesNotDivide) {
   }
 }
 
-TEST(Minibatches, CountForSizeNeverExceedsTheSize) {
-  for (const int batch_size : {1, 5, 64, 1000}) {
-    for (const int size : {1, 3, 64, 999, 5000}) {
-      const int count = Minibatches::count_for_size(batch_size, size);
-      EXPECT_LE(Minibatches(batch_size, count).max_size(), size);
-      if (count > 1) {
-        EXPECT_GT(Minibatches(batch_size, count - 1).max_size(), size);
-      }
-    }
-  }
-}
-
 TEST(Minibatches, PermutationIsFisherAndYatesWithTheStreamsDraws) {
   for (const int batch_size : {1, 2, 255, 256, 257, 258, 5000}) {
     std::vector<std::int32_t> expected(static_cast<std::size_t>(batch_size));

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "broadloom/env/strata.h"
+#include "broadloom/rollout/minibatches.h"
 
 namespace broadloom {
 namespace {
@@ -65,6 +66,24 @@ TEST(ConfigDerived, MinibatchSizeDecidesWhenSet) {
   EXPECT_EQ(config.minibatch_count(), 4);
   config.minibatch_size = 512;
   EXPECT_EQ(config.minibatch_count(), 1);
+}
+
+// What is planned and reported is what the update makes of it.
+TEST(ConfigDerived, MinibatchesAreTheFewestThatExceedNoSize) {
+  Config config;
+  config.num_steps = 1;
+  for (const int batch_size : {1, 5, 64, 1000}) {
+    config.num_envs = batch_size;
+    for (const int size : {1, 3, 64, 999, 5000}) {
+      config.minibatch_size = size;
+      const int count = static_cast<int>(config.minibatch_count());
+      EXPECT_LE(config.largest_minibatch(), size);
+      EXPECT_EQ(config.largest_minibatch(), Minibatches(batch_size, count).max_size());
+      if (count > 1) {
+        EXPECT_GT(Minibatches(batch_size, count - 1).max_size(), size);
+      }
+    }
+  }
 }
 
 TEST(ConfigKeys, CleanRlSpellingsAreUnderstood) {

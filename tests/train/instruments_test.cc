@@ -88,7 +88,12 @@ TEST(Instruments, TheLastEpochIsTheOneThatTargetKlLeft) {
 
 TEST(InstrumentRegistry, KnowsItsNamesOnly) {
   const ActorCritic network((NetworkShape()));
-  const InstrumentSetup setup{network, {}, 8, 4, 0, 1};
+  const InstrumentSetup setup{.network = network,
+                              .num_steps = 8,
+                              .num_envs = 4,
+                              .action_size = 1,
+                              .probe = {},
+                              .action = {}};
   for (const std::string& name : instrument_names()) {
     EXPECT_NE(make_instrument(name, setup), nullptr) << name;
     EXPECT_GT(instrument_bytes(name, setup), 0u) << name;

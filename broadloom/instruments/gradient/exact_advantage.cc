@@ -1,25 +1,6 @@
 #include "broadloom/instruments/gradient/exact_advantage.h"
 
 namespace broadloom {
-namespace {
-
-double truncated_advantage(TruncationMode mode, double reward, double gamma, double value,
-                           double final_value) {
-  switch (mode) {
-    case TruncationMode::kBootstrap:
-      return reward + gamma * final_value - value;
-    case TruncationMode::kAsTermination:
-      return reward - value;
-    case TruncationMode::kStateValue:
-      return reward + gamma * value - value;
-    case TruncationMode::kZero:
-      return 0.0;
-  }
-  return 0.0;
-}
-
-}  // namespace
-
 AdvantageMoments::AdvantageMoments(const ExactChain& chain, const ExactCase& of,
                                    TruncationMode mode, Horizon horizon)
     : chain_(&chain),
@@ -78,7 +59,7 @@ void AdvantageMoments::add_boundary(const ExactChain::Outcome& outcome, double v
     case Horizon::kLimit:
     case Horizon::kAtLimit:
       sums.add(outcome.probability,
-               truncated_advantage(mode_, outcome.reward, gamma_, value, next_value));
+               truncated_delta(mode_, outcome.reward, gamma_, value, next_value));
       return;
     case Horizon::kTermination:
       return;
