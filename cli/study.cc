@@ -1,4 +1,4 @@
-// `broadloom study`: a grid of runs into a store; `broadloom study merge`: shards into one.
+// `broadloom study`: a grid of runs into a store; `broadloom study merge`: parts into one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 struct StudyCommand {
   StudyFlags flags;
-  std::string out, shard;
+  std::string out, part;
   int jobs = 0;
   int threads = 1;
   bool plan_only = false, retry_failed = false, any_revision = false;
@@ -38,10 +38,10 @@ struct MergeCommand {
 // A study of flags alone has the same file each time it is called in the same way, and another one
 // when it is another study.
 std::string default_store(const StudyCommand& command, const StudyPlan& plan,
-                          const StudyShard& shard) {
+                          const StudyPart& part) {
   std::string path = "studies/" + plan.name;
   if (command.flags.file.empty()) path += "__" + plan.hash.substr(0, 8);
-  if (shard.count > 1) path += fmt::format(".shard-{}-of-{}", shard.index, shard.count);
+  if (part.count > 1) path += fmt::format(".part-{}-of-{}", part.index, part.count);
   return path + ".sqlite";
 }
 
@@ -59,17 +59,17 @@ Result<StudyPlan> read_plan(const StudyCommand& command, const Context& context)
 
 Result<StudyOptions> options_of(const StudyCommand& command, const StudyPlan& plan) {
   StudyOptions options;
-  if (!command.shard.empty()) {
-    const Result<StudyShard> shard = parse_shard(command.shard);
-    if (!shard.ok()) return shard.status();
-    options.shard = shard.value();
+  if (!command.part.empty()) {
+    const Result<StudyPart> part = parse_part(command.part);
+    if (!part.ok()) return part.status();
+    options.part = part.value();
   }
   options.threads = std::max(1, command.threads);
   options.jobs =
       command.jobs > 0 ? command.jobs : std::max(1, resolve_threads(0) / options.threads);
   options.retry_failed = command.retry_failed;
   options.any_revision = command.any_revision;
-  options.store = command.out.empty() ? default_store(command, plan, options.shard) : command.out;
+  options.store = command.out.empty() ? default_store(command, plan, options.part) : command.out;
   return options;
 }
 
@@ -77,7 +77,7 @@ Result<StudyOptions> options_of(const StudyCommand& command, const StudyPlan& pl
 // wanted.
 Result<StudyReport> report_of(const StudyCommand& command, const StudySummary& summary,
                               const StudyOptions& options) {
-  if (!command.report || !summary.complete || options.shard.count > 1) return StudyReport();
+  if (!command.report || !summary.complete || options.part.count > 1) return StudyReport();
   StudyReportOptions how;
   how.threads = resolve_threads(0);
   return make_study_report({options.store}, how);
@@ -131,7 +131,7 @@ int study(const StudyCommand& command, const Context& context) {
   if (!options.ok()) return report_error(options.status(), command.json);
   std::FILE* stream = command.json ? stderr : stdout;
   if (!command.quiet) {
-    print_study_plan(stream, plan, options.value().shard);
+    print_study_plan(stream, plan, options.value().part);
     std::fflush(stream);
   }
   if (command.plan_only) return 0;
@@ -160,9 +160,9 @@ int merge(const MergeCommand& command) {
 }
 
 void add_merge_command(Command study_app, Context& context) {
-  const Command app = study_app.add_subcommand("merge", "Put the stores of shards together");
+  const Command app = study_app.add_subcommand("merge", "Put the stores of parts together");
   const auto command = std::make_shared<MergeCommand>();
-  app.add_option("STORE", command->stores, "Stores of one study's shards").required();
+  app.add_option("STORE", command->stores, "Stores of one study's parts").required();
   app.add_option("--out", command->out, "The store to make").type_name("FILE").required();
   app.callback([&context, command] { context.action = [command] { return merge(*command); }; });
 }
@@ -172,7 +172,7 @@ void add_run_flags(Command app, StudyCommand& command) {
   app.add_option("--out", command.out, "Store (default studies/<name>.sqlite)")
       .type_name("FILE")
       .group(kGroup);
-  app.add_option("--shard", command.shard, "Every n-th run, from the i-th on, into its own store")
+  app.add_option("--part", command.part, "Every n-th run, from the i-th on, into its own store")
       .type_name("i/n")
       .group(kGroup);
   app.add_option("--jobs", command.jobs, "Runs at once (default: cores / threads)")

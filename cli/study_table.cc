@@ -81,7 +81,7 @@ Json estimate_json(const Estimate& e) {
 
 }  // namespace
 
-void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyShard& shard) {
+void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart& part) {
   const std::string rule = plan.match == Match::kGradientSteps
                                ? fmt::format("gradient_steps (by {})", adjust_name(plan.adjust))
                                : match_name(plan.match);
@@ -113,10 +113,10 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyShard
     fmt::print(stream, "Note: cells take {} to {} environment steps: whole blocks only.\n",
                with_commas(*budgets.begin()), with_commas(*budgets.rbegin()));
   }
-  if (shard.count > 1) {
+  if (part.count > 1) {
     const auto mine = std::count_if(plan.runs.begin(), plan.runs.end(),
-                                    [&](const StudyRun& run) { return shard.holds(run.id); });
-    fmt::print(stream, "Shard {}/{}: {} of the runs.\n", shard.index, shard.count, mine);
+                                    [&](const StudyRun& run) { return part.holds(run.id); });
+    fmt::print(stream, "Part {}/{}: {} of the runs.\n", part.index, part.count, mine);
   }
   fmt::print(stream, "\n");
 }

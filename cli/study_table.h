@@ -10,7 +10,7 @@
 namespace broadloom::cli {
 
 // What every cell costs and in what it is matched, before anything starts.
-void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyShard& shard);
+void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart& part);
 
 // Mean and interquartile mean of every cell, with 95 % intervals (bootstrap over runs), and the
 // runs that failed.

@@ -117,7 +117,7 @@ Status make_empty(const std::string& path) {
 
 Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const std::string& out) {
   if (stores.empty()) {
-    return Status(ErrorKind::kInvalidConfig, "no stores to merge; name those of the shards");
+    return Status(ErrorKind::kInvalidConfig, "no stores to merge; name those of the parts");
   }
   if (std::filesystem::exists(out)) {
     return Status(ErrorKind::kInvalidConfig,

@@ -1,4 +1,4 @@
-// Puts the stores of a study's shards together.
+// Puts the stores of a study's parts together.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ void note_missing(const StudyReport& report, Notes& notes) {
   for (const ReportStudy& study : report.studies) {
     if (study.shards > 1) {
       notes.push_back(fmt::format(
-          "{} is shard {}/{}: runs of the other shards are missing here; `broadloom study merge` "
+          "{} is part {}/{}: runs of the other parts are missing here; `broadloom study merge` "
           "puts them together.",
           study.store, study.shard, study.shards));
     }

@@ -226,15 +226,15 @@ Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& option
   BROADLOOM_TRY(take_isa(plan));
   BROADLOOM_TRY(check_memory(plan, options));
   Result<StudyStore> store =
-      StudyStore::open(options.store, plan, options.shard, options.any_revision);
+      StudyStore::open(options.store, plan, options.part, options.any_revision);
   if (!store.ok()) return store.status();
   if (options.retry_failed) BROADLOOM_TRY(store.value().forget_failed());
   const Result<std::vector<StoredRun>> before = store.value().runs();
   if (!before.ok()) return before.status();
-  ProgressCounter counter(plan, options.shard, options.jobs);
+  ProgressCounter counter(plan, options.part, options.jobs);
   std::vector<const StudyRun*> pending;
   for (const StoredRun& run : before.value()) {
-    if (!options.shard.holds(run.id)) continue;
+    if (!options.part.holds(run.id)) continue;
     if (run.status == "pending") {
       pending.push_back(&plan.runs[static_cast<std::size_t>(run.id) - 1]);
     } else {
@@ -248,7 +248,7 @@ Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& option
   summary.runs = runs.take();
   summary.complete = std::none_of(
       summary.runs.begin(), summary.runs.end(),
-      [&](const StoredRun& run) { return options.shard.holds(run.id) && run.status == "pending"; });
+      [&](const StoredRun& run) { return options.part.holds(run.id) && run.status == "pending"; });
   summary.seconds = seconds_since(start);
   return summary;
 }

@@ -14,7 +14,7 @@ namespace broadloom {
 
 struct StudyOptions {
   std::string store;  // path of the file
-  StudyShard shard;
+  StudyPart part;
   int jobs = 1;     // runs at once
   int threads = 1;  // of each run
   bool retry_failed = false;
@@ -28,12 +28,12 @@ struct StudyHooks {
 };
 
 struct StudySummary {
-  bool complete = false;        // no run of this shard is left
+  bool complete = false;        // no run of this part is left
   std::vector<StoredRun> runs;  // all of the study, in order
   double seconds = 0.0;         // of this call
 };
 
-// Opens or makes the store, trains every run of the shard that it lacks, and puts each in as soon
+// Opens or makes the store, trains every run of the part that it lacks, and puts each in as soon
 // as it ends. A run that fails is stored with its error and stops no other. Stopped at any moment,
 // the store holds the runs that ended; the next call does the rest, with the bits that a study
 // without interruption has. Errors: those of StudyStore::open(); kIo where results can no longer be

@@ -12,13 +12,13 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-ProgressCounter::ProgressCounter(const StudyPlan& plan, StudyShard shard, int jobs) : jobs_(jobs) {
+ProgressCounter::ProgressCounter(const StudyPlan& plan, StudyPart part, int jobs) : jobs_(jobs) {
   for (const StudyCell& cell : plan.cells) {
     cells_.push_back({});
     cells_.back().steps = static_cast<double>(cell.environment_steps());
   }
   for (const StudyRun& run : plan.runs) {
-    if (shard.holds(run.id)) ++cells_[static_cast<std::size_t>(run.cell)].counts.runs;
+    if (part.holds(run.id)) ++cells_[static_cast<std::size_t>(run.cell)].counts.runs;
   }
 }
 

@@ -11,7 +11,7 @@
 namespace broadloom {
 
 struct CellProgress {
-  int runs = 0;  // of this shard
+  int runs = 0;  // of this part
   int finished = 0, failed = 0;
   double training_iqm = 0.0;  // of the finished runs' training returns; NaN: none yet
   double seconds_left = 0.0;  // until its last run ends; NaN: not known yet
@@ -29,7 +29,7 @@ struct StudyProgress {
 class ProgressCounter {
  public:
   // jobs: how many runs go on at once.
-  ProgressCounter(const StudyPlan& plan, StudyShard shard, int jobs);
+  ProgressCounter(const StudyPlan& plan, StudyPart part, int jobs);
 
   // A run that is over.
   void add(int cell, bool failed, double seconds, double training_return);

@@ -49,7 +49,7 @@ Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& store
     if (!is_new) {
       return Status(ErrorKind::kInvalidConfig,
                     fmt::format("'{}' and '{}' are of the same study: name one of them, or put "
-                                "shards together with `broadloom study merge`",
+                                "parts together with `broadloom study merge`",
                                 other->second, store));
     }
     results.push_back(read.take());

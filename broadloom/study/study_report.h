@@ -173,7 +173,7 @@ struct StudyReportOptions {
 };
 
 // Reads the stores and computes everything. Errors: those of read_study_results(); kInvalidConfig
-// where no store is given, two are of the same study (as shards are: merge them), or
+// where no store is given, two are of the same study (as parts are: merge them), or
 // none has the task.
 Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
                                       const StudyReportOptions& options = {});

@@ -8,7 +8,6 @@
 #include "broadloom/core/hash.h"
 #include "broadloom/core/utc_time.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/record/manifest.h"
 #include "broadloom/study/curve.h"
 #include "broadloom/train/trainer.h"
 

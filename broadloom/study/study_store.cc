@@ -30,7 +30,7 @@ Overrides without_seed(const Config& config) {
   return all;
 }
 
-Status insert_study(Database& database, const StudyPlan& plan, StudyShard shard) {
+Status insert_study(Database& database, const StudyPlan& plan, StudyPart part) {
   Result<Statement> insert = database.prepare(
       "INSERT INTO study (id, name, hash, definition, matched, points, evaluations, shard, shards,"
       " version, revision, created) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -43,8 +43,8 @@ Status insert_study(Database& database, const StudyPlan& plan, StudyShard shard)
       .bind(4, match_name(plan.match))
       .bind(5, plan.points)
       .bind(6, plan.evaluations)
-      .bind(7, shard.index)
-      .bind(8, shard.count)
+      .bind(7, part.index)
+      .bind(8, part.count)
       .bind(9, program.version)
       .bind(10, program.revision)
       .bind(11, program.created)
@@ -191,18 +191,18 @@ Status make_folder_of(const std::string& path) {
 
 }  // namespace
 
-Result<StudyShard> parse_shard(const std::string& text) {
-  StudyShard shard;
+Result<StudyPart> parse_part(const std::string& text) {
+  StudyPart part;
   const char* end = text.data() + text.size();
-  const auto [slash, error] = std::from_chars(text.data(), end, shard.index);
+  const auto [slash, error] = std::from_chars(text.data(), end, part.index);
   if (error == std::errc() && slash != end && *slash == '/') {
-    const auto [rest, fault] = std::from_chars(slash + 1, end, shard.count);
-    if (fault == std::errc() && rest == end && shard.index >= 1 && shard.index <= shard.count) {
-      return shard;
+    const auto [rest, fault] = std::from_chars(slash + 1, end, part.count);
+    if (fault == std::errc() && rest == end && part.index >= 1 && part.index <= part.count) {
+      return part;
     }
   }
   return Status(ErrorKind::kInvalidConfig,
-                fmt::format("shard: got '{}'; expected i/n with 1 <= i <= n, as in 2/4", text));
+                fmt::format("part: got '{}'; expected i/n with 1 <= i <= n, as in 2/4", text));
 }
 
 bool only_adds_seeds(std::string_view theirs, std::string_view ours) {
@@ -273,8 +273,8 @@ Status check_format(Database& database, const std::string& path) {
                       path, check.value().text(0))};
 }
 
-Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& plan,
-                                    StudyShard shard, bool any_revision) {
+Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& plan, StudyPart part,
+                                    bool any_revision) {
   BROADLOOM_TRY(make_folder_of(path));
   StudyStore store;
   store.path_ = path;
@@ -294,21 +294,21 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
   const Result<std::int64_t> tables = store.database_.integer("SELECT count(*) FROM sqlite_master");
   if (!tables.ok()) return tables.status();
   if (tables.value() == 0) {
-    BROADLOOM_TRY(store.create(plan, shard));
+    BROADLOOM_TRY(store.create(plan, part));
   } else {
     BROADLOOM_TRY(check_format(store.database_, path));
-    BROADLOOM_TRY(store.check_same(plan, shard, any_revision));
+    BROADLOOM_TRY(store.check_same(plan, part, any_revision));
     BROADLOOM_TRY(store.add_seeds(plan));
   }
   return store;
 }
 
-Status StudyStore::create(const StudyPlan& plan, StudyShard shard) {
+Status StudyStore::create(const StudyPlan& plan, StudyPart part) {
   return in_transaction(database_, [&]() -> Status {
     BROADLOOM_TRY(database_.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                             kStoreApplication, kStoreFormat)));
     BROADLOOM_TRY(database_.run(kStoreSchema));
-    BROADLOOM_TRY(insert_study(database_, plan, shard));
+    BROADLOOM_TRY(insert_study(database_, plan, part));
     BROADLOOM_TRY(insert_cells(database_, plan));
     return insert_runs(database_, plan);
   });
@@ -326,7 +326,7 @@ Status StudyStore::add_seeds(const StudyPlan& plan) {
   });
 }
 
-Status StudyStore::check_same(const StudyPlan& plan, StudyShard shard, bool any_revision) {
+Status StudyStore::check_same(const StudyPlan& plan, StudyPart part, bool any_revision) {
   Result<Statement> query = database_.prepare(
       "SELECT definition, shard, shards, version, revision,"
       " (SELECT count(*) FROM runs WHERE status = 'pending') FROM study");
@@ -344,11 +344,11 @@ Status StudyStore::check_same(const StudyPlan& plan, StudyShard shard, bool any_
                         path_, first_difference(definition, plan.definition),
                         theirs == version_text() ? "" : "; it was made by version " + theirs)};
   }
-  if (row.integer(1) != shard.index || row.integer(2) != shard.count) {
+  if (row.integer(1) != part.index || row.integer(2) != part.count) {
     return {ErrorKind::kMismatch,
-            fmt::format("'{}' is shard {}/{} of this study, and {}/{} was asked for; give each "
-                        "shard a store of its own",
-                        path_, row.integer(1), row.integer(2), shard.index, shard.count)};
+            fmt::format("'{}' is part {}/{} of this study, and {}/{} was asked for; give each "
+                        "part a store of its own",
+                        path_, row.integer(1), row.integer(2), part.index, part.count)};
   }
   if (any_revision || (row.integer(5) == 0 && !grows) || theirs == version_text()) return {};
   return {ErrorKind::kMismatch,

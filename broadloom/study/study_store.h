@@ -15,14 +15,14 @@
 namespace broadloom {
 
 // Part `index` of `count`: every count-th run. Each part has a store of its own.
-struct StudyShard {
+struct StudyPart {
   int index = 1;
   int count = 1;
   bool holds(std::int64_t run_id) const { return (run_id - 1) % count == index - 1; }
 };
 
 // "2/4". kInvalidConfig unless 1 <= i <= n.
-Result<StudyShard> parse_shard(const std::string& text);
+Result<StudyPart> parse_part(const std::string& text);
 
 struct StoredRun {
   std::int64_t id = 0;
@@ -39,16 +39,16 @@ class StudyStore {
  public:
   StudyStore() = default;
 
-  // Makes the store and its folder, or goes on with one that has the same plan and shard; no other
+  // Makes the store and its folder, or goes on with one that has the same plan and part; no other
   // process can open it for running until this value is destroyed. Errors: kMismatch where the file
   // is something else (another program's database, a store of another format, of another study or
-  // shard; of another revision of the program with runs still to do, unless any_revision), kCorrupt
+  // part; of another revision of the program with runs still to do, unless any_revision), kCorrupt
   // where it is damaged, kIo where it is locked or cannot be written. A plan that has the store's
   // seeds and more after them makes the store larger: it becomes that plan's.
-  static Result<StudyStore> open(const std::string& path, const StudyPlan& plan, StudyShard shard,
+  static Result<StudyStore> open(const std::string& path, const StudyPlan& plan, StudyPart part,
                                  bool any_revision);
 
-  // All runs of the study, in order, those of other shards among them.
+  // All runs of the study, in order, those of other parts among them.
   Result<std::vector<StoredRun>> runs();
 
   // Puts a run's result in, whole or not at all; it has reached the disk when this returns.
@@ -60,8 +60,8 @@ class StudyStore {
   Status forget_failed();
 
  private:
-  Status check_same(const StudyPlan& plan, StudyShard shard, bool any_revision);
-  Status create(const StudyPlan& plan, StudyShard shard);
+  Status check_same(const StudyPlan& plan, StudyPart part, bool any_revision);
+  Status create(const StudyPlan& plan, StudyPart part);
   Status add_seeds(const StudyPlan& plan);
 
   std::string path_;

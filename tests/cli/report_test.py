@@ -78,13 +78,13 @@ class Report(unittest.TestCase):
         self.assertEqual({arm["other"] for arm in report["arms"]}, {"match=minibatch_count", "match=minibatch_size"})
 
     def test_a_study_with_runs_left_says_so(self):
-        result = self.run_program(*STUDY, "--shapes", "4x32,8x16", "--shard", "1/2", "--out", "part.sqlite")
+        result = self.run_program(*STUDY, "--shapes", "4x32,8x16", "--part", "1/2", "--out", "part.sqlite")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("Written", result.stdout)
         result = self.run_program("report", "part.sqlite")
         self.assertEqual(result.returncode, 0, result.stderr)
         words = " ".join(result.stdout.split())
-        self.assertIn("part.sqlite is shard 1/2", words)
+        self.assertIn("part.sqlite is part 1/2", words)
         self.assertIn("2 of 4 runs of part.sqlite have not finished.", words)
 
     def test_wrong_input(self):

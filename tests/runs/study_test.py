@@ -1,4 +1,4 @@
-"""Studies from outside: kills, full disks, two runners, shards. The store is that of an undisturbed study.
+"""Studies from outside: kills, full disks, two runners, parts. The store is that of an undisturbed study.
 
 usage: study_test.py PROGRAM
 """
@@ -220,9 +220,9 @@ class Study(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assert_same(store)
 
-    def test_shards_merge_into_one_store(self):
+    def test_parts_merge_into_one_store(self):
         parts = [self.root / f"part{i}.sqlite" for i in (1, 2, 3)]
-        processes = [self.start(part, "--shard", f"{i + 1}/3", "--jobs", 1) for i, part in enumerate(parts)]
+        processes = [self.start(part, "--part", f"{i + 1}/3", "--jobs", 1) for i, part in enumerate(parts)]
         for process in processes:
             process.communicate()
             self.assertEqual(process.returncode, 0)
@@ -274,7 +274,7 @@ class Study(unittest.TestCase):
             bad.write_text(text)
             self.refused(2, words, bad, "--out", store)
         self.refused(2, ["'--lader'", "'--ladder'"], "--lader")
-        self.refused(2, ["shard", "'3/2'"], self.file, "--shard", "3/2", "--out", store)
+        self.refused(2, ["part", "'3/2'"], self.file, "--part", "3/2", "--out", store)
         self.refused(2, ["--grid", "KEY=VALUE"], self.file, "--grid", "gamma", "--out", store)
         self.refused(2, ["seed is not a key of a study"], self.file, "--seed", 3, "--out", store)
         self.refused(3, ["study file 'mrege'"], "mrege", "--out", store)

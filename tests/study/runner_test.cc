@@ -147,7 +147,7 @@ TEST_F(Runner, AFailedRunIsRecordedAndStopsNoOther) {
   EXPECT_EQ(dump("failed"), before);
 }
 
-TEST_F(Runner, ShardsMergeIntoTheStoreOfOneRunner) {
+TEST_F(Runner, PartsMergeIntoTheStoreOfOneRunner) {
   const StudyPlan plan = small_plan();
   ASSERT_TRUE(run(plan, "whole").ok());
   for (int i = 1; i <= 4; ++i) {
@@ -196,17 +196,17 @@ TEST_F(Runner, AMergeThatCannotBeLeavesNothing) {
 TEST_F(Runner, StoresOfSomethingElseAreRefusedAndKept) {
   const StudyPlan plan = small_plan();
   ASSERT_TRUE(run(plan, "store", 1, {1, 2}).ok());
-  const auto refused = [&](const StudyPlan& p, StudyShard shard, const std::string& words,
+  const auto refused = [&](const StudyPlan& p, StudyPart part, const std::string& words,
                            ErrorKind kind = ErrorKind::kMismatch) {
     const std::string before = read_file(path("store")).value();
-    const Status status = run(p, "store", 1, shard).status();
+    const Status status = run(p, "store", 1, part).status();
     EXPECT_EQ(status.kind(), kind) << status.message();
     EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
     EXPECT_EQ(read_file(path("store")).value(), before);
   };
   StudySpec spec = parse_study("seeds = 3\n[base]\ngamma = 0.9\n", "s.toml").value();
   refused(plan_study(spec).value(), {1, 2}, "the store has 'points 7', this study 'points 50'");
-  refused(plan, {2, 2}, "is shard 1/2 of this study, and 2/2 was asked for");
+  refused(plan, {2, 2}, "is part 1/2 of this study, and 2/2 was asked for");
   change("store", "UPDATE runs SET status = 'pending' WHERE id = 1");
   change("store", "UPDATE study SET revision = 'older'");
   refused(plan, {1, 2}, "was begun by version 0.1.0 (older)");
@@ -329,14 +329,14 @@ TEST(Progress, TimeLeftFollowsTheQueue) {
   EXPECT_DOUBLE_EQ(p.seconds_left, 11.0);
 }
 
-TEST(Shards, TextIsCheckedAndEveryRunIsInOne) {
-  EXPECT_EQ(parse_shard("2/4").value().index, 2);
+TEST(Parts, TextIsCheckedAndEveryRunIsInOne) {
+  EXPECT_EQ(parse_part("2/4").value().index, 2);
   for (const char* text : {"", "2", "0/4", "5/4", "1/", "/2", "1/2/3", "a/b"}) {
-    EXPECT_EQ(parse_shard(text).status().kind(), ErrorKind::kInvalidConfig) << text;
+    EXPECT_EQ(parse_part(text).status().kind(), ErrorKind::kInvalidConfig) << text;
   }
   for (std::int64_t run = 1; run < 20; ++run) {
     int holders = 0;
-    for (int i = 1; i <= 3; ++i) holders += StudyShard{i, 3}.holds(run) ? 1 : 0;
+    for (int i = 1; i <= 3; ++i) holders += StudyPart{i, 3}.holds(run) ? 1 : 0;
     EXPECT_EQ(holders, 1);
   }
 }

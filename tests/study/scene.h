@@ -44,11 +44,11 @@ class StudyTest : public ::testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   Result<StudySummary> run(const StudyPlan& plan, const std::string& name, int jobs = 1,
-                           StudyShard shard = {}, const StudyHooks& hooks = {}) const {
+                           StudyPart part = {}, const StudyHooks& hooks = {}) const {
     StudyOptions options;
     options.store = path(name);
     options.jobs = jobs;
-    options.shard = shard;
+    options.part = part;
     return run_study(plan, options, hooks);
   }
 
