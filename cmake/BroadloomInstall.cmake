@@ -7,8 +7,9 @@ include(CMakePackageConfigHelpers)
 
 set(BROADLOOM_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/broadloom)
 install(TARGETS broadloom EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Kernels (*-inl.h) are for our own units only: they need Highway, which consumers do not get.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/broadloom/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/broadloom
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
 install(EXPORT broadloom_targets NAMESPACE broadloom:: DESTINATION ${BROADLOOM_PACKAGE_DIR})
 if(TARGET broadloom_cli)
   install(TARGETS broadloom_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

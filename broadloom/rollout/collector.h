@@ -15,8 +15,8 @@
 
 namespace broadloom {
 
-// The policy is frozen while a block is collected, and so are the normaliser's statistics: the raw
-// observations are gathered per shard for the normaliser's commit() after the update.
+// The policy is frozen while a block is collected, and so are the normaliser's statistics: what raw
+// observations add to them is summed per shard, for the normaliser's commit() after the update.
 class Collector {
  public:
   // observations: null when observations are used as they are.

@@ -113,7 +113,7 @@ double planned_rate(const Config& config, double iteration) {
 }
 
 double percentile_95(std::vector<double> values) {
-  values.erase(std::remove_if(values.begin(), values.end(), [](double x) { return x != x; }),
+  values.erase(std::remove_if(values.begin(), values.end(), [](double x) { return std::isnan(x); }),
                values.end());
   if (values.empty()) return RunFacts::kNone;
   std::sort(values.begin(), values.end());

@@ -1,5 +1,6 @@
 #include "broadloom/train/run_recorder.h"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -47,20 +48,20 @@ std::vector<std::pair<std::string_view, double>> event_scalars(const Trainer& tr
       {"losses/min_ratio", r.update.min_ratio},
       {"losses/max_ratio", r.update.max_ratio},
   };
-  if (r.mean_return == r.mean_return) {  // a number: an episode has ended
+  if (!std::isnan(r.mean_return)) {  // an episode has ended
     scalars.emplace_back("charts/episodic_return", r.mean_return);
     scalars.emplace_back("charts/episodic_length", r.mean_length);
     scalars.emplace_back("charts/termination_rate", r.termination_rate);
   }
-  if (r.success_rate == r.success_rate) {
+  if (!std::isnan(r.success_rate)) {
     scalars.emplace_back("charts/success_rate", r.success_rate);
   }
   for (const auto& [name, value] : r.strata) {
-    if (value == value) scalars.emplace_back(name, value);
+    if (!std::isnan(value)) scalars.emplace_back(name, value);
   }
   if (trainer.instruments().measured()) {
     trainer.instruments().visit_numbers([&](const char* name, double value) {
-      if (value == value) scalars.emplace_back(name, value);
+      if (!std::isnan(value)) scalars.emplace_back(name, value);
     });
   }
   return scalars;
@@ -164,7 +165,7 @@ Status RunRecorder::evaluate(Trainer& trainer) {
       {"eval/episodic_return", result.value().mean_return},
       {"eval/episodic_length", result.value().mean_length}};
   const double success = result.value().success_rate.value;
-  if (success == success) scalars.emplace_back("eval/success_rate", success);
+  if (!std::isnan(success)) scalars.emplace_back("eval/success_rate", success);
   return events_.append(encode_scalars(unix_time(), trainer.report().global_step, scalars));
 }
 

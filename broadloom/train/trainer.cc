@@ -145,6 +145,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
 
 // THE CORE LOOP. One iteration, in the order the data takes. The stages time themselves.
 Status Trainer::iterate() {
+  ++report_.iteration;
   apply_schedules();
   BROADLOOM_TRY(collect());
   bootstrap_values();
@@ -157,7 +158,6 @@ Status Trainer::iterate() {
 // The linear schedule is CleanRL's: lr * (1 - (iteration - 1) / iterations). The adaptive one lives
 // in the update, the constant one needs nothing.
 void Trainer::apply_schedules() {
-  report_.iteration += 1;
   if (config_.lr_schedule != "linear") return;
   const double passed = static_cast<double>(report_.iteration - 1);
   learner_.learning_rate =

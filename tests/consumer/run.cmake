@@ -12,6 +12,10 @@ function(run what)
 endfunction()
 
 run("install" ${CMAKE_COMMAND} --install "${BUILD_DIR}" --prefix "${prefix}")
+file(GLOB_RECURSE kernels "${prefix}/*-inl.h")
+if(kernels)
+  message(FATAL_ERROR "installed, but not for consumers: ${kernels}")
+endif()
 run("configuring the consumer" ${CMAKE_COMMAND} -S "${SOURCE_DIR}" -B "${build}" -G "${GENERATOR}"
     "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
     "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}" "-DWANTED_VERSION=${VERSION}")

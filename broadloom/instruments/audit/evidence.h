@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,7 @@ std::vector<double> defined_values(std::span<const AuditNumbers> iterations, Fie
   std::vector<double> values;
   for (const AuditNumbers& numbers : iterations) {
     const double value = field(numbers);
-    if (value == value) values.push_back(value);
+    if (!std::isnan(value)) values.push_back(value);
   }
   return values;
 }
