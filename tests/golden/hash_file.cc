@@ -8,19 +8,10 @@
 #include "broadloom/math/isa.h"
 
 namespace broadloom::golden {
-namespace {
-
-// Where sums are not chains of fused multiply-adds they round twice where others round once: these
-// have bits of their own.
-constexpr std::string_view kOwnBits[] = {"sse4", "portable"};
-
-}  // namespace
 
 std::vector<std::string> golden_isas() {
   std::vector<std::string> isas = supported_isas();
-  std::erase_if(isas, [](const std::string& isa) {
-    return std::find(std::begin(kOwnBits), std::end(kOwnBits), isa) != std::end(kOwnBits);
-  });
+  std::erase_if(isas, [](const std::string& isa) { return !has_common_bits(isa); });
   return isas;
 }
 

@@ -18,24 +18,8 @@ INEXACT = re.compile(
 
 # Objects, and functions that they may call: what comes of it stands in reports alone, of which no bits are promised.
 ALLOWED = {
-    "json_numbers.cc": {"log10", "pow"},    # six digits of a number in a report's JSON
     "learning_curve.cc": {"log10", "pow"},  # where a picture's axis has its ticks
-    "report_comparisons.cc": {"pow"},       # a count of ways, compared with 0.05
-    "report_trends.cc": {"log2"},           # the places of a trend along N
     "report_words.cc": {"log10"},           # digits of a number in a sentence
-}
-# Bits follow from these.
-STILL = {
-    "audit_instrument.cc": {"log"},
-    "distributions.cc": {"exp", "expf"},
-    "disturbance.cc": {"cos", "log"},  # core/random.h, Random::normal()
-    "log_gradient.cc": {"log"},
-    "parameters.cc": {"cos", "log"},  # core/random.h
-    "policy_shift.cc": {"exp", "expm1"},
-    "ppo.cc": {"pow"},
-    "ranks.cc": {"exp", "log"},
-    "state_grid.cc": {"cos", "log"},  # core/random.h
-    "symmetric_eigenvalues.cc": {"hypot"},
 }
 
 
@@ -59,7 +43,7 @@ def problems(found, allowed):
     for source in sorted(found.keys() | allowed.keys()):
         got, may = found.get(source, set()), allowed.get(source, set())
         for name in sorted(got - may):
-            lines.append(f"{source} calls {name} of libm: use broadloom/math, whose bits are the same everywhere")
+            lines.append(f"{source} calls {name} of libm: use core/portable_math.h, whose bits are the same everywhere")
         for name in sorted(may - got):
             lines.append(f"{source} no longer calls {name}: take it out of {__file__}")
     return lines
@@ -78,7 +62,7 @@ class LibmTest(unittest.TestCase):
     def test_the_library(self):
         listing = subprocess.run([NM, "-A", "-u", "-P", LIBRARY], check=True, capture_output=True, text=True).stdout
         self.assertIn("[ppo.cc.o]", listing)
-        found = problems(calls(listing), ALLOWED | STILL)
+        found = problems(calls(listing), ALLOWED)
         self.assertFalse(found, "\n" + "\n".join(found))
 
 
