@@ -56,7 +56,7 @@ TEST_P(GoldenHashes, AreTheSameOnEveryInstructionSet) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenHashes, ::testing::ValuesIn(configurations()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(GoldenFile, HasTheConfigurationsAndNoOthers) {
   std::set<std::string> expected, got;
