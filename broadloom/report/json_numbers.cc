@@ -1,6 +1,6 @@
 #include "broadloom/report/json_numbers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cmath>
