@@ -187,7 +187,6 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   if (!lock.ok()) return lock.status();
   BROADLOOM_TRY(set_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
-  BROADLOOM_TRY(keep_bits_true(run.value()));
   folder.clear_half_written();
   BROADLOOM_TRY(announce(run.value().config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
@@ -199,6 +198,7 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
     BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}));
     return summary_of(*trainer.value(), folder.dir(), 0.0);
   }
+  BROADLOOM_TRY(keep_bits_true(run.value()));
   return train(*trainer.value(), folder, checkpoint.value().logs, hooks);
 }
 

@@ -30,7 +30,11 @@ struct Scene {
     return shape;
   }
   SampleNumbers measure() {
-    SampleProbe probe({network, {}, kSteps, kEnvs, 4, 1});
+    SampleProbe probe({.network = network,
+                       .num_steps = kSteps,
+                       .num_envs = kEnvs,
+                       .observation_size = 4,
+                       .action_size = 1});
     ThreadPool pool(1);
     return probe.measure({.iteration = 1,
                           .network = network,
