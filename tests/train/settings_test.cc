@@ -63,7 +63,7 @@ TEST(Settings, EveryWordOfStrataSamplingIsItsSampling) {
   expect_words<StrataSampling>(
       "strata_sampling",
       {{"sampled", StrataSampling::kSampled}, {"stratified", StrataSampling::kStratified}},
-      strata_sampling);
+      [](const Config& config) { return strata_sampling(config.strata_sampling); });
 }
 
 TEST(Settings, EveryWordOfActivationIsItsFunction) {
