@@ -187,13 +187,13 @@ std::uint64_t Json::bits() const {
 
 std::size_t Json::size() const { return is_array() ? elements().size() : members().size(); }
 
-const Json::Array& Json::elements() const {
+const Json::Array& Json::elements() const& {
   static const Array none;
   const auto* value = std::get_if<Array>(&value_);
   return value != nullptr ? *value : none;
 }
 
-const Json::Object& Json::members() const {
+const Json::Object& Json::members() const& {
   static const Object none;
   const auto* value = std::get_if<Object>(&value_);
   return value != nullptr ? *value : none;

@@ -69,8 +69,11 @@ class Json {
   }
 
   std::size_t size() const;  // of an array or object
-  const Array& elements() const;
-  const Object& members() const;
+  const Array& elements() const&;
+  const Object& members() const&;
+  // Of what is about to go, so that a loop may run over a function's result.
+  Array elements() && { return static_cast<const Json&>(*this).elements(); }
+  Object members() && { return static_cast<const Json&>(*this).members(); }
   bool contains(std::string_view key) const;
   const Json& operator[](std::string_view key) const;
   const Json& at(std::size_t index) const;

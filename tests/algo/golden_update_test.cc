@@ -173,7 +173,8 @@ TEST(GoldenUpdate, ParametersAfterAndLossesAreTheRecordedOnes) {
   const nlohmann::json cases = recorded.cases();
   ASSERT_EQ(cases.size(), 34u);
   for (const nlohmann::json& one : cases) {
-    const std::string name = one.at("kind").get<std::string>() + "." + one.at("name").get<std::string>();
+    const std::string name =
+        one.at("kind").get<std::string>() + "." + one.at("name").get<std::string>();
     SCOPED_TRACE(name);
     for (const int threads : {1, 2}) {
       Scene scene(recorded, one.at("kind"));

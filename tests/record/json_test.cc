@@ -60,6 +60,20 @@ TEST(Json, WhatIsNotThereIsNothing) {
   EXPECT_EQ(json.size(), 2U);  // reading added nothing
 }
 
+// The object itself is gone before the loop begins.
+TEST(Json, ALoopRunsOverWhatAFunctionGives) {
+  const auto make = [] {
+    return Json{{"some_key_that_is_no_small_text", std::string(100, 'x')}, {"b", 2}};
+  };
+  std::string names;
+  for (const auto& [key, value] : make().members()) names += key + ";";
+  EXPECT_EQ(names, "some_key_that_is_no_small_text;b;");
+  std::size_t length = 0;
+  const auto list = [] { return Json{std::string(100, 'x'), std::string(50, 'y')}; };
+  for (const Json& element : list().elements()) length += element.text().size();
+  EXPECT_EQ(length, 150u);
+}
+
 TEST(Json, NoJsonIsNull) {
   for (const char* text : {"", "{", "[1,]", "{\"a\":1} x", "nan", "'a'"}) {
     EXPECT_TRUE(Json::parse(text).is_null()) << text;
