@@ -65,7 +65,11 @@ def dump(path):
 
 
 def finished_runs(path):
+    """None where the kill came before the store had its tables."""
     connection = sqlite3.connect(path)
+    if not connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'runs'").fetchone()[0]:
+        connection.close()
+        return None
     count = connection.execute("SELECT count(*) FROM runs WHERE status = 'finished'").fetchone()[0]
     connection.close()
     return count
@@ -130,10 +134,11 @@ class Study(unittest.TestCase):
             time.sleep(moments.uniform(0.0, longest))
             process.send_signal(signal.SIGKILL)
             process.communicate()
-            if not store.exists() or store.stat().st_size == 0:
+            now = finished_runs(store) if store.exists() and store.stat().st_size > 0 else None
+            if now is None:
                 early += 1
+                self.assertEqual(before, 0, "a store was lost")
                 continue
-            now = finished_runs(store)
             self.assertGreaterEqual(now, before, "a stored run was lost")
             grew += now > before
             before = now
@@ -210,7 +215,7 @@ class Study(unittest.TestCase):
         store = self.root / "full.sqlite"
         size = (self.root / "whole.sqlite").stat().st_size
         for limit in (0, 5000, 40000, size // 3, size // 2, size * 2 // 3):
-            before = finished_runs(store) if store.exists() and store.stat().st_size else 0
+            before = (finished_runs(store) or 0) if store.exists() and store.stat().st_size else 0
             result = self.study(store, "--jobs", 1, preexec_fn=small_files(limit))
             self.assertEqual(result.returncode, 4, (limit, result.stderr))
             self.assertIn("free some space", result.stderr)
