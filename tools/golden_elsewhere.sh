@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # The golden hashes on processors and mathematics libraries that this machine has not: a table for docs/bits.md.
-#   tools/golden_elsewhere.sh [native] [libm] [x86] [arm]     some of them; all by default
-# native  every instruction set of this processor (AVX-512 only here: qemu-user does not emulate it)
+#   tools/golden_elsewhere.sh [native] [libm] [x86] [avx512] [arm]     some of them; all by default
+# native  every instruction set of this processor (of AVX-512, see avx512)
 # libm    the variants that glibc chooses by processor (GLIBC_TUNABLES)
 # x86     x86-64 processors with and without FMA, AVX2 and AVX, emulated by qemu-x86_64
+# avx512  x86-64 processors with AVX-512, emulated by Bochs, a whole machine (run_in_bochs.sh): some minutes each
 # arm     NEON on 64-bit ARM: a cross build, emulated by qemu-aarch64
-# Needs Debian's packages qemu-user and, for arm, g++-aarch64-linux-gnu; libraries for ARM are unpacked under build/.
+# Needs Debian's packages qemu-user, for avx512 those that run_in_bochs.sh names, and for arm
+# g++-aarch64-linux-gnu; libraries for ARM are unpacked under build/.
 # sse4 has bits of its own, the same on every processor: it is compared with sse4 here, all others with
 # tests/golden/hashes.txt. Exit status 1 where something differs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(native libm x86 arm)
+[ ${#parts[@]} -gt 0 ] || parts=(native libm x86 avx512 arm)
 jobs=${BROADLOOM_JOBS:-$(nproc)}
 out=build/golden-elsewhere
 mkdir -p "$out"
@@ -84,6 +86,10 @@ run_x86() {
   row "Nehalem (SSE4.2)" exact qemu-x86_64 -cpu Nehalem "$native"
 }
 
+run_avx512() {
+  row "Skylake-X (AVX-512)" avx512 tools/run_in_bochs.sh "$native"
+}
+
 # Debian's libraries for ARM, fetched with an apt configuration of their own: the system's stays as it is.
 unpack_sysroot() {
   local sysroot=$1 apt=$1/apt
@@ -125,8 +131,8 @@ echo "| processor | isa | the same | what differs |"
 echo "|---|---|---|---|"
 for part in "${parts[@]}"; do
   case "$part" in
-    native | libm | x86 | arm) "run_$part" ;;
-    *) echo "golden_elsewhere.sh: unknown part '$part'; expected native, libm, x86 or arm" >&2; exit 2 ;;
+    native | libm | x86 | avx512 | arm) "run_$part" ;;
+    *) echo "golden_elsewhere.sh: unknown part '$part'; expected native, libm, x86, avx512 or arm" >&2; exit 2 ;;
   esac
 done
 exit "$differing"
