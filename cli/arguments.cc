@@ -87,7 +87,7 @@ class Preparer {
     if (!flag.has_value) {
       if (at_ == given_.size() || starts_with(given_[at_], "--")) {
         return {ErrorKind::kInvalidConfig, "--" + flag.name + " needs a value, as in --" +
-                                               flag.name + " VALUE; `broadloom " + command_.name() +
+                                               flag.name + " VALUE; `" + command_.path() +
                                                " --help` describes it"};
       }
       flag = {flag.name, given_[at_++], true};
@@ -126,8 +126,7 @@ class Preparer {
     std::string message = "unknown flag '--" + name + "'";
     const std::string nearest = nearest_key(name, names);
     if (!nearest.empty()) message += "; did you mean '--" + nearest + "'?";
-    const std::string command = command_.is_root() ? "" : " " + command_.name();
-    message += (nearest.empty() ? "; `broadloom" : " `broadloom") + command + " --help` lists them";
+    message += (nearest.empty() ? "; `" : " `") + command_.path() + " --help` lists them";
     return {ErrorKind::kInvalidConfig, message};
   }
 

@@ -7,6 +7,41 @@
 #include "cli/help.h"
 
 namespace broadloom::cli {
+namespace {
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  // One empty line between groups, where the base class leaves two.
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string page = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (std::size_t at = page.find("\n\n\n"); at != std::string::npos; at = page.find("\n\n\n")) {
+      page.erase(at, 1);
+    }
+    while (page.size() > 1 && page.substr(page.size() - 2) == "\n\n") page.pop_back();
+    return page;
+  }
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    const std::string separator = option->get_type_size() == 0 ? "" : " ";
+    std::string name = make_option_name(option, is_positional);
+    if (!is_positional) name += separator + make_option_opts(option);
+    return two_columns(name, make_option_desc(option));
+  }
+
+  // Only the kind of value, without the validator's words that CLI11 puts after a colon.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return "";
+    const std::string type = option->get_type_name();
+    return type.substr(0, type.find(':'));
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    return two_columns(command->get_name(), command->get_description());
+  }
+};
+
+}  // namespace
 
 Option Option::required() const { return Option(option_->required()); }
 Option Option::at_least(int values) const { return Option(option_->expected(values, -1)); }
@@ -75,7 +110,10 @@ void Command::callback(std::function<void()> after_parsing) const {
   app_->callback(std::move(after_parsing));
 }
 
-std::string Command::name() const { return app_->get_name(); }
+std::string Command::path() const {
+  const std::string& name = app_->get_name();
+  return is_root() ? name : Command(app_->get_parent()).path() + " " + name;
+}
 bool Command::is_root() const { return app_->get_parent() == nullptr; }
 bool Command::subcommand_was_named() const { return !app_->get_subcommands().empty(); }
 

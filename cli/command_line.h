@@ -1,5 +1,5 @@
 // Commands and their options, as the commands register them. CLI11 does the parsing, inside
-// command_line.cc and help.cc alone: its header takes seconds in every file that includes it.
+// command_line.cc alone: its header takes seconds in every file that includes it.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ class Command {
   void hide() const;  // from --help
   void callback(std::function<void()> after_parsing) const;
 
-  std::string name() const;
+  std::string path() const;  // as it is called: "broadloom env bench"
   bool is_root() const;
   bool subcommand_was_named() const;  // by what was parsed
   std::optional<Command> subcommand(const std::string& name) const;

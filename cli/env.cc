@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/envs/registry.h"
+#include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
@@ -156,15 +157,16 @@ int bench(const EnvCommand& command, const Context& context) {
                 {"num_envs", options.num_envs},
                 {"num_steps", options.num_steps},
                 {"threads", options.threads},
+                {"isa", active_isa()},
                 {"seconds", result.value().seconds},
                 {"steps_per_second", result.value().steps_per_second},
                 {"episodes", result.value().episodes},
                 {"mean_return", result.value().mean_return}});
     return 0;
   }
-  fmt::print("{}: {} environments, {} steps each, {} threads: {} steps/s\n", command.id,
+  fmt::print("{}: {} environments, {} steps each, {} threads, {}: {} steps/s\n", command.id,
              with_commas(options.num_envs), with_commas(options.num_steps), options.threads,
-             with_commas(static_cast<std::int64_t>(result.value().steps_per_second)));
+             active_isa(), with_commas(static_cast<std::int64_t>(result.value().steps_per_second)));
   fmt::print("Random policy: {} episodes, mean return {}\n", with_commas(result.value().episodes),
              fixed_text(result.value().mean_return, 2));
   return 0;
@@ -202,6 +204,9 @@ void add_bench(Command env, Context& context, const std::shared_ptr<EnvCommand>&
   app.add_option("--threads", bench_options.threads, "Worker threads (default: all)")
       .range(0, 1024)
       .type_name("INT");
+  app.add_option("--isa", bench_options.isa,
+                 "Instruction set, as in `broadloom train` (default auto)")
+      .type_name("NAME");
   add_env_option_flag(app);
   app.add_flag("--json", command->json, "Standard output is one JSON object");
   app.callback([&context, command] {

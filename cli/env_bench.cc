@@ -11,6 +11,7 @@
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/math/isa.h"
 
 namespace broadloom::cli {
 namespace {
@@ -106,6 +107,7 @@ BenchResult summarize(const std::vector<Lane>& lanes, const BenchOptions& option
 
 Result<BenchResult> bench_env(const std::string& id, const Overrides& env_options,
                               const BenchOptions& options) {
+  BROADLOOM_TRY(set_isa(options.isa));
   VecEnvOptions vec_options;
   vec_options.num_envs = options.num_envs;
   vec_options.seed = options.seed;

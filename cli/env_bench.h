@@ -14,6 +14,7 @@ struct BenchOptions {
   int num_steps = 10000;
   std::uint64_t seed = 1;
   int threads = 0;
+  std::string isa = "auto";  // as set_isa() takes it
 };
 
 struct BenchResult {

@@ -1,18 +1,11 @@
-// Help pages that wrap at the width of a page.
+// Lines of help pages, wrapped at the width of a page.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 namespace broadloom::cli {
 
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override;
-  std::string make_option(const CLI::Option* option, bool is_positional) const override;
-  std::string make_option_opts(const CLI::Option* option) const override;
-  std::string make_subcommand(const CLI::App* command) const override;
-};
+// `name` in the left column, `text` wrapped in the right one.
+std::string two_columns(const std::string& name, const std::string& text);
 
 }  // namespace broadloom::cli

@@ -14,6 +14,27 @@ BROADLOOM_HD inline double nearest(double x) {
   return (x + 6755399441055744.0) - 6755399441055744.0;
 }
 
+// yes or no, by masks of bits: the compiler cannot turn it back into a branch.
+BROADLOOM_HD inline double select(bool condition, double yes, double no) {
+  std::uint64_t a, b;
+  std::memcpy(&a, &yes, sizeof(a));
+  std::memcpy(&b, &no, sizeof(b));
+  const std::uint64_t mask = 0 - static_cast<std::uint64_t>(condition);
+  const std::uint64_t bits = (a & mask) | (b & ~mask);
+  double chosen;
+  std::memcpy(&chosen, &bits, sizeof(chosen));
+  return chosen;
+}
+
+// -x when `condition` is 1, x when it is 0.
+BROADLOOM_HD inline double negated(std::uint64_t condition, double x) {
+  std::uint64_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  bits ^= condition << 63;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
 struct SinCos {
   double sine, cosine;
 };
@@ -49,22 +70,11 @@ BROADLOOM_HD inline SinCos sin_cos(double x) {
                  z * (2.48015872894767294178e-05 +
                       z * (-2.75573143513906633035e-07 +
                            z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))))));
+  // By masks: of two that are told apart by a branch, the compiler would work out only the one that
+  // is asked for, and no longer make vectors of it.
   const bool swapped = (bits & 1) != 0;
-  const double s = swapped ? cosine : sine;
-  const double c = swapped ? sine : cosine;
-  return {(bits & 2) != 0 ? -s : s, ((bits + 1) & 2) != 0 ? -c : c};
-}
-
-// yes or no, by masks of bits: the compiler cannot turn it back into a branch.
-BROADLOOM_HD inline double select(bool condition, double yes, double no) {
-  std::uint64_t a, b;
-  std::memcpy(&a, &yes, sizeof(a));
-  std::memcpy(&b, &no, sizeof(b));
-  const std::uint64_t mask = 0 - static_cast<std::uint64_t>(condition);
-  const std::uint64_t bits = (a & mask) | (b & ~mask);
-  double chosen;
-  std::memcpy(&chosen, &bits, sizeof(chosen));
-  return chosen;
+  return {negated((bits >> 1) & 1, select(swapped, cosine, sine)),
+          negated(((bits + 1) >> 1) & 1, select(swapped, sine, cosine))};
 }
 
 // x kept within [low, high]; not a number stays so.

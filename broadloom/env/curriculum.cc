@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "broadloom/core/config_table.h"
+#include "broadloom/core/random.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/strata.h"
 

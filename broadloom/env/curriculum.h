@@ -19,12 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/core/random.h"
+#include "broadloom/core/purpose.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
 
 namespace broadloom {
 
+class Random;
 struct EnvSpec;
 enum class StrataSampling;
 

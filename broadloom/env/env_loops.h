@@ -5,6 +5,7 @@
 // become vector instructions; where they are not, they are plain loops with the same results.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -171,6 +172,8 @@ class EnvLoops {
     return shared;
   }
 
+  static constexpr int kBlock = 64;  // rows
+
   template <bool kOwn>
   struct StepLoop {
     static void run(const Batch& batch, int begin, int end, const StepRows& rows) {
@@ -190,18 +193,28 @@ class EnvLoops {
       std::uint8_t* const terminated = rows.terminated;
       std::uint8_t* const truncated = rows.truncated;
       const int count = end - begin;
-      BROADLOOM_INDEPENDENT_ROWS
-      for (int k = 0; k < count; ++k) {
-        State state = Arrays::load(Env::members, states, begin + k);
-        Random random(seed, purpose, lanes[k], static_cast<std::uint64_t>(total_step[k]));
-        const StepResult result =
-            Env::step(params_of<kOwn>(shared, drawn, k), state, actions + k * width, random);
-        Arrays::store(Env::members, states, begin + k, state);
-        total_step[k] += 1;
-        episode_step[k] += 1;
-        rewards[k] = static_cast<float>(result.reward);
-        terminated[k] = result.terminated;
-        truncated[k] = (result.terminated == 0) & (episode_step[k] >= limit) ? 1 : 0;
+      for (int first = 0; first < count; first += kBlock) {
+        const int last = std::min(first + kBlock, count);
+        // As wide as rewards: bytes among numbers of 8 would make the compiler work on 32 rows at a
+        // time, out of registers.
+        std::uint32_t ended[kBlock], cut[kBlock];
+        BROADLOOM_INDEPENDENT_ROWS
+        for (int k = first; k < last; ++k) {
+          State state = Arrays::load(Env::members, states, begin + k);
+          Random random(seed, purpose, lanes[k], static_cast<std::uint64_t>(total_step[k]));
+          const StepResult result =
+              Env::step(params_of<kOwn>(shared, drawn, k), state, actions + k * width, random);
+          Arrays::store(Env::members, states, begin + k, state);
+          total_step[k] += 1;
+          episode_step[k] += 1;
+          rewards[k] = static_cast<float>(result.reward);
+          ended[k - first] = result.terminated;
+          cut[k - first] = (result.terminated == 0) & (episode_step[k] >= limit);
+        }
+        for (int k = first; k < last; ++k) {
+          terminated[k] = static_cast<std::uint8_t>(ended[k - first]);
+          truncated[k] = static_cast<std::uint8_t>(cut[k - first]);
+        }
       }
     }
   };

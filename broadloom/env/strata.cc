@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "broadloom/core/random.h"
+
 namespace broadloom {
 namespace {
 

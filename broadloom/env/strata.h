@@ -23,10 +23,12 @@
 #include <vector>
 
 #include "broadloom/core/config_table.h"
-#include "broadloom/core/random.h"
+#include "broadloom/core/purpose.h"
 #include "broadloom/core/status.h"
 
 namespace broadloom {
+
+class Random;
 
 enum class StrataSampling { kSampled, kStratified };
 

@@ -1,7 +1,7 @@
 // Which streams environments draw from: three sets that share none, whatever the seeds.
 #pragma once
 
-#include "broadloom/core/random.h"
+#include "broadloom/core/purpose.h"
 
 namespace broadloom {
 

@@ -10,7 +10,9 @@
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 
-#include "broadloom/math/product-inl.h"
+#include "broadloom/math/fused-inl.h"
+#include "broadloom/math/product.h"
+#include "broadloom/math/tail-inl.h"
 #include "broadloom/math/virtual_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -123,6 +125,27 @@ void head_forward_as(const T* x, const T* w, const T* b, T* y, int rows, int in,
   }
 }
 
+void HeadForwardF32(const float* x, const float* w, const float* b, float* y, int rows, int in,
+                    int out, std::size_t stride) {
+  head_forward_as(x, w, b, y, rows, in, out, stride);
+}
+void HeadForwardF64(const double* x, const double* w, const double* b, double* y, int rows, int in,
+                    int out, std::size_t stride) {
+  head_forward_as(x, w, b, y, rows, in, out, stride);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace broadloom
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace broadloom {
+
+HWY_EXPORT(HeadForwardF32);
+HWY_EXPORT(HeadForwardF64);
+
+namespace {
+
 template <class T>
 void head_backward_as(const T* x, const T* dy, T* dw, T* db, int rows, int in, int out,
                       std::size_t stride) {
@@ -139,44 +162,7 @@ void head_input_as(const T* dy, const T* w, T* dx, int rows, int in, int out, st
   multiply(Product<T, true>{dy, stride, w, n_in, nullptr, 0, dx, n_in, out, true}, rows, in);
 }
 
-void HeadForwardF32(const float* x, const float* w, const float* b, float* y, int rows, int in,
-                    int out, std::size_t stride) {
-  head_forward_as(x, w, b, y, rows, in, out, stride);
-}
-void HeadBackwardF32(const float* x, const float* dy, float* dw, float* db, int rows, int in,
-                     int out, std::size_t stride) {
-  head_backward_as(x, dy, dw, db, rows, in, out, stride);
-}
-void HeadInputF32(const float* dy, const float* w, float* dx, int rows, int in, int out,
-                  std::size_t stride) {
-  head_input_as(dy, w, dx, rows, in, out, stride);
-}
-void HeadForwardF64(const double* x, const double* w, const double* b, double* y, int rows, int in,
-                    int out, std::size_t stride) {
-  head_forward_as(x, w, b, y, rows, in, out, stride);
-}
-void HeadBackwardF64(const double* x, const double* dy, double* dw, double* db, int rows, int in,
-                     int out, std::size_t stride) {
-  head_backward_as(x, dy, dw, db, rows, in, out, stride);
-}
-void HeadInputF64(const double* dy, const double* w, double* dx, int rows, int in, int out,
-                  std::size_t stride) {
-  head_input_as(dy, w, dx, rows, in, out, stride);
-}
-
-}  // namespace HWY_NAMESPACE
-}  // namespace broadloom
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace broadloom {
-
-HWY_EXPORT(HeadForwardF32);
-HWY_EXPORT(HeadForwardF64);
-HWY_EXPORT(HeadBackwardF32);
-HWY_EXPORT(HeadBackwardF64);
-HWY_EXPORT(HeadInputF32);
-HWY_EXPORT(HeadInputF64);
+}  // namespace
 
 void head_forward(const float* x, const float* w, const float* b, float* y, int rows, int in,
                   int out, std::size_t stride) {
@@ -188,19 +174,19 @@ void head_forward(const double* x, const double* w, const double* b, double* y, 
 }
 void head_backward_weights(const float* x, const float* dy, float* dw, float* db, int rows, int in,
                            int out, std::size_t stride) {
-  HWY_DYNAMIC_DISPATCH(HeadBackwardF32)(x, dy, dw, db, rows, in, out, stride);
+  head_backward_as(x, dy, dw, db, rows, in, out, stride);
 }
 void head_backward_weights(const double* x, const double* dy, double* dw, double* db, int rows,
                            int in, int out, std::size_t stride) {
-  HWY_DYNAMIC_DISPATCH(HeadBackwardF64)(x, dy, dw, db, rows, in, out, stride);
+  head_backward_as(x, dy, dw, db, rows, in, out, stride);
 }
 void head_backward_input(const float* dy, const float* w, float* dx, int rows, int in, int out,
                          std::size_t stride) {
-  HWY_DYNAMIC_DISPATCH(HeadInputF32)(dy, w, dx, rows, in, out, stride);
+  head_input_as(dy, w, dx, rows, in, out, stride);
 }
 void head_backward_input(const double* dy, const double* w, double* dx, int rows, int in, int out,
                          std::size_t stride) {
-  HWY_DYNAMIC_DISPATCH(HeadInputF64)(dy, w, dx, rows, in, out, stride);
+  head_input_as(dy, w, dx, rows, in, out, stride);
 }
 
 }  // namespace broadloom

@@ -9,27 +9,12 @@
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 
-#include "broadloom/math/product-inl.h"
+#include "broadloom/math/product.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <class T>
-void forward(const T* x, const T* w, const T* b, T* y, int rows, int in, int out) {
-  const std::size_t n_in = static_cast<std::size_t>(in);
-  const std::size_t n_out = static_cast<std::size_t>(out);
-  multiply(Product<T, false>{x, n_in, w, n_out, b, 0, y, n_out, in, b == nullptr}, rows, out);
-}
-
-template <class T>
-void backward_weights(const T* x, const T* dy, T* dw, T* db, int rows, int in, int out) {
-  const std::size_t n_in = static_cast<std::size_t>(in);
-  const std::size_t n_out = static_cast<std::size_t>(out);
-  multiply<true>(Product<T, true>{x, n_in, dy, n_out, dw, n_out, dw, n_out, rows, false, db}, in,
-                 out);
-}
 
 #if HWY_TARGET != HWY_SCALAR
 // wt[0..4, 0..4] = w[0..4, 0..4] turned, rows w_row and wt_row apart.
@@ -74,21 +59,6 @@ void transpose_as(const T* w, T* wt, int in, int out) {
 
 void TransposeF32(const float* w, float* wt, int in, int out) { transpose_as(w, wt, in, out); }
 void TransposeF64(const double* w, double* wt, int in, int out) { transpose_as(w, wt, in, out); }
-void ForwardF32(const float* x, const float* w, const float* b, float* y, int rows, int in,
-                int out) {
-  forward(x, w, b, y, rows, in, out);
-}
-void BackwardF32(const float* x, const float* dy, float* dw, float* db, int rows, int in, int out) {
-  backward_weights(x, dy, dw, db, rows, in, out);
-}
-void ForwardF64(const double* x, const double* w, const double* b, double* y, int rows, int in,
-                int out) {
-  forward(x, w, b, y, rows, in, out);
-}
-void BackwardF64(const double* x, const double* dy, double* dw, double* db, int rows, int in,
-                 int out) {
-  backward_weights(x, dy, dw, db, rows, in, out);
-}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace broadloom
@@ -99,26 +69,41 @@ namespace broadloom {
 
 HWY_EXPORT(TransposeF32);
 HWY_EXPORT(TransposeF64);
-HWY_EXPORT(ForwardF32);
-HWY_EXPORT(ForwardF64);
-HWY_EXPORT(BackwardF32);
-HWY_EXPORT(BackwardF64);
+
+namespace {
+
+template <class T>
+void forward(const T* x, const T* w, const T* b, T* y, int rows, int in, int out) {
+  const std::size_t n_in = static_cast<std::size_t>(in);
+  const std::size_t n_out = static_cast<std::size_t>(out);
+  multiply(Product<T, false>{x, n_in, w, n_out, b, 0, y, n_out, in, b == nullptr}, rows, out);
+}
+
+template <class T>
+void backward_weights(const T* x, const T* dy, T* dw, T* db, int rows, int in, int out) {
+  const std::size_t n_in = static_cast<std::size_t>(in);
+  const std::size_t n_out = static_cast<std::size_t>(out);
+  multiply_and_add_up(Product<T, true>{x, n_in, dy, n_out, dw, n_out, dw, n_out, rows, false, db},
+                      in, out);
+}
+
+}  // namespace
 
 void linear_forward(const float* x, const float* w, const float* b, float* y, int rows, int in,
                     int out) {
-  HWY_DYNAMIC_DISPATCH(ForwardF32)(x, w, b, y, rows, in, out);
+  forward(x, w, b, y, rows, in, out);
 }
 void linear_backward_weights(const float* x, const float* dy, float* dw, float* db, int rows,
                              int in, int out) {
-  HWY_DYNAMIC_DISPATCH(BackwardF32)(x, dy, dw, db, rows, in, out);
+  backward_weights(x, dy, dw, db, rows, in, out);
 }
 void linear_forward(const double* x, const double* w, const double* b, double* y, int rows, int in,
                     int out) {
-  HWY_DYNAMIC_DISPATCH(ForwardF64)(x, w, b, y, rows, in, out);
+  forward(x, w, b, y, rows, in, out);
 }
 void linear_backward_weights(const double* x, const double* dy, double* dw, double* db, int rows,
                              int in, int out) {
-  HWY_DYNAMIC_DISPATCH(BackwardF64)(x, dy, dw, db, rows, in, out);
+  backward_weights(x, dy, dw, db, rows, in, out);
 }
 
 void transpose(const float* w, float* wt, int in, int out) {

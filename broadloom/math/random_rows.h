@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "broadloom/core/random.h"
+#include "broadloom/core/purpose.h"
 
 namespace broadloom {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 namespace broadloom {
 namespace {
@@ -15,7 +16,7 @@ const Json& null_json() {
 }
 
 // Takes what the parser finds, value by value.
-class Builder : public nlohmann::json_sax<nlohmann::json> {
+class Builder : public nlohmann::json_sax<nlohmann::ordered_json> {
  public:
   bool null() override { return add({}); }
   bool boolean(bool value) override { return add(value); }
@@ -27,7 +28,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   bool start_object(std::size_t) override { return open(Json::object()); }
   bool start_array(std::size_t) override { return open(Json::array()); }
   bool key(string_t& text) override {
-    keys_.back() = text;
+    open_.back().key = text;
     return true;
   }
   bool end_object() override { return close(); }
@@ -39,34 +40,44 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   Json take() { return std::move(result_); }
 
  private:
+  // An array or object around the present place.
+  struct Open {
+    Json value;
+    std::string key;  // whose value comes next
+    std::unordered_set<std::string>
+        seen;  // so that a large object is not searched for each of its keys
+  };
+
   bool open(Json value) {
     if (open_.size() == kDeepest) return false;
-    open_.push_back(std::move(value));
-    keys_.emplace_back();
+    open_.push_back({std::move(value), {}, {}});
     return true;
   }
 
   bool close() {
-    Json value = std::move(open_.back());
+    Json value = std::move(open_.back().value);
     open_.pop_back();
-    keys_.pop_back();
     return add(std::move(value));
   }
 
   bool add(Json value) {
     if (open_.empty()) {
       result_ = std::move(value);
-    } else if (open_.back().is_array()) {
-      open_.back().push_back(std::move(value));
+      return true;
+    }
+    Open& around = open_.back();
+    if (around.value.is_array()) {
+      around.value.push_back(std::move(value));
+    } else if (around.seen.insert(around.key).second) {
+      around.value.append(std::move(around.key), std::move(value));
     } else {
-      open_.back()[keys_.back()] = std::move(value);
+      around.value[around.key] = std::move(value);  // the last of equal keys counts
     }
     return true;
   }
 
   Json result_;
-  std::vector<Json> open_;         // arrays and objects around the present place
-  std::vector<std::string> keys_;  // of each, the key whose value comes next
+  std::vector<Open> open_;
 };
 
 nlohmann::ordered_json to_nlohmann(const Json& json) {
@@ -82,7 +93,9 @@ nlohmann::ordered_json to_nlohmann(const Json& json) {
   }
   if (!json.is_object()) return nullptr;
   nlohmann::ordered_json::object_t out;
-  for (const auto& [key, value] : json.members()) out.emplace(key, to_nlohmann(value));
+  out.reserve(json.size());
+  // Past the map's own emplace, which searches the whole object for the key.
+  for (const auto& [key, value] : json.members()) out.emplace_back(key, to_nlohmann(value));
   return out;
 }
 
@@ -135,7 +148,7 @@ Json Json::object() {
 
 Json Json::parse(std::string_view text) {
   Builder builder;
-  return nlohmann::json::sax_parse(text, &builder) ? builder.take() : Json();
+  return nlohmann::ordered_json::sax_parse(text, &builder) ? builder.take() : Json();
 }
 
 std::string Json::dump(int indent) const {
@@ -223,6 +236,11 @@ void Json::erase(std::string_view key) {
   if (members == nullptr) return;
   const auto found = find(*members, key);
   if (found != members->end()) members->erase(found);
+}
+
+void Json::append(std::string key, Json value) {
+  if (!is_object()) value_ = Object();
+  std::get<Object>(value_).emplace_back(std::move(key), std::move(value));
 }
 
 void Json::push_back(Json value) {

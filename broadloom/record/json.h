@@ -83,6 +83,8 @@ class Json {
   void erase(std::string_view key);
   // What is no array becomes one.
   void push_back(Json value);
+  // Adds a member without looking whether the key is there: the caller knows that it is not.
+  void append(std::string key, Json value);
 
   // Numbers by their value, objects whatever the order of their keys.
   friend bool operator==(const Json& a, const Json& b);

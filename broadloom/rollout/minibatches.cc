@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "broadloom/core/random.h"
 #include "broadloom/math/random_rows.h"
 
 namespace broadloom {

@@ -12,7 +12,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 HEAVY = {
     "nlohmann/": ("broadloom/record/json.cc",),
     "toml++/": ("broadloom/core/toml_tree.cc",),
-    "CLI/": ("cli/command_line.cc", "cli/help.h"),
+    "CLI/": ("cli/command_line.cc",),
     "xxhash.h": ("broadloom/core/hash.cc", "broadloom/record/safetensors.cc"),
 }
 

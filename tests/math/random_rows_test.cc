@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "broadloom/core/random.h"
 #include "broadloom/math/isa.h"
 
 namespace broadloom {

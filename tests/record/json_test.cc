@@ -74,6 +74,17 @@ TEST(Json, ALoopRunsOverWhatAFunctionGives) {
   EXPECT_EQ(length, 150u);
 }
 
+TEST(Json, ReadsObjectsOfManyKeys) {
+  // Each key looked up among all before it would take minutes.
+  std::string text = "{\"first\":0";
+  for (int i = 0; i < 200000; ++i) text += ",\"key" + std::to_string(i) + "\":" + std::to_string(i);
+  const Json json = Json::parse(text + ",\"first\":1}");
+  ASSERT_EQ(json.size(), 200001u);
+  EXPECT_EQ(json.members().front().second, Json(1)) << "the last of equal keys counts";
+  EXPECT_EQ(json.members().back().second, Json(199999));
+  EXPECT_EQ(json.dump().size(), text.size() + 1);
+}
+
 TEST(Json, NoJsonIsNull) {
   for (const char* text : {"", "{", "[1,]", "{\"a\":1} x", "nan", "'a'"}) {
     EXPECT_TRUE(Json::parse(text).is_null()) << text;

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "broadloom/core/random.h"
+
 namespace broadloom {
 namespace {
 

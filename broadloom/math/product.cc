@@ -1,15 +1,13 @@
-// The product of a tile that layers and heads are made of. Included once per target, hence the
-// guard.
-#if defined(BROADLOOM_MATH_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef BROADLOOM_MATH_PRODUCT_INL_H_
-#undef BROADLOOM_MATH_PRODUCT_INL_H_
-#else
-#define BROADLOOM_MATH_PRODUCT_INL_H_
-#endif
-
-#include <hwy/highway.h>
+#include "broadloom/math/product.h"
 
 #include <cstddef>
+
+#include "broadloom/math/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "broadloom/math/product.cc"
+#include <hwy/foreach_target.h>  // compiles this file once per target
+#include <hwy/highway.h>
 
 #include "broadloom/math/fused-inl.h"
 #include "broadloom/math/tail-inl.h"
@@ -21,26 +19,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // A block of the output that stays in registers: kRows x kVectors accumulators, with room left for
 // the loaded vectors of b and one broadcast of a (32 registers under AVX-512, 16 elsewhere).
-constexpr int kRows = 6;
-constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
-
-// c[m, :] = start + sum over k of a[m, k] b[k, :], or of a[k, m] b[k, :] when kColumns: then a's
-// columns are read. start: one row for all (stride 0), or c itself; not read when from_zero.
-template <class T, bool kColumns>
-struct Product {
-  const T* a;
-  std::size_t a_stride;  // from one row of a to the next, whichever way it is read
-  const T* b;
-  std::size_t b_stride;
-  const T* start;
-  std::size_t start_row;
-  T* c;
-  std::size_t c_row;
-  int depth;
-  bool from_zero = false;
-  // With kSums: one row of output more, sums[:] += sum over k of b[k, :].
-  T* sums = nullptr;
-};
+// SSE4 adds apart from multiplying, and half as many rows keep it as busy; emulation gains nothing
+// from blocks. Both cost the compiler less so.
+constexpr bool kIsEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
+constexpr int kRows = kIsEmulated ? 1 : (HWY_TARGET == HWY_SSE4 ? 3 : 6);
+constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : (kIsEmulated ? 1 : 2);
 
 // The numbers of a that step k of a block needs, and how to get to those of step k + 1. Two places
 // and a stride reach six rows within the addressing modes of x86; a pointer or an offset for each
@@ -121,22 +104,13 @@ HWY_INLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t t
   }
 }
 
-template <int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
+// A block of `rows` rows, at most R.
+template <int R, int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
 HWY_INLINE void multiply_rows(D d, const Product<T, kColumns>& p, int rows, std::size_t tail) {
-  switch (rows) {
-    case 1:
-      return multiply_block<1, V, kMasked, kSums>(d, p, tail);
-    case 2:
-      return multiply_block<2, V, kMasked, kSums>(d, p, tail);
-    case 3:
-      return multiply_block<3, V, kMasked, kSums>(d, p, tail);
-    case 4:
-      return multiply_block<4, V, kMasked, kSums>(d, p, tail);
-    case 5:
-      return multiply_block<5, V, kMasked, kSums>(d, p, tail);
-    default:
-      return multiply_block<6, V, kMasked, kSums>(d, p, tail);
+  if constexpr (R > 1) {
+    if (rows < R) return multiply_rows<R - 1, V, kMasked, kSums>(d, p, rows, tail);
   }
+  multiply_block<R, V, kMasked, kSums>(d, p, tail);
 }
 
 // All rows of one band of V vectors, that of the sums with them.
@@ -144,9 +118,9 @@ template <int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
 HWY_INLINE void multiply_band(D d, Product<T, kColumns> p, int rows, std::size_t tail) {
   for (rows += kSums; rows > 0; rows -= kRows) {
     if (kSums && rows <= kRows) {
-      multiply_rows<V, kMasked, true>(d, p, rows, tail);
+      multiply_rows<kRows, V, kMasked, true>(d, p, rows, tail);
     } else {
-      multiply_rows<V, kMasked, false>(d, p, rows, tail);
+      multiply_rows<kRows, V, kMasked, false>(d, p, rows, tail);
     }
     if (rows <= kRows) return;
     p.a += kRows * (kColumns ? 1 : p.a_stride);
@@ -156,8 +130,8 @@ HWY_INLINE void multiply_band(D d, Product<T, kColumns> p, int rows, std::size_t
 }
 
 // kSums: whether there are p.sums.
-template <bool kSums = false, class T, bool kColumns>
-HWY_INLINE void multiply(Product<T, kColumns> p, int rows, int cols) {
+template <bool kSums, class T, bool kColumns>
+HWY_INLINE void multiply_all(Product<T, kColumns> p, int rows, int cols) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const auto advance = [&p](int columns) {
@@ -182,8 +156,57 @@ HWY_INLINE void multiply(Product<T, kColumns> p, int rows, int cols) {
   if (cols > 0) multiply_band<1, true, kSums>(d, p, rows, static_cast<std::size_t>(cols));
 }
 
+void RowsF32(const Product<float, false>& p, int rows, int cols) {
+  multiply_all<false>(p, rows, cols);
+}
+void RowsF64(const Product<double, false>& p, int rows, int cols) {
+  multiply_all<false>(p, rows, cols);
+}
+void ColumnsF32(const Product<float, true>& p, int rows, int cols) {
+  multiply_all<false>(p, rows, cols);
+}
+void ColumnsF64(const Product<double, true>& p, int rows, int cols) {
+  multiply_all<false>(p, rows, cols);
+}
+void ColumnsAndSumsF32(const Product<float, true>& p, int rows, int cols) {
+  multiply_all<true>(p, rows, cols);
+}
+void ColumnsAndSumsF64(const Product<double, true>& p, int rows, int cols) {
+  multiply_all<true>(p, rows, cols);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace broadloom
 HWY_AFTER_NAMESPACE();
 
-#endif  // per-target guard
+#if HWY_ONCE
+namespace broadloom {
+
+HWY_EXPORT(RowsF32);
+HWY_EXPORT(RowsF64);
+HWY_EXPORT(ColumnsF32);
+HWY_EXPORT(ColumnsF64);
+HWY_EXPORT(ColumnsAndSumsF32);
+HWY_EXPORT(ColumnsAndSumsF64);
+
+void multiply(const Product<float, false>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(RowsF32)(p, rows, cols);
+}
+void multiply(const Product<double, false>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(RowsF64)(p, rows, cols);
+}
+void multiply(const Product<float, true>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(ColumnsF32)(p, rows, cols);
+}
+void multiply(const Product<double, true>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(ColumnsF64)(p, rows, cols);
+}
+void multiply_and_add_up(const Product<float, true>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(ColumnsAndSumsF32)(p, rows, cols);
+}
+void multiply_and_add_up(const Product<double, true>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(ColumnsAndSumsF64)(p, rows, cols);
+}
+
+}  // namespace broadloom
+#endif  // HWY_ONCE

@@ -1,0 +1,34 @@
+// What streams of random numbers are for. Apart from random.h, whose header costs a second to read.
+#pragma once
+
+#include <cstdint>
+
+namespace broadloom {
+
+// What a stream is for. Train and evaluation streams are disjoint by construction. Saved runs
+// depend on these values: append, never renumber.
+enum class Purpose : std::uint32_t {
+  kInit = 1,        // parameter initialisation; lane = tensor, index = 0
+  kShuffle = 2,     // minibatch permutation; lane = epoch, index = iteration
+  kTrainReset = 3,  // lane = environment's seed family, index = episode
+  kTrainStep = 4,   // lane = environment's seed family, index = step since the run began
+  kAction = 5,      // lane = environment, index = step since the run began
+  kStagger = 6,     // lane = environment's seed family, index = step of the staggering
+  kEvalReset = 7,
+  kEvalStep = 8,
+  kUser = 9,          // examples, tests, benchmarks
+  kLaboratory = 10,   // gradient laboratory; lane = what for, index = round
+  kInstruments = 11,  // what instruments draw, on seeds of their own
+  kBootstrap = 12,    // resampling of runs; lane = which sample, index = replicate
+  kTrainStrata = 13,  // constants of an episode; lane = environment's seed family, index = episode
+  kEvalStrata = 14,
+  kTrainDisturb = 15,  // lane = seed family and what for; index = step since the run began
+  kEvalDisturb = 16,
+  kCurriculum = 17,  // level after the top; lane = environment's seed family, index = episode
+  kPanelReset = 18,  // held-out panels: as training's, each episode a family of its own
+  kPanelStep = 19,
+  kPanelStrata = 20,
+  kPanelDisturb = 21,
+};
+
+}  // namespace broadloom
