@@ -20,7 +20,7 @@
 #include "broadloom/env/vec_env.h"
 #include "broadloom/math/isa.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(BROADLOOM_FEWER_TARGETS)
 #define BROADLOOM_LOOP_TARGETS 1
 #define BROADLOOM_LOOP_AVX2 [[gnu::flatten]] [[gnu::target("avx2")]]
 #ifdef __clang__  // knows no preferred width in the attribute, and another pragma
@@ -238,13 +238,16 @@ class EnvLoops {
   template <class Loop, class Rows>
   static void run(const Batch& batch, int begin, int end, const Rows& rows) {
 #if BROADLOOM_LOOP_TARGETS
-    switch (batch.target) {
-      case LoopTarget::kAvx512:
-        return run_avx512<Loop>(batch, begin, end, rows);
-      case LoopTarget::kAvx2:
-        return run_avx2<Loop>(batch, begin, end, rows);
-      case LoopTarget::kPortable:
-        break;
+    // Where sizes are not named, as of tables and grids, no loop becomes vectors.
+    if constexpr (requires { Env::kObservationSize; }) {
+      switch (batch.target) {
+        case LoopTarget::kAvx512:
+          return run_avx512<Loop>(batch, begin, end, rows);
+        case LoopTarget::kAvx2:
+          return run_avx2<Loop>(batch, begin, end, rows);
+        case LoopTarget::kPortable:
+          break;
+      }
     }
 #endif
     Loop::run(batch, begin, end, rows);

@@ -2,13 +2,14 @@
 // iteration against its matrix products, timed in turns in this very process. The shortest of many
 // short times is compared, which other work on the machine cannot shorten, and the bounds leave
 // room: what was measured when they were set is said beside them (one core of a Zen 5 with AVX-512,
-// one of a Zen 3 with AVX2).
+// one of a Zen 3 or Zen 4 with AVX2).
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "broadloom/core/random.h"
@@ -52,18 +53,23 @@ std::vector<float> values(std::size_t n, double scale = 1.0) {
   return out;
 }
 
-// Bounds belong to a width of vectors; other sets have none. After each: what was measured.
-class Ratios : public ::testing::Test {
+// Bounds belong to a width of vectors, and each is tried that the processor has; other sets have
+// none. After each: what was measured.
+class Ratios : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    if (!is_wide() && active_isa() != "avx2") {
-      GTEST_SKIP() << "NOT TESTED: bounds are for AVX-512 and AVX2, this processor has "
-                   << active_isa();
-    }
-  }
-  static bool is_wide() { return active_isa() == "avx512"; }
-  static double bound(double avx512, double avx2) { return is_wide() ? avx512 : avx2; }
+  void SetUp() override { ASSERT_TRUE(set_isa(GetParam()).ok()); }
+  void TearDown() override { ASSERT_TRUE(set_isa("auto").ok()); }
+  static double bound(double avx512, double avx2) { return GetParam() == "avx512" ? avx512 : avx2; }
 };
+
+std::vector<std::string> isas_with_bounds() {
+  std::vector<std::string> isas = supported_isas();
+  std::erase_if(isas, [](const std::string& isa) { return isa != "avx512" && isa != "avx2"; });
+  return isas;
+}
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Ratios);
+INSTANTIATE_TEST_SUITE_P(Widths, Ratios, ::testing::ValuesIn(isas_with_bounds()),
+                         [](const auto& isa) { return isa.param; });
 
 [[gnu::noinline]] void plain_product(const float* x, const float* w, float* y, int rows, int in,
                                      int out) {
@@ -78,7 +84,7 @@ class Ratios : public ::testing::Test {
 
 constexpr int kSize = 64;
 
-TEST_F(Ratios, ProductOfATile) {
+TEST_P(Ratios, ProductOfATile) {
   const auto x = values(kSize * kSize), w = values(kSize * kSize);
   std::vector<float> y(kSize * kSize);
   const Shortest time = race(
@@ -91,7 +97,7 @@ TEST_F(Ratios, ProductOfATile) {
   EXPECT_GE(time.first / time.second, bound(10.0, 8.0));  // 27.8, 24
 }
 
-TEST_F(Ratios, Tanh) {
+TEST_P(Ratios, Tanh) {
   const auto x = values(4096);
   std::vector<float> y(x.size());
   const Shortest time = race(
@@ -107,7 +113,7 @@ TEST_F(Ratios, Tanh) {
   EXPECT_GE(time.first / time.second, bound(10.0, 4.0));  // 32.4, 8.7
 }
 
-TEST_F(Ratios, NormalsOfManyStreams) {
+TEST_P(Ratios, NormalsOfManyStreams) {
   std::vector<float> z(kSize);
   const Shortest time = race(
       500,
@@ -124,16 +130,10 @@ TEST_F(Ratios, NormalsOfManyStreams) {
 }
 
 // Many environments in one call against one environment a call, which no loop can widen.
-TEST_F(Ratios, EnvironmentsInVectors) {
+TEST_P(Ratios, EnvironmentsInVectors) {
   VecEnvOptions options;
   options.num_envs = 256;
-  struct Case {
-    const char* id;
-    double avx2;
-  };
-  // GCC 12 does not widen Acrobot's loop for AVX2: 1.2 is what one call instead of 256 is worth.
-  for (const auto& [id, avx2] : {Case{"CartPole-v1", 4.0}, Case{"Pendulum-v1", 1.8},
-                                 Case{"Acrobot-v1", 0.8}, Case{"MountainCar-v0", 1.4}}) {
+  for (const char* id : {"CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCar-v0"}) {
     std::unique_ptr<VecEnv> envs = make_vec_env(id, {}, options).take();
     const int size = envs->spec().observation_size();
     std::vector<float> actions(256, 1.0f), seen(256 * size), rewards(256), last(256 * size);
@@ -147,13 +147,12 @@ TEST_F(Ratios, EnvironmentsInVectors) {
         },
         [&] { envs->step(0, 256, rows); });
     std::printf("%s: ratio %.1f\n", id, time.first / time.second);
-    // 5.1 (Acrobot) to 11.6; 9.8, 3.2, 1.2, 2.2
-    EXPECT_GE(time.first / time.second, bound(2.0, avx2)) << id;
+    EXPECT_GE(time.first / time.second, 2.0) << id;  // 5.1 (Acrobot) to 11.6, 4.7 to 12.4
   }
 }
 
 // All that an iteration does besides its products costs less than they do.
-TEST_F(Ratios, AnIterationAgainstItsProducts) {
+TEST_P(Ratios, AnIterationAgainstItsProducts) {
   const Config config = resolve_config({{"env_id", "Pendulum-v1"},
                                         {"num_envs", "16"},
                                         {"num_steps", "16"},
@@ -226,7 +225,7 @@ class ExplicitGradients {
 };
 
 // 1,024 samples of a 64-64 policy.
-TEST_F(Ratios, GramMatrixAgainstExplicitGradients) {
+TEST_P(Ratios, GramMatrixAgainstExplicitGradients) {
   constexpr int kRows = 1024;
   NetworkShape shape;
   shape.observation_size = 3;
