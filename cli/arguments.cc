@@ -1,5 +1,7 @@
 #include "cli/arguments.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -68,8 +70,12 @@ class Preparer {
       return take_env_option(flag);
     }
     if (!command_.has_option(flag.name)) std::replace(flag.name.begin(), flag.name.end(), '-', '_');
-    if (!command_.has_option(flag.name) && starts_with(flag.name, "no_") && !flag.has_value &&
+    if (!command_.has_option(flag.name) && starts_with(flag.name, "no_") &&
         command_.is_switch(flag.name.substr(3))) {
+      if (flag.has_value) {
+        return {ErrorKind::kInvalidConfig,
+                fmt::format("--{} takes no value; --{} alone is it", flag.name, flag.name)};
+      }
       flag = {flag.name.substr(3), "false", true};
     }
     if (!command_.has_option(flag.name)) return unknown(flag.name);

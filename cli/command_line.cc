@@ -1,5 +1,7 @@
 #include "cli/command_line.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <utility>
@@ -115,7 +117,10 @@ std::string Command::path() const {
   return is_root() ? name : Command(app_->get_parent()).path() + " " + name;
 }
 bool Command::is_root() const { return app_->get_parent() == nullptr; }
-bool Command::subcommand_was_named() const { return !app_->get_subcommands().empty(); }
+std::optional<Command> Command::named_subcommand() const {
+  const std::vector<CLI::App*> named = app_->get_subcommands();
+  return named.empty() ? std::nullopt : std::optional<Command>(Command(named.front()));
+}
 
 std::optional<Command> Command::subcommand(const std::string& name) const {
   for (CLI::App* command : app_->get_subcommands({})) {
@@ -175,8 +180,10 @@ Result<std::optional<int>> CommandLine::parse(std::vector<std::string> tokens) {
   } catch (const CLI::Success& request) {  // --help and --version
     return std::optional<int>(app_->exit(request));
   } catch (const CLI::ParseError& error) {
+    Command called = root();
+    while (const std::optional<Command> next = called.named_subcommand()) called = *next;
     return Status(ErrorKind::kInvalidConfig,
-                  error.what() + std::string("; `broadloom --help` says how to call it"));
+                  fmt::format("{}; `{} --help` says how to call it", error.what(), called.path()));
   }
   return std::optional<int>();
 }

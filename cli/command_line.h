@@ -63,7 +63,7 @@ class Command {
 
   std::string path() const;  // as it is called: "broadloom env bench"
   bool is_root() const;
-  bool subcommand_was_named() const;  // by what was parsed
+  std::optional<Command> named_subcommand() const;  // by what was parsed
   std::optional<Command> subcommand(const std::string& name) const;
   std::vector<std::string> subcommand_names() const;  // those in --help
   bool has_option(const std::string& name) const;     // name: without dashes

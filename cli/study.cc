@@ -204,7 +204,7 @@ void add_study_command(Command root, Context& context) {
   add_study_flags(app, command->flags);
   add_merge_command(app, context);
   app.callback([&context, command, app] {
-    if (app.subcommand_was_named()) return;  // merge has set its own action
+    if (app.named_subcommand()) return;  // merge has set its own action
     context.action = [&context, command] { return study(*command, context); };
   });
 }

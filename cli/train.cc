@@ -160,6 +160,7 @@ int train(const TrainOptions& options, const Context& context) {
   hooks.should_stop = was_interrupted;
   std::FILE* stream = options.json ? stderr : stdout;
   if (!options.quiet) {
+    hooks.on_note = [](const std::string& note) { fmt::print(stderr, "Note: {}\n", note); };
     hooks.on_contract = [stream](const RolloutContract& contract) {
       fmt::print(stream, "{}", contract_text(contract));
       std::fflush(stream);
@@ -211,7 +212,9 @@ void add_train_command(Command root, Context& context) {
                   "Run folder (default runs/<env_id>__ppo__<seed>__<unix time>)")
       .type_name("DIR")
       .group("Command");
-  command.add_option("--resume", options->resume, "Go on with the run in this folder, to the bit")
+  command
+      .add_option("--resume", options->resume,
+                  "Go on with the run in this folder as if it had never stopped")
       .type_name("RUN")
       .group("Command");
   command

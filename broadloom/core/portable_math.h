@@ -127,7 +127,7 @@ BROADLOOM_HD inline double power(double base, std::int64_t n) {
 BROADLOOM_HD inline double hypot(double x, double y) {
   const double large = std::abs(x) > std::abs(y) ? std::abs(x) : std::abs(y);
   const double small = std::abs(x) > std::abs(y) ? std::abs(y) : std::abs(x);
-  if (large == 0.0) return 0.0;
+  if (large == 0.0) return small;  // 0, or not a number
   const double ratio = small / large;
   return large * std::sqrt(1.0 + ratio * ratio);
 }

@@ -10,8 +10,8 @@ namespace broadloom {
 
 // "auto" (the widest that this processor has), "avx512", "avx2", "neon", "sse4" or "exact". For the
 // whole process; call it before anything runs. Results have the same bits under all of them but
-// sse4, which has no fused multiply-add; "exact" works that out number by number, on any processor,
-// and is some hundred times slower. Fails on an unknown name, or where the processor lacks the set.
+// sse4, which has no fused multiply-add; "exact" works that out number by number, on any x86-64,
+// and is some 70 times slower. Fails on an unknown name, or where the processor lacks the set.
 Status set_isa(const std::string& name);
 
 // Name of the set in use.

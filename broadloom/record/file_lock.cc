@@ -37,15 +37,18 @@ FileLock::~FileLock() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+FileLock::FileLock(FileLock&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
 
 FileLock& FileLock::operator=(FileLock&& other) noexcept {
   std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
   return *this;
 }
 
 Result<std::optional<FileLock>> FileLock::try_acquire(const std::string& path) {
   FileLock lock;
+  lock.path_ = path;
   lock.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock.fd_ < 0) return io_error("open", path);
   if (lock_byte(lock.fd_) == 0) return std::optional<FileLock>(std::move(lock));
@@ -55,6 +58,13 @@ Result<std::optional<FileLock>> FileLock::try_acquire(const std::string& path) {
                             "file system may have no locks, as some shared ones do: choose a "
                             "folder on another one with --out",
                             path, std::strerror(errno)));
+}
+
+Status FileLock::write(const std::string& text) {
+  const auto size = static_cast<off_t>(text.size());
+  const bool written =
+      ::pwrite(fd_, text.data(), text.size(), 0) == size && ::ftruncate(fd_, size) == 0;
+  return written ? Status() : io_error("write", path_);
 }
 
 }  // namespace broadloom

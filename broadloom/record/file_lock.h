@@ -23,8 +23,12 @@ class FileLock {
   // that has no locks.
   static Result<std::optional<FileLock>> try_acquire(const std::string& path);
 
+  // Makes `text` all that the file holds; it is never empty on the way.
+  Status write(const std::string& text);
+
  private:
   int fd_ = -1;
+  std::string path_;
 };
 
 }  // namespace broadloom

@@ -175,7 +175,12 @@ Result<SharedLog> SharedLog::open(const std::string& path) {
 Status SharedLog::append(std::string_view record) {
   struct stat before {};
   if (::fstat(fd_, &before) != 0) return io_error("inspect", path_);
-  if (write_all(fd_, record) && ::fsync(fd_) == 0) return {};
+  // A line that a lost machine left without its end stays a line of its own.
+  char last = '\n';
+  const bool is_open =
+      before.st_size > 0 && ::pread(fd_, &last, 1, before.st_size - 1) == 1 && last != '\n';
+  const std::string lines = (is_open ? "\n" : "") + std::string(record);
+  if (write_all(fd_, lines) && ::fsync(fd_) == 0) return {};
   Status status = io_error("write", path_);
   if (::ftruncate(fd_, before.st_size) != 0) return io_error("cut back", path_);
   return status;

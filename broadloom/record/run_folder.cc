@@ -158,9 +158,7 @@ Result<FileLock> RunFolder::lock() const {
                     "saves the run, ready to be resumed), or train another run with --out",
                     dir_, holder.empty() ? "another process" : holder));
   }
-  Result<AppendLog> holder = AppendLog::open(lock_path(), 0);
-  if (!holder.ok()) return holder.status();
-  BROADLOOM_TRY(holder.value().append(fmt::format("process {} on {}", ::getpid(), host_name())));
+  BROADLOOM_TRY(lock.value()->write(fmt::format("process {} on {}", ::getpid(), host_name())));
   return std::move(*lock.value());
 }
 

@@ -133,11 +133,27 @@ std::string bits_of(const Config& config, const std::string& isa) {
 }
 
 // A run that was begun with everybody's bits and goes on with others says so.
-Status keep_bits_true(const StartedRun& run) {
+Status keep_bits_true(const StartedRun& run, const RunHooks& hooks) {
   Manifest manifest = run.manifest;
   if (manifest.bits != "common" || bits_of(run.config, active_isa()) == "common") return {};
+  if (hooks.on_note) {
+    hooks.on_note(
+        fmt::format("this processor has no fused multiply-add: the run goes on with bits of {}'s "
+                    "own, where it had everybody's ({}); its manifest says so from now on",
+                    active_isa(), manifest.isa));
+  }
   manifest.bits = "own";
+  manifest.isa = active_isa();
   return write_file_atomically(run.folder.manifest_path(), manifest_json(manifest));
+}
+
+// "auto" means "exact" where there is nothing else, which takes some 70 times as long.
+void warn_of_emulation(const Config& config, const RunHooks& hooks) {
+  if (config.isa != "auto" || active_isa() != "exact" || !hooks.on_note) return;
+  hooks.on_note(
+      "this processor has none of AVX-512, AVX2, NEON, and SSE4.2 with AES: fused multiply-adds "
+      "are "
+      "worked out by other instructions (isa=exact), some 70 times as slowly");
 }
 
 // As of the newest checkpoint. isa: "": the run's own.
@@ -157,6 +173,7 @@ Result<std::unique_ptr<Trainer>> trained_in(const RunFolder& folder, const std::
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks, const std::optional<Panel>& panel) {
   BROADLOOM_TRY(set_isa(config.isa));
+  warn_of_emulation(config, hooks);
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   BROADLOOM_TRY(announce(config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
@@ -194,11 +211,13 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
   if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  // A finished run may still have its panel to play.
+  const bool complete = trainer.value()->finished() && read_file(folder.ledger_line_path()).ok();
+  if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
   if (trainer.value()->finished()) {
     BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}));
     return summary_of(*trainer.value(), folder.dir(), 0.0);
   }
-  BROADLOOM_TRY(keep_bits_true(run.value()));
   return train(*trainer.value(), folder, checkpoint.value().logs, hooks);
 }
 

@@ -31,6 +31,8 @@ struct RunHooks {
   std::function<void(const RolloutContract&)> on_contract;
   std::function<void(const Progress&)> on_iteration;  // may be empty
   std::function<bool()> should_stop;                  // may be empty; asked after each iteration
+  // May be empty; told in a sentence what a user should know of the bits or the speed of this run.
+  std::function<void(const std::string&)> on_note;
 };
 
 struct RunSummary {

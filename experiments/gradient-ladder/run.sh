@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 results=experiments/gradient-ladder/results
 flags=(--batch 1024 --lambdas 0,0.95,1 --lags 1,5,20,100 --bias_budget 4000000)
-train pendulum configs/pendulum.toml --checkpoint_interval 4
+train pendulum experiments/gradient-ladder/pendulum.toml --checkpoint_interval 4
 for iteration in 24 100 488; do
   measure pendulum $iteration $results/pendulum_$((iteration * 2048)).json "${flags[@]}"
 done

@@ -79,6 +79,8 @@ TEST(PortableMath, PowersAndHypotenuses) {
   EXPECT_EQ(portable::power(3.0, 4), 81.0);
   EXPECT_EQ(portable::hypot(3.0, -4.0), 5.0);
   EXPECT_EQ(portable::hypot(0.0, 0.0), 0.0);
+  EXPECT_TRUE(std::isnan(portable::hypot(std::nan(""), 0.0)));
+  EXPECT_TRUE(std::isnan(portable::hypot(0.0, std::nan(""))));
   EXPECT_EQ(portable::hypot(0.0, -2.0), 2.0);
   EXPECT_LE(ulps(portable::hypot(1e300, 1e299), std::hypot(1e300L, 1e299L)), 3.0);
   EXPECT_LE(ulps(portable::hypot(1e-300, 3e-300), std::hypot(1e-300L, 3e-300L)), 3.0);

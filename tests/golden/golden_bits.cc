@@ -1,5 +1,6 @@
 // Prints tests/golden/hashes.txt as an instruction set makes it.
 //   golden_bits [--isa NAME] [CONFIGURATION ...]
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -23,7 +24,18 @@ bool wanted(const std::vector<std::string>& names, const std::string& name) {
   return false;
 }
 
+bool is_configuration(const std::string& name) {
+  const std::vector<Configuration> all = configurations();
+  return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+}
+
 int print(const std::string& isa, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (is_configuration(name)) continue;
+    std::fprintf(stderr, "golden_bits: got '%s', expected [--isa NAME] [CONFIGURATION ...]\n",
+                 name.c_str());
+    return 2;
+  }
   const Status status = set_isa(isa);
   if (!status.ok()) {
     std::fprintf(stderr, "golden_bits: %s\n", status.message().c_str());

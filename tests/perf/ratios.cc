@@ -57,7 +57,10 @@ std::vector<float> values(std::size_t n, double scale = 1.0) {
 // none. After each: what was measured.
 class Ratios : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { ASSERT_TRUE(set_isa(GetParam()).ok()); }
+  void SetUp() override {
+    if (GetParam() == "none") GTEST_SKIP() << "NOT TESTED: bounds are for AVX-512 and AVX2";
+    ASSERT_TRUE(set_isa(GetParam()).ok());
+  }
   void TearDown() override { ASSERT_TRUE(set_isa("auto").ok()); }
   static double bound(double avx512, double avx2) { return GetParam() == "avx512" ? avx512 : avx2; }
 };
@@ -65,9 +68,9 @@ class Ratios : public ::testing::TestWithParam<std::string> {
 std::vector<std::string> isas_with_bounds() {
   std::vector<std::string> isas = supported_isas();
   std::erase_if(isas, [](const std::string& isa) { return isa != "avx512" && isa != "avx2"; });
+  if (isas.empty()) isas.emplace_back("none");
   return isas;
 }
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Ratios);
 INSTANTIATE_TEST_SUITE_P(Widths, Ratios, ::testing::ValuesIn(isas_with_bounds()),
                          [](const auto& isa) { return isa.param; });
 
