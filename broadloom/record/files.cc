@@ -164,10 +164,17 @@ SharedLog& SharedLog::operator=(SharedLog&& other) noexcept {
 Result<SharedLog> SharedLog::open(const std::string& path) {
   SharedLog log;
   log.path_ = path;
-  log.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  log.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log.fd_ < 0) return io_error("open", path);
   while (::flock(log.fd_, LOCK_EX) != 0) {
     if (errno != EINTR) return io_error("lock", path);
+  }
+  // A line that a lost machine left without its end stays a line of its own.
+  struct stat info {};
+  char last = '\n';
+  if (::fstat(log.fd_, &info) != 0) return io_error("inspect", path);
+  if (info.st_size > 0 && ::pread(log.fd_, &last, 1, info.st_size - 1) == 1 && last != '\n') {
+    BROADLOOM_TRY(log.append("\n"));
   }
   return log;
 }
@@ -175,12 +182,7 @@ Result<SharedLog> SharedLog::open(const std::string& path) {
 Status SharedLog::append(std::string_view record) {
   struct stat before {};
   if (::fstat(fd_, &before) != 0) return io_error("inspect", path_);
-  // A line that a lost machine left without its end stays a line of its own.
-  char last = '\n';
-  const bool is_open =
-      before.st_size > 0 && ::pread(fd_, &last, 1, before.st_size - 1) == 1 && last != '\n';
-  const std::string lines = (is_open ? "\n" : "") + std::string(record);
-  if (write_all(fd_, lines) && ::fsync(fd_) == 0) return {};
+  if (write_all(fd_, record) && ::fsync(fd_) == 0) return {};
   Status status = io_error("write", path_);
   if (::ftruncate(fd_, before.st_size) != 0) return io_error("cut back", path_);
   return status;

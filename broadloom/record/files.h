@@ -53,7 +53,7 @@ class SharedLog {
   SharedLog(SharedLog&& other) noexcept;
   SharedLog& operator=(SharedLog&& other) noexcept;
 
-  // Opens or creates the file. kIo or kNotFound.
+  // Opens or creates the file, and ends its last line where that has no end. kIo or kNotFound.
   static Result<SharedLog> open(const std::string& path);
 
   // All of the record, on the disk when it returns, or nothing of it.

@@ -188,9 +188,7 @@ Result<std::int64_t> append_to_ledger(const std::string& path, const std::string
   if (!looks_like_ledger(bytes.value())) return no_ledger(path);
   const std::int64_t there = find_line(bytes.value(), line);
   if (there > 0) return there;
-  // A line that a lost machine left without its end stays a line of its own.
-  const bool is_open = !bytes.value().empty() && bytes.value().back() != '\n';
-  BROADLOOM_TRY(ledger.value().append((is_open ? "\n" : "") + line + "\n"));
+  BROADLOOM_TRY(ledger.value().append(line + "\n"));
   return count_lines(bytes.value()) + 1;
 }
 

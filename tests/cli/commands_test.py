@@ -56,6 +56,12 @@ class Commands(unittest.TestCase):
         self.fails(2, ["'--no_clip_vlos'", "clip_vloss'"], "train", "--no-clip-vlos")
         self.fails(2, ["'--episode'", "'--episodes'"], "eval", "run", "--episode", "3")
 
+    def test_hints_name_the_whole_command(self):
+        self.fails(2, ["`broadloom env bench --help`"], "env", "bench", "CartPole-v1", "--qqqqqqq")
+        self.fails(2, ["`broadloom env show --help`"], "env", "show")
+        self.fails(2, ["`broadloom eval --help`"], "eval")
+        self.fails(2, ["--no_quiet takes no value"], "train", "--no-quiet=true")
+
     def test_unknown_instruments_name_those_there_are(self):
         self.fails(2, ["instruments", "'thermometer'", "expected gradient"], "train", "--instruments", "thermometer")
         self.fails(2, ["instrument_every", "at least 1"], "train", "--instrument_every", "0")

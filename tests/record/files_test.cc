@@ -117,6 +117,12 @@ TEST_F(Files, LinesOfManyWritersOfASharedLogStayWhole) {
   EXPECT_EQ(read_file(at("log")).take(), expected);
 }
 
+TEST_F(Files, ALineLeftWithoutItsEndInASharedLogStaysALineOfItsOwn) {
+  ASSERT_TRUE(write_file_atomically(at("log"), "whole\nhal").ok());
+  ASSERT_TRUE(SharedLog::open(at("log")).take().append("next\n").ok());
+  EXPECT_EQ(read_file(at("log")).value(), "whole\nhal\nnext\n");
+}
+
 TEST_F(Files, ASharedLogOnAFullDiskEndsWithItsLastWholeRecord) {
   SharedLog log = SharedLog::open(at("log")).take();
   ASSERT_TRUE(log.append("first\n").ok());
