@@ -1,4 +1,5 @@
-// What streams of random numbers are for. Apart from random.h, whose header costs a second to read.
+// What streams of random numbers are for. Apart from random.h, whose header costs half a second to
+// read.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // A block of the output that stays in registers: kRows x kVectors accumulators, with room left for
 // the loaded vectors of b and one broadcast of a (32 registers under AVX-512, 16 elsewhere).
-// SSE4 adds apart from multiplying, and half as many rows keep it as busy; emulation gains nothing
-// from blocks. Both cost the compiler less so.
+// SSE4 adds apart from multiplying, so half as many rows hold as many operations; emulation gains
+// nothing from blocks. Both cost the compiler less so.
 constexpr bool kIsEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
 constexpr int kRows = kIsEmulated ? 1 : (HWY_TARGET == HWY_SSE4 ? 3 : 6);
 constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : (kIsEmulated ? 1 : 2);
