@@ -145,7 +145,7 @@ check_stage "build release" configure_and_build release
 ctest_stage "test release" release
 if [ "$mode" = all ]; then
   check_stage "format" tools/check_format.sh
-  check_stage "clang-tidy" tools/check_tidy.sh build/release
+  check_stage "clang-tidy" tools/check_tidy.sh
   for sanitizer in asan tsan; do
     check_stage "build $sanitizer" configure_and_build "$sanitizer"
     ctest_stage "test $sanitizer" "$sanitizer"

@@ -29,8 +29,6 @@ struct GradientsCommand {
   bool quiet = false;
 };
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 Status take_studies(const std::vector<std::string>& studies, GradientStudyOptions& options) {
   if (studies.empty()) return {};
   options.correlation = options.variance = options.bias = options.exact = false;

@@ -10,7 +10,7 @@
 namespace broadloom::cli {
 namespace {
 
-std::string shape_text(const BlockShape& shape) {
+std::string shape_cell(const BlockShape& shape) {
   return fmt::format("{} x {}", shape.num_envs, shape.num_steps);
 }
 
@@ -47,7 +47,7 @@ void print_variance(const std::vector<VarianceResult>& results) {
   fmt::print(kRow, "lambda", "N x T", "total [95 % interval]", "samples", "within", "across",
              "inflation VIF", "B / VIF", "signal to noise");
   for (const VarianceResult& r : results) {
-    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_text(r.shape), with_interval(r.total),
+    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_cell(r.shape), with_interval(r.total),
                share(r.individual, r.total), share(r.within, r.total), share(r.across, r.total),
                with_interval(r.variance_inflation), short_number(r.effective_sample_size.value),
                with_interval(r.signal_to_noise));
@@ -66,7 +66,7 @@ void print_correlation(const std::vector<CorrelationResult>& results) {
   for (const CorrelationResult& r : results) {
     const PairCorrelation* first = r.within.empty() ? nullptr : &r.within.front();
     const bool lag_one = first != nullptr && first->lag == 1;
-    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_text(r.shape),
+    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_cell(r.shape),
                lag_one ? with_interval(first->autocovariance) : "-",
                lag_one ? short_number(first->cosine.mean_abs.value) : "-",
                short_number(r.across.cosine.mean_abs.value), with_interval(r.batch_means.mean));

@@ -10,8 +10,6 @@ namespace {
 
 constexpr const char* kGroup = "Study";
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 Status take_shapes(const std::vector<std::string>& texts, const std::string& flag,
                    std::vector<BlockShape>& out) {
   for (const std::string& text : texts) {

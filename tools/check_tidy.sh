@@ -1,24 +1,22 @@
 #!/usr/bin/env bash
-# clang-tidy over the library and the program, two files at a time (BROADLOOM_JOBS). Needs a
-# configured build folder with compile_commands.json: tools/check_tidy.sh build/release [FILE ...]
+# clang-tidy over the library and the program, two files at a time (BROADLOOM_JOBS):
+# tools/check_tidy.sh [FILE ...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-build=${1:-build/release}
-[ $# -gt 0 ] && shift
-[ -f "$build/compile_commands.json" ] || {
-  echo "check_tidy.sh: no $build/compile_commands.json; run cmake --preset release first" >&2
-  exit 1
-}
 command -v clang-tidy >/dev/null || { echo "check_tidy.sh: clang-tidy is not installed" >&2; exit 1; }
 files=("$@")
 if [ ${#files[@]} -eq 0 ]; then
   mapfile -t files < <(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'cli/*.cc')
 fi
 [ ${#files[@]} -eq 0 ] && exit 0
-# clang cannot take GCC's precompiled headers, and without them a file that does not include what it needs shows.
+# A configuration of its own, each file by itself. clang cannot take GCC's precompiled headers, and without them a file
+# that does not include what it needs shows.
 commands=$(mktemp -d)
 trap 'rm -rf "$commands"' EXIT
-sed -E 's/ -Winvalid-pch//; s/ -fpch-preprocess//; s/ -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" >"$commands/compile_commands.json"
+cmake -S . -B "$commands" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
+  -DBROADLOOM_SHARED_UNITS=OFF -DBROADLOOM_BUILD_TESTS=OFF -DBROADLOOM_BUILD_BENCH=OFF >"$commands/configure.log" ||
+  { cat "$commands/configure.log" >&2; exit 1; }
+sed -i 's/ -fpch-preprocess//' "$commands/compile_commands.json"
 # Highway's kernels are read once, for AVX2, instead of once an instruction set.
 extra=(--extra-arg=-DHWY_COMPILE_ONLY_STATIC)
 [ "$(uname -m)" = x86_64 ] && extra+=(--extra-arg=-march=haswell --extra-arg=-maes)

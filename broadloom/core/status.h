@@ -31,6 +31,11 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
+// What was asked for cannot be had: says what was got, what was expected and what to do.
+inline Status invalid(std::string message) {
+  return {ErrorKind::kInvalidConfig, std::move(message)};
+}
+
 // A value, or the Status that says why there is none. T has an empty state, which stands in then.
 template <class T>
 class [[nodiscard]] Result {

@@ -12,8 +12,6 @@
 namespace broadloom {
 namespace {
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 Status check_levels(const std::vector<std::string>& levels, const EnvSpec& spec) {
   if (spec.strata.empty()) {
     return invalid(

@@ -14,8 +14,6 @@ namespace {
 constexpr std::string_view kPrefix = "strata.";
 constexpr std::size_t kMostStrata = 1000;
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 // "0.4..0.6", as [0.4, 0.6] in a file; one number is a range of no width. False where it is
 // neither.
 bool read_range(std::string_view text, StratumRange& out) {

@@ -63,8 +63,6 @@ FrozenPolicy frozen(const Trainer& trainer) {
   return policy;
 }
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 // Fills in what was left open, and checks the rest.
 Status complete(const Trainer& trainer, GradientStudyOptions& o, std::vector<std::string>& notes) {
   const Config& config = trainer.config();

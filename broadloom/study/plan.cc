@@ -47,8 +47,6 @@ Overrides defining_keys(const Config& config) {
   return keys;
 }
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 bool sets(const StudyAxis& axis, std::string_view key) {
   return std::any_of(axis.values.begin(), axis.values.end(), [&](const StudyAxis::Value& value) {
     return std::any_of(value.set.begin(), value.set.end(),

@@ -27,8 +27,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 // The instruction set belongs to the process, so all runs have the same.
 Status take_isa(const StudyPlan& plan) {
   const std::string& isa = plan.cells.front().config.isa;

@@ -9,8 +9,6 @@ namespace {
 
 constexpr int kMost = 1 << 20;  // of environments, and of steps, as in Config
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 bool in_range(std::int64_t n) { return n >= 1 && n <= kMost; }
 
 Status add(std::int64_t num_envs, std::int64_t num_steps, std::vector<BlockShape>& out) {

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::string_view kEnvPrefix = "env.";
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 Status set_env_option(Config& config, std::string_view option, std::string_view text) {
   if (option.empty()) {
     return invalid("key 'env.': the option's name is missing; expected env.<option>");

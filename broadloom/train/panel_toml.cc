@@ -20,8 +20,6 @@ namespace {
 constexpr std::int64_t kMostEpisodes = 10000000;
 constexpr std::string_view kEnv = "env.", kPerturbations = "perturbations.";
 
-Status invalid(std::string message) { return {ErrorKind::kInvalidConfig, std::move(message)}; }
-
 bool starts_with(std::string_view text, std::string_view beginning) {
   return text.substr(0, beginning.size()) == beginning;
 }
