@@ -8,8 +8,8 @@
 #include <cmath>
 #include <csignal>
 #include <sstream>
-#include <thread>
 
+#include "broadloom/core/available_cores.h"
 #include "broadloom/record/json.h"
 
 namespace broadloom::cli {
@@ -74,10 +74,7 @@ std::string padded(const std::string& text, int width) {
   return width < 0 ? fmt::format("{:>{}}", text, -width) : fmt::format("{:<{}}", text, width);
 }
 
-int resolve_threads(int threads) {
-  if (threads > 0) return threads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
+int resolve_threads(int threads) { return threads > 0 ? threads : available_cores(); }
 
 void catch_interrupts() {
   struct sigaction action = {};

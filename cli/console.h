@@ -39,7 +39,7 @@ std::string fixed_text(double value, int decimals);      // "-" for not-a-number
 std::string clock_text(double seconds);                  // 0:32, 12:05, 1:02:03; "-" when unknown
 std::string padded(const std::string& text, int width);  // on the right; negative: on the left
 
-// `threads` as asked for, or the processor's number of threads where it is 0.
+// `threads` as asked for, or as many as available_cores() where it is 0.
 int resolve_threads(int threads);
 
 // SIGINT and SIGTERM raise a flag instead of ending the process; a second one ends it at once.

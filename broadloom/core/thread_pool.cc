@@ -1,5 +1,9 @@
 #include "broadloom/core/thread_pool.h"
 
+#include <algorithm>
+#include <chrono>
+
+#include "broadloom/core/available_cores.h"
 #include "broadloom/core/relax.h"
 
 namespace broadloom {
@@ -8,23 +12,33 @@ namespace {
 // A ticket while a section is being opened: of no section. Sections count from 1.
 constexpr std::uint64_t kClosed = 0;
 
+// Long enough for the stretches of a training iteration that one thread does alone, because to be
+// woken takes some fifty microseconds.
+constexpr int kLooks = 10000;
+
 }  // namespace
 
 ThreadPool::ThreadPool(int threads)
     : runs_(new Run[static_cast<std::size_t>(threads)]),
-      finished_(new Finished[static_cast<std::size_t>(threads)]) {
-  // Long enough for the stretches of a training iteration that one thread does alone, because to be
-  // woken takes some fifty microseconds. With more threads than cores, looking only takes the core
-  // from whoever has work.
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  spins_ = threads <= cores ? 10000 : 0;
+      finished_(new Finished[static_cast<std::size_t>(threads)]),
+      cores_(available_cores()) {
+  active_ = threads;
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
 }
 
 ThreadPool::~ThreadPool() {
+  set_active(threads());
   open_section(0, nullptr, nullptr);
   for (std::thread& worker : workers_) worker.join();
 }
+
+void ThreadPool::set_active(int threads) {
+  active_.store(threads, std::memory_order_seq_cst);
+  active_.notify_all();
+}
+
+// With more threads than cores, looking only takes the core from whoever has work.
+int ThreadPool::looks() const { return active() <= cores_ ? kLooks : 0; }
 
 void ThreadPool::run_erased(int tasks, Call call, void* context) {
   asked_tasks_ += static_cast<std::uint64_t>(tasks);
@@ -36,7 +50,7 @@ void ThreadPool::run_erased(int tasks, Call call, void* context) {
 void ThreadPool::open_section(int tasks, Call call, void* context) {
   std::uint32_t section = section_.load(std::memory_order_relaxed) + 1;
   if (section == 0) section = 1;
-  for (int r = threads() - 1; r >= 0; --r) {  // its own last
+  for (int r = active() - 1; r >= 0; --r) {  // its own last
     Run& run = runs_[r];
     // Closed first: who still holds a ticket of the last section must not match it with what is the
     // new one's. Whoever sees one of the new values below also sees the ticket closed.
@@ -60,15 +74,18 @@ std::uint64_t ThreadPool::finished_tasks() const {
 }
 
 void ThreadPool::wait_until_finished() {
-  for (int i = 0; i < spins_; ++i) {
+  for (int i = looks(); i > 0; --i) {
     if (finished_tasks() == asked_tasks_) return;
     relax();
   }
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
   while (true) {
     const std::uint32_t rests = rests_.load(std::memory_order_acquire);
-    if (finished_tasks() == asked_tasks_) return;
+    if (finished_tasks() == asked_tasks_) break;
     rests_.wait(rests, std::memory_order_acquire);
   }
+  slept_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 void ThreadPool::work(int thread) {
@@ -87,12 +104,17 @@ std::uint32_t ThreadPool::wait_for_section(int thread, std::uint32_t seen) {
     return static_cast<std::uint32_t>(runs_[thread].ticket.load(std::memory_order_acquire) >> 32);
   };
   const auto is_new = [seen](std::uint32_t section) { return section != 0 && section != seen; };
-  for (int i = 0; i < spins_; ++i) {
+  for (int i = looks(); i > 0; --i) {
     const std::uint32_t section = newest();
     if (is_new(section)) return section;
     relax();
   }
   while (true) {
+    const int taking_tasks = active();
+    if (thread >= taking_tasks) {
+      active_.wait(taking_tasks, std::memory_order_relaxed);
+      continue;
+    }
     const std::uint32_t opened = section_.load(std::memory_order_acquire);
     const std::uint32_t section = newest();
     if (is_new(section)) return section;
@@ -102,8 +124,8 @@ std::uint32_t ThreadPool::wait_for_section(int thread, std::uint32_t seen) {
 
 int ThreadPool::help(std::uint32_t section, int thread) {
   int taken = take_from(thread, section, thread);
-  for (int r = thread + 1; r < threads(); ++r) taken += take_from(r, section, thread);
-  for (int r = 0; r < thread; ++r) taken += take_from(r, section, thread);
+  for (int r = thread + 1; r < active(); ++r) taken += take_from(r, section, thread);
+  for (int r = 0; r < std::min(thread, active()); ++r) taken += take_from(r, section, thread);
   return taken;
 }
 

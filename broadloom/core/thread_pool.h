@@ -29,6 +29,14 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
+  // How many of them take tasks, the caller first; the others sleep. All, unless set_active() said
+  // otherwise. Between sections only.
+  int active() const { return active_.load(std::memory_order_relaxed); }
+  void set_active(int threads);  // 1 to threads()
+
+  // How long the caller has slept in all, waiting for the others to finish.
+  double slept_seconds() const { return slept_seconds_; }
+
   template <class F>
   void run(int tasks, F&& f) {
     using Function = std::remove_reference_t<F>;
@@ -41,7 +49,7 @@ class ThreadPool {
       }
     };
     void* context = const_cast<void*>(static_cast<const void*>(&f));
-    if (tasks > 1 && !workers_.empty()) return run_erased(tasks, call, context);
+    if (tasks > 1 && active() > 1) return run_erased(tasks, call, context);
     for (int task = 0; task < tasks; ++task) call(context, task, 0);
   }
 
@@ -73,16 +81,22 @@ class ThreadPool {
   // Takes and runs tasks of a section until none is left. How many it ran.
   int help(std::uint32_t section, int thread);
   int take_from(int run, std::uint32_t section, int thread);
-  // The first task of a run; that of run threads() is the number of tasks.
+  // The first task of a run; that of run active() is the number of tasks.
   std::uint32_t first_task(int run, int tasks) const {
-    return static_cast<std::uint32_t>(static_cast<std::int64_t>(run) * tasks / threads());
+    return static_cast<std::uint32_t>(static_cast<std::int64_t>(run) * tasks / active());
   }
 
-  int spins_ = 0;
+  // How often who waits looks before it sleeps.
+  int looks() const;
+
+  double slept_seconds_ = 0.0;
   std::uint64_t asked_tasks_ = 0;         // since the pool was made
   std::unique_ptr<Run[]> runs_;           // [threads]
   std::unique_ptr<Finished[]> finished_;  // [threads]
-  // What who sleeps waits on: workers for a section, the caller for the workers.
+  int cores_;                             // that the pool may use
+  // What who sleeps waits on: workers that take no tasks, workers for a section, the caller for the
+  // workers.
+  alignas(kCacheLine) std::atomic<int> active_{1};
   alignas(kCacheLine) std::atomic<std::uint32_t> section_{0};
   alignas(kCacheLine) std::atomic<std::uint32_t> rests_{0};  // of workers that found no more tasks
   std::vector<std::thread> workers_;

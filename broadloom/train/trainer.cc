@@ -114,6 +114,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
 Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs)
     : config_(config),
       pool_(threads),
+      active_threads_(threads),
       envs_(std::move(envs)),
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count(), network_.bf16_size()),
@@ -146,11 +147,14 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
 // THE CORE LOOP. One iteration, in the order the data takes. The stages time themselves.
 Status Trainer::iterate() {
   ++report_.iteration;
-  apply_schedules();
-  BROADLOOM_TRY(collect());
-  bootstrap_values();
-  compute_advantages();
-  BROADLOOM_TRY(update());
+  {
+    const ActiveRound round(active_threads_, pool_);
+    apply_schedules();
+    BROADLOOM_TRY(collect());
+    bootstrap_values();
+    compute_advantages();
+    BROADLOOM_TRY(update());
+  }
   run_instruments();
   return record();
 }

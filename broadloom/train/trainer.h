@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/algo/ppo.h"
+#include "broadloom/core/active_threads.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/episode_tracker.h"
@@ -143,6 +144,7 @@ class Trainer {
 
   Config config_;
   ThreadPool pool_;
+  ActiveThreads active_threads_;
   std::unique_ptr<VecEnv> envs_;
   ActorCritic network_;
   Learner learner_;

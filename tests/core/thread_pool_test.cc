@@ -53,6 +53,41 @@ TEST(ThreadPool, SleepersWake) {
   }
 }
 
+// Who is left out parks, asleep or not; all come back, and are woken at the end.
+TEST(ThreadPool, SomeOfTheThreadsCanBeLeftOut) {
+  ThreadPool pool(6);
+  EXPECT_EQ(pool.active(), 6);
+  std::vector<int> runs(40, 0);
+  std::atomic<int> left_out{0};
+  for (int section = 0; section < 3000; ++section) {
+    const int active = 1 + section % 6;
+    pool.set_active(active);
+    if (section % 500 == 499) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    pool.run(40, [&](int task, int thread) {
+      ++runs[task];
+      left_out += thread >= active ? 1 : 0;
+    });
+  }
+  pool.set_active(2);
+  EXPECT_EQ(runs, std::vector<int>(40, 3000));
+  EXPECT_EQ(left_out, 0);
+}
+
+TEST(ThreadPool, SaysHowLongTheCallerSlept) {
+  ThreadPool pool(2);
+  std::atomic<int> here{0};
+  pool.run(2, [&](int, int thread) {
+    ++here;
+    while (here < 2) std::this_thread::yield();  // so that each thread has one
+    if (thread == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  });
+  EXPECT_GT(pool.slept_seconds(), 0.05);
+  const double slept = pool.slept_seconds();
+  pool.set_active(1);
+  pool.run(2, [&](int) {});
+  EXPECT_EQ(pool.slept_seconds(), slept);
+}
+
 TEST(ThreadPool, AThreadHasOneTaskAtATime) {
   ThreadPool pool(4);
   std::vector<int> busy(4, 0);  // plain ints: two tasks with one thread's number are a race

@@ -1,0 +1,82 @@
+#include "broadloom/core/active_threads.h"
+
+#include <algorithm>
+#include <array>
+
+namespace broadloom {
+namespace {
+
+// Several turns of a scheduler: in less, a window tells more of who was interrupted than of the work.
+constexpr double kWindowSeconds = 0.02;
+constexpr double kWaits = 0.05;  // the share of a window from which on its threads wait for another
+constexpr double kFaster = 0.97;
+constexpr int kShortestPause = 16;
+// Windows. A trial of too few threads costs as much as one of too many, but there is no hurry to
+// have fewer where waiting has always been part of the work.
+constexpr int kLongestPause = 256;
+constexpr int kLongestPauseWithFewer = 64;
+
+}  // namespace
+
+void ActiveThreads::observe(double seconds, double waited) {
+  if (threads_ == 1) return;
+  window_.rounds += 1;
+  window_.seconds += seconds;
+  window_.waited += waited;
+  if (window_.seconds < kWindowSeconds) return;
+  const Window window = window_;
+  window_ = {};
+  if (trial_ > 0) {
+    end_trial(window);
+  } else {
+    end_usual(window);
+  }
+}
+
+void ActiveThreads::end_trial(const Window& window) {
+  if (window.round_seconds() < kFaster * usual_round_) {
+    home_ = trial_;
+    pause_ = kShortestPause;
+  } else {
+    pause_ = std::min(2 * pause_, home_ < threads_ ? kLongestPauseWithFewer : kLongestPause);
+  }
+  until_trial_ = pause_;
+  trial_ = 0;
+}
+
+void ActiveThreads::end_usual(const Window& window) {
+  const bool waits = window.waited > kWaits * window.seconds;
+  if (home_ == threads_ && !waits) {  // should it begin to wait, that is new
+    pause_ = kShortestPause;
+    until_trial_ = std::min(until_trial_, pause_);
+  }
+  if (--until_trial_ > 0) return;
+  usual_round_ = window.round_seconds();
+  trial_ = next_trial(waits);
+}
+
+int ActiveThreads::next_trial(bool waits) {
+  const std::array<int, 5> candidates = {home_ - 1, std::min(2 * home_, threads_), home_ / 2,
+                                         std::min(home_ + 1, threads_), threads_};
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    turn_ = (turn_ + 1) % candidates.size();
+    const int threads = candidates[turn_];
+    if (threads > home_ || (threads < home_ && threads > 0 && waits)) return threads;
+  }
+  return 0;
+}
+
+ActiveRound::ActiveRound(ActiveThreads& threads, ThreadPool& pool)
+    : threads_(threads),
+      pool_(pool),
+      slept_before_(pool.slept_seconds()),
+      begin_(Clock::now()) {
+  if (pool.active() != threads.count()) pool.set_active(threads.count());
+}
+
+ActiveRound::~ActiveRound() {
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+  threads_.observe(seconds, pool_.slept_seconds() - slept_before_);
+}
+
+}  // namespace broadloom
