@@ -139,7 +139,7 @@ void GradientLanes::gather(const GradientJob& job, int begin, NetworkSide side,
 // this stride are added up where the lanes are made: pairs there are mostly one thread's, and small
 // enough to be in its cache. Where those are all levels, the sum is squared there, too.
 int GradientLanes::first_shared_stride() const {
-  const int threads = pool_.threads();
+  const int threads = pool_.active();
   if (threads == 1 || network_.parameter_count() > kCachedParameters) return 1;
   int stride = 1;
   const auto stays_with_one_thread = [&] {
