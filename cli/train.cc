@@ -9,6 +9,7 @@
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/config.h"
+#include "broadloom/train/panel_result.h"
 #include "broadloom/train/run.h"
 #include "cli/audit.h"
 #include "cli/commands.h"

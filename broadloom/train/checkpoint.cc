@@ -81,6 +81,14 @@ Status load_state(const SafetensorsFile& file, Trainer& trainer) {
   return load_into(file, wanted, "instruments.");
 }
 
+// What to do about a checkpoint that is damaged.
+std::string way_out(const FoundCheckpoint& found) {
+  if (found.is_alone()) return "use another checkpoint";
+  const std::string before = found.folder.checkpoint_before(found.path);
+  if (before.empty()) return "the run has no other checkpoint: train it anew";
+  return fmt::format("remove that file, and '{}' will be used", before);
+}
+
 }  // namespace
 
 Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes& logs) {
@@ -118,6 +126,13 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   checkpoint.config = config.take();
   checkpoint.file = file.take();
   return checkpoint;
+}
+
+Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found) {
+  Result<Checkpoint> checkpoint = read_checkpoint(found.path);
+  const Status& status = checkpoint.status();
+  if (status.kind() != ErrorKind::kCorrupt) return checkpoint;
+  return Status(status.kind(), fmt::format("{}; {}", status.message(), way_out(found)));
 }
 
 Status restore(const Checkpoint& checkpoint, Trainer& trainer) {

@@ -134,7 +134,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_panel(const Panel& panel,
                                                          const float* params,
                                                          const ObsNormalizer* observations,
                                                          int threads) {
-  EvalScene scene{panel.env_id, {}, {}};
+  EvalScene scene{panel.env_id, {}, {}, EvalActions::kMostLikely};
   scene.envs.num_envs = panel.episodes;
   scene.envs.streams = StreamSet::kPanel;
   scene.envs.max_episode_steps = panel.max_episode_steps;

@@ -11,6 +11,7 @@
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/ledger_entry.h"
+#include "broadloom/train/run_evaluation.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/started_run.h"
 #include "broadloom/train/trainer.h"
@@ -72,8 +73,10 @@ Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Train
   const Result<std::optional<Panel>> panel = own_panel(folder);
   if (!panel.ok()) return panel.status();
   if (!panel.value()) return std::optional<PanelResult>();
+  const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());
+  if (!newest.ok()) return newest.status();
   Result<PanelResult> result =
-      play_panel(*panel.value(), trainer, folder, trainer.pool().threads());
+      play_panel(*panel.value(), trainer, newest.value(), trainer.pool().threads());
   if (!result.ok()) return result.status();
   BROADLOOM_TRY(save_panel_result(folder.dir(), result.value()).status());
   return std::optional<PanelResult>(result.take());
@@ -108,23 +111,11 @@ Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogByt
   return summary_of(trainer, folder.dir(), seconds);
 }
 
-Status append_eval(const RunFolder& folder, const std::string& line) {
-  Result<SharedLog> log = SharedLog::open(folder.command_eval_path());
-  if (!log.ok()) return log.status();
-  return log.value().append(line);
-}
-
 Status announce(const Config& config, int threads, const RunHooks& hooks) {
   if (!hooks.on_contract) return {};
   const Result<RolloutContract> contract = make_contract(config, threads);
   if (contract.ok()) hooks.on_contract(contract.value());
   return contract.status();
-}
-
-Result<Checkpoint> newest_checkpoint(const RunFolder& folder) {
-  const Result<std::string> path = folder.latest_checkpoint();
-  if (!path.ok()) return path.status();
-  return read_checkpoint(path.value());
 }
 
 // What the record says of a run's bits: whether every processor would give the same.
@@ -154,18 +145,6 @@ void warn_of_emulation(const Config& config, const RunHooks& hooks) {
       "this processor has none of AVX-512, AVX2, NEON, and SSE4.2 with AES: fused multiply-adds "
       "are "
       "worked out by other instructions (isa=exact), some 70 times as slowly");
-}
-
-// As of the newest checkpoint. isa: "": the run's own.
-Result<std::unique_ptr<Trainer>> trained_in(const RunFolder& folder, const std::string& isa) {
-  const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
-  if (!checkpoint.ok()) return checkpoint.status();
-  const std::string& asked = checkpoint.value().config.isa;
-  BROADLOOM_TRY(set_isa(isa.empty() ? isa_to_go_on(asked, asked) : isa));
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(checkpoint.value().config, 1);
-  if (!trainer.ok()) return trainer.status();
-  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
-  return trainer;
 }
 
 }  // namespace
@@ -208,7 +187,9 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   BROADLOOM_TRY(announce(run.value().config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
   if (!trainer.ok()) return trainer.status();
-  const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
+  const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());
+  if (!newest.ok()) return newest.status();
+  const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
   // A finished run may still have its panel to play.
@@ -219,43 +200,6 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
     return summary_of(*trainer.value(), folder.dir(), 0.0);
   }
   return train(*trainer.value(), folder, checkpoint.value().logs, hooks);
-}
-
-Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& options) {
-  if (options.episodes < 1 || options.threads < 1) {
-    return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("got {} episodes and {} threads; expected at least 1 of each",
-                              options.episodes, options.threads));
-  }
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
-  if (!folder.ok()) return folder.status();
-  const Result<std::unique_ptr<Trainer>> trainer = trained_in(folder.value(), "");
-  if (!trainer.ok()) return trainer.status();
-  const Trainer& trained = *trainer.value();
-  Result<EvalResult> result = evaluate_policy(trained.config(), trained.network(), trained.params(),
-                                              trained.obs_normalizer(), options);
-  if (!result.ok()) return result.status();
-  result.value().global_step = trained.report().global_step;
-  BROADLOOM_TRY(
-      append_eval(folder.value(), eval_json_line(result.value(), options.seed, "command")));
-  return result;
-}
-
-Result<PanelResult> run_panel(const std::string& run_dir, const Panel& panel, int threads,
-                              const std::string& isa) {
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
-  if (!folder.ok()) return folder.status();
-  const Result<std::unique_ptr<Trainer>> trainer = trained_in(folder.value(), isa);
-  if (!trainer.ok()) return trainer.status();
-  return play_panel(panel, *trainer.value(), folder.value(), threads);
-}
-
-Result<std::string> save_panel_result(const std::string& run_dir, const PanelResult& result) {
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
-  if (!folder.ok()) return folder.status();
-  const std::string path = panel_result_path(folder.value(), result.panel);
-  BROADLOOM_TRY(write_file_atomically(path, panel_result_json(result)));
-  return path;
 }
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// Whole runs in a folder: start, resume, evaluate. What the program's sub-commands call.
+// Whole runs in a folder: start and resume. What the program's sub-commands call.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/contract.h"
-#include "broadloom/train/evaluator.h"
 #include "broadloom/train/panel.h"
-#include "broadloom/train/panel_result.h"
 
 namespace broadloom {
 
@@ -59,17 +57,5 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
 // gets its ledger line where that is missing. The panel is that of the folder. kIo where another
 // process, or thread, is training the run.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks);
-
-// Evaluates the newest checkpoint and appends the result to the folder's eval_command.jsonl. The
-// run may be in training meanwhile.
-Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& options);
-
-// Scores the newest checkpoint on a panel; threads >= 1. isa: as in a config; "": the run's own.
-// Changes nothing in the folder.
-Result<PanelResult> run_panel(const std::string& run_dir, const Panel& panel, int threads,
-                              const std::string& isa = "");
-
-// Keeps a panel's result in the run's folder, and gives its path.
-Result<std::string> save_panel_result(const std::string& run_dir, const PanelResult& result);
 
 }  // namespace broadloom
