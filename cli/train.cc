@@ -30,6 +30,7 @@ struct TrainOptions {
   std::string resume;
   std::string ledger;
   std::string panel;
+  std::string init;
   int threads = 0;
   bool quiet = false;
   bool json = false;
@@ -46,6 +47,7 @@ Status check_resume(const TrainOptions& options, const Context& context) {
   if (!options.file.empty()) extra = "'" + options.file + "'";
   if (!options.out.empty()) extra = "--out";
   if (!options.panel.empty()) extra = "--panel";
+  if (!options.init.empty()) extra = "--init";
   if (!options.flags.empty()) extra = "--" + options.flags.front().first;
   if (!context.env_options.empty()) extra = "--" + context.env_options.front().first;
   if (extra.empty()) return {};
@@ -150,6 +152,13 @@ Result<std::optional<Panel>> panel_asked_for(const TrainOptions& options) {
   return std::optional<Panel>(panel.take());
 }
 
+Result<std::optional<InitialPolicy>> policy_asked_for(const TrainOptions& options) {
+  if (options.init.empty()) return std::optional<InitialPolicy>();
+  Result<InitialPolicy> policy = read_initial_policy(options.init);
+  if (!policy.ok()) return policy.status();
+  return std::optional<InitialPolicy>(policy.take());
+}
+
 int train(const TrainOptions& options, const Context& context) {
   ProgressLine line(options.json ? stderr : stdout, options.quiet);
   double steps_per_second = 0.0;
@@ -191,14 +200,22 @@ int train(const TrainOptions& options, const Context& context) {
   if (!recordable.ok()) return report_error(recordable, options.json);
   const Result<std::optional<Panel>> panel = panel_asked_for(options);
   if (!panel.ok()) return report_error(panel.status(), options.json);
+  const Result<std::optional<InitialPolicy>> init = policy_asked_for(options);
+  if (!init.ok()) return report_error(init.status(), options.json);
   catch_interrupts();
   if (!options.quiet) {
     fmt::print(stream, "Training {} into {}\n", config.value().env_id, run_dir);
     if (panel.value()) {
       fmt::print(stream, "{}, at the end\n", panel_line(*panel.value(), options.panel));
     }
+    if (init.value()) {
+      const PolicySource& source = init.value()->source;
+      fmt::print(stream, "Begins with the policy of {} (step {})\n", source.file,
+                 with_commas(source.global_step));
+    }
   }
-  return finish(start_run(config.value(), run_dir, threads, hooks, panel.value()), ledger);
+  return finish(start_run(config.value(), run_dir, threads, hooks, panel.value(), init.value()),
+                ledger);
 }
 
 }  // namespace
@@ -228,6 +245,12 @@ void add_train_command(Command root, Context& context) {
       .add_option("--panel", options->panel,
                   "Held-out panel that the final policy is scored on, for the record")
       .type_name("TOML")
+      .group("Command");
+  command
+      .add_option("--init", options->init,
+                  "Run or checkpoint whose policy the new run begins with: parameters and, where "
+                  "both have one, observation normaliser")
+      .type_name("RUN")
       .group("Command");
   command
       .add_option("--threads", options->threads,

@@ -247,6 +247,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   line["speed"] = speed_of(measured, threads);
   line["result"] = result_of(trainer);
   line["evaluation"] = evaluation.value();
+  if (manifest.value().init) line["init"] = policy_source_json(*manifest.value().init);
   if (panel) line["panel"] = Json::parse(panel_record_json(*panel));
   line["checkpoint"] = checkpoint.value();
   Json config = Json::object();

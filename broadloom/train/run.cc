@@ -147,16 +147,39 @@ void warn_of_emulation(const Config& config, const RunHooks& hooks) {
       "worked out by other instructions (isa=exact), some 70 times as slowly");
 }
 
+// The policy acts as it did only where it sees observations as it did.
+void warn_of_normalisation(const InitialPolicy& policy, const Config& config,
+                           const RunHooks& hooks) {
+  const bool theirs = policy.checkpoint.config.norm_obs;
+  if (theirs == config.norm_obs || !hooks.on_note) return;
+  hooks.on_note(fmt::format(
+      "the policy that the run begins with saw {} observations, and this run's are {}: it will not "
+      "act as it did (norm_obs = {} would keep them)",
+      theirs ? "normalised" : "plain", config.norm_obs ? "normalised" : "plain", theirs));
+}
+
+Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& init,
+                                          Trainer& trainer, const RunHooks& hooks) {
+  if (!init) return std::optional<PolicySource>();
+  Result<PolicySource> source = begin_with(*init, trainer);
+  if (!source.ok()) return source.status();
+  warn_of_normalisation(*init, trainer.config(), hooks);
+  return std::optional<PolicySource>(source.take());
+}
+
 }  // namespace
 
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
-                             const RunHooks& hooks, const std::optional<Panel>& panel) {
+                             const RunHooks& hooks, const std::optional<Panel>& panel,
+                             const std::optional<InitialPolicy>& init) {
   BROADLOOM_TRY(set_isa(config.isa));
   warn_of_emulation(config, hooks);
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   BROADLOOM_TRY(announce(config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
+  const Result<std::optional<PolicySource>> source = begin(init, *trainer.value(), hooks);
+  if (!source.ok()) return source.status();
   FileLock lock;  // held before the folder is there for others to resume
   const auto fill = [&](const RunFolder& folder) -> Status {
     Result<FileLock> held = folder.lock();
@@ -165,6 +188,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
     manifest.bits = bits_of(config, manifest.isa);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
+    manifest.init = source.value();
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});

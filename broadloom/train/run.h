@@ -9,6 +9,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/contract.h"
+#include "broadloom/train/initial_policy.h"
 #include "broadloom/train/panel.h"
 
 namespace broadloom {
@@ -48,9 +49,11 @@ struct RunSummary {
 // either no folder or one that can be resumed. threads >= 1 changes speed only. A run that comes to
 // its end leaves its own line of a ledger in the folder (ledger_line.json). With a panel, which is
 // kept in the folder and must fit the run (kMismatch before anything is made), the final policy is
-// scored on it, and the line holds the scores.
+// scored on it, and the line holds the scores. With a policy to begin with (init), which must fit
+// the run as well, the first parameters are that one's; manifest and line say whose.
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
-                             const RunHooks& hooks, const std::optional<Panel>& panel = {});
+                             const RunHooks& hooks, const std::optional<Panel>& panel = {},
+                             const std::optional<InitialPolicy>& init = {});
 
 // Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs
 // hold past that checkpoint is cut off and written again. A finished run is reported as it is, and

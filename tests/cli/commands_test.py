@@ -269,6 +269,29 @@ class Commands(unittest.TestCase):
         self.assertIn("eval_command.jsonl was not extended", self.run_program("eval", "a").stderr)
         self.fails(4, ["eval_command.jsonl", "Is a directory"], "eval", "a", "--quiet")
 
+    def test_a_run_that_begins_with_anothers_policy(self):
+        self.run_program("train", "--env_id", "Acrobot-v1", "--total_timesteps", "60000", "--seed", "3", "--out", "a", "--quiet")
+        young = ["train", "--env_id", "Acrobot-v1", "--init", "a"]
+        # It stands still, so that training's episodes and sampled ones are of one policy.
+        still = self.object_of(*young, "--learning_rate", "0", "--num_envs", "32", "--total_timesteps", "65536", "--out", "b", "--json")
+        sampled = self.object_of("eval", "b", "--actions", "sampled", "--json")
+        self.assertEqual(sampled, dict(self.object_of("eval", "a", "--actions", "sampled", "--json"), run_dir="b",
+                                       global_step=65536))
+        self.assertLess(abs(still["mean_return"] - sampled["mean_return"]), sampled["ci_high"] - sampled["ci_low"])
+        first, second = map(json.loads, self.ledger())
+        self.assertEqual(second["init"]["parameters_hash"], first["result"]["parameters_hash"])
+        self.assertEqual(second["result"]["parameters_hash"], first["result"]["parameters_hash"])
+        text = self.run_program(*young, "--total_timesteps", "2048", "--out", "c").stdout
+        self.assertRegex(text, r"Begins with the policy of a/checkpoints/.* \(step 59,904\)\n")
+        self.assertTrue(self.object_of("rerun", "ledger.jsonl:3", "--out", "again", "--json", "--quiet")["agrees"])
+        shutil.move(os.path.join(self.folder.name, "a"), os.path.join(self.folder.name, "d"))
+        self.fails(3, ["began with another one's policy", first["result"]["parameters_hash"], "--init"], "rerun", "c", "--quiet")
+        found = self.object_of("rerun", "c", "--init", "d", "--out", "again2", "--json", "--quiet")
+        self.assertTrue(found["agrees"])
+        self.fails(6, ["observations: got Box(6), expected Box(4)"], "train", *SMALL, "--init", "d", "--out", "e", "--quiet")
+        self.fails(3, ["no run folder 'none'"], "train", *SMALL, "--init", "none", "--quiet")
+        self.fails(2, ["--init"], "train", "--resume", "c", "--init", "d")
+
     def test_diff(self):
         for name, extra in (("a", []), ("b", ["--eval_interval", "1"]), ("c", ["--seed", "2"]), ("d", [])):
             hashes = [] if name == "d" else ["--hashes"]
