@@ -24,6 +24,8 @@
 namespace broadloom::cli {
 namespace {
 
+constexpr const char* kTotal = "total_timesteps";
+
 struct TrainOptions {
   std::string file;
   std::string out;
@@ -48,12 +50,23 @@ Status check_resume(const TrainOptions& options, const Context& context) {
   if (!options.out.empty()) extra = "--out";
   if (!options.panel.empty()) extra = "--panel";
   if (!options.init.empty()) extra = "--init";
-  if (!options.flags.empty()) extra = "--" + options.flags.front().first;
+  for (const auto& [key, text] : options.flags) {
+    if (key != kTotal) extra = "--" + key;
+  }
   if (!context.env_options.empty()) extra = "--" + context.env_options.front().first;
   if (extra.empty()) return {};
   return {ErrorKind::kInvalidConfig,
           "--resume goes on with the run's own config and panel, so " + extra +
-              " cannot be given with it; leave it out, or start a new run"};
+              " cannot be given with it, only --total_timesteps, which makes the run longer; leave "
+              "it out, or start a new run, with --init if it is to begin with this one's policy"};
+}
+
+// 0: the run's own.
+Result<std::int64_t> new_total(const TrainOptions& options) {
+  if (options.flags.empty()) return std::int64_t{0};
+  Config config;
+  BROADLOOM_TRY(set_config(config, kTotal, options.flags.back().second));
+  return config.total_timesteps;
 }
 
 std::string seconds_text(double seconds) {
@@ -185,12 +198,14 @@ int train(const TrainOptions& options, const Context& context) {
   if (!options.resume.empty()) {
     const Status status = check_resume(options, context);
     if (!status.ok()) return report_error(status, options.json);
+    const Result<std::int64_t> total = new_total(options);
+    if (!total.ok()) return report_error(total.status(), options.json);
     const std::string ledger = ledger_of_run(options.ledger, options.resume);
     const Status recordable = check_ledger_file(ledger);
     if (!recordable.ok()) return report_error(recordable, options.json);
     catch_interrupts();
     if (!options.quiet) fmt::print(stream, "Going on with {}\n", options.resume);
-    return finish(resume_run(options.resume, threads, hooks), ledger);
+    return finish(resume_run(options.resume, threads, hooks, total.value()), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return report_error(config.status(), options.json);
@@ -232,7 +247,8 @@ void add_train_command(Command root, Context& context) {
       .group("Command");
   command
       .add_option("--resume", options->resume,
-                  "Go on with the run in this folder as if it had never stopped")
+                  "Go on with the run in this folder as if it had never stopped; --total_timesteps "
+                  "makes it longer")
       .type_name("RUN")
       .group("Command");
   command

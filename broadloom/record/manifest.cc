@@ -88,6 +88,7 @@ std::string manifest_json(const Manifest& m) {
   for (const auto& [key, text] : m.config) config[key] = text;
   json["config"] = config;
   if (!m.panel.empty()) json["panel"] = m.panel;
+  if (!m.extended_from.empty()) json["extended_from"] = m.extended_from;
   if (m.init) json["init"] = policy_source_json(*m.init);
   return json.dump(2) + "\n";
 }
@@ -116,6 +117,9 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.isa = json["isa"].text();
   m.bits = json["bits"].text();
   m.panel = json["panel"].text();
+  for (const Json& total : json["extended_from"].elements()) {
+    m.extended_from.push_back(total.integer<std::int64_t>());
+  }
   if (json.contains("init")) m.init = policy_source_of(json["init"]);
   m.version = json["version"].text();
   m.revision = json["revision"].text();

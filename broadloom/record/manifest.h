@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
@@ -27,7 +28,8 @@ struct Manifest {
   std::string isa;
   std::string bits;   // "common": everybody's; "own": of isa or precision; "": not said
   std::string panel;  // hash of panel.toml as the run was started; "": none
-  std::optional<PolicySource> init;                     // nothing: drawn by the seed
+  std::vector<std::int64_t> extended_from;  // each total_timesteps that was made longer, in order
+  std::optional<PolicySource> init;         // nothing: drawn by the seed
   std::string version, revision, compiler, build_type;  // of the program
   std::string cpu;
   int cores = 0;

@@ -37,13 +37,18 @@ bool is_record_keeping(const std::string& key) {
          key == "memory_limit";
 }
 
+// Whether a run of that config may go on from a checkpoint that differs in that key.
+bool may_differ(const std::string& key, const Config& config) {
+  return is_record_keeping(key) || (key == "total_timesteps" && !config.depends_on_total());
+}
+
 Status compare(const Config& got, const Config& expected) {
   Overrides a = to_overrides(got);
   Overrides b = to_overrides(expected);
   std::sort(a.begin(), a.end());  // options of the environment stand in the order they were given
   std::sort(b.begin(), b.end());
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    if (a[i] == b[i] || is_record_keeping(a[i].first)) continue;
+    if (a[i] == b[i] || may_differ(a[i].first, expected)) continue;
     return {ErrorKind::kMismatch,
             fmt::format(
                 "the checkpoint has {} = '{}' but the run has {} = '{}'; it belongs to another run",

@@ -239,6 +239,9 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   line["format"] = 1;
   line["run"] = {
       {"folder", folder.dir()}, {"created", manifest.value().created}, {"finished", utc_now()}};
+  if (!manifest.value().extended_from.empty()) {
+    line["run"]["extended_from"] = manifest.value().extended_from;
+  }
   line["contract"] = contract_of(contract.value(), trainer.block().A);
   line["seeds"] = seeds_of(contract.value(), panel);
   line["machine"] = machine_of(manifest.value());

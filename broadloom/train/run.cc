@@ -7,6 +7,7 @@
 #include "broadloom/core/hash.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
@@ -82,9 +83,19 @@ Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Train
   return std::optional<PanelResult>(result.take());
 }
 
+// Whether the folder holds the line of the run as it is now. A run that was made longer keeps that
+// of its old end until it comes to the new one.
+bool is_recorded(const RunFolder& folder, const Config& config) {
+  const Result<std::string> line = read_file(folder.ledger_line_path());
+  if (!line.ok()) return false;
+  const Json json = Json::parse(line.value());
+  const Json& total = json["config"]["total_timesteps"];
+  return !total.is_string() || total.text() == to_text(config.total_timesteps);
+}
+
 // Leaves a finished run's own ledger line in its folder, unless it is there.
 Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured) {
-  if (!trainer.finished() || read_file(folder.ledger_line_path()).ok()) return {};
+  if (!trainer.finished() || is_recorded(folder, trainer.config())) return {};
   const Result<std::optional<PanelResult>> panel = play_own_panel(folder, trainer);
   if (!panel.ok()) return panel.status();
   const Result<std::string> line = make_ledger_line(folder, trainer, measured, panel.value());
@@ -121,6 +132,32 @@ Status announce(const Config& config, int threads, const RunHooks& hooks) {
 // What the record says of a run's bits: whether every processor would give the same.
 std::string bits_of(const Config& config, const std::string& isa) {
   return config.precision == "fp32" && has_common_bits(isa) ? "common" : "own";
+}
+
+// Makes the run longer, in memory: what it has learnt must be what it would have from the start.
+Status extend(StartedRun& run, std::int64_t total_timesteps) {
+  const std::int64_t before = run.config.total_timesteps;
+  const std::string& dir = run.folder.dir();
+  if (total_timesteps < before) {
+    return invalid(
+        fmt::format("total_timesteps: got {}, but the run '{}' is one of {} steps, and can "
+                    "only be made longer; expected at least that",
+                    total_timesteps, dir, before));
+  }
+  if (run.config.depends_on_total()) {
+    return invalid(fmt::format(
+        "total_timesteps: got {}, but the learning rate of '{}' falls to 0 over its {} steps "
+        "(lr_schedule = linear): a longer run would have made every one of them differently. Begin "
+        "a "
+        "new run with this one's policy: `broadloom train --init {} --total_timesteps N`, and the "
+        "run's other settings; runs with lr_schedule = constant or adaptive can be made longer",
+        total_timesteps, dir, before, dir));
+  }
+  run.config.total_timesteps = total_timesteps;
+  BROADLOOM_TRY(check_config(run.config));
+  run.manifest.config = to_overrides(run.config);
+  run.manifest.extended_from.push_back(before);
+  return {};
 }
 
 // A run that was begun with everybody's bits and goes on with others says so.
@@ -199,12 +236,17 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   return train(*trainer.value(), folder.value(), {}, hooks);
 }
 
-Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks) {
-  const Result<StartedRun> run = open_started_run(run_dir);
-  if (!run.ok()) return run.status();
-  const RunFolder& folder = run.value().folder;
+Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
+                              std::int64_t total_timesteps) {
+  const Result<RunFolder> opened = RunFolder::open(run_dir);
+  if (!opened.ok()) return opened.status();
+  const RunFolder& folder = opened.value();
   const Result<FileLock> lock = folder.lock();
   if (!lock.ok()) return lock.status();
+  Result<StartedRun> run = open_started_run(run_dir);  // as nobody else can change it any more
+  if (!run.ok()) return run.status();
+  const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
+  if (longer) BROADLOOM_TRY(extend(run.value(), total_timesteps));
   BROADLOOM_TRY(set_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
   folder.clear_half_written();
@@ -216,8 +258,13 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  if (longer) {
+    BROADLOOM_TRY(
+        write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
+  }
   // A finished run may still have its panel to play.
-  const bool complete = trainer.value()->finished() && read_file(folder.ledger_line_path()).ok();
+  const bool complete =
+      trainer.value()->finished() && is_recorded(folder, trainer.value()->config());
   if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
   if (trainer.value()->finished()) {
     BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}));

@@ -59,6 +59,12 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
 // hold past that checkpoint is cut off and written again. A finished run is reported as it is, and
 // gets its ledger line where that is missing. The panel is that of the folder. kIo where another
 // process, or thread, is training the run.
-Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks);
+//
+// total_timesteps: 0, or no less than the run's own: makes the run longer, finished or not, with
+// the bits of one that was as long from the start. The manifest keeps what it was, and a run that
+// has come to its new end has a line of its own. kInvalidConfig where the total decides what is
+// learnt (Config::depends_on_total) or is less.
+Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
+                              std::int64_t total_timesteps = 0);
 
 }  // namespace broadloom

@@ -292,6 +292,31 @@ class Commands(unittest.TestCase):
         self.fails(3, ["no run folder 'none'"], "train", *SMALL, "--init", "none", "--quiet")
         self.fails(2, ["--init"], "train", "--resume", "c", "--init", "d")
 
+    def test_a_run_that_is_made_longer(self):
+        steady = ["train", *SMALL, "--lr_schedule", "constant", "--hashes", "--eval_interval", "3"]
+        self.run_program(*steady, "--total_timesteps", "2048", "--out", "whole", "--quiet", "--ledger", "none")
+        self.run_program(*steady, "--out", "a", "--quiet")
+        longer = ["train", "--resume", "a", "--json", "--total_timesteps"]
+        self.assertEqual(self.object_of(*longer, "1536")["record"], "ledger.jsonl:2")
+        self.assertEqual(self.object_of(*longer, "2048", "--threads", "2")["record"], "ledger.jsonl:3")
+        same = self.object_of("diff", "a", "whole", "--json")
+        self.assertEqual((same["equal"], same["compared"], same["settings"]), (True, 16, {}))
+        lines = list(map(json.loads, self.ledger()))
+        self.assertEqual([line["config"]["total_timesteps"] for line in lines], ["1024", "1536", "2048"])
+        self.assertEqual([line["run"].get("extended_from") for line in lines], [None, [1024], [1024, 1536]])
+        for line in "123":  # each says what the run then was
+            again = self.object_of("rerun", f"ledger.jsonl:{line}", "--out", f"again{line}", "--json", "--quiet")
+            self.assertTrue(again["agrees"], line)
+        with open(os.path.join(self.folder.name, "a", "eval.jsonl"), encoding="utf-8") as file:
+            steps = [json.loads(line)["global_step"] // 128 for line in file]
+        self.assertEqual(steps, [3, 6, 8, 9, 12, 15, 16])  # those of its old ends stay
+        self.fails(2, ["got 1024", "only be made longer"], "train", "--resume", "a", "--total_timesteps", "1024", "--quiet")
+        self.fails(2, ["--gamma", "--init"], "train", "--resume", "a", "--total_timesteps", "4096", "--gamma", "0.9", "--quiet")
+        self.fails(2, ["total_timesteps: got 'more'"], "train", "--resume", "a", "--total_timesteps", "more", "--quiet")
+        self.run_program("train", *SMALL, "--out", "linear", "--quiet")
+        self.fails(2, ["lr_schedule = linear", "--init linear"], "train", "--resume", "linear", "--total_timesteps", "4096",
+                   "--quiet")
+
     def test_diff(self):
         for name, extra in (("a", []), ("b", ["--eval_interval", "1"]), ("c", ["--seed", "2"]), ("d", [])):
             hashes = [] if name == "d" else ["--hashes"]

@@ -1,4 +1,5 @@
-// Runs that begin with another run's policy: what is taken, what stays new, and what the records say.
+// Runs that begin with another run's policy: what is taken, what stays new, and what the records
+// say.
 #include "broadloom/train/initial_policy.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,8 @@ using Json = nlohmann::json;
 
 class BegunRuns : public ::testing::Test {
  protected:
-  BegunRuns() : dir_(fs::temp_directory_path() / ("broadloom_begun_" + std::to_string(::getpid()))) {
+  BegunRuns()
+      : dir_(fs::temp_directory_path() / ("broadloom_begun_" + std::to_string(::getpid()))) {
     fs::create_directories(dir_);
   }
   ~BegunRuns() override { fs::remove_all(dir_); }
@@ -45,7 +47,8 @@ class BegunRuns : public ::testing::Test {
                int threads = 2, const RunHooks& hooks = {}) {
     std::optional<InitialPolicy> policy;
     if (!init.empty()) policy = read_initial_policy(init).take();
-    const Result<RunSummary> run = start_run(config(overrides), at(name), threads, hooks, {}, policy);
+    const Result<RunSummary> run =
+        start_run(config(overrides), at(name), threads, hooks, {}, policy);
     EXPECT_TRUE(run.ok()) << run.status().message();
     return Json::parse(read_file(at(name) + "/ledger_line.json").take(), nullptr, false);
   }
@@ -67,7 +70,8 @@ TEST_F(BegunRuns, TakeParametersAndNormaliserAndNothingElse) {
   ASSERT_NE(params_of(*begun), params_of(*whole));
   ASSERT_TRUE(begin_with(policy, *begun).ok());
   EXPECT_EQ(params_of(*begun), params_of(*whole));
-  const std::vector<TensorRef> theirs = whole->state(), ours = begun->state(), new_ones = fresh->state();
+  const std::vector<TensorRef> theirs = whole->state(), ours = begun->state(),
+                               new_ones = fresh->state();
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const std::string& name = ours[i].name;
     const bool taken = name == "learner.params" || name.rfind("obs_normalizer.", 0) == 0;
@@ -120,7 +124,8 @@ TEST_F(BegunRuns, WithoutANormaliserOnBothSidesTakeNoneAndSaySo) {
   const Json plain = trained("b", {{"norm_obs", "false"}}, at("a"), 1, hooks);
   EXPECT_TRUE(plain["init"]["obs_normalizer_hash"].is_null());
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("saw normalised observations, and this run's are plain"), std::string::npos);
+  EXPECT_NE(notes[0].find("saw normalised observations, and this run's are plain"),
+            std::string::npos);
   const Json normalised = trained("c", {}, at("b"), 1, hooks);
   EXPECT_TRUE(normalised["init"]["obs_normalizer_hash"].is_null());
   EXPECT_EQ(notes.size(), 2U);
@@ -142,8 +147,8 @@ TEST_F(BegunRuns, OtherSpacesAndNetworksAreRefusedByName) {
   refused({{"hidden_sizes", "8,16"}}, {"hidden_sizes: got 8,8, expected 8,16"});
   refused({{"activation", "relu"}, {"shared_encoder", "true"}},
           {"activation: got tanh, expected relu", "shared_encoder: got false, expected true"});
-  refused({{"env_id", "Acrobot-v1"}},
-          {"observations: got Box(4), expected Box(6)", "actions: got Discrete(2), expected Discrete(3)"});
+  refused({{"env_id", "Acrobot-v1"}}, {"observations: got Box(4), expected Box(6)",
+                                       "actions: got Discrete(2), expected Discrete(3)"});
   EXPECT_EQ(read_initial_policy(at("none")).status().kind(), ErrorKind::kNotFound);
 }
 
