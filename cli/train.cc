@@ -184,7 +184,8 @@ int train(const TrainOptions& options, const Context& context) {
   std::FILE* stream = options.json ? stderr : stdout;
   if (!options.quiet) {
     hooks.on_note = [](const std::string& note) { fmt::print(stderr, "Note: {}\n", note); };
-    hooks.on_contract = [stream](const RolloutContract& contract) {
+    hooks.on_contract = [stream, &options](const RolloutContract& contract) {
+      if (!options.resume.empty()) fmt::print(stream, "Going on with {}\n", options.resume);
       fmt::print(stream, "{}", contract_text(contract));
       std::fflush(stream);
     };
@@ -204,7 +205,6 @@ int train(const TrainOptions& options, const Context& context) {
     const Status recordable = check_ledger_file(ledger);
     if (!recordable.ok()) return report_error(recordable, options.json);
     catch_interrupts();
-    if (!options.quiet) fmt::print(stream, "Going on with {}\n", options.resume);
     return finish(resume_run(options.resume, threads, hooks, total.value()), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);

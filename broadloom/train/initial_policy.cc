@@ -58,27 +58,6 @@ void add_difference(const char* what, const std::string& got, const std::string&
   out += fmt::format("{}{}: got {}, expected {}", out.empty() ? "" : "; ", what, got, expected);
 }
 
-Status check_fits(const InitialPolicy& policy, const Trainer& trainer) {
-  const Config &theirs = policy.checkpoint.config, &ours = trainer.config();
-  const Result<EnvSpec> spec = env_spec(theirs.env_id, theirs.env_options);
-  if (!spec.ok()) return spec.status();
-  const EnvSpec &from = spec.value(), &to = trainer.spec();
-  std::string differences;
-  add_difference("observations", shape_text(from.observation), shape_text(to.observation),
-                 differences);
-  add_difference("actions", shape_text(from.action), shape_text(to.action), differences);
-  add_difference("hidden_sizes", to_text(theirs.hidden_sizes), to_text(ours.hidden_sizes),
-                 differences);
-  add_difference("activation", theirs.activation, ours.activation, differences);
-  add_difference("shared_encoder", to_text(theirs.shared_encoder), to_text(ours.shared_encoder),
-                 differences);
-  if (differences.empty()) return {};
-  return {ErrorKind::kMismatch,
-          fmt::format("the policy of '{}' ({}) does not fit this run ({}): {}; give the run the "
-                      "policy's network, or begin with another policy",
-                      policy.source.file, theirs.env_id, ours.env_id, differences)};
-}
-
 // What a run takes over, as far as the file has it.
 std::vector<TensorRef> places(Trainer& trainer, const SafetensorsFile& file) {
   std::vector<TensorRef> out;
@@ -118,8 +97,31 @@ Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) 
   return policy;
 }
 
+Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
+  const Config& theirs = policy.checkpoint.config;
+  const Result<EnvSpec> from = env_spec(theirs.env_id, theirs.env_options);
+  if (!from.ok()) return from.status();
+  const Result<EnvSpec> to = env_spec(run.env_id, run.env_options);
+  if (!to.ok()) return to.status();
+  std::string differences;
+  add_difference("observations", shape_text(from.value().observation),
+                 shape_text(to.value().observation), differences);
+  add_difference("actions", shape_text(from.value().action), shape_text(to.value().action),
+                 differences);
+  add_difference("hidden_sizes", to_text(theirs.hidden_sizes), to_text(run.hidden_sizes),
+                 differences);
+  add_difference("activation", theirs.activation, run.activation, differences);
+  add_difference("shared_encoder", to_text(theirs.shared_encoder), to_text(run.shared_encoder),
+                 differences);
+  if (differences.empty()) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("the policy of '{}' ({}) does not fit this run ({}): {}; give the run "
+                      "the policy's, or begin with another policy",
+                      policy.source.file, theirs.env_id, run.env_id, differences)};
+}
+
 Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer) {
-  BROADLOOM_TRY(check_fits(policy, trainer));
+  BROADLOOM_TRY(check_policy_fits(policy, trainer.config()));
   const SafetensorsFile& file = policy.checkpoint.file;
   const std::vector<TensorRef> taken = places(trainer, file);
   BROADLOOM_TRY(load_into(part_of(file, taken), taken));

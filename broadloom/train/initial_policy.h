@@ -18,9 +18,11 @@ struct InitialPolicy {
 // The newest checkpoint of a run, or a checkpoint file. kNotFound, kIo or kCorrupt.
 Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint);
 
-// Gives a trainer that has not begun the policy's parameters and, where both normalise
-// observations, its statistics; everything else stays new. Returns what was taken. kMismatch, with
-// all that differs, where spaces or networks do; the trainer is as it was then.
+// kMismatch, with all that differs, where the run's spaces or network are not the policy's.
+Status check_policy_fits(const InitialPolicy& policy, const Config& run);
+
+// Gives a trainer that has not begun, and that the policy fits, its parameters and, where both
+// normalise observations, its statistics; everything else stays new. Returns what was taken.
 Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer);
 
 }  // namespace broadloom

@@ -212,6 +212,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   BROADLOOM_TRY(set_isa(config.isa));
   warn_of_emulation(config, hooks);
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
+  if (init) BROADLOOM_TRY(check_policy_fits(*init, config));
   BROADLOOM_TRY(announce(config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();

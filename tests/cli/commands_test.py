@@ -102,7 +102,7 @@ class Commands(unittest.TestCase):
 
     def test_missing_runs(self):
         self.fails(3, ["no_such_run"], "eval", "no_such_run")
-        self.fails(3, ["no_such_run"], "train", "--resume", "no_such_run", "--quiet")
+        self.fails(3, ["no_such_run"], "train", "--resume", "no_such_run")
         self.fails(2, ["--seed"], "train", "--resume", "no_such_run", "--seed", "2")
 
     def test_unwritable_folders(self):
@@ -314,8 +314,7 @@ class Commands(unittest.TestCase):
         self.fails(2, ["--gamma", "--init"], "train", "--resume", "a", "--total_timesteps", "4096", "--gamma", "0.9", "--quiet")
         self.fails(2, ["total_timesteps: got 'more'"], "train", "--resume", "a", "--total_timesteps", "more", "--quiet")
         self.run_program("train", *SMALL, "--out", "linear", "--quiet")
-        self.fails(2, ["lr_schedule = linear", "--init linear"], "train", "--resume", "linear", "--total_timesteps", "4096",
-                   "--quiet")
+        self.fails(2, ["lr_schedule = linear", "--init linear"], "train", "--resume", "linear", "--total_timesteps", "4096")
 
     def test_diff(self):
         for name, extra in (("a", []), ("b", ["--eval_interval", "1"]), ("c", ["--seed", "2"]), ("d", [])):

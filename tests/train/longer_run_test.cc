@@ -1,4 +1,5 @@
-// Runs that are made longer: the bits of one that was as long from the start, and records that say so.
+// Runs that are made longer: the bits of one that was as long from the start, and records that say
+// so.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
