@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "broadloom/math/random_rows.h"
 #include "broadloom/record/json_line.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/trainer.h"
@@ -121,6 +124,26 @@ TEST(Evaluation, SampledActionsAreTheEpisodesOwnForAnyNumberOfThreads) {
     }
     EXPECT_GT(others, 20) << env_id;
   }
+}
+
+// A step of this environment costs 0.1 times the square of the action, and the mean of an untrained
+// policy is next to nothing: the return shows what was drawn.
+TEST(Evaluation, SampledActionsAreDrawnFromStreamsOfTheirOwn) {
+  const Overrides overrides{
+      {"env_id", "MountainCarContinuous-v0"}, {"max_episode_steps", "1"}, {"log_std_init", "-2"}};
+  const std::vector<EvalEpisode> episodes = played(overrides, 2, EvalActions::kSampled);
+  std::vector<float> normals(64);
+  const auto off = [&](Purpose purpose) {
+    random_normals({3, purpose, 0, 0, 40}, 1, normals.data(), 64);
+    double most = 0.0;
+    for (std::size_t i = 0; i < episodes.size(); ++i) {
+      const double size = std::sqrt(-10.0 * episodes[i].episode_return);
+      most = std::max(most, std::abs(size - std::exp(-2.0) * std::abs(normals[i])));
+    }
+    return most;
+  };
+  EXPECT_LT(off(Purpose::kEvalAction), 0.05);
+  EXPECT_GT(off(Purpose::kAction), 0.15);
 }
 
 // A policy that stands still: training's episodes and sampled ones are of one distribution.
