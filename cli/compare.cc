@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "broadloom/train/panel_compare.h"
-#include "broadloom/train/run.h"
+#include "broadloom/train/run_evaluation.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/panel_table.h"

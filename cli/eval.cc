@@ -2,10 +2,11 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 #include "broadloom/record/json.h"
-#include "broadloom/train/run.h"
+#include "broadloom/train/run_evaluation.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/panel_table.h"
@@ -14,7 +15,8 @@ namespace broadloom::cli {
 namespace {
 
 struct EvalCommand {
-  std::string run_dir;
+  std::string source;  // a run or a checkpoint
+  std::string actions = actions_name(EvalActions::kMostLikely);
   EvalOptions options;
   int threads = 0;
   std::string panel;
@@ -24,8 +26,24 @@ struct EvalCommand {
   bool csv = false;
 };
 
+const char* actions_text(EvalActions actions) {
+  return actions == EvalActions::kSampled ? "sampled actions, as in training"
+                                          : "most likely actions";
+}
+
+// Where an evaluation comes to less than training did, as that of a young policy may.
+void explain_difference(const EvalCommand& command, const EvalResult& result) {
+  if (command.options.actions == EvalActions::kSampled) return;
+  if (std::isnan(result.training_return) || result.training_return <= result.ci_high) return;
+  fmt::print(
+      "Training explores (mean return {:.2f} of its last 100 episodes), eval plays the most likely "
+      "actions; --actions sampled explores, too.\n",
+      result.training_return);
+}
+
 void print_result(const EvalCommand& command, const EvalResult& result) {
-  fmt::print("{} at step {}\n", command.run_dir, with_commas(result.global_step));
+  fmt::print("{} at step {}, {}\n", command.source, with_commas(result.global_step),
+             actions_text(command.options.actions));
   fmt::print("Mean return {:.2f}, 95 % interval {:.2f} to {:.2f}, over {} episodes (seed {})\n",
              result.mean_return, result.ci_low, result.ci_high, result.episodes,
              command.options.seed);
@@ -44,15 +62,17 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
                100.0 * failure.low, 100.0 * failure.high);
   }
   fmt::print("Episodes ended by: {}\n", reasons_text(result));
+  explain_difference(command, result);
 }
 
 void print_result_json(const EvalCommand& command, const EvalResult& result) {
   Json reasons = Json::object();
   for (const EvalResult::Reason& reason : result.reasons) reasons[reason.name] = reason.count;
-  print_json({{"run_dir", command.run_dir},
+  print_json({{"run_dir", command.source},
               {"global_step", result.global_step},
               {"episodes", result.episodes},
               {"seed", command.options.seed},
+              {"actions", actions_name(command.options.actions)},
               {"mean_return", result.mean_return},
               {"ci_low", result.ci_low},
               {"ci_high", result.ci_high},
@@ -67,49 +87,64 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
               {"reasons", reasons}});
 }
 
-void print_panel(const EvalCommand& command, const PanelResult& result, const std::string& saved) {
+// file: where the result is kept; "": nowhere.
+void print_panel(const EvalCommand& command, const PanelResult& result, const std::string& file) {
   if (command.csv || command.markdown) {
     const TableForm form = command.csv ? TableForm::kCsv : TableForm::kMarkdown;
     fmt::print("{}", table_text(panel_table(result, form), form));
     return;
   }
-  fmt::print("{} at step {}\n", command.run_dir, with_commas(result.global_step));
+  fmt::print("{} at step {}\n", command.source, with_commas(result.global_step));
   fmt::print("{}\n", panel_line(result.panel, command.panel));
   fmt::print("{}", table_text(panel_table(result, TableForm::kAligned), TableForm::kAligned));
   fmt::print("In brackets: 95 % intervals. Failure: ended by the environment, without success.\n");
-  fmt::print("Written: {}\n", saved);
+  if (!file.empty()) fmt::print("Written: {}\n", file);
+}
+
+// What a result comes to that was, or was not, kept. One that was shown is not lost.
+int report_kept(const EvalCommand& command, const Status& kept, const char* not_done) {
+  if (kept.ok()) return 0;
+  if (command.quiet && !command.json) return report_error(kept, false);
+  std::fflush(stdout);
+  fmt::print(stderr, "Note: {}: {}\n", not_done, kept.message());
+  return 0;
 }
 
 int evaluate_on_panel(const EvalCommand& command) {
   const Result<Panel> panel = read_panel(command.panel);
   if (!panel.ok()) return report_error(panel.status(), command.json);
   const Result<PanelResult> result =
-      run_panel(command.run_dir, panel.value(), resolve_threads(command.threads));
+      run_panel(command.source, panel.value(), resolve_threads(command.threads));
   if (!result.ok()) return report_error(result.status(), command.json);
-  const Result<std::string> saved = save_panel_result(command.run_dir, result.value());
-  if (!saved.ok()) return report_error(saved.status(), command.json);
+  const Result<std::string> saved = save_panel_result(command.source, result.value());
+  const std::string& file = saved.value();  // "" where it is not kept
   if (command.json) {
     auto object = Json::parse(panel_result_json(result.value()));
     object.erase("episodes");
-    object["file"] = saved.value();
+    object["file"] = file.empty() ? Json() : Json(file);
     print_json(object);
   } else if (!command.quiet) {
-    print_panel(command, result.value(), saved.value());
+    print_panel(command, result.value(), file);
   }
-  return 0;
+  return report_kept(command, saved.status(), "the result is not kept");
 }
 
 int evaluate(EvalCommand command) {
   if (!command.panel.empty()) return evaluate_on_panel(command);
+  const Result<EvalActions> actions = actions_of(command.actions);
+  if (!actions.ok()) return report_error(actions.status(), command.json);
+  command.options.actions = actions.value();
   command.options.threads = resolve_threads(command.threads);
-  const Result<EvalResult> result = evaluate_run(command.run_dir, command.options);
+  const Result<EvalResult> result = evaluate_run(command.source, command.options);
   if (!result.ok()) return report_error(result.status(), command.json);
   if (command.json) {
     print_result_json(command, result.value());
   } else if (!command.quiet) {
     print_result(command, result.value());
   }
-  return 0;
+  std::fflush(stdout);  // before it waits for others who may be writing
+  const Status recorded = record_evaluation(command.source, result.value(), command.options);
+  return report_kept(command, recorded, "eval_command.jsonl was not extended");
 }
 
 }  // namespace
@@ -117,7 +152,8 @@ int evaluate(EvalCommand command) {
 void add_eval_command(Command root, Context& context) {
   const Command app = root.add_subcommand("eval", "Score a trained policy on fresh episodes");
   const auto command = std::make_shared<EvalCommand>();
-  app.add_option("RUN", command->run_dir, "Run folder that `broadloom train` wrote").required();
+  app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
+      .required();
   const Option episodes =
       app.add_option("--episodes", command->options.episodes, "Episodes to play (default 100)")
           .range(1, 10000000)
@@ -125,13 +161,19 @@ void add_eval_command(Command root, Context& context) {
   const Option seed = app.add_option("--seed", command->options.seed,
                                      "Evaluation seed; never one that training saw (default 1)")
                           .type_name("INT");
+  const Option actions =
+      app.add_option("--actions", command->actions,
+                     "most_likely, or sampled: drawn from the policy, as training explores "
+                     "(default most_likely)")
+          .type_name("WORD");
   const Option panel =
       app.add_option("--panel", command->panel,
                      "Held-out panel in TOML: score each of its rows, into panel-<hash>.json in "
                      "the run's folder")
           .type_name("TOML")
           .excludes(episodes)
-          .excludes(seed);
+          .excludes(seed)
+          .excludes(actions);
   const Option markdown =
       app.add_flag("--markdown", command->markdown, "The panel's rows as a Markdown table")
           .needs(panel);

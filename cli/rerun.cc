@@ -20,6 +20,7 @@ namespace {
 struct RerunCommand {
   std::string place;
   std::string out;
+  std::string init;
   int threads = 0;
   bool quiet = false;
   bool json = false;
@@ -142,7 +143,7 @@ int report_rerun(const RerunCommand& command, const RerunReport& report) {
 }
 
 Result<RerunReport> run_again(const RerunCommand& command, const std::string& line) {
-  const Result<RerunPlan> plan = plan_rerun(line);
+  const Result<RerunPlan> plan = plan_rerun(line, command.init);
   if (!plan.ok()) return plan.status();
   const std::string out = run_dir_of(command, plan.value().config);
   const int threads = command.threads > 0 ? command.threads : plan.value().threads;
@@ -187,6 +188,11 @@ void add_rerun_command(Command root, Context& context) {
   app.add_option("--out", command->out,
                  "Folder of the rerun (default runs/rerun__<env_id>__<seed>__<unix time>)")
       .type_name("DIR");
+  app.add_option(
+         "--init", command->init,
+         "Run or checkpoint with the policy that the run began with (default: the file that "
+         "the record names)")
+      .type_name("RUN");
   app.add_option("--threads", command->threads,
                  "Worker threads; the result does not depend on them (default: the record's)")
       .range(0, 1024)

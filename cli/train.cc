@@ -9,6 +9,7 @@
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/config.h"
+#include "broadloom/train/panel_result.h"
 #include "broadloom/train/run.h"
 #include "cli/audit.h"
 #include "cli/commands.h"
@@ -23,12 +24,15 @@
 namespace broadloom::cli {
 namespace {
 
+constexpr const char* kTotal = "total_timesteps";
+
 struct TrainOptions {
   std::string file;
   std::string out;
   std::string resume;
   std::string ledger;
   std::string panel;
+  std::string init;
   int threads = 0;
   bool quiet = false;
   bool json = false;
@@ -45,12 +49,24 @@ Status check_resume(const TrainOptions& options, const Context& context) {
   if (!options.file.empty()) extra = "'" + options.file + "'";
   if (!options.out.empty()) extra = "--out";
   if (!options.panel.empty()) extra = "--panel";
-  if (!options.flags.empty()) extra = "--" + options.flags.front().first;
+  if (!options.init.empty()) extra = "--init";
+  for (const auto& [key, text] : options.flags) {
+    if (key != kTotal) extra = "--" + key;
+  }
   if (!context.env_options.empty()) extra = "--" + context.env_options.front().first;
   if (extra.empty()) return {};
   return {ErrorKind::kInvalidConfig,
           "--resume goes on with the run's own config and panel, so " + extra +
-              " cannot be given with it; leave it out, or start a new run"};
+              " cannot be given with it, only --total_timesteps, which makes the run longer; leave "
+              "it out, or start a new run, with --init if it is to begin with this one's policy"};
+}
+
+// 0: the run's own.
+Result<std::int64_t> new_total(const TrainOptions& options) {
+  if (options.flags.empty()) return std::int64_t{0};
+  Config config;
+  BROADLOOM_TRY(set_config(config, kTotal, options.flags.back().second));
+  return config.total_timesteps;
 }
 
 std::string seconds_text(double seconds) {
@@ -149,6 +165,13 @@ Result<std::optional<Panel>> panel_asked_for(const TrainOptions& options) {
   return std::optional<Panel>(panel.take());
 }
 
+Result<std::optional<InitialPolicy>> policy_asked_for(const TrainOptions& options) {
+  if (options.init.empty()) return std::optional<InitialPolicy>();
+  Result<InitialPolicy> policy = read_initial_policy(options.init);
+  if (!policy.ok()) return policy.status();
+  return std::optional<InitialPolicy>(policy.take());
+}
+
 int train(const TrainOptions& options, const Context& context) {
   ProgressLine line(options.json ? stderr : stdout, options.quiet);
   double steps_per_second = 0.0;
@@ -161,7 +184,8 @@ int train(const TrainOptions& options, const Context& context) {
   std::FILE* stream = options.json ? stderr : stdout;
   if (!options.quiet) {
     hooks.on_note = [](const std::string& note) { fmt::print(stderr, "Note: {}\n", note); };
-    hooks.on_contract = [stream](const RolloutContract& contract) {
+    hooks.on_contract = [stream, &options](const RolloutContract& contract) {
+      if (!options.resume.empty()) fmt::print(stream, "Going on with {}\n", options.resume);
       fmt::print(stream, "{}", contract_text(contract));
       std::fflush(stream);
     };
@@ -175,12 +199,13 @@ int train(const TrainOptions& options, const Context& context) {
   if (!options.resume.empty()) {
     const Status status = check_resume(options, context);
     if (!status.ok()) return report_error(status, options.json);
+    const Result<std::int64_t> total = new_total(options);
+    if (!total.ok()) return report_error(total.status(), options.json);
     const std::string ledger = ledger_of_run(options.ledger, options.resume);
     const Status recordable = check_ledger_file(ledger);
     if (!recordable.ok()) return report_error(recordable, options.json);
     catch_interrupts();
-    if (!options.quiet) fmt::print(stream, "Going on with {}\n", options.resume);
-    return finish(resume_run(options.resume, threads, hooks), ledger);
+    return finish(resume_run(options.resume, threads, hooks, total.value()), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return report_error(config.status(), options.json);
@@ -190,14 +215,22 @@ int train(const TrainOptions& options, const Context& context) {
   if (!recordable.ok()) return report_error(recordable, options.json);
   const Result<std::optional<Panel>> panel = panel_asked_for(options);
   if (!panel.ok()) return report_error(panel.status(), options.json);
+  const Result<std::optional<InitialPolicy>> init = policy_asked_for(options);
+  if (!init.ok()) return report_error(init.status(), options.json);
   catch_interrupts();
   if (!options.quiet) {
     fmt::print(stream, "Training {} into {}\n", config.value().env_id, run_dir);
     if (panel.value()) {
       fmt::print(stream, "{}, at the end\n", panel_line(*panel.value(), options.panel));
     }
+    if (init.value()) {
+      const PolicySource& source = init.value()->source;
+      fmt::print(stream, "Begins with the policy of {} (step {})\n", source.file,
+                 with_commas(source.global_step));
+    }
   }
-  return finish(start_run(config.value(), run_dir, threads, hooks, panel.value()), ledger);
+  return finish(start_run(config.value(), run_dir, threads, hooks, panel.value(), init.value()),
+                ledger);
 }
 
 }  // namespace
@@ -214,7 +247,8 @@ void add_train_command(Command root, Context& context) {
       .group("Command");
   command
       .add_option("--resume", options->resume,
-                  "Go on with the run in this folder as if it had never stopped")
+                  "Go on with the run in this folder as if it had never stopped; --total_timesteps "
+                  "makes it longer")
       .type_name("RUN")
       .group("Command");
   command
@@ -227,6 +261,12 @@ void add_train_command(Command root, Context& context) {
       .add_option("--panel", options->panel,
                   "Held-out panel that the final policy is scored on, for the record")
       .type_name("TOML")
+      .group("Command");
+  command
+      .add_option("--init", options->init,
+                  "Run or checkpoint whose policy the new run begins with: parameters and, where "
+                  "both have one, observation normaliser")
+      .type_name("RUN")
       .group("Command");
   command
       .add_option("--threads", options->threads,

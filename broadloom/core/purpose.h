@@ -30,6 +30,7 @@ enum class Purpose : std::uint32_t {
   kPanelStep = 19,
   kPanelStrata = 20,
   kPanelDisturb = 21,
+  kEvalAction = 22,  // actions that an evaluation samples; lane = episode, index = its step
 };
 
 }  // namespace broadloom

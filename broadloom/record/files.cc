@@ -23,7 +23,7 @@ const char* advice(int error) {
     case EACCES:
     case EPERM:
     case EROFS:
-      return "; choose a folder that you may write to with --out";
+      return "; you may not do that there: choose another place, or ask its owner";
     default:
       return "";
   }

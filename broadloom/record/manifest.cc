@@ -39,6 +39,19 @@ std::string program_hash() {
   return bytes.ok() ? hash_text(bytes.value()) : "";
 }
 
+Json policy_source_json(const PolicySource& source) {
+  const std::string& normalizer = source.obs_normalizer_hash;
+  return {{"file", source.file},
+          {"global_step", source.global_step},
+          {"parameters_hash", source.parameters_hash},
+          {"obs_normalizer_hash", normalizer.empty() ? Json() : Json(normalizer)}};
+}
+
+PolicySource policy_source_of(const Json& json) {
+  return {json["file"].text(), number_of<std::int64_t>(json, "global_step"),
+          json["parameters_hash"].text(), json["obs_normalizer_hash"].text()};
+}
+
 Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
                        const std::string& isa) {
   Manifest manifest;
@@ -75,6 +88,8 @@ std::string manifest_json(const Manifest& m) {
   for (const auto& [key, text] : m.config) config[key] = text;
   json["config"] = config;
   if (!m.panel.empty()) json["panel"] = m.panel;
+  if (!m.extended_from.empty()) json["extended_from"] = m.extended_from;
+  if (m.init) json["init"] = policy_source_json(*m.init);
   return json.dump(2) + "\n";
 }
 
@@ -102,6 +117,10 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.isa = json["isa"].text();
   m.bits = json["bits"].text();
   m.panel = json["panel"].text();
+  for (const Json& total : json["extended_from"].elements()) {
+    m.extended_from.push_back(total.integer<std::int64_t>());
+  }
+  if (json.contains("init")) m.init = policy_source_of(json["init"]);
   m.version = json["version"].text();
   m.revision = json["revision"].text();
   m.compiler = json["compiler"].text();

@@ -2,12 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 
 namespace broadloom {
+
+class Json;
+
+// Where the first policy of a run is from that began with another run's.
+struct PolicySource {
+  std::string file;                 // the checkpoint, as it was named
+  std::int64_t global_step = 0;     // of the run that it is of
+  std::string parameters_hash;      // as in the result of that run's record
+  std::string obs_normalizer_hash;  // of its statistics; "": none were taken
+};
 
 struct Manifest {
   Overrides config;  // every key with its exact text
@@ -16,6 +28,8 @@ struct Manifest {
   std::string isa;
   std::string bits;   // "common": everybody's; "own": of isa or precision; "": not said
   std::string panel;  // hash of panel.toml as the run was started; "": none
+  std::vector<std::int64_t> extended_from;  // each total_timesteps that was made longer, in order
+  std::optional<PolicySource> init;         // nothing: drawn by the seed
   std::string version, revision, compiler, build_type;  // of the program
   std::string cpu;
   int cores = 0;
@@ -30,6 +44,10 @@ Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
 std::string manifest_json(const Manifest& manifest);
 // The manifest of a file; kNotFound, kIo or kCorrupt.
 Result<Manifest> read_manifest(const std::string& path);
+
+// The object that manifest and ledger keep; and back.
+Json policy_source_json(const PolicySource& source);
+PolicySource policy_source_of(const Json& json);
 
 // Hash of the program's own file, which tells builds of one revision apart; "" where it cannot be
 // read. Reads the file each time.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -169,6 +170,12 @@ Result<std::string> RunFolder::latest_checkpoint() const {
                 fmt::format("the run '{}' has no checkpoint; train it anew", dir_));
 }
 
+std::string RunFolder::checkpoint_before(const std::string& path) const {
+  const std::vector<std::string> paths = checkpoints(dir_);
+  const auto found = std::lower_bound(paths.begin(), paths.end(), path);
+  return found == paths.begin() ? "" : *std::prev(found);
+}
+
 void RunFolder::prune(int keep) const {
   std::error_code error;
   const std::vector<std::string> paths = checkpoints(dir_);
@@ -184,6 +191,13 @@ void RunFolder::clear_half_written() const {
 
 Result<FoundCheckpoint> find_checkpoint(const std::string& run_or_checkpoint) {
   std::error_code error;
+  if (!fs::exists(run_or_checkpoint, error)) {
+    return Status(
+        ErrorKind::kNotFound,
+        fmt::format("there is no run folder '{}', nor a checkpoint file of that name; `broadloom "
+                    "train` makes runs",
+                    run_or_checkpoint));
+  }
   if (!fs::is_directory(run_or_checkpoint, error)) return FoundCheckpoint{{}, run_or_checkpoint};
   Result<RunFolder> folder = RunFolder::open(run_or_checkpoint);
   if (!folder.ok()) return folder.status();

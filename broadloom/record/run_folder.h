@@ -39,6 +39,8 @@ class RunFolder {
 
   // The newest checkpoint; kNotFound where there is none.
   Result<std::string> latest_checkpoint() const;
+  // The newest one that is older than the checkpoint at that path; "" where there is none.
+  std::string checkpoint_before(const std::string& path) const;
   // Removes all but the newest `keep` checkpoints.
   void prune(int keep) const;
   // Removes the files that killed processes left half-written; those of processes that live on this
@@ -54,9 +56,11 @@ class RunFolder {
 struct FoundCheckpoint {
   RunFolder folder;  // dir() is empty for a checkpoint file alone
   std::string path;
+  bool is_alone() const { return folder.dir().empty(); }
 };
 
-// The newest checkpoint of a run, or the file itself where the path is no folder.
+// The newest checkpoint of a run, or the file itself where the path is one. kNotFound where nothing
+// is there.
 Result<FoundCheckpoint> find_checkpoint(const std::string& run_or_checkpoint);
 
 }  // namespace broadloom

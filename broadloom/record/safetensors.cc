@@ -74,9 +74,7 @@ class Parser {
 
  private:
   Status damaged(const std::string& what) const {
-    return {
-        ErrorKind::kCorrupt,
-        fmt::format("'{}' is damaged or was cut short: {}; use another checkpoint", name_, what)};
+    return {ErrorKind::kCorrupt, fmt::format("'{}' is damaged or was cut short: {}", name_, what)};
   }
 
   Status split() {

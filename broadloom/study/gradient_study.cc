@@ -37,8 +37,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-Result<std::unique_ptr<Trainer>> load_policy(const std::string& path, int threads) {
-  Result<Checkpoint> checkpoint = read_checkpoint(path);
+Result<std::unique_ptr<Trainer>> load_policy(const FoundCheckpoint& found, int threads) {
+  Result<Checkpoint> checkpoint = read_checkpoint(found);
   if (!checkpoint.ok()) return checkpoint.status();
   Config& config = checkpoint.value().config;
   config.precision = "fp32";
@@ -376,7 +376,7 @@ Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint
   const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const std::string& path = found.value().path;
-  const Result<std::unique_ptr<Trainer>> trainer = load_policy(path, options.threads);
+  const Result<std::unique_ptr<Trainer>> trainer = load_policy(found.value(), options.threads);
   if (!trainer.ok()) return trainer.status();
   GradientStudyOptions completed = options;
   std::vector<std::string> notes;

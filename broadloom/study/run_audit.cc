@@ -129,8 +129,8 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
   const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const RunFolder& folder = found.value().folder;
-  const bool alone = folder.dir().empty();
-  Result<Checkpoint> checkpoint = read_checkpoint(found.value().path);
+  const bool alone = found.value().is_alone();
+  Result<Checkpoint> checkpoint = read_checkpoint(found.value());
   if (!checkpoint.ok()) return checkpoint.status();
   const Config config = checkpoint.value().config;  // as the run had it
   const Result<LoggedRun> logged = alone ? Result<LoggedRun>(LoggedRun()) : read_logged_run(folder);

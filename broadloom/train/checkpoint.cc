@@ -37,13 +37,18 @@ bool is_record_keeping(const std::string& key) {
          key == "memory_limit";
 }
 
+// Whether a run of that config may go on from a checkpoint that differs in that key.
+bool may_differ(const std::string& key, const Config& config) {
+  return is_record_keeping(key) || (key == "total_timesteps" && !config.depends_on_total());
+}
+
 Status compare(const Config& got, const Config& expected) {
   Overrides a = to_overrides(got);
   Overrides b = to_overrides(expected);
   std::sort(a.begin(), a.end());  // options of the environment stand in the order they were given
   std::sort(b.begin(), b.end());
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    if (a[i] == b[i] || is_record_keeping(a[i].first)) continue;
+    if (a[i] == b[i] || may_differ(a[i].first, expected)) continue;
     return {ErrorKind::kMismatch,
             fmt::format(
                 "the checkpoint has {} = '{}' but the run has {} = '{}'; it belongs to another run",
@@ -79,6 +84,14 @@ Status load_state(const SafetensorsFile& file, Trainer& trainer) {
     if (holds(file, tensor)) wanted.push_back(tensor);
   }
   return load_into(file, wanted, "instruments.");
+}
+
+// What to do about a checkpoint that is damaged.
+std::string way_out(const FoundCheckpoint& found) {
+  if (found.is_alone()) return "use another checkpoint";
+  const std::string before = found.folder.checkpoint_before(found.path);
+  if (before.empty()) return "the run has no other checkpoint: train it anew";
+  return fmt::format("remove that file, and '{}' will be used", before);
 }
 
 }  // namespace
@@ -118,6 +131,13 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   checkpoint.config = config.take();
   checkpoint.file = file.take();
   return checkpoint;
+}
+
+Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found) {
+  Result<Checkpoint> checkpoint = read_checkpoint(found.path);
+  const Status& status = checkpoint.status();
+  if (status.kind() != ErrorKind::kCorrupt) return checkpoint;
+  return Status(status.kind(), fmt::format("{}; {}", status.message(), way_out(found)));
 }
 
 Status restore(const Checkpoint& checkpoint, Trainer& trainer) {

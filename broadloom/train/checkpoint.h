@@ -5,6 +5,7 @@
 #include <string>
 
 #include "broadloom/core/status.h"
+#include "broadloom/record/run_folder.h"
 #include "broadloom/record/safetensors.h"
 #include "broadloom/train/trainer.h"
 
@@ -27,6 +28,8 @@ struct Checkpoint {
 
 // Reads and checks a checkpoint; kNotFound, kIo or kCorrupt.
 Result<Checkpoint> read_checkpoint(const std::string& path);
+// The same of one that was looked for: kCorrupt then says what to remove, and what will be used.
+Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found);
 
 // Puts the trainer into the checkpoint's state. kMismatch, with the first difference named, where
 // the two differ in configuration or shapes; the trainer is as it was then.

@@ -91,6 +91,9 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
     return batch_size() > 0 ? total_timesteps / batch_size() : 0;
   }
 
+  // Whether total_timesteps changes what is learnt, and not only for how long.
+  bool depends_on_total() const { return lr_schedule == "linear"; }
+
   template <class Visitor>
   void visit_fields(Visitor&& v);
 };

@@ -1,5 +1,7 @@
 #include "broadloom/train/evaluator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -10,6 +12,7 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/math/random_rows.h"
 #include "broadloom/nn/distributions.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/train/settings.h"
@@ -22,10 +25,12 @@ constexpr int kLongestEpisode = 10000;
 // Steps one shard of environments until each has ended its first episode.
 class ShardEvaluation {
  public:
-  ShardEvaluation(VecEnv& envs, const ActorCritic& network, const float* params,
-                  const Bf16Pair* bf16_weights, const ObsNormalizer* observations, Shard shard,
+  ShardEvaluation(const EvalScene& scene, VecEnv& envs, const ActorCritic& network,
+                  const float* params, const Bf16Pair* bf16_weights,
+                  const ObsNormalizer* observations, Shard shard,
                   std::vector<EvalEpisode>& episodes)
-      : envs_(envs),
+      : scene_(scene),
+        envs_(envs),
         network_(network),
         params_(params),
         normalizer_(observations),
@@ -35,6 +40,9 @@ class ShardEvaluation {
         raw_(rows() * envs.spec().observation_size()),
         seen_(raw_.size()),
         final_(raw_.size()),
+        chosen_(static_cast<std::size_t>(envs.spec().action_size()) * kTileRows),
+        draws_(chosen_.size()),
+        normalisers_(kTileRows),
         actions_(rows() * envs.spec().action_size()),
         rewards_(rows()),
         terminated_(rows()),
@@ -46,7 +54,7 @@ class ShardEvaluation {
     std::size_t left = rows();
     envs_.observe(shard_.begin, shard_.end, raw_.data());
     for (int t = 0; t < kLongestEpisode && left > 0; ++t) {
-      act();
+      act(t);
       envs_.step(shard_.begin, shard_.end,
                  {actions_.data(), raw_.data(), rewards_.data(), terminated_.data(),
                   truncated_.data(), final_.data(), ends_.data()});
@@ -66,28 +74,65 @@ class ShardEvaluation {
  private:
   std::size_t rows() const { return static_cast<std::size_t>(shard_.size()); }
 
-  void act() {
-    const Space& space = envs_.spec().action;
-    const int outputs = network_.shape().action_outputs;
+  void act(int step) {
     const float* observations = raw_.data();
     if (normalizer_ != nullptr) {
       normalizer_->normalize(raw_.data(), shard_.size(), seen_.data());
       observations = seen_.data();
     }
     network_.forward(params_, observations, shard_.size(), work_, NetworkSide::kPolicy);
-    const float* policy = work_.policy.data();
-    if (space.kind == SpaceKind::kDiscrete) {
-      categorical_mode(policy, outputs, shard_.size(), actions_.data());
-      return;
+    if (scene_.actions == EvalActions::kSampled) {
+      sample_actions(step);
+    } else {
+      take_most_likely();
     }
+    hand_over_actions();
+  }
+
+  bool is_discrete() const { return envs_.spec().action.kind == SpaceKind::kDiscrete; }
+
+  void take_most_likely() {
+    const float* policy = work_.policy.data();
+    if (is_discrete()) {
+      categorical_mode(policy, network_.shape().action_outputs, shard_.size(), chosen_.data());
+    } else {
+      std::copy_n(policy, chosen_.size(), chosen_.data());
+    }
+  }
+
+  // As the collector draws, but that episode i draws from Random(seed, kEvalAction, i, its step).
+  void sample_actions(int step) {
+    const int outputs = network_.shape().action_outputs;
+    const float* policy = work_.policy.data();
+    const RandomRows streams{scene_.envs.seed, Purpose::kEvalAction,
+                             static_cast<std::uint32_t>(shard_.begin),
+                             static_cast<std::uint64_t>(step), shard_.size()};
+    if (is_discrete()) {
+      random_uniforms(streams, draws_.data());
+      categorical_normalisers(policy, outputs, shard_.size(), normalisers_.data());
+      categorical_sample(policy, normalisers_.data(), draws_.data(), outputs, shard_.size(),
+                         chosen_.data());
+    } else {
+      random_normals(streams, outputs, draws_.data(), kTileRows);
+      gaussian_sample(policy, params_ + network_.log_std_offset(), draws_.data(), outputs,
+                      shard_.size(), chosen_.data());
+    }
+  }
+
+  // Row by row, and within their bounds.
+  void hand_over_actions() {
+    const Space& space = envs_.spec().action;
+    const std::size_t size = static_cast<std::size_t>(envs_.spec().action_size());
     for (std::size_t k = 0; k < rows(); ++k) {
-      for (int a = 0; a < outputs; ++a) {
-        actions_[k * outputs + a] =
-            std::clamp(policy[a * kTileRows + k], space.low[a], space.high[a]);
+      for (std::size_t a = 0; a < size; ++a) {
+        const float action = chosen_[a * kTileRows + k];
+        actions_[k * size + a] =
+            is_discrete() ? action : std::clamp(action, space.low[a], space.high[a]);
       }
     }
   }
 
+  const EvalScene& scene_;
   VecEnv& envs_;
   const ActorCritic& network_;
   const float* params_;
@@ -95,7 +140,9 @@ class ShardEvaluation {
   Shard shard_;
   std::vector<EvalEpisode>& episodes_;
   TileWorkspace<float> work_;
-  std::vector<float> raw_, seen_, final_, actions_, rewards_;
+  std::vector<float> raw_, seen_, final_;
+  std::vector<float> chosen_, draws_;  // [A, kTileRows]
+  std::vector<float> normalisers_, actions_, rewards_;
   std::vector<std::uint8_t> terminated_, truncated_;
   std::vector<EpisodeEnd> ends_;
 };
@@ -121,6 +168,18 @@ void count_outcomes(const std::vector<EvalEpisode>& episodes, const EnvSpec& spe
 }
 
 }  // namespace
+
+const char* actions_name(EvalActions actions) {
+  return actions == EvalActions::kSampled ? "sampled" : "most_likely";
+}
+
+Result<EvalActions> actions_of(std::string_view name) {
+  for (const EvalActions actions : {EvalActions::kMostLikely, EvalActions::kSampled}) {
+    if (name == actions_name(actions)) return actions;
+  }
+  return invalid(fmt::format(
+      "actions: got '{}', expected most_likely or sampled (drawn as in training)", name));
+}
 
 EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec) {
   EvalResult result;
@@ -171,8 +230,8 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
   pool.run(static_cast<int>(tasks.size()), [&](int t) {
     const Task& task = tasks[t];
     try {
-      ShardEvaluation(*envs[task.scene], network, params, bf16_weights.data(), observations,
-                      task.shard, episodes[task.scene])
+      ShardEvaluation(scenes[task.scene], *envs[task.scene], network, params, bf16_weights.data(),
+                      observations, task.shard, episodes[task.scene])
           .run();
     } catch (const std::bad_alloc&) {  // tasks of a pool must not throw
       out_of_memory = true;
@@ -189,7 +248,7 @@ Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const Actor
                                                const float* params,
                                                const ObsNormalizer* observations,
                                                const EvalOptions& options) {
-  EvalScene scene{config.env_id, config.env_options, {}};
+  EvalScene scene{config.env_id, config.env_options, {}, options.actions};
   scene.envs.num_envs = options.episodes;
   scene.envs.seed = options.seed;
   scene.envs.streams = options.streams;

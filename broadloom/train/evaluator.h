@@ -1,9 +1,11 @@
-// Deterministic evaluation: no exploration noise, frozen statistics, seeds that training never
-// uses.
+// Evaluation of a policy: frozen statistics, streams that training never uses, and the most likely
+// actions unless sampled ones are asked for.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "broadloom/core/status.h"
@@ -15,11 +17,21 @@
 
 namespace broadloom {
 
+enum class EvalActions {
+  kMostLikely,  // of a Gaussian: its mean
+  kSampled      // drawn from the policy as in training, on streams of their own
+};
+
+// "most_likely", "sampled"; and back, kInvalidConfig for other words.
+const char* actions_name(EvalActions actions);
+Result<EvalActions> actions_of(std::string_view name);
+
 struct EvalOptions {
   int episodes = 100;
   std::uint64_t seed = 1;
   int threads = 1;
   StreamSet streams = StreamSet::kEvaluation;  // not training's
+  EvalActions actions = EvalActions::kMostLikely;
 };
 
 struct EvalResult {
@@ -42,6 +54,8 @@ struct EvalResult {
     int count = 0;
   };
   std::vector<Reason> reasons;
+  // Mean of the policy's last 100 episodes of training; not a number where it is not known.
+  double training_return = std::numeric_limits<double>::quiet_NaN();
 };
 
 // One episode that was played.
@@ -52,9 +66,9 @@ struct EvalEpisode {
 };
 
 // Plays `episodes` episodes, one environment each and each to its end, so that short episodes count
-// no more than long ones. Actions are the most likely ones (mean of a Gaussian). Evaluation streams
-// are disjoint from training's by construction (env/streams.h). An episode without
-// an end is cut after 10,000 steps. Changes nothing of the training run.
+// no more than long ones. Actions are clipped to their bounds. Evaluation streams are disjoint from
+// training's by construction (env/streams.h). An episode without an end is cut after 10,000 steps.
+// Changes nothing of the training run.
 Result<EvalResult> evaluate_policy(const Config& config, const ActorCritic& network,
                                    const float* params, const ObsNormalizer* observations,
                                    const EvalOptions& options);
@@ -64,6 +78,7 @@ struct EvalScene {
   std::string env_id;
   Overrides env_options;
   VecEnvOptions envs;
+  EvalActions actions = EvalActions::kMostLikely;  // sampled ones on the seed of envs
 };
 
 // The same for many scenes of one policy at once, whose spaces must be the network's; threads share

@@ -239,6 +239,9 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   line["format"] = 1;
   line["run"] = {
       {"folder", folder.dir()}, {"created", manifest.value().created}, {"finished", utc_now()}};
+  if (!manifest.value().extended_from.empty()) {
+    line["run"]["extended_from"] = manifest.value().extended_from;
+  }
   line["contract"] = contract_of(contract.value(), trainer.block().A);
   line["seeds"] = seeds_of(contract.value(), panel);
   line["machine"] = machine_of(manifest.value());
@@ -247,6 +250,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   line["speed"] = speed_of(measured, threads);
   line["result"] = result_of(trainer);
   line["evaluation"] = evaluation.value();
+  if (manifest.value().init) line["init"] = policy_source_json(*manifest.value().init);
   if (panel) line["panel"] = Json::parse(panel_record_json(*panel));
   line["checkpoint"] = checkpoint.value();
   Json config = Json::object();

@@ -1,5 +1,7 @@
 #include "broadloom/train/network_shape.h"
 
+#include <fmt/core.h>
+
 namespace broadloom {
 namespace {
 
@@ -21,5 +23,11 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           config.log_std_init,
           config.precision == "bf16" ? Precision::kBf16 : Precision::kFp32};
 }
+
+std::string shape_text(const Space& space) {
+  return fmt::format("{}({})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box", space.size);
+}
+
+bool same_shape(const Space& a, const Space& b) { return a.kind == b.kind && a.size == b.size; }
 
 }  // namespace broadloom

@@ -1,6 +1,8 @@
 // The network that a configuration and an environment ask for.
 #pragma once
 
+#include <string>
+
 #include "broadloom/env/spec.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/train/config.h"
@@ -8,5 +10,9 @@
 namespace broadloom {
 
 NetworkShape network_shape(const Config& config, const EnvSpec& spec);
+
+// What a network knows of a space: "Discrete(3)" or "Box(4)".
+std::string shape_text(const Space& space);
+bool same_shape(const Space& a, const Space& b);
 
 }  // namespace broadloom

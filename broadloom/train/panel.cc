@@ -11,6 +11,7 @@
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/train/memory_plan.h"
+#include "broadloom/train/network_shape.h"
 #include "broadloom/train/settings.h"
 
 namespace broadloom {
@@ -33,13 +34,6 @@ PanelRow make_row(const Panel& panel, const Panel::Part& stratum, const Panel::P
   for (const std::uint64_t seed : panel.seeds) row.keys.push_back(stream_key(seed, row));
   return row;
 }
-
-std::string shape_text(const Space& space) {
-  return space.kind == SpaceKind::kDiscrete ? fmt::format("Discrete({})", space.size)
-                                            : fmt::format("Box({})", space.size);
-}
-
-bool same_shape(const Space& a, const Space& b) { return a.kind == b.kind && a.size == b.size; }
 
 // All rows of a panel are played at once: bytes of their environments and episodes.
 Result<std::size_t> panel_bytes(const Panel& panel) {
@@ -134,7 +128,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_panel(const Panel& panel,
                                                          const float* params,
                                                          const ObsNormalizer* observations,
                                                          int threads) {
-  EvalScene scene{panel.env_id, {}, {}};
+  EvalScene scene{panel.env_id, {}, {}, EvalActions::kMostLikely};
   scene.envs.num_envs = panel.episodes;
   scene.envs.streams = StreamSet::kPanel;
   scene.envs.max_episode_steps = panel.max_episode_steps;

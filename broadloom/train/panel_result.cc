@@ -13,13 +13,12 @@
 namespace broadloom {
 namespace {
 
-Status describe_run(const Trainer& trainer, const RunFolder& folder, PanelResult& out) {
-  const Result<std::string> path = folder.latest_checkpoint();
-  if (!path.ok()) return path.status();
-  const Result<std::string> bytes = read_file(path.value());
+Status describe_run(const Trainer& trainer, const FoundCheckpoint& checkpoint, PanelResult& out) {
+  const Result<std::string> bytes = read_file(checkpoint.path);
   if (!bytes.ok()) return bytes.status();
-  out.run_dir = folder.dir();
-  out.checkpoint = path.value().substr(folder.dir().size() + 1);
+  out.run_dir = checkpoint.folder.dir();
+  out.checkpoint =
+      checkpoint.is_alone() ? checkpoint.path : checkpoint.path.substr(out.run_dir.size() + 1);
   out.checkpoint_hash = hash_text(bytes.value());
   out.global_step = trainer.report().global_step;
   return {};
@@ -69,12 +68,12 @@ EvalResult score_of(const PanelResult& result, const PanelGroup& group) {
   return score;
 }
 
-Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer, const RunFolder& folder,
-                               int threads) {
+Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer,
+                               const FoundCheckpoint& checkpoint, int threads) {
   BROADLOOM_TRY(check_panel_fits(panel, trainer.config()));
   PanelResult out;
   out.panel = panel;
-  BROADLOOM_TRY(describe_run(trainer, folder, out));
+  BROADLOOM_TRY(describe_run(trainer, checkpoint, out));
   describe_program(out);
   Result<EnvSpec> spec = env_spec(panel.env_id, panel.env);
   if (!spec.ok()) return spec.status();

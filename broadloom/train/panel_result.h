@@ -17,7 +17,7 @@ namespace broadloom {
 struct PanelResult {
   Panel panel;
   EnvSpec spec;                             // of the panel's environment: reasons and success
-  std::string run_dir;                      // as it was named
+  std::string run_dir;                      // as it was named; "": a checkpoint file alone
   std::string checkpoint, checkpoint_hash;  // file in the run's folder; of its bytes
   std::int64_t global_step = 0;             // of the checkpoint
   std::string version, revision, binary_hash, isa;  // of the program that played
@@ -42,10 +42,10 @@ std::vector<EvalEpisode> episodes_of(const PanelResult& result, const PanelGroup
 // What they come to; global_step is the checkpoint's.
 EvalResult score_of(const PanelResult& result, const PanelGroup& group);
 
-// Plays the panel with the policy of a trainer whose state is the folder's newest checkpoint.
-// kMismatch where the panel does not fit.
-Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer, const RunFolder& folder,
-                               int threads);
+// Plays the panel with the policy of a trainer whose state is that checkpoint. kMismatch where the
+// panel does not fit.
+Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer,
+                               const FoundCheckpoint& checkpoint, int threads);
 
 // Of a panel's result in the run's folder; the name has the panel's hash, so that results on
 // different panels stand side by side.

@@ -28,8 +28,8 @@ struct Part {
 constexpr Part kParts[] = {
     {"result", FieldRule::kExact},   {"evaluation", FieldRule::kExact},
     {"contract", FieldRule::kExact}, {"seeds", FieldRule::kExact},
-    {"config", FieldRule::kExact},   {"program", FieldRule::kNoted},
-    {"machine", FieldRule::kNoted},
+    {"config", FieldRule::kExact},   {"init", FieldRule::kExact},
+    {"program", FieldRule::kNoted},  {"machine", FieldRule::kNoted},
 };
 struct Place {
   const char* part;
@@ -48,8 +48,8 @@ FieldComparison compare(const std::string& name, FieldRule rule, const Json& a, 
 }
 
 // Which instruction set a run asked for is no part of what it is; machine.isa and machine.bits tell
-// what was used.
-bool is_compared(const std::string& name) { return name != "config.isa"; }
+// what was used. Nor is where a policy lies that has the right hash.
+bool is_compared(const std::string& name) { return name != "config.isa" && name != "init.file"; }
 
 std::set<std::string> keys_of(const Json& a, const Json& b) {
   std::set<std::string> keys;
@@ -106,6 +106,32 @@ Result<Panel> panel_of(const Json& recorded) {
                             recorded["hash"].text(), hash));
 }
 
+// The policy that the recorded run began with.
+Result<InitialPolicy> initial_policy(const Json& recorded, const std::string& named) {
+  const PolicySource wanted = policy_source_of(recorded);
+  const std::string& place = named.empty() ? wanted.file : named;
+  const std::string what = fmt::format(
+      "the run began with another one's policy: parameters with the hash {}, those of '{}' at step "
+      "{}",
+      wanted.parameters_hash, wanted.file, wanted.global_step);
+  Result<InitialPolicy> policy = read_initial_policy(place);
+  if (!policy.ok()) {
+    return Status(policy.status().kind(),
+                  fmt::format("{}; name the run or checkpoint that has them with --init ({})", what,
+                              policy.status().message()));
+  }
+  const PolicySource& found = policy.value().source;
+  if (found.parameters_hash == wanted.parameters_hash &&
+      (wanted.obs_normalizer_hash.empty() ||
+       found.obs_normalizer_hash == wanted.obs_normalizer_hash)) {
+    return policy;
+  }
+  return Status(ErrorKind::kMismatch,
+                fmt::format("{}; got parameters with the hash {} in '{}', or another observation "
+                            "normaliser: name the run or checkpoint that has them with --init",
+                            what, found.parameters_hash, found.file));
+}
+
 }  // namespace
 
 bool RerunReport::agrees() const {
@@ -128,7 +154,7 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
   return out;
 }
 
-Result<RerunPlan> plan_rerun(std::string_view line) {
+Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
   BROADLOOM_TRY(check_ledger_line(line));
   const Json json = Json::parse(line);
   Overrides overrides;
@@ -152,12 +178,23 @@ Result<RerunPlan> plan_rerun(std::string_view line) {
     if (!panel.ok()) return panel.status();
     plan.panel = panel.take();
   }
+  if (json.contains("init")) {
+    Result<InitialPolicy> policy = initial_policy(json["init"], init);
+    if (!policy.ok()) return policy.status();
+    plan.init = policy.take();
+  } else if (!init.empty()) {
+    return invalid(
+        fmt::format("--init names '{}', but the recorded run began with no other one's "
+                    "policy; leave it out",
+                    init));
+  }
   return plan;
 }
 
 Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const std::string& run_dir,
                           int threads, const RunHooks& hooks) {
-  const Result<RunSummary> summary = start_run(plan.config, run_dir, threads, hooks, plan.panel);
+  const Result<RunSummary> summary =
+      start_run(plan.config, run_dir, threads, hooks, plan.panel, plan.init);
   if (!summary.ok()) return summary.status();
   RerunReport report;
   report.run = summary.value();

@@ -39,12 +39,15 @@ struct RerunPlan {
   Config config;    // isa: see isa_to_go_on
   int threads = 1;  // of the record
   std::optional<Panel> panel;
+  std::optional<InitialPolicy> init;  // where the run began with another's policy
 };
 
 // kCorrupt and kMismatch where the line is not as it was written (record/ledger.h),
 // kInvalidConfig where it names settings that this program does not have, kMismatch where its panel
-// is not the one that its hash is of.
-Result<RerunPlan> plan_rerun(std::string_view line);
+// is not the one that its hash is of. A run that began with another's policy needs that: init names
+// the run or checkpoint that has it, "" the file that the record does. kNotFound where it is not
+// there, kMismatch where it is another.
+Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init = "");
 
 // Trains into the new folder run_dir, with the record's evaluations and panel; threads changes
 // speed only. Stopped by the hooks, the report has no fields.

@@ -7,10 +7,12 @@
 #include "broadloom/core/hash.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/json.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/ledger_entry.h"
+#include "broadloom/train/run_evaluation.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/started_run.h"
 #include "broadloom/train/trainer.h"
@@ -72,16 +74,28 @@ Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Train
   const Result<std::optional<Panel>> panel = own_panel(folder);
   if (!panel.ok()) return panel.status();
   if (!panel.value()) return std::optional<PanelResult>();
+  const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());
+  if (!newest.ok()) return newest.status();
   Result<PanelResult> result =
-      play_panel(*panel.value(), trainer, folder, trainer.pool().threads());
+      play_panel(*panel.value(), trainer, newest.value(), trainer.pool().threads());
   if (!result.ok()) return result.status();
   BROADLOOM_TRY(save_panel_result(folder.dir(), result.value()).status());
   return std::optional<PanelResult>(result.take());
 }
 
+// Whether the folder holds the line of the run as it is now. A run that was made longer keeps that
+// of its old end until it comes to the new one.
+bool is_recorded(const RunFolder& folder, const Config& config) {
+  const Result<std::string> line = read_file(folder.ledger_line_path());
+  if (!line.ok()) return false;
+  const Json json = Json::parse(line.value());
+  const Json& total = json["config"]["total_timesteps"];
+  return !total.is_string() || total.text() == to_text(config.total_timesteps);
+}
+
 // Leaves a finished run's own ledger line in its folder, unless it is there.
 Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured) {
-  if (!trainer.finished() || read_file(folder.ledger_line_path()).ok()) return {};
+  if (!trainer.finished() || is_recorded(folder, trainer.config())) return {};
   const Result<std::optional<PanelResult>> panel = play_own_panel(folder, trainer);
   if (!panel.ok()) return panel.status();
   const Result<std::string> line = make_ledger_line(folder, trainer, measured, panel.value());
@@ -108,12 +122,6 @@ Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogByt
   return summary_of(trainer, folder.dir(), seconds);
 }
 
-Status append_eval(const RunFolder& folder, const std::string& line) {
-  Result<SharedLog> log = SharedLog::open(folder.command_eval_path());
-  if (!log.ok()) return log.status();
-  return log.value().append(line);
-}
-
 Status announce(const Config& config, int threads, const RunHooks& hooks) {
   if (!hooks.on_contract) return {};
   const Result<RolloutContract> contract = make_contract(config, threads);
@@ -121,15 +129,35 @@ Status announce(const Config& config, int threads, const RunHooks& hooks) {
   return contract.status();
 }
 
-Result<Checkpoint> newest_checkpoint(const RunFolder& folder) {
-  const Result<std::string> path = folder.latest_checkpoint();
-  if (!path.ok()) return path.status();
-  return read_checkpoint(path.value());
-}
-
 // What the record says of a run's bits: whether every processor would give the same.
 std::string bits_of(const Config& config, const std::string& isa) {
   return config.precision == "fp32" && has_common_bits(isa) ? "common" : "own";
+}
+
+// Makes the run longer, in memory: what it has learnt must be what it would have from the start.
+Status extend(StartedRun& run, std::int64_t total_timesteps) {
+  const std::int64_t before = run.config.total_timesteps;
+  const std::string& dir = run.folder.dir();
+  if (total_timesteps < before) {
+    return invalid(
+        fmt::format("total_timesteps: got {}, but the run '{}' is one of {} steps, and can "
+                    "only be made longer; expected at least that",
+                    total_timesteps, dir, before));
+  }
+  if (run.config.depends_on_total()) {
+    return invalid(fmt::format(
+        "total_timesteps: got {}, but the learning rate of '{}' falls to 0 over its {} steps "
+        "(lr_schedule = linear): a longer run would have made every one of them differently. Begin "
+        "a "
+        "new run with this one's policy: `broadloom train --init {} --total_timesteps N`, and the "
+        "run's other settings; runs with lr_schedule = constant or adaptive can be made longer",
+        total_timesteps, dir, before, dir));
+  }
+  run.config.total_timesteps = total_timesteps;
+  BROADLOOM_TRY(check_config(run.config));
+  run.manifest.config = to_overrides(run.config);
+  run.manifest.extended_from.push_back(before);
+  return {};
 }
 
 // A run that was begun with everybody's bits and goes on with others says so.
@@ -156,28 +184,40 @@ void warn_of_emulation(const Config& config, const RunHooks& hooks) {
       "worked out by other instructions (isa=exact), some 70 times as slowly");
 }
 
-// As of the newest checkpoint. isa: "": the run's own.
-Result<std::unique_ptr<Trainer>> trained_in(const RunFolder& folder, const std::string& isa) {
-  const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
-  if (!checkpoint.ok()) return checkpoint.status();
-  const std::string& asked = checkpoint.value().config.isa;
-  BROADLOOM_TRY(set_isa(isa.empty() ? isa_to_go_on(asked, asked) : isa));
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(checkpoint.value().config, 1);
-  if (!trainer.ok()) return trainer.status();
-  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
-  return trainer;
+// The policy acts as it did only where it sees observations as it did.
+void warn_of_normalisation(const InitialPolicy& policy, const Config& config,
+                           const RunHooks& hooks) {
+  const bool theirs = policy.checkpoint.config.norm_obs;
+  if (theirs == config.norm_obs || !hooks.on_note) return;
+  hooks.on_note(fmt::format(
+      "the policy that the run begins with saw {} observations, and this run's are {}: it will not "
+      "act as it did (norm_obs = {} would keep them)",
+      theirs ? "normalised" : "plain", config.norm_obs ? "normalised" : "plain", theirs));
+}
+
+Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& init,
+                                          Trainer& trainer, const RunHooks& hooks) {
+  if (!init) return std::optional<PolicySource>();
+  Result<PolicySource> source = begin_with(*init, trainer);
+  if (!source.ok()) return source.status();
+  warn_of_normalisation(*init, trainer.config(), hooks);
+  return std::optional<PolicySource>(source.take());
 }
 
 }  // namespace
 
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
-                             const RunHooks& hooks, const std::optional<Panel>& panel) {
+                             const RunHooks& hooks, const std::optional<Panel>& panel,
+                             const std::optional<InitialPolicy>& init) {
   BROADLOOM_TRY(set_isa(config.isa));
   warn_of_emulation(config, hooks);
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
+  if (init) BROADLOOM_TRY(check_policy_fits(*init, config));
   BROADLOOM_TRY(announce(config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
+  const Result<std::optional<PolicySource>> source = begin(init, *trainer.value(), hooks);
+  if (!source.ok()) return source.status();
   FileLock lock;  // held before the folder is there for others to resume
   const auto fill = [&](const RunFolder& folder) -> Status {
     Result<FileLock> held = folder.lock();
@@ -186,6 +226,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
     manifest.bits = bits_of(config, manifest.isa);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
+    manifest.init = source.value();
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});
@@ -196,66 +237,41 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   return train(*trainer.value(), folder.value(), {}, hooks);
 }
 
-Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks) {
-  const Result<StartedRun> run = open_started_run(run_dir);
-  if (!run.ok()) return run.status();
-  const RunFolder& folder = run.value().folder;
+Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
+                              std::int64_t total_timesteps) {
+  const Result<RunFolder> opened = RunFolder::open(run_dir);
+  if (!opened.ok()) return opened.status();
+  const RunFolder& folder = opened.value();
   const Result<FileLock> lock = folder.lock();
   if (!lock.ok()) return lock.status();
+  Result<StartedRun> run = open_started_run(run_dir);  // as nobody else can change it any more
+  if (!run.ok()) return run.status();
+  const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
+  if (longer) BROADLOOM_TRY(extend(run.value(), total_timesteps));
   BROADLOOM_TRY(set_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
   folder.clear_half_written();
   BROADLOOM_TRY(announce(run.value().config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
   if (!trainer.ok()) return trainer.status();
-  const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
+  const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());
+  if (!newest.ok()) return newest.status();
+  const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  if (longer) {
+    BROADLOOM_TRY(
+        write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
+  }
   // A finished run may still have its panel to play.
-  const bool complete = trainer.value()->finished() && read_file(folder.ledger_line_path()).ok();
+  const bool complete =
+      trainer.value()->finished() && is_recorded(folder, trainer.value()->config());
   if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
   if (trainer.value()->finished()) {
     BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}));
     return summary_of(*trainer.value(), folder.dir(), 0.0);
   }
   return train(*trainer.value(), folder, checkpoint.value().logs, hooks);
-}
-
-Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& options) {
-  if (options.episodes < 1 || options.threads < 1) {
-    return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("got {} episodes and {} threads; expected at least 1 of each",
-                              options.episodes, options.threads));
-  }
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
-  if (!folder.ok()) return folder.status();
-  const Result<std::unique_ptr<Trainer>> trainer = trained_in(folder.value(), "");
-  if (!trainer.ok()) return trainer.status();
-  const Trainer& trained = *trainer.value();
-  Result<EvalResult> result = evaluate_policy(trained.config(), trained.network(), trained.params(),
-                                              trained.obs_normalizer(), options);
-  if (!result.ok()) return result.status();
-  result.value().global_step = trained.report().global_step;
-  BROADLOOM_TRY(
-      append_eval(folder.value(), eval_json_line(result.value(), options.seed, "command")));
-  return result;
-}
-
-Result<PanelResult> run_panel(const std::string& run_dir, const Panel& panel, int threads,
-                              const std::string& isa) {
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
-  if (!folder.ok()) return folder.status();
-  const Result<std::unique_ptr<Trainer>> trainer = trained_in(folder.value(), isa);
-  if (!trainer.ok()) return trainer.status();
-  return play_panel(panel, *trainer.value(), folder.value(), threads);
-}
-
-Result<std::string> save_panel_result(const std::string& run_dir, const PanelResult& result) {
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
-  if (!folder.ok()) return folder.status();
-  const std::string path = panel_result_path(folder.value(), result.panel);
-  BROADLOOM_TRY(write_file_atomically(path, panel_result_json(result)));
-  return path;
 }
 
 }  // namespace broadloom

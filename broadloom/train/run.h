@@ -1,4 +1,4 @@
-// Whole runs in a folder: start, resume, evaluate. What the program's sub-commands call.
+// Whole runs in a folder: start and resume. What the program's sub-commands call.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 #include "broadloom/core/status.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/contract.h"
-#include "broadloom/train/evaluator.h"
+#include "broadloom/train/initial_policy.h"
 #include "broadloom/train/panel.h"
-#include "broadloom/train/panel_result.h"
 
 namespace broadloom {
 
@@ -50,26 +49,22 @@ struct RunSummary {
 // either no folder or one that can be resumed. threads >= 1 changes speed only. A run that comes to
 // its end leaves its own line of a ledger in the folder (ledger_line.json). With a panel, which is
 // kept in the folder and must fit the run (kMismatch before anything is made), the final policy is
-// scored on it, and the line holds the scores.
+// scored on it, and the line holds the scores. With a policy to begin with (init), which must fit
+// the run as well, the first parameters are that one's; manifest and line say whose.
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
-                             const RunHooks& hooks, const std::optional<Panel>& panel = {});
+                             const RunHooks& hooks, const std::optional<Panel>& panel = {},
+                             const std::optional<InitialPolicy>& init = {});
 
 // Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs
 // hold past that checkpoint is cut off and written again. A finished run is reported as it is, and
 // gets its ledger line where that is missing. The panel is that of the folder. kIo where another
 // process, or thread, is training the run.
-Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks);
-
-// Evaluates the newest checkpoint and appends the result to the folder's eval_command.jsonl. The
-// run may be in training meanwhile.
-Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& options);
-
-// Scores the newest checkpoint on a panel; threads >= 1. isa: as in a config; "": the run's own.
-// Changes nothing in the folder.
-Result<PanelResult> run_panel(const std::string& run_dir, const Panel& panel, int threads,
-                              const std::string& isa = "");
-
-// Keeps a panel's result in the run's folder, and gives its path.
-Result<std::string> save_panel_result(const std::string& run_dir, const PanelResult& result);
+//
+// total_timesteps: 0, or no less than the run's own: makes the run longer, finished or not, with
+// the bits of one that was as long from the start. The manifest keeps what it was, and a run that
+// has come to its new end has a line of its own. kInvalidConfig where the total decides what is
+// learnt (Config::depends_on_total) or is less.
+Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
+                              std::int64_t total_timesteps = 0);
 
 }  // namespace broadloom

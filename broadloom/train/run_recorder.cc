@@ -67,9 +67,8 @@ std::vector<std::pair<std::string_view, double>> event_scalars(const Trainer& tr
   return scalars;
 }
 
-}  // namespace
-
-std::string eval_json_line(const EvalResult& result, std::uint64_t seed, const char* source) {
+// What the lines of both files hold.
+JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
   JsonLine reasons;
   for (const EvalResult::Reason& reason : result.reasons) reasons.add(reason.name, reason.count);
   return JsonLine()
@@ -87,8 +86,19 @@ std::string eval_json_line(const EvalResult& result, std::uint64_t seed, const c
       .add("failure_high", result.failure_rate.high)
       .add_raw("reasons", reasons.str())
       .add("episodes", result.episodes)
-      .add("seed", seed)
-      .add("source", source)
+      .add("seed", seed);
+}
+
+}  // namespace
+
+std::string eval_json_line(const EvalResult& result, std::uint64_t seed) {
+  return eval_fields(result, seed).add("source", "train").line();
+}
+
+std::string command_eval_json_line(const EvalResult& result, const EvalOptions& options) {
+  return eval_fields(result, options.seed)
+      .add("source", "command")
+      .add("actions", actions_name(options.actions))
       .line();
 }
 
@@ -159,7 +169,7 @@ Status RunRecorder::evaluate(Trainer& trainer) {
                                               trainer.obs_normalizer(), options);
   if (!result.ok()) return result.status();
   result.value().global_step = trainer.report().global_step;
-  BROADLOOM_TRY(eval_.append(eval_json_line(result.value(), options.seed, "train")));
+  BROADLOOM_TRY(eval_.append(eval_json_line(result.value(), options.seed)));
   if (!events_.is_open()) return {};
   std::vector<std::pair<std::string_view, double>> scalars{
       {"eval/episodic_return", result.value().mean_return},

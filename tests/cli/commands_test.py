@@ -3,6 +3,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -101,7 +102,7 @@ class Commands(unittest.TestCase):
 
     def test_missing_runs(self):
         self.fails(3, ["no_such_run"], "eval", "no_such_run")
-        self.fails(3, ["no_such_run"], "train", "--resume", "no_such_run", "--quiet")
+        self.fails(3, ["no_such_run"], "train", "--resume", "no_such_run")
         self.fails(2, ["--seed"], "train", "--resume", "no_such_run", "--seed", "2")
 
     def test_unwritable_folders(self):
@@ -174,6 +175,146 @@ class Commands(unittest.TestCase):
         self.assertNotEqual(again.returncode, 0)
         self.assertIn(out, again.stderr)
         self.assertIn("Nothing left to train: 1,024 of 1,024", self.run_program("train", "--resume", out).stdout)
+
+    # Evaluations.
+
+    def checkpoints(self, run):
+        folder = os.path.join(run, "checkpoints")
+        return [os.path.join(folder, name) for name in sorted(os.listdir(os.path.join(self.folder.name, folder)))]
+
+    def test_eval_of_a_checkpoint_file(self):
+        self.run_program("train", *SMALL, "--out", "a", "--checkpoint_interval", "4", "--keep_checkpoints", "0")
+        first, middle, last = self.checkpoints("a")
+        scores = [self.object_of("eval", source, "--episodes", "7", "--json") for source in ("a", last, middle, first)]
+        self.assertEqual([score["global_step"] for score in scores], [1024, 1024, 512, 0])
+        self.assertEqual(dict(scores[0], run_dir=last), scores[1])
+        self.assertEqual(len(self.ledger("a/eval_command.jsonl")), 1)  # a file alone has no log
+        self.fails(3, ["no run folder 'none.safetensors', nor a checkpoint file"], "eval", "none.safetensors")
+        panel = self.write("p.toml", 'env_id = "CartPole-v1"\nepisodes = 3\nseed = 1\n')
+        played = self.object_of("eval", middle, "--panel", panel, "--json")
+        self.assertEqual((played["file"], played["run"]["global_step"]), (None, 512))
+
+    def test_a_damaged_checkpoint_and_the_way_out(self):
+        self.run_program("train", *SMALL, "--out", "a", "--checkpoint_interval", "4", "--keep_checkpoints", "0")
+        paths = self.checkpoints("a")
+        while len(paths) > 1:
+            newest = paths.pop()
+            os.truncate(os.path.join(self.folder.name, newest), 1000)
+            for command in (["eval", "a"], ["train", "--resume", "a", "--quiet"], ["audit", "a"], ["gradients", "a", "--out", "g"]):
+                self.fails(5, [f"'{newest}' is damaged", f"remove that file, and '{paths[-1]}' will be used"], *command)
+            self.fails(5, [f"'{newest}' is damaged", "use another checkpoint"], "eval", newest)
+            os.remove(os.path.join(self.folder.name, newest))
+            self.assertEqual(self.object_of("eval", "a", "--json")["global_step"], 512 * (len(paths) - 1))
+        os.truncate(os.path.join(self.folder.name, paths[0]), 1000)
+        self.fails(5, ["no other checkpoint: train it anew"], "eval", "a")
+
+    def test_eval_plays_most_likely_or_sampled_actions(self):
+        self.run_program("train", "--env_id", "Acrobot-v1", "--total_timesteps", "60000", "--seed", "3", "--out", "a", "--quiet")
+        most_likely = self.object_of("eval", "a", "--json")
+        sampled = [self.object_of("eval", "a", "--actions", "sampled", "--threads", threads, "--json") for threads in "13"]
+        self.assertEqual(sampled[0], sampled[1])
+        self.assertEqual((most_likely["actions"], sampled[0]["actions"]), ("most_likely", "sampled"))
+        # Young: what succeeds by exploring gets stuck without.
+        self.assertLess(most_likely["ci_high"], sampled[0]["ci_low"])
+        lines = map(json.loads, self.ledger("a/eval_command.jsonl"))
+        self.assertEqual([line["actions"] for line in lines], ["most_likely", "sampled", "sampled"])
+        explained = "Training explores (mean return "
+        text = self.run_program("eval", "a").stdout
+        self.assertIn("a at step 59,904, most likely actions\n", text)
+        self.assertIn(explained, text)
+        text = self.run_program("eval", "a", "--actions", "sampled").stdout
+        self.assertIn("a at step 59,904, sampled actions, as in training\n", text)
+        self.assertNotIn(explained, text)
+        self.fails(2, ["actions: got 'greedy', expected most_likely or sampled"], "eval", "a", "--actions", "greedy")
+        self.fails(2, ["--actions", "--panel"], "eval", "a", "--actions", "sampled", "--panel", "p.toml")
+
+    def unprivileged(self, *arguments):
+        """Runs the program as one whom file rights stop, in a copy that everybody may execute."""
+        copy = os.path.join(self.folder.name, "broadloom")
+        if not os.path.exists(copy):
+            shutil.copy(PROGRAM, copy)
+        os.chmod(self.folder.name, 0o755)
+        nobody = 65534
+        try:
+            return subprocess.run([copy, *arguments], capture_output=True, text=True, cwd=self.folder.name, timeout=120,
+                                  preexec_fn=lambda: os.setuid(nobody) if os.getuid() == 0 else None)
+        except subprocess.SubprocessError as error:
+            self.skipTest(f"cannot be another user here: {error}")
+
+    def test_eval_of_a_run_in_a_folder_that_one_may_not_write(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        panel = self.write("p.toml", 'env_id = "CartPole-v1"\nepisodes = 3\nseed = 1\n')
+        os.chmod(os.path.join(self.folder.name, "a"), 0o555)
+        self.addCleanup(os.chmod, os.path.join(self.folder.name, "a"), 0o755)
+        text = self.unprivileged("eval", "a")
+        self.assertEqual(text.returncode, 0, text.stderr)
+        self.assertIn("Mean return ", text.stdout)
+        self.assertRegex(text.stderr, r"^Note: eval_command.jsonl was not extended: .*: Permission denied; .*\n$")
+        self.assertNotIn("--out", text.stderr)
+        as_json = self.unprivileged("eval", "a", "--json")
+        self.assertEqual(json.loads(as_json.stdout), self.object_of("eval", "a", "--json"))  # root may write
+        scored = self.unprivileged("eval", "a", "--panel", panel)
+        self.assertEqual(scored.returncode, 0, scored.stderr)
+        self.assertIn("In brackets: 95 % intervals.", scored.stdout)
+        self.assertNotIn("Written:", scored.stdout)
+        self.assertRegex(scored.stderr, r"^Note: the result is not kept: .*Permission denied")
+        quiet = self.unprivileged("eval", "a", "--panel", panel, "--quiet")  # it was asked for nothing but the file
+        self.assertEqual((quiet.returncode, quiet.stdout), (4, ""), quiet.stderr)
+
+    def test_eval_keeps_its_result_where_the_log_is_no_file(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        os.mkdir(os.path.join(self.folder.name, "a", "eval_command.jsonl"))  # stops root, too
+        score = self.object_of("eval", "a", "--json")
+        self.assertEqual(score["episodes"], 100)
+        self.assertIn("eval_command.jsonl was not extended", self.run_program("eval", "a").stderr)
+        self.fails(4, ["eval_command.jsonl", "Is a directory"], "eval", "a", "--quiet")
+
+    def test_a_run_that_begins_with_anothers_policy(self):
+        self.run_program("train", "--env_id", "Acrobot-v1", "--total_timesteps", "60000", "--seed", "3", "--out", "a", "--quiet")
+        young = ["train", "--env_id", "Acrobot-v1", "--init", "a"]
+        # It stands still, so that training's episodes and sampled ones are of one policy.
+        still = self.object_of(*young, "--learning_rate", "0", "--num_envs", "32", "--total_timesteps", "65536", "--out", "b", "--json")
+        sampled = self.object_of("eval", "b", "--actions", "sampled", "--json")
+        self.assertEqual(sampled, dict(self.object_of("eval", "a", "--actions", "sampled", "--json"), run_dir="b",
+                                       global_step=65536))
+        self.assertLess(abs(still["mean_return"] - sampled["mean_return"]), sampled["ci_high"] - sampled["ci_low"])
+        first, second = map(json.loads, self.ledger())
+        self.assertEqual(second["init"]["parameters_hash"], first["result"]["parameters_hash"])
+        self.assertEqual(second["result"]["parameters_hash"], first["result"]["parameters_hash"])
+        text = self.run_program(*young, "--total_timesteps", "2048", "--out", "c").stdout
+        self.assertRegex(text, r"Begins with the policy of a/checkpoints/.* \(step 59,904\)\n")
+        self.assertTrue(self.object_of("rerun", "ledger.jsonl:3", "--out", "again", "--json", "--quiet")["agrees"])
+        shutil.move(os.path.join(self.folder.name, "a"), os.path.join(self.folder.name, "d"))
+        self.fails(3, ["began with another one's policy", first["result"]["parameters_hash"], "--init"], "rerun", "c", "--quiet")
+        found = self.object_of("rerun", "c", "--init", "d", "--out", "again2", "--json", "--quiet")
+        self.assertTrue(found["agrees"])
+        self.fails(6, ["observations: got Box(6), expected Box(4)"], "train", *SMALL, "--init", "d", "--out", "e", "--quiet")
+        self.fails(3, ["no run folder 'none'"], "train", *SMALL, "--init", "none", "--quiet")
+        self.fails(2, ["--init"], "train", "--resume", "c", "--init", "d")
+
+    def test_a_run_that_is_made_longer(self):
+        steady = ["train", *SMALL, "--lr_schedule", "constant", "--hashes", "--eval_interval", "3"]
+        self.run_program(*steady, "--total_timesteps", "2048", "--out", "whole", "--quiet", "--ledger", "none")
+        self.run_program(*steady, "--out", "a", "--quiet")
+        longer = ["train", "--resume", "a", "--json", "--total_timesteps"]
+        self.assertEqual(self.object_of(*longer, "1536")["record"], "ledger.jsonl:2")
+        self.assertEqual(self.object_of(*longer, "2048", "--threads", "2")["record"], "ledger.jsonl:3")
+        same = self.object_of("diff", "a", "whole", "--json")
+        self.assertEqual((same["equal"], same["compared"], same["settings"]), (True, 16, {}))
+        lines = list(map(json.loads, self.ledger()))
+        self.assertEqual([line["config"]["total_timesteps"] for line in lines], ["1024", "1536", "2048"])
+        self.assertEqual([line["run"].get("extended_from") for line in lines], [None, [1024], [1024, 1536]])
+        for line in "123":  # each says what the run then was
+            again = self.object_of("rerun", f"ledger.jsonl:{line}", "--out", f"again{line}", "--json", "--quiet")
+            self.assertTrue(again["agrees"], line)
+        with open(os.path.join(self.folder.name, "a", "eval.jsonl"), encoding="utf-8") as file:
+            steps = [json.loads(line)["global_step"] // 128 for line in file]
+        self.assertEqual(steps, [3, 6, 8, 9, 12, 15, 16])  # those of its old ends stay
+        self.fails(2, ["got 1024", "only be made longer"], "train", "--resume", "a", "--total_timesteps", "1024", "--quiet")
+        self.fails(2, ["--gamma", "--init"], "train", "--resume", "a", "--total_timesteps", "4096", "--gamma", "0.9", "--quiet")
+        self.fails(2, ["total_timesteps: got 'more'"], "train", "--resume", "a", "--total_timesteps", "more", "--quiet")
+        self.run_program("train", *SMALL, "--out", "linear", "--quiet")
+        self.fails(2, ["lr_schedule = linear", "--init linear"], "train", "--resume", "linear", "--total_timesteps", "4096")
 
     def test_diff(self):
         for name, extra in (("a", []), ("b", ["--eval_interval", "1"]), ("c", ["--seed", "2"]), ("d", [])):

@@ -113,7 +113,7 @@ TEST(Families, PurposesOfTrainingAndEvaluationShareNoStream) {
        {Purpose::kTrainReset, Purpose::kTrainStep, Purpose::kStagger, Purpose::kTrainStrata,
         Purpose::kEvalReset, Purpose::kEvalStep, Purpose::kEvalStrata, Purpose::kPanelReset,
         Purpose::kPanelStep, Purpose::kPanelStrata, Purpose::kTrainDisturb, Purpose::kEvalDisturb,
-        Purpose::kPanelDisturb}) {
+        Purpose::kPanelDisturb, Purpose::kAction, Purpose::kEvalAction}) {
     for (const std::uint32_t lane : {0u, 1u, 0xfffffu, 0x80000000u}) {
       for (const std::uint64_t index :
            {std::uint64_t{0}, std::uint64_t{1}, (std::uint64_t{1} << 56) - 1}) {

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "broadloom/math/random_rows.h"
 #include "broadloom/record/json_line.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/trainer.h"
@@ -38,7 +41,7 @@ TEST(Evaluation, CountsReasonsAndSuccesses) {
   EXPECT_EQ(result.reasons[3].name, "unfinished");
   EXPECT_EQ(result.reasons[3].count, 1);
   EXPECT_EQ(result.failure_rate.value, 0.25);  // ended by itself, without success
-  const std::string line = eval_json_line(result, 1, "train");
+  const std::string line = eval_json_line(result, 1);
   EXPECT_NE(line.find("\"success_rate\": 0.5"), std::string::npos) << line;
   EXPECT_NE(line.find("\"failure_rate\": 0.25"), std::string::npos) << line;
   EXPECT_NE(line.find("\"fell\": 1, \"left\": 0, \"time_limit\": 2, \"unfinished\": 1}"),
@@ -50,15 +53,29 @@ TEST(Evaluation, SuccessIsNotKnownWhereTheEnvironmentNamesNone) {
   const EvalResult result = summarise({episode(0, -1), episode(1, -1)}, EnvSpec{});
   EXPECT_TRUE(std::isnan(result.success_rate.value));
   EXPECT_TRUE(std::isnan(result.failure_rate.value));
-  EXPECT_NE(eval_json_line(result, 1, "train").find("\"success_rate\": null"), std::string::npos);
+  EXPECT_NE(eval_json_line(result, 1).find("\"success_rate\": null"), std::string::npos);
 }
 
-std::vector<EvalEpisode> played(const Overrides& overrides, int threads) {
+TEST(Evaluation, ACommandsLineSaysWhichActionsWerePlayed) {
+  const EvalResult result = summarise({episode(0, -1)}, EnvSpec{});
+  for (const EvalActions actions : {EvalActions::kMostLikely, EvalActions::kSampled}) {
+    const std::string line = command_eval_json_line(result, {.seed = 7, .actions = actions});
+    const std::string end = std::string("\"seed\": 7, \"source\": \"command\", \"actions\": \"") +
+                            actions_name(actions) + "\"}\n";
+    EXPECT_NE(line.find(end), std::string::npos) << line;
+    EXPECT_EQ(actions_of(actions_name(actions)).value(), actions);
+  }
+  EXPECT_NE(eval_json_line(result, 7).find("\"source\": \"train\"}"), std::string::npos);
+  EXPECT_EQ(actions_of("greedy").status().kind(), ErrorKind::kInvalidConfig);
+}
+
+std::vector<EvalEpisode> played(const Overrides& overrides, int threads,
+                                EvalActions actions = EvalActions::kMostLikely, int count = 40) {
   const Config config = resolve_config(overrides).take();
   const std::unique_ptr<Trainer> trainer = Trainer::create(config, 1).take();
   const Result<std::vector<EvalEpisode>> episodes =
       play_episodes(config, trainer->network(), trainer->params(), trainer->obs_normalizer(),
-                    {.episodes = 40, .seed = 3, .threads = threads});
+                    {.episodes = count, .seed = 3, .threads = threads, .actions = actions});
   EXPECT_TRUE(episodes.ok()) << episodes.status().message();
   return episodes.value();
 }
@@ -85,6 +102,82 @@ TEST(Evaluation, DrawsStrataOfItsOwnEvenlyForAnyNumberOfThreads) {
     in_b += one[i].end.stratum;
   }
   EXPECT_EQ(in_b, 20);
+}
+
+bool same(const EvalEpisode& a, const EvalEpisode& b) {
+  return a.episode_return == b.episode_return && a.length == b.length && a.end == b.end;
+}
+
+TEST(Evaluation, SampledActionsAreTheEpisodesOwnForAnyNumberOfThreads) {
+  for (const char* env_id : {"CartPole-v1", "Pendulum-v1", "FrozenLake-v1"}) {
+    const Overrides overrides{{"env_id", env_id}};
+    const std::vector<EvalEpisode> one = played(overrides, 1, EvalActions::kSampled, 100);
+    const std::vector<EvalEpisode> three = played(overrides, 3, EvalActions::kSampled, 100);
+    const std::vector<EvalEpisode> fewer = played(overrides, 1, EvalActions::kSampled, 40);
+    const std::vector<EvalEpisode> most_likely = played(overrides, 1);
+    int others = 0;
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      EXPECT_TRUE(same(one[i], three[i])) << env_id << " " << i;
+      if (i >= fewer.size()) continue;
+      EXPECT_TRUE(same(one[i], fewer[i])) << env_id << " " << i;
+      others += same(one[i], most_likely[i]) ? 0 : 1;
+    }
+    EXPECT_GT(others, 20) << env_id;
+  }
+}
+
+// A step of this environment costs 0.1 times the square of the action, and the mean of an untrained
+// policy is next to nothing: the return shows what was drawn.
+TEST(Evaluation, SampledActionsAreDrawnFromStreamsOfTheirOwn) {
+  const Overrides overrides{
+      {"env_id", "MountainCarContinuous-v0"}, {"max_episode_steps", "1"}, {"log_std_init", "-2"}};
+  const std::vector<EvalEpisode> episodes = played(overrides, 2, EvalActions::kSampled);
+  std::vector<float> normals(64);
+  const auto off = [&](Purpose purpose) {
+    random_normals({3, purpose, 0, 0, 40}, 1, normals.data(), 64);
+    double most = 0.0;
+    for (std::size_t i = 0; i < episodes.size(); ++i) {
+      const double size = std::sqrt(-10.0 * episodes[i].episode_return);
+      most = std::max(most, std::abs(size - std::exp(-2.0) * std::abs(normals[i])));
+    }
+    return most;
+  };
+  EXPECT_LT(off(Purpose::kEvalAction), 0.05);
+  EXPECT_GT(off(Purpose::kAction), 0.15);
+}
+
+// A policy that stands still: training's episodes and sampled ones are of one distribution.
+void expect_training_like(const Overrides& overrides) {
+  const Config config = resolve_config(overrides).take();
+  const std::unique_ptr<Trainer> trainer = Trainer::create(config, 2).take();
+  while (!trainer->finished()) ASSERT_TRUE(trainer->iterate().ok());
+  const auto evaluated = [&](EvalActions actions) {
+    return evaluate_policy(config, trainer->network(), trainer->params(), trainer->obs_normalizer(),
+                           {.episodes = 1000, .seed = 3, .threads = 2, .actions = actions})
+        .take();
+  };
+  const double training = trainer->report().mean_return;  // of 100 episodes
+  const EvalResult sampled = evaluated(EvalActions::kSampled);
+  const double error = sampled.std_return * std::sqrt(1.0 / 100 + 1.0 / 1000);
+  EXPECT_NEAR(training, sampled.mean_return, 3.29 * error);  // 99.9 %
+  const EvalResult most_likely = evaluated(EvalActions::kMostLikely);
+  EXPECT_TRUE(most_likely.ci_high < sampled.ci_low || most_likely.ci_low > sampled.ci_high);
+}
+
+TEST(Evaluation, SampledActionsComeToWhatTrainingComesTo) {
+  expect_training_like({{"env_id", "CartPole-v1"},
+                        {"learning_rate", "0"},
+                        {"num_envs", "32"},
+                        {"total_timesteps", "8192"}});
+  // Noise wider than the bounds, within which actions are clipped: each step costs its square.
+  expect_training_like({{"env_id", "MountainCarContinuous-v0"},
+                        {"max_episode_steps", "200"},
+                        {"learning_rate", "0"},
+                        {"log_std_init", "1"},
+                        {"norm_obs", "false"},
+                        {"num_envs", "32"},
+                        {"num_steps", "256"},
+                        {"total_timesteps", "32768"}});
 }
 
 }  // namespace

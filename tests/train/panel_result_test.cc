@@ -14,6 +14,7 @@
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/panel_compare.h"
 #include "broadloom/train/run.h"
+#include "broadloom/train/run_evaluation.h"
 
 namespace broadloom {
 namespace {

@@ -17,6 +17,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/train/run_evaluation.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "broadloom/record/files.h"
+#include "broadloom/train/run_evaluation.h"
 
 namespace broadloom {
 namespace {
@@ -71,8 +72,10 @@ TEST_F(RunInUse, AnEvaluationBesideATrainingTearsNoLog) {
   hooks.on_iteration = [&](const Progress& progress) {
     iteration = progress.iteration;
     if (iteration != 3) return;
-    const Result<EvalResult> asked = evaluate_run(run(), {3, 77, 1});
+    const EvalOptions options{3, 77, 1};
+    const Result<EvalResult> asked = evaluate_run(run(), options);
     EXPECT_TRUE(asked.ok()) << asked.status().message();
+    EXPECT_TRUE(record_evaluation(run(), asked.value(), options).ok());
   };
   hooks.should_stop = [&] { return iteration == 5; };
   const Result<RunSummary> stopped = start_run(config(), run(), 1, hooks);

@@ -46,7 +46,8 @@ std::vector<StreamUse> evaluation_streams(std::uint64_t seed, int episodes) {
   return {use("eval_reset", true, seed, Purpose::kEvalReset, episodes),
           use("eval_step", true, seed, Purpose::kEvalStep, episodes),
           use("eval_strata", true, seed, Purpose::kEvalStrata, episodes),
-          use("eval_disturb", true, seed, Purpose::kEvalDisturb, episodes)};
+          use("eval_disturb", true, seed, Purpose::kEvalDisturb, episodes),
+          use("eval_action", true, seed, Purpose::kEvalAction, episodes)};
 }
 
 int equal_first_draws(std::span<const StreamUse> uses) {

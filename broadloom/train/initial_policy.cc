@@ -1,0 +1,134 @@
+#include "broadloom/train/initial_policy.h"
+
+#include <fmt/core.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "broadloom/core/hash.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/train/network_shape.h"
+
+namespace broadloom {
+namespace {
+
+constexpr const char* kParameters = "learner.params";
+constexpr const char* kNormalizer = "obs_normalizer.";
+
+bool begins_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+std::string_view bytes_of(const SafetensorsFile& file, const SafetensorsFile::Entry& entry) {
+  return std::string_view(file.data).substr(entry.begin, entry.end - entry.begin);
+}
+
+std::string parameters_hash(const SafetensorsFile& file) {
+  const auto found = file.tensors.find(kParameters);
+  return found == file.tensors.end() ? "" : hash_text(bytes_of(file, found->second));
+}
+
+// 0: not known.
+std::int64_t global_step(const SafetensorsFile& file) {
+  const auto found = file.tensors.find("trainer.global_step");
+  std::int64_t step = 0;
+  if (found != file.tensors.end() && found->second.end - found->second.begin == sizeof step) {
+    std::memcpy(&step, bytes_of(file, found->second).data(), sizeof step);
+  }
+  return step;
+}
+
+// "": it has none.
+std::string normalizer_hash(const SafetensorsFile& file) {
+  std::string hashes;
+  for (const auto& [name, entry] : file.tensors) {
+    if (!begins_with(name, kNormalizer)) continue;
+    hashes += name + " " + hash_text(bytes_of(file, entry)) + "\n";
+  }
+  return hashes.empty() ? "" : hash_text(hashes);
+}
+
+void add_difference(const char* what, const std::string& got, const std::string& expected,
+                    std::string& out) {
+  if (got == expected) return;
+  out += fmt::format("{}{}: got {}, expected {}", out.empty() ? "" : "; ", what, got, expected);
+}
+
+// What a run takes over, as far as the file has it.
+std::vector<TensorRef> places(Trainer& trainer, const SafetensorsFile& file) {
+  std::vector<TensorRef> out;
+  for (TensorRef& tensor : trainer.state()) {
+    const bool taken = tensor.name == kParameters ||
+                       (begins_with(tensor.name, kNormalizer) && file.tensors.count(tensor.name));
+    if (taken) out.push_back(std::move(tensor));
+  }
+  return out;
+}
+
+// The file with nothing but those tensors.
+SafetensorsFile part_of(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+  SafetensorsFile part;
+  for (const TensorRef& tensor : tensors) {
+    const auto found = file.tensors.find(tensor.name);
+    if (found != file.tensors.end()) part.tensors.insert(*found);
+  }
+  part.data = file.data;
+  return part;
+}
+
+}  // namespace
+
+Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) {
+  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  Result<Checkpoint> checkpoint = read_checkpoint(found.value());
+  if (!checkpoint.ok()) return checkpoint.status();
+  InitialPolicy policy;
+  policy.checkpoint = checkpoint.take();
+  const SafetensorsFile& file = policy.checkpoint.file;
+  policy.source.file = found.value().path;
+  policy.source.global_step = global_step(file);
+  policy.source.parameters_hash = parameters_hash(file);
+  policy.source.obs_normalizer_hash = normalizer_hash(file);
+  return policy;
+}
+
+Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
+  const Config& theirs = policy.checkpoint.config;
+  const Result<EnvSpec> from = env_spec(theirs.env_id, theirs.env_options);
+  if (!from.ok()) return from.status();
+  const Result<EnvSpec> to = env_spec(run.env_id, run.env_options);
+  if (!to.ok()) return to.status();
+  std::string differences;
+  add_difference("observations", shape_text(from.value().observation),
+                 shape_text(to.value().observation), differences);
+  add_difference("actions", shape_text(from.value().action), shape_text(to.value().action),
+                 differences);
+  add_difference("hidden_sizes", to_text(theirs.hidden_sizes), to_text(run.hidden_sizes),
+                 differences);
+  add_difference("activation", theirs.activation, run.activation, differences);
+  add_difference("shared_encoder", to_text(theirs.shared_encoder), to_text(run.shared_encoder),
+                 differences);
+  if (differences.empty()) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("the policy of '{}' ({}) does not fit this run ({}): {}; give the run "
+                      "the policy's, or begin with another policy",
+                      policy.source.file, theirs.env_id, run.env_id, differences)};
+}
+
+Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer) {
+  BROADLOOM_TRY(check_policy_fits(policy, trainer.config()));
+  const SafetensorsFile& file = policy.checkpoint.file;
+  const std::vector<TensorRef> taken = places(trainer, file);
+  BROADLOOM_TRY(load_into(part_of(file, taken), taken));
+  trainer.state_restored();
+  PolicySource source = policy.source;
+  if (trainer.obs_normalizer() == nullptr) source.obs_normalizer_hash.clear();
+  return source;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,33 @@
+// The policy of a run on episodes that it was not trained on: what `broadloom eval` calls. To play
+// and to keep what was played are two calls: where nothing can be written, no result is lost.
+//
+// run_or_checkpoint: a run's folder, whose newest checkpoint is played, or a checkpoint file. The
+// run may be in training meanwhile.
+#pragma once
+
+#include <string>
+
+#include "broadloom/core/status.h"
+#include "broadloom/train/evaluator.h"
+#include "broadloom/train/panel.h"
+#include "broadloom/train/panel_result.h"
+
+namespace broadloom {
+
+// Plays episodes of the run's own environment. Writes nothing.
+Result<EvalResult> evaluate_run(const std::string& run_or_checkpoint, const EvalOptions& options);
+
+// Appends the result to eval_command.jsonl of the run's folder; does nothing for a checkpoint file.
+Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult& result,
+                         const EvalOptions& options);
+
+// Plays a panel; threads >= 1. isa: as in a config; "": the run's own. Writes nothing.
+Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel& panel, int threads,
+                              const std::string& isa = "");
+
+// Keeps a panel's result in the run's folder, and gives its path; "", and no file, for a checkpoint
+// file.
+Result<std::string> save_panel_result(const std::string& run_or_checkpoint,
+                                      const PanelResult& result);
+
+}  // namespace broadloom

@@ -1,0 +1,181 @@
+// Runs that begin with another run's policy: what is taken, what stays new, and what the records
+// say.
+#include "broadloom/train/initial_policy.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "broadloom/record/files.h"
+#include "broadloom/record/ledger.h"
+#include "broadloom/train/rerun.h"
+#include "broadloom/train/run.h"
+
+namespace broadloom {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class BegunRuns : public ::testing::Test {
+ protected:
+  BegunRuns()
+      : dir_(fs::temp_directory_path() / ("broadloom_begun_" + std::to_string(::getpid()))) {
+    fs::create_directories(dir_);
+  }
+  ~BegunRuns() override { fs::remove_all(dir_); }
+  std::string at(const std::string& name) const { return (dir_ / name).string(); }
+
+  static Config config(const Overrides& overrides) {
+    Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "8"},       {"num_steps", "16"},
+                  {"total_timesteps", "1024"}, {"hidden_sizes", "8,8"}, {"norm_obs", "true"}};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    const Result<Config> config = resolve_config(all);
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    return config.value();
+  }
+
+  Json trained(const std::string& name, const Overrides& overrides, const std::string& init = "",
+               int threads = 2, const RunHooks& hooks = {}) {
+    std::optional<InitialPolicy> policy;
+    if (!init.empty()) policy = read_initial_policy(init).take();
+    const Result<RunSummary> run =
+        start_run(config(overrides), at(name), threads, hooks, {}, policy);
+    EXPECT_TRUE(run.ok()) << run.status().message();
+    return Json::parse(read_file(at(name) + "/ledger_line.json").take(), nullptr, false);
+  }
+
+  fs::path dir_;
+};
+
+std::vector<float> params_of(const Trainer& trainer) {
+  return {trainer.params(), trainer.params() + trainer.network().parameter_count()};
+}
+
+TEST_F(BegunRuns, TakeParametersAndNormaliserAndNothingElse) {
+  trained("a", {});
+  const InitialPolicy policy = read_initial_policy(at("a")).take();
+  const std::unique_ptr<Trainer> whole = Trainer::create(policy.checkpoint.config, 1).take();
+  ASSERT_TRUE(restore(policy.checkpoint, *whole).ok());
+  const std::unique_ptr<Trainer> fresh = Trainer::create(config({{"seed", "2"}}), 1).take();
+  const std::unique_ptr<Trainer> begun = Trainer::create(config({{"seed", "2"}}), 1).take();
+  ASSERT_NE(params_of(*begun), params_of(*whole));
+  ASSERT_TRUE(begin_with(policy, *begun).ok());
+  EXPECT_EQ(params_of(*begun), params_of(*whole));
+  const std::vector<TensorRef> theirs = whole->state(), ours = begun->state(),
+                               new_ones = fresh->state();
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const std::string& name = ours[i].name;
+    const bool taken = name == "learner.params" || name.rfind("obs_normalizer.", 0) == 0;
+    const TensorRef& expected = taken ? theirs[i] : new_ones[i];
+    EXPECT_EQ(std::memcmp(ours[i].data, expected.data, ours[i].bytes()), 0) << name;
+  }
+  // It sees as the other one sees, too: what is derived from the statistics is up to date.
+  const std::vector<float> raw{0.1F, -0.2F, 0.03F, 0.4F};
+  std::vector<float> seen(4), expected(4);
+  begun->obs_normalizer()->normalize(raw.data(), 1, seen.data());
+  whole->obs_normalizer()->normalize(raw.data(), 1, expected.data());
+  EXPECT_EQ(seen, expected);
+}
+
+TEST_F(BegunRuns, HaveTheSameBitsForAnyNumberOfThreadsAndAfterAResume) {
+  trained("a", {});
+  const Json fresh = trained("fresh", {{"seed", "2"}});
+  const Json one = trained("one", {{"seed", "2"}}, at("a"), 1);
+  const Json three = trained("three", {{"seed", "2"}}, at("a"), 3);
+  EXPECT_EQ(one["result"]["state_hash"], three["result"]["state_hash"]);
+  EXPECT_NE(one["result"]["parameters_hash"], fresh["result"]["parameters_hash"]);
+  RunHooks hooks;
+  hooks.should_stop = [] { return true; };
+  trained("stopped", {{"seed", "2"}}, at("a"), 1, hooks);
+  fs::remove_all(at("a"));  // needed no more
+  ASSERT_TRUE(resume_run(at("stopped"), 2, {}).ok());
+  const Json resumed = Json::parse(read_file(at("stopped") + "/ledger_line.json").take());
+  EXPECT_EQ(one["result"], resumed["result"]);
+  EXPECT_EQ(one["init"], resumed["init"]);
+}
+
+TEST_F(BegunRuns, SayWhoseThePolicyWas) {
+  const Json first = trained("a", {});
+  const Json second = trained("b", {{"seed", "2"}}, at("a"));
+  const Json& init = second["init"];
+  EXPECT_EQ(init["parameters_hash"], first["result"]["parameters_hash"]);
+  EXPECT_EQ(init["global_step"], 1024);
+  EXPECT_EQ(init["file"], at("a") + "/checkpoints/iteration_0000000008.safetensors");
+  EXPECT_EQ(init["obs_normalizer_hash"].get<std::string>().size(), 32U);
+  EXPECT_EQ(Json::parse(read_file(at("b") + "/manifest.json").take())["init"], init);
+  EXPECT_FALSE(first.contains("init"));
+  EXPECT_FALSE(Json::parse(read_file(at("a") + "/manifest.json").take()).contains("init"));
+}
+
+TEST_F(BegunRuns, WithoutANormaliserOnBothSidesTakeNoneAndSaySo) {
+  trained("a", {});
+  std::vector<std::string> notes;
+  RunHooks hooks;
+  hooks.on_note = [&](const std::string& note) { notes.push_back(note); };
+  const Json plain = trained("b", {{"norm_obs", "false"}}, at("a"), 1, hooks);
+  EXPECT_TRUE(plain["init"]["obs_normalizer_hash"].is_null());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("saw normalised observations, and this run's are plain"),
+            std::string::npos);
+  const Json normalised = trained("c", {}, at("b"), 1, hooks);
+  EXPECT_TRUE(normalised["init"]["obs_normalizer_hash"].is_null());
+  EXPECT_EQ(notes.size(), 2U);
+  trained("d", {}, at("a"), 1, hooks);
+  EXPECT_EQ(notes.size(), 2U);
+}
+
+TEST_F(BegunRuns, OtherSpacesAndNetworksAreRefusedByName) {
+  trained("a", {});
+  const InitialPolicy policy = read_initial_policy(at("a")).take();
+  const auto refused = [&](const Overrides& overrides, const std::vector<std::string>& words) {
+    const Status status = start_run(config(overrides), at("b"), 1, {}, {}, policy).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
+    for (const std::string& word : words) {
+      EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    }
+    EXPECT_FALSE(fs::exists(at("b")));
+  };
+  refused({{"hidden_sizes", "8,16"}}, {"hidden_sizes: got 8,8, expected 8,16"});
+  refused({{"activation", "relu"}, {"shared_encoder", "true"}},
+          {"activation: got tanh, expected relu", "shared_encoder: got false, expected true"});
+  refused({{"env_id", "Acrobot-v1"}}, {"observations: got Box(4), expected Box(6)",
+                                       "actions: got Discrete(2), expected Discrete(3)"});
+  EXPECT_EQ(read_initial_policy(at("none")).status().kind(), ErrorKind::kNotFound);
+}
+
+TEST_F(BegunRuns, AreRunAgainWhereThePolicyIsThere) {
+  trained("a", {});
+  trained("other", {{"seed", "3"}});
+  trained("b", {{"seed", "2"}}, at("a"));
+  const std::string line = read_ledger_line(at("b") + "/ledger_line.json", 1).take();
+  const auto again = [&](const std::string& init, const std::string& out) {
+    const Result<RerunPlan> plan = plan_rerun(line, init);
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return rerun(line, plan.value(), at(out), 1, {}).take();
+  };
+  const RerunReport report = again("", "again");
+  EXPECT_TRUE(report.agrees());
+  const auto is_hash = [](const FieldComparison& f) { return f.name == "init.parameters_hash"; };
+  EXPECT_TRUE(std::any_of(report.fields.begin(), report.fields.end(), is_hash));
+  const Status other = plan_rerun(line, at("other")).status();
+  EXPECT_EQ(other.kind(), ErrorKind::kMismatch);
+  fs::rename(at("a"), at("moved"));
+  const Status missing = plan_rerun(line).status();
+  EXPECT_EQ(missing.kind(), ErrorKind::kNotFound);
+  EXPECT_NE(missing.message().find("--init"), std::string::npos) << missing.message();
+  EXPECT_TRUE(again(at("moved"), "again2").agrees());
+  const std::string plain = read_ledger_line(at("other") + "/ledger_line.json", 1).take();
+  EXPECT_EQ(plan_rerun(plain, at("moved")).status().kind(), ErrorKind::kInvalidConfig);
+}
+
+}  // namespace
+}  // namespace broadloom
