@@ -45,7 +45,7 @@ Config make_config(const broadloom::EnvSpec& spec, long total_timesteps) {
 Status go_on(const std::string& checkpoint, Trainer& trainer) {
   const Result<broadloom::SafetensorsFile> file = broadloom::read_safetensors(checkpoint);
   if (!file.ok()) return file.status();
-  const Status status = broadloom::load_into(file.value(), trainer.state(), "instruments.");
+  Status status = broadloom::load_into(file.value(), trainer.state(), "instruments.");
   if (status.ok()) trainer.state_restored();
   return status;
 }
@@ -53,7 +53,7 @@ Status go_on(const std::string& checkpoint, Trainer& trainer) {
 // One call of iterate() collects a block of num_envs * num_steps transitions and learns from it.
 Status train(Trainer& trainer) {
   while (!trainer.finished()) {
-    const Status status = trainer.iterate();
+    Status status = trainer.iterate();
     if (!status.ok()) return status;
     const broadloom::IterationReport& report = trainer.report();
     if (report.iteration % 5 == 0 || trainer.finished()) {

@@ -1,5 +1,6 @@
 """What the documentation has one type: README's blocks of commands run as they stand, one after the other, in a folder
 that looks like a fresh clone after its build; the study file of docs/study.md is the one in configs; studies have plans."""
+import json
 import os
 import re
 import subprocess
@@ -69,6 +70,13 @@ class Readme(unittest.TestCase):
         self.assertTrue(lines)
         built = re.compile(r"^cmake --build --preset release --target own_env && ")
         self.run_in_order([built.sub("", line) for line in lines])
+
+    def test_every_environment_has_a_page(self):
+        folder = os.path.join(SOURCE, "docs/envs")
+        pages = "".join(read(os.path.join("docs/envs", name)) for name in os.listdir(folder))
+        listed = subprocess.run([PROGRAM, "env", "list", "--json"], capture_output=True, text=True, timeout=60, check=True)
+        for env in json.loads(listed.stdout)["environments"]:
+            self.assertIn(env["id"], pages)
 
     def test_every_file_that_is_linked_is_there(self):
         for page in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "docs/study.md", "docs/glossary.md"):
