@@ -6,7 +6,8 @@
 namespace broadloom {
 namespace {
 
-// Several turns of a scheduler: in less, a window tells more of who was interrupted than of the work.
+// Several turns of a scheduler: in less, a window tells more of who was interrupted than of the
+// work.
 constexpr double kWindowSeconds = 0.02;
 constexpr double kWaits = 0.05;  // the share of a window from which on its threads wait for another
 constexpr double kFaster = 0.97;
@@ -67,10 +68,7 @@ int ActiveThreads::next_trial(bool waits) {
 }
 
 ActiveRound::ActiveRound(ActiveThreads& threads, ThreadPool& pool)
-    : threads_(threads),
-      pool_(pool),
-      slept_before_(pool.slept_seconds()),
-      begin_(Clock::now()) {
+    : threads_(threads), pool_(pool), slept_before_(pool.slept_seconds()), begin_(Clock::now()) {
   if (pool.active() != threads.count()) pool.set_active(threads.count());
 }
 

@@ -38,10 +38,10 @@ class ActiveThreads {
   int next_trial(bool waits);
 
   int threads_;
-  int home_;       // what was fastest so far
-  int trial_ = 0;  // 0: no trial
+  int home_;              // what was fastest so far
+  int trial_ = 0;         // 0: no trial
   std::size_t turn_ = 0;  // of the numbers that next_trial() goes through
-  int pause_ = 16;  // windows between trials; longer after each that brought nothing
+  int pause_ = 16;        // windows between trials; longer after each that brought nothing
   int until_trial_ = 16;
   double usual_round_ = 0.0;  // seconds, of the window before the trial
   Window window_;

@@ -39,8 +39,8 @@ Json study_json(const ReportStudy& s) {
           {"adjust", s.adjust},
           {"points", s.points},
           {"evaluations", s.evaluations},
-          {"shard", s.shard},
-          {"shards", s.shards},
+          {"shard", s.part},
+          {"shards", s.parts},
           {"seeds", s.seeds},
           {"created", s.created},
           {"version", s.version},
@@ -153,6 +153,14 @@ Json equality_json(const Equality& e) {
           {"shape", e.shape}};
 }
 
+const char* result_json(int result) { return result > 0 ? "a" : result < 0 ? "b" : "none"; }
+
+Json task_comparison_json(const TaskComparison& t) {
+  return {{"task", t.task},
+          {"probability", estimate_json(t.probability)},
+          {"result", result_json(t.result)}};
+}
+
 Json comparison_json(const ReportComparison& c) {
   return {{"a", c.a},
           {"b", c.b},
@@ -161,9 +169,8 @@ Json comparison_json(const ReportComparison& c) {
           {"probability", estimate_json(c.probability)},
           {"difference", optional_json(c.difference, estimate_json)},
           {"equal", equality_json(c.equal)},
-          {"result", c.result > 0   ? "a"
-                     : c.result < 0 ? "b"
-                                    : "none"}};
+          {"result", result_json(c.result)},
+          {"by_task", list_json(c.by_task, task_comparison_json)}};
 }
 
 Json trend_json(const ReportTrend& t) {

@@ -9,6 +9,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/study/sqlite.h"
 #include "broadloom/study/store_schema.h"
+#include "broadloom/study/store_views.h"
 #include "broadloom/study/study_store.h"
 
 namespace broadloom {
@@ -82,7 +83,10 @@ Status add_store(Database& merged, const std::string& path, bool is_first) {
   }
   // One transaction reads the part as it is at one moment, also while a runner works on it.
   BROADLOOM_TRY(merged.run("BEGIN"));
-  if (is_first) BROADLOOM_TRY(merged.run(kCopyPlan));
+  if (is_first) {
+    BROADLOOM_TRY(merged.run(kCopyPlan));
+    BROADLOOM_TRY(renew_views(merged));
+  }
   BROADLOOM_TRY(check_agreement(merged, path));
   BROADLOOM_TRY(merged.run(kCopyRuns));
   BROADLOOM_TRY(merged.commit());

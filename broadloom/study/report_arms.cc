@@ -44,8 +44,8 @@ ReportStudy study_of(const StudyResults& results) {
   study.adjust = adjusted(results);
   study.points = results.points;
   study.evaluations = results.evaluations;
-  study.shard = results.shard;
-  study.shards = results.shards;
+  study.part = results.part;
+  study.parts = results.parts;
   study.created = results.created;
   study.version = results.version;
   study.revision = results.revision;

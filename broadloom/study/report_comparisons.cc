@@ -110,10 +110,26 @@ bool can_tell(const Scores& a, const Scores& b) {
   return 2.0 / portable::power(ways, a.tasks) <= 1.0 - kConfidence;
 }
 
-int result_of(const ReportComparison& comparison) {
-  if (!comparison.enough_runs) return 0;
-  if (comparison.probability.low > 0.5) return 1;
-  return comparison.probability.high < 0.5 ? -1 : 0;
+int result_of(const Estimate& probability, bool enough_runs) {
+  if (!enough_runs) return 0;
+  if (probability.low > 0.5) return 1;
+  return probability.high < 0.5 ? -1 : 0;
+}
+
+std::vector<TaskComparison> compare_by_task(const StudyReport& report, const ReportArm& one,
+                                            const ReportArm& other, const std::vector<int>& tasks,
+                                            ReportScore score) {
+  std::vector<TaskComparison> all;
+  if (tasks.size() < 2) return all;
+  for (const int task : tasks) {
+    const std::optional<Scores> x = arm_scores(report, one, {task}, score);
+    const std::optional<Scores> y = arm_scores(report, other, {task}, score);
+    if (!x || !y) continue;
+    const Result<Estimate> found = probability_of_improvement(*x, *y, options_of(report));
+    if (!found.ok()) continue;
+    all.push_back({task, found.value(), result_of(found.value(), can_tell(*x, *y))});
+  }
+  return all;
 }
 
 // Nothing where one of the two has no scores.
@@ -127,12 +143,13 @@ std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int
   const std::optional<Scores> y = arm_scores(report, other, tasks, score);
   if (!x || !y) return std::nullopt;
   ReportComparison comparison{
-      a, b, score, can_tell(*x, *y), {}, {}, equality(report, one, other, tasks), 0};
+      a, b, score, can_tell(*x, *y), {}, {}, equality(report, one, other, tasks), 0, {}};
   const BootstrapOptions options = options_of(report);
   const Result<Estimate> probability = probability_of_improvement(*x, *y, options);
   if (!probability.ok()) return std::nullopt;
   comparison.probability = probability.value();
-  comparison.result = result_of(comparison);
+  comparison.result = result_of(comparison.probability, comparison.enough_runs);
+  comparison.by_task = compare_by_task(report, one, other, tasks, score);
   if (report.tasks.size() == 1) {
     comparison.difference = difference_of(*x, *y, draws[static_cast<std::size_t>(a)].first,
                                           draws[static_cast<std::size_t>(b)].second, options);

@@ -29,11 +29,11 @@ void add_details(const Notes& details, const char* what, Notes& notes) {
 
 void note_missing(const StudyReport& report, Notes& notes) {
   for (const ReportStudy& study : report.studies) {
-    if (study.shards > 1) {
+    if (study.parts > 1) {
       notes.push_back(fmt::format(
           "{} is part {}/{}: runs of the other parts are missing here; `broadloom study merge` "
           "puts them together.",
-          study.store, study.shard, study.shards));
+          study.store, study.part, study.parts));
     }
     if (study.runs.pending > 0) {
       notes.push_back(fmt::format("{} of {} of {} have not finished.",

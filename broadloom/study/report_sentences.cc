@@ -13,6 +13,8 @@
 namespace broadloom {
 namespace {
 
+constexpr std::size_t kMostTasks = 3;
+
 const ReportArm& arm_of(const StudyReport& report, int arm) {
   return report.arms[static_cast<std::size_t>(arm)];
 }
@@ -83,6 +85,45 @@ std::string range_words(const StudyReport& report, const ReportTrend& trend, Cou
   return fmt::format("{} to {}", with_commas(low), with_commas(high));
 }
 
+// The tasks that call `result` by themselves, with how sure they are of it.
+std::vector<std::string> callers(const StudyReport& report, const ReportComparison& c, int result) {
+  std::vector<std::string> words;
+  for (const TaskComparison& t : c.by_task) {
+    if (t.result != result) continue;
+    const Estimate p = result < 0 ? flipped(t.probability) : t.probability;
+    words.push_back(fmt::format("{} ({})", task_words(report, {t.task}), probability_words(p)));
+  }
+  return words;
+}
+
+// "on average over 3 tasks", or the task.
+std::string average_words(const StudyReport& report, const ReportComparison& c) {
+  const std::vector<int> tasks = common_tasks(report, c.a, c.b);
+  if (tasks.size() == 1) return task_words(report, tasks);
+  const bool agree = c.result != 0 && callers(report, c, c.result).size() == tasks.size();
+  return fmt::format("on average over {}{}", task_words(report, tasks),
+                     agree ? " and on each of them" : "");
+}
+
+// What tasks by themselves call, unless they all call what their mean does.
+std::string by_task_words(const StudyReport& report, const ReportComparison& c, int first,
+                          int second) {
+  const int ahead = first == c.a ? 1 : -1;
+  const std::vector<std::string> better = callers(report, c, ahead);
+  const std::vector<std::string> worse = callers(report, c, -ahead);
+  if (c.result == ahead && better.size() == c.by_task.size()) return "";
+  std::vector<std::string> words;
+  const auto add = [&](int arm, const std::vector<std::string>& tasks) {
+    if (tasks.empty()) return;
+    words.push_back(fmt::format("{} beats {} on {}", arm_words(report, arm),
+                                arm_words(report, arm == first ? second : first),
+                                list_words(tasks, kMostTasks)));
+  };
+  add(first, better);
+  add(second, worse);
+  return words.empty() ? "" : fmt::format(". Task by task, {}", fmt::join(words, ", but "));
+}
+
 std::string trend_confounds(const StudyReport& report, const ReportTrend& trend) {
   std::vector<std::string> words;
   const bool all_counted = std::all_of(trend.arms.begin(), trend.arms.end(), [&](int arm) {
@@ -140,9 +181,8 @@ std::string comparison_sentence(const StudyReport& report, const ReportCompariso
                        probability_words(p));
   }
   if (c.equal.gradient_steps) text += " at equal gradient steps";
-  return fmt::format("{} ({}, {}){}.", text, score_words(c.score),
-                     task_words(report, common_tasks(report, c.a, c.b)),
-                     confounds(report, c, first, second));
+  return fmt::format("{} ({}, {}){}{}.", text, score_words(c.score), average_words(report, c),
+                     confounds(report, c, first, second), by_task_words(report, c, first, second));
 }
 
 std::string trend_sentence(const StudyReport& report, const ReportTrend& trend) {

@@ -92,17 +92,19 @@ void add_rivals(const StudyReport& report, int best, ReportScore score,
                 std::vector<std::string>& lines) {
   const Rivals rivals = rivals_of(report, best, score);
   if (rivals.compared == 0) return;
+  const std::string where = report.tasks.size() > 1 ? " on average over the tasks" : "";
   if (static_cast<int>(rivals.alike.size()) == rivals.compared) {
-    lines.emplace_back(rivals.compared == 1 ? "The other arm cannot be told from it."
-                                            : "None of the other arms can be told from it.");
+    lines.push_back(fmt::format(
+        "{} be told from it{}.",
+        rivals.compared == 1 ? "The other arm cannot" : "None of the other arms can", where));
   } else if (!rivals.alike.empty()) {
-    lines.push_back(fmt::format("{} of the {} cannot be told from it: {}.", rivals.alike.size(),
-                                count_words(rivals.compared, "other arm"),
+    lines.push_back(fmt::format("{} of the {} cannot be told from it{}: {}.", rivals.alike.size(),
+                                count_words(rivals.compared, "other arm"), where,
                                 list_words(rivals.alike, kMostNames)));
   } else if (rivals.better.empty()) {
-    lines.push_back(rivals.compared == 1
-                        ? "The other arm can be told from it."
-                        : fmt::format("All {} other arms can be told from it.", rivals.compared));
+    const std::string all =
+        rivals.compared == 1 ? "The other arm" : fmt::format("All {} other arms", rivals.compared);
+    lines.push_back(fmt::format("{} can be told from it{}.", all, where));
   }
   if (!rivals.better.empty()) {
     lines.push_back(fmt::format("Single runs of these are better than its more often than not: {}.",

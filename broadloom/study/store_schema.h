@@ -1,4 +1,5 @@
-// The tables of a study's store. docs/formats/study.md describes them.
+// The tables of a study's store; its views are in store_views.h. docs/formats/study.md describes
+// both.
 #pragma once
 
 namespace broadloom {
@@ -83,38 +84,6 @@ CREATE TABLE evaluations (
   mean_length REAL,
   PRIMARY KEY (run_id, global_step)
 ) STRICT, WITHOUT ROWID;
-
-CREATE VIEW learning_curves AS
-SELECT cells.name AS cell, runs.seed, points.environment_steps, points.seconds,
-       metrics.key, metrics.value
-FROM runs
-JOIN cells ON cells.id = runs.cell_id
-JOIN metrics ON metrics.run_id = runs.id
-JOIN points ON points.run_id = runs.id AND points.point = metrics.point
-WHERE runs.status = 'finished';
-
-CREATE VIEW learning_curves_by_time AS
-WITH RECURSIVE grid (i, seconds) AS (
-  SELECT 1, (SELECT max(seconds) FROM points) / (SELECT points FROM study)
-  UNION ALL
-  SELECT i + 1, (i + 1) * (SELECT max(seconds) FROM points) / (SELECT points FROM study)
-  FROM grid WHERE i < (SELECT points FROM study)
-)
-SELECT cells.name AS cell, runs.seed, grid.seconds, metrics.key, metrics.value
-FROM grid
-JOIN runs ON runs.status = 'finished'
-JOIN cells ON cells.id = runs.cell_id
-JOIN metrics ON metrics.run_id = runs.id AND metrics.point =
-  (SELECT max(p.point) FROM points p WHERE p.run_id = runs.id AND p.seconds <= grid.seconds);
-
-CREATE VIEW scores AS
-SELECT runs.id AS run_id, cells.id AS cell_id, cells.name AS cell, runs.seed,
-  (SELECT value FROM metrics m WHERE m.run_id = runs.id AND m.key = 'episodic_return'
-   ORDER BY point DESC LIMIT 1) AS training_return,
-  (SELECT mean_return FROM evaluations e WHERE e.run_id = runs.id
-   ORDER BY global_step DESC LIMIT 1) AS evaluation_return
-FROM runs JOIN cells ON cells.id = runs.cell_id
-WHERE runs.status = 'finished';
 )sql";
 
 }  // namespace broadloom

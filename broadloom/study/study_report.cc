@@ -35,7 +35,8 @@ double comparison_draws(const StudyReport& report) {
   double runs = 0.0;
   for (const ReportStudy& study : report.studies) runs += study.runs.finished;
   constexpr double kSides = 2.0, kScores = 2.0;
-  return pairs * kSides * kScores * runs / std::max(1.0, arms);
+  const double times = report.tasks.size() > 1 ? 2.0 : 1.0;  // over all tasks, and task by task
+  return pairs * kSides * kScores * times * runs / std::max(1.0, arms);
 }
 
 Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& stores) {

@@ -29,7 +29,7 @@ struct RunCounts {
 struct ReportStudy {
   std::string name, store, hash, match, adjust;
   int points = 0, evaluations = 0;
-  int shard = 1, shards = 1;
+  int part = 1, parts = 1;
   std::vector<std::uint64_t> seeds;
   std::string created, version, revision;
   std::vector<std::string> run_revisions, hardware, isa;
@@ -112,6 +112,13 @@ struct Equality {
   bool shape = true;
 };
 
+// A comparison on one of several tasks by itself, as a report of that task alone has it.
+struct TaskComparison {
+  int task = 0;
+  Estimate probability;
+  int result = 0;
+};
+
 struct ReportComparison {
   int a = 0, b = 0;  // arms, a before b
   ReportScore score = ReportScore::kTraining;
@@ -121,6 +128,8 @@ struct ReportComparison {
   Equality equal;
   // 1: a is better, -1: b is, 0: they cannot be told apart, be it for lack of runs.
   int result = 0;
+  // Opposite effects cancel in a mean over tasks. Empty where the arms have one task in common.
+  std::vector<TaskComparison> by_task;
 };
 
 struct ReportTrend {

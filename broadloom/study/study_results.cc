@@ -74,8 +74,8 @@ class Reader {
                              out_.matched = row.text(3);
                              out_.points = static_cast<int>(row.integer(4));
                              out_.evaluations = static_cast<int>(row.integer(5));
-                             out_.shard = static_cast<int>(row.integer(6));
-                             out_.shards = static_cast<int>(row.integer(7));
+                             out_.part = static_cast<int>(row.integer(6));
+                             out_.parts = static_cast<int>(row.integer(7));
                              out_.version = row.text(8);
                              out_.revision = row.text(9);
                              out_.created = row.text(10);

@@ -48,7 +48,7 @@ struct StudyResults {
   std::string store;  // the path
   std::string name, hash, definition, matched;
   int points = 0, evaluations = 0;
-  int shard = 1, shards = 1;
+  int part = 1, parts = 1;
   std::string version, revision, created;
   std::vector<ResultCell> cells;
   std::vector<ResultRun> runs;  // in the order of the study, pending ones among them

@@ -69,7 +69,7 @@ TEST(ActiveThreads, FewerWorkWhereOthersHaveTheCores) {
       ActiveThreads threads(n);
       const Machine machine = busy(n, cores);
       shares(threads, machine, 10.0);
-      EXPECT_GT(shares(threads, machine, 20.0)[cores], 0.9) 
+      EXPECT_GT(shares(threads, machine, 20.0)[cores], 0.9)
           << cores << " cores for " << n << " threads";
     }
   }

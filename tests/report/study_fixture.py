@@ -162,10 +162,17 @@ def comparison(maker, cells, arms, a, b, several):
         w = None if x["low"] is None else math.hypot(x["high"] - x["value"], y["high"] - y["value"])
         difference = {"value": rounded(d), "low": None if w is None else rounded(d - w), "high": None if w is None else rounded(d + w), "count": 2 * runs}
     low, high = probability["low"], probability["high"]
+    by_task = []
+    for task in range(len(maker.tasks)) if several else []:
+        xs, ys = maker.runs.get((a, task), []), maker.runs.get((b, task), [])
+        if xs and ys:
+            p = mean([1.0 if x > y else 0.5 if x == y else 0.0 for x in xs for y in ys])
+            by_task.append({"task": task, "probability": {"value": rounded(p), "low": rounded(p), "high": rounded(p), "count": len(xs) * len(ys)},
+                            "result": "a" if p == 1 else "b" if p == 0 else "none"})
     return {"a": a, "b": b, "score": "training", "probability": probability, "difference": difference,
             "equal": {**{k: abs(first[k] - second[k]) <= 0.01 * abs(first[k]) for k in ("environment_steps", "gradient_steps", "minibatch_size", "batch_size")},
                       "shape": (first["num_envs"], first["num_steps"]) == (second["num_envs"], second["num_steps"])},
-            "result": "none" if low is None or low <= 0.5 <= high else "a" if low > 0.5 else "b"}
+            "result": "none" if low is None or low <= 0.5 <= high else "a" if low > 0.5 else "b", "by_task": by_task}
 
 
 def all_comparisons(maker, cells, arms):

@@ -35,7 +35,8 @@ StudyReport small_report() {
   report.cells[0].curves = {{"entropy", {10, 20}, {{1, 0, 2, 5}, {2, 1, 3, 5}}}};
   report.arms.emplace_back();
   report.comparisons.push_back(
-      {0, 1, ReportScore::kEvaluation, true, {0.25, 0, 0.4, 9}, {}, {}, -1});
+      {0, 1, ReportScore::kEvaluation, true, {0.25, 0, 0.4, 9}, {}, {}, -1, {}});
+  report.comparisons[0].by_task = {{0, {0.75, 0.6, 0.9, 9}, 1}};
   report.trends.emplace_back();
   report.trends[0].direction = 1;
   report.summary = {{"Runs", {"One line."}}};
@@ -66,6 +67,10 @@ TEST(StudyJson, HasTheKeysOfItsFormat) {
   EXPECT_TRUE(j["arms"][0]["normalised"].is_null());
   EXPECT_EQ(j["comparisons"][0]["score"], "evaluation");
   EXPECT_EQ(j["comparisons"][0]["result"], "b");
+  const json& by_task = j["comparisons"][0]["by_task"][0];
+  EXPECT_EQ(by_task["task"], 0);
+  EXPECT_EQ(by_task["probability"]["low"], 0.6);
+  EXPECT_EQ(by_task["result"], "a");
   EXPECT_TRUE(j["comparisons"][0]["difference"].is_null());
   EXPECT_EQ(j["trends"][0]["monotone"], "rises");
   EXPECT_EQ(j["summary"][0]["lines"][0], "One line.");

@@ -121,6 +121,12 @@ class ContentTest(unittest.TestCase):
             self.assertIn(f"Training return against environment steps, {task['name']}", labels())
         best = max(data["arms"], key=lambda a: a["normalised"]["training"]["iqm"]["value"])
         self.assertEqual(table_rows("Final returns, all tasks")[1][0], best["name"])
+        # What tasks call by themselves stands beside the mean over them.
+        pairs = downloads()["pairs_of_arms_training.csv"]
+        self.assertTrue(any(t["result"] != "none" for c in data["comparisons"] for t in c["by_task"]))
+        for row, c in zip(pairs, data["comparisons"], strict=True):
+            called = [f"{data['tasks'][t['task']]['name']}: {data['arms'][c[t['result']]]['name']}" for t in c["by_task"] if t["result"] != "none"]
+            self.assertEqual(row["better on a task by itself"], "; ".join(called) or "–")
         open_page("no_range")
         self.assertNotIn("all tasks", BROWSER.evaluate("document.querySelector('#results').textContent"))
         self.assertIn("OwnEnv-v0 has no reference score", BROWSER.evaluate("document.querySelector('#made').textContent"))

@@ -199,7 +199,64 @@ TEST_F(Summary, SeveralTasksAreComparedByNormalisedScores) {
   plant(ladder_plan(6, "env_id = 'FrozenLake-v1'\n"), "lake",
         [](int cell, int seed) { return 0.01 * around(10 + 10 * cell, seed); });
   says(report({"pole", "lake"}), "(2 tasks, normalised).");
-  says(report({"pole", "lake"}), "(training return, 2 tasks)");
+  const StudyReport r = report({"pole", "lake"});
+  says(r, "(training return, on average over 2 tasks and on each of them).");
+  says(r, "Best: All 2 other arms can be told from it on average over the tasks.");
+  never_says(r, "Task by task");
+}
+
+// On one task the settings of a pair are far apart, on the other they are as far the other way
+// round.
+class OppositeEffects : public Summary {
+ protected:
+  // Of two learning rates, CartPole likes the second better by `pole`, FrozenLake by `lake`.
+  StudyReport planted(double pole, double lake) const {
+    const std::string rest =
+        "[grid]\nlearning_rate = [1e-3, 1e-4]\n[base]\ntotal_timesteps = 102400\n";
+    plant(plan_text("seeds = 6\npoints = 4\n" + rest), "pole",
+          [=](int cell, int seed) { return around(100 + pole * cell, seed); });
+    plant(plan_text("seeds = 6\npoints = 4\n" + rest + "env_id = 'FrozenLake-v1'\n"), "lake",
+          [=](int cell, int seed) { return 0.01 * around(10 + lake * cell, seed); });
+    return report({"pole", "lake"});
+  }
+};
+
+TEST_F(OppositeEffects, AreNamedWhereTheirMeanIsNoDifference) {
+  const StudyReport r = planted(40, -40);
+  says(r, "Best: The other arm cannot be told from it on average over the tasks.");
+  says(r, "Comparisons: No difference was found between learning_rate=");
+  says(r, "0.50 [0.50, 0.50]");
+  says(r, "(training return, on average over 2 tasks). Task by task, ");
+  says(r, "learning_rate=1e-04 beats learning_rate=0.001 on CartPole-v1 (1.00 [1.00, 1.00])");
+  says(r, "learning_rate=0.001 beats learning_rate=1e-04 on FrozenLake-v1 (1.00 [1.00, 1.00])");
+  says(r, ", but learning_rate=");
+  ASSERT_EQ(r.comparisons[0].by_task.size(), 2U);
+  EXPECT_EQ(r.comparisons[0].result, 0);
+  EXPECT_EQ(r.comparisons[0].by_task[0].result, -1);
+  EXPECT_EQ(r.comparisons[0].by_task[1].result, 1);
+}
+
+TEST_F(OppositeEffects, AMeanThatIsOneTasksSaysWhose) {
+  const StudyReport r = planted(1, -40);  // CartPole leans to the other side
+  EXPECT_EQ(r.comparisons[0].result, 1);
+  EXPECT_EQ(r.comparisons[0].by_task[0].result, 0);
+  says(r, "learning_rate=0.001 beats learning_rate=1e-04 with probability 0.69 [");
+  says(r,
+       "(training return, on average over 2 tasks). Task by task, learning_rate=0.001 beats "
+       "learning_rate=1e-04 on FrozenLake-v1 (1.00 [1.00, 1.00]).");
+}
+
+TEST_F(OppositeEffects, WhatATaskSaysIsWhatItsReportSays) {
+  const StudyReport r = planted(4, -40);
+  const Result<StudyReport> alone =
+      make_study_report({path("pole")}, {r.replicates, r.band_replicates, 1, 1});
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  EXPECT_TRUE(alone.value().comparisons[0].by_task.empty());
+  const Estimate& whole = r.comparisons[0].by_task[0].probability;
+  const Estimate& single = alone.value().comparisons[0].probability;
+  EXPECT_EQ(whole.value, single.value);
+  EXPECT_EQ(whole.low, single.low);
+  EXPECT_EQ(whole.high, single.high);
 }
 
 }  // namespace

@@ -22,6 +22,10 @@ function pairCell(study, i, j, score) {
 }
 const formatShare = (p) => fixed(p, 2).replace(/^0\./, ".");
 
+// What tasks by themselves call: opposite effects cancel in the mean over tasks.
+const taskWords = (study, c) => (c.by_task || []).filter((t) => t.result !== "none")
+  .map((t) => `${study.tasks[t.task].name}: ${study.arms[t.result === "a" ? c.a : c.b].name}`).join("; ");
+
 function pairTable(study, score) {
   const rows = study.data.comparisons.filter((c) => c.score === score && study.arms[c.a] && study.arms[c.b]);
   const winner = (c) => (c.result === "a" ? study.arms[c.a].name : c.result === "b" ? study.arms[c.b].name : "not settled");
@@ -29,6 +33,7 @@ function pairTable(study, score) {
     title: `pairs of arms, ${score}`, rows, caption: `How likely a run of the first arm is better than a run of the second (${score} returns), with 95 % intervals.`,
     columns: [nameColumn("first", (c) => study.arms[c.a].name), nameColumn("second", (c) => study.arms[c.b].name), shareColumn("P(first is better)", (c) => c.probability),
               ...(rows.some((c) => hasValue(c.difference)) ? [estimateColumn("difference of IQMs", (c) => c.difference)] : []), nameColumn("better", winner),
+              ...(study.several ? [{ title: "better on a task by itself", of: (c) => taskWords(study, c) || "–", text: true }] : []),
               { title: "not equal", of: (c) => unequalWords(c.equal).join(", ") || "–", text: true }],
   };
 }
@@ -50,7 +55,7 @@ function pairFigure(parent, study, score) {
   const body = figure(parent, {
     title: `Probability that the row's run is better than the column's, ${SCORES.find(([key]) => key === score)[1]}`, long: true, tables: [pairTable(study, score)],
     caption: "One half: no difference. Bold: the 95 % interval leaves a half out; not bold: not settled, or the runs are too few to say. The number says how often one is better, not by how much." +
-      (study.several ? " The mean over tasks." : "") +
+      (study.several ? " The mean over tasks, in which opposite effects cancel: the table has what each task says by itself." : "") +
       (unfair === 0 ? " Gradient steps are equal in every pair." : unfair === cells.length ? " In no pair are gradient steps equal (corner): what shape does alone, this study cannot say." : " A corner marks pairs whose gradient steps differ: there it is not the shape alone.") +
       (columns.length < rows.length ? ` Of so many arms, each is compared with ${listText(columns.map((i) => study.arms[i].name))} only.` : ""),
   });

@@ -1,0 +1,103 @@
+"""What the documentation has one type: README's blocks of commands run as they stand, one after the other, in a folder
+that looks like a fresh clone after its build; the study file of docs/study.md is the one in configs; studies have plans."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SOURCE, PROGRAM, OWN_ENV = (os.path.abspath(path) if path else "" for path in sys.argv[1:4])
+del sys.argv[1:4]
+STOPPED = 124  # what `timeout` says when it had to send its signal
+
+
+def read(name):
+    with open(os.path.join(SOURCE, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def blocks(name, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", read(name), re.M | re.S)
+
+
+def commands(block):
+    """Its lines without their comments."""
+    lines = [re.sub(r"(^|\s)#.*", "", line).strip() for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+class Readme(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.clone = folder.name
+        for name in ("configs", "bench"):
+            os.symlink(os.path.join(SOURCE, name), os.path.join(self.clone, name))
+        self.place(PROGRAM, "build/release/cli/broadloom")
+        if OWN_ENV:
+            self.place(OWN_ENV, "build/release/examples/own_env/own_env")
+
+    def place(self, program, path):
+        os.makedirs(os.path.join(self.clone, os.path.dirname(path)))
+        os.symlink(program, os.path.join(self.clone, path))
+
+    def run_in_order(self, lines):
+        shell = ""
+        for line in lines:
+            if re.match(r"(PATH|export )", line):
+                shell += line + "\n"
+                continue
+            start = time.monotonic()
+            result = subprocess.run(["bash", "-c", shell + line], capture_output=True, text=True, cwd=self.clone, timeout=250)
+            print(f"{time.monotonic() - start:6.1f} s  {line}", flush=True)
+            # 0 there, too: a machine may be done before.
+            wanted = (STOPPED, 0) if line.startswith("timeout ") else (0,)
+            self.assertIn(result.returncode, wanted, f"{line}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
+
+    def test_the_block_to_paste_runs_in_order(self):
+        pasted = [block for block in blocks("README.md", "sh") if "broadloom train --env_id" in block]
+        self.assertEqual(len(pasted), 1)
+        lines = commands(pasted[0])
+        for command in ("train", "eval", "compare", "curve", "rerun", "diff", "audit", "gradients", "study", "report", "bench"):
+            self.assertTrue(any(re.search(rf"broadloom {command}\b", line) for line in lines), command)
+        self.run_in_order(lines)
+
+    @unittest.skipUnless(OWN_ENV, "the example is not built")
+    def test_the_example_of_an_environment_runs(self):
+        lines = [line for block in blocks("README.md", "sh") for line in commands(block) if "own_env" in line]
+        self.assertTrue(lines)
+        built = re.compile(r"^cmake --build --preset release --target own_env && ")
+        self.run_in_order([built.sub("", line) for line in lines])
+
+    def test_every_environment_has_a_page(self):
+        folder = os.path.join(SOURCE, "docs/envs")
+        pages = "".join(read(os.path.join("docs/envs", name)) for name in os.listdir(folder))
+        listed = subprocess.run([PROGRAM, "env", "list", "--json"], capture_output=True, text=True, timeout=60, check=True)
+        for env in json.loads(listed.stdout)["environments"]:
+            self.assertIn(env["id"], pages)
+
+    def test_every_file_that_is_linked_is_there(self):
+        for page in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "docs/study.md", "docs/glossary.md"):
+            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(page)):
+                path = os.path.join(SOURCE, os.path.dirname(page), link)
+                self.assertTrue(os.path.exists(path), f"{page}: {link}")
+
+
+class Studies(unittest.TestCase):
+    def test_the_study_file_of_the_page_is_the_one_in_configs(self):
+        file = read("configs/studies/two_tasks.toml")
+        self.assertIn(file, blocks("docs/study.md", "toml"))
+
+    def test_every_study_has_a_plan(self):
+        folder = os.path.join(SOURCE, "configs/studies")
+        for name in sorted(os.listdir(folder)):
+            result = subprocess.run([PROGRAM, "study", os.path.join(folder, name), "--plan"], capture_output=True, text=True, timeout=60)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), name)
+        self.assertIn("Study two_tasks: 4 cells x 5 seeds = 20 runs", result.stdout)  # the last by name
+
+
+if __name__ == "__main__":
+    unittest.main()

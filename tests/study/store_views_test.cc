@@ -1,0 +1,73 @@
+#include "broadloom/study/store_views.h"
+
+#include "broadloom/study/merge.h"
+#include "broadloom/study/study_results.h"
+#include "tests/study/planted.h"
+
+namespace broadloom {
+namespace {
+
+class StoreViews : public PlantedTest {
+ protected:
+  // Two settings of one shape on two tasks.
+  static StudyPlan plan() {
+    return plan_text(
+        "seeds = 2\npoints = 4\n[base]\ntotal_timesteps = 102400\n"
+        "[grid]\nenv_id = ['CartPole-v1', 'Acrobot-v1']\nhidden_sizes = [[8], [16, 8]]\n"
+        "learning_rate = [1e-3, 1e-4]\n");
+  }
+  static double score(int cell, int seed) { return 10.0 * cell + seed; }
+
+  std::string rows(const std::string& name, const std::string& sql) const {
+    Result<Database> database = Database::open(path(name));
+    EXPECT_TRUE(database.ok()) << database.status().message();
+    Result<Statement> query = database.value().prepare(sql);
+    if (!query.ok()) return query.status().message();
+    std::string out;
+    while (query.value().next().value()) out += query.value().text(0) + "\n";
+    return out;
+  }
+
+  // What every view says of a row's settings; learning rates are numbers.
+  void expect_settings(const std::string& name) const {
+    const std::string row =
+        "cell_id || ' ' || env_id || ' ' || num_envs || 'x' || num_steps || ' ' || hidden_sizes || "
+        "' ' || (learning_rate * 2)";
+    const std::string want =
+        "3 CartPole-v1 4x128 16,8 0.002\n4 CartPole-v1 4x128 16,8 0.0002\n"
+        "7 Acrobot-v1 4x128 16,8 0.002\n8 Acrobot-v1 4x128 16,8 0.0002\n";
+    for (const char* view : {"settings", "learning_curves", "learning_curves_by_time", "scores"}) {
+      EXPECT_EQ(rows(name, "SELECT DISTINCT " + row + " FROM " + view +
+                               " WHERE hidden_sizes <> '8' ORDER BY cell_id"),
+                want)
+          << view;
+    }
+  }
+};
+
+TEST_F(StoreViews, SayWhatTheAxesSet) {
+  plant(plan(), "s", score);
+  expect_settings("s");
+  EXPECT_EQ(rows("s", "SELECT training_return FROM scores WHERE cell_id = 3 AND seed = 2"),
+            "22.0\n");
+}
+
+TEST_F(StoreViews, OfAnOldStoreAreRenewedWhenItIsOpened) {
+  plant(plan(), "s", score);
+  change("s",
+         "DROP VIEW settings; DROP VIEW learning_curves; DROP VIEW scores;"
+         "CREATE VIEW learning_curves AS SELECT 1 AS cell; CREATE VIEW scores AS SELECT 2 AS cell");
+  ASSERT_TRUE(read_study_results(path("s")).ok());  // a report needs none of them
+  ASSERT_TRUE(StudyStore::open(path("s"), plan(), {}, false).ok());
+  expect_settings("s");
+}
+
+TEST_F(StoreViews, OfMergedPartsAreTheSame) {
+  plant(plan(), "s", score);
+  change("s", "DROP VIEW settings; DROP VIEW learning_curves; DROP VIEW scores");
+  ASSERT_TRUE(merge_stores({path("s")}, path("merged")).ok());
+  expect_settings("merged");
+}
+
+}  // namespace
+}  // namespace broadloom
