@@ -52,9 +52,23 @@ class Commands(unittest.TestCase):
 
     def test_unknown_flags_name_the_nearest(self):
         self.fails(2, ["'--lerning_rate'", "'--learning_rate'"], "train", "--lerning_rate", "0.1")
-        self.fails(2, ["'--num_env'", "'--num_envs'"], "train", "--num-env=4")
-        self.fails(2, ["'--no_clip_vlos'", "clip_vloss'"], "train", "--no-clip-vlos")
+        self.fails(2, ["'--num-env'", "'--num_envs'"], "train", "--num-env=4")
+        self.fails(2, ["'--no-clip-vlos'", "clip_vloss'"], "train", "--no-clip-vlos")
+        self.fails(2, ["'---'"], "train", "---")
         self.fails(2, ["'--episode'", "'--episodes'"], "eval", "run", "--episode", "3")
+
+    def test_words_of_other_programs_are_understood(self):
+        for flag, key in (("env", "env_id"), ("lr", "learning_rate"), ("n-steps", "num_steps"), ("clip-range", "clip_coef"),
+                          ("n_epochs", "update_epochs")):
+            for command in ("train", "study"):
+                self.fails(2, [f"'--{flag}'; did you mean '--{key}'?"], command, f"--{flag}", "1")
+        self.fails(2, ["lr.toml:1:", "'learning_rate'"], "train", self.write("lr.toml", "lr = 0.1\n"))
+        self.fails(2, ["base.toml:3:", "'num_envs'"], "study", self.write("base.toml", "seeds = 1\n[base]\nn_envs = 8\n"))
+
+    def test_numbers_as_in_toml(self):
+        run = self.object_of("train", *SMALL[2:], "--total_timesteps", "1_024", "--out", "run", "--json")
+        self.assertEqual(run["total_timesteps"], 1024)
+        self.fails(2, ["total_timesteps: got '10_', expected an integer, at least 1"], "train", "--total_timesteps", "10_")
 
     def test_hints_name_the_whole_command(self):
         self.fails(2, ["`broadloom env bench --help`"], "env", "bench", "CartPole-v1", "--qqqqqqq")
