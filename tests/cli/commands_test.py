@@ -65,10 +65,25 @@ class Commands(unittest.TestCase):
         self.fails(2, ["lr.toml:1:", "'learning_rate'"], "train", self.write("lr.toml", "lr = 0.1\n"))
         self.fails(2, ["base.toml:3:", "'num_envs'"], "study", self.write("base.toml", "seeds = 1\n[base]\nn_envs = 8\n"))
 
+    def test_words_that_are_no_config_file(self):
+        self.fails(3, ["'256'", "--hidden_sizes 256,256"], "train", "--hidden_sizes", "256", "256")
+        self.fails(3, ["'256'", "--hidden_sizes 256,256"], "study", "--hidden_sizes", "256", "256")
+        os.makedirs(os.path.join(self.folder.name, "runs", "k9"))
+        self.fails(4, ["broadloom train --resume runs/k9`"], "train", "runs/k9")
+
     def test_numbers_as_in_toml(self):
         run = self.object_of("train", *SMALL[2:], "--total_timesteps", "1_024", "--out", "run", "--json")
         self.assertEqual(run["total_timesteps"], 1024)
         self.fails(2, ["total_timesteps: got '10_', expected an integer, at least 1"], "train", "--total_timesteps", "10_")
+
+    def test_values_that_are_empty(self):
+        for command, flag in (("study", "--part"), ("train", "--resume"), ("train", "--out"), ("study", "--seeds")):
+            self.fails(2, [flag, "empty value"], command, f"{flag}=")
+        self.assertEqual(self.run_program("train", *SMALL, "--out", "run", "--quiet", "--instruments=").returncode, 0)
+
+    def test_studies_that_are_none(self):
+        self.fails(2, ["FILE.toml", "--seeds 5"], "study")
+        self.fails(2, ["hidden_sizes = [[64, 64], [256, 256]]"], "study", "--seeds", "1", "--grid", "hidden_sizes=256,256")
 
     def test_hints_name_the_whole_command(self):
         self.fails(2, ["`broadloom env bench --help`"], "env", "bench", "CartPole-v1", "--qqqqqqq")
@@ -138,6 +153,10 @@ class Commands(unittest.TestCase):
             self.assertLessEqual(max(len(line) for line in result.stdout.splitlines()), 100)
         self.assertIn("--gae_lambda NUMBER", self.run_program("train", "--help").stdout)
         self.assertRegex(self.run_program("--version").stdout, r"^broadloom \d+\.\d+\.\d+ \(.+\)\n$")
+        self.assertEqual(self.run_program("-v").stdout, self.run_program("--version").stdout)
+        for command in ([], ["eval"], ["env", "bench"]):
+            self.assertEqual(self.run_program("help", *command).stdout, self.run_program(*command, "--help").stdout)
+        self.fails(2, ["'tran'", "'train'"], "help", "tran")
 
     def test_environments(self):
         listed = self.object_of("env", "list", "--json")["environments"]
