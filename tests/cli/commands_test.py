@@ -85,6 +85,19 @@ class Commands(unittest.TestCase):
         self.fails(2, ["FILE.toml", "--seeds 5"], "study")
         self.fails(2, ["hidden_sizes = [[64, 64], [256, 256]]"], "study", "--seeds", "1", "--grid", "hidden_sizes=256,256")
 
+    def test_steps_left_out_are_said_before_training(self):
+        wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
+        warning = ("Warning: 50,000 steps asked for, 32,768 will be trained (1 update), 34 % left out: choose "
+                   "total_timesteps = 327680, or num_envs = 8\n")
+        self.assertIn(warning, self.run_program("train", *wide, "--out", "a").stdout)
+        self.object_of("train", *wide, "--out", "b", "--json")
+        quiet = self.run_program("train", *wide, "--out", "c", "--quiet")
+        self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
+        self.assertNotIn("Warning", self.run_program("train", *SMALL, "--num_steps", "32", "--out", "d").stdout)
+        plan = self.run_program("study", "--seeds", "1", "--total_timesteps", "50000", "--grid", "num_envs=4,128", "--plan")
+        self.assertRegex(plan.stdout, r"\nNote: num_envs=128: 50,000 steps asked for, 49,152 will be trained \(3 updates\)")
+        self.assertNotIn("num_envs=4: ", plan.stdout)
+
     def test_hints_name_the_whole_command(self):
         self.fails(2, ["`broadloom env bench --help`"], "env", "bench", "CartPole-v1", "--qqqqqqq")
         self.fails(2, ["`broadloom env show --help`"], "env", "show")
@@ -321,7 +334,7 @@ class Commands(unittest.TestCase):
         trained = self.run_program("train", file, "--strata.narrow.half-length", "0.4..0.6", "--out", "run")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         contract = ["Block (T, N, D) = (64, 8, 4): 512 samples per update, 4 updates\n",
-                    "training families: 2, environments in each: 4", "narrow 25 %, half_length 0.4..0.6; wide 75 %"]
+                    "Seed families: 2, with 4 environments in each", "narrow 25 %, half_length 0.4..0.6; wide 75 %"]
         resumed = self.run_program("train", "--resume", "run")  # strata in another order than in the file
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         for line in contract:
