@@ -98,6 +98,23 @@ class Commands(unittest.TestCase):
         self.assertRegex(plan.stdout, r"\nNote: num_envs=128: 50,000 steps asked for, 49,152 will be trained \(3 updates\)")
         self.assertNotIn("num_envs=4: ", plan.stdout)
 
+    def test_curves_of_what_has_no_mean(self):
+        for name, *flags in (("a", "--seed", "1"), ("b", "--seed", "2"), ("c", "--learning_rate", "0.01"),
+                             ("d", "--total_timesteps", "2048"), ("e", "--disturb.obs_noise", "0.1"),
+                             ("f", "--env_id", "Acrobot-v1", "--max_episode_steps", "20")):
+            self.assertEqual(self.run_program("train", *SMALL, "--out", name, "--quiet", *flags).returncode, 0)
+        self.fails(2, ["'a' and 'f'", "env_id CartPole-v1 and Acrobot-v1"], "curve", "a", "f")
+        self.fails(2, ["'b' and 'e'", "disturb.obs_noise"], "curve", "b", "e")
+        self.fails(2, ["'z.png'", ".svg"], "curve", "a", "--out", "z.png")
+        self.assertFalse([name for name in os.listdir(self.folder.name) if name.endswith((".svg", ".png"))])
+        same = self.run_program("curve", "a", "b", "--title", "")
+        self.assertEqual((same.returncode, same.stderr), (0, ""))
+        other = self.run_program("curve", "a", "b", "c", "d")
+        self.assertEqual(other.returncode, 0)
+        self.assertIn("Note: the mean is over runs that differ in learning_rate, total_timesteps\n", other.stderr)
+        self.assertIn("Note: runs end at 1,024 to 2,048 steps", other.stderr)
+        self.assertEqual(self.run_program("curve", "a", "c", "--quiet").stderr, "")
+
     def test_hints_name_the_whole_command(self):
         self.fails(2, ["`broadloom env bench --help`"], "env", "bench", "CartPole-v1", "--qqqqqqq")
         self.fails(2, ["`broadloom env show --help`"], "env", "show")
