@@ -85,6 +85,13 @@ class Commands(unittest.TestCase):
         self.fails(2, ["FILE.toml", "--seeds 5"], "study")
         self.fails(2, ["hidden_sizes = [[64, 64], [256, 256]]"], "study", "--seeds", "1", "--grid", "hidden_sizes=256,256")
 
+    def test_a_study_names_all_that_differs_from_its_store(self):
+        file = self.write("tiny.toml", "[base]\ntotal_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\n")
+        self.assertEqual(self.run_program("study", file, "--seeds", "2", "--no_report", "--quiet").returncode, 0)
+        self.fails(6, ["'seeds 1,2', this study 'seeds 1'"], "study", file, "--seeds", "1", "--quiet")
+        self.fails(6, ["'learning_rate 0.00025', this study 'learning_rate 0.001'; the store has 'seeds 1,2'"], "study", file,
+                   "--seeds", "1", "--learning_rate", "1e-3", "--quiet")
+
     def test_steps_left_out_are_said_before_training(self):
         wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
         warning = ("Warning: 50,000 steps asked for, 32,768 will be trained (1 update), 34 % left out: choose "
