@@ -159,10 +159,11 @@ int train(const TrainOptions& options, const Context& context) {
   };
   hooks.should_stop = was_interrupted;
   std::FILE* stream = options.json ? stderr : stdout;
+  std::string heading;  // printed once nothing stands against it
   if (!options.quiet) {
     hooks.on_note = [](const std::string& note) { fmt::print(stderr, "Note: {}\n", note); };
-    hooks.on_contract = [stream](const RolloutContract& contract) {
-      fmt::print(stream, "{}", contract_text(contract));
+    hooks.on_contract = [&](const RolloutContract& contract) {
+      fmt::print(stream, "{}\n{}", heading, contract_text(contract));
       std::fflush(stream);
     };
   }
@@ -179,7 +180,7 @@ int train(const TrainOptions& options, const Context& context) {
     const Status recordable = check_ledger_file(ledger);
     if (!recordable.ok()) return report_error(recordable, options.json);
     catch_interrupts();
-    if (!options.quiet) fmt::print(stream, "Going on with {}\n", options.resume);
+    heading = "Going on with " + options.resume;
     return finish(resume_run(options.resume, threads, hooks), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
@@ -191,12 +192,8 @@ int train(const TrainOptions& options, const Context& context) {
   const Result<std::optional<Panel>> panel = panel_asked_for(options);
   if (!panel.ok()) return report_error(panel.status(), options.json);
   catch_interrupts();
-  if (!options.quiet) {
-    fmt::print(stream, "Training {} into {}\n", config.value().env_id, run_dir);
-    if (panel.value()) {
-      fmt::print(stream, "{}, at the end\n", panel_line(*panel.value(), options.panel));
-    }
-  }
+  heading = fmt::format("Training {} into {}", config.value().env_id, run_dir);
+  if (panel.value()) heading += "\n" + panel_line(*panel.value(), options.panel) + ", at the end";
   return finish(start_run(config.value(), run_dir, threads, hooks, panel.value()), ledger);
 }
 

@@ -86,20 +86,26 @@ std::string without_trailing_slash(std::string dir) {
   return dir;
 }
 
+Status taken_error(const std::string& dir) {
+  return {ErrorKind::kIo,
+          fmt::format("the folder '{}' exists and is not empty; choose another with --out, or go "
+                      "on with the run in it: `broadloom train --resume {}`",
+                      dir, dir)};
+}
+
 }  // namespace
+
+Status RunFolder::check_free(const std::string& dir) {
+  std::error_code error;
+  if (!fs::exists(dir, error) || fs::is_empty(dir, error)) return {};
+  return taken_error(without_trailing_slash(dir));
+}
 
 Status RunFolder::create(const std::string& wanted,
                          const std::function<Status(const RunFolder&)>& fill) {
+  BROADLOOM_TRY(check_free(wanted));
   const fs::path dir = without_trailing_slash(wanted);
   std::error_code error;
-  if (fs::exists(dir, error) && !fs::is_empty(dir, error)) {
-    return {
-        ErrorKind::kIo,
-        fmt::format(
-            "the folder '{}' exists and is not empty; choose another with --out, or go on with the "
-            "run in it: `broadloom train --resume {}`",
-            dir.string(), dir.string())};
-  }
   if (dir.has_parent_path()) fs::create_directories(dir.parent_path(), error);
   if (error) return system_error("create the folder", dir.parent_path().string(), error);
   const std::string hidden_name = fmt::format(".{}{}", dir.filename().string(), kHalfWritten);
@@ -110,7 +116,9 @@ Status RunFolder::create(const std::string& wanted,
   if (error) return system_error("create the folder", hidden.string(), error);
   Status status = fill(RunFolder(hidden.string()));
   if (status.ok() && ::rename(hidden.c_str(), dir.c_str()) != 0) {
-    status = io_error("create the folder", dir.string());
+    // Not there a moment ago: somebody else was faster.
+    const bool taken = errno == ENOTEMPTY || errno == EEXIST;
+    status = taken ? taken_error(dir.string()) : io_error("create the folder", dir.string());
   }
   if (!status.ok()) fs::remove_all(hidden, error);
   return status;

@@ -175,6 +175,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   BROADLOOM_TRY(set_isa(config.isa));
   warn_of_emulation(config, hooks);
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
+  BROADLOOM_TRY(RunFolder::check_free(run_dir));
   BROADLOOM_TRY(announce(config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
@@ -205,11 +206,11 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   BROADLOOM_TRY(set_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
   folder.clear_half_written();
+  const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
+  if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(announce(run.value().config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
   if (!trainer.ok()) return trainer.status();
-  const Result<Checkpoint> checkpoint = newest_checkpoint(folder);
-  if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
   // A finished run may still have its panel to play.
   const bool complete = trainer.value()->finished() && read_file(folder.ledger_line_path()).ok();

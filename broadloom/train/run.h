@@ -27,7 +27,8 @@ struct Progress {
 };
 
 struct RunHooks {
-  // May be empty; told what will be run, before anything of it is made or refused.
+  // May be empty; told what will be run, before anything of it is made, and once nothing that can
+  // be seen beforehand stands against it but memory.
   std::function<void(const RolloutContract&)> on_contract;
   std::function<void(const Progress&)> on_iteration;  // may be empty
   std::function<bool()> should_stop;                  // may be empty; asked after each iteration

@@ -92,6 +92,11 @@ class Commands(unittest.TestCase):
         self.fails(6, ["'learning_rate 0.00025', this study 'learning_rate 0.001'; the store has 'seeds 1,2'"], "study", file,
                    "--seeds", "1", "--learning_rate", "1e-3", "--quiet")
 
+    def test_errors_come_before_the_contract(self):
+        os.makedirs(os.path.join(self.folder.name, "taken", "by"))
+        self.fails(4, ["'taken' exists", "--resume taken"], "train", *SMALL, "--out", "taken")
+        self.fails(3, ["'nowhere'"], "train", "--resume", "nowhere")
+
     def test_steps_left_out_are_said_before_training(self):
         wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
         warning = ("Warning: 50,000 steps asked for, 32,768 will be trained (1 update), 34 % left out: choose "

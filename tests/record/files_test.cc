@@ -152,6 +152,18 @@ TEST_F(Files, ARunFolderAppearsWholeOrNotAtAll) {
   EXPECT_NE(again.message().find("--resume"), std::string::npos);
 }
 
+// Two that begin at once both find the folder free.
+TEST_F(Files, ARunFolderThatSomebodyElseMadeMeanwhileIsRefusedWithAdvice) {
+  const std::string run = at("run");
+  const Status late = RunFolder::create(run, [&](const RunFolder&) {
+    fs::create_directories(run);
+    return write_file_atomically(run + "/manifest.json", "{}");
+  });
+  EXPECT_EQ(late.kind(), ErrorKind::kIo);
+  EXPECT_NE(late.message().find("choose another with --out"), std::string::npos) << late.message();
+  EXPECT_EQ(RunFolder::check_free(run).message(), late.message());
+}
+
 TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
   const auto nothing = [](const RunFolder& folder) {
     return write_file_atomically(folder.manifest_path(), "{}");
