@@ -140,13 +140,22 @@ Result<RunFolder> RunFolder::open(const std::string& wanted) {
 
 std::string RunFolder::events_path() const {
   std::error_code error;
+  std::string newest;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir_, error)) {
-    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) == 0) {
-      return entry.path().string();
-    }
+    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) != 0) continue;
+    newest = std::max(newest, entry.path().string());
   }
-  return fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", dir_, std::time(nullptr),
-                     host_name(), ::getpid());
+  return newest;
+}
+
+std::string RunFolder::new_events_path() const {
+  const std::string newest = events_path();
+  std::string path;
+  for (std::time_t now = std::time(nullptr); path <= newest; ++now) {
+    path =
+        fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", dir_, now, host_name(), ::getpid());
+  }
+  return path;
 }
 
 std::string RunFolder::checkpoint_path(std::int64_t iteration) const {

@@ -32,8 +32,10 @@ class RunFolder {
   std::string ledger_line_path() const { return dir_ + "/ledger_line.json"; }
   std::string panel_path() const { return dir_ + "/panel.toml"; }
   std::string lock_path() const { return dir_ + "/lock"; }
-  // The event file, which keeps its name when a run is resumed.
+  // The newest event file, which keeps its name when a run is resumed; "" where there is none.
   std::string events_path() const;
+  // A name that sorts after those of all there are.
+  std::string new_events_path() const;
   std::string checkpoint_path(std::int64_t iteration) const;
 
   // To be held by whoever trains the run. kIo where somebody else does, and says who.

@@ -92,7 +92,7 @@ Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const Measur
 // Trains to the end or until asked to stop. Whatever ends it, the newest checkpoint stays.
 Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogBytes& logs,
                          const RunHooks& hooks) {
-  Result<RunRecorder> recorder = RunRecorder::open(folder, trainer, logs);
+  Result<RunRecorder> recorder = RunRecorder::open(folder, trainer, logs, hooks.on_note);
   if (!recorder.ok()) return recorder.status();
   trainer.set_recorder(&recorder.value());
   const std::int64_t first_step = trainer.report().global_step;

@@ -127,6 +127,33 @@ class Commands(unittest.TestCase):
         self.assertIn("Note: runs end at 1,024 to 2,048 steps", other.stderr)
         self.assertEqual(self.run_program("curve", "a", "c", "--quiet").stderr, "")
 
+    def test_event_files_that_were_deleted_or_cut_short(self):
+        run = os.path.join(self.folder.name, "run")
+
+        def events():
+            return sorted(name for name in os.listdir(run) if "tfevents" in name)
+
+        process = subprocess.Popen([PROGRAM, "train", "--total_timesteps", "2000000000", "--num_envs", "2", "--num_steps",
+                                    "64", "--out", run, "--lr_schedule", "constant"], stdout=subprocess.PIPE, text=True)
+        while "steps/s" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        (first,) = events()
+        for damage, left in ((os.remove, 1), (lambda path: os.truncate(path, 10), 2)):
+            damage(os.path.join(run, events()[-1]))
+            process = subprocess.Popen([PROGRAM, "train", "--resume", run], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       text=True)
+            while "steps/s" not in process.stdout.readline():
+                self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            errors = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 130, errors)
+            self.assertIn("a new event file begins here", errors)
+            self.assertEqual(len(events()), left)
+            self.assertGreater(os.path.getsize(os.path.join(run, events()[-1])), 100)
+        self.assertNotIn(first, events())
+
     def test_hints_name_the_whole_command(self):
         self.fails(2, ["`broadloom env bench --help`"], "env", "bench", "CartPole-v1", "--qqqqqqq")
         self.fails(2, ["`broadloom env show --help`"], "env", "show")

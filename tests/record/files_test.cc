@@ -164,6 +164,21 @@ TEST_F(Files, ARunFolderThatSomebodyElseMadeMeanwhileIsRefusedWithAdvice) {
   EXPECT_EQ(RunFolder::check_free(run).message(), late.message());
 }
 
+TEST_F(Files, EventFilesFollowEachOtherByName) {
+  const auto fill = [](const RunFolder& folder) {
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("run"), fill).ok());
+  const RunFolder folder = RunFolder::open(at("run")).take();
+  EXPECT_EQ(folder.events_path(), "");
+  for (int i = 0; i < 3; ++i) {  // within a second, by one process
+    const std::string path = folder.new_events_path();
+    EXPECT_GT(path, folder.events_path());
+    ASSERT_TRUE(write_file_atomically(path, "x").ok());
+    EXPECT_EQ(folder.events_path(), path);
+  }
+}
+
 TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
   const auto nothing = [](const RunFolder& folder) {
     return write_file_atomically(folder.manifest_path(), "{}");
