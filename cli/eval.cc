@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/panel_table.h"
+#include "cli/progress.h"
 
 namespace broadloom::cli {
 namespace {
@@ -80,11 +81,27 @@ void print_panel(const EvalCommand& command, const PanelResult& result, const st
   fmt::print("Written: {}\n", saved);
 }
 
+Result<PanelResult> play(const EvalCommand& command, const Panel& panel) {
+  ShareLine line(command.quiet);
+  return run_panel(
+      command.run_dir, panel, resolve_threads(command.threads), "",
+      [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); });
+}
+
+Result<EvalResult> play(const EvalCommand& command) {
+  ShareLine line(command.quiet);
+  EvalOptions options = command.options;
+  options.threads = resolve_threads(command.threads);
+  options.on_progress = [&](std::int64_t played, std::int64_t episodes) {
+    line.show_episodes(played, episodes);
+  };
+  return evaluate_run(command.run_dir, options);
+}
+
 int evaluate_on_panel(const EvalCommand& command) {
   const Result<Panel> panel = read_panel(command.panel);
   if (!panel.ok()) return report_error(panel.status(), command.json);
-  const Result<PanelResult> result =
-      run_panel(command.run_dir, panel.value(), resolve_threads(command.threads));
+  const Result<PanelResult> result = play(command, panel.value());
   if (!result.ok()) return report_error(result.status(), command.json);
   const Result<std::string> saved = save_panel_result(command.run_dir, result.value());
   if (!saved.ok()) return report_error(saved.status(), command.json);
@@ -99,10 +116,9 @@ int evaluate_on_panel(const EvalCommand& command) {
   return 0;
 }
 
-int evaluate(EvalCommand command) {
+int evaluate(const EvalCommand& command) {
   if (!command.panel.empty()) return evaluate_on_panel(command);
-  command.options.threads = resolve_threads(command.threads);
-  const Result<EvalResult> result = evaluate_run(command.run_dir, command.options);
+  const Result<EvalResult> result = play(command);
   if (!result.ok()) return report_error(result.status(), command.json);
   if (command.json) {
     print_result_json(command, result.value());

@@ -158,6 +158,8 @@ int train(const TrainOptions& options, const Context& context) {
     line.show(progress);
   };
   hooks.should_stop = was_interrupted;
+  ShareLine episodes(options.quiet);
+  hooks.on_panel = panel_progress(line, episodes);
   std::FILE* stream = options.json ? stderr : stdout;
   std::string heading;  // printed once nothing stands against it
   if (!options.quiet) {
@@ -170,6 +172,7 @@ int train(const TrainOptions& options, const Context& context) {
   const int threads = resolve_threads(options.threads);
   const auto finish = [&](const Result<RunSummary>& summary, const std::string& ledger) {
     line.finish();
+    episodes.clear();
     if (!summary.ok()) return report_error(summary.status(), options.json);
     return report_run(options, summary.value(), steps_per_second, ledger);
   };

@@ -45,7 +45,7 @@ EvalResult score_of(const PanelResult& result, const PanelGroup& group);
 // Plays the panel with the policy of a trainer whose state is the folder's newest checkpoint.
 // kMismatch where the panel does not fit.
 Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer, const RunFolder& folder,
-                               int threads);
+                               int threads, const PlayProgress& on_progress = {});
 
 // Of a panel's result in the run's folder; the name has the panel's hash, so that results on
 // different panels stand side by side.

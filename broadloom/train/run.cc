@@ -68,21 +68,23 @@ Result<std::optional<Panel>> own_panel(const RunFolder& folder) {
 }
 
 // The finished policy's result on that panel, which stays in the folder.
-Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Trainer& trainer) {
+Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Trainer& trainer,
+                                                  const PlayProgress& on_progress) {
   const Result<std::optional<Panel>> panel = own_panel(folder);
   if (!panel.ok()) return panel.status();
   if (!panel.value()) return std::optional<PanelResult>();
   Result<PanelResult> result =
-      play_panel(*panel.value(), trainer, folder, trainer.pool().threads());
+      play_panel(*panel.value(), trainer, folder, trainer.pool().threads(), on_progress);
   if (!result.ok()) return result.status();
   BROADLOOM_TRY(save_panel_result(folder.dir(), result.value()).status());
   return std::optional<PanelResult>(result.take());
 }
 
 // Leaves a finished run's own ledger line in its folder, unless it is there.
-Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured) {
+Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured,
+                         const RunHooks& hooks) {
   if (!trainer.finished() || read_file(folder.ledger_line_path()).ok()) return {};
-  const Result<std::optional<PanelResult>> panel = play_own_panel(folder, trainer);
+  const Result<std::optional<PanelResult>> panel = play_own_panel(folder, trainer, hooks.on_panel);
   if (!panel.ok()) return panel.status();
   const Result<std::string> line = make_ledger_line(folder, trainer, measured, panel.value());
   if (!line.ok()) return line.status();
@@ -104,7 +106,7 @@ Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogByt
   BROADLOOM_TRY(recorder.value().save(trainer));
   const double seconds = recorder.value().seconds();
   const std::int64_t steps = trainer.report().global_step - first_step;
-  BROADLOOM_TRY(write_ledger_line(folder, trainer, {steps, seconds, peak_memory()}));
+  BROADLOOM_TRY(write_ledger_line(folder, trainer, {steps, seconds, peak_memory()}, hooks));
   return summary_of(trainer, folder.dir(), seconds);
 }
 
@@ -216,7 +218,7 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   const bool complete = trainer.value()->finished() && read_file(folder.ledger_line_path()).ok();
   if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
   if (trainer.value()->finished()) {
-    BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}));
+    BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}, hooks));
     return summary_of(*trainer.value(), folder.dir(), 0.0);
   }
   return train(*trainer.value(), folder, checkpoint.value().logs, hooks);
@@ -243,12 +245,12 @@ Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& o
 }
 
 Result<PanelResult> run_panel(const std::string& run_dir, const Panel& panel, int threads,
-                              const std::string& isa) {
+                              const std::string& isa, const PlayProgress& on_progress) {
   const Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
   const Result<std::unique_ptr<Trainer>> trainer = trained_in(folder.value(), isa);
   if (!trainer.ok()) return trainer.status();
-  return play_panel(panel, *trainer.value(), folder.value(), threads);
+  return play_panel(panel, *trainer.value(), folder.value(), threads, on_progress);
 }
 
 Result<std::string> save_panel_result(const std::string& run_dir, const PanelResult& result) {

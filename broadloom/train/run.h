@@ -32,6 +32,9 @@ struct RunHooks {
   std::function<void(const RolloutContract&)> on_contract;
   std::function<void(const Progress&)> on_iteration;  // may be empty
   std::function<bool()> should_stop;                  // may be empty; asked after each iteration
+  // May be empty; the panel at the end. The run is saved by then: a process that is killed while it
+  // plays loses nothing, and resume_run() plays again.
+  PlayProgress on_panel;
   // May be empty; told in a sentence what a user should know of the bits or the speed of this run.
   std::function<void(const std::string&)> on_note;
 };
@@ -68,7 +71,7 @@ Result<EvalResult> evaluate_run(const std::string& run_dir, const EvalOptions& o
 // Scores the newest checkpoint on a panel; threads >= 1. isa: as in a config; "": the run's own.
 // Changes nothing in the folder.
 Result<PanelResult> run_panel(const std::string& run_dir, const Panel& panel, int threads,
-                              const std::string& isa = "");
+                              const std::string& isa = "", const PlayProgress& on_progress = {});
 
 // Keeps a panel's result in the run's folder, and gives its path.
 Result<std::string> save_panel_result(const std::string& run_dir, const PanelResult& result);

@@ -1,12 +1,14 @@
 """The program as its users meet it: what it says, where it says it, and its exit codes."""
 import json
 import os
+import pty
 import re
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -153,6 +155,45 @@ class Commands(unittest.TestCase):
             self.assertEqual(len(events()), left)
             self.assertGreater(os.path.getsize(os.path.join(run, events()[-1])), 100)
         self.assertNotIn(first, events())
+
+    def on_a_terminal(self, *arguments):
+        """Exit code and all that the program writes to a terminal."""
+        code, text = None, b""
+        process, terminal = pty.fork()
+        if process == 0:
+            os.chdir(self.folder.name)
+            os.execv(PROGRAM, [PROGRAM, *arguments])
+        while code is None:
+            try:
+                text += os.read(terminal, 4096)
+            except OSError:  # its end
+                code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        os.close(terminal)
+        return code, text.decode()
+
+    def test_progress_of_episodes_that_are_played(self):
+        self.run_program("train", *SMALL, "--out", "run", "--quiet")
+        self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 6000\n')
+        for command in (["eval", "run", "--episodes", "6000"], ["eval", "run", "--panel", "panel.toml"],
+                        ["compare", "run", "run", "--panel", "panel.toml"]):
+            code, text = self.on_a_terminal(*command, "--threads", "1")
+            self.assertEqual(code, 0, text)
+            self.assertRegex(text, r"\r *\d+ %  [\d,]+ of 6,000 episodes played\x1b\[K")
+            self.assertNotIn("played", self.on_a_terminal(*command, "--threads", "1", "--quiet")[1])
+            for line in self.run_program(*command).stderr.splitlines():  # no terminal: one every ten seconds
+                self.assertRegex(line, r"^ *\d+ %  [\d,]+ of 6,000 episodes played$")
+
+    def test_ctrl_c_ends_a_panel_and_resume_plays_it_again(self):
+        self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\n')
+        process = subprocess.Popen([PROGRAM, "train", *SMALL, "--out", "run", "--panel", "panel.toml", "--threads", "1"],
+                                   stdout=subprocess.PIPE, text=True, cwd=self.folder.name)
+        while "100 %" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=5), -signal.SIGINT)
+        process.communicate()
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "ledger.jsonl")))
 
     def test_hints_name_the_whole_command(self):
         self.fails(2, ["`broadloom env bench --help`"], "env", "bench", "CartPole-v1", "--qqqqqqq")
