@@ -278,6 +278,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(self.object_of("env", "show", name, "--json")["id"], name)
         lake = self.run_program("env", "show", "FrozenLake-v1").stdout
         self.assertRegex(lake, r"is_slippery +bool")
+        self.assertIn(" Box(6) 4 x [-1, 1] [-12.5664, 12.5664] ", self.run_program("env", "show", "Acrobot-v1").stdout)
 
     def test_bench(self):
         bench = self.object_of("env", "bench", "CartPole-v1", "--num-envs", "3", "--num_steps", "200", "--json")
