@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "broadloom/train/config.h"
+
 namespace broadloom::cli {
 namespace {
 
@@ -65,6 +67,7 @@ class Preparer {
   }
 
   Status take_flag(Flag flag) {
+    const std::string given = flag.name;
     if (starts_with(flag.name, "env.") || starts_with(flag.name, "strata.") ||
         starts_with(flag.name, "disturb.")) {
       return take_env_option(flag);
@@ -78,7 +81,7 @@ class Preparer {
       }
       flag = {flag.name.substr(3), "false", true};
     }
-    if (!command_.has_option(flag.name)) return unknown(flag.name);
+    if (!command_.has_option(flag.name)) return unknown(given);
     if (command_.is_switch(flag.name)) {
       const bool truth_follows = at_ < given_.size() && is_truth(given_[at_]);
       if (!flag.has_value && truth_follows) flag = {flag.name, given_[at_++], true};
@@ -130,7 +133,7 @@ class Preparer {
       if (command_.is_switch(known)) names.push_back("no_" + known);
     }
     std::string message = "unknown flag '--" + name + "'";
-    const std::string nearest = nearest_key(name, names);
+    const std::string nearest = nearest_key(name, names, Config::aliases());
     if (!nearest.empty()) message += "; did you mean '--" + nearest + "'?";
     message += (nearest.empty() ? "; `" : " `") + command_.path() + " --help` lists them";
     return {ErrorKind::kInvalidConfig, message};

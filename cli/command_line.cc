@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "cli/help.h"
@@ -43,6 +44,12 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
+// A variable of the shell that is not set, as a rule: the option would count as not given.
+std::string refuse_empty(const std::string& text) {
+  return text.empty() ? "got an empty value, expected one; leave the flag out or give it a value"
+                      : "";
+}
+
 }  // namespace
 
 Option Option::required() const { return Option(option_->required()); }
@@ -70,7 +77,9 @@ Command Command::add_subcommand(const std::string& name, const std::string& help
 
 template <class Value>
 Option Command::add_option(const std::string& name, Value& value, const std::string& help) const {
-  return Option(app_->add_option(name, value, help));
+  CLI::Option* option = app_->add_option(name, value, help);
+  if constexpr (std::is_same_v<Value, std::string>) option->check(refuse_empty);
+  return Option(option);
 }
 template Option Command::add_option(const std::string&, std::string&, const std::string&) const;
 template Option Command::add_option(const std::string&, int&, const std::string&) const;
@@ -164,7 +173,7 @@ CommandLine::CommandLine(const std::string& program, const std::string& help,
                          const std::string& version)
     : app_(std::make_unique<CLI::App>(help, program)) {
   app_->formatter(std::make_shared<HelpFormatter>());
-  app_->set_version_flag("--version", version, "Print the version and exit");
+  app_->set_version_flag("-v,--version", version, "Print the version and exit");
   app_->set_help_flag("-h,--help", "Print this help and exit");
   app_->require_subcommand(1);
 }

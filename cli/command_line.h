@@ -45,7 +45,8 @@ class Command {
 
   Command add_subcommand(const std::string& name, const std::string& help) const;
   // name: "--flag VALUE", or "WORD" for what stands without a flag. Value: std::string, int,
-  // std::int64_t, std::uint64_t, double, std::vector of std::string, int or double.
+  // std::int64_t, std::uint64_t, double, std::vector of std::string, int or double. A text that is
+  // given is not empty.
   template <class Value>
   Option add_option(const std::string& name, Value& value, const std::string& help) const;
   Option add_flag(const std::string& name, bool& value, const std::string& help) const;

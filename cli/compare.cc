@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/panel_table.h"
+#include "cli/progress.h"
 
 namespace broadloom::cli {
 namespace {
@@ -33,9 +34,14 @@ bool is_result_file(const std::string& name) {
 // Results are played on one instruction set, the widest, so that they are comparable whatever the
 // runs asked for.
 Result<PanelResult> result_of(const std::string& run, const std::optional<Panel>& panel,
-                              int threads) {
+                              const CompareCommand& command) {
   if (is_result_file(run)) return read_panel_result(run);
-  if (panel) return run_panel(run, *panel, threads, "auto");
+  if (panel) {
+    ShareLine line(command.quiet);
+    return run_panel(
+        run, *panel, resolve_threads(command.threads), "auto",
+        [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); });
+  }
   return Status(ErrorKind::kInvalidConfig,
                 fmt::format("'{}' is a run, which --panel FILE says what to play with; without it "
                             "only results (panel-<hash>.json) can be compared",
@@ -62,7 +68,7 @@ Result<std::vector<PanelResult>> all_results(const CompareCommand& command) {
   }
   std::vector<PanelResult> results;
   for (const std::string& run : command.runs) {
-    Result<PanelResult> result = result_of(run, panel, resolve_threads(command.threads));
+    Result<PanelResult> result = result_of(run, panel, command);
     if (!result.ok()) {
       const Status& status = result.status();
       const bool named = status.message().find("'" + run) != std::string::npos;

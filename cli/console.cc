@@ -85,6 +85,11 @@ void catch_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+void release_interrupts() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
 bool was_interrupted() { return interrupted != 0; }
 
 }  // namespace broadloom::cli

@@ -45,5 +45,7 @@ int resolve_threads(int threads);
 // SIGINT and SIGTERM raise a flag instead of ending the process; a second one ends it at once.
 void catch_interrupts();
 bool was_interrupted();
+// From here on the first one ends the process.
+void release_interrupts();
 
 }  // namespace broadloom::cli

@@ -20,13 +20,18 @@ struct CurveCommand {
 };
 
 int draw(const CurveCommand& command) {
-  std::vector<Curve> curves;
-  for (const std::string& run : command.runs) {
-    Result<Curve> curve = read_curve(run);
-    if (!curve.ok()) return report_error(curve.status(), false);
-    curves.push_back(curve.take());
+  if (!command.out.ends_with(".svg")) {
+    return report_error(invalid(fmt::format("--out: got '{}', expected a name that ends in .svg, "
+                                            "which is what is written",
+                                            command.out)),
+                        false);
   }
-  const Result<std::string> svg = learning_curve_svg(command.title, curves);
+  const Result<Curves> read = read_curves(command.runs);
+  if (!read.ok()) return report_error(read.status(), false);
+  if (!command.quiet) {
+    for (const std::string& note : read.value().notes) fmt::print(stderr, "Note: {}\n", note);
+  }
+  const Result<std::string> svg = learning_curve_svg(command.title, read.value().curves);
   if (!svg.ok()) return report_error(svg.status(), false);
   const Status status = write_file_atomically(command.out, svg.value());
   if (!status.ok()) return report_error(status, false);
@@ -44,7 +49,10 @@ void add_curve_command(Command root, Context& context) {
       .required();
   app.add_option("--out", command->out, "Picture to write (default learning_curve.svg)")
       .type_name("FILE");
-  app.add_option("--title", command->title, "Heading of the picture").type_name("TEXT");
+  app.add_option_function(
+         "--title", [command](const std::string& title) { command->title = title; },
+         "Heading of the picture; may be empty")
+      .type_name("TEXT");
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.callback([&context, command] { context.action = [command] { return draw(*command); }; });
 }

@@ -23,10 +23,16 @@ struct EnvCommand {
   bool json = false;
 };
 
+// Equal ones that follow each other once, with their number.
 std::string bounds_text(const Space& space) {
   std::string out;
-  for (std::size_t i = 0; i < space.low.size(); ++i) {
-    out += fmt::format("{}[{:g}, {:g}]", i > 0 ? " " : "", space.low[i], space.high[i]);
+  for (std::size_t i = 0, next = 0; i < space.low.size(); i = next) {
+    while (next < space.low.size() && space.low[next] == space.low[i] &&
+           space.high[next] == space.high[i]) {
+      ++next;
+    }
+    const std::string count = next - i > 1 ? fmt::format("{} x ", next - i) : "";
+    out += fmt::format("{}{}[{:g}, {:g}]", i > 0 ? " " : "", count, space.low[i], space.high[i]);
   }
   return out;
 }

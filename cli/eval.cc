@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/panel_table.h"
+#include "cli/progress.h"
 
 namespace broadloom::cli {
 namespace {
@@ -110,11 +111,26 @@ int report_kept(const EvalCommand& command, const Status& kept, const char* not_
   return 0;
 }
 
+Result<PanelResult> play(const EvalCommand& command, const Panel& panel) {
+  ShareLine line(command.quiet);
+  return run_panel(
+      command.source, panel, resolve_threads(command.threads), "",
+      [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); });
+}
+
+Result<EvalResult> play(const EvalCommand& command) {
+  ShareLine line(command.quiet);
+  EvalOptions options = command.options;
+  options.on_progress = [&](std::int64_t played, std::int64_t episodes) {
+    line.show_episodes(played, episodes);
+  };
+  return evaluate_run(command.source, options);
+}
+
 int evaluate_on_panel(const EvalCommand& command) {
   const Result<Panel> panel = read_panel(command.panel);
   if (!panel.ok()) return report_error(panel.status(), command.json);
-  const Result<PanelResult> result =
-      run_panel(command.source, panel.value(), resolve_threads(command.threads));
+  const Result<PanelResult> result = play(command, panel.value());
   if (!result.ok()) return report_error(result.status(), command.json);
   const Result<std::string> saved = save_panel_result(command.source, result.value());
   const std::string& file = saved.value();  // "" where it is not kept
@@ -135,7 +151,7 @@ int evaluate(EvalCommand command) {
   if (!actions.ok()) return report_error(actions.status(), command.json);
   command.options.actions = actions.value();
   command.options.threads = resolve_threads(command.threads);
-  const Result<EvalResult> result = evaluate_run(command.source, command.options);
+  const Result<EvalResult> result = play(command);
   if (!result.ok()) return report_error(result.status(), command.json);
   if (command.json) {
     print_result_json(command, result.value());

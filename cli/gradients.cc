@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/gradients_table.h"
+#include "cli/progress.h"
 
 namespace broadloom::cli {
 namespace {
@@ -73,6 +74,12 @@ Status write(const GradientStudyReport& report, const std::string& folder) {
   return write_file_atomically(folder + "/gradients.html", page.value());
 }
 
+Result<GradientStudyReport> measure(const GradientsCommand& command) {
+  ShareLine line(command.quiet);
+  return study_gradients(command.source, command.options,
+                         [&](const std::string& what, double share) { line.show(what, share); });
+}
+
 Status run(GradientsCommand& command, const std::vector<std::string>& arguments) {
   BROADLOOM_TRY(take_options(command));
   std::error_code error;
@@ -81,12 +88,7 @@ Status run(GradientsCommand& command, const std::vector<std::string>& arguments)
     return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
                                         command.out, error.message())};
   }
-  const bool show = !command.quiet && is_terminal(stderr);
-  const GradientProgress progress = [show](const std::string& what, double share) {
-    if (show) fmt::print(stderr, "\r\033[K{:3.0f} %  {}", 100.0 * share, what);
-  };
-  Result<GradientStudyReport> report = study_gradients(command.source, command.options, progress);
-  if (show) fmt::print(stderr, "\r\033[K");
+  Result<GradientStudyReport> report = measure(command);
   if (!report.ok()) return report.status();
   report.value().command = arguments;
   BROADLOOM_TRY(write(report.value(), command.out));

@@ -35,13 +35,23 @@ void add_commands(Command root, Context& context) {
   add_bench_command(root, context);
   add_first_step_command(root, context);
   add_config_reference_command(root, context);
-  root.footer("First steps:\n  broadloom train --env_id CartPole-v1\n  broadloom env list\n");
+  root.footer(
+      "First steps:\n  broadloom train --env_id CartPole-v1\n  broadloom env list\n"
+      "More of a command: broadloom help COMMAND\n");
 }
 
 // Whether an error is to be an object on standard output, too. The --json of `bench` names a file.
 bool wants_json(const std::vector<std::string>& given) {
   if (!given.empty() && given.front() == "bench") return false;
   return std::find(given.begin(), given.end(), "--json") != given.end();
+}
+
+// `broadloom help eval` is `broadloom eval --help`.
+std::vector<std::string> with_help_as_flag(std::vector<std::string> given) {
+  if (given.empty() || given.front() != "help") return given;
+  given.erase(given.begin());
+  given.emplace_back("--help");
+  return given;
 }
 
 int run(const std::string& program, const std::vector<std::string>& given) {
@@ -51,7 +61,7 @@ int run(const std::string& program, const std::vector<std::string>& given) {
   context.arguments = given;
   CommandLine line("broadloom", "Broadloom: PPO on batches of environments, measured.", kVersion);
   add_commands(line.root(), context);
-  Result<Arguments> arguments = prepare_arguments(line.root(), given);
+  Result<Arguments> arguments = prepare_arguments(line.root(), with_help_as_flag(given));
   if (!arguments.ok()) return report_error(arguments.status(), json);
   context.env_options = std::move(arguments.value().env_options);
   const Result<std::optional<int>> answered = line.parse(std::move(arguments.value().tokens));

@@ -28,34 +28,71 @@ std::string progress_text(const Progress& progress) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::FILE* stream, bool quiet)
-    : stream_(stream), quiet_(quiet), live_(is_terminal(stream)) {}
+StatusLine::StatusLine(std::FILE* stream, bool quiet, std::chrono::milliseconds apart)
+    : stream_(stream),
+      quiet_(quiet),
+      live_(is_terminal(stream)),
+      apart_(live_ ? std::chrono::milliseconds(100) : apart) {}
 
-void ProgressLine::show(const Progress& progress) {
+bool StatusLine::is_due() const { return !quiet_ && Clock::now() - written_at_ >= apart_; }
+
+void StatusLine::write(const std::string& text) {
   if (quiet_) return;
-  last_ = progress;
-  pending_ = true;
-  const auto interval = live_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
-  const Clock::time_point now = Clock::now();
-  if (shown_ && now - written_at_ < interval) return;
-  written_at_ = now;
-  write(progress);
+  shown_ = true;
+  written_at_ = Clock::now();
+  // "\x1b[K" clears what a longer line left behind.
+  fmt::print(stream_, "{}", live_ ? "\r" + text + "\x1b[K" : text + "\n");
+  std::fflush(stream_);
 }
 
-void ProgressLine::finish() {
-  if (quiet_) return;
-  if (pending_) write(last_);
+void StatusLine::end() {
   if (live_ && shown_) fmt::print(stream_, "\n");
   std::fflush(stream_);
 }
 
-void ProgressLine::write(const Progress& progress) {
+void StatusLine::clear() {
+  if (live_ && shown_) fmt::print(stream_, "\r\x1b[K");
+  shown_ = false;
+  std::fflush(stream_);
+}
+
+ProgressLine::ProgressLine(std::FILE* stream, bool quiet)
+    : line_(stream, quiet, std::chrono::seconds(5)) {}
+
+void ProgressLine::show(const Progress& progress) {
+  last_ = progress;
+  pending_ = true;
+  if (shown_ && !line_.is_due()) return;
   shown_ = true;
   pending_ = false;
-  // "\x1b[K" clears what a longer line left behind.
-  const std::string text = progress_text(progress);
-  fmt::print(stream_, "{}", live_ ? "\r" + text + "\x1b[K" : text + "\n");
-  std::fflush(stream_);
+  line_.write(progress_text(progress));
+}
+
+void ProgressLine::finish() {
+  if (pending_) line_.write(progress_text(last_));
+  pending_ = false;
+  line_.end();
+}
+
+ShareLine::ShareLine(bool quiet) : line_(stderr, quiet, std::chrono::seconds(10)) {}
+
+void ShareLine::show(const std::string& what, double share) {
+  if (line_.is_due()) line_.write(fmt::format("{:3.0f} %  {}", 100.0 * share, what));
+}
+
+void ShareLine::show_episodes(std::int64_t played, std::int64_t episodes) {
+  show(fmt::format("{} of {} episodes played", with_commas(played), with_commas(episodes)),
+       static_cast<double>(played) / static_cast<double>(episodes));
+}
+
+PlayProgress panel_progress(ProgressLine& training, ShareLine& panel) {
+  return [&](std::int64_t played, std::int64_t episodes) {
+    if (played == 0) {
+      training.finish();
+      release_interrupts();
+    }
+    panel.show_episodes(played, episodes);
+  };
 }
 
 }  // namespace broadloom::cli

@@ -157,6 +157,8 @@ Result<RerunReport> run_again(const RerunCommand& command, const std::string& li
   RunHooks hooks;
   hooks.on_iteration = [&](const Progress& now) { progress.show(now); };
   hooks.should_stop = was_interrupted;
+  ShareLine episodes(command.quiet);
+  hooks.on_panel = panel_progress(progress, episodes);
   catch_interrupts();
   Result<RerunReport> report = rerun(line, plan.value(), out, threads, hooks);
   progress.finish();

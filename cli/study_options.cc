@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "broadloom/train/config.h"
+#include "cli/config_file.h"
 #include "cli/config_flags.h"
 
 namespace broadloom::cli {
@@ -34,6 +35,13 @@ Status take_shape_rules(const StudyFlags& flags, StudySpec& spec) {
   return take_shapes(flags.doubled, "--doubled", spec.shapes.doubled);
 }
 
+bool is_list(const std::string& key) {
+  for (const FieldInfo& field : list_fields(Config{})) {
+    if (field.name == key) return field.type == "list" || field.type == "names";
+  }
+  return false;
+}
+
 // "learning_rate=1e-3,3e-4". An axis of the file with that key gives way.
 Status take_axis(const std::string& text, StudySpec& spec) {
   const std::size_t equals = text.find('=');
@@ -44,6 +52,12 @@ Status take_axis(const std::string& text, StudySpec& spec) {
         "--grid: got '{}'; expected KEY=VALUE,VALUE, as in learning_rate=1e-3,3e-4", text));
   }
   const std::string key = text.substr(0, equals);
+  if (is_list(key)) {
+    return invalid(fmt::format(
+        "--grid: {} is a list itself, and commas part the values here; put it into the study's "
+        "file, as in [grid] hidden_sizes = [[64, 64], [256, 256]]",
+        key));
+  }
   for (const std::string& value : values) {
     Config scratch;
     BROADLOOM_TRY(set_config(scratch, key, value));
@@ -114,12 +128,17 @@ Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env
   StudySpec spec;
   if (!flags.file.empty()) {
     Result<StudySpec> from_file = read_study(flags.file);
-    if (!from_file.ok()) return from_file.status();
+    if (!from_file.ok()) return explain_file(from_file.status(), flags.file);
     spec = from_file.take();
   }
   BROADLOOM_TRY(take_words(flags, spec));
   BROADLOOM_TRY(take_shape_rules(flags, spec));
   for (const std::string& axis : flags.grid) BROADLOOM_TRY(take_axis(axis, spec));
+  if (flags.file.empty() && spec.seeds.empty()) {
+    return invalid(
+        "a study needs a file or seeds; call `broadloom study FILE.toml`, or say it in flags, as "
+        "in `broadloom study --seeds 5 --grid learning_rate=1e-3,3e-4` (`broadloom study --help`)");
+  }
   spec.base.insert(spec.base.end(), flags.config.begin(), flags.config.end());
   spec.base.insert(spec.base.end(), env_options.begin(), env_options.end());
   return spec;

@@ -10,6 +10,7 @@
 
 #include "broadloom/record/json.h"
 #include "broadloom/study/run_statistics.h"
+#include "broadloom/train/budget.h"
 #include "cli/console.h"
 
 namespace broadloom::cli {
@@ -103,6 +104,10 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
   print_rows(stream, rows);
   for (const StudyCell& cell : plan.cells) {
     if (!cell.note.empty()) fmt::print(stream, "Note: {}: {}\n", cell.name, cell.note);
+  }
+  for (const StudyCell& cell : plan.cells) {
+    const std::string budget = budget_warning(cell.config, cell.name);
+    if (!budget.empty()) fmt::print(stream, "{}\n", budget);
   }
   const std::set<std::int64_t> budgets = [&] {
     std::set<std::int64_t> all;

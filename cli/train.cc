@@ -181,18 +181,21 @@ int train(const TrainOptions& options, const Context& context) {
     line.show(progress);
   };
   hooks.should_stop = was_interrupted;
+  ShareLine episodes(options.quiet);
+  hooks.on_panel = panel_progress(line, episodes);
   std::FILE* stream = options.json ? stderr : stdout;
+  std::string heading;  // printed once nothing stands against it
   if (!options.quiet) {
     hooks.on_note = [](const std::string& note) { fmt::print(stderr, "Note: {}\n", note); };
-    hooks.on_contract = [stream, &options](const RolloutContract& contract) {
-      if (!options.resume.empty()) fmt::print(stream, "Going on with {}\n", options.resume);
-      fmt::print(stream, "{}", contract_text(contract));
+    hooks.on_contract = [&](const RolloutContract& contract) {
+      fmt::print(stream, "{}\n{}", heading, contract_text(contract));
       std::fflush(stream);
     };
   }
   const int threads = resolve_threads(options.threads);
   const auto finish = [&](const Result<RunSummary>& summary, const std::string& ledger) {
     line.finish();
+    episodes.clear();
     if (!summary.ok()) return report_error(summary.status(), options.json);
     return report_run(options, summary.value(), steps_per_second, ledger);
   };
@@ -205,6 +208,7 @@ int train(const TrainOptions& options, const Context& context) {
     const Status recordable = check_ledger_file(ledger);
     if (!recordable.ok()) return report_error(recordable, options.json);
     catch_interrupts();
+    heading = "Going on with " + options.resume;
     return finish(resume_run(options.resume, threads, hooks, total.value()), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
@@ -218,16 +222,12 @@ int train(const TrainOptions& options, const Context& context) {
   const Result<std::optional<InitialPolicy>> init = policy_asked_for(options);
   if (!init.ok()) return report_error(init.status(), options.json);
   catch_interrupts();
-  if (!options.quiet) {
-    fmt::print(stream, "Training {} into {}\n", config.value().env_id, run_dir);
-    if (panel.value()) {
-      fmt::print(stream, "{}, at the end\n", panel_line(*panel.value(), options.panel));
-    }
-    if (init.value()) {
-      const PolicySource& source = init.value()->source;
-      fmt::print(stream, "Begins with the policy of {} (step {})\n", source.file,
-                 with_commas(source.global_step));
-    }
+  heading = fmt::format("Training {} into {}", config.value().env_id, run_dir);
+  if (panel.value()) heading += "\n" + panel_line(*panel.value(), options.panel) + ", at the end";
+  if (init.value()) {
+    const PolicySource& source = init.value()->source;
+    heading += fmt::format("\nBegins with the policy of {} (step {})", source.file,
+                           with_commas(source.global_step));
   }
   return finish(start_run(config.value(), run_dir, threads, hooks, panel.value(), init.value()),
                 ledger);

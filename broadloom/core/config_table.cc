@@ -47,12 +47,26 @@ Status wrong_type(std::string_view text, std::string_view expected) {
   return {ErrorKind::kInvalidConfig, "got " + quote(text) + ", expected " + std::string(expected)};
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Without the underscores that stand between two digits, which are there for the eye.
+std::string without_underscores(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool between =
+        i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) && is_digit(text[i + 1]);
+    if (text[i] != '_' || !between) out += text[i];
+  }
+  return out;
+}
+
 template <class T>
 bool parse_whole(std::string_view text, T& out) {
   if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, out);
-  return error == std::errc() && stop == end && !text.empty();
+  const std::string plain = without_underscores(text);
+  const char* end = plain.data() + plain.size();
+  const auto [stop, error] = std::from_chars(plain.data(), end, out);
+  return error == std::errc() && stop == end && !plain.empty();
 }
 
 template <class T>
@@ -74,8 +88,10 @@ Status parse_integer(std::string_view text, T& out) {
     out = static_cast<T>(number);
     return {};
   }
-  return wrong_type(text, "an integer from " + number_text(std::numeric_limits<T>::min()) + " to " +
-                              number_text(std::numeric_limits<T>::max()));
+  if (is_number && number > static_cast<double>(std::numeric_limits<T>::max())) {
+    return wrong_type(text, "an integer of at most " + number_text(std::numeric_limits<T>::max()));
+  }
+  return wrong_type(text, "an integer");
 }
 
 template <class T>
@@ -184,7 +200,12 @@ int edit_distance(std::string_view a, std::string_view b) {
   return above[width - 1];
 }
 
-std::string nearest_key(std::string_view key, const std::vector<std::string>& keys) {
+std::string nearest_key(std::string_view key, const std::vector<std::string>& keys,
+                        std::span<const Alias> aliases) {
+  for (const Alias& alias : aliases) {
+    const bool is_key = std::find(keys.begin(), keys.end(), alias.key) != keys.end();
+    if (is_key && edit_distance(key, alias.word) == 0) return alias.key;
+  }
   constexpr std::size_t kLongest = 200;  // nobody mistypes a longer key, and the cost is quadratic
   if (key.size() > kLongest) return "";
   std::string best;
@@ -204,9 +225,9 @@ std::string nearest_key(std::string_view key, const std::vector<std::string>& ke
 }
 
 Status unknown_key_error(std::string_view what, std::string_view key,
-                         const std::vector<std::string>& keys) {
+                         const std::vector<std::string>& keys, std::span<const Alias> aliases) {
   std::string message = "unknown " + std::string(what) + " " + quote(key);
-  const std::string nearest = nearest_key(key, keys);
+  const std::string nearest = nearest_key(key, keys, aliases);
   if (!nearest.empty()) {
     message += "; did you mean '" + nearest + "'?";
   } else if (keys.empty()) {
@@ -235,8 +256,10 @@ std::string range_text(const Choices& choices) {
   return out;
 }
 
-Status field_error(std::string_view name, const Status& cause) {
-  return {cause.kind(), std::string(name) + ": " + cause.message()};
+Status field_error(std::string_view name, const Status& cause, const Range& range) {
+  const std::string limits = range_text(range);
+  return {cause.kind(),
+          std::string(name) + ": " + cause.message() + (limits.empty() ? "" : ", " + limits)};
 }
 
 Status check_choice(std::string_view name, const std::string& value, const Choices& choices) {

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -67,7 +68,8 @@ std::string to_text(const std::vector<int>& value);          // "64,64"; empty l
 std::string to_text(const std::vector<std::string>& value);  // "a,b"; empty list: ""
 
 // Each leaves `out` alone and returns kInvalidConfig, with what was got and what was expected, when
-// the text is not a value of the type. Integers also take an exact "1e6"; numbers must be finite.
+// the text is not a value of the type. Integers also take an exact "1e6"; numbers must be finite,
+// and may have underscores between digits, as in TOML.
 Status parse_text(std::string_view text, bool& out);
 Status parse_text(std::string_view text, int& out);
 Status parse_text(std::string_view text, std::int64_t& out);
@@ -83,13 +85,21 @@ Status parse_text(std::string_view text, std::vector<std::string>& out);
 // Hyphens and letter case do not count. O(|a| |b|).
 int edit_distance(std::string_view a, std::string_view b);
 
-// The key that resembles `key` most, or "" when none is near enough to be a slip of the hand.
-std::string nearest_key(std::string_view key, const std::vector<std::string>& keys);
+// What other programs call one of our keys.
+struct Alias {
+  const char* word;
+  const char* key;
+};
+
+// The one of `keys` that `key` is an alias of; otherwise the one that resembles it most, or "" when
+// none is near enough to be a slip of the hand.
+std::string nearest_key(std::string_view key, const std::vector<std::string>& keys,
+                        std::span<const Alias> aliases = {});
 
 // "unknown <what> 'lerning_rate'; did you mean 'learning_rate'?", or the list of keys if none is
 // near.
 Status unknown_key_error(std::string_view what, std::string_view key,
-                         const std::vector<std::string>& keys);
+                         const std::vector<std::string>& keys, std::span<const Alias> aliases = {});
 
 namespace config_table_detail {
 
@@ -106,8 +116,8 @@ constexpr const char* type_name() {
 std::string range_text(const Range& range);
 std::string range_text(const Choices& choices);
 
-// Errors that name the field; `cause` is what parse_text returned.
-Status field_error(std::string_view name, const Status& cause);
+// Errors that name the field, and its range where it has one; `cause` is what parse_text returned.
+Status field_error(std::string_view name, const Status& cause, const Range& range = {});
 Status check_choice(std::string_view name, const std::string& value, const Choices& choices);
 // Every one of `values` is a choice, and none stands there twice.
 Status check_choices(std::string_view name, const std::vector<std::string>& values,
@@ -135,7 +145,7 @@ struct Setter {
     T value{};
     status = parse_text(text, value);
     if (!status.ok()) {
-      status = field_error(name, status);
+      status = field_error(name, status, range);
       return;
     }
     status = check_range(name, value, range);
@@ -208,6 +218,13 @@ struct Checker {
 
 }  // namespace config_table_detail
 
+// Those of a table that has a static member of that name.
+template <class Options>
+std::span<const Alias> aliases_of() {
+  if constexpr (requires { Options::aliases(); }) return Options::aliases();
+  return {};
+}
+
 // Name, type, value, default, range and doc of every field, in declared order.
 template <class Options>
 std::vector<FieldInfo> list_fields(const Options& options) {
@@ -239,7 +256,9 @@ Status set_field(Options& options, std::string_view key, std::string_view text,
                  std::string_view what = "key") {
   config_table_detail::Setter setter{key, text, false, {}};
   options.visit_fields(setter);
-  if (!setter.found) return unknown_key_error(what, key, field_names<Options>());
+  if (!setter.found) {
+    return unknown_key_error(what, key, field_names<Options>(), aliases_of<Options>());
+  }
   return setter.status;
 }
 

@@ -125,7 +125,7 @@ Result<AppendLog> AppendLog::open(const std::string& path, std::int64_t keep_byt
     return Status(
         ErrorKind::kCorrupt,
         fmt::format("'{}' has {} bytes but its checkpoint was saved when it had {}; the file was "
-                    "cut short or replaced",
+                    "cut short or replaced; put a copy of it back, or train the run anew",
                     path, info.st_size, keep_bytes));
   }
   if (::ftruncate(log.fd_, keep_bytes) != 0) return io_error("cut back", path);

@@ -59,6 +59,7 @@ class Check {
     if (keyword == "additionalProperties") return check_others(rule);
     if (keyword == "items") return check_items(rule);
     if (keyword == "minimum") return check_minimum(rule);
+    if (keyword == "maximum") return check_maximum(rule);
     if (keyword == "minLength" || keyword == "maxLength") return check_length(keyword, rule);
     if (keyword == "$schema" || keyword == "title" || keyword == "description") return {};
     return wrong(
@@ -121,6 +122,11 @@ class Check {
   Status check_minimum(const Json& minimum) const {
     if (!value_.is_number() || value_.real() >= minimum.real()) return {};
     return expected("at least " + minimum.dump());
+  }
+
+  Status check_maximum(const Json& maximum) const {
+    if (!value_.is_number() || value_.real() <= maximum.real()) return {};
+    return expected("at most " + maximum.dump());
   }
 
   Status check_length(const std::string& keyword, const Json& limit) const {

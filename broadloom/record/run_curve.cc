@@ -1,13 +1,71 @@
 #include "broadloom/record/run_curve.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <sstream>
+#include <utility>
 
+#include "broadloom/core/number_text.h"
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/strata.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/record/run_diff.h"
+#include "broadloom/record/run_folder.h"
 
 namespace broadloom {
+namespace {
+
+bool is_of_the_task(const std::string& key) {
+  return key == "env_id" || key.starts_with("env.") || is_strata_key(key) ||
+         is_disturbance_key(key);
+}
+
+Result<Overrides> config_of(const std::string& run_dir) {
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
+  if (!manifest.ok()) return manifest.status();
+  return std::move(manifest.value().config);
+}
+
+// Names of the settings in which later runs differ from the first, as a sentence; "": none.
+Result<std::string> differing_settings(const std::vector<std::string>& run_dirs) {
+  const Result<Overrides> first = config_of(run_dirs.front());
+  if (!first.ok()) return first.status();
+  std::vector<std::string> names;
+  for (const std::string& run_dir : run_dirs) {
+    const Result<Overrides> other = config_of(run_dir);
+    if (!other.ok()) return other.status();
+    for (const TextDifference& d : setting_differences(first.value(), other.value())) {
+      if (is_of_the_task(d.name)) {
+        return invalid(fmt::format(
+            "'{}' and '{}' are of different tasks ({} {} and {}), which have no mean in common; "
+            "draw them one by one, each with --out FILE.svg",
+            run_dirs.front(), run_dir, d.name, d.first, d.second));
+      }
+      const bool is_new = std::find(names.begin(), names.end(), d.name) == names.end();
+      if (is_new && d.name != "seed") names.push_back(d.name);
+    }
+  }
+  if (names.empty()) return std::string();
+  return fmt::format("the mean is over runs that differ in {}", fmt::join(names, ", "));
+}
+
+std::string differing_lengths(const std::vector<Curve>& curves) {
+  const auto [shortest, longest] = std::minmax_element(
+      curves.begin(), curves.end(),
+      [](const Curve& a, const Curve& b) { return a.steps.back() < b.steps.back(); });
+  if (shortest->steps.back() == longest->steps.back()) return "";
+  return fmt::format("runs end at {} to {} steps: the mean is drawn as far as all of them go",
+                     with_commas(static_cast<std::int64_t>(shortest->steps.back())),
+                     with_commas(static_cast<std::int64_t>(longest->steps.back())));
+}
+
+}  // namespace
 
 Result<Curve> read_curve(const std::string& run_dir) {
   const std::string path = run_dir + "/metrics.jsonl";
@@ -31,6 +89,22 @@ Result<Curve> read_curve(const std::string& run_dir) {
         fmt::format("'{}' has no return yet: no episode has ended; train for longer", path));
   }
   return curve;
+}
+
+Result<Curves> read_curves(const std::vector<std::string>& run_dirs) {
+  Curves out;
+  for (const std::string& run_dir : run_dirs) {
+    Result<Curve> curve = read_curve(run_dir);
+    if (!curve.ok()) return curve.status();
+    out.curves.push_back(curve.take());
+  }
+  if (run_dirs.size() < 2) return out;
+  const Result<std::string> settings = differing_settings(run_dirs);
+  if (!settings.ok()) return settings.status();
+  for (const std::string& note : {settings.value(), differing_lengths(out.curves)}) {
+    if (!note.empty()) out.notes.push_back(note);
+  }
+  return out;
 }
 
 }  // namespace broadloom

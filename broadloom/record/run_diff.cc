@@ -20,18 +20,6 @@ std::string value_of(const Overrides& config, const std::string& key) {
   return found == config.end() ? kNotThere : found->second;
 }
 
-std::vector<TextDifference> settings_of(const Overrides& first, const Overrides& second) {
-  std::vector<TextDifference> out;
-  for (const auto& [key, text] : first) {
-    const std::string other = value_of(second, key);
-    if (other != text) out.push_back({key, text, other});
-  }
-  for (const auto& [key, text] : second) {
-    if (value_of(first, key) == kNotThere) out.push_back({key, kNotThere, text});
-  }
-  return out;
-}
-
 std::vector<TextDifference> origins_of(const Manifest& first, const Manifest& second) {
   std::vector<TextDifference> out;
   const auto note = [&out](const char* name, const std::string& a, const std::string& b) {
@@ -142,6 +130,18 @@ Status check_compared(const RunDiff& diff, const std::string& first, const std::
 
 }  // namespace
 
+std::vector<TextDifference> setting_differences(const Overrides& first, const Overrides& second) {
+  std::vector<TextDifference> out;
+  for (const auto& [key, text] : first) {
+    const std::string other = value_of(second, key);
+    if (other != text) out.push_back({key, text, other});
+  }
+  for (const auto& [key, text] : second) {
+    if (value_of(first, key) == kNotThere) out.push_back({key, kNotThere, text});
+  }
+  return out;
+}
+
 Result<RunDiff> diff_runs(const std::string& first_dir, const std::string& second_dir) {
   Result<HashedRun> first = open_run(first_dir);
   if (!first.ok()) return first.status();
@@ -151,7 +151,8 @@ Result<RunDiff> diff_runs(const std::string& first_dir, const std::string& secon
   HashReader& b = second.value().hashes;
   BROADLOOM_TRY(check_shapes(a.shape(), b.shape()));
   RunDiff diff;
-  diff.settings = settings_of(first.value().manifest.config, second.value().manifest.config);
+  diff.settings =
+      setting_differences(first.value().manifest.config, second.value().manifest.config);
   diff.origins = origins_of(first.value().manifest, second.value().manifest);
   BROADLOOM_TRY(compare(a, b, diff));
   BROADLOOM_TRY(read_to_the_end(a));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 
 namespace broadloom {
@@ -15,6 +16,9 @@ namespace broadloom {
 struct TextDifference {
   std::string name, first, second;
 };
+
+// Keys of two configs whose texts differ, in the order of the first.
+std::vector<TextDifference> setting_differences(const Overrides& first, const Overrides& second);
 
 struct Parting {
   std::int64_t iteration = 0;  // 1 is the first

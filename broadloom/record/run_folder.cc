@@ -87,20 +87,26 @@ std::string without_trailing_slash(std::string dir) {
   return dir;
 }
 
+Status taken_error(const std::string& dir) {
+  return {ErrorKind::kIo,
+          fmt::format("the folder '{}' exists and is not empty; choose another with --out, or go "
+                      "on with the run in it: `broadloom train --resume {}`",
+                      dir, dir)};
+}
+
 }  // namespace
+
+Status RunFolder::check_free(const std::string& dir) {
+  std::error_code error;
+  if (!fs::exists(dir, error) || fs::is_empty(dir, error)) return {};
+  return taken_error(without_trailing_slash(dir));
+}
 
 Status RunFolder::create(const std::string& wanted,
                          const std::function<Status(const RunFolder&)>& fill) {
+  BROADLOOM_TRY(check_free(wanted));
   const fs::path dir = without_trailing_slash(wanted);
   std::error_code error;
-  if (fs::exists(dir, error) && !fs::is_empty(dir, error)) {
-    return {
-        ErrorKind::kIo,
-        fmt::format(
-            "the folder '{}' exists and is not empty; choose another with --out, or go on with the "
-            "run in it: `broadloom train --resume {}`",
-            dir.string(), dir.string())};
-  }
   if (dir.has_parent_path()) fs::create_directories(dir.parent_path(), error);
   if (error) return system_error("create the folder", dir.parent_path().string(), error);
   const std::string hidden_name = fmt::format(".{}{}", dir.filename().string(), kHalfWritten);
@@ -111,7 +117,9 @@ Status RunFolder::create(const std::string& wanted,
   if (error) return system_error("create the folder", hidden.string(), error);
   Status status = fill(RunFolder(hidden.string()));
   if (status.ok() && ::rename(hidden.c_str(), dir.c_str()) != 0) {
-    status = io_error("create the folder", dir.string());
+    // Not there a moment ago: somebody else was faster.
+    const bool taken = errno == ENOTEMPTY || errno == EEXIST;
+    status = taken ? taken_error(dir.string()) : io_error("create the folder", dir.string());
   }
   if (!status.ok()) fs::remove_all(hidden, error);
   return status;
@@ -133,13 +141,22 @@ Result<RunFolder> RunFolder::open(const std::string& wanted) {
 
 std::string RunFolder::events_path() const {
   std::error_code error;
+  std::string newest;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir_, error)) {
-    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) == 0) {
-      return entry.path().string();
-    }
+    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) != 0) continue;
+    newest = std::max(newest, entry.path().string());
   }
-  return fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", dir_, std::time(nullptr),
-                     host_name(), ::getpid());
+  return newest;
+}
+
+std::string RunFolder::new_events_path() const {
+  const std::string newest = events_path();
+  std::string path;
+  for (std::time_t now = std::time(nullptr); path <= newest; ++now) {
+    path =
+        fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", dir_, now, host_name(), ::getpid());
+  }
+  return path;
 }
 
 std::string RunFolder::checkpoint_path(std::int64_t iteration) const {

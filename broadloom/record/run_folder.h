@@ -17,6 +17,8 @@ class RunFolder {
   // Makes the folder so that it appears whole: it is filled as a hidden sibling by `fill`, then
   // renamed. An existing folder must be empty.
   static Status create(const std::string& dir, const std::function<Status(const RunFolder&)>& fill);
+  // kIo where create() would refuse the folder as it is now.
+  static Status check_free(const std::string& dir);
   // An existing run. kNotFound where there is none.
   static Result<RunFolder> open(const std::string& dir);
 
@@ -30,8 +32,10 @@ class RunFolder {
   std::string ledger_line_path() const { return dir_ + "/ledger_line.json"; }
   std::string panel_path() const { return dir_ + "/panel.toml"; }
   std::string lock_path() const { return dir_ + "/lock"; }
-  // The event file, which keeps its name when a run is resumed.
+  // The newest event file, which keeps its name when a run is resumed; "" where there is none.
   std::string events_path() const;
+  // A name that sorts after those of all there are.
+  std::string new_events_path() const;
   std::string checkpoint_path(std::int64_t iteration) const;
 
   // To be held by whoever trains the run. kIo where somebody else does, and says who.

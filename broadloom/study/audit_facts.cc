@@ -19,6 +19,7 @@
 #include "broadloom/instruments/audit/streams.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
+#include "broadloom/train/budget.h"
 #include "broadloom/train/settings.h"
 
 namespace broadloom {
@@ -241,9 +242,7 @@ Result<RunFacts> facts_of(const Config& config, const RunFolder& folder, const L
   facts.lr_schedule = config.lr_schedule;
   facts.truncation_mode = config.truncation_mode;
   facts.bootstraps = truncation_mode(config) == TruncationMode::kBootstrap;
-  const double total = static_cast<double>(config.total_timesteps);
-  facts.steps_lost =
-      (total - static_cast<double>(config.num_iterations() * config.batch_size())) / total;
+  add_budget_facts(config, facts);
   BROADLOOM_TRY(add_starts(config, facts));
   add_logged_facts(logged, config, facts);
   BROADLOOM_TRY(add_stream_facts(folder, config, facts));

@@ -226,9 +226,12 @@ class Laboratory {
     if (o_.correlation) report.correlation.emplace();
     if (o_.variance) report.variance.emplace();
     for (std::size_t s = 0; s < o_.shapes.size(); ++s) {
-      const double share = static_cast<double>(s) / static_cast<double>(o_.shapes.size());
-      tell(fmt::format("{} x {}", o_.shapes[s].num_envs, o_.shapes[s].num_steps), share);
-      BROADLOOM_TRY(run_shape(o_.shapes[s], report));
+      const BlockShape shape = o_.shapes[s];
+      const auto tell_share = [&](double of_shape) {
+        tell(fmt::format("{} x {}", shape.num_envs, shape.num_steps),
+             (static_cast<double>(s) + of_shape) / static_cast<double>(o_.shapes.size()));
+      };
+      BROADLOOM_TRY(run_shape(shape, tell_share, report));
     }
     for (const VarianceResult& r : report.variance.value_or(std::vector<VarianceResult>{})) {
       if (r.parts_agree) continue;
@@ -242,7 +245,8 @@ class Laboratory {
 
   // Independent blocks of one shape, many side by side, each taken in by the studies that still
   // want one.
-  Status run_shape(BlockShape shape, GradientStudyReport& report) {
+  Status run_shape(BlockShape shape, const std::function<void(double)>& tell_share,
+                   GradientStudyReport& report) {
     const std::size_t P = policy_.network->parameter_count();
     const int for_variance = o_.variance ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
     const int for_correlation = o_.correlation ? o_.blocks > 0 ? o_.blocks : kCorrelationBlocks : 0;
@@ -270,6 +274,7 @@ class Laboratory {
     BlockSource source(policy_, starts(), o_.seed, pool_);
     const int per_round = std::max(1, std::min(fitting, kRowsPerRound / shape.batch()));
     for (int first = 0, round = 0; first < blocks; first += per_round, ++round) {
+      tell_share(static_cast<double>(first) / blocks);
       const int copies = std::min(per_round, blocks - first);
       Result<std::unique_ptr<RolloutBlock>> block =
           source.collect(shape, copies, static_cast<std::uint64_t>(round));
@@ -306,8 +311,8 @@ class Laboratory {
 
   Status run_bias(GradientStudyReport& report) {
     const Stopwatch watch;
-    tell("bias", 0.0);
     BiasSettings settings;
+    settings.on_round = [this](double share) { tell("bias, of its budget at most", share); };
     settings.num_steps = o_.bias_steps;
     settings.lambdas = o_.lambdas;
     settings.gammas = o_.gammas;

@@ -54,7 +54,7 @@ Status check_definition(Database& merged, Database& part, const std::string& pat
   if (our == their) return {};
   return {ErrorKind::kMismatch,
           fmt::format("'{}' is of another study than the stores before it: {}", path,
-                      first_difference(their, our))};
+                      definition_differences(their, our))};
 }
 
 Status check_agreement(Database& merged, const std::string& path) {

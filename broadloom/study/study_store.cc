@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -190,6 +191,63 @@ Status renew_old_views(Database& database) {
   return status;
 }
 
+// A cell's name, "" above the first, and a key; a cell itself has the key "cell".
+using Place = std::pair<std::string, std::string>;
+using Definition = std::map<Place, std::string>;
+
+Definition lines_of(const std::string& definition) {
+  std::istringstream lines(definition);
+  std::string line, cell;
+  Definition out;
+  while (std::getline(lines, line)) {
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    const std::string key = line.substr(0, blank);
+    if (key == "cell") cell = line.substr(std::min(blank + 1, line.size()));
+    out[{cell, key}] = line.substr(std::min(blank + 1, line.size()));
+  }
+  return out;
+}
+
+std::string value_at(const Definition& definition, const Place& place) {
+  const auto found = definition.find(place);
+  return found == definition.end() ? "" : found->second;
+}
+
+struct Difference {
+  std::string key, theirs, ours;  // "": it is not there
+  std::vector<std::string> cells;
+};
+
+void add_difference(const Place& place, const std::string& theirs, const std::string& ours,
+                    std::vector<Difference>& all) {
+  if (theirs == ours) return;
+  const auto& [cell, key] = place;
+  for (Difference& known : all) {
+    if (known.key != key || known.theirs != theirs || known.ours != ours) continue;
+    known.cells.push_back(cell);
+    return;
+  }
+  all.push_back({key, theirs, ours, {cell}});
+}
+
+std::string line_text(const std::string& key, const std::string& value) {
+  constexpr std::size_t kLongest = 60;
+  if (value.empty()) return "nothing";
+  const std::string line = key + " " + value;
+  return "'" + (line.size() <= kLongest ? line : line.substr(0, kLongest) + "...") + "'";
+}
+
+std::string difference_text(const Difference& difference) {
+  const std::size_t cells = difference.cells.size();
+  const std::string& first = difference.cells.front();
+  std::string where;
+  if (cells > 1) where = fmt::format("in {} cells ", cells);
+  if (cells == 1 && !first.empty() && difference.key != "cell") where = "in cell " + first + " ";
+  return fmt::format("{}the store has {}, this study {}", where,
+                     line_text(difference.key, difference.theirs),
+                     line_text(difference.key, difference.ours));
+}
+
 Status make_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
@@ -238,21 +296,22 @@ std::string plain_definition(const std::string& definition) {
   return out;
 }
 
-std::string first_difference(const std::string& theirs, const std::string& ours) {
-  std::istringstream their_lines(theirs), our_lines(ours);
-  std::string their, our, cell;
-  while (true) {
-    const bool has_their = static_cast<bool>(std::getline(their_lines, their));
-    const bool has_our = static_cast<bool>(std::getline(our_lines, our));
-    if (!has_their && !has_our) return "nothing";
-    if (!has_their) their = "nothing more";
-    if (!has_our) our = "nothing more";
-    if (their != our) {
-      return fmt::format("{}the store has '{}', this study '{}'",
-                         cell.empty() ? "" : "in " + cell + " ", their, our);
-    }
-    if (their.rfind("cell ", 0) == 0) cell = their;
+std::string definition_differences(const std::string& theirs, const std::string& ours) {
+  const Definition their = lines_of(theirs), our = lines_of(ours);
+  std::vector<Difference> all;
+  for (const auto& [place, text] : their) add_difference(place, text, value_at(our, place), all);
+  for (const auto& [place, text] : our) {
+    if (!their.contains(place)) add_difference(place, "", text, all);
   }
+  std::stable_partition(all.begin(), all.end(),
+                        [](const Difference& difference) { return difference.key != "seeds"; });
+  constexpr std::size_t kMost = 8;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i) {
+    out += (i > 0 ? "; " : "") + difference_text(all[i]);
+  }
+  if (all.size() > kMost) out += fmt::format("; and {} more", all.size() - kMost);
+  return out;
 }
 
 Status check_format(Database& database, const std::string& path) {
@@ -353,7 +412,7 @@ Status StudyStore::check_same(const StudyPlan& plan, StudyPart part, bool any_re
     return {ErrorKind::kMismatch,
             fmt::format("'{}' is the store of another study: {}. Name another file with --out, or "
                         "undo the change{}",
-                        path_, first_difference(definition, plan.definition),
+                        path_, definition_differences(definition, plan.definition),
                         theirs == version_text() ? "" : "; it was made by version " + theirs)};
   }
   if (row.integer(1) != part.index || row.integer(2) != part.count) {

@@ -80,7 +80,8 @@ bool only_adds_seeds(std::string_view theirs, std::string_view ours);
 // file stayed beside "0.4..0.6" from a flag.
 std::string plain_definition(const std::string& definition);
 
-// Two studies' definitions as a message about the first line in which they differ.
-std::string first_difference(const std::string& theirs, const std::string& ours);
+// Two studies' definitions as a message about all that differs, seeds last; what differs alike in
+// several cells is said once.
+std::string definition_differences(const std::string& theirs, const std::string& ours);
 
 }  // namespace broadloom

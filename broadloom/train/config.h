@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +97,10 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
 
   template <class Visitor>
   void visit_fields(Visitor&& v);
+
+  // What Stable-Baselines3, RLlib, rl_games, Spinning Up and habit call our keys. They are not
+  // taken, since values may mean something else there, but named in the message.
+  static std::span<const Alias> aliases();
 };
 
 // The defaults for an environment: CleanRL's `ppo` for Discrete actions, `ppo_continuous_action`

@@ -8,6 +8,7 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/train/budget.h"
 #include "broadloom/train/settings.h"
 
 namespace broadloom {
@@ -49,7 +50,6 @@ Overrides disturbances_of(const Overrides& env_options) {
 std::string percent(double share) { return fmt::format("{:g} %", 100.0 * share); }
 
 std::string strata_text(const RolloutContract& contract) {
-  if (contract.strata.empty()) return "none";
   std::string out = contract.strata_sampling;
   for (const RolloutContract::Stratum& stratum : contract.strata) {
     out += fmt::format("; {} {:.0f} %", stratum.name, 100.0 * stratum.share);
@@ -106,31 +106,33 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.threads = threads;
   contract.memory = plan.value();
   contract.memory_allowed = memory_allowed(config);
+  contract.budget = budget_warning(config);
   return contract;
 }
 
 std::string contract_text(const RolloutContract& c) {
   std::string out;
-  out += fmt::format("Block (T, N, D) = ({}, {}, {}): {} samples per update, {} updates\n",
+  out += fmt::format("Block (T, N, D) = ({}, {}, {}): {} samples per update, {} update{}\n",
                      c.num_steps, c.num_envs, c.observation_size, with_commas(c.batch_size),
-                     with_commas(c.iterations));
+                     with_commas(c.iterations), c.iterations == 1 ? "" : "s");
   out +=
       fmt::format("Update: {} epochs of {} minibatches of {} samples; {} gradient steps in all\n",
                   c.update_epochs, with_commas(c.minibatches), with_commas(c.minibatch_size),
                   with_commas(c.gradient_steps));
-  out += fmt::format(
-      "Seed {}; training families: {}, environments in each: {}; evaluation families: {}, of its "
-      "own streams\n",
-      c.seed, with_commas(c.families), with_commas(c.envs_per_family),
-      with_commas(c.eval_episodes));
-  out += fmt::format("Strata: {}\n", strata_text(c));
+  if (c.envs_per_family > 1) {
+    out += fmt::format(
+        "Seed families: {}, with {} environments in each, which draw the same random numbers\n",
+        with_commas(c.families), with_commas(c.envs_per_family));
+  }
+  if (!c.strata.empty()) out += fmt::format("Strata: {}\n", strata_text(c));
   if (!c.curriculum.levels.empty()) out += curriculum_text(c.curriculum);
   for (std::size_t i = 0; i < c.disturbances.size(); ++i) {
     const auto& [name, value] = c.disturbances[i];
     out += fmt::format("{}{} {}", i == 0 ? "Disturbed by: " : ", ", name, value);
   }
   if (!c.disturbances.empty()) out += "\n";
-  out += fmt::format("Threads: {}. Memory: {}\n", c.threads, memory_text(c));
+  out += fmt::format("Seed: {}. Threads: {}. Memory: {}\n", c.seed, c.threads, memory_text(c));
+  if (!c.budget.empty()) out += c.budget + "\n";
   return out;
 }
 

@@ -37,13 +37,14 @@ struct RolloutContract {
   int threads = 0;
   MemoryPlan memory;
   std::size_t memory_allowed = 0;  // bytes; 0: not known
+  std::string budget;              // budget_warning()
 };
 
 // kInvalidConfig and kNotFound as the environment gives them. Makes one environment to see how
 // large it is.
 Result<RolloutContract> make_contract(const Config& config, int threads);
 
-// A few lines, each with its newline.
+// A few lines, each with its newline. Families, strata and the like only where there are some.
 std::string contract_text(const RolloutContract& contract);
 
 }  // namespace broadloom

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <vector>
 
@@ -147,6 +148,30 @@ class ShardEvaluation {
   std::vector<EpisodeEnd> ends_;
 };
 
+// Tells how far the episodes are, as threads play them.
+class PlayedEpisodes {
+ public:
+  PlayedEpisodes(const std::vector<std::vector<EvalEpisode>>& episodes, const PlayProgress& tell)
+      : tell_(tell) {
+    for (const std::vector<EvalEpisode>& of_scene : episodes) {
+      all_ += static_cast<std::int64_t>(of_scene.size());
+    }
+    add(0);
+  }
+
+  void add(std::int64_t count) {
+    if (!tell_) return;
+    const std::lock_guard<std::mutex> one_at_a_time(mutex_);
+    played_ += count;
+    tell_(played_, all_);
+  }
+
+ private:
+  const PlayProgress& tell_;
+  std::mutex mutex_;
+  std::int64_t played_ = 0, all_ = 0;
+};
+
 void count_outcomes(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec,
                     EvalResult& result) {
   for (const std::string& name : spec.end_reasons) result.reasons.push_back({name, 0});
@@ -202,11 +227,9 @@ EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& sp
   return result;
 }
 
-Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
-                                                          const ActorCritic& network,
-                                                          const float* params,
-                                                          const ObsNormalizer* observations,
-                                                          int threads) {
+Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
+    const std::vector<EvalScene>& scenes, const ActorCritic& network, const float* params,
+    const ObsNormalizer* observations, int threads, const PlayProgress& on_progress) {
   struct Task {
     std::size_t scene;
     Shard shard;
@@ -227,12 +250,14 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
   network.refresh_bf16(params, bf16_weights.data());
   ThreadPool pool(threads);
   std::atomic<bool> out_of_memory{false};
+  PlayedEpisodes played(episodes, on_progress);
   pool.run(static_cast<int>(tasks.size()), [&](int t) {
     const Task& task = tasks[t];
     try {
       ShardEvaluation(scenes[task.scene], *envs[task.scene], network, params, bf16_weights.data(),
                       observations, task.shard, episodes[task.scene])
           .run();
+      played.add(task.shard.size());
     } catch (const std::bad_alloc&) {  // tasks of a pool must not throw
       out_of_memory = true;
     }
@@ -255,7 +280,7 @@ Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const Actor
   scene.envs.max_episode_steps = config.max_episode_steps;
   scene.envs.strata_sampling = strata_sampling(config.strata_sampling);
   Result<std::vector<std::vector<EvalEpisode>>> played =
-      play_scenes({scene}, network, params, observations, options.threads);
+      play_scenes({scene}, network, params, observations, options.threads, options.on_progress);
   if (!played.ok()) return played.status();
   return std::move(played.value().front());
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -26,12 +27,16 @@ enum class EvalActions {
 const char* actions_name(EvalActions actions);
 Result<EvalActions> actions_of(std::string_view name);
 
+// Told how many of the episodes are over, none at first; from several threads, one at a time.
+using PlayProgress = std::function<void(std::int64_t played, std::int64_t episodes)>;
+
 struct EvalOptions {
   int episodes = 100;
   std::uint64_t seed = 1;
   int threads = 1;
   StreamSet streams = StreamSet::kEvaluation;  // not training's
   EvalActions actions = EvalActions::kMostLikely;
+  PlayProgress on_progress = {};  // may be empty
 };
 
 struct EvalResult {
@@ -83,11 +88,9 @@ struct EvalScene {
 
 // The same for many scenes of one policy at once, whose spaces must be the network's; threads share
 // all of them. Episode i of a scene is that of its environment i. Errors as make_vec_env.
-Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
-                                                          const ActorCritic& network,
-                                                          const float* params,
-                                                          const ObsNormalizer* observations,
-                                                          int threads);
+Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
+    const std::vector<EvalScene>& scenes, const ActorCritic& network, const float* params,
+    const ObsNormalizer* observations, int threads, const PlayProgress& on_progress = {});
 
 // One scene, the config's own: that of environment i is the i-th.
 Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const ActorCritic& network,

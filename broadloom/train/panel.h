@@ -87,10 +87,8 @@ Status check_panel_fits(const Panel& panel, const Config& run);
 
 // All rows played by one policy in one pass: [rows][seeds * episodes], seed after seed. Most likely
 // actions, frozen normalisers; the same bits for any number of threads. The panel must fit.
-Result<std::vector<std::vector<EvalEpisode>>> play_panel(const Panel& panel,
-                                                         const ActorCritic& network,
-                                                         const float* params,
-                                                         const ObsNormalizer* observations,
-                                                         int threads);
+Result<std::vector<std::vector<EvalEpisode>>> play_panel(
+    const Panel& panel, const ActorCritic& network, const float* params,
+    const ObsNormalizer* observations, int threads, const PlayProgress& on_progress = {});
 
 }  // namespace broadloom

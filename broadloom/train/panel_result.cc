@@ -69,7 +69,8 @@ EvalResult score_of(const PanelResult& result, const PanelGroup& group) {
 }
 
 Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer,
-                               const FoundCheckpoint& checkpoint, int threads) {
+                               const FoundCheckpoint& checkpoint, int threads,
+                               const PlayProgress& on_progress) {
   BROADLOOM_TRY(check_panel_fits(panel, trainer.config()));
   PanelResult out;
   out.panel = panel;
@@ -78,8 +79,8 @@ Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer,
   Result<EnvSpec> spec = env_spec(panel.env_id, panel.env);
   if (!spec.ok()) return spec.status();
   out.spec = spec.take();
-  Result<std::vector<std::vector<EvalEpisode>>> episodes =
-      play_panel(panel, trainer.network(), trainer.params(), trainer.obs_normalizer(), threads);
+  Result<std::vector<std::vector<EvalEpisode>>> episodes = play_panel(
+      panel, trainer.network(), trainer.params(), trainer.obs_normalizer(), threads, on_progress);
   if (!episodes.ok()) return episodes.status();
   out.episodes = episodes.take();
   for (std::vector<EvalEpisode>& row : out.episodes) {

@@ -45,7 +45,8 @@ EvalResult score_of(const PanelResult& result, const PanelGroup& group);
 // Plays the panel with the policy of a trainer whose state is that checkpoint. kMismatch where the
 // panel does not fit.
 Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer,
-                               const FoundCheckpoint& checkpoint, int threads);
+                               const FoundCheckpoint& checkpoint, int threads,
+                               const PlayProgress& on_progress = {});
 
 // Of a panel's result in the run's folder; the name has the panel's hash, so that results on
 // different panels stand side by side.

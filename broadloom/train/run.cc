@@ -70,14 +70,15 @@ Result<std::optional<Panel>> own_panel(const RunFolder& folder) {
 }
 
 // The finished policy's result on that panel, which stays in the folder.
-Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Trainer& trainer) {
+Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Trainer& trainer,
+                                                  const PlayProgress& on_progress) {
   const Result<std::optional<Panel>> panel = own_panel(folder);
   if (!panel.ok()) return panel.status();
   if (!panel.value()) return std::optional<PanelResult>();
   const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());
   if (!newest.ok()) return newest.status();
   Result<PanelResult> result =
-      play_panel(*panel.value(), trainer, newest.value(), trainer.pool().threads());
+      play_panel(*panel.value(), trainer, newest.value(), trainer.pool().threads(), on_progress);
   if (!result.ok()) return result.status();
   BROADLOOM_TRY(save_panel_result(folder.dir(), result.value()).status());
   return std::optional<PanelResult>(result.take());
@@ -94,9 +95,10 @@ bool is_recorded(const RunFolder& folder, const Config& config) {
 }
 
 // Leaves a finished run's own ledger line in its folder, unless it is there.
-Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured) {
+Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured,
+                         const RunHooks& hooks) {
   if (!trainer.finished() || is_recorded(folder, trainer.config())) return {};
-  const Result<std::optional<PanelResult>> panel = play_own_panel(folder, trainer);
+  const Result<std::optional<PanelResult>> panel = play_own_panel(folder, trainer, hooks.on_panel);
   if (!panel.ok()) return panel.status();
   const Result<std::string> line = make_ledger_line(folder, trainer, measured, panel.value());
   if (!line.ok()) return line.status();
@@ -106,7 +108,7 @@ Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const Measur
 // Trains to the end or until asked to stop. Whatever ends it, the newest checkpoint stays.
 Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogBytes& logs,
                          const RunHooks& hooks) {
-  Result<RunRecorder> recorder = RunRecorder::open(folder, trainer, logs);
+  Result<RunRecorder> recorder = RunRecorder::open(folder, trainer, logs, hooks.on_note);
   if (!recorder.ok()) return recorder.status();
   trainer.set_recorder(&recorder.value());
   const std::int64_t first_step = trainer.report().global_step;
@@ -118,7 +120,7 @@ Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogByt
   BROADLOOM_TRY(recorder.value().save(trainer));
   const double seconds = recorder.value().seconds();
   const std::int64_t steps = trainer.report().global_step - first_step;
-  BROADLOOM_TRY(write_ledger_line(folder, trainer, {steps, seconds, peak_memory()}));
+  BROADLOOM_TRY(write_ledger_line(folder, trainer, {steps, seconds, peak_memory()}, hooks));
   return summary_of(trainer, folder.dir(), seconds);
 }
 
@@ -213,6 +215,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   warn_of_emulation(config, hooks);
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   if (init) BROADLOOM_TRY(check_policy_fits(*init, config));
+  BROADLOOM_TRY(RunFolder::check_free(run_dir));
   BROADLOOM_TRY(announce(config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
@@ -251,13 +254,13 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   BROADLOOM_TRY(set_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
   folder.clear_half_written();
-  BROADLOOM_TRY(announce(run.value().config, threads, hooks));
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
-  if (!trainer.ok()) return trainer.status();
   const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());
   if (!newest.ok()) return newest.status();
   const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
+  BROADLOOM_TRY(announce(run.value().config, threads, hooks));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
+  if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
   if (longer) {
     BROADLOOM_TRY(
@@ -268,7 +271,7 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
       trainer.value()->finished() && is_recorded(folder, trainer.value()->config());
   if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
   if (trainer.value()->finished()) {
-    BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}));
+    BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}, hooks));
     return summary_of(*trainer.value(), folder.dir(), 0.0);
   }
   return train(*trainer.value(), folder, checkpoint.value().logs, hooks);

@@ -26,10 +26,14 @@ struct Progress {
 };
 
 struct RunHooks {
-  // May be empty; told what will be run, before anything of it is made or refused.
+  // May be empty; told what will be run, before anything of it is made, and once nothing that can
+  // be seen beforehand stands against it but memory.
   std::function<void(const RolloutContract&)> on_contract;
   std::function<void(const Progress&)> on_iteration;  // may be empty
   std::function<bool()> should_stop;                  // may be empty; asked after each iteration
+  // May be empty; the panel at the end. The run is saved by then: a process that is killed while it
+  // plays loses nothing, and resume_run() plays again.
+  PlayProgress on_panel;
   // May be empty; told in a sentence what a user should know of the bits or the speed of this run.
   std::function<void(const std::string&)> on_note;
 };

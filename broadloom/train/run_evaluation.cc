@@ -67,12 +67,12 @@ Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult&
 }
 
 Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel& panel, int threads,
-                              const std::string& isa) {
+                              const std::string& isa, const PlayProgress& on_progress) {
   const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const Result<std::unique_ptr<Trainer>> trainer = trained(found.value(), isa);
   if (!trainer.ok()) return trainer.status();
-  return play_panel(panel, *trainer.value(), found.value(), threads);
+  return play_panel(panel, *trainer.value(), found.value(), threads, on_progress);
 }
 
 Result<std::string> save_panel_result(const std::string& run_or_checkpoint,

@@ -23,7 +23,7 @@ Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult&
 
 // Plays a panel; threads >= 1. isa: as in a config; "": the run's own. Writes nothing.
 Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel& panel, int threads,
-                              const std::string& isa = "");
+                              const std::string& isa = "", const PlayProgress& on_progress = {});
 
 // Keeps a panel's result in the run's folder, and gives its path; "", and no file, for a checkpoint
 // file.

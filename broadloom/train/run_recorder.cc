@@ -1,6 +1,7 @@
 #include "broadloom/train/run_recorder.h"
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -67,6 +68,23 @@ std::vector<std::pair<std::string_view, double>> event_scalars(const Trainer& tr
   return scalars;
 }
 
+// Event files are for the eye, and what people delete: TensorBoard reads several of them as one.
+Result<AppendLog> open_events(const RunFolder& folder, std::int64_t keep_bytes,
+                              const std::function<void(const std::string&)>& on_note) {
+  const std::string path = folder.events_path();
+  std::error_code error;
+  const auto bytes = path.empty() ? 0 : std::filesystem::file_size(path, error);
+  if (!path.empty() && static_cast<std::int64_t>(bytes) >= keep_bytes) {
+    return AppendLog::open(path, keep_bytes);
+  }
+  if (keep_bytes > 0 && on_note) {
+    on_note(
+        "the TensorBoard events of the run so far were deleted or cut short; a new event file "
+        "begins here (metrics.jsonl has all of them)");
+  }
+  return AppendLog::open(folder.new_events_path(), 0);
+}
+
 // What the lines of both files hold.
 JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
   JsonLine reasons;
@@ -103,7 +121,8 @@ std::string command_eval_json_line(const EvalResult& result, const EvalOptions& 
 }
 
 Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& trainer,
-                                      const LogBytes& logs) {
+                                      const LogBytes& logs,
+                                      const std::function<void(const std::string&)>& on_note) {
   RunRecorder recorder(folder, trainer.report().global_step);
   Result<AppendLog> metrics = AppendLog::open(folder.metrics_path(), logs.metrics);
   if (!metrics.ok()) return metrics.status();
@@ -112,7 +131,7 @@ Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& tr
   if (!eval.ok()) return eval.status();
   recorder.eval_ = eval.take();
   if (trainer.config().tensorboard) {
-    Result<AppendLog> events = AppendLog::open(folder.events_path(), logs.events);
+    Result<AppendLog> events = open_events(folder, logs.events, on_note);
     if (!events.ok()) return events.status();
     recorder.events_ = events.take();
     if (recorder.events_.bytes() == 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "broadloom/record/files.h"
@@ -16,9 +17,11 @@ class RunRecorder final : public Recorder {
  public:
   RunRecorder() = default;  // records nothing until it is one that open() gave
   // Opens the folder's logs, cut back to `logs` and, for the hashes, to the trainer's iteration,
-  // which is where this process begins.
+  // which is where this process begins. Event files that were deleted or cut short since do not
+  // matter to the run: another one is begun, and on_note, which may be empty, is told.
   static Result<RunRecorder> open(const RunFolder& folder, const Trainer& trainer,
-                                  const LogBytes& logs);
+                                  const LogBytes& logs,
+                                  const std::function<void(const std::string&)>& on_note);
 
   Status record(Trainer& trainer) override;
   // Saves unless this iteration is saved already.

@@ -1,6 +1,7 @@
 """The program as its users meet it: what it says, where it says it, and its exit codes."""
 import json
 import os
+import pty
 import re
 import resource
 import shutil
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -53,9 +55,146 @@ class Commands(unittest.TestCase):
 
     def test_unknown_flags_name_the_nearest(self):
         self.fails(2, ["'--lerning_rate'", "'--learning_rate'"], "train", "--lerning_rate", "0.1")
-        self.fails(2, ["'--num_env'", "'--num_envs'"], "train", "--num-env=4")
-        self.fails(2, ["'--no_clip_vlos'", "clip_vloss'"], "train", "--no-clip-vlos")
+        self.fails(2, ["'--num-env'", "'--num_envs'"], "train", "--num-env=4")
+        self.fails(2, ["'--no-clip-vlos'", "clip_vloss'"], "train", "--no-clip-vlos")
+        self.fails(2, ["'---'"], "train", "---")
         self.fails(2, ["'--episode'", "'--episodes'"], "eval", "run", "--episode", "3")
+
+    def test_words_of_other_programs_are_understood(self):
+        for flag, key in (("env", "env_id"), ("lr", "learning_rate"), ("n-steps", "num_steps"), ("clip-range", "clip_coef"),
+                          ("n_epochs", "update_epochs")):
+            for command in ("train", "study"):
+                self.fails(2, [f"'--{flag}'; did you mean '--{key}'?"], command, f"--{flag}", "1")
+        self.fails(2, ["lr.toml:1:", "'learning_rate'"], "train", self.write("lr.toml", "lr = 0.1\n"))
+        self.fails(2, ["base.toml:3:", "'num_envs'"], "study", self.write("base.toml", "seeds = 1\n[base]\nn_envs = 8\n"))
+
+    def test_words_that_are_no_config_file(self):
+        self.fails(3, ["'256'", "--hidden_sizes 256,256"], "train", "--hidden_sizes", "256", "256")
+        self.fails(3, ["'256'", "--hidden_sizes 256,256"], "study", "--hidden_sizes", "256", "256")
+        os.makedirs(os.path.join(self.folder.name, "runs", "k9"))
+        self.fails(4, ["broadloom train --resume runs/k9`"], "train", "runs/k9")
+
+    def test_numbers_as_in_toml(self):
+        run = self.object_of("train", *SMALL[2:], "--total_timesteps", "1_024", "--out", "run", "--json")
+        self.assertEqual(run["total_timesteps"], 1024)
+        self.fails(2, ["total_timesteps: got '10_', expected an integer, at least 1"], "train", "--total_timesteps", "10_")
+
+    def test_values_that_are_empty(self):
+        for command, flag in (("study", "--part"), ("train", "--resume"), ("train", "--out"), ("study", "--seeds")):
+            self.fails(2, [flag, "empty value"], command, f"{flag}=")
+        self.assertEqual(self.run_program("train", *SMALL, "--out", "run", "--quiet", "--instruments=").returncode, 0)
+
+    def test_studies_that_are_none(self):
+        self.fails(2, ["FILE.toml", "--seeds 5"], "study")
+        self.fails(2, ["hidden_sizes = [[64, 64], [256, 256]]"], "study", "--seeds", "1", "--grid", "hidden_sizes=256,256")
+
+    def test_a_study_names_all_that_differs_from_its_store(self):
+        file = self.write("tiny.toml", "[base]\ntotal_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\n")
+        self.assertEqual(self.run_program("study", file, "--seeds", "2", "--no_report", "--quiet").returncode, 0)
+        self.fails(6, ["'seeds 1,2', this study 'seeds 1'"], "study", file, "--seeds", "1", "--quiet")
+        self.fails(6, ["'learning_rate 0.00025', this study 'learning_rate 0.001'; the store has 'seeds 1,2'"], "study", file,
+                   "--seeds", "1", "--learning_rate", "1e-3", "--quiet")
+
+    def test_errors_come_before_the_contract(self):
+        os.makedirs(os.path.join(self.folder.name, "taken", "by"))
+        self.fails(4, ["'taken' exists", "--resume taken"], "train", *SMALL, "--out", "taken")
+        self.fails(3, ["'nowhere'"], "train", "--resume", "nowhere")
+
+    def test_steps_left_out_are_said_before_training(self):
+        wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
+        warning = ("Warning: 50,000 steps asked for, 32,768 will be trained (1 update), 34 % left out: choose "
+                   "total_timesteps = 327680, or num_envs = 8\n")
+        self.assertIn(warning, self.run_program("train", *wide, "--out", "a").stdout)
+        self.object_of("train", *wide, "--out", "b", "--json")
+        quiet = self.run_program("train", *wide, "--out", "c", "--quiet")
+        self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
+        self.assertNotIn("Warning", self.run_program("train", *SMALL, "--num_steps", "32", "--out", "d").stdout)
+        plan = self.run_program("study", "--seeds", "1", "--total_timesteps", "50000", "--grid", "num_envs=4,128", "--plan")
+        self.assertRegex(plan.stdout, r"\nNote: num_envs=128: 50,000 steps asked for, 49,152 will be trained \(3 updates\)")
+        self.assertNotIn("num_envs=4: ", plan.stdout)
+
+    def test_curves_of_what_has_no_mean(self):
+        for name, *flags in (("a", "--seed", "1"), ("b", "--seed", "2"), ("c", "--learning_rate", "0.01"),
+                             ("d", "--total_timesteps", "2048"), ("e", "--disturb.obs_noise", "0.1"),
+                             ("f", "--env_id", "Acrobot-v1", "--max_episode_steps", "20")):
+            self.assertEqual(self.run_program("train", *SMALL, "--out", name, "--quiet", *flags).returncode, 0)
+        self.fails(2, ["'a' and 'f'", "env_id CartPole-v1 and Acrobot-v1"], "curve", "a", "f")
+        self.fails(2, ["'b' and 'e'", "disturb.obs_noise"], "curve", "b", "e")
+        self.fails(2, ["'z.png'", ".svg"], "curve", "a", "--out", "z.png")
+        self.assertFalse([name for name in os.listdir(self.folder.name) if name.endswith((".svg", ".png"))])
+        same = self.run_program("curve", "a", "b", "--title", "")
+        self.assertEqual((same.returncode, same.stderr), (0, ""))
+        other = self.run_program("curve", "a", "b", "c", "d")
+        self.assertEqual(other.returncode, 0)
+        self.assertIn("Note: the mean is over runs that differ in learning_rate, total_timesteps\n", other.stderr)
+        self.assertIn("Note: runs end at 1,024 to 2,048 steps", other.stderr)
+        self.assertEqual(self.run_program("curve", "a", "c", "--quiet").stderr, "")
+
+    def test_event_files_that_were_deleted_or_cut_short(self):
+        run = os.path.join(self.folder.name, "run")
+
+        def events():
+            return sorted(name for name in os.listdir(run) if "tfevents" in name)
+
+        process = subprocess.Popen([PROGRAM, "train", "--total_timesteps", "2000000000", "--num_envs", "2", "--num_steps",
+                                    "64", "--out", run, "--lr_schedule", "constant"], stdout=subprocess.PIPE, text=True)
+        while "steps/s" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        (first,) = events()
+        for damage, left in ((os.remove, 1), (lambda path: os.truncate(path, 10), 2)):
+            damage(os.path.join(run, events()[-1]))
+            process = subprocess.Popen([PROGRAM, "train", "--resume", run], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       text=True)
+            while "steps/s" not in process.stdout.readline():
+                self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            errors = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 130, errors)
+            self.assertIn("a new event file begins here", errors)
+            self.assertEqual(len(events()), left)
+            self.assertGreater(os.path.getsize(os.path.join(run, events()[-1])), 100)
+        self.assertNotIn(first, events())
+
+    def on_a_terminal(self, *arguments):
+        """Exit code and all that the program writes to a terminal."""
+        code, text = None, b""
+        process, terminal = pty.fork()
+        if process == 0:
+            os.chdir(self.folder.name)
+            os.execv(PROGRAM, [PROGRAM, *arguments])
+        while code is None:
+            try:
+                text += os.read(terminal, 4096)
+            except OSError:  # its end
+                code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        os.close(terminal)
+        return code, text.decode()
+
+    def test_progress_of_episodes_that_are_played(self):
+        self.run_program("train", *SMALL, "--out", "run", "--quiet")
+        self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 6000\n')
+        for command in (["eval", "run", "--episodes", "6000"], ["eval", "run", "--panel", "panel.toml"],
+                        ["compare", "run", "run", "--panel", "panel.toml"]):
+            code, text = self.on_a_terminal(*command, "--threads", "1")
+            self.assertEqual(code, 0, text)
+            self.assertRegex(text, r"\r *\d+ %  [\d,]+ of 6,000 episodes played\x1b\[K")
+            self.assertNotIn("played", self.on_a_terminal(*command, "--threads", "1", "--quiet")[1])
+            for line in self.run_program(*command).stderr.splitlines():  # no terminal: one every ten seconds
+                self.assertRegex(line, r"^ *\d+ %  [\d,]+ of 6,000 episodes played$")
+
+    def test_ctrl_c_ends_a_panel_and_resume_plays_it_again(self):
+        self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\n')
+        process = subprocess.Popen([PROGRAM, "train", *SMALL, "--out", "run", "--panel", "panel.toml", "--threads", "1"],
+                                   stdout=subprocess.PIPE, text=True, cwd=self.folder.name)
+        while "100 %" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=5), -signal.SIGINT)
+        process.communicate()
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "ledger.jsonl")))
 
     def test_hints_name_the_whole_command(self):
         self.fails(2, ["`broadloom env bench --help`"], "env", "bench", "CartPole-v1", "--qqqqqqq")
@@ -125,6 +264,10 @@ class Commands(unittest.TestCase):
             self.assertLessEqual(max(len(line) for line in result.stdout.splitlines()), 100)
         self.assertIn("--gae_lambda NUMBER", self.run_program("train", "--help").stdout)
         self.assertRegex(self.run_program("--version").stdout, r"^broadloom \d+\.\d+\.\d+ \(.+\)\n$")
+        self.assertEqual(self.run_program("-v").stdout, self.run_program("--version").stdout)
+        for command in ([], ["eval"], ["env", "bench"]):
+            self.assertEqual(self.run_program("help", *command).stdout, self.run_program(*command, "--help").stdout)
+        self.fails(2, ["'tran'", "'train'"], "help", "tran")
 
     def test_environments(self):
         listed = self.object_of("env", "list", "--json")["environments"]
@@ -136,6 +279,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(self.object_of("env", "show", name, "--json")["id"], name)
         lake = self.run_program("env", "show", "FrozenLake-v1").stdout
         self.assertRegex(lake, r"is_slippery +bool")
+        self.assertIn(" Box(6) 4 x [-1, 1] [-12.5664, 12.5664] ", self.run_program("env", "show", "Acrobot-v1").stdout)
 
     def test_bench(self):
         bench = self.object_of("env", "bench", "CartPole-v1", "--num-envs", "3", "--num_steps", "200", "--json")
@@ -429,7 +573,7 @@ class Commands(unittest.TestCase):
         trained = self.run_program("train", file, "--strata.narrow.half-length", "0.4..0.6", "--out", "run")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         contract = ["Block (T, N, D) = (64, 8, 4): 512 samples per update, 4 updates\n",
-                    "training families: 2, environments in each: 4", "narrow 25 %, half_length 0.4..0.6; wide 75 %"]
+                    "Seed families: 2, with 4 environments in each", "narrow 25 %, half_length 0.4..0.6; wide 75 %"]
         resumed = self.run_program("train", "--resume", "run")  # strata in another order than in the file
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         for line in contract:

@@ -51,9 +51,21 @@ class Gradients(unittest.TestCase):
 
     def report(self, *arguments, out="out"):
         result = self.run_gradients(*arguments, "--out", out)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for line in result.stderr.splitlines():  # of slow machines
+            self.assertRegex(line, r"^ *\d+ %  ")
         with open(os.path.join(self.folder.name, out, "gradients.json"), encoding="utf-8") as file:
             return json.load(file), result.stdout
+
+    def test_progress_where_no_terminal_is(self):
+        long = [PROGRAM, "gradients", self.cart, "--blocks", "1000000", "--out", "long"]
+        quiet, loud = (subprocess.Popen([*long, *flags], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                        cwd=self.folder.name) for flags in (["--quiet"], []))
+        self.assertRegex(loud.stderr.readline(), r"^ *\d+ %  ")  # after ten seconds
+        for process in (quiet, loud):
+            process.terminate()
+        loud.communicate()
+        self.assertEqual(quiet.communicate()[1], "")
 
     def fails(self, code, words, *arguments):
         result = self.run_gradients(*arguments)

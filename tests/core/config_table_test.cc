@@ -56,6 +56,38 @@ TEST(ConfigTable, SetsEveryType) {
   EXPECT_EQ(options.sizes, (std::vector<int>{32, 16}));
 }
 
+TEST(ConfigTable, UnderscoresStandBetweenDigitsAsInToml) {
+  LakeOptions options;
+  ASSERT_TRUE(set_field(options, "steps", "10_000").ok());
+  EXPECT_EQ(options.steps, 10000);
+  ASSERT_TRUE(set_field(options, "success_rate", "0.000_1").ok());
+  EXPECT_EQ(options.success_rate, 1e-4);
+  ASSERT_TRUE(set_field(options, "sizes", "1_024,64").ok());
+  EXPECT_EQ(options.sizes, (std::vector<int>{1024, 64}));
+  for (const char* text : {"_1", "1_", "1__0", "1_e5", "_"}) {
+    EXPECT_FALSE(set_field(options, "steps", text).ok()) << text;
+  }
+}
+
+TEST(ConfigTable, MessagesNameTheFieldsOwnRange) {
+  LakeOptions options;
+  EXPECT_EQ(message_of(set_field(options, "size", "3x")),
+            "size: got '3x', expected an integer, 1 to 100");
+  EXPECT_EQ(message_of(set_field(options, "steps", "x")),
+            "steps: got 'x', expected an integer, at least 0");
+  EXPECT_EQ(message_of(set_field(options, "steps", "99999999999999999999")),
+            "steps: got '99999999999999999999', expected an integer of at most "
+            "9223372036854775807, at least 0");
+  EXPECT_EQ(message_of(set_field(options, "seed", "-1")), "seed: got '-1', expected an integer");
+}
+
+TEST(ConfigTable, AliasesOfKnownKeysComeBeforeWhatResemblesThem) {
+  constexpr Alias kAliases[] = {{"lr", "learning_rate"}, {"step", "num_steps"}};
+  EXPECT_EQ(nearest_key("LR", {"learning_rate", "l"}, kAliases), "learning_rate");
+  EXPECT_EQ(nearest_key("lr", {"gamma"}, kAliases), "");
+  EXPECT_EQ(nearest_key("step", {"num_steps", "steps"}, kAliases), "num_steps");
+}
+
 TEST(ConfigTable, ErrorsSayGotAndExpectedAndChangeNothing) {
   LakeOptions options;
   EXPECT_EQ(message_of(set_field(options, "size", "0")), "size: got 0, expected 1 to 100");

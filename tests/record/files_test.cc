@@ -152,6 +152,33 @@ TEST_F(Files, ARunFolderAppearsWholeOrNotAtAll) {
   EXPECT_NE(again.message().find("--resume"), std::string::npos);
 }
 
+// Two that begin at once both find the folder free.
+TEST_F(Files, ARunFolderThatSomebodyElseMadeMeanwhileIsRefusedWithAdvice) {
+  const std::string run = at("run");
+  const Status late = RunFolder::create(run, [&](const RunFolder&) {
+    fs::create_directories(run);
+    return write_file_atomically(run + "/manifest.json", "{}");
+  });
+  EXPECT_EQ(late.kind(), ErrorKind::kIo);
+  EXPECT_NE(late.message().find("choose another with --out"), std::string::npos) << late.message();
+  EXPECT_EQ(RunFolder::check_free(run).message(), late.message());
+}
+
+TEST_F(Files, EventFilesFollowEachOtherByName) {
+  const auto fill = [](const RunFolder& folder) {
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("run"), fill).ok());
+  const RunFolder folder = RunFolder::open(at("run")).take();
+  EXPECT_EQ(folder.events_path(), "");
+  for (int i = 0; i < 3; ++i) {  // within a second, by one process
+    const std::string path = folder.new_events_path();
+    EXPECT_GT(path, folder.events_path());
+    ASSERT_TRUE(write_file_atomically(path, "x").ok());
+    EXPECT_EQ(folder.events_path(), path);
+  }
+}
+
 TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
   const auto nothing = [](const RunFolder& folder) {
     return write_file_atomically(folder.manifest_path(), "{}");

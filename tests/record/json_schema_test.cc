@@ -14,7 +14,7 @@ constexpr const char* kSchema = R"({
   "additionalProperties": false,
   "properties": {
     "name": {"type": "string", "minLength": 2, "maxLength": 4},
-    "size": {"type": "integer", "minimum": 1},
+    "size": {"type": "integer", "minimum": 1, "maximum": 9},
     "share": {"type": ["number", "null"]},
     "kind": {"enum": ["a", 2]},
     "open": {"type": "object", "additionalProperties": {"type": "boolean"}},
@@ -43,6 +43,8 @@ TEST(JsonSchema, NamesTheFirstPlaceThatDoesNotFit) {
       {R"({"name": "abcde", "size": 1})", "at most 4 characters"},
       {R"({"name": "ab", "size": 1.5})", "size: got 1.5, expected integer"},
       {R"({"name": "ab", "size": 0})", "size: got 0, expected at least 1"},
+      {R"({"name": "ab", "size": 10})", "size: got 10, expected at most 9"},
+      {R"({"name": "ab", "size": 4294967297})", "size: got 4294967297, expected at most 9"},
       {R"({"name": "ab", "size": 1, "share": "x"})", "expected number or null"},
       {R"({"name": "ab", "size": 1, "kind": 3})", "expected one of [\"a\",2]"},
       {R"({"name": "ab", "size": 1, "other": 3})", "other: is not a key"},

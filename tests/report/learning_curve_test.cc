@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 #include "broadloom/record/files.h"
@@ -22,6 +24,23 @@ TEST(LearningCurve, DrawsOneRunOrSeveralAndEscapesTheTitle) {
   EXPECT_NE(two.find("2 runs"), std::string::npos);
   EXPECT_NE(one, two);
   EXPECT_FALSE(learning_curve_svg("t", {}).ok());
+}
+
+// Two runs far apart, one mean: all of the band lies within the frame, 48 to 344 from the top.
+TEST(LearningCurve, TheAxisCoversTheIntervalNotTheMeanAlone) {
+  const Curve low{{100, 200}, {-300, -290}}, high{{100, 200}, {310, 300}};
+  const std::string svg = learning_curve_svg("t", {low, high}).take();
+  const std::size_t begin = svg.find("<path class='band' d='M") + 23;
+  std::istringstream points(svg.substr(begin, svg.find('Z', begin) - begin));
+  double lowest = 0.0, highest = 400.0;
+  for (std::string point; std::getline(points, point, 'L');) {
+    const double y = std::stod(point.substr(point.find(',') + 1));
+    lowest = std::max(lowest, y);
+    highest = std::min(highest, y);
+  }
+  EXPECT_GE(highest, 48.0);
+  EXPECT_LE(lowest, 344.0);
+  EXPECT_GT(lowest - highest, 150.0);  // the band is there, and wide
 }
 
 }  // namespace

@@ -206,6 +206,18 @@ TEST_F(Runner, StoresOfSomethingElseAreRefusedAndKept) {
   };
   StudySpec spec = parse_study("seeds = 3\n[base]\ngamma = 0.9\n", "s.toml").value();
   refused(plan_study(spec).value(), {1, 2}, "the store has 'points 7', this study 'points 50'");
+  StudyPlan fewer = plan;  // a setting of every cell and the seeds: both are named, the seeds last
+  fewer.definition = plan.definition;
+  const auto replace = [&](const std::string& old, const std::string& with) {
+    for (std::size_t at = 0; (at = fewer.definition.find(old, at)) != std::string::npos;) {
+      fewer.definition.replace(at, old.size(), with);
+      at += with.size();
+    }
+  };
+  replace("\ngamma 0.99\n", "\ngamma 0.9\n");
+  replace("\nseeds 1,", "\nseeds 9,");
+  refused(fewer, {1, 2},
+          "the store has 'gamma 0.99', this study 'gamma 0.9'; the store has 'seeds 1,");
   refused(plan, {2, 2}, "is part 1/2 of this study, and 2/2 was asked for");
   change("store", "UPDATE runs SET status = 'pending' WHERE id = 1");
   change("store", "UPDATE study SET revision = 'older'");

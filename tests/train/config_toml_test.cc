@@ -88,7 +88,7 @@ TEST(ConfigToml, ErrorsNameFileLineAndCure) {
   EXPECT_EQ(toml_error("num_envs = \"4\"\n"),
             "run.toml:1: num_envs: got the string \"4\", expected int without quotation marks");
   EXPECT_EQ(toml_error("gamma = nan\n"),
-            "run.toml:1: gamma: got 'nan', expected a finite number, such as 0.5 or 1e-3");
+            "run.toml:1: gamma: got 'nan', expected a finite number, such as 0.5 or 1e-3, 0 to 1");
   EXPECT_NE(toml_error("seed = 1\n\nseed = \n").find("run.toml:3: not valid TOML: "),
             std::string::npos);
   EXPECT_NE(toml_error("seed = 2020-01-01\n").find("got a date or time"), std::string::npos);
@@ -96,6 +96,8 @@ TEST(ConfigToml, ErrorsNameFileLineAndCure) {
                 .find("the only tables are [env], [disturb] and [strata.<name>]"),
             std::string::npos);
   EXPECT_NE(toml_error("num_envs = 1.5\n").find("expected an integer"), std::string::npos);
+  EXPECT_NE(toml_error("lr = 0.1\n").find("'lr'; did you mean 'learning_rate'?"),
+            std::string::npos);
   EXPECT_NE(toml_error("num_envs = true\n").find("expected an integer"), std::string::npos);
   EXPECT_NE(toml_error("clip_vloss = 3\n").find("expected true or false"), std::string::npos);
   EXPECT_NE(toml_error("seed = -1\n").find("got '-1', expected an integer"), std::string::npos);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace broadloom {
@@ -35,13 +36,47 @@ TEST(Contract, HasTheNumbersOfAWorkedExample) {
   EXPECT_EQ(contract.gradient_steps, 10 * 4 * 4);
   EXPECT_EQ(contract.memory_allowed, 100000000u);
   const std::string text = contract_text(contract);
-  for (const char* part :
-       {"Block (T, N, D) = (24, 4096, 4): 98,304 samples per update, 10 updates",
-        "4 epochs of 4 minibatches of 24,576 samples; 160 gradient steps",
-        "training families: 128, environments in each: 32; evaluation families: 256",
-        "Strata: none", "Threads: 2. Memory: ", "; 100 MB allowed"}) {
+  for (const char* part : {"Block (T, N, D) = (24, 4096, 4): 98,304 samples per update, 10 updates",
+                           "4 epochs of 4 minibatches of 24,576 samples; 160 gradient steps",
+                           "Seed families: 128, with 32 environments in each",
+                           "Seed: 1. Threads: 2. Memory: ", "; 100 MB allowed"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
+  EXPECT_EQ(contract.budget, "");  // 1.7 % are left out, of 10 updates
+}
+
+TEST(Contract, SaysNothingOfWhatIsAsEver) {
+  const std::string text = contract_text(contract_of({}));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  for (const char* part : {"families", "Strata", "Warning", "Note"}) {
+    EXPECT_EQ(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+}
+
+TEST(Contract, WarnsOfStepsThatNoBlockTakesAndOfFewUpdates) {
+  const Overrides wide{
+      {"env_id", "Pendulum-v1"}, {"num_envs", "64"}, {"total_timesteps", "200000"}};
+  EXPECT_NE(
+      contract_text(contract_of(wide))
+          .find("\nWarning: 200,000 steps asked for, 131,072 will be trained (1 update), 34 % left "
+                "out: choose total_timesteps = 1310720, or num_envs = 8\n"),
+      std::string::npos);
+  const auto budget = [&](const Overrides& more) {
+    Overrides all = wide;
+    all.insert(all.end(), more.begin(), more.end());
+    return contract_of(all).budget;
+  };
+  EXPECT_EQ(budget({{"total_timesteps", "1310720"}}), "");
+  EXPECT_EQ(budget({{"num_envs", "8"}}), "");
+  EXPECT_EQ(budget({{"total_timesteps", "393216"}}),
+            "Note: 393,216 steps asked for, 393,216 will be trained (3 updates): choose "
+            "total_timesteps = 1310720, or num_envs = 19");
+  // Fewer environments must keep the families, and minibatches their samples.
+  EXPECT_EQ(budget({{"num_envs", "60"}, {"seed_families", "6"}}).substr(0, 16), "Warning: 200,000");
+  EXPECT_NE(budget({{"num_envs", "60"}, {"seed_families", "6"}}).find("num_envs = 6"),
+            std::string::npos);
+  EXPECT_EQ(budget({{"num_envs", "60"}, {"seed_families", "30"}}).find("num_envs ="),
+            std::string::npos);
 }
 
 TEST(Contract, NamesStrataWithTheirShares) {

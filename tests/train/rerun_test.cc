@@ -217,6 +217,16 @@ TEST_F(Ledger, ARecordThatDoesNotFitTheSchemaIsNeverSealed) {
                  "'reset' and the training stream 'reset' are both 3");
 }
 
+TEST_F(Ledger, MoreThreadsThanThereCanBeAreRefusedNotCutShort) {
+  const Status status = sealed_anew(trained(), [](Json& json) {
+                          json["speed"]["threads"] = (std::int64_t{1} << 32) + 1;
+                        }).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
+  EXPECT_NE(status.message().find("speed.threads: got 4294967297, expected at most 65536"),
+            std::string::npos)
+      << status.message();
+}
+
 TEST_F(Ledger, ARecordWithSettingsOfAnotherVersionSaysWhose) {
   const std::string other = sealed_anew(trained(), [](Json& json) {
                               json["config"]["num_dreams"] = "4";

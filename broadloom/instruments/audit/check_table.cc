@@ -341,6 +341,13 @@ constexpr AuditCheck kChecks[] = {
      "(limit {limit_percent:g} %).",
      "The schedule ends early, and runs of other shapes have other budgets. Make total_timesteps "
      "a multiple of num_envs * num_steps."},
+    {"few_updates",
+     fact<&RunFacts::updates>,
+     Bad::kBelow,
+     {.note = 10.0, .warning = 3.0},
+     "total_timesteps is enough for {value:g} blocks of {N} x {T} (limit {limit:g}).",
+     "A policy is changed once a block, and has hardly begun to learn. Lower num_envs or "
+     "num_steps, or raise total_timesteps."},
     {"going_on",
      fact<&RunFacts::failed>,
      Bad::kAbove,

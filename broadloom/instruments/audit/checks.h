@@ -31,6 +31,7 @@ struct RunFacts {
   std::string collision;               // which, of either kind; the first
 
   double steps_lost = kNone;           // share of total_timesteps that no whole block fits into
+  double updates = kNone;              // blocks that total_timesteps is enough for
   double learning_rate_off = kNone;    // largest |logged - planned| / learning_rate
   double learning_rate_left = kNone;   // of a linear schedule, share of the first at the last line
   double learning_rate_bound = kNone;  // share of lines at a bound of the adaptive schedule

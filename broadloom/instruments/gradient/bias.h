@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "broadloom/core/status.h"
@@ -22,6 +23,8 @@ struct BiasSettings {
   // A case is precise enough when the standard error of its bias is this share of the bias.
   double precision = 0.1;
   std::int64_t budget = 2000000;  // transitions to collect at most; a trajectory a group at least
+  // May be empty; told before each round what share of the budget is spent.
+  std::function<void(double)> on_round = {};
 };
 
 struct BiasResult {

@@ -47,6 +47,7 @@ RunFacts healthy_facts() {
   facts.same_starts = facts.evaluation_starts = 0.0;
   facts.evaluation_overlaps = facts.collisions = 0.0;
   facts.steps_lost = 0.001;
+  facts.updates = 100.0;
   facts.learning_rate_off = facts.learning_rate_left = facts.learning_rate_bound = 0.0;
   facts.logged_kl = facts.logged_kl_peak = 0.01;
   facts.lr_schedule = "linear";
@@ -187,6 +188,8 @@ const std::vector<Fault>& faults() {
        [](N&, F& f) { f.learning_rate_bound = 0.9; },
        {"90 %", "desired_kl"}},
       {"steps_lost", Severity::kWarning, [](N&, F& f) { f.steps_lost = 0.4; }, {"40 %"}},
+      {"few_updates", Severity::kNote, [](N&, F& f) { f.updates = 9.0; }, {"for 9 blocks"}},
+      {"few_updates", Severity::kWarning, [](N&, F& f) { f.updates = 1.0; }, {"for 1 blocks"}},
       {"going_on",
        Severity::kError,
        [](N&, F& f) {
