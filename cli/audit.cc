@@ -19,7 +19,7 @@ namespace {
 // Other codes than those of errors, so that a script can tell what was found from what went wrong.
 constexpr int kWarningsExit = 20;
 constexpr int kErrorsExit = 21;
-constexpr std::size_t kNameWidth = 9;
+constexpr std::size_t kCheckWidth = 9;
 
 struct AuditCommand {
   std::string source;
@@ -40,24 +40,25 @@ std::string text_of(const AuditFinding& finding) {
 
 void print_finding(const AuditFinding& finding) {
   const std::size_t columns = std::clamp<std::size_t>(screen_size(stdout).columns, 60, 100);
-  const std::string lines = wrapped(text_of(finding), columns - kNameWidth, "");
-  fmt::print("{:<{}}{}\n", severity_name(finding.severity), kNameWidth, finding.check);
+  const std::string lines = wrapped(text_of(finding), columns - kCheckWidth, "");
+  fmt::print("{:<{}}{}\n", severity_name(finding.severity), kCheckWidth, finding.check);
   std::istringstream stream(lines);
-  for (std::string line; std::getline(stream, line);) fmt::print("{:{}}{}\n", "", kNameWidth, line);
+  for (std::string line; std::getline(stream, line);)
+    fmt::print("{:{}}{}\n", "", kCheckWidth, line);
 }
 
 // Names alone, on as few lines as they take.
 void print_names(const char* title, const std::vector<const char*>& names) {
   if (names.empty()) return;
   fmt::print("{}\n", wrapped(fmt::format("{}: {}", title, fmt::join(names, ", ")), 100,
-                             std::string(kNameWidth, ' ')));
+                             std::string(kCheckWidth, ' ')));
 }
 
 std::string counted(int count, const char* thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
-void print_report(const AuditReport& report, bool verbose) {
+void print_findings(const AuditReport& report, bool verbose) {
   fmt::print("{} x {} of {} at step {}: {} measured here, {} measured live\n", report.num_envs,
              report.num_steps, report.env_id, with_commas(report.global_step),
              counted(report.iterations, "iteration"), report.logged);
@@ -87,7 +88,7 @@ void print_report(const AuditReport& report, bool verbose) {
              nothing.size());
 }
 
-void print_report_json(const AuditCommand& command, const AuditReport& report) {
+void print_findings_json(const AuditCommand& command, const AuditReport& report) {
   Json checks = Json::array();
   for (const AuditFinding& finding : report.findings) {
     checks.push_back({{"name", finding.check},
@@ -116,9 +117,9 @@ int audit(AuditCommand& command) {
   const Result<AuditReport> report = audit_run(command.source, command.options);
   if (!report.ok()) return report_error(report.status(), command.json);
   if (command.json) {
-    print_report_json(command, report.value());
+    print_findings_json(command, report.value());
   } else if (!command.quiet) {
-    print_report(report.value(), command.verbose);
+    print_findings(report.value(), command.verbose);
   }
   return exit_code(worst(report.value().findings));
 }

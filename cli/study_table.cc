@@ -68,15 +68,15 @@ std::string estimate_text(const Estimate& e) {
   return fmt::format("{:.1f} [{:.1f}, {:.1f}]", e.value, e.low, e.high);
 }
 
-Json number(double x) {
+Json or_null(double x) {
   if (!std::isfinite(x)) return nullptr;
   return x;
 }
 
-Json estimate_json(const Estimate& e) {
-  return {{"value", number(e.value)},
-          {"low", number(e.low)},
-          {"high", number(e.high)},
+Json estimate_of_runs(const Estimate& e) {
+  return {{"value", or_null(e.value)},
+          {"low", or_null(e.low)},
+          {"high", or_null(e.high)},
           {"runs", e.count}};
 }
 
@@ -157,20 +157,21 @@ Json study_json(const StudyPlan& plan, const StudySummary& summary, const std::s
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const StudyCell& cell = plan.cells[c];
     const RunStatistics training = over_runs(cells[c].training);
-    out["cells"].push_back({{"cell", cell.name},
-                            {"environment_steps", cell.environment_steps()},
-                            {"iterations", cell.config.num_iterations()},
-                            {"minibatch_size", cell.minibatch_size()},
-                            {"update_epochs", cell.config.update_epochs},
-                            {"gradient_steps", gradient_steps(cell.config)},
-                            {"samples_per_gradient", cell.samples_per_gradient()},
-                            {"note", cell.note},
-                            {"finished", cells[c].finished},
-                            {"failed", cells[c].failed},
-                            {"pending", cells[c].pending},
-                            {"training_iqm", estimate_json(training.iqm)},
-                            {"training_mean", estimate_json(training.mean)},
-                            {"evaluation_iqm", estimate_json(over_runs(cells[c].evaluation).iqm)}});
+    out["cells"].push_back(
+        {{"cell", cell.name},
+         {"environment_steps", cell.environment_steps()},
+         {"iterations", cell.config.num_iterations()},
+         {"minibatch_size", cell.minibatch_size()},
+         {"update_epochs", cell.config.update_epochs},
+         {"gradient_steps", gradient_steps(cell.config)},
+         {"samples_per_gradient", cell.samples_per_gradient()},
+         {"note", cell.note},
+         {"finished", cells[c].finished},
+         {"failed", cells[c].failed},
+         {"pending", cells[c].pending},
+         {"training_iqm", estimate_of_runs(training.iqm)},
+         {"training_mean", estimate_of_runs(training.mean)},
+         {"evaluation_iqm", estimate_of_runs(over_runs(cells[c].evaluation).iqm)}});
   }
   return out;
 }

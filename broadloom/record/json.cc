@@ -16,7 +16,7 @@ const Json& null_json() {
 }
 
 // Takes what the parser finds, value by value.
-class Builder : public nlohmann::json_sax<nlohmann::ordered_json> {
+class TreeBuilder : public nlohmann::json_sax<nlohmann::ordered_json> {
  public:
   bool null() override { return add({}); }
   bool boolean(bool value) override { return add(value); }
@@ -147,7 +147,7 @@ Json Json::object() {
 }
 
 Json Json::parse(std::string_view text) {
-  Builder builder;
+  TreeBuilder builder;
   return nlohmann::ordered_json::sax_parse(text, &builder) ? builder.take() : Json();
 }
 

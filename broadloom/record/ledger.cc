@@ -18,7 +18,7 @@ namespace broadloom {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int kFormat = 1;
+constexpr int kLedgerFormat = 1;
 constexpr std::string_view kChecksumKey = ",\"checksum\":\"";
 constexpr std::size_t kChecksumDigits = 32;
 constexpr std::string_view kFirstKey = "{\"format\":";  // every line's beginning
@@ -80,11 +80,11 @@ Status check_content(std::string_view line) {
   const Json json = Json::parse(line);
   if (!json.is_object()) return altered("it is not a JSON object");
   const Json& format = json["format"];
-  if (format.is_integer() && format.real() > kFormat) {
+  if (format.is_integer() && format.real() > kLedgerFormat) {
     return {ErrorKind::kCorrupt,
             fmt::format("the line has format {}, but this program reads format {}; use the program "
                         "that wrote it, or a newer one",
-                        format.dump(), kFormat)};
+                        format.dump(), kLedgerFormat)};
   }
   const Status fits = check_json(line, assets::kLedgerSchema);
   if (!fits.ok()) return {fits.kind(), "the line does not fit the schema: " + fits.message()};

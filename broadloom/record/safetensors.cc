@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kLongestHeader = 100'000'000;
 constexpr const char* kNoChecksum = "0000000000000000";
-constexpr const char* kChecksumKey = "\"checksum\":\"";
+constexpr const char* kHeaderChecksum = "\"checksum\":\"";
 
 struct DtypeName {
   Dtype dtype;
@@ -47,9 +47,9 @@ std::string checksum(std::string_view header_without, std::string_view data) {
 
 // Where the checksum's digits stand in the header, if it has one.
 std::optional<std::size_t> checksum_place(std::string_view header) {
-  const std::size_t key = header.find(kChecksumKey);
+  const std::size_t key = header.find(kHeaderChecksum);
   if (key == std::string_view::npos) return std::nullopt;
-  const std::size_t place = key + std::strlen(kChecksumKey);
+  const std::size_t place = key + std::strlen(kHeaderChecksum);
   if (place + 16 > header.size()) return std::nullopt;
   return place;
 }

@@ -9,7 +9,7 @@
 namespace broadloom {
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kPageFormat = 1;
 
 Status check_text(const DataPage& page, const std::string& text) {
   const Json json = Json::parse(text);
@@ -20,11 +20,11 @@ Status check_text(const DataPage& page, const std::string& text) {
                               page.file, text.substr(0, 60), page.command));
   }
   const Json& format = json["format"];
-  if (format != kFormat) {
+  if (format != kPageFormat) {
     return Status(ErrorKind::kMismatch,
                   fmt::format("got a {} of format {}; expected format {}, which this "
                               "program writes",
-                              page.file, format.is_null() ? "none" : format.dump(), kFormat));
+                              page.file, format.is_null() ? "none" : format.dump(), kPageFormat));
   }
   const Json& kind = json["kind"];
   if (!page.kind.empty() && kind != page.kind) {

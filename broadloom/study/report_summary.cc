@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostComparisons = 4;
 constexpr std::size_t kMostTrends = 3;
 constexpr std::size_t kMostNames = 5;
-constexpr std::size_t kMostTasks = 3;
+constexpr std::size_t kTasksNamed = 3;
 
 RunCounts all_runs(const StudyReport& report) {
   RunCounts counts;
@@ -38,7 +38,7 @@ SummaryPart runs_part(const StudyReport& report) {
   part.lines.push_back(fmt::format(
       "{} of {} of {} on {} {} finished.", with_commas(runs.finished), count_words(runs.all, "run"),
       count_words(static_cast<std::int64_t>(report.cells.size()), "cell"),
-      list_words(tasks, kMostTasks), runs.all == 1 ? "has" : "have"));
+      list_words(tasks, kTasksNamed), runs.all == 1 ? "has" : "have"));
   if (runs.finished == 0) part.lines.emplace_back("Nothing can be said yet.");
   if (runs.failed > 0) {
     std::vector<std::string> cells;
@@ -138,7 +138,7 @@ std::vector<int> ties_on(const StudyReport& report, int best, int task, ReportSc
 
 void add_best_by_task(const StudyReport& report, ReportScore score,
                       std::vector<std::string>& lines) {
-  for (std::size_t task = 0; task < std::min(report.tasks.size(), kMostTasks); ++task) {
+  for (std::size_t task = 0; task < std::min(report.tasks.size(), kTasksNamed); ++task) {
     const int best = best_on(report, static_cast<int>(task), score);
     if (best < 0) continue;
     const ReportCell* cell =

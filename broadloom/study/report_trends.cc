@@ -19,16 +19,16 @@ namespace {
 constexpr std::size_t kFewestRuns = 4;
 
 // One arm of a trend: log2 N and its scores.
-struct Place {
+struct ShapePlace {
   double doublings = 0.0;
   RankedScores scores;
 };
 
 // Least squares: the slope of y over x.
-double slope_of(const std::vector<Place>& places, const std::vector<double>& y) {
+double slope_of(const std::vector<ShapePlace>& places, const std::vector<double>& y) {
   const auto n = static_cast<double>(places.size());
   double mean = 0.0, covariance = 0.0, variance = 0.0;
-  for (const Place& place : places) mean += place.doublings / n;
+  for (const ShapePlace& place : places) mean += place.doublings / n;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double x = places[i].doublings - mean;
     covariance += x * y[i];
@@ -37,7 +37,7 @@ double slope_of(const std::vector<Place>& places, const std::vector<double>& y) 
   return covariance / variance;
 }
 
-Estimate slope_estimate(const std::vector<Place>& places, const BootstrapOptions& options) {
+Estimate slope_estimate(const std::vector<ShapePlace>& places, const BootstrapOptions& options) {
   std::vector<std::uint32_t> chosen;
   std::vector<int> counts;
   std::vector<double> iqms(places.size());
@@ -64,7 +64,7 @@ Estimate slope_estimate(const std::vector<Place>& places, const BootstrapOptions
 
 // The numbers of a trend whose arms, score and task are set.
 void measure(const StudyReport& report, ReportTrend& trend) {
-  std::vector<Place> places;
+  std::vector<ShapePlace> places;
   double most = 0.0;
   for (const int a : trend.arms) {
     const ReportCell& cell = *cell_on(report, report.arms[static_cast<std::size_t>(a)], trend.task);

@@ -12,7 +12,7 @@
 namespace broadloom {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
 
 Status corrupt(const std::string& path, const std::string& what) {
   return {ErrorKind::kCorrupt,
@@ -45,9 +45,11 @@ Status take_texts(const std::string& text, const std::string& path, Overrides& o
   return {};
 }
 
-class Reader {
+class StoreReader {
  public:
-  Reader(Database& database, const std::string& path) : database_(database) { out_.store = path; }
+  StoreReader(Database& database, const std::string& path) : database_(database) {
+    out_.store = path;
+  }
 
   Result<StudyResults> read() {
     BROADLOOM_TRY(read_study());
@@ -132,7 +134,7 @@ class Reader {
           run.hardware = row.text(8);
           run.seconds = row.real(9);
           run.parameters_hash = row.text(10);
-          run.training_return = run.evaluation_return = kNone;
+          run.training_return = run.evaluation_return = kNoScore;
           run_at_[row.integer(0)] = out_.runs.size();
           out_.runs.push_back(std::move(run));
           return {};
@@ -174,7 +176,7 @@ class Reader {
                       if (at == point_at_.end())
                         return corrupt(out_.store, "a metric is of no point");
                       std::vector<double>& values = run->values[row.text(1)];
-                      if (values.empty()) values.assign(run->steps.size(), kNone);
+                      if (values.empty()) values.assign(run->steps.size(), kNoScore);
                       values[at->second] = row.real(3);
                       return {};
                     });
@@ -197,11 +199,11 @@ class Reader {
 
   static double last_return(const ResultRun& run) {
     const auto returns = run.values.find("episodic_return");
-    if (returns == run.values.end()) return kNone;
+    if (returns == run.values.end()) return kNoScore;
     for (auto value = returns->second.rbegin(); value != returns->second.rend(); ++value) {
       if (std::isfinite(*value)) return *value;
     }
-    return kNone;
+    return kNoScore;
   }
 
   Database& database_;
@@ -239,7 +241,7 @@ Result<StudyResults> read_study_results(const std::string& path) {
   BROADLOOM_TRY(check_format(database, path));
   // One transaction sees the store as it is at one moment.
   BROADLOOM_TRY(database.run("BEGIN"));
-  Result<StudyResults> results = Reader(database, path).read();
+  Result<StudyResults> results = StoreReader(database, path).read();
   database.rollback();
   return results;
 }

@@ -192,8 +192,8 @@ Status renew_old_views(Database& database) {
 }
 
 // A cell's name, "" above the first, and a key; a cell itself has the key "cell".
-using Place = std::pair<std::string, std::string>;
-using Definition = std::map<Place, std::string>;
+using KeyPlace = std::pair<std::string, std::string>;
+using Definition = std::map<KeyPlace, std::string>;
 
 Definition lines_of(const std::string& definition) {
   std::istringstream lines(definition);
@@ -208,7 +208,7 @@ Definition lines_of(const std::string& definition) {
   return out;
 }
 
-std::string value_at(const Definition& definition, const Place& place) {
+std::string value_at(const Definition& definition, const KeyPlace& place) {
   const auto found = definition.find(place);
   return found == definition.end() ? "" : found->second;
 }
@@ -218,7 +218,7 @@ struct Difference {
   std::vector<std::string> cells;
 };
 
-void add_difference(const Place& place, const std::string& theirs, const std::string& ours,
+void add_difference(const KeyPlace& place, const std::string& theirs, const std::string& ours,
                     std::vector<Difference>& all) {
   if (theirs == ours) return;
   const auto& [cell, key] = place;

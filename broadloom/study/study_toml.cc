@@ -15,9 +15,9 @@ namespace {
 using Kind = TomlNode::Kind;
 
 // Reads one file; every error gets its line.
-class Reader {
+class StudyReader {
  public:
-  explicit Reader(const std::string& path) : path_(path) {}
+  explicit StudyReader(const std::string& path) : path_(path) {}
 
   Result<StudySpec> read(const TomlNode& root) {
     spec_.name = std::filesystem::path(path_).stem().string();
@@ -221,13 +221,13 @@ class Reader {
 Result<StudySpec> parse_study(std::string_view text, const std::string& path) {
   const Result<TomlNode> root = parse_toml(text, path);
   if (!root.ok()) return root.status();
-  return Reader(path).read(root.value());
+  return StudyReader(path).read(root.value());
 }
 
 Result<StudySpec> read_study(const std::string& path) {
   const Result<TomlNode> root = read_toml(path, "study file");
   if (!root.ok()) return root.status();
-  return Reader(path).read(root.value());
+  return StudyReader(path).read(root.value());
 }
 
 }  // namespace broadloom

@@ -13,9 +13,9 @@
 namespace broadloom {
 namespace {
 
-constexpr const char* kFormat = "broadloom-panel-1";
+constexpr const char* kPanelFormat = "broadloom-panel-1";
 
-Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
+Json or_null(double value) { return std::isnan(value) ? Json() : Json(value); }
 
 Json definition_of(const Panel& panel) {
   Json out = Json::object();
@@ -29,12 +29,12 @@ Json score_json(const PanelGroup& group, const EvalResult& score) {
   return {{"stratum", group.stratum},
           {"perturbation", group.perturbation},
           {"episodes", score.episodes},
-          {"success_rate", number(score.success_rate.value)},
-          {"success_low", number(score.success_rate.low)},
-          {"success_high", number(score.success_rate.high)},
-          {"failure_rate", number(score.failure_rate.value)},
-          {"failure_low", number(score.failure_rate.low)},
-          {"failure_high", number(score.failure_rate.high)},
+          {"success_rate", or_null(score.success_rate.value)},
+          {"success_low", or_null(score.success_rate.low)},
+          {"success_high", or_null(score.success_rate.high)},
+          {"failure_rate", or_null(score.failure_rate.value)},
+          {"failure_low", or_null(score.failure_rate.low)},
+          {"failure_high", or_null(score.failure_rate.high)},
           {"mean_return", score.mean_return},
           {"ci_low", score.ci_low},
           {"ci_high", score.ci_high},
@@ -134,7 +134,7 @@ std::string panel_record_json(const PanelResult& result) {
 
 std::string panel_result_json(const PanelResult& result) {
   const Json episodes = episodes_json(result);
-  const Json json = {{"format", kFormat},
+  const Json json = {{"format", kPanelFormat},
                      {"run",
                       {{"folder", result.run_dir},
                        {"checkpoint", result.checkpoint},
@@ -160,8 +160,8 @@ Result<PanelResult> read_panel_result(const std::string& path) {
                               path, what));
   };
   const Json json = Json::parse(bytes.value());
-  if (!json.is_object() || json["format"] != kFormat) {
-    return damaged(fmt::format("it has no \"format\": \"{}\"", kFormat));
+  if (!json.is_object() || json["format"] != kPanelFormat) {
+    return damaged(fmt::format("it has no \"format\": \"{}\"", kPanelFormat));
   }
   Result<PanelResult> result = result_of(json);
   if (!result.ok()) return damaged(result.status().message());

@@ -24,14 +24,14 @@ bool starts_with(std::string_view text, std::string_view beginning) {
   return text.substr(0, beginning.size()) == beginning;
 }
 
-struct Entry {
+struct PanelEntry {
   std::string key, text;
   unsigned line = 0;  // 0: of no file
 };
 
 // Tables become dotted keys.
 Status flatten(const TomlNode& table, const std::string& prefix, const std::string& name,
-               std::vector<Entry>& out) {
+               std::vector<PanelEntry>& out) {
   for (const TomlNode& node : table.all) {
     const std::string key = prefix + node.key;
     if (node.is(TomlNode::Kind::kTable)) {
@@ -82,13 +82,13 @@ Status parse_seeds(const std::string& key, const std::string& text,
 }
 
 // Puts a panel together from its keys, in any order, and checks it.
-class Builder {
+class PanelBuilder {
  public:
-  explicit Builder(std::string name) : name_(std::move(name)) {}
+  explicit PanelBuilder(std::string name) : name_(std::move(name)) {}
 
-  Result<Panel> build(const std::vector<Entry>& entries) {
+  Result<Panel> build(const std::vector<PanelEntry>& entries) {
     const auto id = std::find_if(entries.begin(), entries.end(),
-                                 [](const Entry& entry) { return entry.key == "env_id"; });
+                                 [](const PanelEntry& entry) { return entry.key == "env_id"; });
     if (id == entries.end()) {
       return invalid(name_ +
                      ": env_id is missing; expected the environment that the panel is for, "
@@ -96,7 +96,7 @@ class Builder {
     }
     const Status known = env_spec(id->text, {}).status();
     if (!known.ok()) return at(*id, known);
-    for (const Entry& entry : entries) {
+    for (const PanelEntry& entry : entries) {
       const Status status = set(entry);
       if (!status.ok()) return at(entry, status);
     }
@@ -108,15 +108,15 @@ class Builder {
  private:
   struct Part {
     Panel::Part part;
-    std::vector<Entry> entries;  // one an option
+    std::vector<PanelEntry> entries;  // one an option
   };
 
-  Status at(const Entry& entry, const Status& status) const {
+  Status at(const PanelEntry& entry, const Status& status) const {
     const std::string place = entry.line > 0 ? fmt::format("{}:{}", name_, entry.line) : name_;
     return {status.kind(), place + ": " + status.message()};
   }
 
-  Status set(const Entry& entry) {
+  Status set(const PanelEntry& entry) {
     const std::string& key = entry.key;
     if (starts_with(key, kEnv)) return add(env_, "", key.substr(kEnv.size()), entry);
     if (is_strata_key(key)) return set_stratum(entry);
@@ -142,7 +142,7 @@ class Builder {
   }
 
   static Status add(Part& part, const std::string& name, const std::string& option,
-                    const Entry& entry) {
+                    const PanelEntry& entry) {
     part.part.name = name;
     part.part.options.emplace_back(
         option, is_strata_key(option) ? plain_strata_text(entry.text) : entry.text);
@@ -150,7 +150,7 @@ class Builder {
     return {};
   }
 
-  Status set_stratum(const Entry& entry) {
+  Status set_stratum(const PanelEntry& entry) {
     BROADLOOM_TRY(check_strata_key(entry.key));
     const StrataKey parts = split_strata_key(entry.key);
     if (parts.stratum == kAllRows) {
@@ -162,7 +162,7 @@ class Builder {
     return add(strata_[parts.stratum], parts.stratum, entry.key, entry);
   }
 
-  Status set_perturbation(const Entry& entry) {
+  Status set_perturbation(const PanelEntry& entry) {
     const std::string rest = entry.key.substr(kPerturbations.size());
     const std::size_t dot = rest.find('.');
     const std::string name = rest.substr(0, dot);
@@ -284,9 +284,9 @@ class Builder {
 };
 
 Result<Panel> panel_of(const TomlNode& root, const std::string& name) {
-  std::vector<Entry> entries;
+  std::vector<PanelEntry> entries;
   BROADLOOM_TRY(flatten(root, "", name, entries));
-  return Builder(name).build(entries);
+  return PanelBuilder(name).build(entries);
 }
 
 template <class Number>
@@ -317,9 +317,9 @@ Result<Panel> read_panel(const std::string& path) {
 }
 
 Result<Panel> resolve_panel(const Overrides& overrides) {
-  std::vector<Entry> entries;
+  std::vector<PanelEntry> entries;
   for (const auto& [key, text] : overrides) entries.push_back({key, text});
-  return Builder("the panel").build(entries);
+  return PanelBuilder("the panel").build(entries);
 }
 
 std::string panel_toml(const Panel& panel) {

@@ -31,11 +31,11 @@ constexpr Part kParts[] = {
     {"config", FieldRule::kExact},   {"init", FieldRule::kExact},
     {"program", FieldRule::kNoted},  {"machine", FieldRule::kNoted},
 };
-struct Place {
+struct RatioPlace {
   const char* part;
   const char* key;
 };
-constexpr Place kRatios[] = {
+constexpr RatioPlace kRatios[] = {
     {"speed", "steps_per_second"}, {"memory", "peak_bytes"}, {"memory", "planned_bytes"}};
 
 FieldComparison compare(const std::string& name, FieldRule rule, const Json& a, const Json& b) {
@@ -147,7 +147,7 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
   if (!a.is_object() || !b.is_object()) return out;
   for (const Part& part : kParts) compare_part(part, a, b, out);
   compare_panels(a["panel"], b["panel"], out);
-  for (const Place& place : kRatios) {
+  for (const RatioPlace& place : kRatios) {
     out.push_back(compare(fmt::format("{}.{}", place.part, place.key), FieldRule::kRatio,
                           a[place.part][place.key], b[place.part][place.key]));
   }
