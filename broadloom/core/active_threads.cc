@@ -9,13 +9,15 @@ namespace {
 // Several turns of a scheduler: in less, a window tells more of who was interrupted than of the
 // work.
 constexpr double kWindowSeconds = 0.02;
+constexpr double kTrialSeconds = 0.04;
+constexpr double kMemory = 0.75;  // of usual windows: the last four or so count
 constexpr double kWaits = 0.05;  // the share of a window from which on its threads wait for another
 constexpr double kFaster = 0.97;
 constexpr int kShortestPause = 16;
 // Windows. A trial of too few threads costs as much as one of too many, but there is no hurry to
 // have fewer where waiting has always been part of the work.
-constexpr int kLongestPause = 256;
-constexpr int kLongestPauseWithFewer = 64;
+constexpr int kLongestPause = 512;
+constexpr int kLongestPauseWithFewer = 128;
 
 }  // namespace
 
@@ -24,7 +26,7 @@ void ActiveThreads::observe(double seconds, double waited) {
   window_.rounds += 1;
   window_.seconds += seconds;
   window_.waited += waited;
-  if (window_.seconds < kWindowSeconds) return;
+  if (window_.seconds < (trial_ > 0 ? kTrialSeconds : kWindowSeconds)) return;
   const Window window = window_;
   window_ = {};
   if (trial_ > 0) {
@@ -35,8 +37,9 @@ void ActiveThreads::observe(double seconds, double waited) {
 }
 
 void ActiveThreads::end_trial(const Window& window) {
-  if (window.round_seconds() < kFaster * usual_round_) {
+  if (window.round_seconds() < kFaster * usual_.round_seconds()) {
     home_ = trial_;
+    usual_ = window;
     pause_ = kShortestPause;
   } else {
     pause_ = std::min(2 * pause_, home_ < threads_ ? kLongestPauseWithFewer : kLongestPause);
@@ -46,13 +49,15 @@ void ActiveThreads::end_trial(const Window& window) {
 }
 
 void ActiveThreads::end_usual(const Window& window) {
-  const bool waits = window.waited > kWaits * window.seconds;
+  usual_.rounds = kMemory * usual_.rounds + window.rounds;
+  usual_.seconds = kMemory * usual_.seconds + window.seconds;
+  usual_.waited = kMemory * usual_.waited + window.waited;
+  const bool waits = usual_.waited > kWaits * usual_.seconds;
   if (home_ == threads_ && !waits) {  // should it begin to wait, that is new
     pause_ = kShortestPause;
     until_trial_ = std::min(until_trial_, pause_);
   }
   if (--until_trial_ > 0) return;
-  usual_round_ = window.round_seconds();
   trial_ = next_trial(waits);
 }
 

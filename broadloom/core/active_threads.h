@@ -12,7 +12,9 @@ namespace broadloom {
 // its core, and fewer threads are then faster. Results do not depend on how many work, so that may
 // be tried while training: now and then one window of rounds runs with another number of threads,
 // which is kept where its rounds were faster. All threads are left only where they waited for one
-// another; what was left is tried again after at most some 60 windows.
+// another; what was left is tried again after at most some hundred windows: about two seconds, more
+// where a round is long.
+// where a round is long).
 class ActiveThreads {
  public:
   explicit ActiveThreads(int threads) : threads_(threads), home_(threads) {}
@@ -26,7 +28,7 @@ class ActiveThreads {
 
  private:
   struct Window {
-    int rounds = 0;
+    double rounds = 0.0;
     double seconds = 0.0;
     double waited = 0.0;
     double round_seconds() const { return seconds / rounds; }
@@ -42,9 +44,9 @@ class ActiveThreads {
   int trial_ = 0;         // 0: no trial
   std::size_t turn_ = 0;  // of the numbers that next_trial() goes through
   int pause_ = 16;        // windows between trials; longer after each that brought nothing
-  int until_trial_ = 16;
-  double usual_round_ = 0.0;  // seconds, of the window before the trial
-  Window window_;
+  int until_trial_ = 4;
+  Window usual_;   // the last ones without a trial, older ones counting less
+  Window window_;  // not yet full
 };
 
 // A round of a pool with as many threads as were fastest lately, from here to the end of the scope.

@@ -80,7 +80,7 @@ TEST(ActiveThreads, AllComeBackWhenThereIsRoomAndGoAgainWhenThereIsNot) {
   for (int time = 0; time < 3; ++time) {
     shares(threads, busy(2, 1), 30.0);
     EXPECT_GT(shares(threads, busy(2, 1), 10.0)[1], 0.95);
-    shares(threads, quiet(2), 1.5);
+    shares(threads, quiet(2), 3.0);
     EXPECT_EQ(shares(threads, quiet(2), 10.0)[2], 1.0);
     shares(threads, busy(2, 1), 0.5);
     EXPECT_GT(shares(threads, busy(2, 1), 10.0)[1], 0.9);
