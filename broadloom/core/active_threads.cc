@@ -21,8 +21,14 @@ constexpr int kLongestPauseWithFewer = 128;
 
 }  // namespace
 
+void ActiveThreads::hold(int threads) {
+  held_ = true;
+  home_ = threads;
+  trial_ = 0;
+}
+
 void ActiveThreads::observe(double seconds, double waited) {
-  if (threads_ == 1) return;
+  if (threads_ == 1 || held_) return;
   window_.rounds += 1;
   window_.seconds += seconds;
   window_.waited += waited;

@@ -1,6 +1,7 @@
 // How many of a pool's threads should work, found by trying.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 
@@ -17,10 +18,14 @@ namespace broadloom {
 // where a round is long).
 class ActiveThreads {
  public:
-  explicit ActiveThreads(int threads) : threads_(threads), home_(threads) {}
+  // threads: of the pool; cores: that they may run on, where more to begin with make no sense.
+  ActiveThreads(int threads, int cores) : threads_(threads), home_(std::min(threads, cores)) {}
 
   // How many should take part in the next round.
   int count() const { return trial_ > 0 ? trial_ : home_; }
+
+  // So many from now on, whatever rounds take; 1 to the pool's number.
+  void hold(int threads);
 
   // A round of the usual work took so long, in which the caller slept `waited` seconds until others
   // were done.
@@ -40,8 +45,9 @@ class ActiveThreads {
   int next_trial(bool waits);
 
   int threads_;
-  int home_;              // what was fastest so far
-  int trial_ = 0;         // 0: no trial
+  int home_;       // what was fastest so far
+  int trial_ = 0;  // 0: no trial
+  bool held_ = false;
   std::size_t turn_ = 0;  // of the numbers that next_trial() goes through
   int pause_ = 16;        // windows between trials; longer after each that brought nothing
   int until_trial_ = 4;

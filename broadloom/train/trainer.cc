@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "broadloom/core/available_cores.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/explained_variance.h"
 #include "broadloom/instruments/probe_states.h"
@@ -114,7 +115,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
 Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs)
     : config_(config),
       pool_(threads),
-      active_threads_(threads),
+      active_threads_(threads, available_cores()),
       envs_(std::move(envs)),
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count(), network_.bf16_size()),

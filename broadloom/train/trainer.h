@@ -111,6 +111,10 @@ class Trainer {
   // Where the time of all iterations so far went.
   const StageSeconds& stage_seconds() const { return stage_seconds_; }
 
+  // So many of the pool's threads work in each iteration from now on, instead of as many as were
+  // fastest lately. Learning does not depend on it.
+  void hold_threads(int threads) { active_threads_.hold(threads); }
+
   // recorder: null for none. It must outlive the trainer or be unset.
   void set_recorder(Recorder* recorder) { recorder_ = recorder; }
 

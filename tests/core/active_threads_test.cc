@@ -50,13 +50,13 @@ std::vector<double> shares(ActiveThreads& threads, const Machine& machine, doubl
 
 TEST(ActiveThreads, AllWorkOnAQuietMachine) {
   for (const int n : {1, 2, 8, 13}) {
-    ActiveThreads threads(n);
+    ActiveThreads threads(n, n);
     EXPECT_EQ(shares(threads, quiet(n), 100.0)[n], 1.0);
   }
 }
 
 TEST(ActiveThreads, WaitingThatIsPartOfTheWorkCostsNextToNothing) {
-  ActiveThreads threads(2);
+  ActiveThreads threads(2, 2);
   Machine machine = quiet(2);
   machine.waited[2] = 0.2 * machine.seconds[2];
   EXPECT_GT(shares(threads, machine, 10.0)[2], 0.98);
@@ -66,7 +66,7 @@ TEST(ActiveThreads, WaitingThatIsPartOfTheWorkCostsNextToNothing) {
 TEST(ActiveThreads, FewerWorkWhereOthersHaveTheCores) {
   for (const int n : {2, 4, 16}) {
     for (const int cores : {1, n / 2, n - 1}) {
-      ActiveThreads threads(n);
+      ActiveThreads threads(n, n);
       const Machine machine = busy(n, cores);
       shares(threads, machine, 10.0);
       EXPECT_GT(shares(threads, machine, 20.0)[cores], 0.9)
@@ -76,7 +76,7 @@ TEST(ActiveThreads, FewerWorkWhereOthersHaveTheCores) {
 }
 
 TEST(ActiveThreads, AllComeBackWhenThereIsRoomAndGoAgainWhenThereIsNot) {
-  ActiveThreads threads(2);
+  ActiveThreads threads(2, 2);
   for (int time = 0; time < 3; ++time) {
     shares(threads, busy(2, 1), 30.0);
     EXPECT_GT(shares(threads, busy(2, 1), 10.0)[1], 0.95);
@@ -87,8 +87,14 @@ TEST(ActiveThreads, AllComeBackWhenThereIsRoomAndGoAgainWhenThereIsNot) {
   }
 }
 
+TEST(ActiveThreads, NoMoreThanThereAreCoresToBeginWith) {
+  ActiveThreads threads(8, 2);
+  EXPECT_EQ(threads.count(), 2);
+  EXPECT_GT(shares(threads, busy(8, 2), 100.0)[2], 0.95);
+}
+
 TEST(ActiveThreads, RoundsLongerThanAWindowAreOneEach) {
-  ActiveThreads threads(2);
+  ActiveThreads threads(2, 2);
   Machine machine = busy(2, 1);
   for (double& seconds : machine.seconds) seconds *= 1000.0;
   for (double& waited : machine.waited) waited *= 1000.0;
@@ -97,7 +103,7 @@ TEST(ActiveThreads, RoundsLongerThanAWindowAreOneEach) {
 
 TEST(ActiveThreads, ARoundSetsAndMeasuresThePool) {
   ThreadPool pool(4);
-  ActiveThreads threads(4);
+  ActiveThreads threads(4, 4);
   std::atomic<int> others{0};
   for (int i = 0; i < 2000; ++i) {
     const ActiveRound round(threads, pool);

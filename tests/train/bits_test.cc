@@ -30,6 +30,7 @@ Config small_config(const std::string& env_id, const Overrides& overrides) {
 std::unique_ptr<Trainer> make_trainer(const Config& config, int threads) {
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  trainer.value()->hold_threads(threads);
   return trainer.take();
 }
 
@@ -74,6 +75,18 @@ TEST_P(Bits, AreTheSameForAnyNumberOfThreads) {
     if (threads == 1) expected = bytes_of(*trainer);
     EXPECT_EQ(bytes_of(*trainer), expected) << threads << " threads";
   }
+}
+
+// As on a machine where others come and go.
+TEST_P(Bits, AreTheSameWhileThreadsComeAndGo) {
+  std::unique_ptr<Trainer> alone = make_trainer(config(), 1);
+  std::unique_ptr<Trainer> changing = make_trainer(config(), 5);
+  for (const int threads : {5, 1, 3, 2, 1, 4}) {
+    changing->hold_threads(threads);
+    run(*alone, 1);
+    run(*changing, 1);
+  }
+  EXPECT_EQ(bytes_of(*changing), bytes_of(*alone));
 }
 
 // Gradients in so many lanes: even runs of them for the threads, and what is left over; lanes that
