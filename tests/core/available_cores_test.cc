@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -16,7 +17,8 @@ namespace fs = std::filesystem;
 
 class Quotas : public testing::Test {
  protected:
-  Quotas() : mounts_(fs::path(testing::TempDir()) / "control_groups") { fs::remove_all(mounts_); }
+  Quotas()
+      : mounts_(fs::temp_directory_path() / ("broadloom_quotas_" + std::to_string(::getpid()))) {}
   ~Quotas() override { fs::remove_all(mounts_); }
 
   void write(const std::string& file, const std::string& text) {
