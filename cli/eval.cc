@@ -42,6 +42,15 @@ void explain_difference(const EvalCommand& command, const EvalResult& result) {
       result.training_return);
 }
 
+// Returns of episodes that evaluation did not play to their end.
+void explain_cut(const EvalResult& result) {
+  for (const EvalResult::Reason& reason : result.reasons) {
+    if (reason.name != "unfinished" || reason.count == 0) continue;
+    fmt::print("{} of {} episodes were cut after {} steps: their returns are of that part.\n",
+               reason.count, result.episodes, with_commas(kLongestEvalEpisode));
+  }
+}
+
 void print_result(const EvalCommand& command, const EvalResult& result) {
   fmt::print("{} at step {}, {}\n", command.source, with_commas(result.global_step),
              actions_text(command.options.actions));
@@ -63,6 +72,7 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
                100.0 * failure.low, 100.0 * failure.high);
   }
   fmt::print("Episodes ended by: {}\n", reasons_text(result));
+  explain_cut(result);
   explain_difference(command, result);
 }
 

@@ -1,6 +1,7 @@
 // `broadloom train`: a new run, or more of an old one.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -105,8 +106,10 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
     if (std::isnan(summary.mean_return)) {
       fmt::print("Mean return: none yet, no episode has ended.\n");
     } else {
-      fmt::print("Mean return of the last 100 episodes: {:.2f}{}\n", summary.mean_return,
-                 success_text(summary.success_rate));
+      const std::int64_t episodes = std::min<std::int64_t>(summary.episodes, 100);
+      fmt::print("Mean return of the last {}: {:.2f}{}\n",
+                 episodes == 1 ? "episode" : fmt::format("{} episodes", episodes),
+                 summary.mean_return, success_text(summary.success_rate));
     }
   }
   print_live_audit(summary.run_dir);
@@ -125,6 +128,7 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
               {"global_step", summary.global_step},
               {"total_timesteps", summary.total_timesteps},
               {"finished", summary.finished},
+              {"episodes", summary.episodes},
               {"mean_return", summary.mean_return},
               {"success_rate", summary.success_rate},
               {"seconds", summary.seconds},

@@ -24,28 +24,49 @@ bool is_of_the_task(const std::string& key) {
          is_disturbance_key(key);
 }
 
+// Every setting, and the policy that the run began with where that was another one's.
 Result<Overrides> config_of(const std::string& run_dir) {
   const Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
   Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
   if (!manifest.ok()) return manifest.status();
-  return std::move(manifest.value().config);
+  Overrides config = std::move(manifest.value().config);
+  if (manifest.value().init) config.emplace_back("init", manifest.value().init->parameters_hash);
+  return config;
+}
+
+// Two records of one run would make an interval of no width.
+Status check_different_runs(const std::vector<std::string>& run_dirs,
+                            const std::vector<Overrides>& configs) {
+  for (std::size_t b = 1; b < configs.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) {
+      if (!setting_differences(configs[a], configs[b]).empty()) continue;
+      return invalid(fmt::format(
+          "'{}' and '{}' are one run, the same settings and seed: it would count twice; "
+          "leave one out, or train with another --seed",
+          run_dirs[a], run_dirs[b]));
+    }
+  }
+  return {};
 }
 
 // Names of the settings in which later runs differ from the first, as a sentence; "": none.
 Result<std::string> differing_settings(const std::vector<std::string>& run_dirs) {
-  const Result<Overrides> first = config_of(run_dirs.front());
-  if (!first.ok()) return first.status();
-  std::vector<std::string> names;
+  std::vector<Overrides> configs;
   for (const std::string& run_dir : run_dirs) {
-    const Result<Overrides> other = config_of(run_dir);
-    if (!other.ok()) return other.status();
-    for (const TextDifference& d : setting_differences(first.value(), other.value())) {
+    Result<Overrides> config = config_of(run_dir);
+    if (!config.ok()) return config.status();
+    configs.push_back(config.take());
+  }
+  BROADLOOM_TRY(check_different_runs(run_dirs, configs));
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < configs.size(); ++i) {
+    for (const TextDifference& d : setting_differences(configs.front(), configs[i])) {
       if (is_of_the_task(d.name)) {
         return invalid(fmt::format(
             "'{}' and '{}' are of different tasks ({} {} and {}), which have no mean in common; "
             "draw them one by one, each with --out FILE.svg",
-            run_dirs.front(), run_dir, d.name, d.first, d.second));
+            run_dirs.front(), run_dirs[i], d.name, d.first, d.second));
       }
       const bool is_new = std::find(names.begin(), names.end(), d.name) == names.end();
       if (is_new && d.name != "seed") names.push_back(d.name);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/math/estimate.h"
+
 namespace broadloom {
 namespace {
 
@@ -42,7 +44,9 @@ Band band_of(const std::vector<Curve>& curves) {
       const double off = value_at(curve, step) - mean;
       squares += off * off;
     }
-    const double half = count > 1 ? 1.96 * std::sqrt(squares / (count - 1) / count) : 0.0;
+    const double half = curves.size() > 1 ? student_t(static_cast<int>(curves.size()) - 1) *
+                                                std::sqrt(squares / (count - 1) / count)
+                                          : 0.0;
     band.steps.push_back(step);
     band.mean.push_back(mean);
     band.low.push_back(mean - half);

@@ -9,9 +9,9 @@
 
 namespace broadloom {
 
-// A picture of the runs' mean and, for two runs or more, the 95 % interval of that mean (1.96
-// standard errors) over the steps that all of them have. Readable on light and dark pages. title:
-// plain text.
+// A picture of the runs' mean and, for two runs or more, the 95 % interval of that mean
+// (Student's t: wide where runs are few) over the steps that all of them have. Readable on light
+// and dark pages. title: plain text.
 Result<std::string> learning_curve_svg(const std::string& title, const std::vector<Curve>& curves);
 
 }  // namespace broadloom

@@ -34,9 +34,9 @@ double comparison_draws(const StudyReport& report) {
       std::min(arms * (arms - 1.0) / 2.0, std::max<double>(kMostPairs, 2.0 * arms));
   double runs = 0.0;
   for (const ReportStudy& study : report.studies) runs += study.runs.finished;
-  constexpr double kSides = 2.0, kScores = 2.0;
+  constexpr double kSides = 2.0, kKinds = 2.0;
   const double times = report.tasks.size() > 1 ? 2.0 : 1.0;  // over all tasks, and task by task
-  return pairs * kSides * kScores * times * runs / std::max(1.0, arms);
+  return pairs * kSides * kKinds * times * runs / std::max(1.0, arms);
 }
 
 Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& stores) {

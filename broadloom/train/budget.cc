@@ -55,7 +55,11 @@ void add_budget_facts(const Config& config, RunFacts& facts) {
 }
 
 std::string budget_warning(const Config& config, const std::string& cell) {
-  const Severity severity = worst(budget_findings(config));
+  const std::vector<AuditFinding> findings = budget_findings(config);
+  const Severity severity = worst(findings);
+  const bool few = std::any_of(findings.begin(), findings.end(), [](const AuditFinding& finding) {
+    return finding.check == std::string_view("few_updates") && finding.severity != Severity::kOk;
+  });
   if (severity == Severity::kOk) return "";
   RunFacts facts;
   add_budget_facts(config, facts);
@@ -63,10 +67,11 @@ std::string budget_warning(const Config& config, const std::string& cell) {
   const int envs = fewer_envs(config);
   const double lost = 100.0 * facts.steps_lost;
   return fmt::format(
-      "{}: {}{} steps asked for, {} will be trained ({} update{}){}: choose total_timesteps = {}{}",
+      "{}: {}{} steps asked for, {} will be trained ({}{} update{}){}: choose total_timesteps = "
+      "{}{}",
       severity == Severity::kNote ? "Note" : "Warning", cell.empty() ? "" : cell + ": ",
       with_commas(config.total_timesteps), with_commas(updates * config.batch_size()),
-      with_commas(updates), updates == 1 ? "" : "s",
+      few ? "only " : "", with_commas(updates), updates == 1 ? "" : "s",
       lost > 0.0 ? fmt::format(", {:.2g} % left out", lost) : "",
       with_longer_run(config).total_timesteps,
       envs > 0 ? fmt::format(", or num_envs = {}", envs) : "");

@@ -21,8 +21,6 @@
 namespace broadloom {
 namespace {
 
-constexpr int kLongestEpisode = 10000;
-
 // Steps one shard of environments until each has ended its first episode.
 class ShardEvaluation {
  public:
@@ -54,7 +52,7 @@ class ShardEvaluation {
     std::vector<bool> over(rows(), false);
     std::size_t left = rows();
     envs_.observe(shard_.begin, shard_.end, raw_.data());
-    for (int t = 0; t < kLongestEpisode && left > 0; ++t) {
+    for (int t = 0; t < kLongestEvalEpisode && left > 0; ++t) {
       act(t);
       envs_.step(shard_.begin, shard_.end,
                  {actions_.data(), raw_.data(), rewards_.data(), terminated_.data(),

@@ -18,6 +18,9 @@
 
 namespace broadloom {
 
+// Steps after which evaluation ends an episode that does not end by itself.
+inline constexpr int kLongestEvalEpisode = 10000;
+
 enum class EvalActions {
   kMostLikely,  // of a Gaussian: its mean
   kSampled      // drawn from the policy as in training, on streams of their own

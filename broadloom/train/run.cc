@@ -40,6 +40,7 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   summary.global_step = trainer.report().global_step;
   summary.total_timesteps = trainer.config().num_iterations() * trainer.config().batch_size();
   summary.finished = trainer.finished();
+  summary.episodes = trainer.episodes();
   summary.mean_return = trainer.report().mean_return;
   summary.success_rate = trainer.report().success_rate;
   summary.seconds = seconds;

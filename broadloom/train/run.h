@@ -43,7 +43,8 @@ struct RunSummary {
   std::int64_t global_step = 0;
   std::int64_t total_timesteps = 0;
   bool finished = false;      // false: stopped by should_stop, saved, ready to be resumed
-  double mean_return = 0.0;   // of the last 100 training episodes
+  std::int64_t episodes = 0;  // that have ended in training
+  double mean_return = 0.0;   // of the last 100 of them
   double success_rate = 0.0;  // of them; not a number where it is not known
   double seconds = 0.0;       // of training in this process
 };

@@ -97,6 +97,7 @@ class Trainer {
   const EnvSpec& spec() const { return envs_->spec(); }
   const RolloutBlock& block() const { return block_; }
   const float* params() const { return learner_.params.data(); }  // [P]
+  std::int64_t episodes() const { return tracker_.episodes(); }   // ended since the run began
   // Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
   // Null when rewards are not scaled.

@@ -60,6 +60,15 @@ class Commands(unittest.TestCase):
         self.fails(2, ["'---'"], "train", "---")
         self.fails(2, ["'--episode'", "'--episodes'"], "eval", "run", "--episode", "3")
 
+    def test_what_few_or_cut_episodes_are_is_said(self):
+        cliff = ["--env_id", "CliffWalking-v1", "--num_envs", "1", "--num_steps", "64", "--num_minibatches", "1"]
+        one = self.run_program("train", *cliff, "--total_timesteps", "640", "--max_episode_steps", "500", "--out", "one")
+        self.assertIn("Mean return of the last episode: -", one.stdout)
+        self.assertEqual(json.loads(self.run_program("train", "--resume", "one", "--json").stdout)["episodes"], 1)
+        self.run_program("train", *cliff, "--total_timesteps", "64", "--out", "endless")
+        cut = self.run_program("eval", "endless", "--episodes", "2")
+        self.assertRegex(cut.stdout, r"[12] of 2 episodes were cut after 10,000 steps: their returns are of that part\.\n")
+
     def test_words_of_other_programs_are_understood(self):
         for flag, key in (("env", "env_id"), ("lr", "learning_rate"), ("n-steps", "num_steps"), ("clip-range", "clip_coef"),
                           ("n_epochs", "update_epochs")):
@@ -102,7 +111,7 @@ class Commands(unittest.TestCase):
 
     def test_steps_left_out_are_said_before_training(self):
         wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
-        warning = ("Warning: 50,000 steps asked for, 32,768 will be trained (1 update), 34 % left out: choose "
+        warning = ("Warning: 50,000 steps asked for, 32,768 will be trained (only 1 update), 34 % left out: choose "
                    "total_timesteps = 327680, or num_envs = 8\n")
         self.assertIn(warning, self.run_program("train", *wide, "--out", "a").stdout)
         self.object_of("train", *wide, "--out", "b", "--json")
@@ -110,7 +119,7 @@ class Commands(unittest.TestCase):
         self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
         self.assertNotIn("Warning", self.run_program("train", *SMALL, "--num_steps", "32", "--out", "d").stdout)
         plan = self.run_program("study", "--seeds", "1", "--total_timesteps", "50000", "--grid", "num_envs=4,128", "--plan")
-        self.assertRegex(plan.stdout, r"\nNote: num_envs=128: 50,000 steps asked for, 49,152 will be trained \(3 updates\)")
+        self.assertRegex(plan.stdout, r"\nNote: num_envs=128: 50,000 steps asked for, 49,152 will be trained \(only 3 updates\)")
         self.assertNotIn("num_envs=4: ", plan.stdout)
 
     def test_curves_of_what_has_no_mean(self):
@@ -121,6 +130,7 @@ class Commands(unittest.TestCase):
         self.fails(2, ["'a' and 'f'", "env_id CartPole-v1 and Acrobot-v1"], "curve", "a", "f")
         self.fails(2, ["'b' and 'e'", "disturb.obs_noise"], "curve", "b", "e")
         self.fails(2, ["'z.png'", ".svg"], "curve", "a", "--out", "z.png")
+        self.fails(2, ["'a' and 'a' are one run", "--seed"], "curve", "b", "a", "a")
         self.assertFalse([name for name in os.listdir(self.folder.name) if name.endswith((".svg", ".png"))])
         same = self.run_program("curve", "a", "b", "--title", "")
         self.assertEqual((same.returncode, same.stderr), (0, ""))

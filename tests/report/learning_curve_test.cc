@@ -43,5 +43,13 @@ TEST(LearningCurve, TheAxisCoversTheIntervalNotTheMeanAlone) {
   EXPECT_GT(lowest - highest, 150.0);  // the band is there, and wide
 }
 
+// Student's t of one degree of freedom: 12.7 standard errors of 10, and the axis goes to 127.
+TEST(LearningCurve, TheIntervalOfTwoRunsIsAsWideAsTwoRunsAllow) {
+  const Curve low{{100, 200}, {-10, -10}}, high{{100, 200}, {10, 10}};
+  const std::string svg = learning_curve_svg("t", {low, high}).take();
+  EXPECT_NE(svg.find(">100<"), std::string::npos) << svg;
+  EXPECT_NE(svg.find(">-100<"), std::string::npos) << svg;
+}
+
 }  // namespace
 }  // namespace broadloom
