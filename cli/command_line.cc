@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "broadloom/core/config_table.h"
 #include "cli/help.h"
 
 namespace broadloom::cli {
@@ -50,6 +51,12 @@ std::string refuse_empty(const std::string& text) {
                       : "";
 }
 
+// As config keys take them: "1e6", "10_000". What is none is left for the parser to refuse.
+std::string plain_integer(const std::string& text) {
+  std::int64_t number = 0;
+  return parse_text(text, number).ok() ? to_text(number) : text;
+}
+
 }  // namespace
 
 Option Option::required() const { return Option(option_->required()); }
@@ -79,6 +86,7 @@ template <class Value>
 Option Command::add_option(const std::string& name, Value& value, const std::string& help) const {
   CLI::Option* option = app_->add_option(name, value, help);
   if constexpr (std::is_same_v<Value, std::string>) option->check(refuse_empty);
+  if constexpr (std::is_integral_v<Value>) option->transform(plain_integer);
   return Option(option);
 }
 template Option Command::add_option(const std::string&, std::string&, const std::string&) const;

@@ -18,23 +18,28 @@
 namespace broadloom {
 namespace {
 
+// What to make smaller where there is too little memory.
+const char* what_is_large(const MemoryPlan& plan) {
+  return plan.network + plan.update > plan.block + plan.permutation ? "hidden_sizes"
+                                                                    : "num_envs or num_steps";
+}
+
 Status check_memory(const Config& config, const MemoryPlan& plan) {
   const std::size_t memory = physical_memory();
   if (memory != 0 && plan.total() > memory) {
-    return {
-        ErrorKind::kInvalidConfig,
-        fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
-                    "num_steps transitions), but this machine has {:.1f} GB; make num_envs or "
-                    "num_steps smaller",
-                    plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9)};
+    return {ErrorKind::kInvalidConfig,
+            fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
+                        "num_steps transitions), but this machine has {:.1f} GB; make {} smaller",
+                        plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9,
+                        what_is_large(plan))};
   }
   if (config.memory_limit == 0 || plan.total() * 1e-6 <= config.memory_limit) return {};
   return {ErrorKind::kInvalidConfig,
           fmt::format("memory_limit: got {} MB, but this run takes {:.1f} MB ({:.1f} MB of it the "
-                      "rollout block of num_envs * num_steps transitions); make num_envs or "
-                      "num_steps smaller, or raise memory_limit",
+                      "rollout block of num_envs * num_steps transitions); make {} smaller, or "
+                      "raise memory_limit",
                       config.memory_limit, plan.total() * 1e-6,
-                      (plan.block + plan.permutation) * 1e-6)};
+                      (plan.block + plan.permutation) * 1e-6, what_is_large(plan))};
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ class Commands(unittest.TestCase):
         self.assertIn("Mean return of the last episode: -", one.stdout)
         self.assertEqual(json.loads(self.run_program("train", "--resume", "one", "--json").stdout)["episodes"], 1)
         self.run_program("train", *cliff, "--total_timesteps", "64", "--out", "endless")
-        cut = self.run_program("eval", "endless", "--episodes", "2")
+        cut = self.run_program("eval", "endless", "--episodes", "2e0", "--seed", "1_0")
+        self.assertIn("over 2 episodes (seed 10)", cut.stdout)
         self.assertRegex(cut.stdout, r"[12] of 2 episodes were cut after 10,000 steps: their returns are of that part\.\n")
 
     def test_words_of_other_programs_are_understood(self):
@@ -616,6 +617,7 @@ class Commands(unittest.TestCase):
         self.fails(2, ["strata.a.force", "upside down"], "train", "--strata.a.force", "2..1")
         self.fails(2, ["memory_limit: got 1 MB", "make num_envs"], "train", "--num_envs", "4096", "--num_steps", "16",
                    "--memory_limit", "1", "--quiet")
+        self.fails(2, ["make hidden_sizes smaller"], "train", "--hidden_sizes", "1024,1024", "--memory_limit", "1", "--quiet")
 
     def test_defaults_then_file_then_flags(self):
         file = self.write("run.toml", "total_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\nseed = 5\n"
