@@ -34,11 +34,15 @@ def bench_environments(broadloom: str, case: Stepping, seconds: float) -> float:
     return once(max(1, int(seconds * once(1000) / case.num_envs)))
 
 
-def bench_training(broadloom: str, case_file: Path, threads: int, seconds: float) -> float:
+def bench_training(
+    broadloom: str, case_file: Path, threads: int, isa: str, seconds: float
+) -> float:
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "bench.json"
         command = [broadloom, "bench", str(case_file), "--threads", str(threads)]
         command += ["--repeats", "1", "--seconds", str(seconds), "--json", str(found)]
+        if isa != "native":
+            command += ["--isa", isa]
         run(command)
         return json.loads(found.read_text())["cases"][0]["steps_per_second"]["median"]
 
@@ -75,12 +79,15 @@ def main() -> None:
     parser.add_argument("--broadloom", default=str(ROOT / "build/release/cli/broadloom"))
     parser.add_argument("--cases", type=Path, default=ROOT / "bench/cases")
     parser.add_argument("--threads", type=int, default=2, help="of a training (default 2)")
+    parser.add_argument("--isa", choices=("native", "avx2"), default="native")
     options = parser.parse_args()
     case_file = options.cases / f"{options.case}.toml"
     if isinstance(CASES[options.case], Stepping):
         rate = bench_environments(options.broadloom, stepping(options.case), options.seconds)
     elif case_file.exists() and has_bench(options.broadloom):
-        rate = bench_training(options.broadloom, case_file, options.threads, options.seconds)
+        rate = bench_training(
+            options.broadloom, case_file, options.threads, options.isa, options.seconds
+        )
     else:
         case = training(options.case)
         rate = time_training(options.broadloom, case, options.threads, options.seconds)

@@ -28,13 +28,17 @@ def package_folder(name: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def compile_command(case: Training, activation: str, program: Path) -> list[str]:
+# By --isa: what g++ may use, and the kernels that OpenBLAS takes (None: its own choice).
+ISAS = {"native": ("native", None), "avx2": ("x86-64-v3", "Haswell")}
+
+
+def compile_command(case: Training, activation: str, isa: str, program: Path) -> list[str]:
     blas = package_folder("scipy_openblas32")
     return [
         os.environ.get("CXX", "g++"),
         "-std=c++17",
         "-Ofast",
-        "-march=native",
+        f"-march={ISAS[isa][0]}",
         "-w",
         f"-I{package_folder('rltools') / 'external/rl_tools/include'}",
         f"-I{blas / 'include'}",
@@ -54,9 +58,9 @@ def compile_command(case: Training, activation: str, program: Path) -> list[str]
     ]
 
 
-def build(name: str, activation: str, folder: Path) -> Path:
-    program = folder / f"rltools_{name}_{activation}"
-    build_if_changed(compile_command(training(name), activation, program), SOURCE, program)
+def build(name: str, activation: str, isa: str, folder: Path) -> Path:
+    program = folder / f"rltools_{name}_{activation}_{isa}"
+    build_if_changed(compile_command(training(name), activation, isa, program), SOURCE, program)
     return program
 
 
@@ -64,13 +68,17 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--activation", choices=ACTIVATIONS, default="tanh")
     parser.add_argument("--threads", type=int, default=1, help="OpenBLAS's (default 1)")
+    parser.add_argument("--isa", choices=ISAS, default="native")
     parser.add_argument("--build-folder", type=Path, default=HERE / ".build")
     parser.add_argument("--build-only", action="store_true")
     options = parser.parse_args()
-    program = build(options.case, options.activation, options.build_folder)
+    program = build(options.case, options.activation, options.isa, options.build_folder)
     if options.build_only:
         return
     environment = os.environ | {"OPENBLAS_NUM_THREADS": str(options.threads)}
+    kernels = ISAS[options.isa][1]
+    if kernels:
+        environment |= {"OPENBLAS_CORETYPE": kernels}
     subprocess.run([program, options.case, str(options.seconds)], check=True, env=environment)
 
 

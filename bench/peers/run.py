@@ -50,15 +50,26 @@ def sb3(name: str, *arguments: str) -> Contender:
     return Contender(name, "sb3.py", arguments, CARTPOLE, "sb3")
 
 
-def peers_with(threads: int) -> tuple[Contender, ...]:
-    """Each peer on one core, and on `threads` where that can be the better setting."""
-    many = ("--threads", str(threads))
+def compiled_peers(threads: int, isa: str) -> tuple[Contender, ...]:
+    """Those that can be held to an instruction set."""
+    isas = ("--isa", isa)
+    many = ("--threads", str(threads), *isas)
     fast = ("--activation", "fast_tanh")
     return (
-        rltools("RLtools"),
+        rltools("RLtools", *isas),
         rltools(f"RLtools, {threads} BLAS threads", *many),
-        rltools("RLtools, FAST_TANH", *fast),
+        rltools("RLtools, FAST_TANH", *fast, *isas),
         rltools(f"RLtools, FAST_TANH, {threads} BLAS threads", *fast, *many),
+    )
+
+
+def peers_with(threads: int, isa: str) -> tuple[Contender, ...]:
+    """Each peer on one core, and on `threads` where that can be the better setting."""
+    if isa != "native":
+        return compiled_peers(threads, isa)
+    many = ("--threads", str(threads))
+    return (
+        *compiled_peers(threads, isa),
         Contender("Gymnasium arrays", "gymnasium_env.py", (), ("cartpole_env",), "gymnasium"),
         Contender("scalar C", "scalar_c.py", (), ("cartpole_env",), needs_build=True),
         sb3("SB3"),
@@ -71,7 +82,7 @@ def peers_with(threads: int) -> tuple[Contender, ...]:
 
 def broadlooms(options: argparse.Namespace) -> tuple[Contender, ...]:
     """Broadloom on all the threads asked for, and on one; an environment case has only the last."""
-    common = ("--broadloom", options.broadloom)
+    common = ("--broadloom", options.broadloom, "--isa", options.isa)
     one = Contender(
         "Broadloom, one core", "broadloom_bench.py", (*common, "--threads", "1"), tuple(CASES)
     )
@@ -204,6 +215,7 @@ def header(options: argparse.Namespace) -> dict[str, object]:
         "broadloom": first_line([options.broadloom, "--version"]),
         "revision": first_line(["git", "-C", str(ROOT), "describe", "--always", "--dirty"]),
         "threads": options.threads,
+        "isa": options.isa,
         "repeats": options.repeats,
         "seconds": options.seconds,
         "load_at_start": round(os.getloadavg()[0], 2),
@@ -215,6 +227,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--broadloom", default=str(ROOT / "build/release/cli/broadloom"))
     parser.add_argument("--threads", type=int, default=2, help="cores of a training (default 2)")
+    parser.add_argument(
+        "--isa", choices=("native", "avx2"), default="native", help="of Broadloom and RLtools"
+    )
     parser.add_argument("--repeats", type=int, default=3, help="of each measurement (default 3)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of one of them (default 2)")
     parser.add_argument(
@@ -245,7 +260,7 @@ def parse() -> argparse.Namespace:
 
 def chosen_peers(options: argparse.Namespace) -> list[Contender]:
     wanted = [text.lower() for text in options.peer or [""]]
-    peers = peers_with(options.threads)
+    peers = peers_with(options.threads, options.isa)
     return [peer for peer in peers if any(text in peer.name.lower() for text in wanted)]
 
 
