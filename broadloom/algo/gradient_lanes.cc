@@ -30,8 +30,12 @@ int GradientLanes::lane_count(int samples, std::size_t parameters) {
 GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& loss,
                              int max_samples, int observation_size, int action_size,
                              ThreadPool& pool)
-    : network_(network), loss_(loss), pool_(pool), sides_(learnt_sides(network, pool.threads())) {
-  make_chunks();
+    : network_(network),
+      loss_(loss),
+      pool_(pool),
+      sides_(learnt_sides(network, pool.threads())),
+      chunks_(parameter_chunks(network)),
+      squares_(chunks_.size()) {
   const std::size_t parameters = network.parameter_count();
   const std::size_t lanes = static_cast<std::size_t>(lane_count(max_samples, parameters));
   for (std::size_t l = 0; l < lanes; ++l) lanes_.push_back({AlignedVector<float>(parameters), {}});
@@ -42,51 +46,39 @@ GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& 
          AlignedVector<float>(parameters),
          {}});
   }
-  half_is_done_ = std::vector<std::atomic<bool>>(sides_.size() * lanes);
-}
-
-void GradientLanes::make_chunks() {
-  for (const NetworkSide side : sides_) {
-    for (const ParameterRange& range : parameter_chunks(network_, side)) {
-      chunks_.push_back({range, side});
-    }
-  }
 }
 
 GradientResult GradientLanes::compute(const GradientJob& job) {
   used_lanes_ = std::min(lane_count(job.samples, network_.parameter_count()),
                          static_cast<int>(lanes_.size()));
-  shared_stride_ = first_shared_stride();
   // Side after side, so that neighbouring tasks, which are mostly one thread's, are of one side.
+  const int sides = static_cast<int>(sides_.size());
   const auto run = [&](int task, int thread) {
-    const int side = task / used_lanes_;
-    const int lane = task % used_lanes_;
-    run_lane(job, lane, side, scratch_[static_cast<std::size_t>(thread)]);
-    add_up(lane, side);
+    run_lane(job, task % used_lanes_, task / used_lanes_,
+             scratch_[static_cast<std::size_t>(thread)]);
   };
-  const int tasks = side_count() * used_lanes_;
+  const int tasks = sides * used_lanes_;
   if (job.samples >= kWorthSharing) {
     pool_.run(tasks, run);
   } else {
     for (int task = 0; task < tasks; ++task) run(task, 0);
   }
-  if (shared_stride_ < used_lanes_) {
-    pool_.run(static_cast<int>(chunks_.size()), [&](int i) { add_the_rest(chunks_[i]); });
-  }
+  pool_.run(static_cast<int>(chunks_.size()), [&](int i) {
+    squares_[static_cast<std::size_t>(i)] = add_up(chunks_[static_cast<std::size_t>(i)]);
+  });
   GradientResult result;
   result.gradient = lanes_[0].grads;
   for (int l = 0; l < used_lanes_; ++l) {
-    for (int side = 0; side < side_count(); ++side) result.sums.add(lanes_[l].sums[side]);
+    for (int side = 0; side < sides; ++side) result.sums.add(lanes_[l].sums[side]);
   }
   double squares = 0.0;
-  for (const Chunk& chunk : chunks_) squares += chunk.squares;
+  for (const double square : squares_) squares += square;
   result.norm = std::sqrt(squares);
   return result;
 }
 
 void GradientLanes::run_lane(const GradientJob& job, int l, int side, Scratch& scratch) {
   const NetworkSide network_side = sides_[side];
-  job.step.take(side);
   refresh_transposed(job, side, scratch);
   Lane& lane = lanes_[l];
   for (const ParameterRange& range : network_.ranges(network_side)) {
@@ -135,55 +127,15 @@ void GradientLanes::gather(const GradientJob& job, int begin, NetworkSide side,
   }
 }
 
-// Lanes are added into lane 0 pairwise in a fixed tree, so who adds them is open. The levels below
-// this stride are added up where the lanes are made: pairs there are mostly one thread's, and small
-// enough to be in its cache. Where those are all levels, the sum is squared there, too.
-int GradientLanes::first_shared_stride() const {
-  const int threads = pool_.active();
-  if (threads == 1 || network_.parameter_count() > kCachedParameters) return 1;
-  int stride = 1;
-  const auto stays_with_one_thread = [&] {
-    return threads <= side_count() || 2 * stride * threads <= side_count() * used_lanes_;
-  };
-  while (stride < used_lanes_ && stays_with_one_thread()) stride *= 2;
-  return stride;
-}
-
-// Adds a side of a finished lane and its neighbour, level by level, where the neighbour is done
-// before it.
-void GradientLanes::add_up(int lane, int side) {
-  for (int stride = 1; stride < shared_stride_; stride *= 2) {
-    lane -= lane % (2 * stride);
-    const int right = lane + stride;
-    if (right >= used_lanes_) continue;
-    std::atomic<bool>& half_is_done =
-        half_is_done_[static_cast<std::size_t>(side) * lanes_.size() + right];
-    const bool neighbour_is_done = half_is_done.exchange(true, std::memory_order_acq_rel);
-    if (!neighbour_is_done) return;
-    half_is_done.store(false, std::memory_order_relaxed);  // for the next gradient
-    for (const ParameterRange& range : network_.ranges(sides_[side])) {
-      add_into(lanes_[lane].grads.data() + range.begin, lanes_[right].grads.data() + range.begin,
-               range.size());
-    }
-  }
-  if (shared_stride_ < used_lanes_) return;
-  for (Chunk& chunk : chunks_) {
-    if (sides_[side] == NetworkSide::kBoth || sides_[side] == chunk.side) square(chunk);
-  }
-}
-
-void GradientLanes::add_the_rest(Chunk& chunk) {
-  const std::size_t begin = chunk.range.begin;
-  for (int stride = shared_stride_; stride < used_lanes_; stride *= 2) {
+// Pairwise, in a fixed tree.
+double GradientLanes::add_up(const ParameterRange& chunk) {
+  const std::size_t begin = chunk.begin;
+  for (int stride = 1; stride < used_lanes_; stride *= 2) {
     for (int l = 0; l + stride < used_lanes_; l += 2 * stride) {
-      add_into(&lanes_[l].grads[begin], &lanes_[l + stride].grads[begin], chunk.range.size());
+      add_into(&lanes_[l].grads[begin], &lanes_[l + stride].grads[begin], chunk.size());
     }
   }
-  square(chunk);
-}
-
-void GradientLanes::square(Chunk& chunk) {
-  chunk.squares = sum_squares(&lanes_[0].grads[chunk.range.begin], chunk.range.size());
+  return sum_squares(&lanes_[0].grads[begin], chunk.size());
 }
 
 }  // namespace broadloom

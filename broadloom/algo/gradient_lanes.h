@@ -3,12 +3,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "broadloom/algo/parameter_step.h"
+#include "broadloom/algo/parameter_chunks.h"
 #include "broadloom/algo/ppo_loss.h"
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
@@ -29,10 +28,9 @@ struct GradientJob {
   const std::int32_t* indices;  // [samples] into the block
   int samples;
   AdvantageShift advantages;
-  const float* params;           // [P] once they have taken `step`
-  const Bf16Pair* bf16_weights;  // copies of params, fresh likewise; null in fp32
+  const float* params;           // [P]
+  const Bf16Pair* bf16_weights;  // copies of params; null in fp32
   std::int64_t version;          // of params: another one whenever they are others
-  ParameterStep& step;           // taken first, side by side
 };
 
 // Of the mean loss over the samples. The view holds until the next one is worked out.
@@ -43,7 +41,7 @@ struct GradientResult {
 };
 
 // Tiles of samples add their gradients into lanes, and lanes are added into the first in a fixed
-// tree. Where the network's sides are apart and there are threads for it, a lane is two tasks, one
+// tree, chunk by chunk. Where the network's sides are apart and there are threads for it, a lane is two tasks, one
 // a side: then each core keeps to one side's parameters, and hardly needs what is in the other's
 // cache.
 class GradientLanes {
@@ -54,6 +52,9 @@ class GradientLanes {
   // Lanes that a gradient is summed in: what may run at the same time. Part of the bits contract.
   static int lane_count(int samples, std::size_t parameters);
 
+  // All parameters, in the chunks that threads share them by.
+  std::span<const ParameterRange> chunks() const { return chunks_; }
+
   // More samples than max_samples are spread over the lanes that there are. Allocates nothing.
   GradientResult compute(const GradientJob& job);
 
@@ -61,12 +62,6 @@ class GradientLanes {
   struct alignas(kCacheLine) Lane {
     AlignedVector<float> grads;    // [P]
     std::array<LossSums, 2> sums;  // of each side, or of both in the first
-  };
-  // Parameters of one side that are summed and squared together.
-  struct alignas(kCacheLine) Chunk {
-    ParameterRange range;
-    NetworkSide side = NetworkSide::kBoth;
-    double squares = 0.0;  // of the gradient
   };
   // Each thread turns the weights for itself: it has read them for the forward pass, and another
   // core's copy would come line by line from that core's cache.
@@ -77,27 +72,21 @@ class GradientLanes {
     std::array<std::int64_t, 2> transposed_of{};  // version of the parameters, of each side
   };
 
-  void make_chunks();
-  int side_count() const { return static_cast<int>(sides_.size()); }
   void run_lane(const GradientJob& job, int lane, int side, Scratch& scratch);
   void refresh_transposed(const GradientJob& job, int side, Scratch& scratch);
   static void gather(const GradientJob& job, int begin, NetworkSide side, TileBatch<float>& batch);
-  int first_shared_stride() const;
-  void add_up(int lane, int side);
-  void add_the_rest(Chunk& chunk);
-  void square(Chunk& chunk);
+  // Adds a chunk of all lanes into the first. Returns the sum of its squares.
+  double add_up(const ParameterRange& chunk);
 
   const ActorCritic& network_;
   const PpoCoefficients loss_;
   ThreadPool& pool_;
-  std::vector<NetworkSide> sides_;  // learnt_sides()
-  std::vector<Chunk> chunks_;       // all parameters, side after side
+  std::vector<NetworkSide> sides_;      // learnt_sides()
+  std::vector<ParameterRange> chunks_;  // parameter_chunks()
+  std::vector<double> squares_;         // of the gradient, of each chunk
   std::vector<Lane> lanes_;
   std::vector<Scratch> scratch_;  // [threads]
   int used_lanes_ = 0;
-  int shared_stride_ = 1;  // of the lowest level of the tree that add_the_rest() adds
-  // [sides, lanes] of the pair whose right half begins here
-  std::vector<std::atomic<bool>> half_is_done_;
 };
 
 }  // namespace broadloom

@@ -8,6 +8,17 @@ Learner::Learner(std::size_t parameter_count, std::size_t bf16_size)
       adam_v(parameter_count),
       bf16_weights(bf16_size) {}
 
+void Learner::take_step(const AdamStep& adam, const float* gradient, const ActorCritic& network,
+                        std::span<const ParameterRange> chunks, ThreadPool& pool) {
+  pool.run(static_cast<int>(chunks.size()), [&](int i) {
+    const ParameterRange& chunk = chunks[static_cast<std::size_t>(i)];
+    const std::size_t begin = chunk.begin;
+    adam_update(&params[begin], &adam_m[begin], &adam_v[begin], gradient + begin, chunk.size(),
+                adam);
+  });
+  refresh_bf16(network, pool);
+}
+
 void Learner::refresh_bf16(const ActorCritic& network, ThreadPool& pool) {
   if (network.bf16_size() == 0) return;
   pool.run(kBf16Parts, [&](int part) {

@@ -59,9 +59,10 @@ void add_to(UpdateStats& stats, const MinibatchReport& report) {
 
 Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
          int minibatch_count, int observation_size, int action_size, ThreadPool& pool)
-    : settings_(settings),
+    : network_(network),
+      pool_(pool),
+      settings_(settings),
       minibatches_(batch_size, minibatch_count),
-      step_(network, pool.threads()),
       lanes_(network, settings.loss, minibatches_.max_size(), observation_size, action_size, pool) {
 }
 
@@ -89,13 +90,12 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
         learner.learning_rate =
             adapted_learning_rate(learner.learning_rate, last_kl, settings_.desired_kl);
       }
-      set_step(report, learner);
+      take_step(report, learner);
       add_to(stats, report);
     }
     stats.epochs = epoch + 1;
     if (settings_.target_kl > 0.0 && last_kl > settings_.target_kl) break;
   }
-  step_.finish();
   for (double* mean : {&stats.policy_loss, &stats.value_loss, &stats.entropy, &stats.old_approx_kl,
                        &stats.approx_kl, &stats.clipfrac, &stats.grad_norm, &stats.ess}) {
     *mean /= steps;
@@ -104,20 +104,20 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
 }
 
 // The epoch's minibatches, put together, are the block.
-void Ppo::report_batch(const RolloutBlock& block, Learner& learner) {
+void Ppo::report_batch(const RolloutBlock& block, const Learner& learner) {
   observer_->on_batch(
       gradient_of(block, minibatches_.indices(0), static_cast<int>(block.size()), learner));
 }
 
 MinibatchReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* indices,
-                                 int samples, Learner& learner) {
+                                 int samples, const Learner& learner) {
   AdvantageShift advantages;
   if (settings_.norm_adv == AdvantageNorm::kMinibatch)
     advantages = advantage_shift(block, indices, samples);
   if (settings_.norm_adv == AdvantageNorm::kBatch) advantages = batch_advantages_;
   const GradientResult result =
       lanes_.compute({block, indices, samples, advantages, learner.params.data(),
-                      learner.bf16_weights.data(), params_version_, step_});
+                      learner.bf16_weights.data(), params_version_});
   MinibatchReport report;
   report.samples = samples;
   report.gradient = result.gradient;
@@ -150,9 +150,8 @@ AdvantageShift Ppo::advantage_shift(const RolloutBlock& block, const std::int32_
           static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
 }
 
-// Clips to max_grad_norm and leaves the Adam step (Kingma and Ba 2015, arXiv 1412.6980, algorithm
-// 1) to the next gradient.
-void Ppo::set_step(const MinibatchReport& report, Learner& learner) {
+// Clips to max_grad_norm; then Adam (Kingma and Ba 2015, arXiv 1412.6980, algorithm 1).
+void Ppo::take_step(const MinibatchReport& report, Learner& learner) {
   learner.adam_steps += 1;
   AdamStep adam;
   adam.learning_rate = learner.learning_rate;
@@ -160,7 +159,7 @@ void Ppo::set_step(const MinibatchReport& report, Learner& learner) {
   adam.correction1 = 1.0 - portable::power(adam.beta1, learner.adam_steps);
   adam.correction2 = 1.0 - portable::power(adam.beta2, learner.adam_steps);
   adam.grad_scale = clip_scale(report.norm, settings_.max_grad_norm);
-  step_.set(adam, report.gradient.data(), learner);
+  learner.take_step(adam, report.gradient.data(), network_, lanes_.chunks(), pool_);
   params_version_ += 1;
 }
 

@@ -6,7 +6,6 @@
 
 #include "broadloom/algo/gradient_lanes.h"
 #include "broadloom/algo/learner.h"
-#include "broadloom/algo/parameter_step.h"
 #include "broadloom/algo/ppo_loss.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
@@ -89,17 +88,17 @@ class Ppo {
   void set_observer(UpdateObserver* observer) { observer_ = observer; }
 
  private:
-  void report_batch(const RolloutBlock& block, Learner& learner);
-  // The learner takes the step that the last gradient left, first.
+  void report_batch(const RolloutBlock& block, const Learner& learner);
   MinibatchReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
-                              Learner& learner);
-  void set_step(const MinibatchReport& report, Learner& learner);
+                              const Learner& learner);
+  void take_step(const MinibatchReport& report, Learner& learner);
   AdvantageShift advantage_shift(const RolloutBlock& block, const std::int32_t* indices,
                                  int samples) const;
 
+  const ActorCritic& network_;
+  ThreadPool& pool_;
   PpoSettings settings_;
   Minibatches minibatches_;
-  ParameterStep step_;  // of the last gradient; the next one takes it
   GradientLanes lanes_;
   std::int64_t params_version_ = 0;
   UpdateObserver* observer_ = nullptr;
