@@ -33,8 +33,9 @@ GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& 
     : network_(network),
       loss_(loss),
       pool_(pool),
-      sides_(learnt_sides(network, pool.threads())),
-      chunks_(parameter_chunks(network)),
+      sides_(learnt_sides(network, pool.active())),
+      chunks_(parameter_chunks(network, NetworkSide::kBoth)),
+      policy_chunks_(static_cast<int>(parameter_chunks(network, NetworkSide::kPolicy).size())),
       squares_(chunks_.size()) {
   const std::size_t parameters = network.parameter_count();
   const std::size_t lanes = static_cast<std::size_t>(lane_count(max_samples, parameters));
@@ -48,14 +49,28 @@ GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& 
   }
 }
 
+// As many threads as work now: one alone would read the observations twice for two sides.
+void GradientLanes::choose_sides() {
+  const std::span<const NetworkSide> sides = learnt_sides(network_, pool_.active());
+  if (sides.size() == sides_.size()) return;
+  sides_ = sides;
+  for (Scratch& scratch : scratch_) scratch.transposed_of.fill(0);
+}
+
 GradientResult GradientLanes::compute(const GradientJob& job) {
+  choose_sides();
   used_lanes_ = std::min(lane_count(job.samples, network_.parameter_count()),
                          static_cast<int>(lanes_.size()));
   // Side after side, so that neighbouring tasks, which are mostly one thread's, are of one side.
   const int sides = static_cast<int>(sides_.size());
+  const bool add_at_once = each_thread_has_a_side();
+  for (std::atomic<int>& left : lanes_left_) left.store(used_lanes_, std::memory_order_relaxed);
   const auto run = [&](int task, int thread) {
-    run_lane(job, task % used_lanes_, task / used_lanes_,
-             scratch_[static_cast<std::size_t>(thread)]);
+    const int side = task / used_lanes_;
+    run_lane(job, task % used_lanes_, side, scratch_[static_cast<std::size_t>(thread)]);
+    if (!add_at_once) return;
+    const bool was_last = lanes_left_[side].fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (was_last) add_up_side(side);
   };
   const int tasks = sides * used_lanes_;
   if (job.samples >= kWorthSharing) {
@@ -63,9 +78,9 @@ GradientResult GradientLanes::compute(const GradientJob& job) {
   } else {
     for (int task = 0; task < tasks; ++task) run(task, 0);
   }
-  pool_.run(static_cast<int>(chunks_.size()), [&](int i) {
-    squares_[static_cast<std::size_t>(i)] = add_up(chunks_[static_cast<std::size_t>(i)]);
-  });
+  if (!add_at_once) {
+    pool_.run(static_cast<int>(chunks_.size()), [&](int chunk) { add_up(chunk); });
+  }
   GradientResult result;
   result.gradient = lanes_[0].grads;
   for (int l = 0; l < used_lanes_; ++l) {
@@ -127,15 +142,29 @@ void GradientLanes::gather(const GradientJob& job, int begin, NetworkSide side,
   }
 }
 
+// Then a side's lanes are mostly in the cache of who makes the last of them: added there and then,
+// they do not take another meeting of the threads.
+bool GradientLanes::each_thread_has_a_side() const {
+  return sides_.size() == 2 && pool_.active() == 2 &&
+         network_.parameter_count() <= kCachedParameters;
+}
+
+void GradientLanes::add_up_side(int side) {
+  const int begin = side == 0 ? 0 : policy_chunks_;
+  const int end = side == 0 ? policy_chunks_ : static_cast<int>(chunks_.size());
+  for (int chunk = begin; chunk < end; ++chunk) add_up(chunk);
+}
+
 // Pairwise, in a fixed tree.
-double GradientLanes::add_up(const ParameterRange& chunk) {
-  const std::size_t begin = chunk.begin;
+void GradientLanes::add_up(int chunk) {
+  const ParameterRange& range = chunks_[static_cast<std::size_t>(chunk)];
   for (int stride = 1; stride < used_lanes_; stride *= 2) {
     for (int l = 0; l + stride < used_lanes_; l += 2 * stride) {
-      add_into(&lanes_[l].grads[begin], &lanes_[l + stride].grads[begin], chunk.size());
+      add_into(&lanes_[l].grads[range.begin], &lanes_[l + stride].grads[range.begin], range.size());
     }
   }
-  return sum_squares(&lanes_[0].grads[begin], chunk.size());
+  squares_[static_cast<std::size_t>(chunk)] =
+      sum_squares(&lanes_[0].grads[range.begin], range.size());
 }
 
 }  // namespace broadloom

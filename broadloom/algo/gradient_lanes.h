@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -41,7 +42,7 @@ struct GradientResult {
 };
 
 // Tiles of samples add their gradients into lanes, and lanes are added into the first in a fixed
-// tree, chunk by chunk. Where the network's sides are apart and there are threads for it, a lane is two tasks, one
+// tree. Where the network's sides are apart and there are threads for it, a lane is two tasks, one
 // a side: then each core keeps to one side's parameters, and hardly needs what is in the other's
 // cache.
 class GradientLanes {
@@ -72,21 +73,26 @@ class GradientLanes {
     std::array<std::int64_t, 2> transposed_of{};  // version of the parameters, of each side
   };
 
+  void choose_sides();
   void run_lane(const GradientJob& job, int lane, int side, Scratch& scratch);
   void refresh_transposed(const GradientJob& job, int side, Scratch& scratch);
   static void gather(const GradientJob& job, int begin, NetworkSide side, TileBatch<float>& batch);
-  // Adds a chunk of all lanes into the first. Returns the sum of its squares.
-  double add_up(const ParameterRange& chunk);
+  bool each_thread_has_a_side() const;
+  void add_up_side(int side);
+  // Adds a chunk of all lanes into the first, and squares it.
+  void add_up(int chunk);
 
   const ActorCritic& network_;
   const PpoCoefficients loss_;
   ThreadPool& pool_;
-  std::vector<NetworkSide> sides_;      // learnt_sides()
+  std::span<const NetworkSide> sides_;  // learnt_sides()
   std::vector<ParameterRange> chunks_;  // parameter_chunks()
+  int policy_chunks_;                   // the first of them, where the sides are apart
   std::vector<double> squares_;         // of the gradient, of each chunk
   std::vector<Lane> lanes_;
   std::vector<Scratch> scratch_;  // [threads]
   int used_lanes_ = 0;
+  std::array<std::atomic<int>, 2> lanes_left_{};  // of each side, that are not made yet
 };
 
 }  // namespace broadloom

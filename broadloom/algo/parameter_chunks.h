@@ -1,6 +1,7 @@
 // How the parameters of a network are shared out among threads.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "broadloom/nn/actor_critic.h"
@@ -8,11 +9,11 @@
 namespace broadloom {
 
 // The sides of a network that several threads learn side by side; otherwise both as one.
-std::vector<NetworkSide> learnt_sides(const ActorCritic& network, int threads);
+std::span<const NetworkSide> learnt_sides(const ActorCritic& network, int threads);
 
-// Runs of parameters that make up the network, short enough to be shared among threads; the policy
-// side's before the value side's, and none spans the two. Part of the bits contract: squares of a
+// Runs of parameters that make up a side, short enough to be shared among threads; of both, the
+// policy's before the value's, and none spans the two. Part of the bits contract: squares of a
 // gradient are summed run by run.
-std::vector<ParameterRange> parameter_chunks(const ActorCritic& network);
+std::vector<ParameterRange> parameter_chunks(const ActorCritic& network, NetworkSide side);
 
 }  // namespace broadloom
