@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "broadloom/train/config.h"
+#include "broadloom/config/config.h"
 
 namespace broadloom::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/audit/run_audit.h"
 #include "broadloom/record/json.h"
-#include "broadloom/study/run_audit.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 

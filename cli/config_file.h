@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "broadloom/train/config.h"
+#include "broadloom/config/config.h"
 
 namespace broadloom::cli {
 

@@ -1,6 +1,6 @@
 #include "cli/config_flags.h"
 
-#include "broadloom/train/config.h"
+#include "broadloom/config/config.h"
 
 namespace broadloom::cli {
 namespace {

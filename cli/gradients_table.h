@@ -1,7 +1,7 @@
 // What `broadloom gradients` prints.
 #pragma once
 
-#include "broadloom/instruments/gradient/report.h"
+#include "broadloom/lab/report.h"
 
 namespace broadloom::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/study/study_report.h"
+#include "broadloom/findings/study_report.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/study_files.h"

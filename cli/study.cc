@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/findings/study_report.h"
 #include "broadloom/record/json.h"
 #include "broadloom/study/merge.h"
 #include "broadloom/study/runner.h"
-#include "broadloom/study/study_report.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/study_files.h"

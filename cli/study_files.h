@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
-#include "broadloom/study/study_report.h"
+#include "broadloom/findings/study_report.h"
 
 namespace broadloom::cli {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "broadloom/train/config.h"
+#include "broadloom/config/config.h"
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
 

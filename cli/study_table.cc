@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "broadloom/record/json.h"
-#include "broadloom/study/run_statistics.h"
+#include "broadloom/stats/run_statistics.h"
 #include "broadloom/train/budget.h"
 #include "cli/console.h"
 

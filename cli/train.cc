@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "broadloom/config/config.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
-#include "broadloom/train/config.h"
 #include "broadloom/train/panel_result.h"
 #include "broadloom/train/run.h"
 #include "cli/audit.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "broadloom/instruments/gradient/report.h"
+#include "broadloom/lab/report.h"
 
 namespace broadloom {
 

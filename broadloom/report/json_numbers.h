@@ -1,8 +1,8 @@
 // Numbers as the JSON of reports holds them.
 #pragma once
 
-#include "broadloom/math/estimate.h"
 #include "broadloom/record/json.h"
+#include "broadloom/stats/estimate.h"
 
 namespace broadloom {
 

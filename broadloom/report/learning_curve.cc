@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "broadloom/math/estimate.h"
+#include "broadloom/stats/estimate.h"
 
 namespace broadloom {
 namespace {

@@ -1,8 +1,8 @@
 #include "broadloom/report/study_json.h"
 
+#include "broadloom/findings/report_scores.h"
 #include "broadloom/record/json.h"
 #include "broadloom/report/json_numbers.h"
-#include "broadloom/study/report_scores.h"
 
 namespace broadloom {
 namespace {

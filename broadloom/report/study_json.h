@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/study/study_report.h"
+#include "broadloom/findings/study_report.h"
 
 namespace broadloom {
 

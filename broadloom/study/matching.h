@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
-#include "broadloom/train/config.h"
 
 namespace broadloom {
 

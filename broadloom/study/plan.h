@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
 #include "broadloom/study/study_spec.h"
-#include "broadloom/train/config.h"
 
 namespace broadloom {
 

@@ -13,9 +13,9 @@
 #include <numeric>
 #include <thread>
 
+#include "broadloom/config/memory_plan.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/study/study_run.h"
-#include "broadloom/train/memory_plan.h"
 
 namespace broadloom {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
-#include "broadloom/instruments/gradient/frozen.h"
+#include "broadloom/rollout/block_shape.h"
 
 namespace broadloom {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "broadloom/study/statistics.h"
+#include "broadloom/stats/statistics.h"
 
 namespace broadloom {
 namespace {

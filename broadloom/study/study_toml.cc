@@ -5,9 +5,9 @@
 #include <functional>
 #include <optional>
 
+#include "broadloom/config/config.h"
 #include "broadloom/core/toml_tree.h"
 #include "broadloom/study/study_spec.h"
-#include "broadloom/train/config.h"
 
 namespace broadloom {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "broadloom/config/config.h"
 #include "broadloom/instruments/audit/checks.h"
-#include "broadloom/train/config.h"
 
 namespace broadloom {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/config.h"
+#include "broadloom/config/memory_plan.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/curriculum.h"
-#include "broadloom/train/config.h"
-#include "broadloom/train/memory_plan.h"
 
 namespace broadloom {
 

@@ -10,13 +10,13 @@
 #include <new>
 #include <vector>
 
+#include "broadloom/config/settings.h"
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/nn/distributions.h"
 #include "broadloom/rollout/block.h"
-#include "broadloom/train/settings.h"
 
 namespace broadloom {
 namespace {

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
-#include "broadloom/math/estimate.h"
 #include "broadloom/nn/actor_critic.h"
-#include "broadloom/train/config.h"
+#include "broadloom/stats/estimate.h"
 
 namespace broadloom {
 

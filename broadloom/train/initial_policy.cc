@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/record/run_folder.h"
-#include "broadloom/train/network_shape.h"
 
 namespace broadloom {
 namespace {

@@ -21,10 +21,10 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/config/config.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
-#include "broadloom/train/config.h"
 #include "broadloom/train/evaluator.h"
 
 namespace broadloom {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
-#include "broadloom/math/estimate.h"
+#include "broadloom/stats/estimate.h"
 #include "broadloom/train/panel_result.h"
 
 namespace broadloom {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
-#include "broadloom/train/config.h"
 #include "broadloom/train/run.h"
 
 namespace broadloom {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
-#include "broadloom/train/config.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/panel.h"

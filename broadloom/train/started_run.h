@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
-#include "broadloom/train/config.h"
 
 namespace broadloom {
 

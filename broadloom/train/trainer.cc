@@ -4,6 +4,9 @@
 
 #include <utility>
 
+#include "broadloom/config/memory_plan.h"
+#include "broadloom/config/network_shape.h"
+#include "broadloom/config/settings.h"
 #include "broadloom/core/available_cores.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/explained_variance.h"
@@ -11,9 +14,6 @@
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/math/linear_bf16.h"
-#include "broadloom/train/memory_plan.h"
-#include "broadloom/train/network_shape.h"
-#include "broadloom/train/settings.h"
 
 namespace broadloom {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/algo/ppo.h"
+#include "broadloom/config/config.h"
 #include "broadloom/core/active_threads.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
@@ -18,7 +19,6 @@
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/collector.h"
-#include "broadloom/train/config.h"
 #include "broadloom/train/episode_report.h"
 #include "broadloom/train/stage_seconds.h"
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
+#include "broadloom/config/config.h"
+#include "broadloom/config/settings.h"
 #include "broadloom/core/available_cores.h"
 #include "broadloom/env/batched_env.h"
 #include "broadloom/record/safetensors.h"
 #include "broadloom/train/checkpoint.h"
-#include "broadloom/train/config.h"
-#include "broadloom/train/settings.h"
 #include "broadloom/train/trainer.h"
 #include "evaluate.h"
 #include "hover.h"

@@ -18,8 +18,8 @@ TEST(GradientLanes, GiveTheSameGradientWhileThreadsComeAndGo) {
   GradientLanes lanes(scene.network, {}, 400, Scene::kObservation, 1, pool);
   std::vector<std::int32_t> indices(400);
   std::iota(indices.begin(), indices.end(), 0);
-  const GradientJob job{scene.block, indices.data(), 400, {}, scene.learner.params.data(), nullptr,
-                        1};
+  const GradientJob job{
+      scene.block, indices.data(), 400, {}, scene.learner.params.data(), nullptr, 1};
   std::vector<float> expected;
   for (const int active : {3, 1, 2, 1, 3, 2}) {
     pool.set_active(active);

@@ -72,8 +72,8 @@ TEST(LearnerStepOfBf16, RefreshesTheCopies) {
     AdamStep adam;
     adam.learning_rate = 0.5;
     ThreadPool pool(3);
-    learner.take_step(adam, gradient.data(), network,
-                      parameter_chunks(network, NetworkSide::kBoth), pool);
+    learner.take_step(adam, gradient.data(), network, parameter_chunks(network, NetworkSide::kBoth),
+                      pool);
     AlignedVector<Bf16Pair> expected(network.bf16_size());
     network.refresh_bf16(learner.params.data(), expected.data());
     ASSERT_EQ(std::memcmp(learner.bf16_weights.data(), expected.data(),

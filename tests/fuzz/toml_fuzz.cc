@@ -1,4 +1,4 @@
-#include "broadloom/train/config.h"
+#include "broadloom/config/config.h"
 #include "broadloom/train/panel.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/config.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
-#include "broadloom/train/config.h"
 #include "tests/golden/numbers.h"
 
 namespace broadloom::golden {

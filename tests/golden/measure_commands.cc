@@ -1,10 +1,10 @@
 #include <memory>
 
+#include "broadloom/findings/study_results.h"
+#include "broadloom/lab/gradient_study.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/study/gradient_study.h"
 #include "broadloom/study/plan.h"
 #include "broadloom/study/runner.h"
-#include "broadloom/study/study_results.h"
 #include "broadloom/study/study_spec.h"
 #include "broadloom/train/checkpoint.h"
 #include "tests/golden/folder.h"

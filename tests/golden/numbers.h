@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "broadloom/core/hash.h"
-#include "broadloom/math/estimate.h"
+#include "broadloom/stats/estimate.h"
 
 namespace broadloom::golden {
 

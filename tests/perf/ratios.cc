@@ -14,7 +14,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
-#include "broadloom/instruments/gradient/gram.h"
+#include "broadloom/lab/gram.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/math/linear.h"

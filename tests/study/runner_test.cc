@@ -7,9 +7,9 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/record/files.h"
+#include "broadloom/stats/statistics.h"
 #include "broadloom/study/curve.h"
 #include "broadloom/study/merge.h"
-#include "broadloom/study/statistics.h"
 #include "broadloom/study/study_run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/study/scene.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/study/profiles.h"
-#include "broadloom/study/statistics.h"
+#include "broadloom/stats/profiles.h"
+#include "broadloom/stats/statistics.h"
 
 namespace broadloom {
 namespace {

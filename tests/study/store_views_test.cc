@@ -1,8 +1,8 @@
 #include "broadloom/study/store_views.h"
 
+#include "broadloom/findings/study_results.h"
 #include "broadloom/study/merge.h"
-#include "broadloom/study/study_results.h"
-#include "tests/study/planted.h"
+#include "tests/findings/planted.h"
 
 namespace broadloom {
 namespace {

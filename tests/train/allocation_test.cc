@@ -8,9 +8,9 @@
 #include <new>
 #include <string>
 
+#include "broadloom/config/memory_plan.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
-#include "broadloom/train/memory_plan.h"
 #include "broadloom/train/trainer.h"
 
 namespace {

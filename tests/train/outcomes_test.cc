@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/settings.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/train/checkpoint.h"
-#include "broadloom/train/settings.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/forwarding_env.h"
 

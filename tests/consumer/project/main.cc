@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "broadloom/config/config.h"
 #include "broadloom/envs/registry.h"
-#include "broadloom/train/config.h"
 #include "broadloom/train/trainer.h"
 
 int main() {

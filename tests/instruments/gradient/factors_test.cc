@@ -10,7 +10,7 @@
 
 #include "broadloom/algo/ppo_loss.h"
 #include "broadloom/core/random.h"
-#include "broadloom/instruments/gradient/gram.h"
+#include "broadloom/lab/gram.h"
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {

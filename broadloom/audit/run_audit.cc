@@ -1,0 +1,167 @@
+#include "broadloom/audit/run_audit.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "broadloom/audit/audit_facts.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/started_run.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kFewestIterations = 5;
+constexpr std::int64_t kMostSamples = 500000;  // unless they are asked for
+constexpr int kMostIterations = 1000000;
+
+// Every episode ends once within its time limit, and a quarter more shows what comes after.
+int enough_iterations(const Trainer& trainer) {
+  const Config& config = trainer.config();
+  const int limit = trainer.spec().max_episode_steps;
+  const std::int64_t steps = limit > 0 ? limit + limit / 4 : 1000;
+  const std::int64_t wanted = (steps + config.num_steps - 1) / config.num_steps;
+  const std::int64_t affordable = kMostSamples / config.batch_size();
+  return static_cast<int>(std::max<std::int64_t>(kFewestIterations, std::min(wanted, affordable)));
+}
+
+// The policy, in a trainer with the instrument on.
+Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, int threads) {
+  Config& config = checkpoint.config;
+  config.instruments = {"audit"};
+  config.instrument_every = 1;
+  BROADLOOM_TRY(set_isa(isa_to_go_on(config.isa, config.isa)));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
+  if (!trainer.ok()) return trainer.status();
+  BROADLOOM_TRY(restore(checkpoint, *trainer.value()));
+  return trainer;
+}
+
+AuditNumbers numbers_of(const Trainer& trainer) {
+  AuditNumbers numbers;
+  trainer.instruments().visit_numbers([&](const char* name, double value) {
+    AuditNumbers::visit(numbers, [&](const char* field, double& place) {
+      if (std::string_view(field) == name) place = value;
+    });
+  });
+  return numbers;
+}
+
+// What a learning rate at its end leaves of an update says nothing of those before.
+void forget_update(AuditNumbers& numbers) {
+  numbers.last_kl = numbers.last_clipfrac = numbers.last_ess = AuditNumbers::kNone;
+  numbers.kl = numbers.kl_k1 = numbers.kl_k3 = AuditNumbers::kNone;
+}
+
+// Up to `count` iterations; a failure ends them and is a fact of the run.
+Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts& facts) {
+  std::vector<AuditNumbers> measured;
+  for (int i = 0; i < count; ++i) {
+    const Status status = trainer.iterate();
+    if (status.kind() == ErrorKind::kNumeric) {
+      facts.failed = 1.0;
+      facts.failure = status.message();
+      break;
+    }
+    BROADLOOM_TRY(status);
+    measured.push_back(numbers_of(trainer));
+  }
+  return measured;
+}
+
+// Goes on from the checkpoint for as many iterations as options ask for, and says in report and
+// facts what it did and met.
+Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
+                                             RunFacts& facts, AuditReport& report) {
+  Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options.threads);
+  if (!trainer.ok()) return trainer.status();
+  report.global_step = trainer.value()->report().global_step;
+  const int count =
+      options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
+  const std::int64_t left =
+      checkpoint.config.num_iterations() - trainer.value()->report().iteration;
+  const bool ends = left < count && checkpoint.config.lr_schedule == "linear";
+  if (ends) {
+    checkpoint.config.lr_schedule = "constant";
+    trainer = load(checkpoint, options.threads);
+    if (!trainer.ok()) return trainer.status();
+    report.notes.push_back(fmt::format(
+        "the schedule has {} iterations left, so the learning rate stays as it is; what "
+        "updates did before is in the logs",
+        left));
+  }
+  Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, facts);
+  if (!measured.ok()) return measured;
+  if (ends) std::for_each(measured.value().begin(), measured.value().end(), forget_update);
+  report.iterations = static_cast<int>(measured.value().size());
+  facts.episode_length = trainer.value()->report().mean_length;
+  return measured;
+}
+
+AuditReport report_of(const Config& config, const LoggedRun& logged) {
+  AuditReport report;
+  report.env_id = config.env_id;
+  report.num_envs = config.num_envs;
+  report.num_steps = config.num_steps;
+  report.logged = static_cast<int>(logged.audit.size());
+  return report;
+}
+
+Status check(const AuditOptions& options) {
+  if (options.iterations >= 0 && options.iterations <= kMostIterations && options.threads >= 1) {
+    return {};
+  }
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("got {} iterations and {} threads; expected 0 (as many as needed) to {} "
+                      "iterations and at least 1 thread",
+                      options.iterations, options.threads, kMostIterations)};
+}
+
+}  // namespace
+
+Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options) {
+  BROADLOOM_TRY(check(options));
+  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  const RunFolder& folder = found.value().folder;
+  const bool alone = found.value().is_alone();
+  Result<Checkpoint> checkpoint = read_checkpoint(found.value());
+  if (!checkpoint.ok()) return checkpoint.status();
+  const Config config = checkpoint.value().config;  // as the run had it
+  const Result<LoggedRun> logged = alone ? Result<LoggedRun>(LoggedRun()) : read_logged_run(folder);
+  if (!logged.ok()) return logged.status();
+  Result<RunFacts> facts = facts_of(config, folder, logged.value());
+  if (!facts.ok()) return facts.status();
+
+  AuditReport report = report_of(config, logged.value());
+  if (alone) {
+    report.notes.emplace_back("a checkpoint file alone: there are no logs to look at");
+  }
+  const Result<std::vector<AuditNumbers>> measured =
+      measure_on(checkpoint.value(), options, facts.value(), report);
+  if (!measured.ok()) return measured.status();
+  std::vector<AuditNumbers> all = logged.value().audit;
+  all.insert(all.end(), measured.value().begin(), measured.value().end());
+  report.findings = judge({all, facts.value()});
+  return report;
+}
+
+Result<AuditReport> audit_logs(const std::string& run_dir) {
+  const Result<StartedRun> run = open_started_run(run_dir);
+  if (!run.ok()) return run.status();
+  const Result<LoggedRun> logged = read_logged_run(run.value().folder);
+  if (!logged.ok()) return logged.status();
+  AuditReport report = report_of(run.value().config, logged.value());
+  if (report.logged == 0) return report;
+  const Result<RunFacts> facts = facts_of(run.value().config, run.value().folder, logged.value());
+  if (!facts.ok()) return facts.status();
+  report.findings = judge({logged.value().audit, facts.value()});
+  return report;
+}
+
+}  // namespace broadloom

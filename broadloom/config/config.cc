@@ -1,0 +1,224 @@
+#include "broadloom/config/config.h"
+
+#include <utility>
+
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/strata.h"
+#include "broadloom/nn/mlp.h"
+
+namespace broadloom {
+namespace {
+
+constexpr std::string_view kEnvPrefix = "env.";
+
+// Hyphens and letter case do not count.
+constexpr Alias kAliases[] = {
+    {"env", "env_id"},
+    {"env_name", "env_id"},
+    {"environment", "env_id"},
+    {"task", "env_id"},
+    {"timesteps", "total_timesteps"},
+    {"num_timesteps", "total_timesteps"},
+    {"total_steps", "total_timesteps"},
+    {"steps", "total_timesteps"},
+    {"lr", "learning_rate"},
+    {"step_size", "learning_rate"},
+    {"n_envs", "num_envs"},
+    {"envs", "num_envs"},
+    {"num_actors", "num_envs"},
+    {"n_steps", "num_steps"},
+    {"horizon", "num_steps"},
+    {"horizon_length", "num_steps"},
+    {"rollout_length", "num_steps"},
+    {"epochs", "update_epochs"},
+    {"n_epochs", "update_epochs"},
+    {"num_epochs", "update_epochs"},
+    {"mini_epochs", "update_epochs"},
+    {"batch_size", "minibatch_size"},
+    {"n_minibatches", "num_minibatches"},
+    {"clip", "clip_coef"},
+    {"clip_range", "clip_coef"},
+    {"clip_ratio", "clip_coef"},
+    {"e_clip", "clip_coef"},
+    {"eps_clip", "clip_coef"},
+    {"entropy_coef", "ent_coef"},
+    {"entropy_coeff", "ent_coef"},
+    {"value_coef", "vf_coef"},
+    {"critic_coef", "vf_coef"},
+    {"discount", "gamma"},
+    {"lam", "gae_lambda"},
+    {"lambda", "gae_lambda"},
+    {"tau", "gae_lambda"},
+    {"grad_norm", "max_grad_norm"},
+    {"kl_target", "target_kl"},
+    {"net_arch", "hidden_sizes"},
+    {"hidden_size", "hidden_sizes"},
+    {"layers", "hidden_sizes"},
+    {"time_limit", "max_episode_steps"},
+};
+
+Status set_env_option(Config& config, std::string_view option, std::string_view text) {
+  if (option.empty()) {
+    return invalid("key 'env.': the option's name is missing; expected env.<option>");
+  }
+  for (auto& [name, value] : config.env_options) {
+    if (name == option) {
+      value = std::string(text);
+      return {};
+    }
+  }
+  config.env_options.emplace_back(std::string(option), std::string(text));
+  return {};
+}
+
+Status set_anneal_lr(Config& config, std::string_view text) {
+  bool anneal = false;
+  const Status status = parse_text(text, anneal);
+  if (!status.ok()) return invalid("anneal_lr: " + status.message());
+  config.lr_schedule = anneal ? "linear" : "constant";
+  return {};
+}
+
+Status check_hidden_sizes(const std::vector<int>& sizes) {
+  constexpr std::size_t kDeepest = 16;
+  constexpr int kWidest = 1 << 16;
+  if (sizes.empty() || sizes.size() > kDeepest) {
+    return invalid("hidden_sizes: got " + std::to_string(sizes.size()) +
+                   " layers, expected 1 to 16, such as 64,64");
+  }
+  for (const int size : sizes) {
+    if (size < 1 || size > kWidest) {
+      return invalid("hidden_sizes: got a layer of " + to_text(size) + ", expected 1 to 65536");
+    }
+  }
+  return {};
+}
+
+std::string block_words(const Config& config) {
+  return "num_envs * num_steps = " + to_text(config.num_envs) + " * " + to_text(config.num_steps) +
+         " = " + to_text(config.batch_size());
+}
+
+Status check_batch(const Config& config) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+  const std::int64_t batch = config.batch_size();
+  if (batch >= kLargest) {
+    return invalid("the rollout block is too large: " + block_words(config) +
+                   ", expected less than 2147483648; lower num_envs or num_steps");
+  }
+  if (config.total_timesteps < batch) {
+    return invalid("total_timesteps: got " + to_text(config.total_timesteps) +
+                   ", less than one rollout block (" + block_words(config) +
+                   "); raise total_timesteps, or lower num_envs or num_steps");
+  }
+  if (config.minibatch_size > batch) {
+    return invalid("minibatch_size: got " + to_text(config.minibatch_size) +
+                   ", expected at most the block (" + block_words(config) + ")");
+  }
+  if (config.minibatch_size == 0 && config.num_minibatches > batch) {
+    return invalid("num_minibatches: got " + to_text(config.num_minibatches) +
+                   ", expected at most the block (" + block_words(config) + ")");
+  }
+  return {};
+}
+
+Status check_families(const Config& config) {
+  if (config.num_envs % config.families() == 0) return {};
+  return invalid("seed_families: got " + to_text(config.seed_families) +
+                 ", expected a divisor of num_envs (" + to_text(config.num_envs) +
+                 "), or 0 for as many families as environments");
+}
+
+// A single advantage has no deviation to be divided by.
+Status check_normalised(const Config& config) {
+  const std::int64_t smallest = config.norm_adv == "minibatch"
+                                    ? config.batch_size() / config.minibatch_count()
+                                    : config.batch_size();
+  if (config.norm_adv == "off" || smallest >= 2) return {};
+  return invalid("norm_adv: '" + config.norm_adv +
+                 "' needs at least 2 samples to normalise over, " + "got a block of " +
+                 to_text(config.batch_size()) + " in " + to_text(config.minibatch_count()) +
+                 " minibatches; use fewer minibatches, a larger block, or norm_adv=off");
+}
+
+// Where nothing would be rounded, bf16 would only seem to be on.
+Status check_precision(const Config& config) {
+  if (config.precision != "bf16") return {};
+  if (config.isa != "auto" && config.isa != "avx512") {
+    return invalid("precision: got 'bf16' with isa '" + config.isa +
+                   "', expected isa auto or avx512, which the bfloat16 instructions belong to; "
+                   "change isa, or use precision=fp32");
+  }
+  for (std::size_t l = 1; l < config.hidden_sizes.size(); ++l) {
+    if (takes_bf16(l, config.hidden_sizes[l - 1], config.hidden_sizes[l])) return {};
+  }
+  return invalid("precision: got 'bf16' with hidden_sizes " + to_text(config.hidden_sizes) +
+                 ", expected two layers of at least " + to_text(kBf16Narrowest) +
+                 " after one another; only products between such layers take bfloat16. Widen "
+                 "them, or use precision=fp32");
+}
+
+}  // namespace
+
+std::span<const Alias> Config::aliases() { return kAliases; }
+
+Config default_config(const EnvSpec& spec) {
+  Config config;
+  config.env_id = spec.id;
+  if (spec.action.kind == SpaceKind::kDiscrete) return config;
+  config.total_timesteps = 1000000;
+  config.learning_rate = 3e-4;
+  config.num_envs = 1;
+  config.num_steps = 2048;
+  config.num_minibatches = 32;
+  config.update_epochs = 10;
+  config.ent_coef = 0.0;
+  config.norm_obs = true;
+  config.norm_reward = true;
+  return config;
+}
+
+Status set_config(Config& config, std::string_view key, std::string_view text) {
+  if (key.substr(0, kEnvPrefix.size()) == kEnvPrefix) {
+    return set_env_option(config, key.substr(kEnvPrefix.size()), text);
+  }
+  if (is_strata_key(key)) {
+    BROADLOOM_TRY(check_strata_key(key));
+    return set_env_option(config, key, plain_strata_text(std::string(text)));
+  }
+  if (is_disturbance_key(key)) {
+    BROADLOOM_TRY(make_disturbance({{std::string(key), std::string(text)}}).status());
+    return set_env_option(config, key, text);
+  }
+  if (key == "anneal_lr") return set_anneal_lr(config, text);
+  bool normalise = false;
+  if (key == "norm_adv" && parse_text(text, normalise).ok()) {
+    config.norm_adv = normalise ? "minibatch" : "off";
+    return {};
+  }
+  return set_field(config, key, text);
+}
+
+Status validate(const Config& config) {
+  BROADLOOM_TRY(check_fields(config));
+  BROADLOOM_TRY(check_hidden_sizes(config.hidden_sizes));
+  BROADLOOM_TRY(check_batch(config));
+  BROADLOOM_TRY(check_families(config));
+  BROADLOOM_TRY(check_precision(config));
+  return check_normalised(config);
+}
+
+Overrides to_overrides(const Config& config) {
+  Overrides overrides;
+  for (FieldInfo& field : list_fields(config)) {
+    overrides.emplace_back(std::move(field.name), std::move(field.value_text));
+  }
+  for (const auto& [name, value] : config.env_options) {
+    const bool whole = is_strata_key(name) || is_disturbance_key(name);
+    const std::string_view prefix = whole ? "" : kEnvPrefix;
+    overrides.emplace_back(std::string(prefix) + name, value);
+  }
+  return overrides;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,44 @@
+// How much memory a run takes, known before any of it is.
+#pragma once
+
+#include <cstddef>
+
+#include "broadloom/config/config.h"
+#include "broadloom/core/status.h"
+#include "broadloom/env/vec_env.h"
+
+namespace broadloom {
+
+// Bytes of what a trainer holds from its making to its end; nothing grows in between.
+struct MemoryPlan {
+  std::size_t block = 0;         // the rollout block: grows with N T
+  std::size_t permutation = 0;   // of its samples: grows with N T
+  std::size_t environments = 0;  // states and episode statistics: grows with N
+  std::size_t normaliser = 0;    // of observations, with sums of each shard: grows with N D
+  std::size_t network = 0;       // parameters and moments
+  std::size_t update = 0;        // gradient lanes, and transposed weights, one set a thread
+  std::size_t collector = 0;     // scratch, one a thread
+  std::size_t instruments = 0;
+
+  std::size_t total() const {
+    return block + permutation + environments + normaliser + network + update + collector +
+           instruments;
+  }
+};
+
+// The plan of Trainer::create(config, threads). Makes one environment to see how large it is.
+Result<MemoryPlan> plan_memory(const Config& config, int threads);
+// The same where environments are given; one: any of them, alone or with others.
+MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs);
+
+// Bytes that an environment's state takes, of those that envs holds.
+std::size_t state_bytes_per_env(VecEnv& envs);
+
+// Bytes that the run may plan to hold: the smaller of memory_limit and what the machine has; 0
+// where neither is known.
+std::size_t memory_allowed(const Config& config);
+
+// Bytes of memory in this machine; 0 where that cannot be told.
+std::size_t physical_memory();
+
+}  // namespace broadloom

@@ -1,0 +1,98 @@
+#include "broadloom/config/settings.h"
+
+#include <map>
+#include <string>
+
+#include "broadloom/env/strata.h"
+
+namespace broadloom {
+namespace {
+
+AdvantageNorm advantage_norm_of(const std::string& name) {
+  if (name == "off") return AdvantageNorm::kOff;
+  if (name == "batch") return AdvantageNorm::kBatch;
+  return AdvantageNorm::kMinibatch;
+}
+
+}  // namespace
+
+PpoSettings ppo_settings(const Config& config) {
+  PpoSettings settings;
+  settings.loss = {config.clip_coef, config.clip_vloss, config.ent_coef, config.vf_coef};
+  settings.update_epochs = config.update_epochs;
+  settings.norm_adv = advantage_norm_of(config.norm_adv);
+  settings.max_grad_norm = config.max_grad_norm;
+  settings.target_kl = config.target_kl;
+  settings.adam_eps = config.adam_eps;
+  settings.adaptive_lr = config.lr_schedule == "adaptive";
+  settings.desired_kl = config.desired_kl;
+  return settings;
+}
+
+VecEnvOptions vec_env_options(const Config& config) {
+  VecEnvOptions options;
+  options.num_envs = config.num_envs;
+  options.seed = config.seed;
+  options.stagger_starts = config.stagger_starts;
+  options.max_episode_steps = config.max_episode_steps;
+  options.seed_families = config.seed_families;
+  options.strata_sampling = strata_sampling(config.strata_sampling);
+  options.curriculum = curriculum_options(config);
+  return options;
+}
+
+StrataSampling strata_sampling(const std::string& name) {
+  return name == "stratified" ? StrataSampling::kStratified : StrataSampling::kSampled;
+}
+
+CurriculumOptions curriculum_options(const Config& config) {
+  return {config.curriculum, config.curriculum_up, config.curriculum_down,
+          config.curriculum_episodes};
+}
+
+bool strata_vary(const Config& config) {
+  std::map<std::string, bool> varies;
+  for (const auto& [key, text] : config.env_options) {
+    if (!is_strata_key(key)) continue;
+    const StrataKey parts = split_strata_key(key);
+    if (parts.field == "weight") continue;
+    const std::size_t dots = text.find("..");
+    const bool range = dots != std::string::npos && text.substr(0, dots) != text.substr(dots + 2);
+    varies[parts.stratum] = varies[parts.stratum] || range;
+  }
+  for (const auto& [stratum, some] : varies) {
+    if (!some) return false;
+  }
+  return !varies.empty();
+}
+
+TruncationMode truncation_mode(const Config& config) {
+  if (config.truncation_mode == "as_termination") return TruncationMode::kAsTermination;
+  if (config.truncation_mode == "state_value") return TruncationMode::kStateValue;
+  if (config.truncation_mode == "zero") return TruncationMode::kZero;
+  return TruncationMode::kBootstrap;
+}
+
+ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
+
+InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
+                                 const EnvSpec& spec, int threads) {
+  return {.network = network,
+          .num_steps = config.num_steps,
+          .num_envs = config.num_envs,
+          .observation_size = spec.observation_size(),
+          .action_size = spec.action_size(),
+          .observation_kind = spec.observation.kind,
+          .threads = threads,
+          .probe = {},
+          .families = config.families(),
+          .action = spec.action,
+          .gamma = config.gamma,
+          .gae_lambda = config.gae_lambda,
+          .truncation_mode = truncation_mode(config),
+          .clip_obs = config.norm_obs ? config.clip_obs : 0.0,
+          .clip_reward = config.norm_reward ? config.clip_reward : 0.0,
+          .draws_vary = strata_vary(config)};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,34 @@
+// What the parts of a trainer are told of its configuration.
+#pragma once
+
+#include "broadloom/algo/ppo.h"
+#include "broadloom/config/config.h"
+#include "broadloom/env/spec.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/instruments/instrument.h"
+#include "broadloom/rollout/advantages.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+PpoSettings ppo_settings(const Config& config);
+
+// The training environments.
+VecEnvOptions vec_env_options(const Config& config);
+// From the value of that key, of a config or a panel.
+StrataSampling strata_sampling(const std::string& name);
+CurriculumOptions curriculum_options(const Config& config);
+// Whether there are strata, and each has a constant that differs between episodes. From keys that
+// the environment has checked.
+bool strata_vary(const Config& config);
+
+TruncationMode truncation_mode(const Config& config);
+
+// Which environments sum their statistics together.
+ShardPlan shard_plan(const Config& config);
+
+// network: must outlive what is set up. threads: of the pool.
+InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
+                                 const EnvSpec& spec, int threads);
+
+}  // namespace broadloom

@@ -1,0 +1,309 @@
+#include "broadloom/findings/report_arms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "broadloom/findings/report_tasks.h"
+
+namespace broadloom {
+namespace {
+
+void add_new(const std::string& text, std::vector<std::string>& list) {
+  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) {
+    list.push_back(text);
+  }
+}
+
+void count_run(const ResultRun& run, RunCounts& counts) {
+  ++counts.all;
+  ++(run.finished() ? counts.finished : run.failed() ? counts.failed : counts.pending);
+}
+
+// The store does not say which of the two a match of gradient steps chose; its cells show it.
+std::string adjusted(const StudyResults& results) {
+  if (results.matched != "gradient_steps") return "";
+  std::set<std::int64_t> epochs, minibatches;
+  for (const ResultCell& cell : results.cells) {
+    epochs.insert(cell.update_epochs);
+    minibatches.insert(cell.minibatch_count);
+  }
+  if (epochs.size() > 1) return minibatches.size() > 1 ? "both" : "epochs";
+  return minibatches.size() > 1 ? "minibatches" : "";
+}
+
+ReportStudy study_of(const StudyResults& results) {
+  ReportStudy study;
+  study.name = results.name;
+  study.store = results.store;
+  study.hash = results.hash;
+  study.match = results.matched;
+  study.adjust = adjusted(results);
+  study.points = results.points;
+  study.evaluations = results.evaluations;
+  study.part = results.part;
+  study.parts = results.parts;
+  study.created = results.created;
+  study.version = results.version;
+  study.revision = results.revision;
+  study.definition = results.definition;
+  std::set<std::uint64_t> seeds;
+  for (const ResultRun& run : results.runs) {
+    seeds.insert(run.seed);
+    count_run(run, study.runs);
+    add_new(run.revision, study.run_revisions);
+    add_new(run.hardware, study.hardware);
+    add_new(run.isa, study.isa);
+  }
+  study.seeds.assign(seeds.begin(), seeds.end());
+  return study;
+}
+
+int task_index(const ResultCell& cell, std::vector<ReportTask>& tasks) {
+  ReportTask task = task_of(cell);
+  const auto same = std::find_if(tasks.begin(), tasks.end(),
+                                 [&](const ReportTask& other) { return other.name == task.name; });
+  const auto index = static_cast<int>(same - tasks.begin());
+  if (same == tasks.end()) tasks.push_back(std::move(task));
+  return index;
+}
+
+ReportCell cell_of(const ResultCell& stored, int study, int task) {
+  ReportCell cell;
+  cell.name = stored.name;
+  cell.study = study;
+  cell.task = task;
+  cell.num_envs = stored.num_envs;
+  cell.num_steps = stored.num_steps;
+  cell.batch_size = stored.batch_size;
+  cell.minibatch_count = stored.minibatch_count;
+  cell.minibatch_size = stored.minibatch_size;
+  cell.update_epochs = stored.update_epochs;
+  cell.iterations = stored.iterations;
+  cell.environment_steps = stored.environment_steps;
+  cell.gradient_steps = stored.gradient_steps;
+  double target_kl = 0.0;
+  cell.counted = !parse_text(stored.setting("target_kl"), target_kl).ok() || target_kl == 0.0;
+  cell.samples_per_gradient = stored.samples_per_gradient;
+  cell.note = stored.note;
+  cell.changes = stored.changes;
+  return cell;
+}
+
+bool is_shape_key(std::string_view key) { return key == "num_envs" || key == "num_steps"; }
+
+std::string shape_of(const ReportCell& cell) {
+  return fmt::format("{}x{}", cell.num_envs, cell.num_steps);
+}
+
+std::string change_of(const ReportCell& cell, const std::string& key) {
+  for (const auto& [name, text] : cell.changes) {
+    if (name == key) return text;
+  }
+  return "";
+}
+
+// Keys that belong to the task: all cells of one task have the same text, as where a variant sets
+// env_id and the budget that goes with it.
+std::set<std::string> settings_of_tasks(const StudyReport& report, int study) {
+  std::set<std::string> keys;
+  for (const ReportCell& cell : report.cells) {
+    if (cell.study != study) continue;
+    for (const auto& [key, text] : cell.changes) {
+      if (!is_shape_key(key)) keys.insert(key);
+    }
+  }
+  std::erase_if(keys, [&](const std::string& key) {
+    std::map<int, std::string> texts;
+    return std::any_of(report.cells.begin(), report.cells.end(), [&](const ReportCell& cell) {
+      if (cell.study != study) return false;
+      const std::string text = change_of(cell, key);
+      return texts.emplace(cell.task, text).first->second != text;
+    });
+  });
+  return keys;
+}
+
+// A text for each study that no other one has.
+std::vector<std::string> study_labels(const std::vector<ReportStudy>& studies) {
+  const auto tell_apart = [&](auto&& text_of) {
+    std::vector<std::string> texts;
+    texts.reserve(studies.size());
+    for (const ReportStudy& study : studies) texts.push_back(text_of(study));
+    const bool distinct = std::set<std::string>(texts.begin(), texts.end()).size() == texts.size();
+    return distinct ? texts : std::vector<std::string>();
+  };
+  std::vector<std::string> labels = tell_apart([](const ReportStudy& s) { return s.name; });
+  if (labels.empty()) {
+    labels = tell_apart(
+        [](const ReportStudy& s) { return std::filesystem::path(s.store).stem().string(); });
+  }
+  return labels.empty() ? tell_apart([](const ReportStudy& s) { return s.store; }) : labels;
+}
+
+// Which cells are one arm, and how arms are told apart in words.
+class ArmNames {
+ public:
+  explicit ArmNames(const StudyReport& report) : report_(report) {
+    std::set<std::string> matches;
+    for (std::size_t s = 0; s < report.studies.size(); ++s) {
+      matches.insert(report.studies[s].match);
+      of_tasks_.push_back(settings_of_tasks(report, static_cast<int>(s)));
+    }
+    several_matches_ = matches.size() > 1;
+    std::set<std::pair<std::string, int>> seen;
+    for (const ReportCell& cell : report.cells) {
+      if (!seen.emplace(key(cell), cell.task).second) collide_ = true;
+    }
+    if (collide_) labels_ = study_labels(report.studies);
+  }
+
+  std::string key(const ReportCell& cell) const {
+    Overrides rest = other_changes(cell);
+    std::sort(rest.begin(), rest.end());
+    std::string text = shape_of(cell) + "\n";
+    if (several_matches_) text += study(cell).match + "\n";
+    if (collide_) text += to_text(cell.study) + "\n";
+    for (const auto& [name, value] : rest) text += name + "=" + value + "\n";
+    return text;
+  }
+
+  std::string other(const ReportCell& cell) const {
+    std::string text;
+    const auto add = [&](const std::string& words) {
+      if (!words.empty()) text += (text.empty() ? "" : " ") + words;
+    };
+    if (several_matches_) add("match=" + study(cell).match);
+    add(words_of(cell));
+    if (collide_) add("(" + labels_[static_cast<std::size_t>(cell.study)] + ")");
+    return text;
+  }
+
+  std::string name(const ReportCell& cell) const {
+    if (report_.studies.size() == 1 && report_.tasks.size() == 1) return cell.name;
+    const std::string rest = other(cell);
+    return shape_of(cell) + (rest.empty() ? "" : " " + rest);
+  }
+
+ private:
+  const ReportStudy& study(const ReportCell& cell) const {
+    return report_.studies[static_cast<std::size_t>(cell.study)];
+  }
+
+  bool is_of_task(const ReportCell& cell, const std::string& key) const {
+    return is_task_key(key) || of_tasks_[static_cast<std::size_t>(cell.study)].count(key) > 0;
+  }
+
+  // What the axes set besides task and shape.
+  Overrides other_changes(const ReportCell& cell) const {
+    Overrides rest;
+    for (const auto& change : cell.changes) {
+      if (!is_of_task(cell, change.first) && !is_shape_key(change.first)) rest.push_back(change);
+    }
+    return rest;
+  }
+
+  // In the words of the cell's name, where those are of nothing else; else keys and texts.
+  std::string words_of(const ReportCell& cell) const {
+    const Overrides rest = other_changes(cell);
+    if (rest.empty()) return "";
+    bool has_task = false, has_shape = false;
+    for (const auto& [key, text] : cell.changes) {
+      has_task = has_task || is_of_task(cell, key);
+      has_shape = has_shape || is_shape_key(key);
+    }
+    const std::string prefix = shape_of(cell) + " ";
+    if (!has_task && !has_shape) return cell.name;
+    if (!has_task && cell.name.rfind(prefix, 0) == 0) return cell.name.substr(prefix.size());
+    std::string words;
+    for (const auto& [key, text] : rest) words += (words.empty() ? "" : " ") + key + "=" + text;
+    return words;
+  }
+
+  const StudyReport& report_;
+  std::vector<std::set<std::string>> of_tasks_;  // by study
+  bool several_matches_ = false;
+  bool collide_ = false;  // two cells of one task that only their studies tell apart
+  std::vector<std::string> labels_;
+};
+
+ReportArm arm_of(const ReportCell& cell, const ArmNames& names) {
+  ReportArm arm;
+  arm.name = names.name(cell);
+  arm.other = names.other(cell);
+  arm.study = cell.study;
+  arm.num_envs = cell.num_envs;
+  arm.num_steps = cell.num_steps;
+  arm.gradient_steps = cell.gradient_steps;
+  arm.batch_size = cell.batch_size;
+  arm.minibatch_size = cell.minibatch_size;
+  arm.samples_per_gradient = cell.samples_per_gradient;
+  return arm;
+}
+
+void gather_arms(StudyReport& report) {
+  const ArmNames names(report);
+  std::map<std::string, std::size_t> at;
+  for (std::size_t c = 0; c < report.cells.size(); ++c) {
+    ReportCell& cell = report.cells[c];
+    const auto [found, is_new] = at.emplace(names.key(cell), report.arms.size());
+    if (is_new) report.arms.push_back(arm_of(cell, names));
+    cell.arm = static_cast<int>(found->second);
+    report.arms[found->second].cells.push_back(static_cast<int>(c));
+  }
+  for (ReportArm& arm : report.arms) {
+    std::sort(arm.cells.begin(), arm.cells.end(), [&](int a, int b) {
+      return report.cells[static_cast<std::size_t>(a)].task <
+             report.cells[static_cast<std::size_t>(b)].task;
+    });
+  }
+}
+
+// What tells one set of runs from another: task, seeds and final parameters of the finished ones.
+std::string runs_key(const StudyReport& report, const ReportArm& arm) {
+  std::string key;
+  for (const int c : arm.cells) {
+    const ReportCell& cell = report.cells[static_cast<std::size_t>(c)];
+    if (cell.counts.finished == 0) return "";
+    key += to_text(cell.task) + ":" + cell.runs_hash + "\n";
+  }
+  return key;
+}
+
+// Under several matches the reference is the same run each time, and so may be other cells.
+void find_same_runs(StudyReport& report) {
+  std::map<std::string, int> first;
+  for (std::size_t a = 0; a < report.arms.size(); ++a) {
+    const std::string key = runs_key(report, report.arms[a]);
+    if (key.empty()) continue;
+    const auto [found, is_new] = first.emplace(key, static_cast<int>(a));
+    if (!is_new) report.arms[a].same_runs = found->second;
+  }
+}
+
+}  // namespace
+
+void describe_studies(const std::vector<StudyResults>& results, StudyReport& report) {
+  std::vector<std::string> names;
+  for (std::size_t s = 0; s < results.size(); ++s) {
+    const std::size_t first = report.cells.size();
+    report.studies.push_back(study_of(results[s]));
+    add_new(results[s].name, names);
+    for (const ResultCell& cell : results[s].cells) {
+      report.cells.push_back(cell_of(cell, static_cast<int>(s), task_index(cell, report.tasks)));
+    }
+    for (const ResultRun& run : results[s].runs) {
+      ReportCell& cell = report.cells[first + static_cast<std::size_t>(run.cell)];
+      count_run(run, cell.counts);
+      if (run.finished()) cell.runs_hash += to_text(run.seed) + " " + run.parameters_hash + "\n";
+    }
+  }
+  report.title = fmt::format("{}", fmt::join(names, " + "));
+  gather_arms(report);
+  find_same_runs(report);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,179 @@
+#include "broadloom/findings/report_cells.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/findings/report_curves.h"
+#include "broadloom/findings/report_scores.h"
+
+namespace broadloom {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr int kThresholds = 51;
+
+// The finished runs of each cell of the report.
+using CellRuns = std::vector<std::vector<const ResultRun*>>;
+
+CellRuns runs_of_cells(const std::vector<StudyResults>& results) {
+  CellRuns runs;
+  for (const StudyResults& study : results) {
+    const std::size_t first = runs.size();
+    runs.resize(first + study.cells.size());
+    for (const ResultRun& run : study.runs) {
+      if (run.finished()) runs[first + static_cast<std::size_t>(run.cell)].push_back(&run);
+    }
+  }
+  return runs;
+}
+
+struct Span {
+  double from = -std::numeric_limits<double>::infinity();
+  double to = std::numeric_limits<double>::infinity();
+};
+
+// What the area is under. Training returns begin only when episodes have ended, which is later the
+// more environments there are, so evaluations are better where there are enough for a curve.
+constexpr std::size_t kFewestEvaluations = 5;
+const char* area_key(const CellRuns& runs) {
+  for (const auto& of_cell : runs) {
+    for (const ResultRun* run : of_cell) {
+      if (run->evaluations.size() < kFewestEvaluations) return kReturnKey;
+    }
+  }
+  return kEvaluationKey;
+}
+
+// The steps that every run of a task has returns for.
+std::map<int, Span> common_spans(const StudyReport& report, const CellRuns& runs,
+                                 const std::string& key) {
+  std::map<int, Span> spans;
+  for (std::size_t c = 0; c < runs.size(); ++c) {
+    Span& span = spans[report.cells[c].task];
+    for (const ResultRun* run : runs[c]) {
+      const Curve curve = curve_of(*run, key);
+      if (curve.steps.empty()) continue;
+      span.from = std::max(span.from, curve.steps.front());
+      span.to = std::min(span.to, curve.steps.back());
+    }
+  }
+  return spans;
+}
+
+double area_of(const ResultRun& run, const Span& span, const std::string& key) {
+  const RunCurves curves{1, 1, {curve_of(run, key)}};
+  const Result<Scores> area = areas_under(curves, span.from, span.to);
+  return area.ok() ? area.value().values[0] : kNone;
+}
+
+// Thresholds from the lowest to the highest main score of a task, so that the profiles of its
+// cells lie over each other.
+std::vector<double> thresholds_of(const StudyReport& report, int task) {
+  std::vector<double> all;
+  const ReportScore score = main_score(report);
+  for (const ReportCell& cell : report.cells) {
+    if (cell.task != task) continue;
+    const std::vector<double> scores = cell_scores(cell, score);
+    all.insert(all.end(), scores.begin(), scores.end());
+  }
+  if (all.empty()) return {};
+  const auto [low, high] = std::minmax_element(all.begin(), all.end());
+  if (*low == *high) return {*low};
+  std::vector<double> thresholds;
+  thresholds.reserve(kThresholds);
+  for (int i = 0; i < kThresholds; ++i) {
+    thresholds.push_back(*low + (*high - *low) * i / (kThresholds - 1));
+  }
+  return thresholds;
+}
+
+std::optional<RunStatistics> statistics_of(const std::vector<double>& values,
+                                           const BootstrapOptions& options) {
+  if (values.empty()) return std::nullopt;
+  return run_statistics(values, options);
+}
+
+std::vector<double> finite(const std::vector<ReportRun>& runs, double ReportRun::*member) {
+  std::vector<double> values;
+  for (const ReportRun& run : runs) {
+    if (std::isfinite(run.*member)) values.push_back(run.*member);
+  }
+  return values;
+}
+
+void take_runs(const std::vector<const ResultRun*>& runs, const Span& span, const std::string& key,
+               ReportCell& cell) {
+  for (const ResultRun* run : runs) {
+    cell.runs.push_back({run->seed, run->training_return, run->evaluation_return,
+                         area_of(*run, span, key), run->seconds});
+  }
+}
+
+void measure_cell(const std::vector<const ResultRun*>& runs, int points,
+                  const std::vector<std::string>& keys, ReportScore score,
+                  const std::vector<double>& thresholds, const BootstrapOptions& numbers,
+                  const BootstrapOptions& bands, ReportCell& cell) {
+  cell.training = statistics_of(finite(cell.runs, &ReportRun::training), numbers);
+  cell.evaluation = statistics_of(finite(cell.runs, &ReportRun::evaluation), numbers);
+  cell.area = statistics_of(finite(cell.runs, &ReportRun::area), numbers);
+  const auto seconds = statistics_of(finite(cell.runs, &ReportRun::seconds), numbers);
+  cell.seconds = seconds ? seconds->mean : without_interval(kNone, 0);
+  for (const std::string& key : keys) {
+    ReportCurve curve = curve_over_steps(runs, key, bands);
+    if (!curve.at.empty()) cell.curves.push_back(std::move(curve));
+  }
+  cell.time_curve = curve_over_time(runs, points, bands);
+  const std::vector<double> scores = cell_scores(cell, score);
+  if (scores.empty()) return;
+  const Scores one_task{static_cast<int>(scores.size()), 1, scores};
+  Result<PerformanceProfile> profile =
+      performance_profile(one_task, thresholds, ProfileKind::kRunScores, bands);
+  if (profile.ok()) cell.profile = profile.take();
+}
+
+}  // namespace
+
+void measure_cells(const std::vector<StudyResults>& results, int threads, StudyReport& report) {
+  const CellRuns runs = runs_of_cells(results);
+  const std::string area = area_key(runs);
+  const std::map<int, Span> spans = common_spans(report, runs, area);
+  for (std::size_t c = 0; c < runs.size(); ++c) {
+    take_runs(runs[c], spans.at(report.cells[c].task), area, report.cells[c]);
+  }
+  std::vector<std::vector<double>> thresholds;
+  for (std::size_t task = 0; task < report.tasks.size(); ++task) {
+    thresholds.push_back(thresholds_of(report, static_cast<int>(task)));
+  }
+  const std::vector<std::string> keys = curve_keys(results);
+  const ReportScore score = main_score(report);
+  const BootstrapOptions numbers{report.replicates, report.seed, 1};
+  const BootstrapOptions bands{report.band_replicates, report.seed, 1};
+  ThreadPool pool(std::max(1, threads));
+  pool.run(static_cast<int>(runs.size()), [&](int c) {
+    const auto at = static_cast<std::size_t>(c);
+    ReportCell& cell = report.cells[at];
+    measure_cell(runs[at], report.studies[static_cast<std::size_t>(cell.study)].points, keys, score,
+                 thresholds[static_cast<std::size_t>(cell.task)], numbers, bands, cell);
+  });
+  for (const std::string& key : keys) {
+    if (key != kReturnKey && key != kEvaluationKey)
+      report.instruments.push_back(instrument_of(key));
+  }
+}
+
+double curve_numbers(const std::vector<StudyResults>& results) {
+  double numbers = 0.0;
+  for (const StudyResults& study : results) {
+    for (const ResultRun& run : study.runs) {
+      numbers += static_cast<double>(std::min<std::size_t>(run.steps.size(), kMostPoints) *
+                                     run.values.size());
+    }
+  }
+  return numbers;
+}
+
+}  // namespace broadloom

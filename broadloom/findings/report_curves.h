@@ -1,0 +1,38 @@
+// Learning curves of a report: interquartile means of metrics along steps and time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "broadloom/findings/study_report.h"
+#include "broadloom/findings/study_results.h"
+#include "broadloom/stats/sample_efficiency.h"
+
+namespace broadloom {
+
+inline constexpr char kReturnKey[] = "episodic_return";
+inline constexpr char kEvaluationKey[] = "evaluation_return";  // runs of two evaluations or more
+// Of one curve; longer ones are thinned evenly, the last point stays.
+inline constexpr std::size_t kMostPoints = 101;
+
+// What a run reported under a key, where it reported a number.
+Curve curve_of(const ResultRun& run, const std::string& key);
+
+// The keys that some finished run has numbers of, returns first, then as docs/formats/metrics.md
+// orders them; others by the alphabet.
+std::vector<std::string> curve_keys(const std::vector<StudyResults>& results);
+
+// A title and a unit in words.
+ReportInstrument instrument_of(const std::string& key);
+
+// At the steps of the grid where all runs have a number; runs that never have one are left out. No
+// points where that leaves none.
+ReportCurve curve_over_steps(const std::vector<const ResultRun*>& runs, const std::string& key,
+                             const BootstrapOptions& options);
+
+// Returns at `points` times, evenly to the end of the longest run, from the first one on at which
+// all runs have a return. Each run stands at its last known return, after its end too.
+ReportCurve curve_over_time(const std::vector<const ResultRun*>& runs, int points,
+                            const BootstrapOptions& options);
+
+}  // namespace broadloom

@@ -1,0 +1,44 @@
+// The scores of a report's cells and arms, as the statistics want them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "broadloom/findings/study_report.h"
+#include "broadloom/stats/scores.h"
+
+namespace broadloom {
+
+// The cell of an arm on a task; nullptr where it has none.
+const ReportCell* cell_on(const StudyReport& report, const ReportArm& arm, int task);
+
+// The finite scores of a cell's finished runs, in the order of its runs.
+std::vector<double> cell_scores(const ReportCell& cell, ReportScore score);
+
+// The scores of an arm on tasks that it has. With several tasks, only of the seeds that have a
+// score on each. Nothing where no run is left.
+std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm,
+                                 const std::vector<int>& tasks, ReportScore score);
+
+// What does not differ between two cells, and between arms on tasks that both have.
+Equality equality(const ReportCell& a, const ReportCell& b);
+Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm& b,
+                  const std::vector<int>& tasks);
+
+// What is equal in both.
+Equality both(const Equality& a, const Equality& b);
+
+// The arm with the largest IQM: of returns with one task, of normalised scores with several. -1
+// where there is none to tell it by.
+int best_arm(const StudyReport& report, ReportScore score);
+
+// Training returns are of episodes that have ended. Where an environment of the cell lives for
+// fewer than ten of the longest episodes, those that have not are a part that counts: long ones, so
+// the return is too low where living is rewarded, and too high where it costs.
+bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell);
+
+// The score that a report speaks of first: training, or evaluation where training returns leave
+// episodes out or are missing.
+ReportScore main_score(const StudyReport& report);
+
+}  // namespace broadloom

@@ -1,0 +1,25 @@
+// The environments of a report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/findings/study_report.h"
+#include "broadloom/findings/study_results.h"
+
+namespace broadloom {
+
+// Whether a key of a config says what the environment is: env_id, max_episode_steps, and those of
+// options, strata and disturbances.
+bool is_task_key(const std::string& key);
+
+// The environment of a cell with its options and time limit. Scores are normalised only where both
+// are the environment's own. One that this program does not know is a task without a range.
+ReportTask task_of(const ResultCell& cell);
+
+// Leaves only the cells of one task, and their runs. kInvalidConfig, with the tasks that there are,
+// where none has this name.
+Status keep_task(const std::string& name, std::vector<StudyResults>& results);
+
+}  // namespace broadloom

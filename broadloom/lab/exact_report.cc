@@ -1,0 +1,91 @@
+#include "broadloom/lab/exact_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "broadloom/envs/registry.h"
+
+namespace broadloom {
+namespace {
+
+double inner(const std::vector<double>& x, const std::vector<double>& y) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+std::optional<Estimate> where_known(const Estimate& e) {
+  return std::isfinite(e.value) ? std::make_optional(e) : std::nullopt;
+}
+
+int time_limit(const FrozenPolicy& policy) {
+  if (policy.max_episode_steps > 0) return policy.max_episode_steps;
+  const Result<EnvSpec> spec = env_spec(policy.env_id, policy.env_options);
+  return spec.ok() ? spec.value().max_episode_steps : 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ExactGradients>> solve_exactly(const FrozenPolicy& policy, Starts starts) {
+  const Result<TabularModel> model = make_tabular_model(policy.env_id, policy.env_options);
+  if (!model.ok()) return model.status();
+  if (policy.obs_norm != nullptr || policy.reward_norm != nullptr) {
+    return Status(ErrorKind::kInvalidConfig,
+                  "the exact study needs observations and rewards as the environment gives them, "
+                  "but this run normalises them; train with norm_obs=false and norm_reward=false");
+  }
+  return ExactGradients::create(
+      model.value(), *policy.network, policy.params,
+      {time_limit(policy), policy.truncation_mode, starts == Starts::kSynchronised});
+}
+
+ExactReport exact_report(const FrozenPolicy& policy, ExactGradients& exact,
+                         const std::vector<BiasResult>& bias,
+                         const std::vector<VarianceResult>& variance, double gamma,
+                         std::vector<std::string>& notes) {
+  ExactReport report;
+  report.states = policy.network->shape().observation_size;
+  report.actions = policy.network->shape().action_outputs;
+  report.max_episode_steps = time_limit(policy);
+  report.mean_episode_length = exact.mean_episode_length();
+  report.mean_return = exact.mean_return();
+  bool told = false;
+  for (const BiasResult& b : bias) {
+    const ExactCase of{b.num_steps, b.lambda, b.gamma};
+    const std::vector<double> expected = exact.expected(of);
+    const std::vector<double> reference = exact.reference(b.num_steps, b.gamma);
+    std::vector<double> difference = expected;
+    for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= reference[i];
+    const double expected_norm = std::sqrt(inner(expected, expected));
+    const double reference_norm = std::sqrt(inner(reference, reference));
+    ExactResult result;
+    result.num_steps = b.num_steps;
+    result.lambda = b.lambda;
+    result.gamma = b.gamma;
+    result.quantities = {{"expected_norm", expected_norm, b.expected_norm},
+                         {"reference_norm", reference_norm, b.reference_norm},
+                         {"bias_norm", std::sqrt(inner(difference, difference)), b.bias_norm},
+                         {"cosine", inner(expected, reference) / (expected_norm * reference_norm),
+                          where_known(b.cosine)}};
+    const auto sampled =
+        std::find_if(variance.begin(), variance.end(), [&](const VarianceResult& v) {
+          return v.shape.num_steps == b.num_steps && v.lambda == b.lambda && b.gamma == gamma;
+        });
+    if (sampled != variance.end()) {
+      result.num_envs = sampled->shape.num_envs;
+      const Result<ExactVariance> solved = exact.variance(of, result.num_envs);
+      if (solved.ok()) {
+        result.quantities.push_back({"total", solved.value().total, sampled->total});
+      } else if (!told) {
+        notes.push_back(fmt::format("No exact variance: {}.", solved.status().message()));
+        told = true;
+      }
+    }
+    report.cases.push_back(std::move(result));
+  }
+  return report;
+}
+
+}  // namespace broadloom

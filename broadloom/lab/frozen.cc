@@ -1,0 +1,136 @@
+#include "broadloom/lab/frozen.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "broadloom/core/random.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/rollout/collector.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kPoolEnvs = 4096;
+constexpr int kPoolLooks = 64;
+constexpr int kUnlimitedEpisode = 1000;
+
+// What a seed is drawn for; a block's lane is its number of steps, so that no two shapes meet.
+constexpr std::uint32_t kPoolLane = 0x80000000u;
+constexpr std::uint32_t kDrawLane = 0x80000001u;
+
+std::uint64_t seed_for(std::uint64_t seed, std::uint32_t lane, std::uint64_t round) {
+  return Random(seed, Purpose::kLaboratory, lane, round).bits64();
+}
+
+Result<std::unique_ptr<VecEnv>> make_envs(const FrozenPolicy& policy, int count, bool stagger,
+                                          std::uint64_t seed) {
+  VecEnvOptions options;
+  options.num_envs = count;
+  options.seed = seed;
+  options.streams = StreamSet::kEvaluation;  // no stream of any training run
+  options.stagger_starts = stagger;
+  options.max_episode_steps = policy.max_episode_steps;
+  options.strata_sampling = policy.strata_sampling;
+  return make_vec_env(policy.env_id, policy.env_options, options);
+}
+
+// A collector for some environments, with normaliser statistics of its own that never move.
+struct Rollout {
+  Rollout(const FrozenPolicy& policy, VecEnv& envs, std::uint64_t seed, ThreadPool& pool)
+      : obs_norm(policy.obs_norm != nullptr ? std::make_optional(policy.obs_norm->with_shards(
+                                                  ShardPlan(envs.num_envs(), kTileRows).count()))
+                                            : std::nullopt),
+        collector(envs, *policy.network, obs_norm ? &*obs_norm : nullptr, pool, seed) {}
+
+  std::optional<ObsNormalizer> obs_norm;
+  Collector collector;
+};
+
+std::unique_ptr<RolloutBlock> make_block(const VecEnv& envs, int num_steps) {
+  return std::make_unique<RolloutBlock>(num_steps, envs.num_envs(), envs.spec().observation_size(),
+                                        envs.spec().action_size(), envs.max_truncations(num_steps));
+}
+
+std::size_t row_bytes(const TensorRef& tensor, int rows) {
+  return tensor.bytes() / static_cast<std::size_t>(rows);
+}
+
+}  // namespace
+
+Result<StartPool> StartPool::create(const FrozenPolicy& policy, std::uint64_t seed,
+                                    ThreadPool& pool) {
+  const std::uint64_t pool_seed = seed_for(seed, kPoolLane, 0);
+  Result<std::unique_ptr<VecEnv>> made = make_envs(policy, kPoolEnvs, true, pool_seed);
+  if (!made.ok()) return made.status();
+  VecEnv& envs = *made.value();
+  const int limit = envs.spec().max_episode_steps;
+  const int episode = limit > 0 ? limit : kUnlimitedEpisode;
+  Rollout rollout(policy, envs, pool_seed, pool);
+  std::int64_t step = 0;
+  const auto run_to = [&](std::int64_t end) -> Status {
+    while (step < end) {
+      const int steps = static_cast<int>(std::min<std::int64_t>(64, end - step));
+      const std::unique_ptr<RolloutBlock> block = make_block(envs, steps);
+      BROADLOOM_TRY(rollout.collector.collect(policy.params, step, *block));
+      step += steps;
+    }
+    return {};
+  };
+  StartPool starts;
+  starts.burn_in_ = 2 * episode;
+  for (int look = 0; look < kPoolLooks; ++look) {
+    const std::int64_t place = std::int64_t{4} * episode * look / kPoolLooks;
+    BROADLOOM_TRY(run_to(starts.burn_in_ + place));
+    starts.take(envs, std::int64_t{look} * kPoolEnvs);
+  }
+  return starts;
+}
+
+void StartPool::take(VecEnv& envs, std::int64_t first) {
+  std::vector<TensorRef> state;
+  envs.append_state("", state);
+  tensors_.resize(state.size());
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    const std::size_t bytes = row_bytes(state[i], envs.num_envs());
+    tensors_[i].resize(static_cast<std::size_t>(first) * bytes + state[i].bytes());
+    std::memcpy(tensors_[i].data() + static_cast<std::size_t>(first) * bytes, state[i].data,
+                state[i].bytes());
+  }
+  size_ = first + envs.num_envs();
+}
+
+void StartPool::draw(std::uint64_t seed, VecEnv& envs) const {
+  std::vector<TensorRef> state;
+  envs.append_state("", state);
+  for (int n = 0; n < envs.num_envs(); ++n) {
+    Random random(seed, Purpose::kLaboratory, kDrawLane, static_cast<std::uint64_t>(n));
+    const std::size_t from = random.below(static_cast<std::uint32_t>(size_));
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      const std::size_t bytes = row_bytes(state[i], envs.num_envs());
+      std::memcpy(static_cast<unsigned char*>(state[i].data) + n * bytes,
+                  tensors_[i].data() + from * bytes, bytes);
+    }
+  }
+}
+
+Result<std::unique_ptr<RolloutBlock>> BlockSource::collect(BlockShape shape, int copies,
+                                                           std::uint64_t round) {
+  const std::uint64_t seed = seed_for(seed_, static_cast<std::uint32_t>(shape.num_steps),
+                                      (static_cast<std::uint64_t>(shape.num_envs) << 28) + round);
+  Result<std::unique_ptr<VecEnv>> made = make_envs(policy_, shape.num_envs * copies, false, seed);
+  if (!made.ok()) return made.status();
+  VecEnv& envs = *made.value();
+  if (starts_ != nullptr) starts_->draw(seed, envs);
+  Rollout rollout(policy_, envs, seed, pool_);
+  std::unique_ptr<RolloutBlock> block = make_block(envs, shape.num_steps);
+  const Status collected = rollout.collector.collect(policy_.params, 0, *block);
+  if (!collected.ok()) return collected;
+  if (policy_.reward_norm != nullptr) {
+    policy_.reward_norm->scale(block->rewards.data(), block->size());
+  }
+  rollout.collector.bootstrap_values(policy_.params, *block);
+  return block;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,85 @@
+// Independent rollout blocks of a policy that does not learn.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/core/status.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/env/normalizer.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/advantages.h"
+#include "broadloom/rollout/block.h"
+#include "broadloom/rollout/block_shape.h"
+
+namespace broadloom {
+
+// What acts, and on what. Views; their owner must outlive it.
+struct FrozenPolicy {
+  const ActorCritic* network = nullptr;
+  const float* params = nullptr;                  // [P]
+  const ObsNormalizer* obs_norm = nullptr;        // null: observations as they are
+  const RewardNormalizer* reward_norm = nullptr;  // null: rewards as they are
+  std::string env_id;
+  Overrides env_options;
+  int max_episode_steps = 0;  // 0: the environment's own
+  StrataSampling strata_sampling = StrataSampling::kSampled;
+  TruncationMode truncation_mode = TruncationMode::kBootstrap;
+};
+
+// Where blocks begin.
+enum class Starts {
+  kStationary,    // in states of the running, auto-resetting environment: all phases of episodes
+  kSynchronised,  // at reset
+};
+
+// States of environments that the policy has been running in for a while.
+//
+// Made from many environments with staggered starts that are run for two time limits (1,000 steps
+// each where there is none) and then looked at evenly over four more, so that each phase of an
+// episode is as frequent as in a run without end. Starts are drawn from the pool with replacement:
+// the pool's distribution is what all blocks share, and its size bounds how well it stands for
+// the limit.
+class StartPool {
+ public:
+  StartPool() = default;
+  static Result<StartPool> create(const FrozenPolicy& policy, std::uint64_t seed, ThreadPool& pool);
+
+  // Puts every environment into a state of the pool; which, follows from the seed.
+  void draw(std::uint64_t seed, VecEnv& envs) const;
+
+  std::int64_t size() const { return size_; }
+  int burn_in() const { return burn_in_; }
+
+ private:
+  void take(VecEnv& envs, std::int64_t first);
+
+  std::int64_t size_ = 0;
+  int burn_in_ = 0;
+  std::vector<std::vector<unsigned char>> tensors_;  // of each tensor of the state, [size, bytes]
+};
+
+class BlockSource {
+ public:
+  // starts: null for synchronised ones. The seed decides every block.
+  BlockSource(const FrozenPolicy& policy, const StartPool* starts, std::uint64_t seed,
+              ThreadPool& pool)
+      : policy_(policy), starts_(starts), seed_(seed), pool_(pool) {}
+
+  // `copies` independent blocks side by side, [T, copies * N]: environments [c * N, (c + 1) * N)
+  // are block c. Rewards are scaled as in training, values and bootstrap values set, advantages
+  // not. Different rounds, and shapes, share no random number.
+  Result<std::unique_ptr<RolloutBlock>> collect(BlockShape shape, int copies, std::uint64_t round);
+
+ private:
+  const FrozenPolicy& policy_;
+  const StartPool* starts_;
+  std::uint64_t seed_;
+  ThreadPool& pool_;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,395 @@
+#include "broadloom/lab/gradient_study.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "broadloom/config/settings.h"
+#include "broadloom/lab/exact_report.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kVarianceBlocks = 1000;
+constexpr int kCorrelationBlocks = 200;
+constexpr int kFewestBlocks = 10;
+constexpr int kGroups = 40;
+constexpr int kMatrixRows = 24;
+constexpr int kRowsPerRound = 1 << 17;
+constexpr int kMostRows = 1 << 20;
+constexpr double kMostBytes = 8e9;       // of sums that a shape's studies keep
+constexpr double kMostRoundBytes = 1e9;  // of gradients that a round's blocks leave
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Result<std::unique_ptr<Trainer>> load_policy(const FoundCheckpoint& found, int threads) {
+  Result<Checkpoint> checkpoint = read_checkpoint(found);
+  if (!checkpoint.ok()) return checkpoint.status();
+  Config& config = checkpoint.value().config;
+  config.precision = "fp32";
+  BROADLOOM_TRY(set_isa(isa_to_go_on(config.isa, config.isa)));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
+  if (!trainer.ok()) return trainer.status();
+  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  return trainer;
+}
+
+FrozenPolicy frozen(const Trainer& trainer) {
+  FrozenPolicy policy;
+  policy.network = &trainer.network();
+  policy.params = trainer.params();
+  policy.obs_norm = trainer.obs_normalizer();
+  policy.reward_norm = trainer.reward_normalizer();
+  policy.env_id = trainer.config().env_id;
+  policy.env_options = trainer.config().env_options;
+  policy.max_episode_steps = trainer.config().max_episode_steps;
+  policy.strata_sampling = strata_sampling(trainer.config().strata_sampling);
+  policy.truncation_mode = trainer.truncation_mode();
+  return policy;
+}
+
+// Fills in what was left open, and checks the rest.
+Status complete(const Trainer& trainer, GradientStudyOptions& o, std::vector<std::string>& notes) {
+  const Config& config = trainer.config();
+  if (o.batch < 0) return invalid(fmt::format("batch is {}; expected at least 1", o.batch));
+  for (const BlockShape& shape : o.shapes) {
+    const std::int64_t batch = std::int64_t{shape.num_envs} * shape.num_steps;
+    if (shape.num_envs >= 1 && shape.num_steps >= 1 && batch <= kMostRows) continue;
+    return invalid(
+        fmt::format("shape {}x{}: expected N and T of at least 1 and N * T of at most {}",
+                    shape.num_envs, shape.num_steps, kMostRows));
+  }
+  if (o.batch == 0) o.batch = o.shapes.empty() ? 1024 : o.shapes.front().batch();
+  if (o.shapes.empty()) o.shapes = factorisations(o.batch);
+  for (const BlockShape& shape : o.shapes) {
+    if (shape.batch() != o.batch) {
+      return invalid(
+          fmt::format("shape {}x{} makes a batch of {}, but the batch is {}; every "
+                      "shape N x T must have N * T = batch",
+                      shape.num_envs, shape.num_steps, shape.batch(), o.batch));
+    }
+  }
+  if (o.blocks != 0 && o.blocks < kFewestBlocks) {
+    return invalid(
+        fmt::format("blocks is {}; expected at least {}, since fewer independent "
+                    "blocks give no interval worth the name",
+                    o.blocks, kFewestBlocks));
+  }
+  if (o.lambdas.empty()) {
+    o.lambdas = {0.0, config.gae_lambda, 1.0};
+    o.lambdas.erase(std::unique(o.lambdas.begin(), o.lambdas.end()), o.lambdas.end());
+  }
+  if (o.gammas.empty()) o.gammas = {config.gamma};
+  for (const std::vector<double>* list : {&o.lambdas, &o.gammas}) {
+    for (const double x : *list) {
+      if (x >= 0.0 && x <= 1.0) continue;
+      return invalid(fmt::format("got {} among lambdas and gammas; expected 0 to 1", x));
+    }
+  }
+  if (o.lags.empty()) o.lags = {1, 2, 3, 5, 7, 10, 20, 40, 50, 100, 200};
+  if (o.bias_steps.empty()) {
+    for (const BlockShape& shape : o.shapes) o.bias_steps.push_back(shape.num_steps);
+  }
+  for (const std::vector<int>* list : {&o.lags, &o.bias_steps}) {
+    for (const int x : *list) {
+      if (x >= 1) continue;
+      return invalid(fmt::format("got {} among lags and bias_steps; expected at least 1", x));
+    }
+  }
+  if (o.exact) o.variance = o.bias = true;  // what it is set beside
+  if (o.exact && (o.norm_adv || o.value_term || o.entropy_term)) {
+    return invalid(
+        "the exact study solves for the plain policy gradient; leave norm_adv, "
+        "value_term and entropy_term out");
+  }
+  if (o.bias && trainer.spec().max_episode_steps <= 0) {
+    const std::string why = fmt::format(
+        "{} has no time limit, so its episodes need not end, and there is nothing to compare the "
+        "gradient's bias with",
+        config.env_id);
+    if (o.exact || (!o.correlation && !o.variance)) {
+      return invalid(why + "; train with max_episode_steps, or leave bias and exact out");
+    }
+    o.bias = false;
+    notes.push_back(why + ": the bias study was left out.");
+  }
+  if (!o.correlation && !o.variance && !o.bias) {
+    return invalid("no study was asked for; expected some of correlation, variance, bias, exact");
+  }
+  return {};
+}
+
+std::vector<std::string> notes_of(const Config& config, const GradientStudyOptions& o) {
+  std::vector<std::string> notes;
+  if (o.norm_adv) {
+    notes.push_back(
+        "Advantages are normalised over each block: that is another estimator than the plain "
+        "policy gradient, its samples are no longer independent across environments, and the bias "
+        "study leaves it out.");
+  }
+  if (o.value_term || o.entropy_term) {
+    notes.push_back(fmt::format("The gradient has the {} in it; the bias study leaves {} out.",
+                                o.value_term && o.entropy_term ? "value and entropy terms"
+                                : o.value_term                 ? "value term"
+                                                               : "entropy term",
+                                o.value_term && o.entropy_term ? "them" : "it"));
+  }
+  if (config.norm_reward) {
+    notes.push_back(
+        "Rewards are scaled by the run's statistics, as in training: gradients are in "
+        "those units.");
+  }
+  if (config.truncation_mode != "bootstrap") {
+    notes.push_back(fmt::format("Truncated episodes are handled as truncation_mode={}.",
+                                config.truncation_mode));
+  }
+  return notes;
+}
+
+// Everything that one thread needs to take in a block.
+struct Worker {
+  Worker(const FrozenPolicy& policy, const EstimatorSettings& settings)
+      : reader(policy, settings) {}
+  BlockReader reader;
+  BlockRows rows;
+  VarianceStudy::Scratch scratch;
+};
+
+class Laboratory {
+ public:
+  Laboratory(Trainer& trainer, GradientStudyOptions options, const GradientProgress& progress)
+      : trainer_(trainer),
+        o_(std::move(options)),
+        progress_(progress),
+        policy_(frozen(trainer)),
+        pool_(o_.threads) {
+    settings_.gamma = trainer.config().gamma;
+    settings_.lambdas = o_.lambdas;
+    settings_.norm_adv = o_.norm_adv;
+    settings_.terms = {o_.entropy_term, o_.value_term, trainer.config().ent_coef,
+                       trainer.config().vf_coef};
+  }
+
+  Status run(GradientStudyReport& report) {
+    const Stopwatch whole;
+    if (o_.exact) BROADLOOM_TRY(solve());
+    if (!o_.synchronised) {
+      const Stopwatch watch;
+      tell("burning in", 0.0);
+      Result<StartPool> starts = StartPool::create(policy_, o_.seed, pool_);
+      if (!starts.ok()) return starts.status();
+      starts_ = starts.take();
+      report.burn_in = starts_->burn_in();
+      report.seconds.emplace_back("burn_in", watch.seconds());
+    }
+    if (o_.correlation || o_.variance) BROADLOOM_TRY(run_blocks(report));
+    if (o_.bias) BROADLOOM_TRY(run_bias(report));
+    if (o_.exact) {
+      report.exact = exact_report(policy_, *exact_, *report.bias, *report.variance, settings_.gamma,
+                                  report.notes);
+    }
+    report.seconds.emplace_back("total", whole.seconds());
+    return {};
+  }
+
+ private:
+  const StartPool* starts() const { return starts_ ? &*starts_ : nullptr; }
+  void tell(const std::string& what, double share) const {
+    if (progress_) progress_(what, share);
+  }
+
+  // First, so that what cannot be solved is said before anything is sampled.
+  Status solve() {
+    Result<std::unique_ptr<ExactGradients>> exact =
+        solve_exactly(policy_, o_.synchronised ? Starts::kSynchronised : Starts::kStationary);
+    if (exact.ok()) exact_ = exact.take();
+    return exact.status();
+  }
+
+  Status run_blocks(GradientStudyReport& report) {
+    const Stopwatch watch;
+    if (o_.correlation) report.correlation.emplace();
+    if (o_.variance) report.variance.emplace();
+    for (std::size_t s = 0; s < o_.shapes.size(); ++s) {
+      const BlockShape shape = o_.shapes[s];
+      const auto tell_share = [&](double of_shape) {
+        tell(fmt::format("{} x {}", shape.num_envs, shape.num_steps),
+             (static_cast<double>(s) + of_shape) / static_cast<double>(o_.shapes.size()));
+      };
+      BROADLOOM_TRY(run_shape(shape, tell_share, report));
+    }
+    for (const VarianceResult& r : report.variance.value_or(std::vector<VarianceResult>{})) {
+      if (r.parts_agree) continue;
+      report.notes.push_back(fmt::format(
+          "The parts of the variance do not add up at {} x {}, lambda {}: do not trust that case.",
+          r.shape.num_envs, r.shape.num_steps, r.lambda));
+    }
+    report.seconds.emplace_back("blocks", watch.seconds());
+    return {};
+  }
+
+  // Independent blocks of one shape, many side by side, each taken in by the studies that still
+  // want one.
+  Status run_shape(BlockShape shape, const std::function<void(double)>& tell_share,
+                   GradientStudyReport& report) {
+    const std::size_t P = policy_.network->parameter_count();
+    const int for_variance = o_.variance ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
+    const int for_correlation = o_.correlation ? o_.blocks > 0 ? o_.blocks : kCorrelationBlocks : 0;
+    const int blocks = std::max(for_variance, for_correlation);
+    // Vectors of P numbers: two sums a group in double, 400 blocks' means and a round's in float.
+    const double vectors = static_cast<double>(P) * static_cast<double>(o_.lambdas.size());
+    const double bytes = vectors * (2.0 * 8.0 * kGroups + 4.0 * std::min(400, blocks));
+    if (bytes > kMostBytes) {
+      return invalid(
+          fmt::format("the studies would keep {:.1f} GB of gradients with {} parameters; "
+                      "give fewer lambdas or blocks",
+                      bytes * 1e-9, P));
+    }
+    const int fitting = static_cast<int>(std::min(1e6, kMostRoundBytes / (8.0 * vectors)));
+    VarianceStudy variance(shape, o_.lambdas, P, std::max(1, for_variance),
+                           std::min(kGroups, std::max(1, for_variance)));
+    CorrelationStudy correlation(shape, o_.lambdas, o_.lags, P, std::max(1, for_correlation),
+                                 std::min(kGroups, std::max(1, for_correlation)), o_.seed,
+                                 kMatrixRows);
+    std::vector<std::unique_ptr<Worker>> workers;
+    workers.reserve(static_cast<std::size_t>(pool_.threads()));
+    for (int t = 0; t < pool_.threads(); ++t) {
+      workers.push_back(std::make_unique<Worker>(policy_, settings_));
+    }
+    BlockSource source(policy_, starts(), o_.seed, pool_);
+    const int per_round = std::max(1, std::min(fitting, kRowsPerRound / shape.batch()));
+    for (int first = 0, round = 0; first < blocks; first += per_round, ++round) {
+      tell_share(static_cast<double>(first) / blocks);
+      const int copies = std::min(per_round, blocks - first);
+      Result<std::unique_ptr<RolloutBlock>> block =
+          source.collect(shape, copies, static_cast<std::uint64_t>(round));
+      if (!block.ok()) return block.status();
+      const std::vector<std::vector<float>> advantages = advantages_by_lambda(
+          *block.value(), settings_.gamma, settings_.lambdas, policy_.truncation_mode);
+      std::vector<std::vector<BlockMoments>> moments(static_cast<std::size_t>(copies));
+      std::vector<std::vector<CorrelationStudy::Moments>> correlations(moments.size());
+      pool_.run(copies, [&](int copy, int thread) {
+        Worker& worker = *workers[static_cast<std::size_t>(thread)];
+        worker.reader.read(*block.value(), advantages, shape, copy, worker.rows);
+        const int index = first + copy;
+        if (index < for_variance) {
+          moments[copy] = variance.measure(worker.rows, variance.to_check(index), worker.scratch);
+        }
+        if (index < for_correlation) correlations[copy] = correlation.measure(worker.rows, index);
+      });
+      for (int copy = 0; copy < copies; ++copy) {
+        if (!moments[copy].empty()) variance.fold(moments[copy]);
+        if (!correlations[copy].empty()) correlation.fold(std::move(correlations[copy]));
+      }
+    }
+    if (o_.variance) append(variance.results(), *report.variance);
+    if (o_.correlation) append(correlation.results(), *report.correlation);
+    report.blocks = blocks;
+    report.groups = std::min(kGroups, blocks);
+    return {};
+  }
+
+  template <class T>
+  static void append(std::vector<T> from, std::vector<T>& to) {
+    for (T& x : from) to.push_back(std::move(x));
+  }
+
+  Status run_bias(GradientStudyReport& report) {
+    const Stopwatch watch;
+    BiasSettings settings;
+    settings.on_round = [this](double share) { tell("bias, of its budget at most", share); };
+    settings.num_steps = o_.bias_steps;
+    settings.lambdas = o_.lambdas;
+    settings.gammas = o_.gammas;
+    settings.precision = o_.bias_precision;
+    settings.budget = o_.bias_budget;
+    Result<std::vector<BiasResult>> results =
+        study_bias(policy_, starts(), settings, o_.seed, pool_);
+    if (!results.ok()) return results.status();
+    report.bias = results.take();
+    report.seconds.emplace_back("bias", watch.seconds());
+    return {};
+  }
+
+  Trainer& trainer_;
+  GradientStudyOptions o_;
+  const GradientProgress& progress_;
+  FrozenPolicy policy_;
+  ThreadPool pool_;
+  EstimatorSettings settings_;
+  std::optional<StartPool> starts_;
+  std::unique_ptr<ExactGradients> exact_;
+};
+
+GradientStudyReport describe(const Trainer& trainer, const std::string& checkpoint,
+                             const GradientStudyOptions& o) {
+  const Config& config = trainer.config();
+  GradientStudyReport r;
+  r.checkpoint = checkpoint;
+  r.env_id = config.env_id;
+  r.iteration = trainer.report().iteration;
+  r.global_step = trainer.report().global_step;
+  r.policy_parameters = policy_parameter_count(trainer.network());
+  r.hidden_sizes = trainer.network().shape().hidden_sizes;
+  r.activation = config.activation;
+  r.shared_encoder = config.shared_encoder;
+  r.batch = o.batch;
+  r.threads = o.threads;
+  r.starts = o.synchronised ? "synchronised" : "stationary";
+  r.truncation_mode = config.truncation_mode;
+  r.norm_adv = o.norm_adv;
+  r.value_term = o.value_term;
+  r.entropy_term = o.entropy_term;
+  r.gamma = config.gamma;
+  r.lambdas = o.lambdas;
+  r.seed = o.seed;
+  r.notes = notes_of(config, o);
+  return r;
+}
+
+}  // namespace
+
+std::vector<BlockShape> factorisations(int batch) {
+  std::vector<BlockShape> shapes;
+  for (int num_envs = 1; num_envs <= batch; ++num_envs) {
+    if (batch % num_envs == 0) shapes.push_back({num_envs, batch / num_envs});
+  }
+  return shapes;
+}
+
+Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint,
+                                            const GradientStudyOptions& options,
+                                            const GradientProgress& progress) {
+  if (options.threads < 1) {
+    return invalid(fmt::format("threads is {}; expected at least 1", options.threads));
+  }
+  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  const std::string& path = found.value().path;
+  const Result<std::unique_ptr<Trainer>> trainer = load_policy(found.value(), options.threads);
+  if (!trainer.ok()) return trainer.status();
+  GradientStudyOptions completed = options;
+  std::vector<std::string> notes;
+  BROADLOOM_TRY(complete(*trainer.value(), completed, notes));
+  GradientStudyReport report = describe(*trainer.value(), path, completed);
+  report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+  BROADLOOM_TRY(Laboratory(*trainer.value(), completed, progress).run(report));
+  return report;
+}
+
+}  // namespace broadloom

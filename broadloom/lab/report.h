@@ -1,0 +1,62 @@
+// All that one look at a policy's gradients came to. As a file: docs/formats/gradients.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "broadloom/lab/bias.h"
+#include "broadloom/lab/correlation.h"
+#include "broadloom/lab/variance.h"
+
+namespace broadloom {
+
+// A number that was solved for, beside the one that was sampled where there is one.
+struct ExactQuantity {
+  std::string name;
+  double exact = 0.0;
+  std::optional<Estimate> sampled;
+};
+
+struct ExactResult {
+  int num_steps = 1;
+  int num_envs = 1;  // of `total`, Tr Cov(G_B); the other quantities do not depend on it
+  double lambda = 0.0, gamma = 0.0;
+  std::vector<ExactQuantity> quantities;
+};
+
+struct ExactReport {
+  int states = 0, actions = 0, max_episode_steps = 0;
+  double mean_episode_length = 0.0, mean_return = 0.0;
+  std::vector<ExactResult> cases;
+};
+
+struct GradientStudyReport {
+  std::vector<std::string> command;  // arguments that gave it
+
+  std::string checkpoint, env_id;
+  std::int64_t iteration = 0, global_step = 0;
+
+  std::size_t policy_parameters = 0;
+  std::vector<int> hidden_sizes;
+  std::string activation;
+  bool shared_encoder = false;
+
+  int batch = 0, blocks = 0, groups = 0, burn_in = 0, threads = 1;
+  std::string starts, truncation_mode;
+  bool norm_adv = false, value_term = false, entropy_term = false;
+  double gamma = 0.0;
+  std::vector<double> lambdas;
+  std::uint64_t seed = 0;
+
+  std::vector<std::string> notes;  // sentences that a reader must know
+  std::vector<std::pair<std::string, double>> seconds;
+
+  std::optional<std::vector<CorrelationResult>> correlation;
+  std::optional<std::vector<VarianceResult>> variance;
+  std::optional<std::vector<BiasResult>> bias;
+  std::optional<ExactReport> exact;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,12 @@
+// The shape of a rollout block: what the project is about.
+#pragma once
+
+namespace broadloom {
+
+struct BlockShape {
+  int num_envs = 1;   // N
+  int num_steps = 1;  // T
+  int batch() const { return num_envs * num_steps; }
+};
+
+}  // namespace broadloom

@@ -1,0 +1,103 @@
+// Every word that a setting may be leads to what it says.
+#include "broadloom/config/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/config/network_shape.h"
+#include "broadloom/envs/registry.h"
+
+namespace broadloom {
+namespace {
+
+template <class Meaning>
+using Words = std::vector<std::pair<std::string, Meaning>>;
+
+// words: all that the key may be, in the order of its table. meaning_of(config): what came of it.
+template <class Meaning, class F>
+void expect_words(const std::string& key, const Words<Meaning>& words, F&& meaning_of) {
+  std::string names;
+  for (const auto& [name, meaning] : words) {
+    names += (names.empty() ? "" : " | ") + name;
+    Config config;
+    const Status status = set_config(config, key, name);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(meaning_of(config), meaning) << key << " = " << name;
+  }
+  bool found = false;
+  for (const FieldInfo& field : list_fields(Config())) {
+    if (field.name != key) continue;
+    found = true;
+    EXPECT_EQ(field.range_text, names) << "words of " << key << " that this test does not know";
+  }
+  EXPECT_TRUE(found) << key;
+}
+
+TEST(Settings, EveryWordOfNormAdvIsItsNormalisation) {
+  expect_words<AdvantageNorm>("norm_adv",
+                              {{"minibatch", AdvantageNorm::kMinibatch},
+                               {"batch", AdvantageNorm::kBatch},
+                               {"off", AdvantageNorm::kOff}},
+                              [](const Config& config) { return ppo_settings(config).norm_adv; });
+  EXPECT_EQ(ppo_settings(Config()).norm_adv, AdvantageNorm::kMinibatch);
+}
+
+TEST(Settings, EveryWordOfLrScheduleIsAdaptiveOrNot) {
+  expect_words<bool>("lr_schedule", {{"linear", false}, {"constant", false}, {"adaptive", true}},
+                     [](const Config& config) { return ppo_settings(config).adaptive_lr; });
+}
+
+TEST(Settings, EveryWordOfTruncationModeIsItsMode) {
+  expect_words<TruncationMode>("truncation_mode",
+                               {{"bootstrap", TruncationMode::kBootstrap},
+                                {"as_termination", TruncationMode::kAsTermination},
+                                {"state_value", TruncationMode::kStateValue},
+                                {"zero", TruncationMode::kZero}},
+                               truncation_mode);
+}
+
+TEST(Settings, EveryWordOfStrataSamplingIsItsSampling) {
+  expect_words<StrataSampling>(
+      "strata_sampling",
+      {{"sampled", StrataSampling::kSampled}, {"stratified", StrataSampling::kStratified}},
+      [](const Config& config) { return strata_sampling(config.strata_sampling); });
+}
+
+TEST(Settings, EveryWordOfActivationIsItsFunction) {
+  const Result<EnvSpec> spec = env_spec("CartPole-v1", {});
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  expect_words<Activation>(
+      "activation",
+      {{"tanh", Activation::kTanh}, {"relu", Activation::kRelu}, {"elu", Activation::kElu}},
+      [&](const Config& config) { return network_shape(config, spec.value()).activation; });
+}
+
+// Each number differs from all others, so that one in another's place is seen.
+TEST(Settings, NumbersOfTheUpdateAreTheConfigs) {
+  Config config;
+  config.clip_coef = 0.11;
+  config.clip_vloss = false;
+  config.ent_coef = 0.12;
+  config.vf_coef = 0.13;
+  config.update_epochs = 14;
+  config.max_grad_norm = 0.15;
+  config.target_kl = 0.16;
+  config.adam_eps = 0.17;
+  config.desired_kl = 0.18;
+  const PpoSettings settings = ppo_settings(config);
+  EXPECT_EQ(settings.loss.clip_coef, 0.11);
+  EXPECT_FALSE(settings.loss.clip_vloss);
+  EXPECT_EQ(settings.loss.ent_coef, 0.12);
+  EXPECT_EQ(settings.loss.vf_coef, 0.13);
+  EXPECT_EQ(settings.update_epochs, 14);
+  EXPECT_EQ(settings.max_grad_norm, 0.15);
+  EXPECT_EQ(settings.target_kl, 0.16);
+  EXPECT_EQ(settings.adam_eps, 0.17);
+  EXPECT_EQ(settings.desired_kl, 0.18);
+}
+
+}  // namespace
+}  // namespace broadloom

@@ -1,0 +1,263 @@
+#include "broadloom/findings/report_summary.h"
+
+#include "tests/findings/planted.h"
+
+namespace broadloom {
+namespace {
+
+class Summary : public PlantedTest {
+ protected:
+  static std::string text(const StudyReport& report) {
+    std::string all;
+    for (const SummaryPart& part : report.summary) {
+      for (const std::string& line : part.lines) all += part.title + ": " + line + "\n";
+    }
+    return all;
+  }
+  static void says(const StudyReport& report, const std::string& words) {
+    EXPECT_NE(text(report).find(words), std::string::npos) << words << "\n---\n" << text(report);
+  }
+  static void never_says(const StudyReport& report, const std::string& words) {
+    EXPECT_EQ(text(report).find(words), std::string::npos) << words << "\n---\n" << text(report);
+  }
+  static std::size_t lines(const StudyReport& report) {
+    std::size_t count = 0;
+    for (const SummaryPart& part : report.summary) count += part.lines.size();
+    return count;
+  }
+};
+
+TEST_F(Summary, AClearWinnerAndAFallingTrend) {
+  plant(ladder_plan(10), "s", [](int cell, int seed) { return around(200.0 - 31.0 * cell, seed); });
+  const StudyReport r = report({"s"});
+  says(r, "Runs: 30 of 30 runs of 3 cells on CartPole-v1 have finished.");
+  says(r, "Best: N = 4, T = 16 has the largest training return: IQM ");
+  says(r, "Best: All 2 other arms can be told from it.");
+  says(r,
+       "Comparisons: N = 4, T = 16 beats N = 16, T = 4 with probability 1.00 [1.00, 1.00] at equal "
+       "gradient steps (training return, CartPole-v1).");
+  says(r, "N: At a batch of 64, the training return falls by 31.0 [");
+  says(r, "] for each doubling of N from 4 to 16 (CartPole-v1).");
+  says(r,
+       "Chance: Of 3 comparisons of the training return, 3 are called different at 95 %; if no arm "
+       "differed, about 0.15 would be, by chance.");
+  never_says(r, "alone");
+  never_says(r, "unreliable");
+  EXPECT_LE(lines(r), 12U);
+}
+
+TEST_F(Summary, NoDifferenceIsCalledNone) {
+  plant(ladder_plan(10), "s", [](int cell, int seed) { return around(0.1 * cell, seed + cell); });
+  const StudyReport r = report({"s"});
+  says(r, "Best: None of the other arms can be told from it.");
+  says(r, "Comparisons: No difference was found between N = ");
+  says(r, "N: At a batch of 64, no trend of the training return with N from 4 to 16 was found: ");
+  says(r, "3 comparisons of the training return, 0 are called different");
+  never_says(r, "beats");
+  never_says(r, "falls");
+  never_says(r, "rises");
+}
+
+TEST_F(Summary, UnequalGradientStepsAreNamed) {
+  plant(doubled_plan(10), "s", [](int cell, int seed) { return around(100.0 - 30 * cell, seed); });
+  const StudyReport r = report({"s"});
+  // 8x8 takes 16 x 4 x 4 steps, the doubled ones half as many.
+  EXPECT_NE(comparison_sentence(r, r.comparisons[0])
+                .find("These differ in gradient steps (25,600 against 12,800) and minibatch size "
+                      "(16 against "
+                      "32) too, so it says nothing of N alone."),
+            std::string::npos)
+      << comparison_sentence(r, r.comparisons[0]);
+  never_says(r, "at equal gradient steps");
+  says(r, "so it says nothing of");
+}
+
+TEST_F(Summary, OneSeedAndFewSeedsAreSaid) {
+  plant(ladder_plan(1), "one", [](int cell, int) { return 10.0 * cell; });
+  const StudyReport one = report({"one"});
+  says(one, "With one run there is no interval");
+  says(one, "N = 16, T = 4 was better than N = 4, T = 16 in 100 % of pairs of runs (no");
+  says(one, "the runs are too few to call a trend");
+  never_says(one, "beats");
+  never_says(one, "Chance");
+  plant(ladder_plan(3), "three", [](int cell, int seed) { return 100.0 * cell + seed; });
+  const StudyReport three = report({"three"});
+  says(three, "With 3 runs intervals are unreliable: read 95 % as about 75 %");
+  says(three, "is ahead of N = 4, T = 16, but the runs are too few to call it");
+}
+
+TEST_F(Summary, FailedRunsAreSaidToFlatter) {
+  plant(
+      ladder_plan(6), "s", [](int cell, int seed) { return around(cell, seed); },
+      [](int cell, int seed) { return cell == 1 && seed <= 2; });
+  const StudyReport r = report({"s"});
+  says(r, "Runs: 16 of 18 runs of 3 cells on CartPole-v1 have finished.");
+  says(r,
+       "2 runs failed and stand in no number, which makes their cells look better than they "
+       "are: 2 of 8x8.");
+  EXPECT_EQ(r.notes[0], "Failed: 8x8, seed 1: the loss is not finite");
+}
+
+TEST_F(Summary, NothingFinishedIsNothingSaid) {
+  plant(ladder_plan(3), "s", [](int, int) { return std::nullopt; });
+  const StudyReport r = report({"s"});
+  EXPECT_EQ(text(r),
+            "Runs: 0 of 9 runs of 3 cells on CartPole-v1 have finished.\n"
+            "Runs: Nothing can be said yet.\n");
+  EXPECT_TRUE(r.comparisons.empty());
+  ASSERT_EQ(r.notes.size(), 1U);
+  EXPECT_NE(r.notes[0].find("9 of 9 runs"), std::string::npos);
+}
+
+TEST_F(Summary, OneCellHasNothingToBeComparedWith) {
+  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\n"), "s",
+        [](int, int seed) { return around(10, seed); });
+  says(report({"s"}), "There are no two arms with scores to compare.");
+}
+
+TEST_F(Summary, CountsAreThoseOfTheTaskThatASentenceIsAbout) {
+  // Pendulum takes twice the steps, and both double the batch.
+  plant(plan_text("seeds = 6\npoints = 4\n[shapes]\nlist = ['4x16', '8x16', '16x16']\n"
+                  "[base]\nnum_minibatches = 4\nupdate_epochs = 1\n"
+                  "[[variants]]\nname = 'a'\nenv_id = 'CartPole-v1'\ntotal_timesteps = 102400\n"
+                  "[[variants]]\nname = 'b'\nenv_id = 'Acrobot-v1'\ntotal_timesteps = 204800\n"),
+        "s", [](int cell, int seed) { return around(20 * cell, seed); });
+  const StudyReport r = report({"s"});
+  says(r, "(Acrobot-v1). Along it gradient steps (3,200 to 12,800) and minibatch size (16 to 64)");
+  says(r, "(CartPole-v1). Along it gradient steps (1,600 to 6,400) and minibatch size (16 to 64)");
+  says(r, "gradient steps (1,600 against 6,400 on CartPole-v1)");
+}
+
+TEST_F(Summary, StepsThatTargetKlMayStopAreNeverEqual) {
+  plant(ladder_plan(6, "target_kl = 0.01\n"), "s",
+        [](int cell, int seed) { return around(100.0 * cell, seed); });
+  const StudyReport r = report({"s"});
+  never_says(r, "equal gradient steps");
+  says(r, "These may differ in gradient steps (target_kl stops epochs) too");
+  EXPECT_NE(r.notes.back().find("never called equal"), std::string::npos);
+}
+
+TEST_F(Summary, RunsThatAreTheSameAreComparedOnce) {
+  const auto score = [](int cell, int seed) { return around(10.0 * cell, seed); };
+  const std::string rest =
+      "seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\n[shapes]\ndoubled = '8x8'\n";
+  plant(plan_text("match = 'minibatch_count'\n" + rest), "count", score);
+  plant(plan_text("match = 'minibatch_size'\n" + rest), "size", score);
+  change("size", "UPDATE runs SET parameters_hash = (SELECT 'one' || seed) WHERE cell_id = 1");
+  change("count", "UPDATE runs SET parameters_hash = (SELECT 'one' || seed) WHERE cell_id = 1");
+  const StudyReport r = report({"count", "size"});
+  ASSERT_EQ(r.arms.size(), 6U);
+  EXPECT_EQ(r.arms[3].same_runs, 0);
+  for (const int arm : {0, 1, 2, 4, 5})
+    EXPECT_EQ(r.arms[static_cast<std::size_t>(arm)].same_runs, -1);
+  EXPECT_EQ(r.comparisons.size(), 2U * 10U);
+  for (const ReportComparison& c : r.comparisons) EXPECT_TRUE(c.a != 3 && c.b != 3);
+  EXPECT_EQ(r.notes[0],
+            "8x8 match=minibatch_size has the very runs of 8x8 match=minibatch_count: it is "
+            "compared as that one.");
+}
+
+TEST_F(Summary, TiesHaveNoWinner) {
+  plant(ladder_plan(6), "s", [](int cell, int) { return cell == 1 ? 400.0 : 500.0; });
+  const StudyReport r = report({"s"});
+  says(r, "Best: N = 4, T = 16 and N = 16, T = 4 share the largest training return");
+  says(r, "; the largest is at N = 4 and 16");
+}
+
+TEST_F(Summary, WhereEpisodesAreLeftOutEvaluationsAreSpokenOf) {
+  // 64 and 256 steps an environment, where an episode may last 500.
+  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\n"
+                  "[shapes]\nlist = ['4x16', '16x4']\n"),
+        "s", [](int cell, int seed) { return around(100 * cell, seed); });
+  const StudyReport r = report({"s"});
+  says(r, "N = 16, T = 4 beats N = 4, T = 16 with probability 1.00");
+  says(r, "(evaluation return, CartPole-v1)");
+  never_says(r, "training return");
+  EXPECT_GE(r.cells[0].profile.thresholds.front(), 90.0);  // evaluations are 100 above the rest
+  ASSERT_EQ(r.notes.size(), 1U);
+  EXPECT_NE(r.notes[0].find("At N = 16 an environment lives for 64 steps, and an episode of "
+                            "CartPole-v1 may last 500"),
+            std::string::npos)
+      << r.notes[0];
+  // Ten of the longest episodes are enough.
+  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\nmax_episode_steps = 6\n"
+                  "[shapes]\nlist = ['4x16', '16x4']\n"),
+        "short", [](int cell, int seed) { return around(100 * cell, seed); });
+  says(report({"short"}), "(training return, CartPole-v1 (max_episode_steps=6))");
+}
+
+TEST_F(Summary, SettingsOfOneShapeGoByTheirNames) {
+  plant(plan_text("seeds = 8\npoints = 4\n[base]\ntotal_timesteps = 1024\n"
+                  "[grid]\nlearning_rate = [1e-3, 1e-4]\n"),
+        "s", [](int cell, int seed) { return around(100 * cell, seed); });
+  says(report({"s"}), "learning_rate=1e-04 beats learning_rate=0.001 with probability 1.00");
+}
+
+TEST_F(Summary, SeveralTasksAreComparedByNormalisedScores) {
+  const auto score = [](int cell, int seed) { return around(100 + 40 * cell, seed); };
+  plant(ladder_plan(6), "pole", score);
+  plant(ladder_plan(6, "env_id = 'FrozenLake-v1'\n"), "lake",
+        [](int cell, int seed) { return 0.01 * around(10 + 10 * cell, seed); });
+  says(report({"pole", "lake"}), "(2 tasks, normalised).");
+  const StudyReport r = report({"pole", "lake"});
+  says(r, "(training return, on average over 2 tasks and on each of them).");
+  says(r, "Best: All 2 other arms can be told from it on average over the tasks.");
+  never_says(r, "Task by task");
+}
+
+// On one task the settings of a pair are far apart, on the other they are as far the other way
+// round.
+class OppositeEffects : public Summary {
+ protected:
+  // Of two learning rates, CartPole likes the second better by `pole`, FrozenLake by `lake`.
+  StudyReport planted(double pole, double lake) const {
+    const std::string rest =
+        "[grid]\nlearning_rate = [1e-3, 1e-4]\n[base]\ntotal_timesteps = 102400\n";
+    plant(plan_text("seeds = 6\npoints = 4\n" + rest), "pole",
+          [=](int cell, int seed) { return around(100 + pole * cell, seed); });
+    plant(plan_text("seeds = 6\npoints = 4\n" + rest + "env_id = 'FrozenLake-v1'\n"), "lake",
+          [=](int cell, int seed) { return 0.01 * around(10 + lake * cell, seed); });
+    return report({"pole", "lake"});
+  }
+};
+
+TEST_F(OppositeEffects, AreNamedWhereTheirMeanIsNoDifference) {
+  const StudyReport r = planted(40, -40);
+  says(r, "Best: The other arm cannot be told from it on average over the tasks.");
+  says(r, "Comparisons: No difference was found between learning_rate=");
+  says(r, "0.50 [0.50, 0.50]");
+  says(r, "(training return, on average over 2 tasks). Task by task, ");
+  says(r, "learning_rate=1e-04 beats learning_rate=0.001 on CartPole-v1 (1.00 [1.00, 1.00])");
+  says(r, "learning_rate=0.001 beats learning_rate=1e-04 on FrozenLake-v1 (1.00 [1.00, 1.00])");
+  says(r, ", but learning_rate=");
+  ASSERT_EQ(r.comparisons[0].by_task.size(), 2U);
+  EXPECT_EQ(r.comparisons[0].result, 0);
+  EXPECT_EQ(r.comparisons[0].by_task[0].result, -1);
+  EXPECT_EQ(r.comparisons[0].by_task[1].result, 1);
+}
+
+TEST_F(OppositeEffects, AMeanThatIsOneTasksSaysWhose) {
+  const StudyReport r = planted(1, -40);  // CartPole leans to the other side
+  EXPECT_EQ(r.comparisons[0].result, 1);
+  EXPECT_EQ(r.comparisons[0].by_task[0].result, 0);
+  says(r, "learning_rate=0.001 beats learning_rate=1e-04 with probability 0.69 [");
+  says(r,
+       "(training return, on average over 2 tasks). Task by task, learning_rate=0.001 beats "
+       "learning_rate=1e-04 on FrozenLake-v1 (1.00 [1.00, 1.00]).");
+}
+
+TEST_F(OppositeEffects, WhatATaskSaysIsWhatItsReportSays) {
+  const StudyReport r = planted(4, -40);
+  const Result<StudyReport> alone =
+      make_study_report({path("pole")}, {r.replicates, r.band_replicates, 1, 1});
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  EXPECT_TRUE(alone.value().comparisons[0].by_task.empty());
+  const Estimate& whole = r.comparisons[0].by_task[0].probability;
+  const Estimate& single = alone.value().comparisons[0].probability;
+  EXPECT_EQ(whole.value, single.value);
+  EXPECT_EQ(whole.low, single.low);
+  EXPECT_EQ(whole.high, single.high);
+}
+
+}  // namespace
+}  // namespace broadloom

@@ -1,0 +1,135 @@
+// The correlation study on chains whose correlations are known, and against plain double loops.
+#include "broadloom/lab/correlation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "tests/lab/chains.h"
+
+namespace broadloom {
+namespace {
+
+CorrelationResult study(const Chain& chain, BlockShape shape, const std::vector<int>& lags,
+                        int blocks, std::uint64_t seed) {
+  CorrelationStudy study(shape, {0.95}, lags, static_cast<std::size_t>(chain.dimension), blocks, 20,
+                         seed, 8);
+  for (int b = 0; b < blocks; ++b) study.fold(study.measure(chain_block(chain, shape, seed, b), b));
+  return study.results().front();
+}
+
+TEST(CorrelationStudy, RecoversAutocovarianceAtTheStatedCoverage) {
+  const Chain chain{4, 0.3, 0.7, 0.2};
+  const BlockShape shape{4, 32};
+  const std::vector<int> lags{1, 3, 5, 10, 40};
+  constexpr int kRepeats = 60;
+  std::vector<int> held(5, 0);
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    const CorrelationResult r = study(chain, shape, lags, 160, 300 + repeat);
+    ASSERT_EQ(r.within.size(), 4u);  // 40 is longer than the block
+    for (std::size_t k = 0; k < 4; ++k) {
+      ASSERT_EQ(r.within[k].lag, lags[k]);
+      held[k] += r.within[k].autocovariance.holds(0.8 * std::pow(0.7, lags[k]));
+    }
+    // Different environments share a fifth of the variance, at equal steps only: 1 pair in 32.
+    held[4] += r.across.autocovariance.holds(0.2 / 32);
+  }
+  for (const int h : held) EXPECT_GE(h, 50);  // 57 of 60 on average
+}
+
+// Independent gradients in d dimensions have E cos^2 = 1 / d, and cosines symmetric about 0.
+TEST(CorrelationStudy, CosinesOfIndependentGradients) {
+  const CorrelationResult r = study({5, 0.0, 0.0, 0.0}, {16, 16}, {1, 4}, 200, 1);
+  for (const PairCorrelation* p : {&r.within[0], &r.within[1], &r.across}) {
+    EXPECT_NEAR(p->cosine.mean.value, 0.0, 0.01);
+    EXPECT_NEAR(p->cosine.mean_square.value, 0.2, 0.005);
+    EXPECT_EQ(std::accumulate(p->cosine.histogram.begin(), p->cosine.histogram.end(), 0LL),
+              p->cosine.pairs);
+  }
+  EXPECT_EQ(r.within[0].cosine.pairs, 200 * 16 * 15);
+  // Means of independent blocks without a signal: E cos^2 = 1 / d as well.
+  EXPECT_EQ(r.batch_means.pairs, 200 * 199 / 2);
+  EXPECT_TRUE(r.batch_means.mean_square.holds(0.2));
+  EXPECT_TRUE(r.batch_means.mean.holds(0.0));
+}
+
+// With a signal: E cos of two blocks' means is near |mu|^2 / (|mu|^2 + Tr Cov) in many dimensions.
+TEST(CorrelationStudy, BlocksWithASignalPointTheSameWay) {
+  const Chain chain{200, 0.1, 0.0, 0.0};
+  const CorrelationResult r = study(chain, {8, 8}, {1}, 60, 2);
+  const double signal = chain.squared_norm(), noise = chain.sample_variance() / 64.0;
+  EXPECT_NEAR(r.batch_means.mean.value, signal / (signal + noise), 0.02);
+  ASSERT_EQ(r.batch_mean_matrix.size(), 8u);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(r.batch_mean_matrix[i][i], 1.0f);
+    for (std::size_t j = 0; j < 8; ++j) {
+      EXPECT_EQ(r.batch_mean_matrix[i][j], r.batch_mean_matrix[j][i]);
+    }
+  }
+}
+
+// The pairs of means do not grow without bound, and every group keeps its share of them.
+TEST(CorrelationStudy, ComparesAFewHundredMeansOfManyBlocks) {
+  const CorrelationResult r = study({5, 0.0, 0.0, 0.0}, {2, 2}, {1}, 1000, 3);
+  EXPECT_EQ(r.batch_means.pairs, 334 * 333 / 2);
+  EXPECT_TRUE(r.batch_means.mean_square.holds(0.2));
+  EXPECT_GT(r.batch_means.mean_square.high, r.batch_means.mean_square.low);
+}
+
+// One block, every number by explicit vectors; trajectories end inside environments.
+TEST(CorrelationStudy, EqualsExplicitVectors) {
+  const Chain chain{3, 0.4, 0.5, 0.0};
+  const BlockShape shape{2, 12};
+  BlockRows rows = chain_block(chain, shape, 4, 0);
+  for (std::size_t r = 0; r < rows.trajectory.size(); ++r) {
+    rows.trajectory[r] = static_cast<int>(r) / 5;  // borders at 5, 10, 15, 20; one more at 12
+    if (r >= 12) rows.trajectory[r] += 10;
+    rows.weights[0][r] = 0.5f + 0.1f * static_cast<float>(r % 4);
+  }
+  const auto gradient = [&](int r, int d) {
+    return static_cast<double>(rows.weights[0][r]) * rows.factors[0].extras[r * 3 + d];
+  };
+  double mean[3] = {};
+  for (int r = 0; r < 24; ++r) {
+    for (int d = 0; d < 3; ++d) mean[d] += gradient(r, d) / 24;
+  }
+  const auto cosine = [&](int i, int j) {
+    double ij = 0, ii = 0, jj = 0;
+    for (int d = 0; d < 3; ++d) {
+      const double a = gradient(i, d) - mean[d], b = gradient(j, d) - mean[d];
+      ij += a * b, ii += a * a, jj += b * b;
+    }
+    return ij / std::sqrt(ii * jj);
+  };
+  CorrelationStudy study(shape, {0.95}, {1, 2}, 3, 1, 1, 9, 1);
+  const auto moments = study.measure(rows, 0);
+  for (int k = 0; k < 2; ++k) {
+    double sum = 0.0, abs = 0.0, square = 0.0;
+    int pairs = 0;
+    for (int i = 0; i + k + 1 < 24; ++i) {
+      if (rows.trajectory[i] != rows.trajectory[i + k + 1]) continue;
+      const double c = cosine(i, i + k + 1);
+      sum += c, abs += std::abs(c), square += c * c, ++pairs;
+    }
+    EXPECT_EQ(moments[0].kinds[k].count, pairs);
+    EXPECT_NEAR(moments[0].kinds[k].sum, sum, 1e-4);
+    EXPECT_NEAR(moments[0].kinds[k].abs, abs, 1e-4);
+    EXPECT_NEAR(moments[0].kinds[k].square, square, 1e-4);
+  }
+}
+
+// Gradients that are all zero (no reward was ever seen) have no direction: nothing is counted, and
+// nothing is not a number but what has no pairs.
+TEST(CorrelationStudy, GradientsOfZeroAreLeftOut) {
+  BlockRows rows = chain_block({3, 0.0, 0.0, 0.0}, {2, 8}, 4, 0);
+  std::fill(rows.weights[0].begin(), rows.weights[0].end(), 0.0f);
+  CorrelationStudy study({2, 8}, {0.95}, {1}, 3, 2, 2, 9, 2);
+  for (int b = 0; b < 2; ++b) study.fold(study.measure(rows, b));
+  const CorrelationResult r = study.results().front();
+  EXPECT_EQ(r.within[0].cosine.pairs, 0);
+  EXPECT_TRUE(std::isnan(r.within[0].cosine.mean.value));
+}
+
+}  // namespace
+}  // namespace broadloom
