@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/train/panel_compare.h"
-#include "broadloom/train/run_evaluation.h"
+#include "broadloom/evaluate/panel_compare.h"
+#include "broadloom/evaluate/run_evaluation.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/panel_table.h"
@@ -31,15 +31,13 @@ bool is_result_file(const std::string& name) {
   return std::filesystem::is_regular_file(name, error);
 }
 
-// Results are played on one instruction set, the widest, so that they are comparable whatever the
-// runs asked for.
 Result<PanelResult> result_of(const std::string& run, const std::optional<Panel>& panel,
                               const CompareCommand& command) {
   if (is_result_file(run)) return read_panel_result(run);
   if (panel) {
     ShareLine line(command.quiet);
     return run_panel(
-        run, *panel, resolve_threads(command.threads), "auto",
+        run, *panel, resolve_threads(command.threads),
         [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); });
   }
   return Status(ErrorKind::kInvalidConfig,

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/record/json.h"
-#include "broadloom/train/run_evaluation.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/panel_table.h"
@@ -124,7 +124,7 @@ int report_kept(const EvalCommand& command, const Status& kept, const char* not_
 Result<PanelResult> play(const EvalCommand& command, const Panel& panel) {
   ShareLine line(command.quiet);
   return run_panel(
-      command.source, panel, resolve_threads(command.threads), "",
+      command.source, panel, resolve_threads(command.threads),
       [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); });
 }
 

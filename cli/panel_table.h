@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/evaluate/panel_compare.h"
+#include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/json.h"
-#include "broadloom/train/panel_compare.h"
-#include "broadloom/train/panel_result.h"
 #include "cli/text_table.h"
 
 namespace broadloom::cli {

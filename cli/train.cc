@@ -8,9 +8,9 @@
 #include <string>
 
 #include "broadloom/config/config.h"
+#include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
-#include "broadloom/train/panel_result.h"
 #include "broadloom/train/run.h"
 #include "cli/audit.h"
 #include "cli/commands.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/gradient/factors.h"
 #include "broadloom/math/elementwise.h"
@@ -48,7 +49,7 @@ struct Case {
 
 class BiasStudy {
  public:
-  BiasStudy(const FrozenPolicy& policy, const StartPool* starts, const BiasSettings& settings,
+  BiasStudy(const Policy& policy, const StartPool* starts, const BiasSettings& settings,
             std::uint64_t seed, int limit, ThreadPool& pool)
       : policy_(policy),
         settings_(settings),
@@ -73,12 +74,12 @@ class BiasStudy {
   }
 
   double bytes() const {
-    return 4.0 * kGroups * static_cast<double>(policy_.network->parameter_count()) *
+    return 4.0 * kGroups * static_cast<double>(policy_.network.parameter_count()) *
            static_cast<double>(cases_.size() + references_.size());
   }
 
   Result<std::vector<BiasResult>> run() {
-    const GroupSums zero(kGroups, std::vector<float>(policy_.network->parameter_count()));
+    const GroupSums zero(kGroups, std::vector<float>(policy_.network.parameter_count()));
     sums_.assign(cases_.size(), zero);
     reference_sums_.assign(references_.size(), zero);
     const std::int64_t per_round =
@@ -118,7 +119,7 @@ class BiasStudy {
   void add_group(const RolloutBlock& block, int group) {
     const int begin = group * envs_per_group_, end = begin + envs_per_group_;
     const std::vector<RolloutBlock> advantages = cut_advantages(block, begin, end);
-    FactorMaker<float> maker(*policy_.network, {});
+    FactorMaker<float> maker(policy_.network, {});
     maker.set_params(policy_.params);
     GradientFactors<float> factors;
     std::vector<float> observations(static_cast<std::size_t>(span_) * block.D);
@@ -161,7 +162,8 @@ class BiasStudy {
     for (const Case& c : cases_) {
       out.push_back(
           cut_block(block, begin, end, c.num_steps, used_rows(c.num_steps) / c.num_steps, limit_));
-      compute_advantages(out.back(), 0, out.back().N, c.gamma, c.lambda, policy_.truncation_mode);
+      compute_advantages(out.back(), 0, out.back().N, c.gamma, c.lambda,
+                         truncation_mode(policy_.config));
     }
     return out;
   }
@@ -270,7 +272,7 @@ class BiasStudy {
     return r;
   }
 
-  const FrozenPolicy& policy_;
+  const Policy& policy_;
   const BiasSettings& settings_;
   BlockSource source_;
   ThreadPool& pool_;
@@ -306,26 +308,26 @@ RolloutBlock cut_block(const RolloutBlock& whole, int begin, int end, int num_st
   return cut;
 }
 
-Result<std::vector<BiasResult>> study_bias(const FrozenPolicy& policy, const StartPool* starts,
+Result<std::vector<BiasResult>> study_bias(const Policy& policy, const StartPool* starts,
                                            const BiasSettings& settings, std::uint64_t seed,
                                            ThreadPool& pool) {
-  const Result<EnvSpec> spec = env_spec(policy.env_id, policy.env_options);
+  const Result<EnvSpec> spec = env_spec(policy.config.env_id, policy.config.env_options);
   if (!spec.ok()) return spec.status();
-  const int limit =
-      policy.max_episode_steps > 0 ? policy.max_episode_steps : spec.value().max_episode_steps;
+  const int limit = policy.config.max_episode_steps > 0 ? policy.config.max_episode_steps
+                                                        : spec.value().max_episode_steps;
   if (limit <= 0) {
     return Status(ErrorKind::kInvalidConfig,
                   fmt::format("the bias study compares with complete episodes, but {} has no time "
                               "limit, so episodes need not end; train with max_episode_steps, or "
                               "leave the study out",
-                              policy.env_id));
+                              policy.config.env_id));
   }
   BiasStudy study(policy, starts, settings, seed, limit, pool);
   if (study.bytes() > kMostBytes) {
     return Status(ErrorKind::kInvalidConfig,
                   fmt::format("the bias study would take {:.1f} GB ({} groups of gradients with {} "
                               "parameters); give fewer values of T, lambda or gamma",
-                              study.bytes() * 1e-9, kGroups, policy.network->parameter_count()));
+                              study.bytes() * 1e-9, kGroups, policy.network.parameter_count()));
   }
   return study.run();
 }

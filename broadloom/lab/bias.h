@@ -46,7 +46,7 @@ struct BiasResult {
 // synchronised, a case uses the T steps after the reset. Transitions are collected until every case
 // is precise or the budget is spent. kInvalidConfig where episodes have no time limit, since they
 // need not end then, or where the sums would not fit into memory.
-Result<std::vector<BiasResult>> study_bias(const FrozenPolicy& policy, const StartPool* starts,
+Result<std::vector<BiasResult>> study_bias(const Policy& policy, const StartPool* starts,
                                            const BiasSettings& settings, std::uint64_t seed,
                                            ThreadPool& pool);
 

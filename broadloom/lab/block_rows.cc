@@ -30,10 +30,10 @@ std::vector<std::vector<float>> advantages_by_lambda(RolloutBlock& block, double
   return out;
 }
 
-BlockReader::BlockReader(const FrozenPolicy& policy, const EstimatorSettings& settings)
+BlockReader::BlockReader(const Policy& policy, const EstimatorSettings& settings)
     : settings_(settings),
-      maker_(*policy.network, settings.terms),
-      parameter_count_(policy.network->parameter_count()) {
+      maker_(policy.network, settings.terms),
+      parameter_count_(policy.network.parameter_count()) {
   maker_.set_params(policy.params);
 }
 

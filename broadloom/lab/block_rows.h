@@ -6,6 +6,7 @@
 
 #include "broadloom/instruments/gradient/factors.h"
 #include "broadloom/lab/frozen.h"
+#include "broadloom/rollout/advantages.h"
 
 namespace broadloom {
 
@@ -40,7 +41,7 @@ std::vector<std::vector<float>> advantages_by_lambda(RolloutBlock& block, double
 // Fills BlockRows from one copy of a collected block; one per thread.
 class BlockReader {
  public:
-  BlockReader(const FrozenPolicy& policy, const EstimatorSettings& settings);
+  BlockReader(const Policy& policy, const EstimatorSettings& settings);
 
   // advantages: as advantages_by_lambda() gives them for the whole block.
   void read(const RolloutBlock& block, const std::vector<std::vector<float>>& advantages,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
 
 namespace broadloom {
@@ -20,35 +21,30 @@ std::optional<Estimate> where_known(const Estimate& e) {
   return std::isfinite(e.value) ? std::make_optional(e) : std::nullopt;
 }
 
-int time_limit(const FrozenPolicy& policy) {
-  if (policy.max_episode_steps > 0) return policy.max_episode_steps;
-  const Result<EnvSpec> spec = env_spec(policy.env_id, policy.env_options);
-  return spec.ok() ? spec.value().max_episode_steps : 0;
-}
-
 }  // namespace
 
-Result<std::unique_ptr<ExactGradients>> solve_exactly(const FrozenPolicy& policy, Starts starts) {
-  const Result<TabularModel> model = make_tabular_model(policy.env_id, policy.env_options);
+Result<std::unique_ptr<ExactGradients>> solve_exactly(const Policy& policy, Starts starts) {
+  const Result<TabularModel> model =
+      make_tabular_model(policy.config.env_id, policy.config.env_options);
   if (!model.ok()) return model.status();
   if (policy.obs_norm != nullptr || policy.reward_norm != nullptr) {
     return Status(ErrorKind::kInvalidConfig,
                   "the exact study needs observations and rewards as the environment gives them, "
                   "but this run normalises them; train with norm_obs=false and norm_reward=false");
   }
-  return ExactGradients::create(
-      model.value(), *policy.network, policy.params,
-      {time_limit(policy), policy.truncation_mode, starts == Starts::kSynchronised});
+  return ExactGradients::create(model.value(), policy.network, policy.params,
+                                {policy.spec.max_episode_steps, truncation_mode(policy.config),
+                                 starts == Starts::kSynchronised});
 }
 
-ExactReport exact_report(const FrozenPolicy& policy, ExactGradients& exact,
+ExactReport exact_report(const Policy& policy, ExactGradients& exact,
                          const std::vector<BiasResult>& bias,
                          const std::vector<VarianceResult>& variance, double gamma,
                          std::vector<std::string>& notes) {
   ExactReport report;
-  report.states = policy.network->shape().observation_size;
-  report.actions = policy.network->shape().action_outputs;
-  report.max_episode_steps = time_limit(policy);
+  report.states = policy.network.shape().observation_size;
+  report.actions = policy.network.shape().action_outputs;
+  report.max_episode_steps = policy.spec.max_episode_steps;
   report.mean_episode_length = exact.mean_episode_length();
   report.mean_return = exact.mean_return();
   bool told = false;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "broadloom/config/settings.h"
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/rollout/collector.h"
@@ -23,25 +24,25 @@ std::uint64_t seed_for(std::uint64_t seed, std::uint32_t lane, std::uint64_t rou
   return Random(seed, Purpose::kLaboratory, lane, round).bits64();
 }
 
-Result<std::unique_ptr<VecEnv>> make_envs(const FrozenPolicy& policy, int count, bool stagger,
+Result<std::unique_ptr<VecEnv>> make_envs(const Policy& policy, int count, bool stagger,
                                           std::uint64_t seed) {
   VecEnvOptions options;
   options.num_envs = count;
   options.seed = seed;
   options.streams = StreamSet::kEvaluation;  // no stream of any training run
   options.stagger_starts = stagger;
-  options.max_episode_steps = policy.max_episode_steps;
-  options.strata_sampling = policy.strata_sampling;
-  return make_vec_env(policy.env_id, policy.env_options, options);
+  options.max_episode_steps = policy.config.max_episode_steps;
+  options.strata_sampling = strata_sampling(policy.config.strata_sampling);
+  return make_vec_env(policy.config.env_id, policy.config.env_options, options);
 }
 
 // A collector for some environments, with normaliser statistics of its own that never move.
 struct Rollout {
-  Rollout(const FrozenPolicy& policy, VecEnv& envs, std::uint64_t seed, ThreadPool& pool)
+  Rollout(const Policy& policy, VecEnv& envs, std::uint64_t seed, ThreadPool& pool)
       : obs_norm(policy.obs_norm != nullptr ? std::make_optional(policy.obs_norm->with_shards(
                                                   ShardPlan(envs.num_envs(), kTileRows).count()))
                                             : std::nullopt),
-        collector(envs, *policy.network, obs_norm ? &*obs_norm : nullptr, pool, seed) {}
+        collector(envs, policy.network, obs_norm ? &*obs_norm : nullptr, pool, seed) {}
 
   std::optional<ObsNormalizer> obs_norm;
   Collector collector;
@@ -58,8 +59,7 @@ std::size_t row_bytes(const TensorRef& tensor, int rows) {
 
 }  // namespace
 
-Result<StartPool> StartPool::create(const FrozenPolicy& policy, std::uint64_t seed,
-                                    ThreadPool& pool) {
+Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool) {
   const std::uint64_t pool_seed = seed_for(seed, kPoolLane, 0);
   Result<std::unique_ptr<VecEnv>> made = make_envs(policy, kPoolEnvs, true, pool_seed);
   if (!made.ok()) return made.status();

@@ -3,33 +3,16 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
-#include "broadloom/nn/actor_critic.h"
-#include "broadloom/rollout/advantages.h"
+#include "broadloom/evaluate/policy.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/block_shape.h"
 
 namespace broadloom {
-
-// What acts, and on what. Views; their owner must outlive it.
-struct FrozenPolicy {
-  const ActorCritic* network = nullptr;
-  const float* params = nullptr;                  // [P]
-  const ObsNormalizer* obs_norm = nullptr;        // null: observations as they are
-  const RewardNormalizer* reward_norm = nullptr;  // null: rewards as they are
-  std::string env_id;
-  Overrides env_options;
-  int max_episode_steps = 0;  // 0: the environment's own
-  StrataSampling strata_sampling = StrataSampling::kSampled;
-  TruncationMode truncation_mode = TruncationMode::kBootstrap;
-};
 
 // Where blocks begin.
 enum class Starts {
@@ -47,7 +30,7 @@ enum class Starts {
 class StartPool {
  public:
   StartPool() = default;
-  static Result<StartPool> create(const FrozenPolicy& policy, std::uint64_t seed, ThreadPool& pool);
+  static Result<StartPool> create(const Policy& policy, std::uint64_t seed, ThreadPool& pool);
 
   // Puts every environment into a state of the pool; which, follows from the seed.
   void draw(std::uint64_t seed, VecEnv& envs) const;
@@ -66,8 +49,7 @@ class StartPool {
 class BlockSource {
  public:
   // starts: null for synchronised ones. The seed decides every block.
-  BlockSource(const FrozenPolicy& policy, const StartPool* starts, std::uint64_t seed,
-              ThreadPool& pool)
+  BlockSource(const Policy& policy, const StartPool* starts, std::uint64_t seed, ThreadPool& pool)
       : policy_(policy), starts_(starts), seed_(seed), pool_(pool) {}
 
   // `copies` independent blocks side by side, [T, copies * N]: environments [c * N, (c + 1) * N)
@@ -76,7 +58,7 @@ class BlockSource {
   Result<std::unique_ptr<RolloutBlock>> collect(BlockShape shape, int copies, std::uint64_t round);
 
  private:
-  const FrozenPolicy& policy_;
+  const Policy& policy_;
   const StartPool* starts_;
   std::uint64_t seed_;
   ThreadPool& pool_;

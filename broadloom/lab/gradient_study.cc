@@ -9,10 +9,7 @@
 
 #include "broadloom/config/settings.h"
 #include "broadloom/lab/exact_report.h"
-#include "broadloom/math/isa.h"
 #include "broadloom/record/run_folder.h"
-#include "broadloom/train/checkpoint.h"
-#include "broadloom/train/trainer.h"
 
 namespace broadloom {
 namespace {
@@ -37,35 +34,9 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-Result<std::unique_ptr<Trainer>> load_policy(const FoundCheckpoint& found, int threads) {
-  Result<Checkpoint> checkpoint = read_checkpoint(found);
-  if (!checkpoint.ok()) return checkpoint.status();
-  Config& config = checkpoint.value().config;
-  config.precision = "fp32";
-  BROADLOOM_TRY(set_isa(isa_to_go_on(config.isa, config.isa)));
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
-  if (!trainer.ok()) return trainer.status();
-  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
-  return trainer;
-}
-
-FrozenPolicy frozen(const Trainer& trainer) {
-  FrozenPolicy policy;
-  policy.network = &trainer.network();
-  policy.params = trainer.params();
-  policy.obs_norm = trainer.obs_normalizer();
-  policy.reward_norm = trainer.reward_normalizer();
-  policy.env_id = trainer.config().env_id;
-  policy.env_options = trainer.config().env_options;
-  policy.max_episode_steps = trainer.config().max_episode_steps;
-  policy.strata_sampling = strata_sampling(trainer.config().strata_sampling);
-  policy.truncation_mode = trainer.truncation_mode();
-  return policy;
-}
-
 // Fills in what was left open, and checks the rest.
-Status complete(const Trainer& trainer, GradientStudyOptions& o, std::vector<std::string>& notes) {
-  const Config& config = trainer.config();
+Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::string>& notes) {
+  const Config& config = policy.config;
   if (o.batch < 0) return invalid(fmt::format("batch is {}; expected at least 1", o.batch));
   for (const BlockShape& shape : o.shapes) {
     const std::int64_t batch = std::int64_t{shape.num_envs} * shape.num_steps;
@@ -117,7 +88,7 @@ Status complete(const Trainer& trainer, GradientStudyOptions& o, std::vector<std
         "the exact study solves for the plain policy gradient; leave norm_adv, "
         "value_term and entropy_term out");
   }
-  if (o.bias && trainer.spec().max_episode_steps <= 0) {
+  if (o.bias && policy.spec.max_episode_steps <= 0) {
     const std::string why = fmt::format(
         "{} has no time limit, so its episodes need not end, and there is nothing to compare the "
         "gradient's bias with",
@@ -163,8 +134,7 @@ std::vector<std::string> notes_of(const Config& config, const GradientStudyOptio
 
 // Everything that one thread needs to take in a block.
 struct Worker {
-  Worker(const FrozenPolicy& policy, const EstimatorSettings& settings)
-      : reader(policy, settings) {}
+  Worker(const Policy& policy, const EstimatorSettings& settings) : reader(policy, settings) {}
   BlockReader reader;
   BlockRows rows;
   VarianceStudy::Scratch scratch;
@@ -172,17 +142,13 @@ struct Worker {
 
 class Laboratory {
  public:
-  Laboratory(Trainer& trainer, GradientStudyOptions options, const GradientProgress& progress)
-      : trainer_(trainer),
-        o_(std::move(options)),
-        progress_(progress),
-        policy_(frozen(trainer)),
-        pool_(o_.threads) {
-    settings_.gamma = trainer.config().gamma;
+  Laboratory(const Policy& policy, GradientStudyOptions options, const GradientProgress& progress)
+      : o_(std::move(options)), progress_(progress), policy_(policy), pool_(o_.threads) {
+    settings_.gamma = policy.config.gamma;
     settings_.lambdas = o_.lambdas;
     settings_.norm_adv = o_.norm_adv;
-    settings_.terms = {o_.entropy_term, o_.value_term, trainer.config().ent_coef,
-                       trainer.config().vf_coef};
+    settings_.terms = {o_.entropy_term, o_.value_term, policy.config.ent_coef,
+                       policy.config.vf_coef};
   }
 
   Status run(GradientStudyReport& report) {
@@ -247,7 +213,7 @@ class Laboratory {
   // want one.
   Status run_shape(BlockShape shape, const std::function<void(double)>& tell_share,
                    GradientStudyReport& report) {
-    const std::size_t P = policy_.network->parameter_count();
+    const std::size_t P = policy_.network.parameter_count();
     const int for_variance = o_.variance ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
     const int for_correlation = o_.correlation ? o_.blocks > 0 ? o_.blocks : kCorrelationBlocks : 0;
     const int blocks = std::max(for_variance, for_correlation);
@@ -280,7 +246,7 @@ class Laboratory {
           source.collect(shape, copies, static_cast<std::uint64_t>(round));
       if (!block.ok()) return block.status();
       const std::vector<std::vector<float>> advantages = advantages_by_lambda(
-          *block.value(), settings_.gamma, settings_.lambdas, policy_.truncation_mode);
+          *block.value(), settings_.gamma, settings_.lambdas, truncation_mode(policy_.config));
       std::vector<std::vector<BlockMoments>> moments(static_cast<std::size_t>(copies));
       std::vector<std::vector<CorrelationStudy::Moments>> correlations(moments.size());
       pool_.run(copies, [&](int copy, int thread) {
@@ -326,26 +292,24 @@ class Laboratory {
     return {};
   }
 
-  Trainer& trainer_;
   GradientStudyOptions o_;
   const GradientProgress& progress_;
-  FrozenPolicy policy_;
+  const Policy& policy_;
   ThreadPool pool_;
   EstimatorSettings settings_;
   std::optional<StartPool> starts_;
   std::unique_ptr<ExactGradients> exact_;
 };
 
-GradientStudyReport describe(const Trainer& trainer, const std::string& checkpoint,
-                             const GradientStudyOptions& o) {
-  const Config& config = trainer.config();
+GradientStudyReport describe(const Policy& policy, const GradientStudyOptions& o) {
+  const Config& config = policy.config;
   GradientStudyReport r;
-  r.checkpoint = checkpoint;
+  r.checkpoint = policy.origin.checkpoint;
   r.env_id = config.env_id;
-  r.iteration = trainer.report().iteration;
-  r.global_step = trainer.report().global_step;
-  r.policy_parameters = policy_parameter_count(trainer.network());
-  r.hidden_sizes = trainer.network().shape().hidden_sizes;
+  r.iteration = policy.origin.iteration;
+  r.global_step = policy.origin.global_step;
+  r.policy_parameters = policy_parameter_count(policy.network);
+  r.hidden_sizes = policy.network.shape().hidden_sizes;
   r.activation = config.activation;
   r.shared_encoder = config.shared_encoder;
   r.batch = o.batch;
@@ -380,15 +344,15 @@ Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint
   }
   const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
   if (!found.ok()) return found.status();
-  const std::string& path = found.value().path;
-  const Result<std::unique_ptr<Trainer>> trainer = load_policy(found.value(), options.threads);
-  if (!trainer.ok()) return trainer.status();
+  const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");
+  if (!loaded.ok()) return loaded.status();
+  const Policy policy = loaded.value()->view();
   GradientStudyOptions completed = options;
   std::vector<std::string> notes;
-  BROADLOOM_TRY(complete(*trainer.value(), completed, notes));
-  GradientStudyReport report = describe(*trainer.value(), path, completed);
+  BROADLOOM_TRY(complete(policy, completed, notes));
+  GradientStudyReport report = describe(policy, completed);
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
-  BROADLOOM_TRY(Laboratory(*trainer.value(), completed, progress).run(report));
+  BROADLOOM_TRY(Laboratory(policy, completed, progress).run(report));
   return report;
 }
 

@@ -201,6 +201,25 @@ Status check_tensor(const SafetensorsFile& file, const TensorRef& tensor) {
           shape_text(tensor.shape))};
 }
 
+Status check_places(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+  std::set<std::string> names;
+  for (const TensorRef& tensor : tensors) {
+    BROADLOOM_TRY(check_tensor(file, tensor));
+    if (!names.insert(tensor.name).second) {
+      return {ErrorKind::kMismatch, fmt::format("two places want the tensor '{}'", tensor.name)};
+    }
+  }
+  return {};
+}
+
+void copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+  for (const TensorRef& tensor : tensors) {
+    const SafetensorsFile::Entry& entry = file.tensors.at(tensor.name);
+    if (tensor.bytes() == 0) continue;
+    std::memcpy(tensor.data, file.data.data() + entry.begin, tensor.bytes());
+  }
+}
+
 }  // namespace
 
 Status write_safetensors(const std::string& path, const std::vector<TensorRef>& tensors,
@@ -245,15 +264,15 @@ Result<SafetensorsFile> read_safetensors(const std::string& path) {
   return parse_safetensors(bytes.value(), path);
 }
 
+Status load_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+  BROADLOOM_TRY(check_places(file, tensors));
+  copy_into(file, tensors);
+  return {};
+}
+
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
                  std::string_view optional) {
-  std::set<std::string> names;
-  for (const TensorRef& tensor : tensors) {
-    BROADLOOM_TRY(check_tensor(file, tensor));
-    if (!names.insert(tensor.name).second) {
-      return {ErrorKind::kMismatch, fmt::format("two places want the tensor '{}'", tensor.name)};
-    }
-  }
+  BROADLOOM_TRY(check_places(file, tensors));
   if (file.tensors.size() != tensors.size()) {
     for (const auto& named : file.tensors) {
       const std::string& name = named.first;
@@ -268,11 +287,7 @@ Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tens
               name)};
     }
   }
-  for (const TensorRef& tensor : tensors) {
-    const SafetensorsFile::Entry& entry = file.tensors.at(tensor.name);
-    if (tensor.bytes() == 0) continue;
-    std::memcpy(tensor.data, file.data.data() + entry.begin, tensor.bytes());
-  }
+  copy_into(file, tensors);
   return {};
 }
 

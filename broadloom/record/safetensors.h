@@ -42,4 +42,8 @@ Result<SafetensorsFile> read_safetensors(const std::string& path);
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
                  std::string_view optional = {});
 
+// Copies those of the file's tensors that the views name, and leaves the others. kMismatch as
+// above.
+Status load_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors);
+
 }  // namespace broadloom

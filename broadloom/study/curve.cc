@@ -62,11 +62,9 @@ Status CurveRecorder::evaluate(Trainer& trainer) {
   const Clock::time_point begin = Clock::now();
   const Config& config = trainer.config();
   const EvalOptions options{config.eval_episodes, config.seed, trainer.pool().threads()};
-  Result<EvalResult> result = evaluate_policy(config, trainer.network(), trainer.params(),
-                                              trainer.obs_normalizer(), options);
+  Result<EvalResult> result = evaluate_policy(trainer.policy(), options);
   evaluating_ += Clock::now() - begin;
   if (!result.ok()) return result.status();
-  result.value().global_step = trainer.report().global_step;
   evaluations_.push_back(result.take());
   return {};
 }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/train/evaluator.h"
+#include "broadloom/evaluate/evaluator.h"
 
 namespace broadloom {
 

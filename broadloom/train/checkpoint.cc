@@ -4,29 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 #include <vector>
 
 namespace broadloom {
 namespace {
-
-constexpr const char* kConfigPrefix = "config.";
-
-Status read_bytes(const SafetensorsFile& file, const std::string& key, std::int64_t& out) {
-  const auto found = file.metadata.find(key);
-  if (found != file.metadata.end() && parse_text(found->second, out).ok() && out >= 0) return {};
-  return {ErrorKind::kCorrupt,
-          fmt::format("it is no checkpoint of a run: its metadata has no number '{}'", key)};
-}
-
-Overrides config_of(const SafetensorsFile& file) {
-  const std::string prefix = kConfigPrefix;
-  Overrides overrides;
-  for (const auto& [key, text] : file.metadata) {
-    if (key.rfind(prefix, 0) == 0) overrides.emplace_back(key.substr(prefix.size()), text);
-  }
-  return overrides;
-}
 
 // Options that may differ between a checkpoint and the run that goes on from it: none of them
 // changes what is learned.
@@ -86,14 +67,6 @@ Status load_state(const SafetensorsFile& file, Trainer& trainer) {
   return load_into(file, wanted, "instruments.");
 }
 
-// What to do about a checkpoint that is damaged.
-std::string way_out(const FoundCheckpoint& found) {
-  if (found.is_alone()) return "use another checkpoint";
-  const std::string before = found.folder.checkpoint_before(found.path);
-  if (before.empty()) return "the run has no other checkpoint: train it anew";
-  return fmt::format("remove that file, and '{}' will be used", before);
-}
-
 }  // namespace
 
 Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes& logs) {
@@ -107,37 +80,6 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   std::vector<TensorRef> tensors = trainer.state();
   for (const TensorRef& tensor : trainer.instrument_state()) tensors.push_back(tensor);
   return write_safetensors(path, tensors, metadata);
-}
-
-Result<Checkpoint> read_checkpoint(const std::string& path) {
-  Result<SafetensorsFile> file = read_safetensors(path);
-  if (!file.ok()) return file.status();
-  Checkpoint checkpoint;
-  const auto in_file = [&](const Status& status) {
-    return Status(status.kind(), fmt::format("'{}': {}", path, status.message()));
-  };
-  if (file.value().metadata.count("checksum") == 0) {
-    return in_file(
-        {ErrorKind::kCorrupt, "it is no checkpoint of a run, or was altered: it has no checksum"});
-  }
-  for (const auto& [key, place] : {std::pair{"metrics_bytes", &checkpoint.logs.metrics},
-                                   std::pair{"eval_bytes", &checkpoint.logs.eval},
-                                   std::pair{"events_bytes", &checkpoint.logs.events}}) {
-    const Status status = read_bytes(file.value(), key, *place);
-    if (!status.ok()) return in_file(status);
-  }
-  Result<Config> config = resolve_config(config_of(file.value()));
-  if (!config.ok()) return in_file(config.status());
-  checkpoint.config = config.take();
-  checkpoint.file = file.take();
-  return checkpoint;
-}
-
-Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found) {
-  Result<Checkpoint> checkpoint = read_checkpoint(found.path);
-  const Status& status = checkpoint.status();
-  if (status.kind() != ErrorKind::kCorrupt) return checkpoint;
-  return Status(status.kind(), fmt::format("{}; {}", status.message(), way_out(found)));
 }
 
 Status restore(const Checkpoint& checkpoint, Trainer& trainer) {

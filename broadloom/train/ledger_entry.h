@@ -6,8 +6,8 @@
 #include <string>
 
 #include "broadloom/core/status.h"
+#include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/run_folder.h"
-#include "broadloom/train/panel_result.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {

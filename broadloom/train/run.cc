@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -12,7 +13,6 @@
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/ledger_entry.h"
-#include "broadloom/train/run_evaluation.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/started_run.h"
 #include "broadloom/train/trainer.h"
@@ -78,8 +78,10 @@ Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Train
   if (!panel.value()) return std::optional<PanelResult>();
   const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());
   if (!newest.ok()) return newest.status();
+  const Result<std::unique_ptr<LoadedPolicy>> policy = LoadedPolicy::load(newest.value());
+  if (!policy.ok()) return policy.status();
   Result<PanelResult> result =
-      play_panel(*panel.value(), trainer, newest.value(), trainer.pool().threads(), on_progress);
+      play_panel(*panel.value(), policy.value()->view(), trainer.pool().threads(), on_progress);
   if (!result.ok()) return result.status();
   BROADLOOM_TRY(save_panel_result(folder.dir(), result.value()).status());
   return std::optional<PanelResult>(result.take());

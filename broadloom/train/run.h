@@ -8,9 +8,9 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
+#include "broadloom/evaluate/panel.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/initial_policy.h"
-#include "broadloom/train/panel.h"
 
 namespace broadloom {
 

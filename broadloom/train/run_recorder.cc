@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/evaluate/eval_json.h"
+#include "broadloom/evaluate/evaluator.h"
 #include "broadloom/record/events.h"
 #include "broadloom/record/json_line.h"
-#include "broadloom/train/evaluator.h"
 
 namespace broadloom {
 namespace {
@@ -85,40 +86,7 @@ Result<AppendLog> open_events(const RunFolder& folder, std::int64_t keep_bytes,
   return AppendLog::open(folder.new_events_path(), 0);
 }
 
-// What the lines of both files hold.
-JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
-  JsonLine reasons;
-  for (const EvalResult::Reason& reason : result.reasons) reasons.add(reason.name, reason.count);
-  return JsonLine()
-      .add("global_step", result.global_step)
-      .add("mean_return", result.mean_return)
-      .add("ci_low", result.ci_low)
-      .add("ci_high", result.ci_high)
-      .add("std_return", result.std_return)
-      .add("mean_length", result.mean_length)
-      .add("success_rate", result.success_rate.value)
-      .add("success_low", result.success_rate.low)
-      .add("success_high", result.success_rate.high)
-      .add("failure_rate", result.failure_rate.value)
-      .add("failure_low", result.failure_rate.low)
-      .add("failure_high", result.failure_rate.high)
-      .add_raw("reasons", reasons.str())
-      .add("episodes", result.episodes)
-      .add("seed", seed);
-}
-
 }  // namespace
-
-std::string eval_json_line(const EvalResult& result, std::uint64_t seed) {
-  return eval_fields(result, seed).add("source", "train").line();
-}
-
-std::string command_eval_json_line(const EvalResult& result, const EvalOptions& options) {
-  return eval_fields(result, options.seed)
-      .add("source", "command")
-      .add("actions", actions_name(options.actions))
-      .line();
-}
 
 Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& trainer,
                                       const LogBytes& logs,
@@ -184,10 +152,8 @@ Status RunRecorder::log(const Trainer& trainer) {
 Status RunRecorder::evaluate(Trainer& trainer) {
   const Config& config = trainer.config();
   const EvalOptions options{config.eval_episodes, config.seed, trainer.pool().threads()};
-  Result<EvalResult> result = evaluate_policy(config, trainer.network(), trainer.params(),
-                                              trainer.obs_normalizer(), options);
+  const Result<EvalResult> result = evaluate_policy(trainer.policy(), options);
   if (!result.ok()) return result.status();
-  result.value().global_step = trainer.report().global_step;
   BROADLOOM_TRY(eval_.append(eval_json_line(result.value(), options.seed)));
   if (!events_.is_open()) return {};
   std::vector<std::pair<std::string_view, double>> scalars{

@@ -45,10 +45,4 @@ class RunRecorder final : public Recorder {
   std::chrono::steady_clock::time_point start_;
 };
 
-// One line of eval.jsonl, and one of eval_command.jsonl.
-struct EvalOptions;
-struct EvalResult;
-std::string eval_json_line(const EvalResult& result, std::uint64_t seed);
-std::string command_eval_json_line(const EvalResult& result, const EvalOptions& options);
-
 }  // namespace broadloom

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "broadloom/config/machine.h"
 #include "broadloom/config/memory_plan.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
@@ -16,43 +17,6 @@
 #include "broadloom/math/linear_bf16.h"
 
 namespace broadloom {
-namespace {
-
-// What to make smaller where there is too little memory.
-const char* what_is_large(const MemoryPlan& plan) {
-  return plan.network + plan.update > plan.block + plan.permutation ? "hidden_sizes"
-                                                                    : "num_envs or num_steps";
-}
-
-Status check_memory(const Config& config, const MemoryPlan& plan) {
-  const std::size_t memory = physical_memory();
-  if (memory != 0 && plan.total() > memory) {
-    return {ErrorKind::kInvalidConfig,
-            fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
-                        "num_steps transitions), but this machine has {:.1f} GB; make {} smaller",
-                        plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9,
-                        what_is_large(plan))};
-  }
-  if (config.memory_limit == 0 || plan.total() * 1e-6 <= config.memory_limit) return {};
-  return {ErrorKind::kInvalidConfig,
-          fmt::format("memory_limit: got {} MB, but this run takes {:.1f} MB ({:.1f} MB of it the "
-                      "rollout block of num_envs * num_steps transitions); make {} smaller, or "
-                      "raise memory_limit",
-                      config.memory_limit, plan.total() * 1e-6,
-                      (plan.block + plan.permutation) * 1e-6, what_is_large(plan))};
-}
-
-}  // namespace
-
-Status check_processor(const Config& config, bool has_bf16) {
-  if (config.precision != "bf16" || has_bf16) return {};
-  return {ErrorKind::kInvalidConfig,
-          fmt::format("precision: got 'bf16', which needs a processor with AVX-512 BF16 "
-                      "(avx512_bf16 in /proc/cpuinfo); this one has {}. Use precision=fp32, or "
-                      "another machine",
-                      fmt::join(supported_isas(), ", "))};
-}
-
 namespace {
 
 Status check_machine(const Config& config, int threads) {
@@ -269,6 +233,18 @@ void Trainer::state_restored() {
 Status Trainer::record() {
   const StageTimer timer(stage_seconds_.record);
   return recorder_ != nullptr ? recorder_->record(*this) : Status();
+}
+
+Policy Trainer::policy() const {
+  return {config_,
+          envs_->spec(),
+          network_,
+          params(),
+          obs_normalizer(),
+          reward_normalizer(),
+          {.iteration = report_.iteration,
+           .global_step = report_.global_step,
+           .training_return = report_.mean_return}};
 }
 
 std::vector<TensorRef> Trainer::state() {

@@ -14,6 +14,7 @@
 #include "broadloom/env/episode_tracker.h"
 #include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/evaluate/policy.h"
 #include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"
 #include "broadloom/nn/actor_critic.h"
@@ -64,9 +65,6 @@ void visit_numbers(const IterationReport& report, Visitor&& visit) {
   for (const auto& [name, value] : report.strata) visit(name.c_str(), value);
 }
 
-// kInvalidConfig where precision=bf16 is asked of a processor without the instructions for it.
-Status check_processor(const Config& config, bool has_bf16);
-
 class Trainer;
 
 // What happens after each iteration: logging, evaluation, checkpoints. Must not change the trainer.
@@ -97,7 +95,9 @@ class Trainer {
   const EnvSpec& spec() const { return envs_->spec(); }
   const RolloutBlock& block() const { return block_; }
   const float* params() const { return learner_.params.data(); }  // [P]
-  std::int64_t episodes() const { return tracker_.episodes(); }   // ended since the run began
+  // As it is now, and changes with every iteration.
+  Policy policy() const;
+  std::int64_t episodes() const { return tracker_.episodes(); }  // ended since the run began
   // Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
   // Null when rewards are not scaled.

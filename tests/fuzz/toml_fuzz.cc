@@ -1,5 +1,5 @@
 #include "broadloom/config/config.h"
-#include "broadloom/train/panel.h"
+#include "broadloom/evaluate/panel.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

@@ -1,8 +1,8 @@
 #include <memory>
 #include <utility>
 
+#include "broadloom/evaluate/evaluator.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/train/evaluator.h"
 #include "broadloom/train/trainer.h"
 #include "tests/golden/measure.h"
 
@@ -84,8 +84,7 @@ void add_last_iteration(Trainer& trainer, Lines& lines) {
 
 Status add_evaluation(const Trainer& trainer, Lines& lines) {
   const Result<std::vector<EvalEpisode>> episodes =
-      play_episodes(trainer.config(), trainer.network(), trainer.params(), trainer.obs_normalizer(),
-                    {.episodes = 9, .seed = 1, .threads = 2});
+      play_episodes(trainer.policy(), {.episodes = 9, .seed = 1, .threads = 2});
   if (!episodes.ok()) return episodes.status();
   Numbers numbers;
   for (const EvalEpisode& episode : episodes.value()) {

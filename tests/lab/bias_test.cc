@@ -14,19 +14,21 @@ namespace {
 
 // A policy with fresh parameters in a registered environment.
 struct Fresh {
-  explicit Fresh(const std::string& id, int limit, TruncationMode mode, double spread = 0.0)
-      : network(shape(id)), params(network.parameter_count()) {
+  explicit Fresh(const std::string& id, int limit, const std::string& truncation_mode,
+                 double spread = 0.0)
+      : config(resolve_config({{"env_id", id},
+                               {"max_episode_steps", std::to_string(limit)},
+                               {"truncation_mode", truncation_mode}})
+                   .take()),
+        spec(env_spec(id, {}, limit).take()),
+        network(shape(spec)),
+        params(network.parameter_count()),
+        policy{config, spec, network, params.data()} {
     network.initialise(3, params.data());
     Random random(8, Purpose::kUser, 0, 0);
     for (float& p : params) p += static_cast<float>(spread * random.normal());
-    policy.network = &network;
-    policy.params = params.data();
-    policy.env_id = id;
-    policy.max_episode_steps = limit;
-    policy.truncation_mode = mode;
   }
-  static NetworkShape shape(const std::string& id) {
-    const EnvSpec spec = env_spec(id, {}).take();
+  static NetworkShape shape(const EnvSpec& spec) {
     NetworkShape shape;
     shape.observation_size = spec.observation_size();
     shape.action_kind = spec.action.kind;
@@ -34,9 +36,11 @@ struct Fresh {
     shape.hidden_sizes = {16, 16};
     return shape;
   }
+  Config config;
+  EnvSpec spec;
   ActorCritic network;
   std::vector<float> params;
-  FrozenPolicy policy;
+  Policy policy;
 };
 
 TEST(CutBlock, HasTheAdvantagesOfItsOwnHorizon) {
@@ -94,7 +98,7 @@ TEST(CutBlock, HasTheAdvantagesOfItsOwnHorizon) {
 // Pendulum never terminates: with synchronised starts, T = the limit, lambda 1 and the limit as an
 // end, a block is complete episodes and the two gradients are the same.
 TEST(BiasStudy, IsZeroForCompleteEpisodes) {
-  const Fresh fresh("Pendulum-v1", 20, TruncationMode::kAsTermination);
+  const Fresh fresh("Pendulum-v1", 20, "as_termination");
   ThreadPool pool(2);
   const auto results =
       study_bias(fresh.policy, nullptr, {{20, 5}, {1.0, 0.5}, {0.9}, 0.1, 100000}, 1, pool);
@@ -118,7 +122,7 @@ TEST(BiasStudy, IsZeroForCompleteEpisodes) {
 }
 
 TEST(BiasStudy, HasTheSameBitsForAnyThreads) {
-  const Fresh fresh("CartPole-v1", 30, TruncationMode::kBootstrap);
+  const Fresh fresh("CartPole-v1", 30, "bootstrap");
   ThreadPool one(1), three(3);
   const auto starts = StartPool::create(fresh.policy, 4, one);
   ASSERT_TRUE(starts.ok());
@@ -134,7 +138,7 @@ TEST(BiasStudy, HasTheSameBitsForAnyThreads) {
 }
 
 TEST(BiasStudy, NeedsATimeLimit) {
-  Fresh fresh("CliffWalking-v1", 0, TruncationMode::kBootstrap);
+  Fresh fresh("CliffWalking-v1", 0, "bootstrap");
   if (env_spec("CliffWalking-v1", {}).value().max_episode_steps > 0) GTEST_SKIP();
   ThreadPool pool(1);
   const auto results = study_bias(fresh.policy, nullptr, {{4}, {0.9}, {0.99}, 0.1, 1000}, 1, pool);
@@ -144,7 +148,7 @@ TEST(BiasStudy, NeedsATimeLimit) {
 
 // Episodes of fixed length: every phase is as frequent as any other.
 TEST(StartPool, SpreadsThePhasesOfEpisodes) {
-  const Fresh fresh("Pendulum-v1", 40, TruncationMode::kBootstrap);
+  const Fresh fresh("Pendulum-v1", 40, "bootstrap");
   ThreadPool pool(2);
   const auto starts = StartPool::create(fresh.policy, 9, pool);
   ASSERT_TRUE(starts.ok());
@@ -162,7 +166,7 @@ TEST(StartPool, SpreadsThePhasesOfEpisodes) {
 }
 
 TEST(BlockSource, RoundsAndCopiesAreIndependent) {
-  const Fresh fresh("Pendulum-v1", 40, TruncationMode::kBootstrap);
+  const Fresh fresh("Pendulum-v1", 40, "bootstrap");
   ThreadPool one(1), two(2);
   BlockSource source(fresh.policy, nullptr, 5, one), again(fresh.policy, nullptr, 5, two);
   const auto a = source.collect({3, 6}, 4, 0), b = again.collect({3, 6}, 4, 0);

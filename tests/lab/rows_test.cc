@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
 
 namespace broadloom {
@@ -12,12 +13,14 @@ namespace {
 
 class Rows : public ::testing::Test {
  protected:
-  Rows() : network_(shape()), params_(network_.parameter_count()), pool_(2) {
+  Rows()
+      : config_(resolve_config({{"max_episode_steps", "12"}}).take()),
+        spec_(env_spec(config_.env_id, {}, 12).take()),
+        network_(shape()),
+        params_(network_.parameter_count()),
+        pool_(2),
+        policy_{config_, spec_, network_, params_.data()} {
     network_.initialise(3, params_.data());
-    policy_.network = &network_;
-    policy_.params = params_.data();
-    policy_.env_id = "CartPole-v1";
-    policy_.max_episode_steps = 12;
     const auto block = BlockSource(policy_, nullptr, 1, pool_).collect({2, 20}, 3, 0);
     block_ = std::make_unique<RolloutBlock>(*block.value());
     settings_.gamma = 0.9;
@@ -32,16 +35,18 @@ class Rows : public ::testing::Test {
   }
   BlockRows read(int copy) {
     const auto advantages =
-        advantages_by_lambda(*block_, settings_.gamma, settings_.lambdas, policy_.truncation_mode);
+        advantages_by_lambda(*block_, settings_.gamma, settings_.lambdas, truncation_mode(config_));
     BlockRows rows;
     BlockReader(policy_, settings_).read(*block_, advantages, {2, 20}, copy, rows);
     return rows;
   }
 
+  Config config_;
+  EnvSpec spec_;
   ActorCritic network_;
   std::vector<float> params_;
   ThreadPool pool_;
-  FrozenPolicy policy_;
+  Policy policy_;
   EstimatorSettings settings_;
   std::unique_ptr<RolloutBlock> block_;
 };
@@ -51,7 +56,7 @@ TEST_F(Rows, AreOneEnvironmentAfterTheOther) {
   ASSERT_EQ(rows.rows(), 40);
   ASSERT_EQ(rows.factors.size(), 1u);  // scores serve every lambda
   for (std::size_t l = 0; l < 2; ++l) {
-    compute_advantages(*block_, 0, block_->N, 0.9, settings_.lambdas[l], policy_.truncation_mode);
+    compute_advantages(*block_, 0, block_->N, 0.9, settings_.lambdas[l], truncation_mode(config_));
     for (int n = 0; n < 2; ++n) {
       for (int t = 0; t < 20; ++t) {
         ASSERT_EQ(rows.weights[l][n * 20 + t], block_->advantages[block_->index(t, 2 + n)]);

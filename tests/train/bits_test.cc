@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "broadloom/algo/gradient_lanes.h"
+#include "broadloom/evaluate/evaluator.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
-#include "broadloom/train/evaluator.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
@@ -124,8 +124,7 @@ TEST_P(Bits, AreTheSameWithEvaluationBetween) {
     run(*plain, 1);
     run(*evaluated, 1);
     const Result<EvalResult> result =
-        evaluate_policy(evaluated->config(), evaluated->network(), evaluated->params(),
-                        evaluated->obs_normalizer(), {.episodes = 5, .seed = 1, .threads = 2});
+        evaluate_policy(evaluated->policy(), {.episodes = 5, .seed = 1, .threads = 2});
     ASSERT_TRUE(result.ok());
   }
   EXPECT_EQ(bytes_of(*plain), bytes_of(*evaluated));

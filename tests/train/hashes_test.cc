@@ -12,12 +12,12 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/evaluate/evaluator.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/record/hash_log.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_diff.h"
 #include "broadloom/record/run_folder.h"
-#include "broadloom/train/evaluator.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/forwarding_env.h"

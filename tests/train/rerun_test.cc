@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
-#include "broadloom/train/run_evaluation.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {

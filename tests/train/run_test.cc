@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/record/files.h"
-#include "broadloom/train/run_evaluation.h"
 
 namespace broadloom {
 namespace {

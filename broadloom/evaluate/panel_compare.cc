@@ -1,4 +1,4 @@
-#include "broadloom/train/panel_compare.h"
+#include "broadloom/evaluate/panel_compare.h"
 
 #include <fmt/core.h>
 

@@ -6,9 +6,9 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
-#include "broadloom/train/panel_result.h"
 
 namespace broadloom {
 namespace {

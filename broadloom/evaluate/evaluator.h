@@ -9,11 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
-#include "broadloom/nn/actor_critic.h"
+#include "broadloom/evaluate/policy.h"
 #include "broadloom/stats/estimate.h"
 
 namespace broadloom {
@@ -77,9 +75,7 @@ struct EvalEpisode {
 // no more than long ones. Actions are clipped to their bounds. Evaluation streams are disjoint from
 // training's by construction (env/streams.h). An episode without an end is cut after 10,000 steps.
 // Changes nothing of the training run.
-Result<EvalResult> evaluate_policy(const Config& config, const ActorCritic& network,
-                                   const float* params, const ObsNormalizer* observations,
-                                   const EvalOptions& options);
+Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& options);
 
 // Environments to be played in, one episode each.
 struct EvalScene {
@@ -91,15 +87,12 @@ struct EvalScene {
 
 // The same for many scenes of one policy at once, whose spaces must be the network's; threads share
 // all of them. Episode i of a scene is that of its environment i. Errors as make_vec_env.
-Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
-    const std::vector<EvalScene>& scenes, const ActorCritic& network, const float* params,
-    const ObsNormalizer* observations, int threads, const PlayProgress& on_progress = {});
+Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
+                                                          const Policy& policy, int threads,
+                                                          const PlayProgress& on_progress = {});
 
-// One scene, the config's own: that of environment i is the i-th.
-Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const ActorCritic& network,
-                                               const float* params,
-                                               const ObsNormalizer* observations,
-                                               const EvalOptions& options);
+// One scene, that of the policy's own run: that of environment i is the i-th.
+Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalOptions& options);
 
 // What the episodes, at least one of them, of an environment come to.
 EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec);

@@ -8,9 +8,8 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/evaluate/panel.h"
 #include "broadloom/record/run_folder.h"
-#include "broadloom/train/panel.h"
-#include "broadloom/train/trainer.h"
 
 namespace broadloom {
 
@@ -42,10 +41,9 @@ std::vector<EvalEpisode> episodes_of(const PanelResult& result, const PanelGroup
 // What they come to; global_step is the checkpoint's.
 EvalResult score_of(const PanelResult& result, const PanelGroup& group);
 
-// Plays the panel with the policy of a trainer whose state is that checkpoint. kMismatch where the
-// panel does not fit.
-Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer,
-                               const FoundCheckpoint& checkpoint, int threads,
+// Plays the panel; what was played is what the result names. kMismatch where the panel does not
+// fit.
+Result<PanelResult> play_panel(const Panel& panel, const Policy& policy, int threads,
                                const PlayProgress& on_progress = {});
 
 // Of a panel's result in the run's folder; the name has the panel's hash, so that results on

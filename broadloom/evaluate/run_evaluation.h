@@ -8,9 +8,9 @@
 #include <string>
 
 #include "broadloom/core/status.h"
-#include "broadloom/train/evaluator.h"
-#include "broadloom/train/panel.h"
-#include "broadloom/train/panel_result.h"
+#include "broadloom/evaluate/evaluator.h"
+#include "broadloom/evaluate/panel.h"
+#include "broadloom/evaluate/panel_result.h"
 
 namespace broadloom {
 
@@ -21,9 +21,9 @@ Result<EvalResult> evaluate_run(const std::string& run_or_checkpoint, const Eval
 Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult& result,
                          const EvalOptions& options);
 
-// Plays a panel; threads >= 1. isa: as in a config; "": the run's own. Writes nothing.
+// Plays a panel; threads >= 1. Writes nothing.
 Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel& panel, int threads,
-                              const std::string& isa = "", const PlayProgress& on_progress = {});
+                              const PlayProgress& on_progress = {});
 
 // Keeps a panel's result in the run's folder, and gives its path; "", and no file, for a checkpoint
 // file.

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/evaluate/panel_result.h"
 #include "broadloom/stats/estimate.h"
-#include "broadloom/train/panel_result.h"
 
 namespace broadloom {
 

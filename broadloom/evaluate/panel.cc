@@ -1,4 +1,4 @@
-#include "broadloom/train/panel.h"
+#include "broadloom/evaluate/panel.h"
 
 #include <fmt/format.h>
 
@@ -123,9 +123,9 @@ Status check_panel_fits(const Panel& panel, const Config& run) {
   return check_panel_memory(panel, run);
 }
 
-Result<std::vector<std::vector<EvalEpisode>>> play_panel(
-    const Panel& panel, const ActorCritic& network, const float* params,
-    const ObsNormalizer* observations, int threads, const PlayProgress& on_progress) {
+Result<std::vector<std::vector<EvalEpisode>>> play_rows(const Panel& panel, const Policy& policy,
+                                                        int threads,
+                                                        const PlayProgress& on_progress) {
   EvalScene scene{panel.env_id, {}, {}, EvalActions::kMostLikely};
   scene.envs.num_envs = panel.episodes;
   scene.envs.streams = StreamSet::kPanel;
@@ -140,7 +140,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_panel(
     }
   }
   Result<std::vector<std::vector<EvalEpisode>>> played =
-      play_scenes(scenes, network, params, observations, threads, on_progress);
+      play_scenes(scenes, policy, threads, on_progress);
   if (!played.ok()) return played.status();
   std::vector<std::vector<EvalEpisode>> rows(played.value().size() / panel.seeds.size());
   for (std::size_t s = 0; s < scenes.size(); ++s) {

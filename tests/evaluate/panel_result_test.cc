@@ -1,5 +1,5 @@
 // What a policy does on a panel: numbers, files, comparisons.
-#include "broadloom/train/panel_result.h"
+#include "broadloom/evaluate/panel_result.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,11 +10,11 @@
 #include <string>
 
 #include "broadloom/envs/registry.h"
+#include "broadloom/evaluate/panel_compare.h"
+#include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/record/files.h"
 #include "broadloom/train/checkpoint.h"
-#include "broadloom/train/panel_compare.h"
 #include "broadloom/train/run.h"
-#include "broadloom/train/run_evaluation.h"
 
 namespace broadloom {
 namespace {
@@ -59,7 +59,12 @@ class PanelRuns : public ::testing::Test {
     return result.take();
   }
 
-  // The policy of the run's newest checkpoint.
+  // A trainer's policy in what another run has for environments.
+  static Policy policy_under(const Config& config, const Trainer& trainer) {
+    return {config, trainer.spec(), trainer.network(), trainer.params(), trainer.obs_normalizer()};
+  }
+
+  // A trainer as the run's newest checkpoint has it.
   static std::unique_ptr<Trainer> trainer_of(const std::string& run) {
     const std::string path = RunFolder::open(run).value().latest_checkpoint().take();
     const Checkpoint checkpoint = read_checkpoint(path).take();
@@ -117,9 +122,7 @@ TEST_F(PanelRuns, RowsAreThoseOfSingleEvaluations) {
     for (const std::uint64_t key : rows[r].keys) {
       const EvalOptions options{40, key, 1, StreamSet::kPanel};
       const std::vector<EvalEpisode> some =
-          play_episodes(config, trainer->network(), trainer->params(), trainer->obs_normalizer(),
-                        options)
-              .take();
+          play_episodes(policy_under(config, *trainer), options).take();
       expected.insert(expected.end(), some.begin(), some.end());
     }
     expect_same(score_of(result, panel_groups(result.panel)[r]), summarise(expected, result.spec));
@@ -156,8 +159,7 @@ TEST_F(PanelRuns, ARowHoldsItsStratumsConstantsOnly) {
   for (std::size_t r = 0; r < 2; ++r) {
     config.env_options = {{"force", r == 0 ? "3" : "20"}};
     const EvalOptions options{100, rows[r].keys[0], 1, StreamSet::kPanel};
-    const auto alone = play_episodes(config, trainer->network(), trainer->params(),
-                                     trainer->obs_normalizer(), options);
+    const auto alone = play_episodes(policy_under(config, *trainer), options);
     expect_same(score_of(both, panel_groups(both.panel)[r]), summarise(alone.value(), both.spec));
   }
 }
@@ -173,8 +175,7 @@ TEST_F(PanelRuns, OptionsOfTheRunDoNotCount) {
   plain.env_options.clear();
   plain.max_episode_steps = 0;
   const EvalOptions options{100, panel_rows(result.panel)[0].keys[0], 1, StreamSet::kPanel};
-  const auto alone = play_episodes(plain, trainer->network(), trainer->params(),
-                                   trainer->obs_normalizer(), options);
+  const auto alone = play_episodes(policy_under(plain, *trainer), options);
   expect_same(score_of(result, panel_groups(result.panel)[0]),
               summarise(alone.value(), result.spec));
 }

@@ -1,5 +1,5 @@
 // What an evaluation says of success and of how episodes ended.
-#include "broadloom/train/evaluator.h"
+#include "broadloom/evaluate/evaluator.h"
 
 #include <gtest/gtest.h>
 
@@ -73,9 +73,8 @@ std::vector<EvalEpisode> played(const Overrides& overrides, int threads,
                                 EvalActions actions = EvalActions::kMostLikely, int count = 40) {
   const Config config = resolve_config(overrides).take();
   const std::unique_ptr<Trainer> trainer = Trainer::create(config, 1).take();
-  const Result<std::vector<EvalEpisode>> episodes =
-      play_episodes(config, trainer->network(), trainer->params(), trainer->obs_normalizer(),
-                    {.episodes = count, .seed = 3, .threads = threads, .actions = actions});
+  const Result<std::vector<EvalEpisode>> episodes = play_episodes(
+      trainer->policy(), {.episodes = count, .seed = 3, .threads = threads, .actions = actions});
   EXPECT_TRUE(episodes.ok()) << episodes.status().message();
   return episodes.value();
 }
@@ -152,7 +151,7 @@ void expect_training_like(const Overrides& overrides) {
   const std::unique_ptr<Trainer> trainer = Trainer::create(config, 2).take();
   while (!trainer->finished()) ASSERT_TRUE(trainer->iterate().ok());
   const auto evaluated = [&](EvalActions actions) {
-    return evaluate_policy(config, trainer->network(), trainer->params(), trainer->obs_normalizer(),
+    return evaluate_policy(trainer->policy(),
                            {.episodes = 1000, .seed = 3, .threads = 2, .actions = actions})
         .take();
   };

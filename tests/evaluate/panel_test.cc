@@ -1,5 +1,5 @@
 // Held-out panels: what a file may say, and which rows it makes.
-#include "broadloom/train/panel.h"
+#include "broadloom/evaluate/panel.h"
 
 #include <gtest/gtest.h>
 

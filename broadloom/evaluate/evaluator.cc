@@ -1,4 +1,4 @@
-#include "broadloom/train/evaluator.h"
+#include "broadloom/evaluate/evaluator.h"
 
 #include <fmt/core.h>
 
@@ -24,18 +24,14 @@ namespace {
 // Steps one shard of environments until each has ended its first episode.
 class ShardEvaluation {
  public:
-  ShardEvaluation(const EvalScene& scene, VecEnv& envs, const ActorCritic& network,
-                  const float* params, const Bf16Pair* bf16_weights,
-                  const ObsNormalizer* observations, Shard shard,
-                  std::vector<EvalEpisode>& episodes)
+  ShardEvaluation(const EvalScene& scene, VecEnv& envs, const Policy& policy,
+                  const Bf16Pair* bf16_weights, Shard shard, std::vector<EvalEpisode>& episodes)
       : scene_(scene),
         envs_(envs),
-        network_(network),
-        params_(params),
-        normalizer_(observations),
+        policy_(policy),
         shard_(shard),
         episodes_(episodes),
-        work_(network.make_workspace<float>(bf16_weights)),
+        work_(policy.network.make_workspace<float>(bf16_weights)),
         raw_(rows() * envs.spec().observation_size()),
         seen_(raw_.size()),
         final_(raw_.size()),
@@ -75,11 +71,12 @@ class ShardEvaluation {
 
   void act(int step) {
     const float* observations = raw_.data();
-    if (normalizer_ != nullptr) {
-      normalizer_->normalize(raw_.data(), shard_.size(), seen_.data());
+    if (policy_.obs_norm != nullptr) {
+      policy_.obs_norm->normalize(raw_.data(), shard_.size(), seen_.data());
       observations = seen_.data();
     }
-    network_.forward(params_, observations, shard_.size(), work_, NetworkSide::kPolicy);
+    policy_.network.forward(policy_.params, observations, shard_.size(), work_,
+                            NetworkSide::kPolicy);
     if (scene_.actions == EvalActions::kSampled) {
       sample_actions(step);
     } else {
@@ -93,7 +90,8 @@ class ShardEvaluation {
   void take_most_likely() {
     const float* policy = work_.policy.data();
     if (is_discrete()) {
-      categorical_mode(policy, network_.shape().action_outputs, shard_.size(), chosen_.data());
+      categorical_mode(policy, policy_.network.shape().action_outputs, shard_.size(),
+                       chosen_.data());
     } else {
       std::copy_n(policy, chosen_.size(), chosen_.data());
     }
@@ -101,7 +99,7 @@ class ShardEvaluation {
 
   // As the collector draws, but that episode i draws from Random(seed, kEvalAction, i, its step).
   void sample_actions(int step) {
-    const int outputs = network_.shape().action_outputs;
+    const int outputs = policy_.network.shape().action_outputs;
     const float* policy = work_.policy.data();
     const RandomRows streams{scene_.envs.seed, Purpose::kEvalAction,
                              static_cast<std::uint32_t>(shard_.begin),
@@ -113,8 +111,8 @@ class ShardEvaluation {
                          chosen_.data());
     } else {
       random_normals(streams, outputs, draws_.data(), kTileRows);
-      gaussian_sample(policy, params_ + network_.log_std_offset(), draws_.data(), outputs,
-                      shard_.size(), chosen_.data());
+      gaussian_sample(policy, policy_.params + policy_.network.log_std_offset(), draws_.data(),
+                      outputs, shard_.size(), chosen_.data());
     }
   }
 
@@ -133,9 +131,7 @@ class ShardEvaluation {
 
   const EvalScene& scene_;
   VecEnv& envs_;
-  const ActorCritic& network_;
-  const float* params_;
-  const ObsNormalizer* normalizer_;
+  const Policy& policy_;
   Shard shard_;
   std::vector<EvalEpisode>& episodes_;
   TileWorkspace<float> work_;
@@ -225,9 +221,9 @@ EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& sp
   return result;
 }
 
-Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
-    const std::vector<EvalScene>& scenes, const ActorCritic& network, const float* params,
-    const ObsNormalizer* observations, int threads, const PlayProgress& on_progress) {
+Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
+                                                          const Policy& policy, int threads,
+                                                          const PlayProgress& on_progress) {
   struct Task {
     std::size_t scene;
     Shard shard;
@@ -244,16 +240,16 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
     episodes.emplace_back(static_cast<std::size_t>(scene.envs.num_envs));
     envs.push_back(made.take());
   }
-  AlignedVector<Bf16Pair> bf16_weights(network.bf16_size());
-  network.refresh_bf16(params, bf16_weights.data());
+  AlignedVector<Bf16Pair> bf16_weights(policy.network.bf16_size());
+  policy.network.refresh_bf16(policy.params, bf16_weights.data());
   ThreadPool pool(threads);
   std::atomic<bool> out_of_memory{false};
   PlayedEpisodes played(episodes, on_progress);
   pool.run(static_cast<int>(tasks.size()), [&](int t) {
     const Task& task = tasks[t];
     try {
-      ShardEvaluation(scenes[task.scene], *envs[task.scene], network, params, bf16_weights.data(),
-                      observations, task.shard, episodes[task.scene])
+      ShardEvaluation(scenes[task.scene], *envs[task.scene], policy, bf16_weights.data(),
+                      task.shard, episodes[task.scene])
           .run();
       played.add(task.shard.size());
     } catch (const std::bad_alloc&) {  // tasks of a pool must not throw
@@ -267,10 +263,8 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
   return episodes;
 }
 
-Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const ActorCritic& network,
-                                               const float* params,
-                                               const ObsNormalizer* observations,
-                                               const EvalOptions& options) {
+Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalOptions& options) {
+  const Config& config = policy.config;
   EvalScene scene{config.env_id, config.env_options, {}, options.actions};
   scene.envs.num_envs = options.episodes;
   scene.envs.seed = options.seed;
@@ -278,20 +272,18 @@ Result<std::vector<EvalEpisode>> play_episodes(const Config& config, const Actor
   scene.envs.max_episode_steps = config.max_episode_steps;
   scene.envs.strata_sampling = strata_sampling(config.strata_sampling);
   Result<std::vector<std::vector<EvalEpisode>>> played =
-      play_scenes({scene}, network, params, observations, options.threads, options.on_progress);
+      play_scenes({scene}, policy, options.threads, options.on_progress);
   if (!played.ok()) return played.status();
   return std::move(played.value().front());
 }
 
-Result<EvalResult> evaluate_policy(const Config& config, const ActorCritic& network,
-                                   const float* params, const ObsNormalizer* observations,
-                                   const EvalOptions& options) {
-  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
-  if (!spec.ok()) return spec.status();
-  const Result<std::vector<EvalEpisode>> episodes =
-      play_episodes(config, network, params, observations, options);
+Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& options) {
+  const Result<std::vector<EvalEpisode>> episodes = play_episodes(policy, options);
   if (!episodes.ok()) return episodes.status();
-  return summarise(episodes.value(), spec.value());
+  EvalResult result = summarise(episodes.value(), policy.spec);
+  result.global_step = policy.origin.global_step;
+  result.training_return = policy.origin.training_return;
+  return result;
 }
 
 }  // namespace broadloom

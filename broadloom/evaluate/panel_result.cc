@@ -1,4 +1,4 @@
-#include "broadloom/train/panel_result.h"
+#include "broadloom/evaluate/panel_result.h"
 
 #include <fmt/core.h>
 
@@ -13,15 +13,13 @@
 namespace broadloom {
 namespace {
 
-Status describe_run(const Trainer& trainer, const FoundCheckpoint& checkpoint, PanelResult& out) {
-  const Result<std::string> bytes = read_file(checkpoint.path);
-  if (!bytes.ok()) return bytes.status();
-  out.run_dir = checkpoint.folder.dir();
-  out.checkpoint =
-      checkpoint.is_alone() ? checkpoint.path : checkpoint.path.substr(out.run_dir.size() + 1);
-  out.checkpoint_hash = hash_text(bytes.value());
-  out.global_step = trainer.report().global_step;
-  return {};
+// The file's name is the one within the run's folder, where there is one.
+void describe_policy(const PolicyOrigin& origin, PanelResult& out) {
+  out.run_dir = origin.run_dir;
+  const std::size_t folder = origin.run_dir.empty() ? 0 : origin.run_dir.size() + 1;
+  out.checkpoint = origin.checkpoint.substr(folder);
+  out.checkpoint_hash = origin.hash;
+  out.global_step = origin.global_step;
 }
 
 void describe_program(PanelResult& out) {
@@ -68,19 +66,18 @@ EvalResult score_of(const PanelResult& result, const PanelGroup& group) {
   return score;
 }
 
-Result<PanelResult> play_panel(const Panel& panel, const Trainer& trainer,
-                               const FoundCheckpoint& checkpoint, int threads,
+Result<PanelResult> play_panel(const Panel& panel, const Policy& policy, int threads,
                                const PlayProgress& on_progress) {
-  BROADLOOM_TRY(check_panel_fits(panel, trainer.config()));
+  BROADLOOM_TRY(check_panel_fits(panel, policy.config));
   PanelResult out;
   out.panel = panel;
-  BROADLOOM_TRY(describe_run(trainer, checkpoint, out));
+  describe_policy(policy.origin, out);
   describe_program(out);
   Result<EnvSpec> spec = env_spec(panel.env_id, panel.env);
   if (!spec.ok()) return spec.status();
   out.spec = spec.take();
-  Result<std::vector<std::vector<EvalEpisode>>> episodes = play_panel(
-      panel, trainer.network(), trainer.params(), trainer.obs_normalizer(), threads, on_progress);
+  Result<std::vector<std::vector<EvalEpisode>>> episodes =
+      play_rows(panel, policy, threads, on_progress);
   if (!episodes.ok()) return episodes.status();
   out.episodes = episodes.take();
   for (std::vector<EvalEpisode>& row : out.episodes) {

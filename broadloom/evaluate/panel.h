@@ -25,7 +25,7 @@
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
-#include "broadloom/train/evaluator.h"
+#include "broadloom/evaluate/evaluator.h"
 
 namespace broadloom {
 
@@ -87,8 +87,8 @@ Status check_panel_fits(const Panel& panel, const Config& run);
 
 // All rows played by one policy in one pass: [rows][seeds * episodes], seed after seed. Most likely
 // actions, frozen normalisers; the same bits for any number of threads. The panel must fit.
-Result<std::vector<std::vector<EvalEpisode>>> play_panel(
-    const Panel& panel, const ActorCritic& network, const float* params,
-    const ObsNormalizer* observations, int threads, const PlayProgress& on_progress = {});
+Result<std::vector<std::vector<EvalEpisode>>> play_rows(const Panel& panel, const Policy& policy,
+                                                        int threads,
+                                                        const PlayProgress& on_progress = {});
 
 }  // namespace broadloom

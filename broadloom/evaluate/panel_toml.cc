@@ -11,8 +11,8 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/evaluate/panel.h"
 #include "broadloom/record/json.h"
-#include "broadloom/train/panel.h"
 
 namespace broadloom {
 namespace {

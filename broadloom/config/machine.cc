@@ -1,0 +1,45 @@
+#include "broadloom/config/machine.h"
+
+#include <fmt/format.h>
+
+#include "broadloom/math/isa.h"
+
+namespace broadloom {
+namespace {
+
+// What to make smaller where there is too little memory.
+const char* what_is_large(const MemoryPlan& plan) {
+  return plan.network + plan.update > plan.block + plan.permutation ? "hidden_sizes"
+                                                                    : "num_envs or num_steps";
+}
+
+}  // namespace
+
+Status check_processor(const Config& config, bool has_bf16) {
+  if (config.precision != "bf16" || has_bf16) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("precision: got 'bf16', which needs a processor with AVX-512 BF16 "
+                      "(avx512_bf16 in /proc/cpuinfo); this one has {}. Use precision=fp32, or "
+                      "another machine",
+                      fmt::join(supported_isas(), ", "))};
+}
+
+Status check_memory(const Config& config, const MemoryPlan& plan) {
+  const std::size_t memory = physical_memory();
+  if (memory != 0 && plan.total() > memory) {
+    return {ErrorKind::kInvalidConfig,
+            fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
+                        "num_steps transitions), but this machine has {:.1f} GB; make {} smaller",
+                        plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9,
+                        what_is_large(plan))};
+  }
+  if (config.memory_limit == 0 || plan.total() * 1e-6 <= config.memory_limit) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("memory_limit: got {} MB, but this run takes {:.1f} MB ({:.1f} MB of it the "
+                      "rollout block of num_envs * num_steps transitions); make {} smaller, or "
+                      "raise memory_limit",
+                      config.memory_limit, plan.total() * 1e-6,
+                      (plan.block + plan.permutation) * 1e-6, what_is_large(plan))};
+}
+
+}  // namespace broadloom

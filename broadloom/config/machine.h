@@ -1,0 +1,16 @@
+// What a run asks of the machine.
+#pragma once
+
+#include "broadloom/config/config.h"
+#include "broadloom/config/memory_plan.h"
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+// kInvalidConfig where precision=bf16 is asked of a processor without the instructions for it.
+Status check_processor(const Config& config, bool has_bf16);
+
+// kInvalidConfig where the run takes more memory than memory_limit allows, or than there is.
+Status check_memory(const Config& config, const MemoryPlan& plan);
+
+}  // namespace broadloom

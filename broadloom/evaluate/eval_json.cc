@@ -1,0 +1,43 @@
+#include "broadloom/evaluate/eval_json.h"
+
+#include "broadloom/record/json_line.h"
+
+namespace broadloom {
+namespace {
+
+// What the lines of both files hold.
+JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
+  JsonLine reasons;
+  for (const EvalResult::Reason& reason : result.reasons) reasons.add(reason.name, reason.count);
+  return JsonLine()
+      .add("global_step", result.global_step)
+      .add("mean_return", result.mean_return)
+      .add("ci_low", result.ci_low)
+      .add("ci_high", result.ci_high)
+      .add("std_return", result.std_return)
+      .add("mean_length", result.mean_length)
+      .add("success_rate", result.success_rate.value)
+      .add("success_low", result.success_rate.low)
+      .add("success_high", result.success_rate.high)
+      .add("failure_rate", result.failure_rate.value)
+      .add("failure_low", result.failure_rate.low)
+      .add("failure_high", result.failure_rate.high)
+      .add_raw("reasons", reasons.str())
+      .add("episodes", result.episodes)
+      .add("seed", seed);
+}
+
+}  // namespace
+
+std::string eval_json_line(const EvalResult& result, std::uint64_t seed) {
+  return eval_fields(result, seed).add("source", "train").line();
+}
+
+std::string command_eval_json_line(const EvalResult& result, const EvalOptions& options) {
+  return eval_fields(result, options.seed)
+      .add("source", "command")
+      .add("actions", actions_name(options.actions))
+      .line();
+}
+
+}  // namespace broadloom

@@ -1,0 +1,76 @@
+#include "broadloom/evaluate/policy.h"
+
+#include <utility>
+
+#include "broadloom/config/machine.h"
+#include "broadloom/config/network_shape.h"
+#include "broadloom/env/episode_tracker.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/evaluate/checkpoint_file.h"
+#include "broadloom/math/linear_bf16.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kOneShard = 1;  // statistics are only read
+
+}  // namespace
+
+LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
+    : config_(config),
+      spec_(spec),
+      network_(network_shape(config, spec)),
+      params_(network_.parameter_count()) {
+  if (config.norm_obs) obs_norm_.emplace(spec.observation_size(), config.clip_obs, kOneShard);
+  if (config.norm_reward) {
+    reward_norm_.emplace(config.num_envs, config.gamma, config.clip_reward, kOneShard);
+  }
+}
+
+// Trainer::state()'s tensors, as far as they matter to who only acts.
+Status LoadedPolicy::read(const SafetensorsFile& file) {
+  EpisodeTracker episodes(config_.num_envs);
+  std::vector<TensorRef> tensors;
+  episodes.append_state("episodes", tensors);
+  std::erase_if(tensors, [&](const TensorRef& t) { return file.tensors.count(t.name) == 0; });
+  const auto size = static_cast<std::int64_t>(params_.size());
+  tensors.push_back({"learner.params", Dtype::kF32, {size}, params_.data()});
+  tensors.push_back({"trainer.iteration", Dtype::kI64, {1}, &origin_.iteration});
+  tensors.push_back({"trainer.global_step", Dtype::kI64, {1}, &origin_.global_step});
+  if (obs_norm_) obs_norm_->append_state("obs_normalizer", tensors);
+  if (reward_norm_) reward_norm_->append_state("reward_normalizer", tensors);
+  BROADLOOM_TRY(load_named(file, tensors));
+  if (obs_norm_) obs_norm_->state_restored();
+  origin_.training_return = episodes.mean_return();
+  return {};
+}
+
+Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& found,
+                                                         const std::string& precision) {
+  Result<Checkpoint> checkpoint = read_checkpoint(found);
+  if (!checkpoint.ok()) return checkpoint.status();
+  Config& config = checkpoint.value().config;
+  if (!precision.empty()) config.precision = precision;
+  BROADLOOM_TRY(check_processor(config, bf16_available()));
+  const Result<EnvSpec> spec =
+      env_spec(config.env_id, config.env_options, config.max_episode_steps);
+  if (!spec.ok()) return spec.status();
+  std::unique_ptr<LoadedPolicy> policy(new LoadedPolicy(config, spec.value()));
+  BROADLOOM_TRY(policy->read(checkpoint.value().file));
+  policy->origin_.run_dir = found.folder.dir();
+  policy->origin_.checkpoint = found.path;
+  policy->origin_.hash = checkpoint.value().hash;
+  return policy;
+}
+
+Policy LoadedPolicy::view() const {
+  return {config_,
+          spec_,
+          network_,
+          params_.data(),
+          obs_norm_ ? &*obs_norm_ : nullptr,
+          reward_norm_ ? &*reward_norm_ : nullptr,
+          origin_};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,70 @@
+#include "broadloom/evaluate/run_evaluation.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "broadloom/evaluate/eval_json.h"
+#include "broadloom/evaluate/policy.h"
+#include "broadloom/record/files.h"
+#include "broadloom/record/run_folder.h"
+
+namespace broadloom {
+namespace {
+
+Result<std::unique_ptr<LoadedPolicy>> load(const std::string& run_or_checkpoint) {
+  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  return LoadedPolicy::load(found.value());
+}
+
+Status check(const EvalOptions& options) {
+  if (options.episodes >= 1 && options.threads >= 1) return {};
+  return invalid(fmt::format("got {} episodes and {} threads; expected at least 1 of each",
+                             options.episodes, options.threads));
+}
+
+bool is_folder(const std::string& run_or_checkpoint) {
+  std::error_code error;
+  return std::filesystem::is_directory(run_or_checkpoint, error);
+}
+
+}  // namespace
+
+Result<EvalResult> evaluate_run(const std::string& run_or_checkpoint, const EvalOptions& options) {
+  BROADLOOM_TRY(check(options));
+  const Result<std::unique_ptr<LoadedPolicy>> policy = load(run_or_checkpoint);
+  if (!policy.ok()) return policy.status();
+  return evaluate_policy(policy.value()->view(), options);
+}
+
+Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult& result,
+                         const EvalOptions& options) {
+  if (!is_folder(run_or_checkpoint)) return {};
+  const Result<RunFolder> folder = RunFolder::open(run_or_checkpoint);
+  if (!folder.ok()) return folder.status();
+  Result<SharedLog> log = SharedLog::open(folder.value().command_eval_path());
+  if (!log.ok()) return log.status();
+  return log.value().append(command_eval_json_line(result, options));
+}
+
+Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel& panel, int threads,
+                              const PlayProgress& on_progress) {
+  const Result<std::unique_ptr<LoadedPolicy>> policy = load(run_or_checkpoint);
+  if (!policy.ok()) return policy.status();
+  return play_panel(panel, policy.value()->view(), threads, on_progress);
+}
+
+Result<std::string> save_panel_result(const std::string& run_or_checkpoint,
+                                      const PanelResult& result) {
+  if (!is_folder(run_or_checkpoint)) return std::string();
+  const Result<RunFolder> folder = RunFolder::open(run_or_checkpoint);
+  if (!folder.ok()) return folder.status();
+  const std::string path = panel_result_path(folder.value(), result.panel);
+  BROADLOOM_TRY(write_file_atomically(path, panel_result_json(result)));
+  return path;
+}
+
+}  // namespace broadloom

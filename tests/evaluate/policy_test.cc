@@ -1,0 +1,85 @@
+// A policy from a checkpoint is that of the trainer that saved it.
+#include "broadloom/evaluate/policy.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/evaluate/evaluator.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/trainer.h"
+#include "tests/golden/folder.h"
+
+namespace broadloom {
+namespace {
+
+class LoadedPolicies : public ::testing::Test {
+ protected:
+  std::unique_ptr<Trainer> trained(const Overrides& overrides) {
+    Overrides all{{"num_envs", "8"}, {"num_steps", "32"}, {"total_timesteps", "2560"},
+                  {"hidden_sizes", "16,8"}};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    std::unique_ptr<Trainer> trainer = Trainer::create(resolve_config(all).take(), 1).take();
+    while (!trainer->finished()) EXPECT_TRUE(trainer->iterate().ok());
+    EXPECT_TRUE(save_checkpoint(path(), *trainer, {}).ok());
+    return trainer;
+  }
+  std::string path() const { return folder_.at("policy.safetensors"); }
+  Result<std::unique_ptr<LoadedPolicy>> load(const std::string& precision = "") const {
+    const Result<FoundCheckpoint> found = find_checkpoint(path());
+    if (!found.ok()) return found.status();
+    return LoadedPolicy::load(found.value(), precision);
+  }
+
+  golden::Folder folder_{"policy"};
+};
+
+void expect_same_episodes(const Policy& a, const Policy& b) {
+  const EvalOptions options{.episodes = 20, .seed = 3, .actions = EvalActions::kSampled};
+  const std::vector<EvalEpisode> of_a = play_episodes(a, options).take();
+  const std::vector<EvalEpisode> of_b = play_episodes(b, options).take();
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    ASSERT_EQ(of_a[i].episode_return, of_b[i].episode_return);
+    ASSERT_EQ(of_a[i].length, of_b[i].length);
+  }
+}
+
+TEST_F(LoadedPolicies, ActAsTheTrainerDoes) {
+  for (const Overrides& overrides :
+       {Overrides{{"env_id", "CartPole-v1"}},
+        Overrides{{"env_id", "Pendulum-v1"}, {"norm_obs", "true"}, {"norm_reward", "true"}},
+        Overrides{{"env_id", "Taxi-v3"}, {"shared_encoder", "true"}, {"max_episode_steps", "30"}}}) {
+    const std::unique_ptr<Trainer> trainer = trained(overrides);
+    const Result<std::unique_ptr<LoadedPolicy>> loaded = load();
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    const Policy policy = loaded.value()->view();
+    expect_same_episodes(policy, trainer->policy());
+    const PolicyOrigin &a = policy.origin, b = trainer->policy().origin;
+    EXPECT_EQ(a.iteration, 10);
+    EXPECT_EQ(a.iteration, b.iteration);
+    EXPECT_EQ(a.global_step, b.global_step);
+    if (b.training_return == b.training_return) EXPECT_EQ(a.training_return, b.training_return);
+    EXPECT_EQ(a.checkpoint, path());
+    EXPECT_EQ(a.run_dir, "");
+    EXPECT_EQ(a.hash.size(), 16u);
+    EXPECT_EQ(policy.spec.max_episode_steps, trainer->spec().max_episode_steps);
+    EXPECT_EQ(policy.reward_norm == nullptr, trainer->reward_normalizer() == nullptr);
+    if (policy.reward_norm != nullptr) {
+      EXPECT_EQ(policy.reward_norm->statistics().var(),
+                trainer->reward_normalizer()->statistics().var());
+    }
+  }
+}
+
+TEST_F(LoadedPolicies, AreRefusedWithoutAWholeCheckpoint) {
+  EXPECT_EQ(load().status().kind(), ErrorKind::kNotFound);
+  trained({});
+  std::filesystem::resize_file(path(), std::filesystem::file_size(path()) - 1);
+  EXPECT_EQ(load().status().kind(), ErrorKind::kCorrupt);
+}
+
+}  // namespace
+}  // namespace broadloom
