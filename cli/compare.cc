@@ -94,9 +94,9 @@ void print_comparison(const CompareCommand& command, const PanelComparison& comp
   fmt::print("{}\n{}", panel_line(panel, command.panel.empty() ? "of the results" : command.panel),
              table);
   fmt::print(
-      "Differences: to {}, over pairs of equal episodes. In brackets: 95 % intervals; *: 0 is "
-      "outside.\nRank: by success rate, then by mean return.\n",
-      command.runs.front());
+      "Differences: to {}, over pairs of equal episodes. In brackets: 95 % intervals{}; *: 0 "
+      "is outside.\nRank: by success rate, then by mean return.\n",
+      command.runs.front(), no_interval_text(panel));
 }
 
 int compare_command(const CompareCommand& command) {

@@ -19,6 +19,22 @@ class Eval(ProgramTest):
         self.assertIn("over 2 episodes (seed 10)", cut.stdout)
         self.assertRegex(cut.stdout, r"[12] of 2 episodes were cut after 10,000 steps: their returns are of that part\.\n")
 
+    def test_one_episode_has_no_interval(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        text = self.run_program("eval", "a", "--episodes", "1").stdout
+        self.assertRegex(text, r"\nReturn [\d.]+, length \d+ steps, of one episode \(seed 1\): it has no interval\n")
+        self.assertNotIn("deviation", text)
+        score = self.object_of("eval", "a", "--episodes", "1", "--json")
+        self.assertEqual((score["ci_low"], score["ci_high"]), (None, None))
+        last = json.loads(self.ledger("a/eval_command.jsonl")[-1])
+        self.assertEqual((last["ci_low"], last["ci_high"]), (None, None))
+        two = self.object_of("eval", "a", "--episodes", "2", "--json")
+        self.assertAlmostEqual(two["ci_high"] - two["mean_return"], 12.7062 * two["std_return"] / 2**0.5, 3)
+        self.write("p.toml", 'env_id = "CartPole-v1"\nepisodes = 1\n')
+        panel = self.run_program("eval", "a", "--panel", "p.toml").stdout
+        self.assertIn("95 % intervals (the return of one episode has none).", panel)
+        self.assertNotRegex(panel, r"nan|(\d\.\d\d) \[\1, \1\]")
+
     def test_eval_of_a_checkpoint_file(self):
         self.run_program("train", *SMALL, "--out", "a", "--checkpoint_interval", "4", "--keep_checkpoints", "0")
         first, middle, last = self.checkpoints("a")
