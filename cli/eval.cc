@@ -214,15 +214,18 @@ void add_eval_command(Command root, Context& context) {
   const Option markdown =
       app.add_flag("--markdown", command->markdown, "The panel's rows as a Markdown table")
           .needs(panel);
-  app.add_flag("--csv", command->csv, "The panel's rows as CSV, one number a column")
-      .needs(panel)
-      .excludes(markdown);
+  const Option csv =
+      app.add_flag("--csv", command->csv, "The panel's rows as CSV, one number a column")
+          .needs(panel)
+          .excludes(markdown);
   app.add_option("--threads", command->threads,
                  "Worker threads; the result does not depend on them (default: all)")
       .range(0, 1024)
       .type_name("INT");
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.add_flag("--json", command->json, "Standard output is one JSON object")
+      .excludes(markdown)
+      .excludes(csv);
   app.callback([&context, command] { context.action = [command] { return evaluate(*command); }; });
 }
 

@@ -168,7 +168,7 @@ Result<RerunReport> run_again(const RerunCommand& command, const std::string& li
 int rerun_command(const RerunCommand& command) {
   const Result<LedgerPlace> place = parse_ledger_place(command.place);
   if (!place.ok()) return report_error(place.status(), command.json);
-  const Result<std::string> line = read_ledger_line(place.value().path, place.value().line);
+  const Result<std::string> line = read_place(place.value());
   if (!line.ok()) return report_error(line.status(), command.json);
   const Result<RerunReport> report = run_again(command, line.value());
   if (!report.ok()) return report_error(report.status(), command.json);

@@ -47,6 +47,17 @@ class Eval(ProgramTest):
         played = self.object_of("eval", middle, "--panel", panel, "--json")
         self.assertEqual((played["file"], played["run"]["global_step"]), (None, 512))
 
+    def test_what_is_no_policy(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        self.write("README.md", "hi\n")
+        self.fails(3, ["'README.md' is a file, expected the folder of a run, or a checkpoint"], "eval", "README.md")
+        newest = self.checkpoints("a")[-1]
+        for command in (["eval"], ["train", *SMALL, "--quiet", "--out", "b", "--init"]):
+            self.fails(3, ["'a/manifest.json' is a file, expected", "name the run that it is part of, 'a'"], *command,
+                       "a/manifest.json")
+            self.fails(3, ["'a/checkpoints' is a folder of checkpoints", f"such as '{newest}', or 'a', the run"], *command,
+                       "a/checkpoints")
+
     def test_a_damaged_checkpoint_and_the_way_out(self):
         self.run_program("train", *SMALL, "--out", "a", "--checkpoint_interval", "4", "--keep_checkpoints", "0")
         paths = self.checkpoints("a")
@@ -123,10 +134,11 @@ class Eval(ProgramTest):
         self.fails(4, ["eval_command.jsonl", "Is a directory"], "eval", "a", "--quiet")
 
     def test_progress_of_episodes_that_are_played(self):
-        self.run_program("train", *SMALL, "--out", "run", "--quiet")
+        for seed in "12":
+            self.run_program("train", *SMALL, "--seed", seed, "--out", f"run{seed}", "--quiet")
         self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 6000\n')
-        for command in (["eval", "run", "--episodes", "6000"], ["eval", "run", "--panel", "panel.toml"],
-                        ["compare", "run", "run", "--panel", "panel.toml"]):
+        for command in (["eval", "run1", "--episodes", "6000"], ["eval", "run1", "--panel", "panel.toml"],
+                        ["compare", "run1", "run2", "--panel", "panel.toml"]):
             code, text = self.on_a_terminal(*command, "--threads", "1")
             self.assertEqual(code, 0, text)
             self.assertRegex(text, r"\r *\d+ %  [\d,]+ of 6,000 episodes played\x1b\[K")

@@ -73,7 +73,16 @@ class Ledger(ProgramTest):
                        "--ledger", path, "--quiet")
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["notes.txt", "pipe"])  # said before training
         self.fails(3, ["missing.jsonl"], "rerun", "missing.jsonl:1")
-        self.fails(5, ["not as it was written"], "rerun", "notes.txt")
+        self.fails(3, ["'notes.txt' is not a ledger, expected LEDGER:LINE", "runs/ledger.jsonl:3"], "rerun", "notes.txt")
+
+    def test_places_that_have_no_record(self):
+        self.run_program("train", *SMALL, "--out", "runs/a", "--quiet")
+        os.remove(os.path.join(self.folder.name, "runs/a/ledger_line.json"))
+        self.fails(3, ["'runs/a' has no record", "`broadloom train --resume runs/a`"], "rerun", "runs/a")
+        self.fails(3, ["'runs' is a folder of runs", "its ledger is 'runs/ledger.jsonl'"], "rerun", "runs")
+        self.fails(3, ["'runs/a/checkpoints' is not a run", "name the run that it is part of, 'runs/a'"], "rerun",
+                   "runs/a/checkpoints")
+        self.fails(3, ["'runs/a/manifest.json' is not a ledger"], "rerun", "runs/a/manifest.json")
 
     def test_lines_that_were_altered(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
