@@ -149,6 +149,18 @@ bool RerunReport::agrees() const {
   });
 }
 
+std::vector<std::string> RerunReport::possible_reasons() const {
+  const bool common_bits = std::any_of(fields.begin(), fields.end(), [](const auto& field) {
+    return field.name == "machine.bits" && field.agrees && field.recorded == "\"common\"";
+  });
+  std::vector<std::string> names;
+  for (const FieldComparison& field : fields) {
+    if (field.rule != FieldRule::kNoted || field.agrees) continue;
+    if (!common_bits || !field.name.starts_with("machine.")) names.push_back(field.name);
+  }
+  return names;
+}
+
 std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
                                                   std::string_view rerun) {
   const Json a = Json::parse(recorded), b = Json::parse(rerun);

@@ -24,6 +24,32 @@ class Runs(ProgramTest):
         self.assertIn("Note: runs end at 1,024 to 2,048 steps", other.stderr)
         self.assertEqual(self.run_program("curve", "a", "c", "--quiet").stderr, "")
 
+    def test_files_and_folders_that_are_no_runs(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet", "--hashes")
+        self.write("x.sqlite", "SQLite format 3\0")
+        for command in (["curve"], ["diff", "a"]):
+            self.fails(3, ["'x.sqlite' is a file, expected the folder of a run", "`broadloom report x.sqlite`"], *command, "x.sqlite")
+            self.fails(3, ["'a/metrics.jsonl' is a file", "name the run that it is part of, 'a'"], *command, "a/metrics.jsonl")
+            self.fails(3, ["no run folder 'none'"], *command, "none")
+
+    def test_instruction_sets_are_no_reason_for_different_results(self):
+        for name, *flags in (("a", "--seed", "1"), ("b", "--seed", "1"), ("c", "--seed", "2")):
+            self.run_program("train", *SMALL, "--out", name, "--quiet", "--hashes", "--isa", "exact", *flags)
+        for name in "bc":  # as on a machine of another kind
+            path = os.path.join(self.folder.name, name, "manifest.json")
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.write(path, text.replace('"isa": "exact"', '"isa": "neon"'))
+        self.assertEqual(self.run_program("diff", "a", "b").stdout, "Speed alone, the bits are the same:\n"
+                         "  isa                  exact | neon\nEqual in all 8 iterations that both have.\n")
+        other = self.object_of("diff", "a", "c", "--json", code=6)
+        self.assertEqual((other["settings"], other["origins"]), ({"seed": ["1", "2"]}, {}))
+        self.assertEqual(other["speed_alone"], {"isa": ["exact", "neon"]})
+        self.write(path, text.replace('"isa": "exact"', '"isa": "sse4"'))  # has bits of its own
+        other = self.object_of("diff", "a", "c", "--json", code=6)
+        self.assertEqual((other["settings"]["isa"], other["origins"]["isa"]), (["exact", "sse4"], ["exact", "sse4"]))
+        self.assertEqual(other["speed_alone"], {})
+
     def test_diff(self):
         for name, extra in (("a", []), ("b", ["--eval_interval", "1"]), ("c", ["--seed", "2"]), ("d", [])):
             hashes = [] if name == "d" else ["--hashes"]
