@@ -28,6 +28,7 @@ std::string without_slash(std::string path) {
 // The run that a file or folder lies in, a checkpoint two levels deep; "": none.
 std::string run_around(const std::string& path) {
   fs::path folder = fs::path(without_slash(path)).parent_path();
+  if (folder.empty()) folder = ".";
   for (int level = 0; level < 2 && !folder.empty(); ++level) {
     if (is_run(folder)) return folder.string();
     folder = folder.parent_path();

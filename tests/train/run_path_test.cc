@@ -65,6 +65,14 @@ TEST_F(RunPaths, WhatIsNoRunSaysWhatItIsAndWhatToName) {
   expect_words(check_run_folder(at("empty")), {"no manifest.json", "`broadloom train"});
 }
 
+TEST_F(RunPaths, ARunThatOneIsInIsNamed) {
+  const fs::path before = fs::current_path();
+  fs::current_path(at("runs/a"));
+  expect_words(check_run_folder("metrics.jsonl"), {"is a file", "part of, '.'"});
+  expect_words(find_policy("checkpoints").status(), {"'checkpoints/2.safetensors', or '.'"});
+  fs::current_path(before);
+}
+
 TEST_F(RunPaths, ACheckpointIsKnownByNameOrHeader) {
   for (const char* name : {"runs/a/checkpoints/1.safetensors", "best"}) {
     const Result<FoundCheckpoint> found = find_policy(at(name));
