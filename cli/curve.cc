@@ -6,6 +6,7 @@
 
 #include "broadloom/record/files.h"
 #include "broadloom/report/learning_curve.h"
+#include "broadloom/train/run_path.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 
@@ -25,6 +26,10 @@ int draw(const CurveCommand& command) {
                                             "which is what is written",
                                             command.out)),
                         false);
+  }
+  for (const std::string& run : command.runs) {
+    const Status is_run = check_run_folder(run);
+    if (!is_run.ok()) return report_error(is_run, false);
   }
   const Result<Curves> read = read_curves(command.runs);
   if (!read.ok()) return report_error(read.status(), false);

@@ -12,6 +12,7 @@
 #include "broadloom/envs/registry.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/network_shape.h"
+#include "broadloom/train/run_path.h"
 
 namespace broadloom {
 namespace {
@@ -83,7 +84,7 @@ SafetensorsFile part_of(const SafetensorsFile& file, const std::vector<TensorRef
 }  // namespace
 
 Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) {
-  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   Result<Checkpoint> checkpoint = read_checkpoint(found.value());
   if (!checkpoint.ok()) return checkpoint.status();

@@ -10,6 +10,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
+#include "broadloom/train/run_path.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/trainer.h"
 
@@ -43,7 +44,7 @@ bool is_folder(const std::string& run_or_checkpoint) {
 
 Result<EvalResult> evaluate_run(const std::string& run_or_checkpoint, const EvalOptions& options) {
   BROADLOOM_TRY(check(options));
-  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const Result<std::unique_ptr<Trainer>> trainer = trained(found.value(), "");
   if (!trainer.ok()) return trainer.status();
@@ -68,7 +69,7 @@ Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult&
 
 Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel& panel, int threads,
                               const std::string& isa, const PlayProgress& on_progress) {
-  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const Result<std::unique_ptr<Trainer>> trainer = trained(found.value(), isa);
   if (!trainer.ok()) return trainer.status();
