@@ -57,7 +57,40 @@ Status check_panel(const PanelResult& result, const std::optional<Panel>& panel,
                       panel_hash(*panel).substr(0, 8))};
 }
 
+Status counts_twice(const std::string& a, const std::string& b) {
+  return invalid(fmt::format(
+      "'{}' and '{}' are one policy, the same bytes of a checkpoint: every difference would be 0; "
+      "leave one out",
+      a, b));
+}
+
+// Said before anything is played.
+Status check_different_names(const std::vector<std::string>& runs) {
+  std::error_code error;
+  for (std::size_t b = 1; b < runs.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) {
+      const bool same = runs[a] == runs[b] || std::filesystem::equivalent(runs[a], runs[b], error);
+      if (same) return counts_twice(runs[a], runs[b]);
+    }
+  }
+  return {};
+}
+
+// A run and its own result, or a copy.
+Status check_different_policies(const std::vector<PanelResult>& results,
+                                const std::vector<std::string>& names) {
+  for (std::size_t b = 1; b < results.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) {
+      if (results[a].checkpoint_hash == results[b].checkpoint_hash) {
+        return counts_twice(names[a], names[b]);
+      }
+    }
+  }
+  return {};
+}
+
 Result<std::vector<PanelResult>> all_results(const CompareCommand& command) {
+  BROADLOOM_TRY(check_different_names(command.runs));
   std::optional<Panel> panel;
   if (!command.panel.empty()) {
     Result<Panel> read = read_panel(command.panel);
@@ -75,6 +108,7 @@ Result<std::vector<PanelResult>> all_results(const CompareCommand& command) {
     BROADLOOM_TRY(check_panel(result.value(), panel, command, run));
     results.push_back(result.take());
   }
+  BROADLOOM_TRY(check_different_policies(results, command.runs));
   return results;
 }
 
@@ -92,9 +126,9 @@ void print_comparison(const CompareCommand& command, const PanelComparison& comp
   fmt::print("{}\n{}", panel_line(panel, command.panel.empty() ? "of the results" : command.panel),
              table);
   fmt::print(
-      "Differences: to {}, over pairs of equal episodes. In brackets: 95 % intervals; *: 0 is "
-      "outside.\nRank: by success rate, then by mean return.\n",
-      command.runs.front());
+      "Differences: to {}, over pairs of equal episodes. In brackets: 95 % intervals{}; *: 0 "
+      "is outside.\nRank: by success rate, then by mean return.\n",
+      command.runs.front(), no_interval_text(panel));
 }
 
 int compare_command(const CompareCommand& command) {
@@ -130,10 +164,13 @@ void add_compare_command(Command root, Context& context) {
       .range(0, 1024)
       .type_name("INT");
   const Option markdown = app.add_flag("--markdown", command->markdown, "A Markdown table");
-  app.add_flag("--csv", command->csv, "CSV, one number a column, one line for each row and run")
-      .excludes(markdown);
+  const Option csv =
+      app.add_flag("--csv", command->csv, "CSV, one number a column, one line for each row and run")
+          .excludes(markdown);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.add_flag("--json", command->json, "Standard output is one JSON object")
+      .excludes(markdown)
+      .excludes(csv);
   app.callback(
       [&context, command] { context.action = [command] { return compare_command(*command); }; });
 }

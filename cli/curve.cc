@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/files.h"
 #include "broadloom/report/learning_curve.h"
 #include "cli/commands.h"
@@ -25,6 +26,10 @@ int draw(const CurveCommand& command) {
                                             "which is what is written",
                                             command.out)),
                         false);
+  }
+  for (const std::string& run : command.runs) {
+    const Status is_run = check_run_folder(run);
+    if (!is_run.ok()) return report_error(is_run, false);
   }
   const Result<Curves> read = read_curves(command.runs);
   if (!read.ok()) return report_error(read.status(), false);

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "broadloom/evaluate/run_path.h"
+#include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/run_diff.h"
 #include "cli/commands.h"
@@ -18,6 +21,30 @@ struct DiffCommand {
   bool quiet = false;
   bool json = false;
 };
+
+// A diff, and of its settings and origins what says how fast a run was and not what it was.
+struct ShownDiff {
+  RunDiff diff;
+  std::vector<TextDifference> speed_alone;
+};
+
+bool is_isa(const TextDifference& d) { return d.name == "isa"; }
+
+// Where both runs have the bits that they have on every processor, no instruction set, asked for or
+// used, is why they part.
+ShownDiff set_isa_aside(RunDiff diff) {
+  ShownDiff shown{std::move(diff), {}};
+  std::vector<TextDifference>& settings = shown.diff.settings;
+  std::vector<TextDifference>& origins = shown.diff.origins;
+  const auto used = std::find_if(origins.begin(), origins.end(), is_isa);
+  const bool same_bits =
+      used == origins.end() || (has_common_bits(used->first) && has_common_bits(used->second));
+  if (!same_bits) return shown;
+  if (used != origins.end()) shown.speed_alone.push_back(*used);
+  std::erase_if(settings, is_isa);
+  std::erase_if(origins, is_isa);
+  return shown;
+}
 
 constexpr std::size_t kNamedEnvironments = 8;
 
@@ -53,10 +80,12 @@ std::string parting_text(const Parting& p) {
                      with_commas(p.global_step));
 }
 
-void print_diff(const DiffCommand& command, const RunDiff& diff) {
+void print_diff(const DiffCommand& command, const ShownDiff& shown) {
+  const RunDiff& diff = shown.diff;
   print_differences("Settings that differ:", diff.settings);
   print_differences("Program and machine:", diff.origins);
-  if (diff.settings.empty() && diff.origins.empty()) {
+  print_differences("Speed alone, the bits are the same:", shown.speed_alone);
+  if (diff.settings.empty() && diff.origins.empty() && shown.speed_alone.empty()) {
     fmt::print("Same settings, same program, same machine.\n");
   }
   if (!diff.equal()) {
@@ -75,13 +104,15 @@ Json differences_json(const std::vector<TextDifference>& differences) {
   return out;
 }
 
-void print_diff_json(const DiffCommand& command, const RunDiff& diff) {
+void print_diff_json(const DiffCommand& command, const ShownDiff& shown) {
+  const RunDiff& diff = shown.diff;
   Json object = {{"runs", {command.first, command.second}},
                  {"equal", diff.equal()},
                  {"iterations", {diff.iterations_first, diff.iterations_second}},
                  {"compared", diff.compared},
                  {"settings", differences_json(diff.settings)},
                  {"origins", differences_json(diff.origins)},
+                 {"speed_alone", differences_json(shown.speed_alone)},
                  {"parting", nullptr}};
   if (diff.parting) {
     const Parting& p = *diff.parting;
@@ -95,14 +126,19 @@ void print_diff_json(const DiffCommand& command, const RunDiff& diff) {
 }
 
 int diff_command(const DiffCommand& command) {
-  const Result<RunDiff> diff = diff_runs(command.first, command.second);
-  if (!diff.ok()) return report_error(diff.status(), command.json);
-  if (command.json) {
-    print_diff_json(command, diff.value());
-  } else if (!command.quiet) {
-    print_diff(command, diff.value());
+  for (const std::string& run : {command.first, command.second}) {
+    const Status is_run = check_run_folder(run);
+    if (!is_run.ok()) return report_error(is_run, command.json);
   }
-  return diff.value().equal() ? 0 : static_cast<int>(ErrorKind::kMismatch);
+  Result<RunDiff> diff = diff_runs(command.first, command.second);
+  if (!diff.ok()) return report_error(diff.status(), command.json);
+  const ShownDiff shown = set_isa_aside(diff.take());
+  if (command.json) {
+    print_diff_json(command, shown);
+  } else if (!command.quiet) {
+    print_diff(command, shown);
+  }
+  return shown.diff.equal() ? 0 : static_cast<int>(ErrorKind::kMismatch);
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ const char* actions_text(EvalActions actions) {
 // Where an evaluation comes to less than training did, as that of a young policy may.
 void explain_difference(const EvalCommand& command, const EvalResult& result) {
   if (command.options.actions == EvalActions::kSampled) return;
-  if (std::isnan(result.training_return) || result.training_return <= result.ci_high) return;
+  const bool is_less = result.training_return > result.ci_high;  // known, both of them
+  if (!is_less) return;
   fmt::print(
       "Training explores (mean return {:.2f} of its last 100 episodes), eval plays the most likely "
       "actions; --actions sampled explores, too.\n",
@@ -51,14 +52,23 @@ void explain_cut(const EvalResult& result) {
   }
 }
 
-void print_result(const EvalCommand& command, const EvalResult& result) {
-  fmt::print("{} at step {}, {}\n", command.source, with_commas(result.global_step),
-             actions_text(command.options.actions));
+void print_returns(const EvalCommand& command, const EvalResult& result) {
+  if (result.episodes == 1) {
+    fmt::print("Return {:.2f}, length {:.0f} steps, of one episode (seed {}): it has no interval\n",
+               result.mean_return, result.mean_length, command.options.seed);
+    return;
+  }
   fmt::print("Mean return {:.2f}, 95 % interval {:.2f} to {:.2f}, over {} episodes (seed {})\n",
              result.mean_return, result.ci_low, result.ci_high, result.episodes,
              command.options.seed);
   fmt::print("Standard deviation {:.2f}, mean length {:.1f} steps\n", result.std_return,
              result.mean_length);
+}
+
+void print_result(const EvalCommand& command, const EvalResult& result) {
+  fmt::print("{} at step {}, {}\n", command.source, with_commas(result.global_step),
+             actions_text(command.options.actions));
+  print_returns(command, result);
   const Estimate& success = result.success_rate;
   if (std::isnan(success.value)) {
     fmt::print("Success: not known, the environment does not say what it is\n");
@@ -108,7 +118,8 @@ void print_panel(const EvalCommand& command, const PanelResult& result, const st
   fmt::print("{} at step {}\n", command.source, with_commas(result.global_step));
   fmt::print("{}\n", panel_line(result.panel, command.panel));
   fmt::print("{}", table_text(panel_table(result, TableForm::kAligned), TableForm::kAligned));
-  fmt::print("In brackets: 95 % intervals. Failure: ended by the environment, without success.\n");
+  fmt::print("In brackets: 95 % intervals{}. Failure: ended by the environment, without success.\n",
+             no_interval_text(result.panel));
   if (!file.empty()) fmt::print("Written: {}\n", file);
 }
 
@@ -203,15 +214,18 @@ void add_eval_command(Command root, Context& context) {
   const Option markdown =
       app.add_flag("--markdown", command->markdown, "The panel's rows as a Markdown table")
           .needs(panel);
-  app.add_flag("--csv", command->csv, "The panel's rows as CSV, one number a column")
-      .needs(panel)
-      .excludes(markdown);
+  const Option csv =
+      app.add_flag("--csv", command->csv, "The panel's rows as CSV, one number a column")
+          .needs(panel)
+          .excludes(markdown);
   app.add_option("--threads", command->threads,
                  "Worker threads; the result does not depend on them (default: all)")
       .range(0, 1024)
       .type_name("INT");
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.add_flag("--json", command->json, "Standard output is one JSON object")
+      .excludes(markdown)
+      .excludes(csv);
   app.callback([&context, command] { context.action = [command] { return evaluate(*command); }; });
 }
 

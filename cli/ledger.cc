@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "broadloom/core/config_table.h"
+#include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/run_folder.h"
 
@@ -25,6 +26,29 @@ fs::path folder_around(const std::string& run_dir) {
     if (!error) path = whole;
   }
   return path.parent_path();
+}
+
+constexpr const char* kExpected =
+    "expected LEDGER:LINE, as in runs/ledger.jsonl:3, or the folder of a run";
+
+// The line that a run left when it came to its end.
+Result<LedgerPlace> line_of_folder(const std::string& dir) {
+  std::error_code error;
+  const fs::path ledger = fs::path(dir) / "ledger.jsonl";
+  if (fs::exists(ledger, error) && !fs::exists(fs::path(dir) / "manifest.json", error)) {
+    return Status(ErrorKind::kNotFound,
+                  fmt::format("'{}' is a folder of runs, {}; its ledger is '{}'", dir, kExpected,
+                              ledger.string()));
+  }
+  BROADLOOM_TRY(check_run_folder(dir));
+  const Result<RunFolder> folder = RunFolder::open(dir);
+  if (!folder.ok()) return folder.status();
+  const std::string path = folder.value().ledger_line_path();
+  if (fs::exists(path, error)) return LedgerPlace{path, 1};
+  return Status(ErrorKind::kNotFound,
+                fmt::format("the run '{0}' has no record (ledger_line.json), which it gets when it "
+                            "comes to its end; `broadloom train --resume {0}` takes it there",
+                            folder.value().dir()));
 }
 
 }  // namespace
@@ -56,11 +80,7 @@ Result<std::string> record_in_ledger(const std::string& ledger, const std::strin
 
 Result<LedgerPlace> parse_ledger_place(const std::string& text) {
   std::error_code error;
-  if (fs::is_directory(text, error)) {
-    const Result<RunFolder> folder = RunFolder::open(text);
-    if (!folder.ok()) return folder.status();
-    return LedgerPlace{folder.value().ledger_line_path(), 1};
-  }
+  if (fs::is_directory(text, error)) return line_of_folder(text);
   if (fs::exists(text, error)) return LedgerPlace{text, 0};
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) return LedgerPlace{text, 0};
@@ -72,6 +92,16 @@ Result<LedgerPlace> parse_ledger_place(const std::string& text) {
                 fmt::format("got '{}' as the line of a ledger; expected a number from 1, as in "
                             "runs/ledger.jsonl:3",
                             text.substr(colon + 1)));
+}
+
+Result<std::string> read_place(const LedgerPlace& place) {
+  const auto is_record = [](const Result<std::string>& line) {
+    return line.value().starts_with("{\"format\":");
+  };
+  Result<std::string> line = read_ledger_line(place.path, place.line);
+  if (!line.ok() || is_record(line) || is_record(read_ledger_line(place.path, 1))) return line;
+  return Status(ErrorKind::kNotFound,
+                fmt::format("'{}' is not a ledger, {}", place.path, kExpected));
 }
 
 }  // namespace broadloom::cli

@@ -23,4 +23,7 @@ struct LedgerPlace {
 };
 Result<LedgerPlace> parse_ledger_place(const std::string& text);
 
+// The line at that place. kNotFound where the file is not there, or is no ledger.
+Result<std::string> read_place(const LedgerPlace& place);
+
 }  // namespace broadloom::cli

@@ -37,7 +37,11 @@ void add_commands(Command root, Context& context) {
   add_config_reference_command(root, context);
   root.footer(
       "First steps:\n  broadloom train --env_id CartPole-v1\n  broadloom env list\n"
-      "More of a command: broadloom help COMMAND\n");
+      "More of a command: broadloom help COMMAND\n"
+      "Exit codes: 0 done, 1 no memory or a fault, 2 wrong call, 3 not there, 4 cannot read or "
+      "write,\n"
+      "  5 damaged, 6 does not agree, 7 not finite, 20 and 21 found by audit, 130 stopped by "
+      "Ctrl-C\n");
 }
 
 // Whether an error is to be an object on standard output, too. The --json of `bench` names a file.

@@ -23,6 +23,7 @@ std::string trimmed(const std::string& text) {
 }
 
 std::string return_text(const EvalResult& score) {
+  if (std::isnan(score.ci_low)) return fmt::format("{:7.2f}", score.mean_return);
   return fmt::format("{:7.2f} [{:.2f}, {:.2f}]", score.mean_return, score.ci_low, score.ci_high);
 }
 
@@ -107,6 +108,11 @@ std::string panel_line(const Panel& panel, const std::string& name) {
                      panel_hash(panel).substr(0, 8), panel.env_id, rows, rows == 1 ? "" : "s",
                      with_commas(episodes), panel.seeds.size() == 1 ? "" : "s",
                      fmt::join(panel.seeds, ", "));
+}
+
+std::string no_interval_text(const Panel& panel) {
+  const bool is_one = panel.episodes == 1 && panel.seeds.size() == 1;
+  return is_one ? " (the return of one episode has none)" : "";
 }
 
 std::string reasons_text(const EvalResult& result) {

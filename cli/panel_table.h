@@ -14,6 +14,9 @@ namespace broadloom::cli {
 // "Panel p.toml (1a2b3c4d): CartPole-v1, 6 rows of 200 episodes (seeds 1, 2)".
 std::string panel_line(const Panel& panel, const std::string& name);
 
+// What is added to "intervals" where rows of one episode have none for their return; else "".
+std::string no_interval_text(const Panel& panel);
+
 // Those that came up, most frequent first: "pole_fell 93, time_limit 7".
 std::string reasons_text(const EvalResult& result);
 

@@ -1,5 +1,5 @@
 // `broadloom rerun`: a run from its record alone, and what agrees with the record.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <string>
@@ -102,8 +102,10 @@ void print_verdict(const RerunReport& report) {
     if (!noted.empty()) fmt::print("Another program or machine all the same: {}.\n", noted);
   } else {
     fmt::print("{} of {} fields that must agree do not.\n", differ, exact);
-    fmt::print("{}\n", noted.empty() ? "Program and machine are those of the record."
-                                     : "What may be why: " + noted + " differ.");
+    const std::vector<std::string> reasons = report.possible_reasons();
+    fmt::print("{}\n", reasons.empty()
+                           ? "No difference of program or machine is why."
+                           : fmt::format("What may be why: {} differ.", fmt::join(reasons, ", ")));
   }
   fmt::print("Run folder: {}\n", report.run.run_dir);
 }
@@ -168,7 +170,7 @@ Result<RerunReport> run_again(const RerunCommand& command, const std::string& li
 int rerun_command(const RerunCommand& command) {
   const Result<LedgerPlace> place = parse_ledger_place(command.place);
   if (!place.ok()) return report_error(place.status(), command.json);
-  const Result<std::string> line = read_ledger_line(place.value().path, place.value().line);
+  const Result<std::string> line = read_place(place.value());
   if (!line.ok()) return report_error(line.status(), command.json);
   const Result<RerunReport> report = run_again(command, line.value());
   if (!report.ok()) return report_error(report.status(), command.json);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "broadloom/audit/audit_facts.h"
+#include "broadloom/evaluate/run_path.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
@@ -126,7 +127,7 @@ Status check(const AuditOptions& options) {
 
 Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options) {
   BROADLOOM_TRY(check(options));
-  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const RunFolder& folder = found.value().folder;
   const bool alone = found.value().is_alone();

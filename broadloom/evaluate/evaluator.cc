@@ -204,19 +204,19 @@ EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& sp
   EvalResult result;
   const double count = static_cast<double>(episodes.size());
   result.episodes = static_cast<int>(episodes.size());
+  std::vector<double> returns;
+  returns.reserve(episodes.size());
   for (const EvalEpisode& episode : episodes) {
-    result.mean_return += episode.episode_return / count;
+    returns.push_back(episode.episode_return);
     result.mean_length += episode.length / count;
   }
+  const Estimate mean = mean_of(returns);
+  result.mean_return = mean.value;
+  result.ci_low = mean.low;
+  result.ci_high = mean.high;
   double squares = 0.0;
-  for (const EvalEpisode& episode : episodes) {
-    const double off = episode.episode_return - result.mean_return;
-    squares += off * off;
-  }
+  for (const double x : returns) squares += (x - mean.value) * (x - mean.value);
   result.std_return = episodes.size() > 1 ? std::sqrt(squares / (count - 1.0)) : 0.0;
-  const double half = 1.96 * result.std_return / std::sqrt(count);
-  result.ci_low = result.mean_return - half;
-  result.ci_high = result.mean_return + half;
   count_outcomes(episodes, spec, result);
   return result;
 }

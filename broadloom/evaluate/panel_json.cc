@@ -13,7 +13,8 @@
 namespace broadloom {
 namespace {
 
-constexpr const char* kPanelFormat = "broadloom-panel-1";
+constexpr const char* kPanelFormat = "broadloom-panel-2";
+constexpr const char* kEarlierFormat = "broadloom-panel-1";  // mean +- 1.96 standard errors
 
 Json or_null(double value) { return std::isnan(value) ? Json() : Json(value); }
 
@@ -36,8 +37,8 @@ Json score_json(const PanelGroup& group, const EvalResult& score) {
           {"failure_low", or_null(score.failure_rate.low)},
           {"failure_high", or_null(score.failure_rate.high)},
           {"mean_return", score.mean_return},
-          {"ci_low", score.ci_low},
-          {"ci_high", score.ci_high},
+          {"ci_low", or_null(score.ci_low)},
+          {"ci_high", or_null(score.ci_high)},
           {"std_return", score.std_return},
           {"mean_length", score.mean_length},
           {"reasons", reasons}};
@@ -160,6 +161,13 @@ Result<PanelResult> read_panel_result(const std::string& path) {
                               path, what));
   };
   const Json json = Json::parse(bytes.value());
+  if (json.is_object() && json["format"] == kEarlierFormat) {
+    return Status(ErrorKind::kCorrupt,
+                  fmt::format("'{}' has the format {}, expected {}: its intervals are those of an "
+                              "earlier version, too narrow for few episodes; make it again with "
+                              "`broadloom eval RUN --panel FILE`",
+                              path, kEarlierFormat, kPanelFormat));
+  }
   if (!json.is_object() || json["format"] != kPanelFormat) {
     return damaged(fmt::format("it has no \"format\": \"{}\"", kPanelFormat));
   }

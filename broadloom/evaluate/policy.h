@@ -32,8 +32,8 @@ struct PolicyOrigin {
 
 // Views into a trainer or a LoadedPolicy, which must outlive it.
 struct Policy {
-  const Config& config;   // of the run
-  const EnvSpec& spec;    // of its environments
+  const Config& config;  // of the run
+  const EnvSpec& spec;   // of its environments
   const ActorCritic& network;
   const float* params;                            // [P]
   const ObsNormalizer* obs_norm = nullptr;        // null: observations as they are

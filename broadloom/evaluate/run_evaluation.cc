@@ -8,6 +8,7 @@
 
 #include "broadloom/evaluate/eval_json.h"
 #include "broadloom/evaluate/policy.h"
+#include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/run_folder.h"
 
@@ -15,7 +16,7 @@ namespace broadloom {
 namespace {
 
 Result<std::unique_ptr<LoadedPolicy>> load(const std::string& run_or_checkpoint) {
-  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   return LoadedPolicy::load(found.value());
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "broadloom/config/settings.h"
+#include "broadloom/evaluate/run_path.h"
 #include "broadloom/lab/exact_report.h"
 #include "broadloom/record/run_folder.h"
 
@@ -342,7 +343,7 @@ Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint
   if (options.threads < 1) {
     return invalid(fmt::format("threads is {}; expected at least 1", options.threads));
   }
-  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");
   if (!loaded.ok()) return loaded.status();

@@ -11,6 +11,7 @@
 #include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/run_folder.h"
 
 namespace broadloom {
@@ -83,7 +84,7 @@ SafetensorsFile part_of(const SafetensorsFile& file, const std::vector<TensorRef
 }  // namespace
 
 Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) {
-  const Result<FoundCheckpoint> found = find_checkpoint(run_or_checkpoint);
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   Result<Checkpoint> checkpoint = read_checkpoint(found.value());
   if (!checkpoint.ok()) return checkpoint.status();

@@ -47,9 +47,17 @@ FieldComparison compare(const std::string& name, FieldRule rule, const Json& a, 
   return field;
 }
 
+// Intervals of means follow from numbers that are compared, and versions took them differently
+// (docs/adr/0012): a record with another one is no other result.
+bool is_interval_of_mean(std::string_view name) {
+  return name.ends_with(".ci_low") || name.ends_with(".ci_high");
+}
+
 // Which instruction set a run asked for is no part of what it is; machine.isa and machine.bits tell
 // what was used. Nor is where a policy lies that has the right hash.
-bool is_compared(const std::string& name) { return name != "config.isa" && name != "init.file"; }
+bool is_compared(const std::string& name) {
+  return name != "config.isa" && name != "init.file" && !is_interval_of_mean(name);
+}
 
 std::set<std::string> keys_of(const Json& a, const Json& b) {
   std::set<std::string> keys;
@@ -75,6 +83,7 @@ void compare_panels(const Json& a, const Json& b, std::vector<FieldComparison>& 
   std::map<std::string, Json> names = first;
   names.insert(second.begin(), second.end());
   for (const auto& [name, unused] : names) {
+    if (!is_compared(name)) continue;
     const auto x = first.find(name), y = second.find(name);
     out.push_back(compare(name, FieldRule::kExact, x == first.end() ? Json() : x->second,
                           y == second.end() ? Json() : y->second));
@@ -138,6 +147,18 @@ bool RerunReport::agrees() const {
   return !fields.empty() && std::all_of(fields.begin(), fields.end(), [](const auto& field) {
     return field.agrees || field.rule != FieldRule::kExact;
   });
+}
+
+std::vector<std::string> RerunReport::possible_reasons() const {
+  const bool common_bits = std::any_of(fields.begin(), fields.end(), [](const auto& field) {
+    return field.name == "machine.bits" && field.agrees && field.recorded == "\"common\"";
+  });
+  std::vector<std::string> names;
+  for (const FieldComparison& field : fields) {
+    if (field.rule != FieldRule::kNoted || field.agrees) continue;
+    if (!common_bits || !field.name.starts_with("machine.")) names.push_back(field.name);
+  }
+  return names;
 }
 
 std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,

@@ -32,6 +32,9 @@ struct RerunReport {
   std::vector<FieldComparison> fields;
   // Whether all fields that must agree do.
   bool agrees() const;
+  // Names of what was noted and differs, as far as results can depend on it: bits that are common
+  // to all processors (machine.bits) are not the machine's doing.
+  std::vector<std::string> possible_reasons() const;
 };
 
 // What a run from the record alone is made of.

@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -101,16 +102,22 @@ class Panels(unittest.TestCase):
         text = self.run_program("compare", "a", "b", "--panel", "p.toml")
         self.assertEqual((text.returncode, text.stderr), (0, ""))
         self.assertIn("Differences: to a, over pairs of equal episodes", text.stdout)
-        answer = self.object_of("compare", "a", "b", "a", "--panel", "p.toml", "--json")
-        self.assertEqual([run["run"] for run in answer["runs"]], ["a", "b", "a"])
-        self.assertEqual(answer["runs"][0]["episodes_hash"], answer["runs"][2]["episodes_hash"])
+        answer = self.object_of("compare", "a", "b", "--panel", "p.toml", "--json")
+        self.assertEqual([run["run"] for run in answer["runs"]], ["a", "b"])
         self.assertNotEqual(answer["runs"][0]["episodes_hash"], answer["runs"][1]["episodes_hash"])
         for name in ROWS:
-            first, second, same = answer["differences"][name]
+            first, second = answer["differences"][name]
             means = [run["rows"][name]["mean_return"] for run in answer["runs"]]
             self.assertAlmostEqual(second["return_difference"]["value"], means[1] - means[0])
-            self.assertEqual(same["return_difference"], {"value": 0, "low": 0, "high": 0})
-            self.assertEqual(first["rank"], same["rank"])
+            self.assertEqual(first["return_difference"], {"value": 0, "low": 0, "high": 0})
+
+    def test_a_run_is_not_compared_with_itself(self):
+        self.run_program("eval", "a", "--panel", "p.toml", "--quiet")
+        kept = self.result_file("a")
+        shutil.copy(os.path.join(self.folder.name, kept), os.path.join(self.folder.name, "copy.json"))
+        for first, second in (("a", "a"), ("a", "./a/"), ("a", kept), (kept, "copy.json")):
+            self.fails(2, [f"'{first}' and '{second}' are one policy", "leave one out"], "compare", "b", first, second,
+                       "--panel", "p.toml", "--quiet")
 
     def test_results_that_were_kept_are_compared_as_the_runs_are(self):
         played = self.run_program("compare", "a", "b", "--panel", "p.toml", "--csv").stdout
@@ -143,6 +150,10 @@ class Panels(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "x")))
         self.fails(2, ["--panel", "--episodes"], "eval", "a", "--panel", "p.toml", "--episodes", "3")
         self.fails(2, ["--csv", "--panel"], "eval", "a", "--csv")
+        for command in (["eval", "a"], ["compare", "a", "b"]):
+            for form in ("--csv", "--markdown"):
+                error = self.object_of(*command, "--panel", "p.toml", "--json", form, code=2)["error"]
+                self.assertIn(f"{form} excludes --json", error)
         self.fails(3, ["no run folder 'none'"], "compare", "a", "none", "--panel", "p.toml")
         self.fails(2, ["--panel cannot be given"], "train", "--resume", "a", "--panel", "p.toml")
         self.write("large.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\nseeds = [1, 2, 3, 4]\n')

@@ -19,7 +19,9 @@ namespace {
 class LoadedPolicies : public ::testing::Test {
  protected:
   std::unique_ptr<Trainer> trained(const Overrides& overrides) {
-    Overrides all{{"num_envs", "8"}, {"num_steps", "32"}, {"total_timesteps", "2560"},
+    Overrides all{{"num_envs", "8"},
+                  {"num_steps", "32"},
+                  {"total_timesteps", "2560"},
                   {"hidden_sizes", "16,8"}};
     all.insert(all.end(), overrides.begin(), overrides.end());
     std::unique_ptr<Trainer> trainer = Trainer::create(resolve_config(all).take(), 1).take();
@@ -51,7 +53,8 @@ TEST_F(LoadedPolicies, ActAsTheTrainerDoes) {
   for (const Overrides& overrides :
        {Overrides{{"env_id", "CartPole-v1"}},
         Overrides{{"env_id", "Pendulum-v1"}, {"norm_obs", "true"}, {"norm_reward", "true"}},
-        Overrides{{"env_id", "Taxi-v3"}, {"shared_encoder", "true"}, {"max_episode_steps", "30"}}}) {
+        Overrides{
+            {"env_id", "Taxi-v3"}, {"shared_encoder", "true"}, {"max_episode_steps", "30"}}}) {
     const std::unique_ptr<Trainer> trainer = trained(overrides);
     const Result<std::unique_ptr<LoadedPolicy>> loaded = load();
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();

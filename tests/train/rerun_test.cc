@@ -149,6 +149,26 @@ TEST_F(Ledger, AChangedSettingOrProgramIsReported) {
   EXPECT_TRUE(field(report, "machine.isa").agrees);
 }
 
+// Another machine is a reason only where bits are its own.
+TEST_F(Ledger, PossibleReasonsAreWhatBitsDependOn) {
+  const std::string line = trained();
+  const auto reasons = [&](void (*change)(Json&)) {
+    return RerunReport{{}, compare_ledger_lines(sealed_anew(line, change).take(), line)}
+        .possible_reasons();
+  };
+  EXPECT_EQ(reasons([](Json& json) {
+              json["program"]["revision"] = "another";
+              json["machine"]["isa"] = "neon";
+              json["machine"]["cpu"] = "another";
+            }),
+            (std::vector<std::string>{"program.revision"}));
+  EXPECT_EQ(reasons([](Json& json) {
+              json["machine"]["bits"] = "own";
+              json["machine"]["isa"] = "sse4";
+            }),
+            (std::vector<std::string>{"machine.bits", "machine.isa"}));
+}
+
 // The record of one machine, run again on others.
 TEST_F(Ledger, OtherInstructionSetsGiveTheSameRun) {
   const std::string line = trained({{"isa", "exact"}});

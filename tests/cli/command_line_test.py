@@ -1,0 +1,154 @@
+"""Words that the program does not take, and what it says of itself."""
+import os
+import unittest
+
+from program_test_case import SMALL, ProgramTest
+
+
+class CommandLine(ProgramTest):
+    def test_unknown_flags_name_the_nearest(self):
+        self.fails(2, ["'--lerning_rate'", "'--learning_rate'"], "train", "--lerning_rate", "0.1")
+        self.fails(2, ["'--num-env'", "'--num_envs'"], "train", "--num-env=4")
+        self.fails(2, ["'--no-clip-vlos'", "clip_vloss'"], "train", "--no-clip-vlos")
+        self.fails(2, ["'---'"], "train", "---")
+        self.fails(2, ["'--episode'", "'--episodes'"], "eval", "run", "--episode", "3")
+
+    def test_words_of_other_programs_are_understood(self):
+        for flag, key in (("env", "env_id"), ("lr", "learning_rate"), ("n-steps", "num_steps"), ("clip-range", "clip_coef"),
+                          ("n_epochs", "update_epochs")):
+            for command in ("train", "study"):
+                self.fails(2, [f"'--{flag}'; did you mean '--{key}'?"], command, f"--{flag}", "1")
+        self.fails(2, ["lr.toml:1:", "'learning_rate'"], "train", self.write("lr.toml", "lr = 0.1\n"))
+        self.fails(2, ["base.toml:3:", "'num_envs'"], "study", self.write("base.toml", "seeds = 1\n[base]\nn_envs = 8\n"))
+
+    def test_words_that_are_no_config_file(self):
+        self.fails(3, ["'256'", "--hidden_sizes 256,256"], "train", "--hidden_sizes", "256", "256")
+        self.fails(3, ["'256'", "--hidden_sizes 256,256"], "study", "--hidden_sizes", "256", "256")
+        os.makedirs(os.path.join(self.folder.name, "runs", "k9"))
+        self.fails(4, ["broadloom train --resume runs/k9`"], "train", "runs/k9")
+
+    def test_numbers_as_in_toml(self):
+        run = self.object_of("train", *SMALL[2:], "--total_timesteps", "1_024", "--out", "run", "--json")
+        self.assertEqual(run["total_timesteps"], 1024)
+        self.fails(2, ["total_timesteps: got '10_', expected an integer, at least 1"], "train", "--total_timesteps", "10_")
+
+    def test_values_that_are_empty(self):
+        for command, flag in (("study", "--part"), ("train", "--resume"), ("train", "--out"), ("study", "--seeds")):
+            self.fails(2, [flag, "empty value"], command, f"{flag}=")
+        self.assertEqual(self.run_program("train", *SMALL, "--out", "run", "--quiet", "--instruments=").returncode, 0)
+
+    def test_studies_that_are_none(self):
+        self.fails(2, ["FILE.toml", "--seeds 5"], "study")
+        self.fails(2, ["hidden_sizes = [[64, 64], [256, 256]]"], "study", "--seeds", "1", "--grid", "hidden_sizes=256,256")
+
+    def test_a_study_names_all_that_differs_from_its_store(self):
+        file = self.write("tiny.toml", "[base]\ntotal_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\n")
+        self.assertEqual(self.run_program("study", file, "--seeds", "2", "--no_report", "--quiet").returncode, 0)
+        self.fails(6, ["'seeds 1,2', this study 'seeds 1'"], "study", file, "--seeds", "1", "--quiet")
+        self.fails(6, ["'learning_rate 0.00025', this study 'learning_rate 0.001'; the store has 'seeds 1,2'"], "study", file,
+                   "--seeds", "1", "--learning_rate", "1e-3", "--quiet")
+
+    def test_hints_name_the_whole_command(self):
+        self.fails(2, ["`broadloom env bench --help`"], "env", "bench", "CartPole-v1", "--qqqqqqq")
+        self.fails(2, ["`broadloom env show --help`"], "env", "show")
+        self.fails(2, ["`broadloom eval --help`"], "eval")
+        self.fails(2, ["--no_quiet takes no value"], "train", "--no-quiet=true")
+
+    def test_unknown_instruments_name_those_there_are(self):
+        self.fails(2, ["instruments", "'thermometer'", "expected gradient"], "train", "--instruments", "thermometer")
+        self.fails(2, ["instrument_every", "at least 1"], "train", "--instrument_every", "0")
+
+    def test_unknown_commands_name_the_nearest(self):
+        self.fails(2, ["'tran'", "'train'"], "tran")
+        self.fails(2, ["'shw'", "'show'"], "env", "shw")
+        self.fails(2, ["--help"])
+
+    def test_values_out_of_range(self):
+        self.fails(2, ["num_envs: got 0, expected 1 to"], "train", "--num_envs", "0")
+        self.fails(2, ["gamma: got 1.5, expected 0 to 1"], "train", "--gamma", "1.5")
+        self.fails(2, ["learning_rate: got 'nan'"], "train", "--learning_rate", "nan")
+        self.fails(2, ["num_steps: got 'many'", "an integer"], "train", "--num_steps", "many")
+        self.fails(2, ["activation: got 'tanj'", "'tanh'"], "train", "--activation", "tanj")
+        self.fails(2, ["minibatch_size: got 513", "512"], "train", "--minibatch_size", "513")
+        self.fails(2, ["total_timesteps: got 10"], "train", "--total_timesteps", "10")
+        self.fails(2, ["log_std_init: got -21"], "train", "--log_std_init", "-21")
+        self.fails(2, ["--gamma needs a value"], "train", "--gamma")
+        self.fails(2, ["--seed needs a value"], "train", "--seed", "--quiet")
+
+    def test_unknown_environments_and_options(self):
+        self.fails(3, ["'CartPol-v1'", "'CartPole-v1'"], "train", "--env_id", "CartPol-v1")
+        self.fails(3, ["'CartPol-v1'", "'CartPole-v1'"], "env", "show", "CartPol-v1")
+        self.fails(2, ["slipery", "is_slippery"], "train", "--env_id", "FrozenLake-v1", "--env.slipery", "false")
+        self.fails(2, ["is_slippery", "maybe"], "train", "--env_id", "FrozenLake-v1", "--env.is_slippery", "maybe")
+
+    def test_config_files(self):
+        self.fails(3, ["missing.toml"], "train", "missing.toml")
+        self.fails(3, ["--env_id CartPole-v1"], "train", "CartPole-v1")
+        self.fails(2, ["bad.toml:2:", "not valid TOML"], "train", self.write("bad.toml", "seed = 1\ngamma = \n"))
+        self.fails(2, ["key.toml:1:", "'num_envs'"], "train", self.write("key.toml", "num_env = 1\n"))
+        self.fails(2, ["range.toml:1:", "got 2,"], "train", self.write("range.toml", "gamma = 2.0\n"))
+        self.fails(2, ["type.toml:1:", "quotation"], "train", self.write("type.toml", 'num_envs = "4"\n'))
+        self.fails(2, ["table.toml:", "[env]"], "train", self.write("table.toml", "[ppo]\ngamma = 0.9\n"))
+        self.fails(2, ["cut.toml:1:"], "train", self.write("cut.toml", "[="))
+
+    def test_missing_runs(self):
+        self.fails(3, ["no_such_run"], "eval", "no_such_run")
+        self.fails(3, ["no_such_run"], "train", "--resume", "no_such_run")
+        self.fails(2, ["--seed"], "train", "--resume", "no_such_run", "--seed", "2")
+
+    def test_unwritable_folders(self):
+        # A file where a folder should be stops every user, root too.
+        file = self.write("file", "text")
+        self.fails(4, [file, "Not a directory"], "train", *SMALL, "--quiet", "--out", os.path.join(file, "run"))
+
+    def test_errors_are_one_object_too(self):
+        error = self.object_of("eval", "no_such_run", "--json", code=3)
+        self.assertEqual(error["exit_code"], 3)
+        self.assertIn("no_such_run", error["error"])
+        self.assertEqual(self.object_of("train", "--nonsense", "--json", code=2)["exit_code"], 2)
+
+    def test_wrong_strata_families_and_limits(self):
+        self.fails(2, ["seed_families", "divisor of num_envs"], "train", "--num_envs", "8", "--seed_families", "3")
+        self.fails(2, ["strata.a.forze", "did you mean 'force'"], "train", "--strata.a.forze", "1..2")
+        self.fails(2, ["strata.a.force", "upside down"], "train", "--strata.a.force", "2..1")
+        self.fails(2, ["memory_limit: got 1 MB", "make num_envs"], "train", "--num_envs", "4096", "--num_steps", "16",
+                   "--memory_limit", "1", "--quiet")
+        self.fails(2, ["make hidden_sizes smaller"], "train", "--hidden_sizes", "1024,1024", "--memory_limit", "1", "--quiet")
+
+    def test_help_and_version(self):
+        for arguments in (["--help"], ["train", "--help"], ["eval", "-h"], ["env", "bench", "--help"]):
+            result = self.run_program(*arguments)
+            self.assertEqual(result.returncode, 0)
+            self.assertLessEqual(max(len(line) for line in result.stdout.splitlines()), 100)
+        self.assertIn("--gae_lambda NUMBER", self.run_program("train", "--help").stdout)
+        self.assertRegex(self.run_program("--version").stdout, r"^broadloom \d+\.\d+\.\d+ \(.+\)\n$")
+        self.assertEqual(self.run_program("-v").stdout, self.run_program("--version").stdout)
+        for command in ([], ["eval"], ["env", "bench"]):
+            self.assertEqual(self.run_program("help", *command).stdout, self.run_program(*command, "--help").stdout)
+        self.fails(2, ["'tran'", "'train'"], "help", "tran")
+
+    def test_environments(self):
+        listed = self.object_of("env", "list", "--json")["environments"]
+        ids = [spec["id"] for spec in listed]
+        self.assertIn("CartPole-v1", ids)
+        table = self.run_program("env", "list").stdout
+        for name in ids:
+            self.assertIn(name, table)
+            self.assertEqual(self.object_of("env", "show", name, "--json")["id"], name)
+        lake = self.run_program("env", "show", "FrozenLake-v1").stdout
+        self.assertRegex(lake, r"is_slippery +bool")
+        self.assertIn(" Box(6) 4 x [-1, 1] [-12.5664, 12.5664] ", self.run_program("env", "show", "Acrobot-v1").stdout)
+
+    def test_bench(self):
+        bench = self.object_of("env", "bench", "CartPole-v1", "--num-envs", "3", "--num_steps", "200", "--json")
+        self.assertGreater(bench["steps_per_second"], 0)
+        # A random policy keeps the pole up for 22 steps on average.
+        self.assertGreater(bench["episodes"], 10)
+        self.assertGreater(bench["mean_return"], 15)
+        self.assertLess(bench["mean_return"], 30)
+        one = self.object_of("env", "bench", "CartPole-v1", "--num-envs", "1", "--num_steps", "10", "--json")
+        self.assertEqual(one["threads"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,222 @@
+"""`broadloom train`: files, flags, stops, and runs that go on."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from program_test_case import PROGRAM, SMALL, ProgramTest
+
+
+class Train(ProgramTest):
+    def test_train_and_eval(self):
+        out = os.path.join(self.folder.name, "run")
+        run = self.object_of("train", *SMALL, "--out", out, "--threads", "2", "--json", "--no-clip-vloss")
+        self.assertEqual((run["run_dir"], run["global_step"], run["finished"]), (out, 1024, True))
+        self.assertGreater(run["mean_return"], 5)
+        with open(os.path.join(out, "manifest.json"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), r'"clip_vloss": *"?false')
+        score = self.object_of("eval", out, "--episodes", "7", "--json")
+        self.assertEqual(score["episodes"], 7)
+        self.assertLessEqual(score["ci_low"], score["mean_return"])
+        self.assertLessEqual(score["mean_return"], score["ci_high"])
+        self.assertGreater(score["mean_length"], 5)
+        self.assertEqual(list(score["reasons"]), ["cart_left_track", "pole_fell", "time_limit", "unfinished"])
+        self.assertEqual(sum(score["reasons"].values()), 7)
+        self.assertEqual(round(7 * score["success_rate"]), score["reasons"]["time_limit"])
+        self.assertLessEqual(score["success_low"], score["success_rate"])
+        again = self.object_of("eval", out, "--episodes", "7", "--json", "--threads", "1")
+        self.assertEqual(again["mean_return"], score["mean_return"])
+        text = self.run_program("eval", out, "--episodes", "7")
+        self.assertIn("95 % interval", text.stdout)
+        quiet = self.run_program("eval", out, "--episodes", "7", "--quiet")
+        self.assertEqual((quiet.stdout, quiet.stderr, quiet.returncode), ("", "", 0))
+        again = self.run_program("train", *SMALL, "--out", out, "--quiet")  # never over another run
+        self.assertNotEqual(again.returncode, 0)
+        self.assertIn(out, again.stderr)
+        self.assertIn("Nothing left to train: 1,024 of 1,024", self.run_program("train", "--resume", out).stdout)
+
+    def test_defaults_then_file_then_flags(self):
+        file = self.write("run.toml", "total_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\nseed = 5\n"
+                                      'env_id = "FrozenLake-v1"\n[env]\nis_slippery = false\n')
+        result = self.run_program("train", file, "--seed", "6", "--quiet")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        runs = os.listdir(os.path.join(self.folder.name, "runs"))
+        runs.remove("ledger.jsonl")
+        self.assertEqual(len(runs), 1)
+        self.assertRegex(runs[0], r"^FrozenLake-v1__ppo__6__\d+$")
+
+    def test_errors_come_before_the_contract(self):
+        os.makedirs(os.path.join(self.folder.name, "taken", "by"))
+        self.fails(4, ["'taken' exists", "--resume taken"], "train", *SMALL, "--out", "taken")
+        self.fails(3, ["'nowhere'"], "train", "--resume", "nowhere")
+
+    def test_steps_left_out_are_said_before_training(self):
+        wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
+        warning = ("Warning: 50,000 steps asked for, 32,768 will be trained (only 1 update), 34 % left out: choose "
+                   "total_timesteps = 327680, or num_envs = 8\n")
+        self.assertIn(warning, self.run_program("train", *wide, "--out", "a").stdout)
+        self.object_of("train", *wide, "--out", "b", "--json")
+        quiet = self.run_program("train", *wide, "--out", "c", "--quiet")
+        self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
+        self.assertNotIn("Warning", self.run_program("train", *SMALL, "--num_steps", "32", "--out", "d").stdout)
+        plan = self.run_program("study", "--seeds", "1", "--total_timesteps", "50000", "--grid", "num_envs=4,128", "--plan")
+        self.assertRegex(plan.stdout, r"\nNote: num_envs=128: 50,000 steps asked for, 49,152 will be trained \(only 3 updates\)")
+        self.assertNotIn("num_envs=4: ", plan.stdout)
+
+    def test_folders_that_nobody_named_do_not_meet(self):
+        runs = {self.object_of("train", *SMALL, "--json")["run_dir"] for _ in range(3)}
+        self.assertEqual(len(runs), 3)
+
+    def test_strata_families_and_the_contract(self):
+        file = self.write("run.toml", "total_timesteps = 2048\nnum_envs = 8\nnum_steps = 64\nseed_families = 2\n"
+                                      "[strata.wide]\nhalf_length = [0.1, 2]\nweight = 3\n")
+        trained = self.run_program("train", file, "--strata.narrow.half-length", "0.4..0.6", "--out", "run")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        contract = ["Block (T, N, D) = (64, 8, 4): 512 samples per update, 4 updates\n",
+                    "Seed families: 2, with 4 environments in each", "narrow 25 %, half_length 0.4..0.6; wide 75 %"]
+        resumed = self.run_program("train", "--resume", "run")  # strata in another order than in the file
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        for line in contract:
+            self.assertIn(line, trained.stdout)
+            self.assertIn(line, resumed.stdout)
+        self.assertIn("Episodes ended by: ", self.run_program("eval", "run").stdout)
+
+    def test_a_curriculum_and_success(self):
+        file = self.write("run.toml", 'curriculum = ["easy", "hard"]\ntotal_timesteps = 8192\nnum_envs = 8\n'
+                                      "max_episode_steps = 20\n[strata.easy]\nhalf_length = [0.4, 0.6]\n"
+                                      "[strata.hard]\nhalf_length = [0.05, 0.1]\n")
+        trained = self.run_program("train", file, "--out", "run")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assertIn("\nCurriculum: easy, hard; up or down by each episode; ", trained.stdout)
+        self.assertRegex(trained.stdout, r"  success +\d+ %  ")
+        self.assertRegex(trained.stdout, r"Mean return of the last 100 episodes: [\d.]+; \d+ % of them succeeded\n")
+        with open(os.path.join(self.folder.name, "run", "metrics.jsonl"), encoding="utf-8") as lines:
+            last = json.loads(lines.readlines()[-1])
+        said = json.loads(self.run_program("train", "--resume", "run", "--json").stdout)
+        self.assertEqual(said["success_rate"], last["success_rate"])
+        self.assertAlmostEqual(last["level_share/easy"] + last["level_share/hard"], 1.0)
+        self.assertGreater(last["mean_level"], 0.0)
+        self.fails(2, ["unknown stratum 'hart'", "did you mean 'hard'"], "train", file, "--curriculum", "easy,hart")
+        self.fails(2, ["curriculum_down and curriculum_up: got 0.4 and 0.3"], "train", file, "--curriculum_up", "0.3")
+        self.fails(2, ["there are no strata"], "train", "--curriculum", "easy,hard")
+
+    def test_plain_progress_where_no_terminal_is(self):
+        result = self.run_program("train", *SMALL, "--out", "run")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("\r", result.stdout)
+        self.assertRegex(result.stdout, r"1,024 / 1,024 steps +100 %")
+        self.assertIn("Next: broadloom eval run\n", result.stdout)
+
+    def test_ctrl_c_saves_and_says_how_to_go_on(self):
+        out = os.path.join(self.folder.name, "run")
+        process = subprocess.Popen(
+            [PROGRAM, "train", "--total_timesteps", "2000000000", "--num_envs", "2", "--num_steps", "64", "--out", out,
+             "--lr_schedule", "constant"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        head = ""
+        while "steps/s" not in head:  # the first progress line: training is under way
+            line = process.stdout.readline()
+            self.assertTrue(line, process.stderr)
+            head += line
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, head + rest + errors)
+        self.assertIn(f"broadloom train --resume {out}", errors)
+        stopped = int(re.search(r"Stopped at ([\d,]+) of", rest).group(1).replace(",", ""))
+        self.assertGreater(stopped, 0)
+        self.assertEqual(self.object_of("eval", out, "--episodes", "2", "--json")["global_step"], stopped)
+        self.assertEqual(errors.count("\n"), 1)
+
+    def test_ctrl_c_ends_a_panel_and_resume_plays_it_again(self):
+        self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\n')
+        process = subprocess.Popen([PROGRAM, "train", *SMALL, "--out", "run", "--panel", "panel.toml", "--threads", "1"],
+                                   stdout=subprocess.PIPE, text=True, cwd=self.folder.name)
+        while "100 %" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=5), -signal.SIGINT)
+        process.communicate()
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "ledger.jsonl")))
+
+    def test_event_files_that_were_deleted_or_cut_short(self):
+        run = os.path.join(self.folder.name, "run")
+
+        def events():
+            return sorted(name for name in os.listdir(run) if "tfevents" in name)
+
+        process = subprocess.Popen([PROGRAM, "train", "--total_timesteps", "2000000000", "--num_envs", "2", "--num_steps",
+                                    "64", "--out", run, "--lr_schedule", "constant"], stdout=subprocess.PIPE, text=True)
+        while "steps/s" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        (first,) = events()
+        for damage, left in ((os.remove, 1), (lambda path: os.truncate(path, 10), 2)):
+            damage(os.path.join(run, events()[-1]))
+            process = subprocess.Popen([PROGRAM, "train", "--resume", run], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       text=True)
+            while "steps/s" not in process.stdout.readline():
+                self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            errors = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 130, errors)
+            self.assertIn("a new event file begins here", errors)
+            self.assertEqual(len(events()), left)
+            self.assertGreater(os.path.getsize(os.path.join(run, events()[-1])), 100)
+        self.assertNotIn(first, events())
+
+    def test_a_run_that_begins_with_anothers_policy(self):
+        self.run_program("train", "--env_id", "Acrobot-v1", "--total_timesteps", "60000", "--seed", "3", "--out", "a", "--quiet")
+        young = ["train", "--env_id", "Acrobot-v1", "--init", "a"]
+        # It stands still, so that training's episodes and sampled ones are of one policy.
+        still = self.object_of(*young, "--learning_rate", "0", "--num_envs", "32", "--total_timesteps", "65536", "--out", "b", "--json")
+        sampled = self.object_of("eval", "b", "--actions", "sampled", "--json")
+        self.assertEqual(sampled, dict(self.object_of("eval", "a", "--actions", "sampled", "--json"), run_dir="b",
+                                       global_step=65536))
+        self.assertLess(abs(still["mean_return"] - sampled["mean_return"]), sampled["ci_high"] - sampled["ci_low"])
+        first, second = map(json.loads, self.ledger())
+        self.assertEqual(second["init"]["parameters_hash"], first["result"]["parameters_hash"])
+        self.assertEqual(second["result"]["parameters_hash"], first["result"]["parameters_hash"])
+        text = self.run_program(*young, "--total_timesteps", "2048", "--out", "c").stdout
+        self.assertRegex(text, r"Begins with the policy of a/checkpoints/.* \(step 59,904\)\n")
+        self.assertTrue(self.object_of("rerun", "ledger.jsonl:3", "--out", "again", "--json", "--quiet")["agrees"])
+        shutil.move(os.path.join(self.folder.name, "a"), os.path.join(self.folder.name, "d"))
+        self.fails(3, ["began with another one's policy", first["result"]["parameters_hash"], "--init"], "rerun", "c", "--quiet")
+        found = self.object_of("rerun", "c", "--init", "d", "--out", "again2", "--json", "--quiet")
+        self.assertTrue(found["agrees"])
+        self.fails(6, ["observations: got Box(6), expected Box(4)"], "train", *SMALL, "--init", "d", "--out", "e", "--quiet")
+        self.fails(3, ["no run folder 'none'"], "train", *SMALL, "--init", "none", "--quiet")
+        self.fails(2, ["--init"], "train", "--resume", "c", "--init", "d")
+
+    def test_a_run_that_is_made_longer(self):
+        steady = ["train", *SMALL, "--lr_schedule", "constant", "--hashes", "--eval_interval", "3"]
+        self.run_program(*steady, "--total_timesteps", "2048", "--out", "whole", "--quiet", "--ledger", "none")
+        self.run_program(*steady, "--out", "a", "--quiet")
+        longer = ["train", "--resume", "a", "--json", "--total_timesteps"]
+        self.assertEqual(self.object_of(*longer, "1536")["record"], "ledger.jsonl:2")
+        self.assertEqual(self.object_of(*longer, "2048", "--threads", "2")["record"], "ledger.jsonl:3")
+        same = self.object_of("diff", "a", "whole", "--json")
+        self.assertEqual((same["equal"], same["compared"], same["settings"]), (True, 16, {}))
+        lines = list(map(json.loads, self.ledger()))
+        self.assertEqual([line["config"]["total_timesteps"] for line in lines], ["1024", "1536", "2048"])
+        self.assertEqual([line["run"].get("extended_from") for line in lines], [None, [1024], [1024, 1536]])
+        for line in "123":  # each says what the run then was
+            again = self.object_of("rerun", f"ledger.jsonl:{line}", "--out", f"again{line}", "--json", "--quiet")
+            self.assertTrue(again["agrees"], line)
+        with open(os.path.join(self.folder.name, "a", "eval.jsonl"), encoding="utf-8") as file:
+            steps = [json.loads(line)["global_step"] // 128 for line in file]
+        self.assertEqual(steps, [3, 6, 8, 9, 12, 15, 16])  # those of its old ends stay
+        self.fails(2, ["got 1024", "only be made longer"], "train", "--resume", "a", "--total_timesteps", "1024", "--quiet")
+        self.fails(2, ["--gamma", "--init"], "train", "--resume", "a", "--total_timesteps", "4096", "--gamma", "0.9", "--quiet")
+        self.fails(2, ["total_timesteps: got 'more'"], "train", "--resume", "a", "--total_timesteps", "more", "--quiet")
+        self.run_program("train", *SMALL, "--out", "linear", "--quiet")
+        self.fails(2, ["lr_schedule = linear", "--init linear"], "train", "--resume", "linear", "--total_timesteps", "4096")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
