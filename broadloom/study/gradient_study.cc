@@ -10,6 +10,7 @@
 #include "broadloom/instruments/gradient/exact_report.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/run_folder.h"
+#include "broadloom/study/shapes.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/settings.h"
 #include "broadloom/train/trainer.h"
@@ -74,6 +75,7 @@ Status complete(const Trainer& trainer, GradientStudyOptions& o, std::vector<std
         fmt::format("shape {}x{}: expected N and T of at least 1 and N * T of at most {}",
                     shape.num_envs, shape.num_steps, kMostRows));
   }
+  BROADLOOM_TRY(check_distinct(o.shapes));
   if (o.batch == 0) o.batch = o.shapes.empty() ? 1024 : o.shapes.front().batch();
   if (o.shapes.empty()) o.shapes = factorisations(o.batch);
   for (const BlockShape& shape : o.shapes) {
