@@ -1,9 +1,7 @@
 // What training reports of how episodes ended, and what a checkpoint keeps of it.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +13,7 @@
 #include "broadloom/train/settings.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/forwarding_env.h"
+#include "tests/train/folder.h"
 
 namespace broadloom {
 namespace {
@@ -143,25 +142,14 @@ TEST(Outcomes, ACurriculumOverGivenEnvironmentsMustBeTheirs) {
             std::string::npos);
 }
 
-class SavedOutcomes : public ::testing::Test {
+class SavedOutcomes : public InFolder {
  protected:
-  void SetUp() override {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = (std::filesystem::temp_directory_path() /
-             (std::string("broadloom_") + test->name() + std::to_string(::getpid())))
-                .string();
-  }
-  void TearDown() override { std::filesystem::remove(path_); }
-
   Checkpoint saved(Trainer& trainer) {
-    EXPECT_TRUE(save_checkpoint(path_, trainer, {}).ok());
-    Result<Checkpoint> checkpoint = read_checkpoint(path_);
+    EXPECT_TRUE(save_checkpoint(at("checkpoint"), trainer, {}).ok());
+    Result<Checkpoint> checkpoint = read_checkpoint(at("checkpoint"));
     EXPECT_TRUE(checkpoint.ok()) << checkpoint.status().message();
     return checkpoint.take();
   }
-
- private:
-  std::string path_;
 };
 
 TEST_F(SavedOutcomes, AreReportedAgainAfterARestore) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -13,20 +12,15 @@
 
 #include "broadloom/record/files.h"
 #include "broadloom/train/run_evaluation.h"
+#include "tests/train/folder.h"
 
 namespace broadloom {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class RunInUse : public ::testing::Test {
+class RunInUse : public InFolder {
  protected:
-  RunInUse() : dir_(fs::temp_directory_path() / ("broadloom_run_" + std::to_string(::getpid()))) {
-    fs::create_directories(dir_);
-  }
-  ~RunInUse() override { fs::remove_all(dir_); }
-
   // Six iterations, an evaluation after each.
   static Config config() {
     const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
@@ -40,7 +34,7 @@ class RunInUse : public ::testing::Test {
     return config.value();
   }
 
-  std::string run() const { return (dir_ / "run").string(); }
+  std::string run() const { return at("run"); }
 
   // The lines of a file of the run. What is no JSON object fails the test.
   std::vector<Json> lines(const std::string& name) const {
@@ -52,8 +46,6 @@ class RunInUse : public ::testing::Test {
     }
     return out;
   }
-
-  fs::path dir_;
 };
 
 // Calls `meddle` after the third iteration.
