@@ -142,6 +142,24 @@ TEST(Outcomes, ACurriculumOverGivenEnvironmentsMustBeTheirs) {
             std::string::npos);
 }
 
+// Every whole episode of Pendulum is as long as its time limit.
+TEST(Outcomes, EpisodesWhoseStartWasStaggeredAreNotReported) {
+  Config config = config_of({{"env_id", "Pendulum-v1"},
+                             {"stagger_starts", "true"},
+                             {"num_envs", "8"},
+                             {"num_steps", "16"},
+                             {"max_episode_steps", "20"}});
+  const std::unique_ptr<Trainer> trainer = trainer_of(config);
+  ASSERT_TRUE(trainer->iterate().ok());  // six ends, none of an episode that was seen whole
+  EXPECT_EQ(trainer->report().episodes, 0);
+  EXPECT_TRUE(std::isnan(trainer->report().mean_return));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(trainer->iterate().ok());
+    EXPECT_EQ(trainer->report().mean_length, 20.0);
+  }
+  EXPECT_EQ(trainer->episodes(), 8 * 80 / 20 - 7);
+}
+
 class SavedOutcomes : public InFolder {
  protected:
   Checkpoint saved(Trainer& trainer) {
