@@ -156,7 +156,14 @@ Status extend(StartedRun& run, std::int64_t total_timesteps) {
         "run's other settings; runs with lr_schedule = constant or adaptive can be made longer",
         total_timesteps, dir, before, dir));
   }
+  const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
   run.config.total_timesteps = total_timesteps;
+  if (run.config.num_iterations() == blocks) {
+    return invalid(fmt::format(
+        "total_timesteps: got {}, which makes the run '{}' no longer: a run is of whole blocks of "
+        "{} steps, and its {} are {}; expected at least {}",
+        total_timesteps, dir, block, blocks, blocks * block, (blocks + 1) * block));
+  }
   BROADLOOM_TRY(check_config(run.config));
   run.manifest.config = to_overrides(run.config);
   run.manifest.extended_from.push_back(before);

@@ -68,7 +68,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
 // total_timesteps: 0, or no less than the run's own: makes the run longer, finished or not, with
 // the bits of one that was as long from the start. The manifest keeps what it was, and a run that
 // has come to its new end has a line of its own. kInvalidConfig where the total decides what is
-// learnt (Config::depends_on_total) or is less.
+// learnt (Config::depends_on_total), is less, or has room for no more blocks.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
                               std::int64_t total_timesteps = 0);
 

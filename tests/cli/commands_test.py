@@ -465,6 +465,8 @@ class Commands(unittest.TestCase):
         with open(os.path.join(self.folder.name, "a", "eval.jsonl"), encoding="utf-8") as file:
             steps = [json.loads(line)["global_step"] // 128 for line in file]
         self.assertEqual(steps, [3, 6, 8, 9, 12, 15, 16])  # those of its old ends stay
+        self.fails(2, ["got 2100", "at least 2176"], "train", "--resume", "a", "--total_timesteps", "2100", "--quiet")
+        self.assertEqual(len(self.ledger()), 3)
         self.fails(2, ["got 1024", "only be made longer"], "train", "--resume", "a", "--total_timesteps", "1024", "--quiet")
         self.fails(2, ["--gamma", "--init"], "train", "--resume", "a", "--total_timesteps", "4096", "--gamma", "0.9", "--quiet")
         self.fails(2, ["total_timesteps: got 'more'"], "train", "--resume", "a", "--total_timesteps", "more", "--quiet")

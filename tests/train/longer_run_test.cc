@@ -160,5 +160,21 @@ TEST_F(LongerRuns, NeverGetShorter) {
   }
 }
 
+// 896 steps are 7 blocks of 128, and so are all totals below 1,024.
+TEST_F(LongerRuns, AreRefusedWhereNoMoreBlocksFit) {
+  train("run", 900);
+  train("stopped", 900, {}, stopping_after(2));
+  for (const char* name : {"run", "stopped"}) {
+    const std::string before = manifest(name);
+    const Status status = resume_run(at(name), 1, {}, 1023).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    for (const char* word : {"got 1023", "blocks of 128", "expected at least 1024"}) {
+      EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    }
+    EXPECT_EQ(manifest(name), before);
+    EXPECT_TRUE(resume_run(at(name), 1, {}, 1024).ok());
+  }
+}
+
 }  // namespace
 }  // namespace broadloom
