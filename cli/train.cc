@@ -9,6 +9,7 @@
 
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/run_folder.h"
 #include "broadloom/train/config.h"
 #include "broadloom/train/panel_result.h"
 #include "broadloom/train/run.h"
@@ -218,6 +219,8 @@ int train(const TrainOptions& options, const Context& context) {
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return report_error(config.status(), options.json);
   const std::string run_dir = run_dir_of(options, config.value());
+  const Status is_free = RunFolder::check_free(run_dir);  // or its ledger is found fault with
+  if (!is_free.ok()) return report_error(is_free, options.json);
   const std::string ledger = ledger_of_run(options.ledger, run_dir);
   const Status recordable = check_ledger_file(ledger);
   if (!recordable.ok()) return report_error(recordable, options.json);

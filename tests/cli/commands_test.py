@@ -109,6 +109,10 @@ class Commands(unittest.TestCase):
         os.makedirs(os.path.join(self.folder.name, "taken", "by"))
         self.fails(4, ["'taken' exists", "--resume taken"], "train", *SMALL, "--out", "taken")
         self.fails(3, ["'nowhere'"], "train", "--resume", "nowhere")
+        self.run_program("train", *SMALL, "--out", "run", "--quiet")
+        self.fails(4, ["'run/x'", "inside the run '", "--out"], "train", *SMALL, "--out", "run/x")
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "run", "ledger.jsonl")))
+        self.fails(4, ["'file' is a file", "--out"], "train", *SMALL, "--out", self.write("file", "") and "file")
 
     def test_steps_left_out_are_said_before_training(self):
         wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
@@ -258,7 +262,7 @@ class Commands(unittest.TestCase):
     def test_unwritable_folders(self):
         # A file where a folder should be stops every user, root too.
         file = self.write("file", "text")
-        self.fails(4, [file, "Not a directory"], "train", *SMALL, "--quiet", "--out", os.path.join(file, "run"))
+        self.fails(4, [file, "is a file", "--out"], "train", *SMALL, "--quiet", "--out", os.path.join(file, "run"))
 
     def test_errors_are_one_object_too(self):
         error = self.object_of("eval", "no_such_run", "--json", code=3)
