@@ -99,7 +99,8 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
   if (steps_per_second <= 0.0) {
-    fmt::print("Nothing left to train: {} were made before.\n", steps);
+    fmt::print("Nothing left to train: {} were made before. Checkpoint and logs are whole.\n",
+               steps);
   } else {
     fmt::print("{} {} in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at", steps,
                seconds_text(summary.seconds),

@@ -11,6 +11,7 @@
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
+#include "broadloom/train/kept_logs.h"
 #include "broadloom/train/ledger_entry.h"
 #include "broadloom/train/run_evaluation.h"
 #include "broadloom/train/run_recorder.h"
@@ -266,10 +267,14 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   if (!newest.ok()) return newest.status();
   const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
-  BROADLOOM_TRY(announce(run.value().config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));
+  if (run.value().config.hashes) {
+    BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
+  }
+  BROADLOOM_TRY(announce(run.value().config, threads, hooks));
   if (longer) {
     BROADLOOM_TRY(
         write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));

@@ -116,5 +116,57 @@ TEST_F(RunInUse, TwoResumesOfARunExcludeEachOther) {
   EXPECT_EQ(lines("metrics.jsonl").size(), 6U);
 }
 
+// A log that lost bytes or lines, with a word of what is then said.
+struct Damage {
+  const char* file;
+  std::string (*change)(const std::string& whole);
+  const char* word;
+};
+
+const Damage kDamages[] = {
+    {"metrics.jsonl", [](const std::string& s) { return s.substr(0, s.size() / 2); }, "cut short"},
+    {"metrics.jsonl", [](const std::string&) { return std::string(); }, "has 0 bytes"},
+    {"eval.jsonl", [](const std::string& s) { return s.substr(1); }, "cut short"},
+    {"metrics.jsonl", [](const std::string& s) { return "x" + s.substr(1); }, "no line of it"},
+    {"eval.jsonl", [](const std::string& s) { return s.substr(0, s.size() - 1) + " "; }, "no line"},
+    {"hashes.bin", [](const std::string& s) { return s.substr(0, s.size() - 1); }, "5 iterations"},
+    {"hashes.bin", [](const std::string& s) { return s.substr(0, s.size() - 1) + "x"; }, "altered"},
+    {"hashes.bin", [](const std::string&) { return std::string(); }, "is gone"},
+};
+
+TEST_F(RunInUse, AFinishedRunWhoseLogsAreDamagedIsNotSaidToBeWhole) {
+  Config hashed = config();
+  hashed.hashes = true;
+  ASSERT_TRUE(start_run(hashed, run(), 1, {}).ok());
+  EXPECT_TRUE(resume_run(run(), 1, {}).ok());
+  for (const Damage& damage : kDamages) {
+    const std::string path = run() + "/" + damage.file;
+    const std::string whole = read_file(path).take();
+    ASSERT_TRUE(write_file_atomically(path, damage.change(whole)).ok());
+    const Status status = resume_run(run(), 1, {}).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << damage.file << ": " << damage.word;
+    for (const std::string& word :
+         {std::string(damage.file), std::string(damage.word), "train --init " + run() + "`"}) {
+      EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    }
+    ASSERT_TRUE(write_file_atomically(path, whole + "what a resume cuts off").ok());
+    EXPECT_TRUE(resume_run(run(), 1, {}).ok()) << damage.file;
+    ASSERT_TRUE(write_file_atomically(path, whole).ok());
+  }
+}
+
+TEST_F(RunInUse, AStoppedRunWhoseLogsAreDamagedIsRefusedBeforeItsContract) {
+  RunHooks hooks;
+  hooks.should_stop = [] { return true; };
+  ASSERT_TRUE(start_run(config(), run(), 1, hooks).ok());
+  ASSERT_TRUE(write_file_atomically(run() + "/metrics.jsonl", "").ok());
+  bool announced = false;
+  hooks.on_contract = [&](const RolloutContract&) { announced = true; };
+  const Status status = resume_run(run(), 1, hooks).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kCorrupt);
+  EXPECT_NE(status.message().find("train --init " + run() + "`"), std::string::npos);
+  EXPECT_FALSE(announced);
+}
+
 }  // namespace
 }  // namespace broadloom

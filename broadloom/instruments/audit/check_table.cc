@@ -348,6 +348,14 @@ constexpr AuditCheck kChecks[] = {
      "total_timesteps is enough for {value:g} blocks of {N} x {T} (limit {limit:g}).",
      "A policy is changed once a block, and has hardly begun to learn. Lower num_envs or "
      "num_steps, or raise total_timesteps."},
+    {"logs_lost",
+     fact<&RunFacts::logs_lost>,
+     Bad::kAbove,
+     {.warning = 0.0},
+     "{value:.0f} bytes are gone of the metrics.jsonl and eval.jsonl that the checkpoint was saved "
+     "with (limit {limit:g}).",
+     "What is left of the logs does not tell what the run was, and it cannot be resumed. Put "
+     "copies back, or begin a new run with its policy (broadloom train --init)."},
     {"going_on",
      fact<&RunFacts::failed>,
      Bad::kAbove,

@@ -50,6 +50,7 @@ RunFacts healthy_facts() {
   facts.updates = 100.0;
   facts.learning_rate_off = facts.learning_rate_left = facts.learning_rate_bound = 0.0;
   facts.logged_kl = facts.logged_kl_peak = 0.01;
+  facts.logs_lost = 0.0;
   facts.lr_schedule = "linear";
   return facts;
 }
@@ -190,6 +191,10 @@ const std::vector<Fault>& faults() {
       {"steps_lost", Severity::kWarning, [](N&, F& f) { f.steps_lost = 0.4; }, {"40 %"}},
       {"few_updates", Severity::kNote, [](N&, F& f) { f.updates = 9.0; }, {"for 9 blocks"}},
       {"few_updates", Severity::kWarning, [](N&, F& f) { f.updates = 1.0; }, {"for 1 blocks"}},
+      {"logs_lost",
+       Severity::kWarning,
+       [](N&, F& f) { f.logs_lost = 41.0; },
+       {"41 bytes are gone", "--init"}},
       {"going_on",
        Severity::kError,
        [](N&, F& f) {
