@@ -325,7 +325,9 @@ constexpr AuditCheck kChecks[] = {
      "The linear schedule stands at {percent:.3g} % of its first learning rate (limit "
      "{limit_percent:g} %): the run is not over.",
      "Its last policy is not the one that the schedule was to end in. Go on with it (broadloom "
-     "train --resume)."},
+     "train --resume).",
+     "The linear schedule stands at {percent:.3g} % of its first learning rate (limit "
+     "{limit_percent:g} %)."},
     {"adaptive_rate",
      fact<&RunFacts::learning_rate_bound>,
      Bad::kAbove,
@@ -362,7 +364,8 @@ constexpr AuditCheck kChecks[] = {
      {.error = 0.0},
      "Going on with the run stopped{failure}.",
      "The other findings are from before that. Mend what the message names, or go back to an older "
-     "checkpoint."},
+     "checkpoint.",
+     "Nothing stopped going on with the run."},
 };
 
 }  // namespace
