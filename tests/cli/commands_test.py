@@ -254,6 +254,17 @@ class Commands(unittest.TestCase):
         self.fails(2, ["table.toml:", "[env]"], "train", self.write("table.toml", "[ppo]\ngamma = 0.9\n"))
         self.fails(2, ["cut.toml:1:"], "train", self.write("cut.toml", "[="))
 
+    def test_lines_of_what_only_the_environment_can_judge(self):
+        lake = 'env_id = "FrozenLake-v1"\nseed = 2\n[env]\nis_slippery = false\n'
+        self.fails(2, ["env.toml:5: unknown key 'is_slipery'"], "train", self.write("env.toml", lake + "is_slipery = true\n"))
+        self.fails(3, ["id.toml:2: unknown environment 'Cart'"], "train", self.write("id.toml", 'seed = 1\nenv_id = "Cart"\n'))
+        strata = self.write("strata.toml", "[strata.a]\nforce = [9, 11]\nforc = [1, 2]\n")
+        self.fails(2, ["strata.toml:3: strata.a.forc: unknown"], "train", strata)
+        # The flag is at fault, and not the line.
+        file = self.write("fine.toml", lake)
+        self.fails(3, ["broadloom: unknown environment 'Cart'"], "train", file, "--env_id", "Cart")
+        self.fails(2, ["broadloom: unknown key 'is_slipery'"], "train", file, "--env.is_slipery", "true")
+
     def test_missing_runs(self):
         self.fails(3, ["no_such_run"], "eval", "no_such_run")
         self.fails(3, ["no_such_run"], "train", "--resume", "no_such_run")
