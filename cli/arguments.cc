@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "broadloom/config/config.h"
+#include "cli/foreign_flags.h"
 
 namespace broadloom::cli {
 namespace {
@@ -133,6 +134,11 @@ class Preparer {
       if (command_.is_switch(known)) names.push_back("no_" + known);
     }
     std::string message = "unknown flag '--" + name + "'";
+    // Said of what takes settings alone: elsewhere such a word is a slip like others.
+    const std::string hint = command_.has_option("env_id") ? foreign_flag_hint(name) : "";
+    if (!hint.empty()) {
+      return {ErrorKind::kInvalidConfig, message + ": " + hint};
+    }
     const std::string nearest = nearest_key(name, names, Config::aliases());
     if (!nearest.empty()) message += "; did you mean '--" + nearest + "'?";
     message += (nearest.empty() ? "; `" : " `") + command_.path() + " --help` lists them";

@@ -19,6 +19,15 @@ volatile std::sig_atomic_t interrupted = 0;
 
 extern "C" void note_interrupt(int) { interrupted = 1; }
 
+// A program that was started to outlive its terminal (nohup) goes on ignoring its end. Handled once
+// and for all where it is: a closing terminal says so twice, by the shell and by the system.
+void handle_hangup(struct sigaction action) {
+  struct sigaction now = {};
+  if (sigaction(SIGHUP, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
+  action.sa_flags = static_cast<int>(SA_RESTART);
+  sigaction(SIGHUP, &action, nullptr);
+}
+
 }  // namespace
 
 int report_error(const Status& status, bool json) {
@@ -83,11 +92,16 @@ void catch_interrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  handle_hangup(action);
 }
 
 void release_interrupts() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  handle_hangup(action);
 }
 
 bool was_interrupted() { return interrupted != 0; }

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/shapes.h"
 #include "broadloom/lab/gradient_study.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/report/gradients_json.h"
 #include "broadloom/report/gradients_page.h"
-#include "broadloom/study/shapes.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/gradients_table.h"

@@ -14,7 +14,9 @@ std::string shape_cell(const BlockShape& shape) {
   return fmt::format("{} x {}", shape.num_envs, shape.num_steps);
 }
 
-std::string short_number(double x) { return std::isfinite(x) ? fmt::format("{:.3g}", x) : "-"; }
+std::string short_number(double x, int digits = 3) {
+  return std::isfinite(x) ? fmt::format("{:.{}g}", x, digits) : "-";
+}
 
 // "0.123 [0.119, 0.127]"
 std::string with_interval(const Estimate& e) {
@@ -25,9 +27,9 @@ std::string with_interval(const Estimate& e) {
 
 // A part as a share of the total, with half its interval.
 std::string share(const Estimate& part, const Estimate& total) {
-  if (!(total.value > 0.0)) return "-";
+  if (!(total.value > 0.0) || !std::isfinite(part.value)) return "-";
   const double half = 50.0 * (part.high - part.low) / total.value;
-  const std::string value = fmt::format("{:.1f}", 100.0 * part.value / total.value);
+  const std::string value = fixed_text(100.0 * part.value / total.value, 1);
   return half > 0.0 ? fmt::format("{} +- {:.1f} %", value, half) : value + " %";
 }
 
@@ -86,16 +88,14 @@ void print_bias(const std::vector<BiasResult>& results) {
 
 void print_exact(const ExactReport& report) {
   constexpr const char* kRow = "{:>6}  {:>6}  {:>6}  {:<16}  {:>12}  {:<30}  {}\n";
-  fmt::print(
-      "\nSolved exactly: {} states, {} actions, mean episode {:.2f} steps, mean return "
-      "{:.4g}\n",
-      report.states, report.actions, report.mean_episode_length, report.mean_return);
+  fmt::print("\nSolved exactly: {} states, {} actions, mean episode {} steps, mean return {}\n",
+             report.states, report.actions, fixed_text(report.mean_episode_length, 2),
+             short_number(report.mean_return, 4));
   fmt::print(kRow, "lambda", "gamma", "T", "", "exact", "sampled", "");
   for (const ExactResult& r : report.cases) {
     for (const ExactQuantity& q : r.quantities) {
       fmt::print(kRow, fmt::format("{:g}", r.lambda), fmt::format("{:g}", r.gamma), r.num_steps,
-                 q.name, fmt::format("{:.6g}", q.exact),
-                 q.sampled ? with_interval(*q.sampled) : "-",
+                 q.name, short_number(q.exact, 6), q.sampled ? with_interval(*q.sampled) : "-",
                  !q.sampled                  ? ""
                  : q.sampled->holds(q.exact) ? "agrees"
                                              : "outside the interval");

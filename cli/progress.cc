@@ -41,19 +41,20 @@ void StatusLine::write(const std::string& text) {
   shown_ = true;
   written_at_ = Clock::now();
   // "\x1b[K" clears what a longer line left behind.
-  fmt::print(stream_, "{}", live_ ? "\r" + text + "\x1b[K" : text + "\n");
+  put(live_ ? "\r" + text + "\x1b[K" : text + "\n");
+}
+
+// fmt::print would throw where the terminal is gone, and end what is still to be saved.
+void StatusLine::put(const std::string& text) {
+  std::fputs(text.c_str(), stream_);
   std::fflush(stream_);
 }
 
-void StatusLine::end() {
-  if (live_ && shown_) fmt::print(stream_, "\n");
-  std::fflush(stream_);
-}
+void StatusLine::end() { put(live_ && shown_ ? "\n" : ""); }
 
 void StatusLine::clear() {
-  if (live_ && shown_) fmt::print(stream_, "\r\x1b[K");
+  put(live_ && shown_ ? "\r\x1b[K" : "");
   shown_ = false;
-  std::fflush(stream_);
 }
 
 ProgressLine::ProgressLine(std::FILE* stream, bool quiet)

@@ -25,6 +25,8 @@ class StatusLine {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void put(const std::string& text);
+
   std::FILE* stream_;
   bool quiet_;
   bool live_;

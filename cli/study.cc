@@ -20,6 +20,9 @@
 namespace broadloom::cli {
 namespace {
 
+// Where runs failed, as nearly all do because a loss is not a number.
+constexpr int kFailedRunsExit = static_cast<int>(ErrorKind::kNumeric);
+
 struct StudyCommand {
   StudyFlags flags;
   std::string out, part;
@@ -114,10 +117,11 @@ Status write_results(const StudyCommand& command, const StudyPlan& plan,
 int report_study(const StudyCommand& command, const StudyPlan& plan, const StudySummary& summary,
                  const StudyOptions& options, const std::vector<std::string>& arguments) {
   const Status status = write_results(command, plan, summary, options, arguments);
+  std::fflush(stdout);
+  const int failed = print_failed_runs(stderr, plan, summary);  // with --quiet, too
   if (!status.ok()) return report_error(status, command.json);
-  if (summary.complete) return 0;
+  if (summary.complete) return failed > 0 ? kFailedRunsExit : 0;
   if (!command.quiet) {
-    std::fflush(stdout);
     fmt::print(stderr, "Stopped. To go on, run the same command again.\n");
   }
   return kInterruptedExit;
@@ -191,7 +195,7 @@ void add_run_flags(Command app, StudyCommand& command) {
   app.add_flag("--report", command.report,
                "Write a report beside the store at the end (--no_report: do not)")
       .group(kGroup);
-  app.add_flag("--quiet", command.quiet, "Print nothing but errors").group(kGroup);
+  app.add_flag("--quiet", command.quiet, "Print nothing but errors and failed runs").group(kGroup);
   app.add_flag("--json", command.json, "Standard output is one JSON object").group(kGroup);
 }
 

@@ -21,6 +21,11 @@ Status take_shapes(const std::vector<std::string>& texts, const std::string& fla
   return {};
 }
 
+// Flags win over the file, over its [base] as well.
+void drop_from_base(const std::string& key, StudySpec& spec) {
+  std::erase_if(spec.base, [&](const auto& entry) { return entry.first == key; });
+}
+
 Status take_shape_rules(const StudyFlags& flags, StudySpec& spec) {
   if (!flags.reference.empty()) spec.reference = flags.reference;
   const bool any = !flags.shapes.empty() || !flags.doubled.empty() || flags.ladder ||
@@ -32,7 +37,11 @@ Status take_shape_rules(const StudyFlags& flags, StudySpec& spec) {
   spec.shapes.max_envs = flags.max_envs;
   if (flags.doublings != 0) spec.shapes.doublings = flags.doublings;
   BROADLOOM_TRY(take_shapes(flags.shapes, "--shapes", spec.shapes.list));
-  return take_shapes(flags.doubled, "--doubled", spec.shapes.doubled);
+  BROADLOOM_TRY(take_shapes(flags.doubled, "--doubled", spec.shapes.doubled));
+  for (const char* key : {"num_envs", "num_steps"}) {
+    if (!varied_by(spec, key).empty()) drop_from_base(key, spec);
+  }
+  return {};
 }
 
 bool is_list(const std::string& key) {
@@ -63,6 +72,7 @@ Status take_axis(const std::string& text, StudySpec& spec) {
     BROADLOOM_TRY(set_config(scratch, key, value));
   }
   std::erase_if(spec.axes, [&](const StudyAxis& axis) { return axis.name == key; });
+  drop_from_base(key, spec);
   return add_axis(key, values, spec.axes);
 }
 

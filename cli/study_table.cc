@@ -68,6 +68,19 @@ std::string estimate_text(const Estimate& e) {
   return fmt::format("{:.1f} [{:.1f}, {:.1f}]", e.value, e.low, e.high);
 }
 
+// What an evaluation is; "" where the study has none.
+std::string evaluation_words(const StudyPlan& plan) {
+  if (plan.evaluations == 0) return "";
+  int least = plan.cells.front().config.eval_episodes, most = least;
+  for (const StudyCell& cell : plan.cells) {
+    least = std::min(least, cell.config.eval_episodes);
+    most = std::max(most, cell.config.eval_episodes);
+  }
+  return fmt::format(
+      " Evaluation: mean return of {}{} episode{} of its final policy, most likely actions.",
+      least < most ? to_text(least) + " to " : "", most, most == 1 ? "" : "s");
+}
+
 Json or_null(double x) {
   if (!std::isfinite(x)) return nullptr;
   return x;
@@ -93,7 +106,7 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
              with_commas(static_cast<std::int64_t>(plan.runs.size())), rule);
   std::vector<std::vector<std::string>> rows = {{"cell", "environment steps", "iterations",
                                                  "minibatches", "minibatch size", "epochs",
-                                                 "gradient steps", "samples/gradient"}};
+                                                 "gradient steps", "env steps per gradient step"}};
   for (const StudyCell& cell : plan.cells) {
     rows.push_back({cell.name, with_commas(cell.environment_steps()),
                     with_commas(cell.config.num_iterations()),
@@ -137,14 +150,25 @@ void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySum
                     estimate_text(over_runs(cells[c].evaluation).iqm)});
   }
   print_rows(stream, rows);
-  fmt::print(stream,
-             "\nTraining: mean return of a run's last 100 episodes. Intervals: bootstrap over "
-             "runs.\n");
+  fmt::print(
+      stream,
+      "\nTraining: mean return of a run's last 100 episodes.{} Intervals: bootstrap over runs.\n",
+      evaluation_words(plan));
+}
+
+int print_failed_runs(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary) {
+  constexpr int kMost = 10;
+  int failed = 0;
   for (const StoredRun& run : summary.runs) {
-    if (run.status != "failed") continue;
+    if (run.status != "failed" || ++failed > kMost) continue;
     fmt::print(stream, "Failed: {} seed {}: {}\n",
                plan.cells[static_cast<std::size_t>(run.cell)].name, run.seed, run.error);
   }
+  if (failed > kMost) {
+    fmt::print(stream, "{} more failed; the store's table runs has their errors.\n",
+               failed - kMost);
+  }
+  return failed;
 }
 
 Json study_json(const StudyPlan& plan, const StudySummary& summary, const std::string& store) {

@@ -11,6 +11,7 @@
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/run_folder.h"
 #include "broadloom/train/run.h"
 #include "cli/audit.h"
 #include "cli/commands.h"
@@ -98,7 +99,8 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
   if (steps_per_second <= 0.0) {
-    fmt::print("Nothing left to train: {} were made before.\n", steps);
+    fmt::print("Nothing left to train: {} were made before. Checkpoint and logs are whole.\n",
+               steps);
   } else {
     fmt::print("{} {} in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at", steps,
                seconds_text(summary.seconds),
@@ -218,6 +220,8 @@ int train(const TrainOptions& options, const Context& context) {
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return report_error(config.status(), options.json);
   const std::string run_dir = run_dir_of(options, config.value());
+  const Status is_free = RunFolder::check_free(run_dir);  // or its ledger is found fault with
+  if (!is_free.ok()) return report_error(is_free, options.json);
   const std::string ledger = ledger_of_run(options.ledger, run_dir);
   const Status recordable = check_ledger_file(ledger);
   if (!recordable.ok()) return report_error(recordable, options.json);

@@ -177,8 +177,6 @@ void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& f
   } else if (config.learning_rate > 0.0) {
     facts.learning_rate_off = off / config.learning_rate;
   }
-  facts.learning_rate_left =
-      1.0 - logged.iterations.back() / static_cast<double>(config.num_iterations());
 }
 
 // Seeds that a log's evaluations had, with the most episodes of each.

@@ -11,6 +11,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
+#include "broadloom/train/kept_logs.h"
 #include "broadloom/train/started_run.h"
 #include "broadloom/train/trainer.h"
 
@@ -75,6 +76,12 @@ Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts&
   return measured;
 }
 
+// Of the run's iterations, those after the checkpoint.
+double share_left(const Trainer& trainer) {
+  return 1.0 - static_cast<double>(trainer.report().iteration) /
+                   static_cast<double>(trainer.config().num_iterations());
+}
+
 // Goes on from the checkpoint for as many iterations as options ask for, and says in report and
 // facts what it did and met.
 Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
@@ -82,6 +89,7 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
   Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options.threads);
   if (!trainer.ok()) return trainer.status();
   report.global_step = trainer.value()->report().global_step;
+  facts.learning_rate_left = share_left(*trainer.value());
   const int count =
       options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
   const std::int64_t left =
@@ -146,6 +154,11 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
   const Result<std::vector<AuditNumbers>> measured =
       measure_on(checkpoint.value(), options, facts.value(), report);
   if (!measured.ok()) return measured.status();
+  if (alone) {  // where the run went on to from there is not known
+    facts.value().learning_rate_left = RunFacts::kNone;
+  } else {
+    facts.value().logs_lost = static_cast<double>(lost_log_bytes(folder, checkpoint.value().logs));
+  }
   std::vector<AuditNumbers> all = logged.value().audit;
   all.insert(all.end(), measured.value().begin(), measured.value().end());
   report.findings = judge({all, facts.value()});

@@ -118,6 +118,12 @@ Status set_config(Config& config, std::string_view key, std::string_view text);
 // and ranges are checked here, where the line is known: errors read "file:line: what". kNotFound
 // when there is no such file, kIo when it cannot be read, kInvalidConfig for the rest.
 Result<Overrides> read_toml_overrides(const std::string& path);
+// The same with the line that each stands on, for errors that only a whole config shows.
+struct TomlOverrides {
+  Overrides overrides;
+  std::vector<unsigned> lines;  // of each
+};
+Result<TomlOverrides> read_toml_lines(const std::string& path);
 // The same from text; `name` stands where the file name would in messages.
 Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name);
 // The same from a table that is part of a larger file.

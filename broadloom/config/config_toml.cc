@@ -71,29 +71,39 @@ Status check_quotes(const Entry& entry, const std::map<std::string, std::string>
                                          " without quotation marks"};
 }
 
-Result<Overrides> checked_overrides(std::vector<Entry> entries, const std::string& name) {
+Result<TomlOverrides> checked_overrides(std::vector<Entry> entries, const std::string& name) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.line, a.column) < std::tie(b.line, b.column);
   });
   std::map<std::string, std::string> types = {{"anneal_lr", "bool"}};
   for (const FieldInfo& field : list_fields(Config{})) types[field.name] = field.type;
-  Overrides overrides;
+  TomlOverrides checked;
   Config scratch;
   for (Entry& entry : entries) {
     Status status = check_quotes(entry, types);
     if (status.ok()) status = set_config(scratch, entry.key, entry.text);
     if (!status.ok()) return toml_error(name, entry.line, status.message());
-    overrides.emplace_back(std::move(entry.key), std::move(entry.text));
+    checked.overrides.emplace_back(std::move(entry.key), std::move(entry.text));
+    checked.lines.push_back(entry.line);
   }
-  return overrides;
+  return checked;
+}
+
+Result<TomlOverrides> overrides_of(const TomlNode& table, const std::string& name) {
+  std::vector<Entry> entries;
+  BROADLOOM_TRY(add_table(table, "", name, entries));
+  return checked_overrides(std::move(entries), name);
+}
+
+Result<Overrides> without_lines(Result<TomlOverrides> checked) {
+  if (!checked.ok()) return checked.status();
+  return std::move(checked.value().overrides);
 }
 
 }  // namespace
 
 Result<Overrides> toml_overrides(const TomlNode& table, const std::string& name) {
-  std::vector<Entry> entries;
-  BROADLOOM_TRY(add_table(table, "", name, entries));
-  return checked_overrides(std::move(entries), name);
+  return without_lines(overrides_of(table, name));
 }
 
 Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name) {
@@ -102,10 +112,14 @@ Result<Overrides> parse_toml_overrides(std::string_view text, const std::string&
   return toml_overrides(table.value(), name);
 }
 
-Result<Overrides> read_toml_overrides(const std::string& path) {
+Result<TomlOverrides> read_toml_lines(const std::string& path) {
   const Result<TomlNode> table = read_toml(path, "config file");
   if (!table.ok()) return table.status();
-  return toml_overrides(table.value(), path);
+  return overrides_of(table.value(), path);
+}
+
+Result<Overrides> read_toml_overrides(const std::string& path) {
+  return without_lines(read_toml_lines(path));
 }
 
 }  // namespace broadloom

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace broadloom {
 namespace {
+
+// Far enough below 0 to stay there, however long the episode.
+constexpr std::int64_t kLeftOut = std::numeric_limits<std::int64_t>::min() / 2;
 
 double ratio(double part, double whole) {
   return whole > 0.0 ? part / whole : std::numeric_limits<double>::quiet_NaN();
@@ -18,6 +22,10 @@ EpisodeTracker::EpisodeTracker(int num_envs)
       returns_(kWindow),
       lengths_(kWindow),
       outcomes_(kWindow) {}
+
+void EpisodeTracker::leave_out_present(int env) {
+  running_length_[static_cast<std::size_t>(env)] = kLeftOut;
+}
 
 void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminated,
                              const std::uint8_t* truncated, int num_steps, const EpisodeEnd* ends) {
@@ -41,12 +49,13 @@ void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminate
 }
 
 void EpisodeTracker::end_episode(std::size_t n, Ended outcome) {
+  const double episode_return = std::exchange(running_return_[n], 0.0);
+  const std::int64_t length = std::exchange(running_length_[n], 0);
+  if (length < 0) return;
   const std::size_t place = static_cast<std::size_t>(episodes_ % kWindow);
-  returns_[place] = running_return_[n];
-  lengths_[place] = static_cast<double>(running_length_[n]);
+  returns_[place] = episode_return;
+  lengths_[place] = static_cast<double>(length);
   outcomes_[place] = outcome;
-  running_return_[n] = 0.0;
-  running_length_[n] = 0;
   ++episodes_;
   ++block_episodes_;
 }

@@ -16,6 +16,10 @@ class EpisodeTracker {
 
   explicit EpisodeTracker(int num_envs);
 
+  // The present episode of an environment began before the run did, as stagger_starts has it: what
+  // the run sees of it is no whole episode, and is not counted.
+  void leave_out_present(int env);
+
   // Walks the block's raw rewards and end flags, [T, N] each, in the order of time, then
   // environment. ends: [T, N] too, read where the flags say so; null: not known.
   void observe(const float* rewards, const std::uint8_t* terminated, const std::uint8_t* truncated,
@@ -49,7 +53,7 @@ class EpisodeTracker {
   double window_mean(const std::vector<double>& window) const;
 
   std::vector<double> running_return_;        // [N]
-  std::vector<std::int64_t> running_length_;  // [N]
+  std::vector<std::int64_t> running_length_;  // [N], below 0 where it is left out
   std::vector<double> returns_, lengths_;     // [kWindow] ring
   std::vector<Ended> outcomes_;               // [kWindow] ring
   std::int64_t episodes_ = 0;

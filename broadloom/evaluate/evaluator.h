@@ -44,7 +44,7 @@ struct EvalResult {
   std::int64_t global_step = 0;  // of the policy that was evaluated
   int episodes = 0;
   double mean_return = 0.0;
-  // 95 % interval of the mean, Student's t (mean_of in math/estimate.h); not numbers for one
+  // 95 % interval of the mean, Student's t (mean_of in stats/estimate.h); not numbers for one
   // episode, which has none.
   double ci_low = 0.0, ci_high = 0.0;
   double std_return = 0.0;  // sample standard deviation over episodes; 0 for one

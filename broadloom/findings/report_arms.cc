@@ -50,6 +50,12 @@ ReportStudy study_of(const StudyResults& results) {
   study.version = results.version;
   study.revision = results.revision;
   study.definition = results.definition;
+  std::set<std::int64_t> episodes;
+  for (const ResultCell& cell : results.cells) {
+    std::int64_t count = 0;
+    if (parse_text(cell.setting("eval_episodes"), count).ok()) episodes.insert(count);
+  }
+  study.eval_episodes.assign(episodes.begin(), episodes.end());
   std::set<std::uint64_t> seeds;
   for (const ResultRun& run : results.runs) {
     seeds.insert(run.seed);

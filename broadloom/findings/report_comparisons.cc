@@ -6,6 +6,7 @@
 
 #include "broadloom/core/portable_math.h"
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/findings/report_best.h"
 #include "broadloom/findings/report_scores.h"
 
 namespace broadloom {
@@ -127,7 +128,8 @@ std::vector<TaskComparison> compare_by_task(const StudyReport& report, const Rep
     if (!x || !y) continue;
     const Result<Estimate> found = probability_of_improvement(*x, *y, options_of(report));
     if (!found.ok()) continue;
-    all.push_back({task, found.value(), result_of(found.value(), can_tell(*x, *y))});
+    const bool enough_runs = can_tell(*x, *y);
+    all.push_back({task, found.value(), result_of(found.value(), enough_runs), enough_runs});
   }
   return all;
 }
@@ -158,6 +160,18 @@ std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int
 }
 
 }  // namespace
+
+const ReportComparison* find_comparison(const StudyReport& report, int a, int b,
+                                        ReportScore score) {
+  for (int* arm : {&a, &b}) {
+    const int same = report.arms[static_cast<std::size_t>(*arm)].same_runs;
+    if (same >= 0) *arm = same;
+  }
+  for (const ReportComparison& c : report.comparisons) {
+    if (c.score == score && c.a == std::min(a, b) && c.b == std::max(a, b)) return &c;
+  }
+  return nullptr;
+}
 
 std::vector<int> common_tasks(const StudyReport& report, int a, int b) {
   std::vector<int> tasks;
@@ -202,7 +216,11 @@ void normalise_arms(int threads, StudyReport& report) {
 
 std::vector<std::pair<int, int>> choose_pairs(const StudyReport& report) {
   const int arms = static_cast<int>(report.arms.size());
-  const int best = best_arm(report, main_score(report));
+  std::vector<bool> is_first(report.arms.size(), false);
+  if (arms > 0) is_first[0] = true;
+  for (const RankedArms& ranked : ranked_arms(report, main_score(report))) {
+    is_first[static_cast<std::size_t>(ranked.arms.front())] = true;
+  }
   std::vector<std::pair<int, int>> all, chosen;
   const auto repeats = [&](int arm) {
     return report.arms[static_cast<std::size_t>(arm)].same_runs >= 0;
@@ -212,7 +230,9 @@ std::vector<std::pair<int, int>> choose_pairs(const StudyReport& report) {
       if (repeats(a) || repeats(b)) continue;
       if (common_tasks(report, a, b).empty()) continue;
       all.emplace_back(a, b);
-      if (a == 0 || a == best || b == best) chosen.emplace_back(a, b);
+      if (is_first[static_cast<std::size_t>(a)] || is_first[static_cast<std::size_t>(b)]) {
+        chosen.emplace_back(a, b);
+      }
     }
   }
   return all.size() <= kMostPairs ? all : chosen;

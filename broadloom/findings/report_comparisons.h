@@ -20,8 +20,12 @@ void compare_arms(const std::vector<std::pair<int, int>>& pairs, int threads, St
 inline constexpr std::size_t kMostPairs = 400;
 
 // Pairs of arms with tasks in common: all of them, or where those are more than kMostPairs the ones
-// with the first arm and with the best.
+// with the first arm and with those that have the largest IQM.
 std::vector<std::pair<int, int>> choose_pairs(const StudyReport& report);
+
+// The comparison of two arms, in whichever order, or of those whose runs they repeat; nullptr where
+// there is none.
+const ReportComparison* find_comparison(const StudyReport& report, int a, int b, ReportScore score);
 
 // Tasks that both arms have.
 std::vector<int> common_tasks(const StudyReport& report, int a, int b);

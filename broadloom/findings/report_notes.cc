@@ -70,6 +70,17 @@ void note_scores(const StudyReport& report, Notes& notes) {
   add_details(details, "cells have runs without a training return", notes);
 }
 
+// "10 whole episodes", "2 to 10 whole episodes".
+std::string evaluation_words(const StudyReport& report) {
+  std::set<std::int64_t> counts;
+  for (const ReportStudy& study : report.studies) {
+    counts.insert(study.eval_episodes.begin(), study.eval_episodes.end());
+  }
+  if (counts.empty()) return "whole episodes";
+  const std::string from = counts.size() > 1 ? with_commas(*counts.begin()) + " to " : "";
+  return from + count_words(*counts.rbegin(), "whole episode");
+}
+
 void note_unended(const StudyReport& report, Notes& notes) {
   const ReportCell* worst = nullptr;
   for (const ReportCell& cell : report.cells) {
@@ -88,7 +99,9 @@ void note_unended(const StudyReport& report, Notes& notes) {
       with_commas(worst->num_envs), with_commas(worst->environment_steps / worst->num_envs),
       task.name, with_commas(task.max_episode_steps),
       main_score(report) == ReportScore::kEvaluation
-          ? " So the sentences are about evaluations, which are of whole episodes."
+          ? fmt::format(" So the sentences are about evaluations: {} of each final policy, most "
+                        "likely actions.",
+                        evaluation_words(report))
           : " Evaluations would not leave them out; these runs have none."));
 }
 

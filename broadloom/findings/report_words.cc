@@ -10,8 +10,11 @@
 namespace broadloom {
 namespace {
 
+constexpr char kNoNumber[] = "no number";
+
 // Thousands get commas, and no "-0" is left.
 std::string fixed(double x, int decimals) {
+  if (!std::isfinite(x)) return kNoNumber;
   if (decimals == 0 && std::abs(x) < 1e15) return with_commas(std::llround(x));
   const std::string text = fmt::format("{:.{}f}", x, decimals);
   return text.find_first_not_of("-0.") == std::string::npos ? fmt::format("{:.{}f}", 0.0, decimals)
@@ -27,7 +30,7 @@ int decimals_for(double scale, int digits) {
 }  // namespace
 
 std::string estimate_words(const Estimate& e) {
-  if (!std::isfinite(e.value)) return "no number";
+  if (!std::isfinite(e.value)) return kNoNumber;
   if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
     return fixed(e.value, decimals_for(std::abs(e.value), 4));
   }

@@ -29,6 +29,7 @@ struct RunCounts {
 struct ReportStudy {
   std::string name, store, hash, match, adjust;
   int points = 0, evaluations = 0;
+  std::vector<std::int64_t> eval_episodes;  // of an evaluation: of all cells, ascending
   int part = 1, parts = 1;
   std::vector<std::uint64_t> seeds;
   std::string created, version, revision;
@@ -117,6 +118,7 @@ struct TaskComparison {
   int task = 0;
   Estimate probability;
   int result = 0;
+  bool enough_runs = false;
 };
 
 struct ReportComparison {

@@ -233,10 +233,9 @@ std::string ResultCell::setting(const std::string& key) const {
 }
 
 Result<StudyResults> read_study_results(const std::string& path) {
-  Result<Database> opened = Database::open(path);
+  Result<Database> opened = Database::open(path, Access::kRead);
   if (!opened.ok()) return opened.status();
   Database& database = opened.value();
-  BROADLOOM_TRY(database.run("PRAGMA query_only = ON"));
   BROADLOOM_TRY(check_begun(database, path));
   BROADLOOM_TRY(check_format(database, path));
   // One transaction sees the store as it is at one moment.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "broadloom/config/settings.h"
+#include "broadloom/config/shapes.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/lab/exact_report.h"
 #include "broadloom/record/run_folder.h"
@@ -46,6 +47,7 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
         fmt::format("shape {}x{}: expected N and T of at least 1 and N * T of at most {}",
                     shape.num_envs, shape.num_steps, kMostRows));
   }
+  BROADLOOM_TRY(check_distinct(o.shapes));
   if (o.batch == 0) o.batch = o.shapes.empty() ? 1024 : o.shapes.front().batch();
   if (o.shapes.empty()) o.shapes = factorisations(o.batch);
   for (const BlockShape& shape : o.shapes) {

@@ -100,6 +100,13 @@ Status write_file_atomically(const std::string& path, std::string_view bytes) {
   return sync_folder_of(path);
 }
 
+Status cut_short_error(const std::string& path, std::int64_t bytes, std::int64_t expected) {
+  return {ErrorKind::kCorrupt,
+          fmt::format("'{}' has {} bytes but its checkpoint was saved when it had {}; the file was "
+                      "cut short or replaced; put a copy of it back, or train the run anew",
+                      path, bytes, expected)};
+}
+
 AppendLog::~AppendLog() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -122,11 +129,7 @@ Result<AppendLog> AppendLog::open(const std::string& path, std::int64_t keep_byt
   struct stat info {};
   if (::fstat(log.fd_, &info) != 0) return io_error("inspect", path);
   if (info.st_size < keep_bytes) {
-    return Status(
-        ErrorKind::kCorrupt,
-        fmt::format("'{}' has {} bytes but its checkpoint was saved when it had {}; the file was "
-                    "cut short or replaced; put a copy of it back, or train the run anew",
-                    path, info.st_size, keep_bytes));
+    return cut_short_error(path, info.st_size, keep_bytes);
   }
   if (::ftruncate(log.fd_, keep_bytes) != 0) return io_error("cut back", path);
   log.bytes_ = keep_bytes;

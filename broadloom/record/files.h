@@ -19,6 +19,9 @@ Status write_file_atomically(const std::string& path, std::string_view bytes);
 // Has a file's name, or its renaming, on the disk: that is the folder's doing. kIo.
 Status sync_folder_of(const std::string& path);
 
+// kCorrupt: a log has fewer bytes than a checkpoint says.
+Status cut_short_error(const std::string& path, std::int64_t bytes, std::int64_t expected);
+
 // A file that grows record by record, each in a single write. It has one writer: what others append
 // to it would be cut.
 class AppendLog {

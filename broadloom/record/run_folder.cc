@@ -87,6 +87,34 @@ std::string without_trailing_slash(std::string dir) {
   return dir;
 }
 
+// A folder of somebody's own may well hold a manifest.json; a run has checkpoints beside it.
+bool is_run(const fs::path& dir) {
+  std::error_code error;
+  return fs::exists(dir / "manifest.json", error) &&
+         fs::is_directory(dir.string() + kCheckpoints, error);
+}
+
+// What stands on the way to a folder: a file, or a run, which owns all that is in its folder.
+Status check_parents(const std::string& dir) {
+  std::error_code error;
+  fs::path inner = fs::weakly_canonical(dir, error);
+  for (fs::path outer = inner.parent_path(); outer != inner; outer = inner.parent_path()) {
+    if (fs::exists(outer, error) && !fs::is_directory(outer, error)) {
+      return {ErrorKind::kIo,
+              fmt::format("cannot make the folder '{}': '{}' is a file; choose another with --out",
+                          dir, outer.string())};
+    }
+    if (is_run(outer)) {
+      return {ErrorKind::kIo,
+              fmt::format("the folder '{}' would lie inside the run '{}', and a run's folder holds "
+                          "that run alone; choose one beside it with --out",
+                          dir, outer.string())};
+    }
+    inner = outer;
+  }
+  return {};
+}
+
 Status taken_error(const std::string& dir) {
   return {ErrorKind::kIo,
           fmt::format("the folder '{}' exists and is not empty; choose another with --out, or go "
@@ -98,8 +126,15 @@ Status taken_error(const std::string& dir) {
 
 Status RunFolder::check_free(const std::string& dir) {
   std::error_code error;
-  if (!fs::exists(dir, error) || fs::is_empty(dir, error)) return {};
-  return taken_error(without_trailing_slash(dir));
+  const std::string plain = without_trailing_slash(dir);
+  if (fs::exists(plain, error) && !fs::is_directory(plain, error)) {
+    return {ErrorKind::kIo,
+            fmt::format("'{}' is a file, and a run needs a folder; choose another name with --out, "
+                        "or remove the file",
+                        plain)};
+  }
+  if (fs::exists(plain, error) && !fs::is_empty(plain, error)) return taken_error(plain);
+  return check_parents(plain);
 }
 
 Status RunFolder::create(const std::string& wanted,

@@ -17,7 +17,8 @@ class RunFolder {
   // Makes the folder so that it appears whole: it is filled as a hidden sibling by `fill`, then
   // renamed. An existing folder must be empty.
   static Status create(const std::string& dir, const std::function<Status(const RunFolder&)>& fill);
-  // kIo where create() would refuse the folder as it is now.
+  // kIo where create() would refuse the folder as it is now: a file is there or on the way to it,
+  // it is not empty, or it lies inside a run.
   static Status check_free(const std::string& dir);
   // An existing run. kNotFound where there is none.
   static Result<RunFolder> open(const std::string& dir);

@@ -39,6 +39,7 @@ Json study_json(const ReportStudy& s) {
           {"adjust", s.adjust},
           {"points", s.points},
           {"evaluations", s.evaluations},
+          {"eval_episodes", s.eval_episodes},
           {"shard", s.part},
           {"shards", s.parts},
           {"seeds", s.seeds},

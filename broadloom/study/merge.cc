@@ -10,6 +10,7 @@
 #include "broadloom/study/sqlite.h"
 #include "broadloom/study/store_schema.h"
 #include "broadloom/study/store_views.h"
+#include "broadloom/study/study_definition.h"
 #include "broadloom/study/study_store.h"
 
 namespace broadloom {
@@ -43,7 +44,8 @@ WHERE p.status <> 'pending' AND m.status <> 'pending'
 ORDER BY m.id LIMIT 1
 )sql";
 
-Status check_definition(Database& merged, Database& part, const std::string& path) {
+Status check_definition(Database& merged, Database& part, const std::string& first,
+                        const std::string& path) {
   Result<Statement> ours = merged.prepare("SELECT definition FROM study");
   if (!ours.ok()) return ours.status();
   Result<Statement> theirs = part.prepare("SELECT definition FROM study");
@@ -52,9 +54,12 @@ Status check_definition(Database& merged, Database& part, const std::string& pat
   const std::string our = plain_definition(ours.value().text(0));
   const std::string their = plain_definition(theirs.value().text(0));
   if (our == their) return {};
-  return {ErrorKind::kMismatch,
-          fmt::format("'{}' is of another study than the stores before it: {}", path,
-                      definition_differences(their, our))};
+  return {
+      ErrorKind::kMismatch,
+      fmt::format("'{0}' is of another study than '{1}', and only parts of one study are merged "
+                  "(`broadloom report {1} {0}` sets studies side by side). They differ: {2}",
+                  path, first,
+                  definition_differences({"'" + path + "'", their}, {"'" + first + "'", our}))};
 }
 
 Status check_agreement(Database& merged, const std::string& path) {
@@ -69,12 +74,15 @@ Status check_agreement(Database& merged, const std::string& path) {
                       path, query.value().text(0), query.value().integer(1))};
 }
 
-Status add_store(Database& merged, const std::string& path, bool is_first) {
+Status add_store(Database& merged, const std::vector<std::string>& stores, std::size_t place) {
+  const std::string& path = stores[place];
   {
-    Result<Database> part = Database::open(path);
+    Result<Database> part = Database::open(path, Access::kRead);
     if (!part.ok()) return part.status();
     BROADLOOM_TRY(check_format(part.value(), path));
-    if (!is_first) BROADLOOM_TRY(check_definition(merged, part.value(), path));
+    if (place > 0) {
+      BROADLOOM_TRY(check_definition(merged, part.value(), stores.front(), path));
+    }
   }
   {
     Result<Statement> attach = merged.prepare("ATTACH ? AS part");
@@ -83,7 +91,7 @@ Status add_store(Database& merged, const std::string& path, bool is_first) {
   }
   // One transaction reads the part as it is at one moment, also while a runner works on it.
   BROADLOOM_TRY(merged.run("BEGIN"));
-  if (is_first) {
+  if (place == 0) {
     BROADLOOM_TRY(merged.run(kCopyPlan));
     BROADLOOM_TRY(renew_views(merged));
   }
@@ -101,7 +109,7 @@ Result<MergeSummary> fill(const std::vector<std::string>& stores, const std::str
                                          kStoreApplication, kStoreFormat)));
   BROADLOOM_TRY(database.run(kStoreSchema));
   for (std::size_t i = 0; i < stores.size(); ++i) {
-    BROADLOOM_TRY(add_store(database, stores[i], i == 0));
+    BROADLOOM_TRY(add_store(database, stores, i));
   }
   Result<Statement> count = database.prepare(
       "SELECT count(*), total(status = 'finished'), total(status = 'failed') FROM runs");

@@ -77,6 +77,19 @@ Status check_axis(const StudySpec& spec, const StudyAxis& axis) {
   return {};
 }
 
+Status check_base(const StudySpec& spec) {
+  BROADLOOM_TRY(check_keys(spec.base));
+  for (const auto& [key, text] : spec.base) {
+    const std::string by = varied_by(spec, key);
+    if (by.empty()) continue;
+    return invalid(
+        fmt::format("{0} is {1} for all cells (in [base] or by --{0}), and every cell has a value "
+                    "of its own from {2}; leave one of the two out",
+                    key, text, by));
+  }
+  return {};
+}
+
 Result<StudyAxis> shape_axis(const StudySpec& spec) {
   StudyAxis axis{"shape", {}};
   ShapeRules rules = spec.shapes;
@@ -133,7 +146,7 @@ class Planner {
 
  private:
   Status gather_axes() {
-    BROADLOOM_TRY(check_keys(spec_.base));
+    BROADLOOM_TRY(check_base(spec_));
     if (!spec_.shapes.empty() || spec_.shapes.batch != 0) {
       Result<StudyAxis> shapes = shape_axis(spec_);
       if (!shapes.ok()) return shapes.status();

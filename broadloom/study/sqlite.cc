@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 namespace broadloom {
@@ -21,17 +22,44 @@ bool no_room(int extended_code) {
   return extended_code == SQLITE_FULL || extended_code == SQLITE_IOERR_WRITE;
 }
 
-Status sqlite_error(sqlite3* connection, const std::string& path, const std::string& what) {
+constexpr const char* kReadable = "name the .sqlite file that `broadloom study` wrote";
+
+// What SQLite says, and the system where it knows more.
+std::string said(sqlite3* connection) {
   const int code = sqlite3_errcode(connection) & 0xff;
   const int error = sqlite3_system_errno(connection);
-  std::string message = fmt::format("cannot {} '{}': {}", what, path, sqlite3_errmsg(connection));
   const bool told = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
-  if (told && error != 0) message += fmt::format(" ({})", std::strerror(error));
-  if (code == SQLITE_NOTADB) {
-    return {ErrorKind::kMismatch, fmt::format("'{}' is not the store of a study: it is no SQLite "
-                                              "database; name another file",
-                                              path)};
+  const char* words = sqlite3_errmsg(connection);
+  return told && error != 0 ? fmt::format("{} ({})", words, std::strerror(error)) : words;
+}
+
+// What to do about a failure; "" where SQLite's words are all there is.
+std::string advice(sqlite3* connection, Access access) {
+  const int code = sqlite3_errcode(connection) & 0xff;
+  const int error = sqlite3_system_errno(connection);
+  if (no_room(sqlite3_extended_errcode(connection))) {
+    return std::string("; free some space") + kGoOn;
   }
+  if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
+    return std::string("; another program holds it: end that one") +
+           (access == Access::kRead ? ", or try again" : kGoOn);
+  }
+  if (error == ENOENT) return std::string("; ") + kReadable;
+  if (code != SQLITE_READONLY && code != SQLITE_PERM && error != EACCES && error != EROFS)
+    return "";
+  return access == Access::kRead ? "; ask for the right to read it, or name a copy"
+                                 : "; choose a place that you may write to with --out";
+}
+
+Status sqlite_error(sqlite3* connection, const std::string& path, const std::string& what,
+                    Access access) {
+  const int code = sqlite3_errcode(connection) & 0xff;
+  if (code == SQLITE_NOTADB) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is not the store of a study: it is no SQLite database; {}", path,
+                        access == Access::kRead ? kReadable : "name another file")};
+  }
+  const std::string message = fmt::format("cannot {} '{}': {}", what, path, said(connection));
   // Statements are written in the program, so one that is wrong does not find its tables.
   if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
     return {ErrorKind::kCorrupt,
@@ -39,14 +67,8 @@ Status sqlite_error(sqlite3* connection, const std::string& path, const std::str
                 "; the store is damaged: bring back a copy of it, or run the study again into "
                 "another file"};
   }
-  if (no_room(sqlite3_extended_errcode(connection))) {
-    message += std::string("; free some space") + kGoOn;
-  } else if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-    message += std::string("; another program holds it: end that one") + kGoOn;
-  } else if (code == SQLITE_READONLY || code == SQLITE_PERM || error == EACCES || error == EROFS) {
-    message += "; choose a place that you may write to with --out";
-  }
-  return {error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo, message};
+  const bool is_missing = sqlite3_system_errno(connection) == ENOENT;
+  return {is_missing ? ErrorKind::kNotFound : ErrorKind::kIo, message + advice(connection, access)};
 }
 
 }  // namespace
@@ -83,7 +105,9 @@ Result<bool> Statement::next() {
   if (code == SQLITE_DONE) return false;
   sqlite3* connection = sqlite3_db_handle(statement_.get());
   const char* path = sqlite3_db_filename(connection, "main");
-  return sqlite_error(connection, path != nullptr ? path : "", "use");
+  const bool reads = sqlite3_stmt_readonly(statement_.get()) != 0;
+  return sqlite_error(connection, path != nullptr ? path : "", reads ? "read" : "write",
+                      reads ? Access::kRead : Access::kWrite);
 }
 
 Status Statement::run() {
@@ -112,8 +136,15 @@ std::string Statement::text(int column) const {
 
 void Database::Closer::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 
-Result<Database> Database::open(const std::string& path) {
+Result<Database> Database::open(const std::string& path, Access access) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Status(ErrorKind::kMismatch,
+                  fmt::format("'{}' is a folder; expected the store of a study: {}", path,
+                              access == Access::kRead ? kReadable : "name a file, as in a.sqlite"));
+  }
   Database database;
+  database.access_ = access;
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &connection,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
@@ -127,6 +158,7 @@ Result<Database> Database::open(const std::string& path) {
   // Nothing is spilled into the file before a commit, so that readers are in the way of that only.
   BROADLOOM_TRY(database.run(
       "PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_spill = OFF"));
+  if (access == Access::kRead) BROADLOOM_TRY(database.run("PRAGMA query_only = ON"));
   return database;
 }
 
@@ -134,14 +166,14 @@ Result<Statement> Database::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()),
                                       &statement, nullptr);
-  if (code != SQLITE_OK) return error("use");
+  if (code != SQLITE_OK) return error("read");
   return Statement(statement);
 }
 
 Status Database::run(const std::string& sql) {
   const int code = sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   busy_ = (code & 0xff) == SQLITE_BUSY;
-  return code == SQLITE_OK ? Status() : error("write");
+  return code == SQLITE_OK ? Status() : error(access_ == Access::kRead ? "read" : "write");
 }
 
 Result<std::int64_t> Database::integer(std::string_view sql) {
@@ -163,7 +195,7 @@ void Database::rollback() {
 }
 
 Status Database::error(const std::string& what) const {
-  return sqlite_error(connection_.get(), path_, what);
+  return sqlite_error(connection_.get(), path_, what, access_);
 }
 
 }  // namespace broadloom

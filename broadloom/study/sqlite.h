@@ -46,13 +46,17 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
 };
 
+// What a database is opened for; with kRead nothing can be written, and messages speak of reading.
+enum class Access { kWrite, kRead };
+
 class Database {
  public:
   Database() = default;
 
   // Opens the file, which must exist; an empty one is an empty database. Every commit has reached
-  // the disk when it returns. One thread at a time. kNotFound or kIo.
-  static Result<Database> open(const std::string& path);
+  // the disk when it returns. One thread at a time. kNotFound or kIo; kMismatch where it is a
+  // folder.
+  static Result<Database> open(const std::string& path, Access access = Access::kWrite);
 
   Result<Statement> prepare(std::string_view sql);
   // One or more statements without parameters; rows are dropped.
@@ -75,6 +79,7 @@ class Database {
   };
   std::unique_ptr<sqlite3, Closer> connection_;
   std::string path_;
+  Access access_ = Access::kWrite;
   bool busy_ = false;
 };
 

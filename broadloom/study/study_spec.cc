@@ -70,4 +70,20 @@ Status add_axis(const std::string& key, const std::vector<std::string>& values,
   return {};
 }
 
+std::string varied_by(const StudySpec& spec, std::string_view key) {
+  // max_envs takes the base's steps unless it has its own.
+  const bool base_steps = spec.shapes.max_envs > 0 && spec.shapes.num_steps == 0;
+  const bool is_shape = key == "num_envs" || (key == "num_steps" && !base_steps);
+  if (is_shape && !spec.shapes.empty()) return "the shapes";
+  for (const StudyAxis& axis : spec.axes) {
+    const bool always =
+        std::all_of(axis.values.begin(), axis.values.end(), [&](const StudyAxis::Value& value) {
+          return std::any_of(value.set.begin(), value.set.end(),
+                             [&](const auto& entry) { return entry.first == key; });
+        });
+    if (always && !axis.values.empty()) return axis.name == "variant" ? "the variants" : "the grid";
+  }
+  return "";
+}
+
 }  // namespace broadloom

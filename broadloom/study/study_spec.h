@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/config/shapes.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 #include "broadloom/study/matching.h"
-#include "broadloom/study/shapes.h"
 
 namespace broadloom {
 
@@ -43,6 +43,10 @@ Result<std::vector<std::uint64_t>> parse_seeds(const std::string& text);
 // Adds "key = a, b, c" to the axes. kInvalidConfig where the list is empty or names a key twice.
 Status add_axis(const std::string& key, const std::vector<std::string>& values,
                 std::vector<StudyAxis>& axes);
+
+// What sets a key for every cell, so that none would have the base's: "the shapes", "the grid" or
+// "the variants"; "" where the base's counts.
+std::string varied_by(const StudySpec& spec, std::string_view key);
 
 // A study file; see docs/formats/study.md. The name is the file's without its ending. Errors read
 // "file:line: what"; kNotFound when there is no such file, kIo when it cannot be read.

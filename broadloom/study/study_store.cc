@@ -6,16 +6,14 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <sstream>
 #include <utility>
 
-#include "broadloom/env/strata.h"
 #include "broadloom/record/json_line.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/study/store_schema.h"
 #include "broadloom/study/store_views.h"
+#include "broadloom/study/study_definition.h"
 
 namespace broadloom {
 namespace {
@@ -191,63 +189,6 @@ Status renew_old_views(Database& database) {
   return status;
 }
 
-// A cell's name, "" above the first, and a key; a cell itself has the key "cell".
-using KeyPlace = std::pair<std::string, std::string>;
-using Definition = std::map<KeyPlace, std::string>;
-
-Definition lines_of(const std::string& definition) {
-  std::istringstream lines(definition);
-  std::string line, cell;
-  Definition out;
-  while (std::getline(lines, line)) {
-    const std::size_t blank = std::min(line.find(' '), line.size());
-    const std::string key = line.substr(0, blank);
-    if (key == "cell") cell = line.substr(std::min(blank + 1, line.size()));
-    out[{cell, key}] = line.substr(std::min(blank + 1, line.size()));
-  }
-  return out;
-}
-
-std::string value_at(const Definition& definition, const KeyPlace& place) {
-  const auto found = definition.find(place);
-  return found == definition.end() ? "" : found->second;
-}
-
-struct Difference {
-  std::string key, theirs, ours;  // "": it is not there
-  std::vector<std::string> cells;
-};
-
-void add_difference(const KeyPlace& place, const std::string& theirs, const std::string& ours,
-                    std::vector<Difference>& all) {
-  if (theirs == ours) return;
-  const auto& [cell, key] = place;
-  for (Difference& known : all) {
-    if (known.key != key || known.theirs != theirs || known.ours != ours) continue;
-    known.cells.push_back(cell);
-    return;
-  }
-  all.push_back({key, theirs, ours, {cell}});
-}
-
-std::string line_text(const std::string& key, const std::string& value) {
-  constexpr std::size_t kLongest = 60;
-  if (value.empty()) return "nothing";
-  const std::string line = key + " " + value;
-  return "'" + (line.size() <= kLongest ? line : line.substr(0, kLongest) + "...") + "'";
-}
-
-std::string difference_text(const Difference& difference) {
-  const std::size_t cells = difference.cells.size();
-  const std::string& first = difference.cells.front();
-  std::string where;
-  if (cells > 1) where = fmt::format("in {} cells ", cells);
-  if (cells == 1 && !first.empty() && difference.key != "cell") where = "in cell " + first + " ";
-  return fmt::format("{}the store has {}, this study {}", where,
-                     line_text(difference.key, difference.theirs),
-                     line_text(difference.key, difference.ours));
-}
-
 Status make_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
@@ -273,47 +214,6 @@ Result<StudyPart> parse_part(const std::string& text) {
                 fmt::format("part: got '{}'; expected i/n with 1 <= i <= n, as in 2/4", text));
 }
 
-bool only_adds_seeds(std::string_view theirs, std::string_view ours) {
-  constexpr std::string_view kLine = "\nseeds ";
-  const std::size_t line = theirs.find(kLine);
-  if (line == std::string_view::npos) return false;
-  const std::size_t end = std::min(theirs.find('\n', line + 1), theirs.size());
-  if (!ours.starts_with(theirs.substr(0, end)) || ours.substr(end, 1) != ",") return false;
-  const std::size_t rest = ours.find('\n', end);
-  return rest != std::string_view::npos && ours.substr(rest) == theirs.substr(end);
-}
-
-std::string plain_definition(const std::string& definition) {
-  std::istringstream lines(definition);
-  std::string out, line;
-  while (std::getline(lines, line)) {
-    const std::size_t value = line.find(' ') + 1;
-    if (is_strata_key(line) && value > 0) {
-      line = line.substr(0, value) + plain_strata_text(line.substr(value));
-    }
-    out += line + "\n";
-  }
-  return out;
-}
-
-std::string definition_differences(const std::string& theirs, const std::string& ours) {
-  const Definition their = lines_of(theirs), our = lines_of(ours);
-  std::vector<Difference> all;
-  for (const auto& [place, text] : their) add_difference(place, text, value_at(our, place), all);
-  for (const auto& [place, text] : our) {
-    if (!their.contains(place)) add_difference(place, "", text, all);
-  }
-  std::stable_partition(all.begin(), all.end(),
-                        [](const Difference& difference) { return difference.key != "seeds"; });
-  constexpr std::size_t kMost = 8;
-  std::string out;
-  for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i) {
-    out += (i > 0 ? "; " : "") + difference_text(all[i]);
-  }
-  if (all.size() > kMost) out += fmt::format("; and {} more", all.size() - kMost);
-  return out;
-}
-
 Status check_format(Database& database, const std::string& path) {
   const Result<std::int64_t> application = database.integer("PRAGMA application_id");
   if (!application.ok()) return application.status();
@@ -335,11 +235,13 @@ Status check_format(Database& database, const std::string& path) {
   if (!check.ok()) return check.status();
   const Result<bool> row = check.value().next();
   if (!row.ok()) return row.status();
-  if (check.value().text(0) == "ok") return {};
+  std::string found = check.value().text(0);
+  if (found == "ok") return {};
+  std::replace(found.begin(), found.end(), '\n', ' ');
   return {ErrorKind::kCorrupt,
           fmt::format("'{}' is damaged ({}); bring back a copy of it, or run the study again into "
                       "another file",
-                      path, check.value().text(0))};
+                      path, found)};
 }
 
 Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& plan, StudyPart part,
@@ -410,10 +312,12 @@ Status StudyStore::check_same(const StudyPlan& plan, StudyPart part, bool any_re
   const bool grows = only_adds_seeds(definition, plan.definition);
   if (definition != plan.definition && !grows) {
     return {ErrorKind::kMismatch,
-            fmt::format("'{}' is the store of another study: {}. Name another file with --out, or "
-                        "undo the change{}",
-                        path_, definition_differences(definition, plan.definition),
-                        theirs == version_text() ? "" : "; it was made by version " + theirs)};
+            fmt::format(
+                "'{}' is the store of another study: {}. Name another file with --out, or "
+                "undo the change{}",
+                path_,
+                definition_differences({"the store", definition}, {"this study", plan.definition}),
+                theirs == version_text() ? "" : "; it was made by version " + theirs)};
   }
   if (row.integer(1) != part.index || row.integer(2) != part.count) {
     return {ErrorKind::kMismatch,

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "broadloom/core/status.h"
@@ -71,17 +70,5 @@ class StudyStore {
 
 // kMismatch where the database is no store of this program's format; kCorrupt where it is damaged.
 Status check_format(Database& database, const std::string& path);
-
-// Whether the second definition is the first one with more seeds after those it has. Runs of a plan
-// are in the order of its seeds, so all that a store has keeps its place.
-bool only_adds_seeds(std::string_view theirs, std::string_view ours);
-
-// A definition with the ranges of its strata as this program writes them: before, "0.4,0.6" from a
-// file stayed beside "0.4..0.6" from a flag.
-std::string plain_definition(const std::string& definition);
-
-// Two studies' definitions as a message about all that differs, seeds last; what differs alike in
-// several cells is said once.
-std::string definition_differences(const std::string& theirs, const std::string& ours);
 
 }  // namespace broadloom

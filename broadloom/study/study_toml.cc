@@ -22,6 +22,8 @@ class StudyReader {
   Result<StudySpec> read(const TomlNode& root) {
     spec_.name = std::filesystem::path(path_).stem().string();
     for (const TomlNode& node : root.all) BROADLOOM_TRY(top_level(node));
+    const TomlNode* base = root.find("base");
+    if (base != nullptr && base->is(Kind::kString)) drop_varied_keys();
     return std::move(spec_);
   }
 
@@ -91,6 +93,12 @@ class StudyReader {
     if (!overrides.ok()) return overrides.status();
     spec_.base = overrides.value();
     return {};
+  }
+
+  // A whole config file may say what the study varies; a [base] beside it that does is a slip.
+  void drop_varied_keys() {
+    std::erase_if(spec_.base,
+                  [&](const auto& entry) { return !varied_by(spec_, entry.first).empty(); });
   }
 
   Status seeds(const TomlNode& node) {

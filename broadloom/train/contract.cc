@@ -68,13 +68,35 @@ std::string curriculum_text(const CurriculumOptions& curriculum) {
                      fmt::join(curriculum.levels, ", "), rule);
 }
 
+// They differ by one at most; one number where they do not.
+std::string sizes_text(const RolloutContract& c) {
+  const std::int64_t smallest = c.batch_size / c.minibatches;
+  const std::string larger = with_commas(c.minibatch_size);
+  return smallest == c.minibatch_size ? larger : with_commas(smallest) + " or " + larger;
+}
+
+// Where what was asked for is not what is done.
+std::string minibatch_text(const RolloutContract& c) {
+  if (c.minibatch_size_asked == 0 || c.batch_size % c.minibatch_size_asked == 0) return "";
+  return fmt::format(
+      "Note: minibatch_size = {0} was asked for, which does not divide the block of {1}: each "
+      "epoch "
+      "has {2} minibatches of {3} samples instead, the fewest of at most {0}\n",
+      with_commas(c.minibatch_size_asked), with_commas(c.batch_size), with_commas(c.minibatches),
+      sizes_text(c));
+}
+
 std::string memory_text(const RolloutContract& contract) {
   const MemoryPlan& memory = contract.memory;
   const double block = static_cast<double>(memory.block + memory.permutation);
-  std::string out = fmt::format("{:.1f} MB planned, the block {:.1f} of it ({:.0f} bytes a sample)",
-                                memory.total() * 1e-6, block * 1e-6, block / contract.batch_size);
-  if (contract.memory_allowed == 0) return out;
-  return out + fmt::format("; {:.0f} MB allowed", contract.memory_allowed * 1e-6);
+  std::string out = fmt::format(
+      "{:.1f} MB planned for its arrays, the block {:.1f} of it ({:.0f} bytes a sample)",
+      memory.total() * 1e-6, block * 1e-6, block / contract.batch_size);
+  if (contract.memory_allowed != 0) {
+    out += fmt::format("; {:.0f} MB allowed", contract.memory_allowed * 1e-6);
+  }
+  // Or whoever compares it with the peak of the process takes the plan for wrong.
+  return out + "; the program itself takes some MB more";
 }
 
 }  // namespace
@@ -92,6 +114,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.batch_size = config.batch_size();
   contract.minibatches = config.minibatch_count();
   contract.minibatch_size = config.largest_minibatch();
+  contract.minibatch_size_asked = config.minibatch_size;
   contract.update_epochs = config.update_epochs;
   contract.iterations = config.num_iterations();
   contract.gradient_steps = contract.iterations * contract.minibatches * config.update_epochs;
@@ -115,10 +138,10 @@ std::string contract_text(const RolloutContract& c) {
   out += fmt::format("Block (T, N, D) = ({}, {}, {}): {} samples per update, {} update{}\n",
                      c.num_steps, c.num_envs, c.observation_size, with_commas(c.batch_size),
                      with_commas(c.iterations), c.iterations == 1 ? "" : "s");
-  out +=
-      fmt::format("Update: {} epochs of {} minibatches of {} samples; {} gradient steps in all\n",
-                  c.update_epochs, with_commas(c.minibatches), with_commas(c.minibatch_size),
-                  with_commas(c.gradient_steps));
+  out += fmt::format(
+      "Update: {} epochs of {} minibatches of {} samples; {} gradient steps in all\n",
+      c.update_epochs, with_commas(c.minibatches), sizes_text(c), with_commas(c.gradient_steps));
+  out += minibatch_text(c);
   if (c.envs_per_family > 1) {
     out += fmt::format(
         "Seed families: {}, with {} environments in each, which draw the same random numbers\n",

@@ -19,6 +19,7 @@ struct RolloutContract {
   int num_steps = 0, num_envs = 0, observation_size = 0;  // T, N, D
   std::int64_t batch_size = 0;                            // samples per update, N T
   std::int64_t minibatches = 0, minibatch_size = 0;       // of an epoch; size of the largest
+  std::int64_t minibatch_size_asked = 0;                  // 0: none was
   int update_epochs = 0;
   std::int64_t iterations = 0;
   std::int64_t gradient_steps = 0;  // of the run, where target_kl stops none

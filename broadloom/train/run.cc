@@ -12,6 +12,7 @@
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
+#include "broadloom/train/kept_logs.h"
 #include "broadloom/train/ledger_entry.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/started_run.h"
@@ -158,7 +159,14 @@ Status extend(StartedRun& run, std::int64_t total_timesteps) {
         "run's other settings; runs with lr_schedule = constant or adaptive can be made longer",
         total_timesteps, dir, before, dir));
   }
+  const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
   run.config.total_timesteps = total_timesteps;
+  if (run.config.num_iterations() == blocks) {
+    return invalid(fmt::format(
+        "total_timesteps: got {}, which makes the run '{}' no longer: a run is of whole blocks of "
+        "{} steps, and its {} are {}; expected at least {}",
+        total_timesteps, dir, block, blocks, blocks * block, (blocks + 1) * block));
+  }
   BROADLOOM_TRY(check_config(run.config));
   run.manifest.config = to_overrides(run.config);
   run.manifest.extended_from.push_back(before);
@@ -261,10 +269,14 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   if (!newest.ok()) return newest.status();
   const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
-  BROADLOOM_TRY(announce(run.value().config, threads, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));
+  if (run.value().config.hashes) {
+    BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
+  }
+  BROADLOOM_TRY(announce(run.value().config, threads, hooks));
   if (longer) {
     BROADLOOM_TRY(
         write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));

@@ -26,8 +26,9 @@ struct Progress {
 };
 
 struct RunHooks {
-  // May be empty; told what will be run, before anything of it is made, and once nothing that can
-  // be seen beforehand stands against it but memory.
+  // May be empty; told what will be run: of a new run before anything of it is made, and once
+  // nothing that can be seen beforehand stands against it but memory; of a resumed one when its
+  // checkpoint and logs have been found whole.
   std::function<void(const RolloutContract&)> on_contract;
   std::function<void(const Progress&)> on_iteration;  // may be empty
   std::function<bool()> should_stop;                  // may be empty; asked after each iteration
@@ -63,12 +64,13 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
 // Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs
 // hold past that checkpoint is cut off and written again. A finished run is reported as it is, and
 // gets its ledger line where that is missing. The panel is that of the folder. kIo where another
-// process, or thread, is training the run.
+// process, or thread, is training the run; kCorrupt where the logs are not what the checkpoint was
+// saved with, of a finished run, too.
 //
 // total_timesteps: 0, or no less than the run's own: makes the run longer, finished or not, with
 // the bits of one that was as long from the start. The manifest keeps what it was, and a run that
 // has come to its new end has a line of its own. kInvalidConfig where the total decides what is
-// learnt (Config::depends_on_total) or is less.
+// learnt (Config::depends_on_total), is less, or has room for no more blocks.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
                               std::int64_t total_timesteps = 0);
 

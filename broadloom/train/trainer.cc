@@ -112,6 +112,9 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
+  for (int i = 0; i < config.num_envs; ++i) {
+    if (envs_->episode_step(i) > 0) tracker_.leave_out_present(i);
+  }
 }
 
 // THE CORE LOOP. One iteration, in the order the data takes. The stages time themselves.

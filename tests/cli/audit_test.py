@@ -214,9 +214,27 @@ class Audit(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(json.dumps(line) + "\n" for line in lines)
         self.finds("warning", "learning_rate", run, "lr_schedule = linear")
+
+    def test_a_run_that_was_stopped_and_one_whose_logs_were(self):
+        run = self.copy("half")
+        whole = self.report(run)
+        path = os.path.join(run, "metrics.jsonl")
+        with open(path, encoding="utf-8") as file:
+            lines = file.readlines()
         with open(path, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(line) + "\n" for line in lines[:10])
-        check = self.check(self.report(run), "schedule_end")
+            file.writelines(lines[:10])
+        gone = sum(map(len, lines[10:]))
+        self.finds("warning", "logs_lost", run, f"{gone} bytes are gone", "--init")
+        check = self.check(self.report(run), "schedule_end")  # the run itself came to its end
+        self.assertEqual((check["severity"], check["value"]), ("ok", 0))
+        self.assertEqual(self.check(whole, "logs_lost")["severity"], "ok")
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        checkpoints = os.path.join(run, "checkpoints")
+        os.remove(os.path.join(checkpoints, sorted(os.listdir(checkpoints))[-1]))
+        report = self.report(run)
+        self.assertEqual((report["global_step"], self.check(report, "logs_lost")["severity"]), (5120, "ok"))
+        check = self.check(report, "schedule_end")
         self.assertEqual((check["severity"], check["value"]), ("note", 0.5))
 
     # Wrong input.

@@ -21,6 +21,16 @@ class CommandLine(ProgramTest):
         self.fails(2, ["lr.toml:1:", "'learning_rate'"], "train", self.write("lr.toml", "lr = 0.1\n"))
         self.fails(2, ["base.toml:3:", "'num_envs'"], "study", self.write("base.toml", "seeds = 1\n[base]\nn_envs = 8\n"))
 
+    def test_flags_of_other_programs_that_have_no_key(self):
+        for flag, words in (("track", "Weights & Biases"), ("wandb_project_name", "metrics.jsonl"), ("wandb-entity", "--tensorboard"),
+                            ("cuda", "--threads N"), ("no-cuda", "--threads N"), ("device", "processor"),
+                            ("torch-deterministic", "every run is deterministic"), ("no-torch_deterministic", "deterministic"),
+                            ("capture_video", "broadloom eval RUN"), ("exp_name", "--out DIR"),
+                            ("save_model", "--checkpoint_interval"), ("upload_model", "nothing is uploaded"), ("hf_entity", "uploaded")):
+            for command in ("train", "study"):
+                self.fails(2, [f"unknown flag '--{flag}': ", words], command, f"--{flag}", "1")
+        self.fails(2, ["unknown flag '--track'; did you mean '--task'?"], "report", "store", "--track")
+
     def test_words_that_are_no_config_file(self):
         self.fails(3, ["'256'", "--hidden_sizes 256,256"], "train", "--hidden_sizes", "256", "256")
         self.fails(3, ["'256'", "--hidden_sizes 256,256"], "study", "--hidden_sizes", "256", "256")
@@ -91,6 +101,17 @@ class CommandLine(ProgramTest):
         self.fails(2, ["table.toml:", "[env]"], "train", self.write("table.toml", "[ppo]\ngamma = 0.9\n"))
         self.fails(2, ["cut.toml:1:"], "train", self.write("cut.toml", "[="))
 
+    def test_lines_of_what_only_the_environment_can_judge(self):
+        lake = 'env_id = "FrozenLake-v1"\nseed = 2\n[env]\nis_slippery = false\n'
+        self.fails(2, ["env.toml:5: unknown key 'is_slipery'"], "train", self.write("env.toml", lake + "is_slipery = true\n"))
+        self.fails(3, ["id.toml:2: unknown environment 'Cart'"], "train", self.write("id.toml", 'seed = 1\nenv_id = "Cart"\n'))
+        strata = self.write("strata.toml", "[strata.a]\nforce = [9, 11]\nforc = [1, 2]\n")
+        self.fails(2, ["strata.toml:3: strata.a.forc: unknown"], "train", strata)
+        # The flag is at fault, and not the line.
+        file = self.write("fine.toml", lake)
+        self.fails(3, ["broadloom: unknown environment 'Cart'"], "train", file, "--env_id", "Cart")
+        self.fails(2, ["broadloom: unknown key 'is_slipery'"], "train", file, "--env.is_slipery", "true")
+
     def test_missing_runs(self):
         self.fails(3, ["no_such_run"], "eval", "no_such_run")
         self.fails(3, ["no_such_run"], "train", "--resume", "no_such_run")
@@ -99,7 +120,7 @@ class CommandLine(ProgramTest):
     def test_unwritable_folders(self):
         # A file where a folder should be stops every user, root too.
         file = self.write("file", "text")
-        self.fails(4, [file, "Not a directory"], "train", *SMALL, "--quiet", "--out", os.path.join(file, "run"))
+        self.fails(4, [file, "is a file", "--out"], "train", *SMALL, "--quiet", "--out", os.path.join(file, "run"))
 
     def test_errors_are_one_object_too(self):
         error = self.object_of("eval", "no_such_run", "--json", code=3)

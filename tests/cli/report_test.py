@@ -91,12 +91,47 @@ class Report(unittest.TestCase):
         with open(self.path("text"), "w", encoding="utf-8") as file:
             file.write("no store" * 1000)
         self.fails(3, "No such file", "none.sqlite")
-        self.fails(6, "no SQLite database", "text")
+        self.fails(6, "no SQLite database; name the .sqlite file that `broadloom study` wrote", "text")
+        self.fails(6, "'.' is a folder; expected the store of a study", ".")
         self.fails(2, "STORE")
         self.assertEqual(json.loads(self.fails(3, "none", "none", "--json").stdout)["exit_code"], 3)
         self.study("a.sqlite", "--no_report")
         self.fails(2, "of the same study", "a.sqlite", "a.sqlite")
         self.fails(4, "cannot make the folder 'text/x'", "a.sqlite", "--out", "text/x")
+        # Whoever reads is told of reading, in one line.
+        with open(self.path("a.sqlite"), "rb") as file:
+            whole = file.read()
+        for damaged in (whole[:9000], whole[:4096] + bytes(range(256)) * 40 + whole[14336:]):
+            with open(self.path("bad.sqlite"), "wb") as file:
+                file.write(damaged)
+            result = self.fails(5, "", "bad.sqlite")
+            self.assertRegex(result.stderr, r"cannot read 'bad\.sqlite'|'bad\.sqlite' is damaged")
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+    def test_runs_that_failed_are_always_said(self):
+        study = [*STUDY, "--max_grad_norm", "1e30", "--activation", "relu", "--lr_schedule", "constant", "--out", "f.sqlite",
+                 "--hidden_sizes", ",".join(["16"] * 10), "--total_timesteps", "4096", "--grid", "learning_rate=10,1e-3"]
+        for flags in ([], ["--quiet"], ["--json"]):  # the later ones find the store whole
+            result = self.run_program(*study, *flags)
+            self.assertEqual(result.returncode, 7, result.stderr)
+            self.assertRegex(result.stderr, r"(?m)^Failed: learning_rate=10 seed [12]: loss or gradient is not finite")
+            self.assertNotIn("Failed: learning_rate=10 seed", result.stdout)
+            self.assertEqual(result.stdout == "", flags == ["--quiet"])
+        self.assertGreater(json.loads(result.stdout)["cells"][0]["failed"], 0)
+
+    def test_what_evaluations_are_is_said(self):
+        self.assertIn("Evaluation: mean return of 2 episodes of its final policy, most likely actions.",
+                      self.study("a.sqlite", "--no_report"))
+        self.assertNotIn("Evaluation:", self.study("b.sqlite", "--no_report", "--evaluations", "0"))
+
+    def test_stores_of_other_studies_do_not_merge(self):
+        self.study("a.sqlite", "--no_report")
+        self.study("b.sqlite", "--no_report", "--env_id", "Acrobot-v1", "--grid", "gamma=0.9,0.99")
+        result = self.run_program("study", "merge", "a.sqlite", "b.sqlite", "--out", "c.sqlite")
+        self.assertEqual((result.returncode, result.stdout), (6, ""))
+        self.assertRegex(result.stderr, r"^broadloom: 'b\.sqlite' is of another study than 'a\.sqlite', and only parts of one study "
+                         r"are merged .*They differ: 'b\.sqlite' has 'env_id Acrobot-v1', 'a\.sqlite' 'env_id CartPole-v1'; ")
+        self.assertLess(len(result.stderr), 800)
 
 
 if __name__ == "__main__":

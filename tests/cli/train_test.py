@@ -1,11 +1,9 @@
 """`broadloom train`: files, flags, stops, and runs that go on."""
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 
 from program_test_case import PROGRAM, SMALL, ProgramTest
@@ -53,6 +51,10 @@ class Train(ProgramTest):
         os.makedirs(os.path.join(self.folder.name, "taken", "by"))
         self.fails(4, ["'taken' exists", "--resume taken"], "train", *SMALL, "--out", "taken")
         self.fails(3, ["'nowhere'"], "train", "--resume", "nowhere")
+        self.run_program("train", *SMALL, "--out", "run", "--quiet")
+        self.fails(4, ["'run/x'", "inside the run '", "--out"], "train", *SMALL, "--out", "run/x")
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "run", "ledger.jsonl")))
+        self.fails(4, ["'file' is a file", "--out"], "train", *SMALL, "--out", self.write("file", "") and "file")
 
     def test_steps_left_out_are_said_before_training(self):
         wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
@@ -110,38 +112,6 @@ class Train(ProgramTest):
         self.assertNotIn("\r", result.stdout)
         self.assertRegex(result.stdout, r"1,024 / 1,024 steps +100 %")
         self.assertIn("Next: broadloom eval run\n", result.stdout)
-
-    def test_ctrl_c_saves_and_says_how_to_go_on(self):
-        out = os.path.join(self.folder.name, "run")
-        process = subprocess.Popen(
-            [PROGRAM, "train", "--total_timesteps", "2000000000", "--num_envs", "2", "--num_steps", "64", "--out", out,
-             "--lr_schedule", "constant"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        head = ""
-        while "steps/s" not in head:  # the first progress line: training is under way
-            line = process.stdout.readline()
-            self.assertTrue(line, process.stderr)
-            head += line
-        process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, head + rest + errors)
-        self.assertIn(f"broadloom train --resume {out}", errors)
-        stopped = int(re.search(r"Stopped at ([\d,]+) of", rest).group(1).replace(",", ""))
-        self.assertGreater(stopped, 0)
-        self.assertEqual(self.object_of("eval", out, "--episodes", "2", "--json")["global_step"], stopped)
-        self.assertEqual(errors.count("\n"), 1)
-
-    def test_ctrl_c_ends_a_panel_and_resume_plays_it_again(self):
-        self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\n')
-        process = subprocess.Popen([PROGRAM, "train", *SMALL, "--out", "run", "--panel", "panel.toml", "--threads", "1"],
-                                   stdout=subprocess.PIPE, text=True, cwd=self.folder.name)
-        while "100 %" not in process.stdout.readline():
-            self.assertIsNone(process.poll())
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=5), -signal.SIGINT)
-        process.communicate()
-        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "ledger.jsonl")))
 
     def test_event_files_that_were_deleted_or_cut_short(self):
         run = os.path.join(self.folder.name, "run")
@@ -211,6 +181,8 @@ class Train(ProgramTest):
         with open(os.path.join(self.folder.name, "a", "eval.jsonl"), encoding="utf-8") as file:
             steps = [json.loads(line)["global_step"] // 128 for line in file]
         self.assertEqual(steps, [3, 6, 8, 9, 12, 15, 16])  # those of its old ends stay
+        self.fails(2, ["got 2100", "at least 2176"], "train", "--resume", "a", "--total_timesteps", "2100", "--quiet")
+        self.assertEqual(len(self.ledger()), 3)
         self.fails(2, ["got 1024", "only be made longer"], "train", "--resume", "a", "--total_timesteps", "1024", "--quiet")
         self.fails(2, ["--gamma", "--init"], "train", "--resume", "a", "--total_timesteps", "4096", "--gamma", "0.9", "--quiet")
         self.fails(2, ["total_timesteps: got 'more'"], "train", "--resume", "a", "--total_timesteps", "more", "--quiet")

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 namespace broadloom {
@@ -113,6 +115,25 @@ TEST(ActiveThreads, ARoundSetsThePool) {
     pool.run(8, [&](int, int thread) { others += thread >= most ? 1 : 0; });
   }
   EXPECT_EQ(others, 0);
+}
+
+// Each round's second thread is late, and the first sleeps meanwhile: fewer are tried, as they are
+// only where waiting was told of. However busy the machine, some rounds come out like that.
+TEST(ActiveThreads, WhatARoundWaitedReachesTheChoice) {
+  ThreadPool pool(2);
+  ActiveThreads threads(2, 2);
+  for (int i = 0; i < 3000 && threads.count() == 2; ++i) {
+    std::atomic<bool> late{false};
+    const ActiveRound round(threads, pool);
+    pool.run(2, [&](int, int thread) {
+      if (thread == 1) {
+        late = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      while (!late) std::this_thread::yield();  // so that the other has the other task
+    });
+  }
+  EXPECT_EQ(threads.count(), 1);
 }
 
 }  // namespace

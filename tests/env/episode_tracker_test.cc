@@ -45,6 +45,21 @@ TEST(EpisodeTracker, MeansAreOverTheLastHundredInOrderOfTime) {
   EXPECT_GT(returns.size(), 150u);
 }
 
+TEST(EpisodeTracker, LeavesOutWhatBeganBeforeTheRun) {
+  EpisodeTracker tracker(2);
+  tracker.leave_out_present(1);
+  // [T, N]: environment 0 ends once, environment 1 twice, its first episode not being whole.
+  const std::vector<float> rewards{1, 100, 2, 100, 4, 8};
+  const std::vector<std::uint8_t> terminated{0, 1, 1, 0, 0, 1}, truncated(6, 0);
+  tracker.observe(rewards.data(), terminated.data(), truncated.data(), 1);
+  EXPECT_EQ(tracker.block_episodes(), 0);
+  EXPECT_TRUE(std::isnan(tracker.mean_return()));
+  tracker.observe(rewards.data() + 2, terminated.data() + 2, truncated.data(), 2);
+  EXPECT_EQ(tracker.episodes(), 2);
+  EXPECT_EQ(tracker.mean_return(), (3.0 + 108.0) / 2.0);
+  EXPECT_EQ(tracker.mean_length(), 2.0);
+}
+
 // Outcomes of 250 episodes of one step, three strata in turn: the rates are those of the last 100.
 TEST(EpisodeTracker, RatesAreOverTheLastHundred) {
   EpisodeTracker tracker(1);

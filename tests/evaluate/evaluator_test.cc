@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/evaluate/eval_json.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/record/json_line.h"
-#include "broadloom/train/run_recorder.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
-#include "broadloom/train/panel_result.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/run_recorder.h"

@@ -2,7 +2,6 @@
 #include "broadloom/evaluate/panel_result.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/run.h"
+#include "tests/train/folder.h"
 
 namespace broadloom {
 namespace {
@@ -32,15 +32,8 @@ cart_mass = [4, 5]
 obs_noise = 0.2
 )";
 
-class PanelRuns : public ::testing::Test {
+class PanelRuns : public InFolder {
  protected:
-  PanelRuns()
-      : dir_(fs::temp_directory_path() / ("broadloom_panel_" + std::to_string(::getpid()))) {
-    fs::create_directories(dir_);
-  }
-  ~PanelRuns() override { fs::remove_all(dir_); }
-  std::string at(const std::string& name) const { return (dir_ / name).string(); }
-
   std::string trained(const Overrides& overrides = {}, const std::string& name = "run") {
     Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "8"}, {"num_steps", "32"},
                   {"total_timesteps", "4000"}, {"seed", "5"},     {"hidden_sizes", "16,8"},
@@ -72,8 +65,6 @@ class PanelRuns : public ::testing::Test {
     EXPECT_TRUE(restore(checkpoint, *trainer).ok());
     return trainer;
   }
-
-  fs::path dir_;
 };
 
 Panel panel_of(const std::string& text) {

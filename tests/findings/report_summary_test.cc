@@ -1,6 +1,9 @@
 #include "broadloom/findings/report_summary.h"
 
+#include <cmath>
 #include "tests/findings/planted.h"
+
+#include "broadloom/findings/report_words.h"
 
 namespace broadloom {
 namespace {
@@ -31,16 +34,16 @@ TEST_F(Summary, AClearWinnerAndAFallingTrend) {
   plant(ladder_plan(10), "s", [](int cell, int seed) { return around(200.0 - 31.0 * cell, seed); });
   const StudyReport r = report({"s"});
   says(r, "Runs: 30 of 30 runs of 3 cells on CartPole-v1 have finished.");
-  says(r, "Best: N = 4, T = 16 has the largest training return: IQM ");
-  says(r, "Best: All 2 other arms can be told from it.");
+  says(r, "Best: N = 4, T = 16 is best: it has the largest training return: IQM ");
+  says(r, "(CartPole-v1), and all 2 other arms can be told from it.");
   says(r,
        "Comparisons: N = 4, T = 16 beats N = 16, T = 4 with probability 1.00 [1.00, 1.00] at equal "
        "gradient steps (training return, CartPole-v1).");
   says(r, "N: At a batch of 64, the training return falls by 31.0 [");
   says(r, "] for each doubling of N from 4 to 16 (CartPole-v1).");
   says(r,
-       "Chance: Of 3 comparisons of the training return, 3 are called different at 95 %; if no arm "
-       "differed, about 0.15 would be, by chance.");
+       "Chance: Of the 2 comparisons that these sentences rest on, 2 are called different at 95 %; "
+       "if no arm differed, about 0.1 would be, by chance.");
   never_says(r, "alone");
   never_says(r, "unreliable");
   EXPECT_LE(lines(r), 12U);
@@ -49,10 +52,12 @@ TEST_F(Summary, AClearWinnerAndAFallingTrend) {
 TEST_F(Summary, NoDifferenceIsCalledNone) {
   plant(ladder_plan(10), "s", [](int cell, int seed) { return around(0.1 * cell, seed + cell); });
   const StudyReport r = report({"s"});
-  says(r, "Best: None of the other arms can be told from it.");
+  says(r, "Best: No arm can be called best: N = ");
+  says(r, "(CartPole-v1), and none of the 2 other arms can be told from it.");
+  never_says(r, "is best");
   says(r, "Comparisons: No difference was found between N = ");
   says(r, "N: At a batch of 64, no trend of the training return with N from 4 to 16 was found: ");
-  says(r, "3 comparisons of the training return, 0 are called different");
+  says(r, "comparisons that these sentences rest on, 0 are called different");
   never_says(r, "beats");
   never_says(r, "falls");
   never_says(r, "rises");
@@ -93,7 +98,7 @@ TEST_F(Summary, FailedRunsAreSaidToFlatter) {
   const StudyReport r = report({"s"});
   says(r, "Runs: 16 of 18 runs of 3 cells on CartPole-v1 have finished.");
   says(r,
-       "2 runs failed and stand in no number, which makes their cells look better than they "
+       "2 runs failed and stand in no number, which makes the cells look better than they "
        "are: 2 of 8x8.");
   EXPECT_EQ(r.notes[0], "Failed: 8x8, seed 1: the loss is not finite");
 }
@@ -160,7 +165,8 @@ TEST_F(Summary, RunsThatAreTheSameAreComparedOnce) {
 TEST_F(Summary, TiesHaveNoWinner) {
   plant(ladder_plan(6), "s", [](int cell, int) { return cell == 1 ? 400.0 : 500.0; });
   const StudyReport r = report({"s"});
-  says(r, "Best: N = 4, T = 16 and N = 16, T = 4 share the largest training return");
+  says(r, "Best: No arm can be called best: N = 4, T = 16 and N = 16, T = 4 share the largest");
+  never_says(r, "is best");
   says(r, "; the largest is at N = 4 and 16");
 }
 
@@ -178,6 +184,10 @@ TEST_F(Summary, WhereEpisodesAreLeftOutEvaluationsAreSpokenOf) {
   EXPECT_NE(r.notes[0].find("At N = 16 an environment lives for 64 steps, and an episode of "
                             "CartPole-v1 may last 500"),
             std::string::npos)
+      << r.notes[0];
+  EXPECT_TRUE(
+      r.notes[0].ends_with("evaluations: 10 whole episodes of each final policy, most likely "
+                           "actions."))
       << r.notes[0];
   // Ten of the longest episodes are enough.
   plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 1024\nmax_episode_steps = 6\n"
@@ -198,11 +208,77 @@ TEST_F(Summary, SeveralTasksAreComparedByNormalisedScores) {
   plant(ladder_plan(6), "pole", score);
   plant(ladder_plan(6, "env_id = 'FrozenLake-v1'\n"), "lake",
         [](int cell, int seed) { return 0.01 * around(10 + 10 * cell, seed); });
-  says(report({"pole", "lake"}), "(2 tasks, normalised).");
   const StudyReport r = report({"pole", "lake"});
   says(r, "(training return, on average over 2 tasks and on each of them).");
-  says(r, "Best: All 2 other arms can be told from it on average over the tasks.");
+  says(r, "N = 16, T = 4 is best: it has the largest training return: IQM ");
+  says(r, "(on average over 2 tasks, normalised), and all 2 other arms can be told from it.");
   never_says(r, "Task by task");
+}
+
+TEST(Words, AMissingNumberIsSaidInOneWay) {
+  const double nan = std::nan("");
+  for (const double x : {nan, -nan, HUGE_VAL}) {
+    EXPECT_EQ(estimate_words({x, x, x, 1}), "no number");
+    EXPECT_EQ(probability_words({x, x, x, 1}), "no number");
+  }
+}
+
+TEST_F(Summary, OneArmThatFinishedIsNotTheBest) {
+  plant(ladder_plan(6), "s", [](int cell, int seed) -> std::optional<double> {
+    if (cell != 1) return std::nullopt;
+    return around(100, seed);
+  });
+  const StudyReport r = report({"s"});
+  says(r, "Best: Only N = 8, T = 8 has a training return: IQM ");
+  says(r, "there is nothing to compare it with.");
+  says(r, "Best: 2 other arms have no training return on CartPole-v1 and are left out.");
+  never_says(r, "best:");
+}
+
+TEST_F(Summary, ArmsOfOneStoreAloneAreNotRankedOverAllTasks) {
+  // 16x4 is on CartPole alone, and the highest there.
+  const std::string rest = "seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\n";
+  const auto score = [](int cell, int seed) { return around(100 + 100.0 * cell, seed); };
+  plant(plan_text(rest + "[shapes]\nlist = ['4x16', '8x8', '16x4']\n"), "pole", score);
+  plant(plan_text(rest + "env_id = 'FrozenLake-v1'\n[shapes]\nlist = ['4x16', '8x8']\n"), "lake",
+        [](int cell, int seed) { return 0.01 * around(10 + 30 * cell, seed); });
+  const StudyReport r = report({"pole", "lake"});
+  says(r, "Best: N = 8, T = 8 is best: it has the largest training return: IQM ");
+  says(r, "(on average over 2 tasks, normalised), and the other arm can be told from it.");
+  says(r, "Best: 1 other arm has no training return on every task and is left out.");
+}
+
+TEST_F(Summary, TasksWithoutACommonArmAreSaidToBe) {
+  const std::string rest =
+      "seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\n[grid]\nlearning_rate = [1e-3, "
+      "1e-4]\n";
+  plant(
+      plan_text(rest +
+                "[[variants]]\nname = 'a'\nnum_envs = 8\nnum_steps = 16\n"
+                "[[variants]]\nname = 'b'\nnum_envs = 4\nnum_steps = 16\nenv_id = 'Acrobot-v1'\n"),
+      "s", [](int cell, int seed) { return around(cell == 2 ? 200 : 100 + 0.1 * cell, seed); });
+  const StudyReport r = report({"s"});
+  says(r,
+       "Runs: The 2 tasks have no arm in common: each has shapes N x T of its own. So nothing of "
+       "one is set beside another;");
+  says(r, "is best: it has the largest training return: IQM ");
+  says(r, "(CartPole-v1), and the other arm can be told from it.");
+  says(r, "Best: On Acrobot-v1 no arm can be called best: ");
+  says(r, "Chance: Of the 2 comparisons that these sentences rest on, 1 is called different");
+  const auto any = [](int, int seed) { return around(100, seed); };
+  plant(ladder_plan(6), "pole", any);
+  plant(ladder_plan(6, "env_id = 'FrozenLake-v1'\n"), "lake", any);
+  never_says(report({"pole", "lake"}), "in common");
+}
+
+TEST_F(Summary, ChanceIsOfWhatWasSaidAndCanBeDifferent) {
+  plant(ladder_plan(3), "s", [](int cell, int seed) { return 100.0 * cell + seed; });
+  never_says(report({"s"}), "Chance");  // of three runs none can be
+  plant(ladder_plan(6), "many", [](int cell, int seed) -> std::optional<double> {
+    if (cell == 1 && seed > 1) return std::nullopt;
+    return around(100.0 * cell, seed);
+  });
+  says(report({"many"}), "Best: No arm can be called best: N = 16, T = 4 has the largest");
 }
 
 // On one task the settings of a pair are far apart, on the other they are as far the other way
@@ -223,7 +299,10 @@ class OppositeEffects : public Summary {
 
 TEST_F(OppositeEffects, AreNamedWhereTheirMeanIsNoDifference) {
   const StudyReport r = planted(40, -40);
-  says(r, "Best: The other arm cannot be told from it on average over the tasks.");
+  says(r, "Best: No arm can be called best: learning_rate=");
+  says(r, "(on average over 2 tasks, normalised), and the other arm cannot be told from it.");
+  // The mean, and the two tasks of its sentence.
+  says(r, "Of the 3 comparisons that these sentences rest on, 2 are called different");
   says(r, "Comparisons: No difference was found between learning_rate=");
   says(r, "0.50 [0.50, 0.50]");
   says(r, "(training return, on average over 2 tasks). Task by task, ");

@@ -8,6 +8,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/rollout/advantages.h"
 
 namespace broadloom {
 namespace {

@@ -164,6 +164,34 @@ TEST_F(Files, ARunFolderThatSomebodyElseMadeMeanwhileIsRefusedWithAdvice) {
   EXPECT_EQ(RunFolder::check_free(run).message(), late.message());
 }
 
+TEST_F(Files, ARunFolderLiesInNoOtherRunAndInNoFile) {
+  const auto fill = [](const RunFolder& folder) {
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("run"), fill).ok());
+  for (const char* name : {"run/x", "run/x/", "run/x/y/z", "run/checkpoints/x", "other/../run/x"}) {
+    const Status inside = RunFolder::check_free(at(name));
+    EXPECT_EQ(inside.kind(), ErrorKind::kIo) << name;
+    EXPECT_NE(inside.message().find("inside the run '" + at("run") + "'"), std::string::npos)
+        << inside.message();
+    EXPECT_EQ(RunFolder::create(at(name), fill).message(), inside.message());
+  }
+  EXPECT_TRUE(RunFolder::check_free(at("run2/x")).ok());
+  // A manifest alone is somebody else's.
+  fs::create_directories(at("project"));
+  ASSERT_TRUE(write_file_atomically(at("project/manifest.json"), "{}").ok());
+  EXPECT_TRUE(RunFolder::check_free(at("project/runs/x")).ok());
+  for (const char* text : {"", "text"}) {
+    ASSERT_TRUE(write_file_atomically(at("file"), text).ok());
+    for (const char* name : {"file", "file/", "file/x"}) {
+      const Status taken = RunFolder::check_free(at(name));
+      EXPECT_EQ(taken.kind(), ErrorKind::kIo) << name;
+      EXPECT_NE(taken.message().find("'" + at("file") + "' is a file"), std::string::npos)
+          << taken.message();
+    }
+  }
+}
+
 TEST_F(Files, EventFilesFollowEachOtherByName) {
   const auto fill = [](const RunFolder& folder) {
     return write_file_atomically(folder.manifest_path(), "{}");

@@ -138,6 +138,13 @@ class SummaryTest(unittest.TestCase):
         self.assertNotIn("times", none)
         self.assertEqual(summary_of({"variance": self.variance((1, None, None), (2, None, None))}), [])
 
+    def test_inflation_that_cannot_be_told_from_one(self):
+        def lines(low, high):
+            case = {"num_envs": 2, "num_steps": 8, "lambda": 1, "gamma": 0.99, "variance_inflation": {"value": (low + high) / 2, "low": low, "high": high}}
+            return summary_of({"variance": [case]})
+        self.assertEqual(lines(0.9, 1.2), ["In no case can a block be told from B independent samples: every interval of the variance inflation holds 1."])
+        self.assertIn("fewer than B independent samples (variance inflation above 1) in 1 of 1 shape", lines(1.1, 1.3)[0])
+
     def test_autocovariance(self):
         def case(envs, value, low, high):
             return {"num_envs": envs, "num_steps": 64 // envs, "lambda": 1, "gamma": 0.99,
@@ -157,7 +164,9 @@ class SummaryTest(unittest.TestCase):
         lines = summary_of({"bias": [case(1, 1.0, 0.9, 0.8), case(2, 0.95, 0.85, 0.7), case(64, 0.05, 0, -0.1, "budget")]})
         self.assertIn("at T = 1, λ = 0.9: 1.00 [0.90, 1.10]", lines[0])
         self.assertIn("The intervals of 1 other case overlap with it", lines[0])
-        self.assertIn("in 2 of 3 cases", lines[1])
+        self.assertEqual("The whole interval of the squared bias is above zero in 2 of 3 cases; in the others no bias was found.", lines[1])
+        clear = summary_of({"bias": [case(1, 1.0, 0.9, 0.8)]})[1]
+        self.assertEqual("The whole interval of the squared bias is above zero in 1 of 1 case.", clear)
         self.assertIn("In 1 of 3 bias cases the budget ended", lines[2])
         self.assertIn("its interval reaches zero", summary_of({"bias": [case(1, 0.05, 0, -1)]})[0])
 

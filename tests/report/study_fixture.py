@@ -257,7 +257,7 @@ def study(seed=1, shapes=LADDER, tasks=(CART,), others=(("", 1.0, "minibatch_cou
         "command": ["broadloom", "report", f"{title}.sqlite", "--out", "report"],
         "bootstrap": {"replicates": 50_000, "band_replicates": 2_000, "seed": 1},
         "studies": [{"name": title, "store": f"{title}.sqlite", "hash": "4f2d0c9a11b7e35d8a60f1e2c3b4a596", "match": others[0][2] if others else "none",
-                     "adjust": "minibatches", "points": points, "evaluations": 1, "seeds": maker.seeds, "created": "2026-11-03T08:00:00Z",
+                     "adjust": "minibatches", "points": points, "evaluations": 1, "eval_episodes": [10], "seeds": maker.seeds, "created": "2026-11-03T08:00:00Z",
                      "version": "0.1.0", "revision": "0123abcd", "run_revisions": ["0123abcd"], "hardware": ["a processor with 2 cores"], "isa": ["avx512"],
                      "runs": {"all": runs, "finished": runs, "failed": 0, "pending": 0},
                      "definition": "match = minibatch_count\nclip_coef = 0.2\nlearning_rate = 0.00025\n" + "\n".join(f"cell {c['name']}" for c in cells)}],

@@ -172,13 +172,33 @@ class ContentTest(unittest.TestCase):
         for i, row in zip(order, rows):
             verdict = row[head.index("verdict")]
             if i == best:
-                self.assertEqual(verdict, "best")
+                results = {c["result"] if c["a"] == best else {"a": "b", "b": "a"}.get(c["result"]) for c in data["comparisons"]
+                           if best in (c["a"], c["b"])}
+                self.assertEqual(verdict, "best" if results == {"a"} else "highest")
                 continue
             pair = next(c for c in data["comparisons"] if {c["a"], c["b"]} == {i, best})
             expected = "not settled" if pair["result"] == "none" else "better" if pair["result"] == ("a" if pair["a"] == i else "b") else "worse"
             self.assertEqual(verdict, expected if pair["equal"]["gradient_steps"] else f"{expected} ≠")
             p = pair["probability"]["value"] if pair["a"] == best else 1 - pair["probability"]["value"]
-            self.assertAlmostEqual(float(row[head.index("P(best better)")].split()[0]), p, delta=0.006)
+            self.assertAlmostEqual(float(row[head.index("P(highest better)")].split()[0]), p, delta=0.006)
+
+    def test_an_arm_is_best_only_where_all_others_can_be_told_from_it(self):
+        data = fixture.matches()
+        best = max(range(len(data["arms"])), key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"])
+        pairs = [c for c in data["comparisons"] if best in (c["a"], c["b"])]
+        for word, results in (("best", lambda c: "a" if c["a"] == best else "b"), ("highest", lambda c: "none")):
+            pairs[0]["result"] = results(pairs[0])
+            for c in pairs[1:]:
+                c["result"] = "a" if c["a"] == best else "b"
+            open_page(f"verdict_{word}", data)
+            head, first, *_ = table_rows("Final returns, CartPole-v1")
+            self.assertEqual(first[head.index("verdict")], word)
+
+    def test_what_evaluations_are_of_is_said(self):
+        data = fixture.matches()
+        data["studies"][0] |= {"evaluations": 5, "eval_episodes": [2, 10]}
+        open_page("evaluations_of", data)
+        self.assertIn("5, of 2 to 10 episodes, most likely actions", BROWSER.evaluate("document.body.textContent"))
 
     def test_where_sentences_are_of_evaluations_so_are_rank_and_curves(self):
         data = fixture.doubled()

@@ -290,7 +290,7 @@ class Study(unittest.TestCase):
         before = whole.read_bytes()
         self.refused(6, ["another study", "'seeds 1,2,3,4'", "'seeds 1,2'"], self.file, "--seeds", 2, "--out", whole,
                      "--quiet")
-        self.refused(6, ["in 4 cells ", "'gamma 0.99'", "'gamma 0.5'"], self.file, "--gamma", 0.5, "--out", whole,
+        self.refused(6, ["another study: the store has 'gamma 0.99', this study 'gamma 0.5'. Name"], self.file, "--gamma", 0.5, "--out", whole,
                      "--quiet")
         self.refused(6, ["no SQLite database"], self.file, "--out", self.file, "--quiet")
         self.assertEqual(self.file.read_text(), STUDY)

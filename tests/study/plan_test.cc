@@ -143,7 +143,7 @@ TEST(Plan, GradientStepsSayWhereRoundingPreventsThem) {
 
 TEST(Plan, TheReferenceFollowsTheTaskButNotTheEpochs) {
   const StudyPlan plan = plan_of(
-      "match = 'gradient_steps'\nseeds = 1\n[base]\ntotal_timesteps = 102_400\n"
+      "match = 'gradient_steps'\nseeds = 1\n"
       "[shapes]\ndoubled = '8x128'\n"
       "[grid]\nupdate_epochs = [4, 8]\ntotal_timesteps = [102400, 204800]\n");
   EXPECT_EQ(plan.cells.size(), 12U);
@@ -233,9 +233,29 @@ TEST(Plan, ContradictionsAreRefused) {
       "cell 8x128: total_timesteps: got 100, less than one rollout block");
   has("seeds = 1\n[grid]\nenv.is_slipery = [true]\n", "cell env.is_slipery=true: ");
   has("seeds = 1\n[grid]\ngamma = [0.9, 0.90]\n", "are the same");
+  has("seeds = 1\n[base]\nenv_id = 'Acrobot-v1'\n[grid]\nenv_id = ['CartPole-v1']\n",
+      "env_id is Acrobot-v1 for all cells (in [base] or by --env_id), and every cell has a value "
+      "of "
+      "its own from the grid; leave one of the two out");
+  has("seeds = 1\n[base]\nnum_envs = 2\n[shapes]\nlist = ['8x8']\n",
+      "num_envs is 2 for all cells (in [base] or by --num_envs), and every cell has a value of its "
+      "own from the shapes");
+  has("seeds = 1\n[base]\ngamma = 0.9\n[[variants]]\ngamma = 0.8\n[[variants]]\ngamma = 0.7\n",
+      "from the variants; leave one of the two out");
+  has("seeds = 1\n[shapes]\nlist = ['8x8', '4x4', '8x8']\n", "8x8 stands there twice");
   has("seeds = 1\n[shapes]\nlist = ['8x8']\n[grid]\nnum_envs = [1]\n", "and so do the shapes");
   has("seeds = 1\n[shapes]\nlist = ['8x8']\nreference = '4x4'\n", "4x4 is not among the shapes");
   has("seeds = 1\n[shapes]\nladder = true\nbatch = 100\n", "expected a power of two");
+}
+
+TEST(Plan, TheBaseCountsWhereNotEveryCellHasAValueOfItsOwn) {
+  const StudyPlan variants = plan_of(
+      "seeds = 1\n[base]\ngamma = 0.9\n[[variants]]\nname = 'a'\nupdate_epochs = 2\n"
+      "[[variants]]\nname = 'b'\ngamma = 0.8\n");
+  EXPECT_EQ(cell(variants, "a").config.gamma, 0.9);
+  EXPECT_EQ(cell(variants, "b").config.gamma, 0.8);
+  const StudyPlan counts = plan_of("seeds = 1\n[base]\nnum_steps = 16\n[shapes]\nmax_envs = 2\n");
+  EXPECT_EQ(counts.cells[1].name, "2x16");
 }
 
 TEST(Plan, FilesThatAreWrongSayWhere) {
@@ -300,6 +320,15 @@ TEST(Plan, ABaseMayBeAFileBesideTheStudy) {
   const Result<StudySpec> spec = parse_study("base = 'pendulum.toml'\nseeds = 1\n", path);
   ASSERT_TRUE(spec.ok()) << spec.status().message();
   EXPECT_EQ(plan_study(spec.value()).value().cells[0].config.env_id, "Pendulum-v1");
+  // A whole config gives way to what the study varies, as a [base] of its own would not.
+  const Result<StudySpec> varied = parse_study(
+      "base = 'pendulum.toml'\nseeds = 1\n[shapes]\nlist = ['8x64']\n[grid]\nenv_id = "
+      "['Acrobot-v1']\n",
+      path);
+  ASSERT_TRUE(varied.ok()) << varied.status().message();
+  const Result<StudyPlan> plan = plan_study(varied.value());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan.value().cells[0].config.env_id, "Acrobot-v1");
   const Status missing = parse_study("base = 'none.toml'\n", path).status();
   EXPECT_EQ(missing.kind(), ErrorKind::kNotFound);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "broadloom/algo/gradient_lanes.h"
+#include "broadloom/config/machine.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
@@ -55,6 +56,16 @@ bool asks_bf16(const Overrides& overrides) {
     if (key == "precision" && text == "bf16") return true;
   }
   return false;
+}
+
+// Each iteration is a round of the choice of threads: what it says is what works.
+TEST(ActiveRounds, AnIterationRunsWithTheThreadsThatWereChosen) {
+  const std::unique_ptr<Trainer> trainer = make_trainer(small_config("CartPole-v1", {}), 3);
+  for (const int threads : {2, 1, 3}) {
+    trainer->hold_threads(threads);
+    run(*trainer, 1);
+    EXPECT_EQ(trainer->pool().active(), threads);
+  }
 }
 
 class Bits : public ::testing::TestWithParam<std::pair<const char*, Overrides>> {

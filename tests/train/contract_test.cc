@@ -36,10 +36,11 @@ TEST(Contract, HasTheNumbersOfAWorkedExample) {
   EXPECT_EQ(contract.gradient_steps, 10 * 4 * 4);
   EXPECT_EQ(contract.memory_allowed, 100000000u);
   const std::string text = contract_text(contract);
-  for (const char* part : {"Block (T, N, D) = (24, 4096, 4): 98,304 samples per update, 10 updates",
-                           "4 epochs of 4 minibatches of 24,576 samples; 160 gradient steps",
-                           "Seed families: 128, with 32 environments in each",
-                           "Seed: 1. Threads: 2. Memory: ", "; 100 MB allowed"}) {
+  for (const char* part :
+       {"Block (T, N, D) = (24, 4096, 4): 98,304 samples per update, 10 updates",
+        "4 epochs of 4 minibatches of 24,576 samples; 160 gradient steps",
+        "Seed families: 128, with 32 environments in each", "Seed: 1. Threads: 2. Memory: ",
+        "; 100 MB allowed; the program itself takes some MB more"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   EXPECT_EQ(contract.budget, "");  // 1.7 % are left out, of 10 updates
@@ -51,6 +52,22 @@ TEST(Contract, SaysNothingOfWhatIsAsEver) {
   for (const char* part : {"families", "Strata", "Warning", "Note"}) {
     EXPECT_EQ(text.find(part), std::string::npos) << part << " in\n" << text;
   }
+}
+
+TEST(Contract, SaysWhereMinibatchesAreNotAsLargeAsAskedFor) {
+  const auto text = [](const char* size) {
+    return contract_text(contract_of({{"num_steps", "64"}, {"minibatch_size", size}}));
+  };
+  EXPECT_NE(text("100").find("3 minibatches of 85 or 86 samples; "), std::string::npos)
+      << text("100");
+  EXPECT_NE(
+      text("100").find("\nNote: minibatch_size = 100 was asked for, which does not divide the "
+                       "block of 256: each epoch has 3 minibatches of 85 or 86 samples "
+                       "instead, the fewest of at most 100\n"),
+      std::string::npos)
+      << text("100");
+  EXPECT_NE(text("128").find("2 minibatches of 128 samples; "), std::string::npos);
+  EXPECT_EQ(text("128").find("Note: minibatch_size"), std::string::npos);
 }
 
 TEST(Contract, WarnsOfStepsThatNoBlockTakesAndOfFewUpdates) {

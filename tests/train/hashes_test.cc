@@ -1,6 +1,5 @@
 // Content hashes: the same whatever changes no bit, and exact about where a changed bit came in.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cstdint>
@@ -21,6 +20,7 @@
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/forwarding_env.h"
+#include "tests/train/folder.h"
 
 namespace broadloom {
 namespace {
@@ -45,15 +45,7 @@ class PlantedReward final : public ForwardingEnv {
   std::int64_t step_, made_ = 0;  // one task steps an environment, so no two count at once
 };
 
-class Hashes : public ::testing::Test {
- protected:
-  Hashes() : dir_(fs::temp_directory_path() / ("broadloom_hashes_" + std::to_string(::getpid()))) {
-    fs::create_directories(dir_);
-  }
-  ~Hashes() override { fs::remove_all(dir_); }
-  std::string at(const std::string& name) const { return (dir_ / name).string(); }
-  fs::path dir_;
-};
+class Hashes : public InFolder {};
 
 Config small_config(const Overrides& overrides = {}) {
   Overrides all{{"env_id", "CartPole-v1"}, {"num_envs", "37"},     {"num_steps", "13"},

@@ -3,7 +3,6 @@
 #include "broadloom/train/initial_policy.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -18,6 +17,7 @@
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
+#include "tests/train/folder.h"
 
 namespace broadloom {
 namespace {
@@ -25,15 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class BegunRuns : public ::testing::Test {
+class BegunRuns : public InFolder {
  protected:
-  BegunRuns()
-      : dir_(fs::temp_directory_path() / ("broadloom_begun_" + std::to_string(::getpid()))) {
-    fs::create_directories(dir_);
-  }
-  ~BegunRuns() override { fs::remove_all(dir_); }
-  std::string at(const std::string& name) const { return (dir_ / name).string(); }
-
   static Config config(const Overrides& overrides) {
     Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "8"},       {"num_steps", "16"},
                   {"total_timesteps", "1024"}, {"hidden_sizes", "8,8"}, {"norm_obs", "true"}};
@@ -52,8 +45,6 @@ class BegunRuns : public ::testing::Test {
     EXPECT_TRUE(run.ok()) << run.status().message();
     return Json::parse(read_file(at(name) + "/ledger_line.json").take(), nullptr, false);
   }
-
-  fs::path dir_;
 };
 
 std::vector<float> params_of(const Trainer& trainer) {

@@ -1,10 +1,8 @@
 // Runs that are made longer: the bits of one that was as long from the start, and records that say
 // so.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,22 +12,15 @@
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
+#include "tests/train/folder.h"
 
 namespace broadloom {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class LongerRuns : public ::testing::Test {
+class LongerRuns : public InFolder {
  protected:
-  LongerRuns()
-      : dir_(fs::temp_directory_path() / ("broadloom_longer_" + std::to_string(::getpid()))) {
-    fs::create_directories(dir_);
-  }
-  ~LongerRuns() override { fs::remove_all(dir_); }
-  std::string at(const std::string& name) const { return (dir_ / name).string(); }
-
   // 128 steps an iteration; what is done every so many iterations is not done at the ends.
   void train(const std::string& name, std::int64_t total, const Overrides& overrides = {},
              const RunHooks& hooks = {}) {
@@ -70,8 +61,6 @@ class LongerRuns : public ::testing::Test {
       EXPECT_TRUE(field.agrees) << field.name << ": " << field.recorded << " | " << field.rerun;
     }
   }
-
-  fs::path dir_;
 };
 
 RunHooks stopping_after(std::int64_t iterations) {
@@ -168,6 +157,22 @@ TEST_F(LongerRuns, NeverGetShorter) {
     EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
     EXPECT_NE(status.message().find("got 640"), std::string::npos) << status.message();
     EXPECT_EQ(manifest(name), before);
+  }
+}
+
+// 896 steps are 7 blocks of 128, and so are all totals below 1,024.
+TEST_F(LongerRuns, AreRefusedWhereNoMoreBlocksFit) {
+  train("run", 900);
+  train("stopped", 900, {}, stopping_after(2));
+  for (const char* name : {"run", "stopped"}) {
+    const std::string before = manifest(name);
+    const Status status = resume_run(at(name), 1, {}, 1023).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    for (const char* word : {"got 1023", "blocks of 128", "expected at least 1024"}) {
+      EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    }
+    EXPECT_EQ(manifest(name), before);
+    EXPECT_TRUE(resume_run(at(name), 1, {}, 1024).ok());
   }
 }
 

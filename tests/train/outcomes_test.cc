@@ -1,9 +1,7 @@
 // What training reports of how episodes ended, and what a checkpoint keeps of it.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +13,7 @@
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/forwarding_env.h"
+#include "tests/train/folder.h"
 
 namespace broadloom {
 namespace {
@@ -143,25 +142,32 @@ TEST(Outcomes, ACurriculumOverGivenEnvironmentsMustBeTheirs) {
             std::string::npos);
 }
 
-class SavedOutcomes : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = (std::filesystem::temp_directory_path() /
-             (std::string("broadloom_") + test->name() + std::to_string(::getpid())))
-                .string();
+// Every whole episode of Pendulum is as long as its time limit.
+TEST(Outcomes, EpisodesWhoseStartWasStaggeredAreNotReported) {
+  Config config = config_of({{"env_id", "Pendulum-v1"},
+                             {"stagger_starts", "true"},
+                             {"num_envs", "8"},
+                             {"num_steps", "16"},
+                             {"max_episode_steps", "20"}});
+  const std::unique_ptr<Trainer> trainer = trainer_of(config);
+  ASSERT_TRUE(trainer->iterate().ok());  // six ends, none of an episode that was seen whole
+  EXPECT_EQ(trainer->report().episodes, 0);
+  EXPECT_TRUE(std::isnan(trainer->report().mean_return));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(trainer->iterate().ok());
+    EXPECT_EQ(trainer->report().mean_length, 20.0);
   }
-  void TearDown() override { std::filesystem::remove(path_); }
+  EXPECT_EQ(trainer->episodes(), 8 * 80 / 20 - 7);
+}
 
+class SavedOutcomes : public InFolder {
+ protected:
   Checkpoint saved(Trainer& trainer) {
-    EXPECT_TRUE(save_checkpoint(path_, trainer, {}).ok());
-    Result<Checkpoint> checkpoint = read_checkpoint(path_);
+    EXPECT_TRUE(save_checkpoint(at("checkpoint"), trainer, {}).ok());
+    Result<Checkpoint> checkpoint = read_checkpoint(at("checkpoint"));
     EXPECT_TRUE(checkpoint.ok()) << checkpoint.status().message();
     return checkpoint.take();
   }
-
- private:
-  std::string path_;
 };
 
 TEST_F(SavedOutcomes, AreReportedAgainAfterARestore) {

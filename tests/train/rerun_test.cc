@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -19,6 +18,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/trainer.h"
+#include "tests/train/folder.h"
 
 namespace broadloom {
 namespace {
@@ -26,14 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-class Ledger : public ::testing::Test {
+class Ledger : public InFolder {
  protected:
-  Ledger() : dir_(fs::temp_directory_path() / ("broadloom_ledger_" + std::to_string(::getpid()))) {
-    fs::create_directories(dir_);
-  }
-  ~Ledger() override { fs::remove_all(dir_); }
-  std::string at(const std::string& name) const { return (dir_ / name).string(); }
-
   std::string trained(const Overrides& overrides = {}, const std::string& name = "run",
                       const std::optional<Panel>& panel = {}) {
     Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "8"},      {"num_steps", "16"},
@@ -56,8 +50,6 @@ class Ledger : public ::testing::Test {
     EXPECT_TRUE(report.ok()) << report.status().message();
     return report.take();
   }
-
-  fs::path dir_;
 };
 
 // The line with another content, and a checksum that fits it.

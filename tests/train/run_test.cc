@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -13,20 +12,15 @@
 
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/record/files.h"
+#include "tests/train/folder.h"
 
 namespace broadloom {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class RunInUse : public ::testing::Test {
+class RunInUse : public InFolder {
  protected:
-  RunInUse() : dir_(fs::temp_directory_path() / ("broadloom_run_" + std::to_string(::getpid()))) {
-    fs::create_directories(dir_);
-  }
-  ~RunInUse() override { fs::remove_all(dir_); }
-
   // Six iterations, an evaluation after each.
   static Config config() {
     const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
@@ -40,7 +34,7 @@ class RunInUse : public ::testing::Test {
     return config.value();
   }
 
-  std::string run() const { return (dir_ / "run").string(); }
+  std::string run() const { return at("run"); }
 
   // The lines of a file of the run. What is no JSON object fails the test.
   std::vector<Json> lines(const std::string& name) const {
@@ -52,8 +46,6 @@ class RunInUse : public ::testing::Test {
     }
     return out;
   }
-
-  fs::path dir_;
 };
 
 // Calls `meddle` after the third iteration.
@@ -122,6 +114,58 @@ TEST_F(RunInUse, TwoResumesOfARunExcludeEachOther) {
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(second->kind(), ErrorKind::kIo) << second->message();
   EXPECT_EQ(lines("metrics.jsonl").size(), 6U);
+}
+
+// A log that lost bytes or lines, with a word of what is then said.
+struct Damage {
+  const char* file;
+  std::string (*change)(const std::string& whole);
+  const char* word;
+};
+
+const Damage kDamages[] = {
+    {"metrics.jsonl", [](const std::string& s) { return s.substr(0, s.size() / 2); }, "cut short"},
+    {"metrics.jsonl", [](const std::string&) { return std::string(); }, "has 0 bytes"},
+    {"eval.jsonl", [](const std::string& s) { return s.substr(1); }, "cut short"},
+    {"metrics.jsonl", [](const std::string& s) { return "x" + s.substr(1); }, "no line of it"},
+    {"eval.jsonl", [](const std::string& s) { return s.substr(0, s.size() - 1) + " "; }, "no line"},
+    {"hashes.bin", [](const std::string& s) { return s.substr(0, s.size() - 1); }, "5 iterations"},
+    {"hashes.bin", [](const std::string& s) { return s.substr(0, s.size() - 1) + "x"; }, "altered"},
+    {"hashes.bin", [](const std::string&) { return std::string(); }, "is gone"},
+};
+
+TEST_F(RunInUse, AFinishedRunWhoseLogsAreDamagedIsNotSaidToBeWhole) {
+  Config hashed = config();
+  hashed.hashes = true;
+  ASSERT_TRUE(start_run(hashed, run(), 1, {}).ok());
+  EXPECT_TRUE(resume_run(run(), 1, {}).ok());
+  for (const Damage& damage : kDamages) {
+    const std::string path = run() + "/" + damage.file;
+    const std::string whole = read_file(path).take();
+    ASSERT_TRUE(write_file_atomically(path, damage.change(whole)).ok());
+    const Status status = resume_run(run(), 1, {}).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << damage.file << ": " << damage.word;
+    for (const std::string& word :
+         {std::string(damage.file), std::string(damage.word), "train --init " + run() + "`"}) {
+      EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    }
+    ASSERT_TRUE(write_file_atomically(path, whole + "what a resume cuts off").ok());
+    EXPECT_TRUE(resume_run(run(), 1, {}).ok()) << damage.file;
+    ASSERT_TRUE(write_file_atomically(path, whole).ok());
+  }
+}
+
+TEST_F(RunInUse, AStoppedRunWhoseLogsAreDamagedIsRefusedBeforeItsContract) {
+  RunHooks hooks;
+  hooks.should_stop = [] { return true; };
+  ASSERT_TRUE(start_run(config(), run(), 1, hooks).ok());
+  ASSERT_TRUE(write_file_atomically(run() + "/metrics.jsonl", "").ok());
+  bool announced = false;
+  hooks.on_contract = [&](const RolloutContract&) { announced = true; };
+  const Status status = resume_run(run(), 1, hooks).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kCorrupt);
+  EXPECT_NE(status.message().find("train --init " + run() + "`"), std::string::npos);
+  EXPECT_FALSE(announced);
 }
 
 }  // namespace

@@ -325,7 +325,9 @@ constexpr AuditCheck kChecks[] = {
      "The linear schedule stands at {percent:.3g} % of its first learning rate (limit "
      "{limit_percent:g} %): the run is not over.",
      "Its last policy is not the one that the schedule was to end in. Go on with it (broadloom "
-     "train --resume)."},
+     "train --resume).",
+     "The linear schedule stands at {percent:.3g} % of its first learning rate (limit "
+     "{limit_percent:g} %)."},
     {"adaptive_rate",
      fact<&RunFacts::learning_rate_bound>,
      Bad::kAbove,
@@ -348,13 +350,22 @@ constexpr AuditCheck kChecks[] = {
      "total_timesteps is enough for {value:g} blocks of {N} x {T} (limit {limit:g}).",
      "A policy is changed once a block, and has hardly begun to learn. Lower num_envs or "
      "num_steps, or raise total_timesteps."},
+    {"logs_lost",
+     fact<&RunFacts::logs_lost>,
+     Bad::kAbove,
+     {.warning = 0.0},
+     "{value:.0f} bytes are gone of the metrics.jsonl and eval.jsonl that the checkpoint was saved "
+     "with (limit {limit:g}).",
+     "What is left of the logs does not tell what the run was, and it cannot be resumed. Put "
+     "copies back, or begin a new run with its policy (broadloom train --init)."},
     {"going_on",
      fact<&RunFacts::failed>,
      Bad::kAbove,
      {.error = 0.0},
      "Going on with the run stopped{failure}.",
      "The other findings are from before that. Mend what the message names, or go back to an older "
-     "checkpoint."},
+     "checkpoint.",
+     "Nothing stopped going on with the run."},
 };
 
 }  // namespace

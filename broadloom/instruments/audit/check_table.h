@@ -23,6 +23,7 @@ struct AuditCheck {
   // {collision}, {failure} in their places.
   const char* sentence;
   const char* advice;
+  const char* fine = nullptr;  // the sentence where no limit is passed; null: the same
 };
 
 // In the order in which they are judged and shown.

@@ -4,8 +4,58 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 #include "broadloom/instruments/audit/check_table.h"
+
+namespace broadloom {
+namespace {
+
+// What was measured, to be shown with as many digits as a sentence asks for, and with more where it
+// would else seem to be at the limit or on its other side.
+struct Measured {
+  double value, limit;
+};
+
+int side(double value, double limit) { return value < limit ? -1 : value > limit ? 1 : 0; }
+
+double as_shown(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
+
+std::string digits_that_tell(const Measured& number, int digits, bool fixed) {
+  const double limit = as_shown(fmt::format("{:g}", number.limit));  // as sentences show it
+  constexpr int kMost = 17;                                          // of a double
+  std::string text;
+  for (int more = 0; more <= kMost; ++more) {
+    text = fixed ? fmt::format("{:.{}f}", number.value, digits + more)
+                 : fmt::format("{:.{}g}", number.value, digits + more);
+    if (side(as_shown(text), limit) == side(number.value, number.limit)) break;
+  }
+  return text;
+}
+
+}  // namespace
+}  // namespace broadloom
+
+// {:.2f}, {:.3g} or {:g}: one digit and one letter.
+template <>
+struct fmt::formatter<broadloom::Measured> {
+  int digits = 6;
+  bool fixed = false;
+
+  constexpr auto parse(format_parse_context& context) {
+    auto at = context.begin();
+    if (at != context.end() && *at == '.') {
+      digits = *++at - '0';
+      ++at;
+    }
+    if (at != context.end() && *at != '}') fixed = *at++ == 'f';
+    return at;
+  }
+  auto format(const broadloom::Measured& number, format_context& context) const {
+    return fmt::format_to(context.out(), "{}", broadloom::digits_that_tell(number, digits, fixed));
+  }
+};
 
 namespace broadloom {
 namespace {
@@ -33,10 +83,10 @@ std::string after_colon(const std::string& text) { return text.empty() ? "" : ":
 
 std::string filled_in(const char* text, const AuditFinding& finding, const RunFacts& facts) {
   return fmt::format(
-      fmt::runtime(text), fmt::arg("value", finding.value),
-      fmt::arg("percent", 100.0 * finding.value), fmt::arg("limit", finding.limit),
-      fmt::arg("limit_percent", 100.0 * finding.limit), fmt::arg("N", facts.num_envs),
-      fmt::arg("T", facts.num_steps), fmt::arg("F", facts.families),
+      fmt::runtime(text), fmt::arg("value", Measured{finding.value, finding.limit}),
+      fmt::arg("percent", Measured{100.0 * finding.value, 100.0 * finding.limit}),
+      fmt::arg("limit", finding.limit), fmt::arg("limit_percent", 100.0 * finding.limit),
+      fmt::arg("N", facts.num_envs), fmt::arg("T", facts.num_steps), fmt::arg("F", facts.families),
       fmt::arg("schedule", facts.lr_schedule), fmt::arg("mode", facts.truncation_mode),
       fmt::arg("peak", facts.peak_iteration), fmt::arg("collision", after_colon(facts.collision)),
       fmt::arg("failure", after_colon(facts.failure)));
@@ -67,7 +117,8 @@ std::vector<AuditFinding> judge(const Evidence& evidence) {
     weigh(check, finding);
     finding.measured = !std::isnan(finding.value);
     if (!finding.measured) continue;
-    finding.sentence = filled_in(check.sentence, finding, evidence.facts);
+    const bool is_fine = finding.severity == Severity::kOk && check.fine != nullptr;
+    finding.sentence = filled_in(is_fine ? check.fine : check.sentence, finding, evidence.facts);
     finding.advice = filled_in(check.advice, finding, evidence.facts);
   }
   return findings;

@@ -33,11 +33,12 @@ struct RunFacts {
   double steps_lost = kNone;           // share of total_timesteps that no whole block fits into
   double updates = kNone;              // blocks that total_timesteps is enough for
   double learning_rate_off = kNone;    // largest |logged - planned| / learning_rate
-  double learning_rate_left = kNone;   // of a linear schedule, share of the first at the last line
+  double learning_rate_left = kNone;   // of a linear schedule, share of the first at the checkpoint
   double learning_rate_bound = kNone;  // share of lines at a bound of the adaptive schedule
   double logged_kl = kNone;            // 95th percentile of approx_kl over the log's lines
   double logged_kl_peak = kNone;       // largest of them
   std::int64_t peak_iteration = 0;     // where it was
+  double logs_lost = kNone;            // bytes that the logs had at the checkpoint
   double failed = 0.0;                 // 1: going on with the run stopped
   std::string failure;                 // why
 };

@@ -35,7 +35,7 @@ const TERMS = [
   ["individual, within, across", "The parts of that variance: of samples by themselves, of pairs in the same trajectory, of pairs in different ones."],
   ["VIF and effective sample size", "VIF = B Tr Cov(G_B) / Tr Cov(g): 1 for independent samples. B / VIF is the number of independent samples that would give the same variance."],
   ["Signal to noise, noise scale, critical batch", "|E G_B|² / Tr Cov(G_B); Tr Cov(g) / |E G_B|²; B Tr Cov(G_B) / |E G_B|². The last two are in samples."],
-  ["Bias", "E G_B − G_T, where G_T is the reference gradient."],
+  ["Bias", "E G_B − G_T. The reference G_T weighs the same transitions by what really followed them, the discounted return to the end of the episode minus V(s): nothing is bootstrapped, and no critic stands in for rewards."],
   ["Interval", "All intervals are for one number by itself; of many, some miss their true value. Apart: two intervals share no number."],
 ];
 

@@ -118,8 +118,8 @@ function meanCosines(parent, cases) {
   if (!shown.length) return;
   const groups = groupsOf(shown);
   const body = figure(parent, {
-    title: "Cosine of each sample's gradient with its block's mean", long: true,
-    tables: [{ title: "cosine with the block's mean", rows: inOrder(shown), caption: "Cosine between each sample's gradient and the mean gradient of its block.",
+    title: "Cosine of each sample's gradient with the mean of its block's others", long: true,
+    tables: [{ title: "cosine with the block's mean", rows: inOrder(shown), caption: "Cosine between each sample's gradient and the mean gradient of all other samples of its block.",
                columns: [...caseColumns(shown), { title: "samples", of: (c) => c.with_mean.samples }, ...cosineColumns((c) => c.with_mean)] }],
     caption: "Each sample against the mean of all others. Weight to the right: most samples pull the way the others go. Symmetric: the mean is what is left of samples that pull against each other. " +
       "Panels share their axis; heights are densities.",

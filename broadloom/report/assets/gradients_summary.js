@@ -61,12 +61,13 @@ function varianceSentences(cases) {
   const inflation = cases.filter((c) => hasInterval(estimate(c.variance_inflation)));
   if (inflation.length) {
     const [more, less] = [above, below].map((test) => whereHolds(inflation, (c) => test(estimate(c.variance_inflation), 1)));
-    lines.push(`A block is worth fewer than B independent samples (variance inflation above 1) in ${more || "no case"}, ` +
+    lines.push(!more && !less ? "In no case can a block be told from B independent samples: every interval of the variance inflation holds 1."
+      : `A block is worth fewer than B independent samples (variance inflation above 1) in ${more || "no case"}, ` +
       `and more than B (below 1) in ${less || "no case"}. Wherever else it was measured, the interval holds 1.`);
   }
   const across = cases.filter((c) => hasInterval(estimate(c.across)));
   const off = whereHolds(across, (c) => above(estimate(c.across), 0) || below(estimate(c.across), 0));
-  if (across.length) lines.push(`The part of the variance from pairs of different environments ${off ? `differs from zero in ${off} (environments of a frozen policy are independent, and one interval in twenty misses by chance, unless advantages were normalised over the block)` : "cannot be told from zero in any case, as it must be for independent environments"}.`);
+  if (across.length) lines.push(`The part of the variance from pairs of different environments ${off ? `differs from zero in ${off}. Environments of a policy held fixed are independent, so that this is chance, as one interval in twenty is, unless advantages were normalised over the block` : "cannot be told from zero in any case, as it must be for independent environments"}.`);
   const broken = whereHolds(cases, (c) => c.parts_agree === false);
   if (broken) lines.push(`Warning: the three parts do not add up to the total in ${broken}; do not trust the split there.`);
   return lines;
@@ -105,7 +106,7 @@ function correlationSentences(cases) {
   }
   const means = cases.filter((c) => c.batch_means && hasInterval(estimate(c.batch_means.mean)));
   const aligned = whereHolds(means, (c) => above(estimate(c.batch_means.mean), 0));
-  if (means.length) lines.push(`Gradients of independent blocks point the same way on average (mean cosine above zero) in ${aligned || "no case"}.`);
+  if (means.length) lines.push(`Gradients of independent blocks ${aligned ? `point the same way on average (mean cosine above zero) in ${aligned}` : "have a mean cosine that cannot be told from zero, or is below it, in every case"}.`);
   return lines;
 }
 
@@ -119,13 +120,13 @@ function biasSentences(cases) {
   const close = rows.filter((c) => c !== top && hasInterval(estimate(c.bias_norm)) && hasInterval(e) && overlap(estimate(c.bias_norm), e));
   let text = `The largest estimate of the bias |E G_B − G_T| is at T = ${formatNumber(top.num_steps)}, λ = ${top.lambda}` +
     `${severalGammas ? `, γ = ${top.gamma}` : ""}: ${formatEstimate(e)}`;
-  if (relative.value !== null) text += `, which is ${formatEstimate(relative)} of the reference gradient's norm`;
+  if (relative.value !== null) text += `, which is ${formatEstimate(relative)} times the norm of the reference gradient`;
   text += hasInterval(e) && e.low <= 0 ? "; its interval reaches zero." : ".";
   if (close.length) text += ` The intervals of ${plural(close.length, "other case")} overlap with it.`;
   const tested = rows.filter((c) => hasInterval(estimate(c.bias_squared)));
   const clear = tested.filter((c) => above(estimate(c.bias_squared), 0));
   const lines = [text];
-  if (tested.length) lines.push(`The squared bias is above zero, interval and all, in ${clear.length} of ${plural(tested.length, "case")}; in the others it cannot be told from none.`);
+  if (tested.length) lines.push(`The whole interval of the squared bias is above zero in ${clear.length} of ${plural(tested.length, "case")}${clear.length < tested.length ? "; in the others no bias was found" : ""}.`);
   const short = cases.filter((c) => c.stopped === "budget");
   if (short.length) lines.push(`In ${short.length} of ${plural(cases.length, "bias case")} the budget ended before the wanted precision was reached.`);
   return lines;
@@ -146,7 +147,7 @@ function exactSentences(exact, confidence) {
   const tested = rows.filter((r) => r.agrees !== null);
   if (!tested.length) return rows.length ? ["Exact values were solved for; none was sampled beside them."] : [];
   const agree = tested.filter((r) => r.agrees);
-  const expected = isNumber(confidence) ? ` With intervals at ${formatNumber(100 * confidence)} %, about ${formatNumber((1 - confidence) * tested.length, 2)} misses are to be expected when all is right.` : "";
+  const expected = isNumber(confidence) ? ` With intervals at ${formatNumber(100 * confidence)} %, about ${formatNumber((1 - confidence) * tested.length, 2)} misses are to be expected when all is right; cases share their samples, so misses come together.` : "";
   return [`The sampled interval holds the exact value in ${agree.length} of ${plural(tested.length, "comparison")}.${expected}`];
 }
 

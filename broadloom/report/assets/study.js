@@ -34,12 +34,20 @@ function seedText(seeds) {
   return parts.map(([a, b]) => (a === b ? a : `${a}–${b}`)).join(", ");
 }
 
+// How many, of how many episodes, and how they were played.
+function evaluationText(s) {
+  const episodes = s.eval_episodes || [];
+  if (!isNumber(s.evaluations) || s.evaluations === 0 || !episodes.length) return s.evaluations;
+  const range = distinct([episodes[0], episodes[episodes.length - 1]]).map((n) => formatNumber(n)).join(" to ");
+  return `${formatNumber(s.evaluations)}, of ${range} episode${range === "1" ? "" : "s"}, most likely actions`;
+}
+
 function storeFacts(s) {
   const runs = s.runs || {};
   const count = (n, what) => (n > 0 ? `${formatNumber(n)} ${what}` : "");
   return [["store", s.store], ["match", String(s.match || "").replace("_", " ")], ["adjust", s.match === "gradient_steps" ? s.adjust : null], ["seeds", seedText(s.seeds)],
           ["runs", [`${formatNumber(runs.finished ?? 0)} of ${formatNumber(runs.all ?? 0)} finished`, count(runs.failed, "failed"), count(runs.pending, "pending")].filter(Boolean).join(", ")],
-          ["points of a curve", s.points], ["evaluations of a run", s.evaluations], ["hardware", (s.hardware || []).join("; ")], ["instruction set", (s.isa || []).join(", ")],
+          ["points of a curve", s.points], ["evaluations of a run", evaluationText(s)], ["hardware", (s.hardware || []).join("; ")], ["instruction set", (s.isa || []).join(", ")],
           ["began", s.created], ["made by", [s.version, s.revision].filter(Boolean).join(", revision ")], ["revisions of its runs", (s.run_revisions || []).join(", ")], ["hash", s.hash]];
 }
 

@@ -8,10 +8,10 @@ const shareColumn = (title, of) => ({ ...estimateColumn(title, of), decimals: 2 
 
 const PLAN = [["environment_steps", "environment steps"], ["gradient_steps", "gradient steps"], ["minibatch_size", "minibatch size"],
               ["minibatch_count", "minibatches"], ["update_epochs", "epochs"], ["batch_size", "batch B = N × T"], ["iterations", "iterations"],
-              ["samples_per_gradient", "samples per gradient step"]];
+              ["samples_per_gradient", "environment steps per gradient step"]];
 
 const COLUMNS = [["batch_size", "B"], ["environment_steps", "environment steps"], ["iterations", "iterations"], ["minibatch_count", "minibatches"],
-                 ["minibatch_size", "minibatch size"], ["update_epochs", "epochs"], ["gradient_steps", "gradient steps"], ["samples_per_gradient", "samples/gradient"]];
+                 ["minibatch_size", "minibatch size"], ["update_epochs", "epochs"], ["gradient_steps", "gradient steps"], ["samples_per_gradient", "env steps per gradient step"]];
 
 // How a number varies between the cells of a task: {least, most, factor}, the largest factor of any task.
 function spreadOf(study, key) {

@@ -3,7 +3,7 @@
 
 const SCORES = [["training", "training return"], ["evaluation", "evaluation of the final policy"], ["area", "area under the curve"]];
 
-// Gradient steps beside those of the best arm.
+// Gradient steps beside those of the arm with the highest IQM.
 function gradientText(study, i, view) {
   const steps = (arm) => (view.cellOf(arm) || study.arms[arm]).gradient_steps;
   const own = steps(i);
@@ -18,10 +18,14 @@ function isUnequal(study, a, b) {
   return study.arms[a].gradient_steps !== study.arms[b].gradient_steps;
 }
 
-function verdict(study, i) {
-  if (i === study.best) return "best";
-  const pair = compared(study, study.best, i, study.score);
+// "best" only where every other arm of the table can be told from it.
+function verdict(study, i, rows) {
   const same = (a) => study.arms[a].same_runs ?? a;
+  if (i === study.best) {
+    const others = rows.filter((a) => same(a) !== same(i));
+    return others.every((a) => compared(study, i, a, study.score)?.settled === "better") ? "best" : "highest";
+  }
+  const pair = compared(study, study.best, i, study.score);
   if (same(i) === same(study.best)) return "the same runs";
   if (!pair || pair.probability.value === null) return "not compared";
   const text = pair.settled === "better" ? "worse" : pair.settled === "worse" ? "better" : "not settled";
@@ -48,8 +52,8 @@ function rankTable(study, view) {
       nameColumn("arm", (i) => study.arms[i].name),
       { title: "", draw: (i) => intervalMark(iqmOf(view, i, study.score), range, view.compared && i === study.best) },
       estimateColumn(`${study.score} IQM`, (i) => iqmOf(view, i, study.score)),
-      ...(comparison && rows.some((i) => hasValue(against(i)?.difference)) ? [estimateColumn("below the best", (i) => against(i)?.difference)] : []),
-      ...(comparison ? [shareColumn("P(best better)", (i) => against(i)?.probability), { title: "verdict", of: (i) => verdict(study, i), text: true }] : []),
+      ...(comparison && rows.some((i) => hasValue(against(i)?.difference)) ? [estimateColumn("below the highest", (i) => against(i)?.difference)] : []),
+      ...(comparison ? [shareColumn("P(highest better)", (i) => against(i)?.probability), { title: "verdict", of: (i) => verdict(study, i, rows), text: true }] : []),
       ...(varies("gradient_steps") ? [{ title: "gradient steps", of: (i) => gradientText(study, i, view), bad: (i) => i !== study.best && isUnequal(study, i, study.best) }] : []),
       ...(varies("minibatch_size") ? [{ title: "minibatch", of: (i) => (view.cellOf(i) || study.arms[i]).minibatch_size }] : []),
       ...(other && rows.some((i) => hasValue(iqmOf(view, i, other))) ? [estimateColumn("evaluation IQM", (i) => iqmOf(view, i, other))] : []),
@@ -153,7 +157,7 @@ function resultsSection(parent, study) {
     const table = rankTable(study, view);
     const best = view.compared && study.best !== null ? study.arms[study.best].name : null;
     const caption = `Interquartile means (IQM) of ${view.normalised ? "normalised scores over all tasks" : study.score === "training" ? "the last training returns" : "the last evaluations"} with 95 % intervals over runs, highest first.` +
-      (best && table.rows.length > 1 ? ` "The best" is ${best}, the highest estimate. P: how likely one of its runs is better than a run of that arm; "not settled": the interval holds a half, or the runs are too few to say. ≠: gradient steps differ from those of the best.` : "");
+      (best && table.rows.length > 1 ? ` "The highest" is ${best}, called best only where every other arm can be told from it. P: how likely one of its runs is better than a run of that arm; "not settled": the interval holds a half, or the runs are too few to say. ≠: gradient steps differ from those of the highest.` : "");
     if (table.rows.length > 16 && shown.indexOf(view) > 0) parent.append(dataDetails(table, fileName(table.title)));
     else tableFigure(parent, table, caption);
   }

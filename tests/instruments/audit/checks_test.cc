@@ -50,6 +50,7 @@ RunFacts healthy_facts() {
   facts.updates = 100.0;
   facts.learning_rate_off = facts.learning_rate_left = facts.learning_rate_bound = 0.0;
   facts.logged_kl = facts.logged_kl_peak = 0.01;
+  facts.logs_lost = 0.0;
   facts.lr_schedule = "linear";
   return facts;
 }
@@ -190,6 +191,10 @@ const std::vector<Fault>& faults() {
       {"steps_lost", Severity::kWarning, [](N&, F& f) { f.steps_lost = 0.4; }, {"40 %"}},
       {"few_updates", Severity::kNote, [](N&, F& f) { f.updates = 9.0; }, {"for 9 blocks"}},
       {"few_updates", Severity::kWarning, [](N&, F& f) { f.updates = 1.0; }, {"for 1 blocks"}},
+      {"logs_lost",
+       Severity::kWarning,
+       [](N&, F& f) { f.logs_lost = 41.0; },
+       {"41 bytes are gone", "--init"}},
       {"going_on",
        Severity::kError,
        [](N&, F& f) {
@@ -242,6 +247,48 @@ TEST(AuditChecks, HaveNothingToSayWhereNothingWasMeasured) {
     EXPECT_EQ(finding.measured, std::string(finding.check) == "going_on") << finding.check;
     EXPECT_EQ(finding.sentence.empty(), !finding.measured);
   }
+}
+
+std::string sentence_of(const char* check, const AuditNumbers& numbers, const RunFacts& facts) {
+  const std::vector<AuditNumbers> iterations(3, numbers);
+  for (const AuditFinding& finding : judge({iterations, facts})) {
+    if (std::string(finding.check) == check) return finding.sentence;
+  }
+  return "";
+}
+
+TEST(AuditChecks, SayOfAFineRunNothingThatIsNotSo) {
+  RunFacts facts = healthy_facts();
+  EXPECT_EQ(sentence_of("schedule_end", healthy(), facts),
+            "The linear schedule stands at 0 % of its first learning rate (limit 10 %).");
+  EXPECT_EQ(sentence_of("going_on", healthy(), facts), "Nothing stopped going on with the run.");
+  facts.learning_rate_left = 0.5;
+  EXPECT_NE(sentence_of("schedule_end", healthy(), facts).find("the run is not over"),
+            std::string::npos);
+}
+
+// Value and limit, as shown, say which is larger: with more digits where those of the sentence do
+// not tell.
+TEST(AuditChecks, ShowAsManyDigitsAsTellAValueFromItsLimit) {
+  const RunFacts facts = healthy_facts();
+  const auto shown = [&](const char* check, double AuditNumbers::*field, double value) {
+    AuditNumbers numbers = healthy();
+    numbers.*field = value;
+    return sentence_of(check, numbers, facts);
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const auto phases = &AuditNumbers::phase_concentration;
+  has(shown("synchronised_resets", phases, 0.2504), "probability 0.2504 (limit 0.25)");
+  has(shown("synchronised_resets", phases, 0.2496), "probability 0.2496 (limit 0.25)");
+  has(shown("synchronised_resets", phases, 0.25), "probability 0.25 (limit 0.25)");
+  has(shown("synchronised_resets", phases, 0.4), "probability 0.40 (limit 0.25)");
+  has(shown("normaliser_clipping", &AuditNumbers::obs_clipped, 0.0100001), "1.00001 % of");
+  has(shown("duplicate_environments", &AuditNumbers::duplicate_columns, 0.5000001),
+      "50.00001 % of the 1024 environments");
+  has(shown("value_targets", &AuditNumbers::target_error, 1.0000001e-4), "by 0.00010000001 of");
+  has(shown("normaliser_mean", &AuditNumbers::obs_mean, 3.0), "mean of 3.00 ");
 }
 
 TEST(AuditChecks, ABlockAsLongAsAnEpisodeSeesEveryPhase) {

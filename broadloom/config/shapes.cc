@@ -1,7 +1,8 @@
-#include "broadloom/study/shapes.h"
+#include "broadloom/config/shapes.h"
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace broadloom {
@@ -24,6 +25,7 @@ Status add(std::int64_t num_envs, std::int64_t num_steps, std::vector<BlockShape
 }
 
 Status add_list(const ShapeRules& rules, std::vector<BlockShape>& out) {
+  BROADLOOM_TRY(check_distinct(rules.list));
   for (const BlockShape& shape : rules.list) {
     const std::int64_t batch = std::int64_t{shape.num_envs} * shape.num_steps;
     if (rules.batch != 0 && batch != rules.batch) {
@@ -54,6 +56,7 @@ Status add_doubled(const ShapeRules& rules, std::vector<BlockShape>& out) {
   if (rules.doublings < 1 || rules.doublings > 20) {
     return invalid(fmt::format("shapes: doublings is {}; expected 1 to 20", rules.doublings));
   }
+  BROADLOOM_TRY(check_distinct(rules.doubled));
   for (const BlockShape& shape : rules.doubled) {
     BROADLOOM_TRY(add(shape.num_envs, shape.num_steps, out));
     for (int i = 1; i <= rules.doublings; ++i) {
@@ -96,6 +99,19 @@ Result<BlockShape> parse_shape(const std::string& text, const std::string& name)
   }
   return invalid(
       fmt::format("{}: got '{}'; expected num_envs x num_steps, as in 16x64", name, text));
+}
+
+Status check_distinct(const std::vector<BlockShape>& list) {
+  for (auto shape = list.begin(); shape != list.end(); ++shape) {
+    const bool again = std::any_of(list.begin(), shape, [&](const BlockShape& other) {
+      return other.num_envs == shape->num_envs && other.num_steps == shape->num_steps;
+    });
+    if (again) {
+      return invalid(
+          fmt::format("shapes: {} stands there twice; leave one of them out", shape_text(*shape)));
+    }
+  }
+  return {};
 }
 
 Result<std::vector<BlockShape>> make_shapes(const ShapeRules& rules) {

@@ -1,4 +1,4 @@
-#include "broadloom/study/shapes.h"
+#include "broadloom/config/shapes.h"
 
 #include <gtest/gtest.h>
 
@@ -48,10 +48,15 @@ TEST(Shapes, EnvironmentCountsGrowAtFixedT) {
 
 TEST(Shapes, RulesAddUpAndNothingStandsTwice) {
   ShapeRules rules;
-  rules.list = {{128, 8}, {8, 128}, {128, 8}};
+  rules.list = {{128, 8}, {8, 128}};
   rules.doubled = {{8, 128}};
   EXPECT_EQ(texts(rules), (Texts{"128x8", "8x128", "16x128", "8x256"}));
   EXPECT_TRUE(texts({}).empty());
+  rules.list = {{128, 8}, {8, 128}, {128, 8}};
+  EXPECT_EQ(error(rules), "shapes: 128x8 stands there twice; leave one of them out");
+  rules = {};
+  rules.doubled = {{8, 8}, {8, 8}};
+  EXPECT_EQ(error(rules), "shapes: 8x8 stands there twice; leave one of them out");
 }
 
 TEST(Shapes, WhatDoesNotGiveTheBatchIsRefused) {

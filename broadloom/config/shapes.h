@@ -14,6 +14,9 @@ namespace broadloom {
 Result<BlockShape> parse_shape(const std::string& text, const std::string& name);
 std::string shape_text(const BlockShape& shape);  // "8x128"
 
+// kInvalidConfig where a list names a shape twice: a slip, which would count it double or be lost.
+Status check_distinct(const std::vector<BlockShape>& list);
+
 // What to make shapes from. Any of the rules may be given; the shapes come in the order of the
 // fields, each once.
 struct ShapeRules {
@@ -29,7 +32,8 @@ struct ShapeRules {
 };
 
 // kInvalidConfig where a rule cannot be followed: a listed shape that does not give the batch, a
-// ladder over what is no power of two, a part that another one needs and that is missing.
+// ladder over what is no power of two, a part that another one needs and that is missing, a list
+// that names a shape twice (rules may meet in one).
 Result<std::vector<BlockShape>> make_shapes(const ShapeRules& rules);
 
 }  // namespace broadloom

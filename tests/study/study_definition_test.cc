@@ -1,0 +1,57 @@
+#include "broadloom/study/study_definition.h"
+
+#include "tests/study/scene.h"
+
+namespace broadloom {
+namespace {
+
+std::string differences(const std::string& theirs, const std::string& ours) {
+  return definition_differences({"'a'", plan_text(theirs).definition},
+                                {"'b'", plan_text(ours).definition});
+}
+
+constexpr char kBase[] = "seeds = 2\n[base]\ntotal_timesteps = 4096\nnum_envs = 2\n";
+
+TEST(DefinitionDifferences, SayTheEnvironmentFirstAndTheSeedsLast) {
+  EXPECT_EQ(differences(std::string(kBase) + "env_id = 'Acrobot-v1'\ngamma = 0.9\n",
+                        "seeds = 3\npoints = 4\n[base]\ntotal_timesteps = 4096\nnum_envs = 2\n"),
+            "'a' has 'env_id Acrobot-v1', 'b' 'env_id CartPole-v1'; 'a' has 'points 50', 'b' "
+            "'points 4'; 'a' has 'gamma 0.9', 'b' 'gamma 0.99'; 'a' has 'seeds 1,2', 'b' 'seeds "
+            "1,2,3'");
+}
+
+TEST(DefinitionDifferences, NameAFewCellsThatOneStudyAloneHas) {
+  const std::string rest = "[base]\ntotal_timesteps = 4096\n";
+  EXPECT_EQ(differences("seeds = 1\n" + rest + "[grid]\nnum_steps = [4, 8, 16, 32, 64, 128]\n",
+                        "seeds = 1\n" + rest + "[grid]\nnum_steps = [4, 256]\n"),
+            "only 'a' has the cells num_steps=128, num_steps=16, num_steps=32 and 2 more; only 'b' "
+            "has the cell num_steps=256");
+}
+
+TEST(DefinitionDifferences, OfCellsThatBothHaveAreSaidOnce) {
+  const auto text = [](const std::string& gamma) {
+    std::string all = "seeds = 1\n[base]\ntotal_timesteps = 4096\n";
+    for (const char* name : {"x", "y", "z"}) {
+      all += std::string("[[variants]]\nname = '") + name + "'\nlearning_rate = " +
+             (name[0] == 'x'   ? "0.1\n"
+              : name[0] == 'y' ? "0.2\n"
+                               : "0.3\n");
+      if (name[0] != 'z') all += "gamma = " + gamma + "\n";
+    }
+    return all;
+  };
+  EXPECT_EQ(differences(text("0.5"), text("0.6")),
+            "in 2 cells 'a' has 'gamma 0.5', 'b' 'gamma 0.6'");
+}
+
+TEST(DefinitionDifferences, AreAFewAndACount) {
+  const std::string many =
+      "learning_rate = 0.1\ngamma = 0.5\ngae_lambda = 0.5\nclip_coef = 0.5\nent_coef = 0.5\n"
+      "vf_coef = 0.1\nupdate_epochs = 9\nmax_grad_norm = 9\n";
+  const std::string text = differences(std::string(kBase) + many, kBase);
+  EXPECT_EQ(std::count(text.begin(), text.end(), ';'), 6) << text;
+  EXPECT_TRUE(text.ends_with("; and 2 more")) << text;
+}
+
+}  // namespace
+}  // namespace broadloom
