@@ -146,6 +146,17 @@ class Eval(ProgramTest):
             for line in self.run_program(*command).stderr.splitlines():  # no terminal: one every ten seconds
                 self.assertRegex(line, r"^ *\d+ %  [\d,]+ of 6,000 episodes played$")
 
+    def test_evaluating_takes_no_memory_of_training(self):
+        if "Release" not in self.run_program("--version").stdout:
+            self.skipTest("the memory is that of a release build")
+        self.run_program("train", "--num_envs", "65536", "--num_steps", "1", "--total_timesteps", "65536", "--minibatch_size", "65536",
+                         "--update_epochs", "1", "--out", "wide", "--quiet")
+        process = subprocess.Popen([PROGRAM, "eval", "wide", "--quiet"], cwd=self.folder.name, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        self.assertLess(usage.ru_maxrss, 30_000)  # KB; the run took more than twice that
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/evaluate/eval_json.h"
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
-#include "broadloom/train/run_recorder.h"
 
 namespace broadloom {
 namespace {

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/hash.h"
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/record/files.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
 #include "tests/golden/folder.h"
@@ -67,7 +69,7 @@ TEST_F(LoadedPolicies, ActAsTheTrainerDoes) {
     if (b.training_return == b.training_return) EXPECT_EQ(a.training_return, b.training_return);
     EXPECT_EQ(a.checkpoint, path());
     EXPECT_EQ(a.run_dir, "");
-    EXPECT_EQ(a.hash.size(), 16u);
+    EXPECT_EQ(a.hash, hash_text(read_file(path()).value()));
     EXPECT_EQ(policy.spec.max_episode_steps, trainer->spec().max_episode_steps);
     EXPECT_EQ(policy.reward_norm == nullptr, trainer->reward_normalizer() == nullptr);
     if (policy.reward_norm != nullptr) {
