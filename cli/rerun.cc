@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/rerun.h"
@@ -162,6 +163,7 @@ Result<RerunReport> run_again(const RerunCommand& command, const std::string& li
   ShareLine episodes(command.quiet);
   hooks.on_panel = panel_progress(progress, episodes);
   catch_interrupts();
+  BROADLOOM_TRY(set_isa(plan.value().config.isa));
   Result<RerunReport> report = rerun(line, plan.value(), out, threads, hooks);
   progress.finish();
   return report;

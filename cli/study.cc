@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/findings/study_report.h"
+#include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/study/merge.h"
 #include "broadloom/study/runner.h"
@@ -139,6 +140,8 @@ int study(const StudyCommand& command, const Context& context) {
     std::fflush(stream);
   }
   if (command.plan_only) return 0;
+  const Status has_isa = set_isa(plan.cells.front().config.isa);  // one for all, which is checked
+  if (!has_isa.ok()) return report_error(has_isa, command.json);
   catch_interrupts();
   StudyLines lines(stream, command.quiet, plan);
   StudyHooks hooks;

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/budget.h"
 #include "broadloom/record/json.h"
 #include "broadloom/stats/run_statistics.h"
-#include "broadloom/train/budget.h"
 #include "cli/console.h"
 
 namespace broadloom::cli {

@@ -9,6 +9,7 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/evaluate/panel_result.h"
+#include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/run_folder.h"
@@ -64,6 +65,11 @@ Status check_resume(const TrainOptions& options, const Context& context) {
 }
 
 // 0: the run's own.
+Status use_isa_of(const std::string& run_dir) {
+  const Result<std::string> isa = isa_of_run(run_dir);
+  return isa.ok() ? set_isa(isa.value()) : isa.status();
+}
+
 Result<std::int64_t> new_total(const TrainOptions& options) {
   if (options.flags.empty()) return std::int64_t{0};
   Config config;
@@ -213,12 +219,16 @@ int train(const TrainOptions& options, const Context& context) {
     const std::string ledger = ledger_of_run(options.ledger, options.resume);
     const Status recordable = check_ledger_file(ledger);
     if (!recordable.ok()) return report_error(recordable, options.json);
+    const Status has_isa = use_isa_of(options.resume);
+    if (!has_isa.ok()) return report_error(has_isa, options.json);
     catch_interrupts();
     heading = "Going on with " + options.resume;
     return finish(resume_run(options.resume, threads, hooks, total.value()), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return report_error(config.status(), options.json);
+  const Status has_isa = set_isa(config.value().isa);
+  if (!has_isa.ok()) return report_error(has_isa, options.json);
   const std::string run_dir = run_dir_of(options, config.value());
   const Status is_free = RunFolder::check_free(run_dir);  // or its ledger is found fault with
   if (!is_free.ok()) return report_error(is_free, options.json);

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "broadloom/algo/ppo.h"
+#include "broadloom/config/budget.h"
+#include "broadloom/config/schedule.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/env/disturbance.h"
@@ -20,7 +22,6 @@
 #include "broadloom/instruments/audit/streams.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
-#include "broadloom/train/budget.h"
 
 namespace broadloom {
 namespace {
@@ -109,8 +110,8 @@ Status add_starts(const Config& config, RunFacts& facts) {
 }
 
 double planned_rate(const Config& config, double iteration) {
-  const double passed = config.lr_schedule == "linear" ? iteration - 1.0 : 0.0;
-  return config.learning_rate * (1.0 - passed / static_cast<double>(config.num_iterations()));
+  const double passed = (iteration - 1.0) / static_cast<double>(config.num_iterations());
+  return learning_rate_schedule(config).at(passed);
 }
 
 double percentile_95(std::vector<double> values) {
@@ -240,7 +241,9 @@ Result<RunFacts> facts_of(const Config& config, const RunFolder& folder, const L
   facts.lr_schedule = config.lr_schedule;
   facts.truncation_mode = config.truncation_mode;
   facts.bootstraps = truncation_mode(config) == TruncationMode::kBootstrap;
-  add_budget_facts(config, facts);
+  const Budget budget = budget_of(config);
+  facts.steps_lost = budget.steps_lost;
+  facts.updates = budget.updates;
   BROADLOOM_TRY(add_starts(config, facts));
   add_logged_facts(logged, config, facts);
   BROADLOOM_TRY(add_stream_facts(folder, config, facts));

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "broadloom/audit/checks.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
-#include "broadloom/instruments/audit/checks.h"
 #include "broadloom/record/run_folder.h"
 
 namespace broadloom {

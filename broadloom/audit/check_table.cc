@@ -1,9 +1,10 @@
-#include "broadloom/instruments/audit/check_table.h"
+#include "broadloom/audit/check_table.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "broadloom/instruments/audit/evidence.h"
+#include "broadloom/audit/evidence.h"
+#include "broadloom/config/budget.h"
 
 namespace broadloom {
 namespace {
@@ -338,7 +339,7 @@ constexpr AuditCheck kChecks[] = {
     {"steps_lost",
      fact<&RunFacts::steps_lost>,
      Bad::kAbove,
-     {.note = 0.02, .warning = 0.2},
+     {.note = kBudgetNote.steps_lost, .warning = kBudgetWarning.steps_lost},
      "{percent:.3g} % of total_timesteps fit into no whole block of {N} x {T} and are never taken "
      "(limit {limit_percent:g} %).",
      "The schedule ends early, and runs of other shapes have other budgets. Make total_timesteps "
@@ -346,7 +347,7 @@ constexpr AuditCheck kChecks[] = {
     {"few_updates",
      fact<&RunFacts::updates>,
      Bad::kBelow,
-     {.note = 10.0, .warning = 3.0},
+     {.note = kBudgetNote.updates, .warning = kBudgetWarning.updates},
      "total_timesteps is enough for {value:g} blocks of {N} x {T} (limit {limit:g}).",
      "A policy is changed once a block, and has hardly begun to learn. Lower num_envs or "
      "num_steps, or raise total_timesteps."},

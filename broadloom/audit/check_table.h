@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "broadloom/instruments/audit/checks.h"
+#include "broadloom/audit/checks.h"
 
 namespace broadloom {
 

@@ -1,4 +1,4 @@
-#include "broadloom/instruments/audit/checks.h"
+#include "broadloom/audit/checks.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "broadloom/instruments/audit/check_table.h"
+#include "broadloom/audit/check_table.h"
 
 namespace broadloom {
 namespace {
@@ -60,15 +60,13 @@ struct fmt::formatter<broadloom::Measured> {
 namespace broadloom {
 namespace {
 
-constexpr double kNone = AuditNumbers::kNone;
-
 bool passes(double value, double limit, Bad bad) {
   return bad == Bad::kAbove ? value > limit : value < limit;
 }
 
 // The last limit that was passed, otherwise the first that there is.
 void weigh(const AuditCheck& check, AuditFinding& finding) {
-  finding.limit = kNone;
+  finding.limit = AuditNumbers::kNone;
   for (const auto& [limit, severity] : {std::pair{check.limits.note, Severity::kNote},
                                         std::pair{check.limits.warning, Severity::kWarning},
                                         std::pair{check.limits.error, Severity::kError}}) {

@@ -8,7 +8,6 @@
 
 #include "broadloom/audit/audit_facts.h"
 #include "broadloom/evaluate/run_path.h"
-#include "broadloom/math/isa.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/kept_logs.h"
@@ -37,7 +36,6 @@ Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, int threads) {
   Config& config = checkpoint.config;
   config.instruments = {"audit"};
   config.instrument_every = 1;
-  BROADLOOM_TRY(set_isa(isa_to_go_on(config.isa, config.isa)));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint, *trainer.value()));

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/audit/checks.h"
 #include "broadloom/core/status.h"
-#include "broadloom/instruments/audit/checks.h"
 
 namespace broadloom {
 

@@ -91,6 +91,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::int64_t num_iterations() const {
     return batch_size() > 0 ? total_timesteps / batch_size() : 0;
   }
+  // Environment steps of all of them: what is trained of total_timesteps.
+  std::int64_t trained_steps() const { return num_iterations() * batch_size(); }
 
   // Whether total_timesteps changes what is learnt, and not only for how long.
   bool depends_on_total() const { return lr_schedule == "linear"; }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/findings/report_model.h"
 #include "broadloom/findings/study_results.h"
 
 namespace broadloom {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/findings/report_model.h"
 
 namespace broadloom {
 

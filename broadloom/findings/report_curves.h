@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/findings/report_model.h"
 #include "broadloom/findings/study_results.h"
 #include "broadloom/stats/sample_efficiency.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/findings/report_model.h"
 #include "broadloom/stats/scores.h"
 
 namespace broadloom {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/findings/report_model.h"
 
 namespace broadloom {
 

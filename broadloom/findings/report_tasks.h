@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
-#include "broadloom/findings/study_report.h"
+#include "broadloom/findings/report_model.h"
 #include "broadloom/findings/study_results.h"
 
 namespace broadloom {

@@ -1,7 +1,7 @@
 // Trends of a report over N.
 #pragma once
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/findings/report_model.h"
 
 namespace broadloom {
 

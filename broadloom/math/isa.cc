@@ -67,6 +67,14 @@ Status set_isa(const std::string& name) {
                       fmt::join(supported_isas(), ", "))};
 }
 
+Status check_isa(const std::string& asked) {
+  if (asked == "auto" || asked == active_isa()) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("isa: this run asks for '{}', but the process works with '{}'; call "
+                      "set_isa(\"{}\") before it",
+                      asked, active_isa(), asked)};
+}
+
 std::string active_isa() {
   const std::int64_t chosen = hwy::SupportedTargets() & HWY_TARGETS;
   for (const Isa& isa : kIsas) {

@@ -9,10 +9,15 @@
 namespace broadloom {
 
 // "auto" (the widest that this processor has), "avx512", "avx2", "neon", "sse4" or "exact". For the
-// whole process; call it before anything runs. Results have the same bits under all of them but
-// sse4, which has no fused multiply-add; "exact" works that out number by number, on any x86-64,
-// and is some 70 times slower. Fails on an unknown name, or where the processor lacks the set.
+// whole process: a program calls it before anything runs, and no part of this library does. Results
+// have the same bits under all of them but sse4, which has no fused multiply-add; "exact" works
+// that out number by number, on any x86-64, and is some 70 times slower. Fails on an unknown name,
+// or where the processor lacks the set.
 Status set_isa(const std::string& name);
+
+// kMismatch unless `asked`, a name as above, is in use; "auto" is whatever is. For libraries'
+// calls, which leave the choice to whoever has the process.
+Status check_isa(const std::string& asked);
 
 // Name of the set in use.
 std::string active_isa();

@@ -19,7 +19,7 @@ struct StudyCell {
   std::string note;   // where the match could not be kept exactly
 
   // Whole blocks only, as the trainer counts.
-  std::int64_t environment_steps() const { return config.num_iterations() * config.batch_size(); }
+  std::int64_t environment_steps() const { return config.trained_steps(); }
   // Of the largest minibatch; the smallest has one less where the block does not divide.
   std::int64_t minibatch_size() const;
   bool even_minibatches() const { return config.batch_size() % config.minibatch_count() == 0; }

@@ -28,7 +28,7 @@ double seconds_since(Clock::time_point start) {
 }
 
 // The instruction set belongs to the process, so all runs have the same.
-Status take_isa(const StudyPlan& plan) {
+Status check_isa_of(const StudyPlan& plan) {
   const std::string& isa = plan.cells.front().config.isa;
   for (const StudyCell& cell : plan.cells) {
     if (cell.config.isa == isa) continue;
@@ -37,7 +37,7 @@ Status take_isa(const StudyPlan& plan) {
                     "make a study for each",
                     isa, cell.config.isa));
   }
-  return set_isa(isa);
+  return check_isa(isa);
 }
 
 Status check_memory(const StudyPlan& plan, const StudyOptions& options) {
@@ -221,7 +221,7 @@ Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& option
     return invalid(fmt::format("got {} jobs with {} threads each; expected at least 1 of both",
                                options.jobs, options.threads));
   }
-  BROADLOOM_TRY(take_isa(plan));
+  BROADLOOM_TRY(check_isa_of(plan));
   BROADLOOM_TRY(check_memory(plan, options));
   Result<StudyStore> store =
       StudyStore::open(options.store, plan, options.part, options.any_revision);

@@ -4,12 +4,12 @@
 
 #include <map>
 
+#include "broadloom/config/budget.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/core/number_text.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
-#include "broadloom/train/budget.h"
 
 namespace broadloom {
 namespace {

@@ -26,7 +26,7 @@ Progress progress_of(const Trainer& trainer, const RunRecorder& recorder) {
   progress.iteration = trainer.report().iteration;
   progress.num_iterations = trainer.config().num_iterations();
   progress.global_step = trainer.report().global_step;
-  progress.total_timesteps = progress.num_iterations * trainer.config().batch_size();
+  progress.total_timesteps = trainer.config().trained_steps();
   progress.steps_per_second = recorder.steps_per_second(trainer);
   progress.mean_return = trainer.report().mean_return;
   progress.success_rate = trainer.report().success_rate;
@@ -39,7 +39,7 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   RunSummary summary;
   summary.run_dir = run_dir;
   summary.global_step = trainer.report().global_step;
-  summary.total_timesteps = trainer.config().num_iterations() * trainer.config().batch_size();
+  summary.total_timesteps = trainer.config().trained_steps();
   summary.finished = trainer.finished();
   summary.episodes = trainer.episodes();
   summary.mean_return = trainer.report().mean_return;
@@ -222,7 +222,7 @@ Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& in
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks, const std::optional<Panel>& panel,
                              const std::optional<InitialPolicy>& init) {
-  BROADLOOM_TRY(set_isa(config.isa));
+  BROADLOOM_TRY(check_isa(config.isa));
   warn_of_emulation(config, hooks);
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   if (init) BROADLOOM_TRY(check_policy_fits(*init, config));
@@ -251,6 +251,12 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   return train(*trainer.value(), folder.value(), {}, hooks);
 }
 
+Result<std::string> isa_of_run(const std::string& run_dir) {
+  const Result<StartedRun> run = open_started_run(run_dir);
+  if (!run.ok()) return run.status();
+  return isa_to_go_on(run.value().config.isa, run.value().manifest.isa);
+}
+
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
                               std::int64_t total_timesteps) {
   const Result<RunFolder> opened = RunFolder::open(run_dir);
@@ -262,7 +268,7 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   if (!run.ok()) return run.status();
   const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
   if (longer) BROADLOOM_TRY(extend(run.value(), total_timesteps));
-  BROADLOOM_TRY(set_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
+  BROADLOOM_TRY(check_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
   folder.clear_half_written();
   const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());

@@ -61,6 +61,10 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
                              const RunHooks& hooks, const std::optional<Panel>& panel = {},
                              const std::optional<InitialPolicy>& init = {});
 
+// What set_isa() is to be given before a run is resumed: what it asked for, or what has the bits
+// that it began with.
+Result<std::string> isa_of_run(const std::string& run_dir);
+
 // Goes on from the newest checkpoint, with the bits of a run that was never stopped: what the logs
 // hold past that checkpoint is cut off and written again. A finished run is reported as it is, and
 // gets its ledger line where that is missing. The panel is that of the folder. kIo where another

@@ -108,7 +108,8 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       hasher_(config.hashes
                   ? std::make_optional<BlockHasher>(block_.T, block_.N, block_.D, block_.A, threads)
                   : std::nullopt),
-      truncation_mode_(broadloom::truncation_mode(config)) {
+      truncation_mode_(broadloom::truncation_mode(config)),
+      learning_rate_(learning_rate_schedule(config)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
@@ -119,7 +120,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
 
 // THE CORE LOOP. One iteration, in the order the data takes. The stages time themselves.
 Status Trainer::iterate() {
-  ++report_.iteration;
+  ++clock_.iteration;
   {
     const ActiveRound round(active_threads_, pool_);
     apply_schedules();
@@ -132,21 +133,19 @@ Status Trainer::iterate() {
   return record();
 }
 
-// The linear schedule is CleanRL's: lr * (1 - (iteration - 1) / iterations). The adaptive one lives
-// in the update, the constant one needs nothing.
+// A learning rate without a schedule is state: the update moves the adaptive one, and an audit goes
+// on with the one it found.
 void Trainer::apply_schedules() {
-  if (config_.lr_schedule != "linear") return;
-  const double passed = static_cast<double>(report_.iteration - 1);
-  learner_.learning_rate =
-      config_.learning_rate * (1.0 - passed / static_cast<double>(config_.num_iterations()));
+  if (learning_rate_.is_constant()) return;
+  learner_.learning_rate = learning_rate_.at(clock_.progress(config_.trained_steps()));
 }
 
 Status Trainer::collect() {
   const StageTimer timer(stage_seconds_.collect);
-  const std::int64_t first_step = (report_.iteration - 1) * block_.T;
   learner_.refresh_bf16(network_, pool_);  // a restore may have changed the weights
-  BROADLOOM_TRY(collector_.collect(learner_.params.data(), first_step, block_));
-  report_.global_step = report_.iteration * config_.batch_size();
+  BROADLOOM_TRY(collector_.collect(learner_.params.data(), clock_.env_step, block_));
+  clock_.add_block(block_.T, block_.N);
+  report_clock();
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
                    block_.T, block_.ends.empty() ? nullptr : block_.ends.data());
   // Before rewards are scaled: the statistics that scale them mix what environments did.
@@ -187,7 +186,7 @@ Status Trainer::update() {
   const StageTimer timer(stage_seconds_.update);
   report_.learning_rate = learner_.learning_rate;
   arm_instruments();
-  BROADLOOM_TRY(ppo_.update(block_, config_.seed, report_.iteration, learner_, report_.update));
+  BROADLOOM_TRY(ppo_.update(block_, config_.seed, clock_.iteration, learner_, report_.update));
   if (obs_norm_) obs_norm_->commit();
   return {};
 }
@@ -195,12 +194,12 @@ Status Trainer::update() {
 // Decides whether this iteration is measured: by its number alone, so that a resumed run measures
 // the same ones.
 void Trainer::arm_instruments() {
-  const bool due = finished() || report_.iteration % config_.instrument_every == 0;
+  const bool due = finished() || clock_.iteration % config_.instrument_every == 0;
   ppo_.set_observer(instruments_.begin(due, instrument_view()));
 }
 
 InstrumentView Trainer::instrument_view() {
-  return {.iteration = report_.iteration,
+  return {.iteration = clock_.iteration,
           .network = network_,
           .block = block_,
           .params = learner_.params,
@@ -219,6 +218,11 @@ void Trainer::run_instruments() {
   if (hasher_) hasher_->take_params({params(), network_.parameter_count()});
 }
 
+void Trainer::report_clock() {
+  report_.iteration = clock_.iteration;
+  report_.global_step = clock_.global_step;
+}
+
 void Trainer::report_episodes() {
   report_.episodes = tracker_.block_episodes();
   report_.mean_return = tracker_.mean_return();
@@ -230,6 +234,8 @@ void Trainer::report_episodes() {
 
 void Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
+  clock_.state_restored(block_.N);
+  report_clock();
   report_episodes();
 }
 
@@ -245,8 +251,8 @@ Policy Trainer::policy() const {
           params(),
           obs_normalizer(),
           reward_normalizer(),
-          {.iteration = report_.iteration,
-           .global_step = report_.global_step,
+          {.iteration = clock_.iteration,
+           .global_step = clock_.global_step,
            .training_return = report_.mean_return}};
 }
 
@@ -257,8 +263,7 @@ std::vector<TensorRef> Trainer::state() {
   tracker_.append_state("episodes", out);
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
-  out.push_back({"trainer.iteration", Dtype::kI64, {1}, &report_.iteration});
-  out.push_back({"trainer.global_step", Dtype::kI64, {1}, &report_.global_step});
+  clock_.append_state("trainer", out);
   return out;
 }
 

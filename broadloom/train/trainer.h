@@ -8,6 +8,7 @@
 
 #include "broadloom/algo/ppo.h"
 #include "broadloom/config/config.h"
+#include "broadloom/config/schedule.h"
 #include "broadloom/core/active_threads.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
@@ -21,6 +22,7 @@
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/collector.h"
 #include "broadloom/train/episode_report.h"
+#include "broadloom/train/run_clock.h"
 #include "broadloom/train/stage_seconds.h"
 
 namespace broadloom {
@@ -88,7 +90,8 @@ class Trainer {
   // the recorder and on failure.
   Status iterate();
 
-  bool finished() const { return report_.iteration >= config_.num_iterations(); }
+  bool finished() const { return clock_.global_step >= config_.trained_steps(); }
+  const RunClock& clock() const { return clock_; }
   const IterationReport& report() const { return report_; }
   const Config& config() const { return config_; }
   const ActorCritic& network() const { return network_; }
@@ -143,6 +146,7 @@ class Trainer {
   Status update();
   void arm_instruments();
   void run_instruments();
+  void report_clock();
   void report_episodes();
   InstrumentView instrument_view();
   Status record();
@@ -162,6 +166,8 @@ class Trainer {
   InstrumentSet instruments_;
   std::optional<BlockHasher> hasher_;
   TruncationMode truncation_mode_;
+  RunClock clock_;
+  Schedule learning_rate_;
   IterationReport report_;
   StageSeconds stage_seconds_;
   Recorder* recorder_ = nullptr;

@@ -138,6 +138,7 @@ Result<Lines> measure_exact_gradients(const std::string& isa) {
 }
 
 Result<Lines> measure_study(const std::string& isa) {
+  BROADLOOM_TRY(set_isa(isa));
   Result<StudySpec> spec = parse_study(
       "seeds = 2\npoints = 3\nevaluations = 2\n[shapes]\nlist = ['4x16', '8x8']\n"
       "[base]\nenv_id = 'CartPole-v1'\ntotal_timesteps = 512\nhidden_sizes = [8]\n"

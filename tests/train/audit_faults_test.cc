@@ -11,9 +11,9 @@
 #include <tuple>
 #include <vector>
 
+#include "broadloom/audit/checks.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
-#include "broadloom/instruments/audit/checks.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/forwarding_env.h"
 

@@ -163,6 +163,7 @@ TEST_F(Ledger, PossibleReasonsAreWhatBitsDependOn) {
 
 // The record of one machine, run again on others.
 TEST_F(Ledger, OtherInstructionSetsGiveTheSameRun) {
+  ASSERT_TRUE(set_isa("exact").ok());
   const std::string line = trained({{"isa", "exact"}});
   ASSERT_EQ(Json::parse(line)["machine"]["isa"], "exact");
   EXPECT_EQ(Json::parse(line)["machine"]["bits"], "common");
@@ -170,6 +171,8 @@ TEST_F(Ledger, OtherInstructionSetsGiveTheSameRun) {
   for (const std::string& isa : supported_isas()) {
     if (!has_common_bits(isa)) continue;
     plan.config.isa = isa;
+    EXPECT_EQ(rerun(line, plan, at("not_" + isa), 1, {}).ok(), active_isa() == isa);
+    ASSERT_TRUE(set_isa(isa).ok());
     const RerunReport report = rerun(line, plan, at(isa), 1, {}).take();
     EXPECT_TRUE(report.agrees()) << isa;
     EXPECT_EQ(field(report, "machine.isa").agrees, isa == "exact");
@@ -186,6 +189,7 @@ TEST_F(Ledger, ASetWithBitsOfItsOwnIsUsedAgain) {
   if (std::find(isas.begin(), isas.end(), "sse4") == isas.end()) {
     GTEST_SKIP() << "NOT TESTED: this processor has no set with bits of its own";
   }
+  ASSERT_TRUE(set_isa("sse4").ok());
   const std::string line = trained({{"isa", "sse4"}});
   EXPECT_EQ(Json::parse(line)["machine"]["bits"], "own");
   const std::string as_auto =

@@ -1,0 +1,185 @@
+// What a report of studies holds, as numbers and sentences. docs/formats/study_report.md has every
+// number's meaning.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/stats/bootstrap.h"
+#include "broadloom/stats/estimate.h"
+#include "broadloom/stats/profiles.h"
+#include "broadloom/stats/run_statistics.h"
+#include "broadloom/stats/statistics.h"
+
+namespace broadloom {
+
+enum class ReportScore { kTraining, kEvaluation };  // last 100 episodes; the last evaluation
+inline constexpr ReportScore kReportScores[] = {ReportScore::kTraining, ReportScore::kEvaluation};
+
+const char* score_name(ReportScore score);  // "training", "evaluation"
+
+struct RunCounts {
+  int all = 0, finished = 0, failed = 0, pending = 0;
+};
+
+struct ReportStudy {
+  std::string name, store, hash, match, adjust;
+  int points = 0, evaluations = 0;
+  std::vector<std::int64_t> eval_episodes;  // of an evaluation: of all cells, ascending
+  int part = 1, parts = 1;
+  std::vector<std::uint64_t> seeds;
+  std::string created, version, revision;
+  std::vector<std::string> run_revisions, hardware, isa;
+  RunCounts runs;
+  std::string definition;
+};
+
+struct ReportTask {
+  std::string name, env_id;
+  double random_score, reference_score;  // not numbers where nothing can be normalised
+  std::string why_not;                   // then: why
+  std::int64_t max_episode_steps = 0;    // 0: none
+};
+
+struct ReportRun {
+  std::uint64_t seed = 0;
+  double training = 0.0, evaluation = 0.0, area = 0.0;  // not a number: there is none
+  double seconds = 0.0;
+
+  double score(ReportScore score) const {
+    return score == ReportScore::kTraining ? training : evaluation;
+  }
+};
+
+struct ReportCurve {
+  std::string key;
+  std::vector<double> at;  // environment steps, or seconds
+  std::vector<Estimate> iqm;
+};
+
+struct ReportCell {
+  std::string name;
+  int study = 0, task = 0, arm = 0;  // indices
+  std::int64_t num_envs = 0, num_steps = 0, batch_size = 0;
+  std::int64_t minibatch_count = 0, minibatch_size = 0, update_epochs = 0;
+  std::int64_t iterations = 0, environment_steps = 0, gradient_steps = 0;
+  bool counted = true;  // not where target_kl may stop epochs: then gradient_steps are the most
+  double samples_per_gradient = 0.0;
+  std::string note;
+  Overrides changes;
+  RunCounts counts;
+  std::string runs_hash;  // seeds and final parameters of the finished runs
+  Estimate seconds;
+  std::optional<RunStatistics> training, evaluation, area;  // none where no run has such a score
+  std::vector<ReportRun> runs;                              // the finished ones
+  std::vector<ReportCurve> curves;
+  ReportCurve time_curve;
+  PerformanceProfile profile;  // of the main score
+
+  const std::optional<RunStatistics>& summary(ReportScore score) const {
+    return score == ReportScore::kTraining ? training : evaluation;
+  }
+};
+
+struct NormalisedScores {
+  std::optional<Aggregates> training, evaluation;
+  PerformanceProfile profile;  // of the main score
+
+  const std::optional<Aggregates>& of(ReportScore score) const {
+    return score == ReportScore::kTraining ? training : evaluation;
+  }
+};
+
+// A cell's settings without its environment.
+struct ReportArm {
+  std::string name, other;
+  int study = 0;
+  std::int64_t num_envs = 0, num_steps = 0;
+  std::vector<int> cells;  // one a task, tasks ascending
+  std::int64_t gradient_steps = 0, batch_size = 0, minibatch_size = 0;  // of its first cell
+  double samples_per_gradient = 0.0;
+  int same_runs = -1;  // an arm before it that has the very same runs, as the reference of a match
+  std::optional<NormalisedScores> normalised;
+};
+
+// What does not differ. Counts that differ by 1 % at most are equal: blocks and minibatches are
+// whole.
+struct Equality {
+  bool environment_steps = true, gradient_steps = true, minibatch_size = true, batch_size = true;
+  bool shape = true;
+};
+
+// A comparison on one of several tasks by itself, as a report of that task alone has it.
+struct TaskComparison {
+  int task = 0;
+  Estimate probability;
+  int result = 0;
+  bool enough_runs = false;
+};
+
+struct ReportComparison {
+  int a = 0, b = 0;  // arms, a before b
+  ReportScore score = ReportScore::kTraining;
+  bool enough_runs = false;            // for a result at 95 %, if all of one are above the other
+  Estimate probability;                // that a run of a is better than one of b on the same task
+  std::optional<Estimate> difference;  // IQM of a minus IQM of b; none for several tasks
+  Equality equal;
+  // 1: a is better, -1: b is, 0: they cannot be told apart, be it for lack of runs.
+  int result = 0;
+  // Opposite effects cancel in a mean over tasks. Empty where the arms have one task in common.
+  std::vector<TaskComparison> by_task;
+};
+
+struct ReportTrend {
+  std::string other, fixed;  // fixed: "batch_size" or "num_steps"
+  std::int64_t value = 0;    // of what is fixed
+  std::vector<int> arms;     // by num_envs
+  ReportScore score = ReportScore::kTraining;
+  int task = 0;
+  Estimate slope;           // change of the IQM for each doubling of N
+  int best = 0;             // the arm with the largest IQM
+  int direction = 0;        // 1: rises, -1: falls, 0: neither is certain
+  bool enough_runs = true;  // in every arm, for a direction
+  Equality equal;
+};
+
+struct ReportInstrument {
+  std::string key, title, unit;
+};
+
+struct SummaryPart {
+  std::string title;
+  std::vector<std::string> lines;
+};
+
+struct StudyReport {
+  std::string title;
+  int replicates = 0, band_replicates = 0;  // of the bootstrap
+  std::uint64_t seed = 0;
+  std::vector<ReportStudy> studies;
+  std::vector<ReportTask> tasks;
+  std::vector<ReportCell> cells;
+  std::vector<ReportArm> arms;
+  std::vector<ReportComparison> comparisons;
+  std::vector<ReportTrend> trends;
+  std::vector<ReportInstrument> instruments;
+  std::vector<SummaryPart> summary;
+  std::vector<std::string> notes;
+};
+
+struct StudyReportOptions {
+  int replicates = kPointReplicates;
+  int band_replicates = kBandReplicates;
+  std::uint64_t seed = 1;
+  int threads = 1;   // the report's bits do not depend on it
+  std::string task;  // by its name; "": all of them
+  // Random draws that all comparisons, and all curves, may take together: each is about two seconds
+  // of one core. Where that is not enough, there are fewer replicates, and the notes say so.
+  double most_draws = 2.5e8;
+  double most_band_draws = 8e8;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,38 @@
+// Where a run is in time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/tensor_ref.h"
+
+namespace broadloom {
+
+// State of a run: nothing here is worked out from the iteration. (How often the parameters have
+// moved is the learner's adam_steps.)
+struct RunClock {
+  std::int64_t iteration = 0;    // that is under way, or was the last; 1 for the first
+  std::int64_t global_step = 0;  // environment steps, over all environments
+  std::int64_t env_step = 0;     // of one environment: what its random numbers are indexed by
+
+  void add_block(int num_steps, int num_envs) {
+    env_step += num_steps;
+    global_step += static_cast<std::int64_t>(num_steps) * num_envs;
+  }
+
+  // The share of a run of so many steps that lies behind, which is what schedules take.
+  double progress(std::int64_t steps) const {
+    return static_cast<double>(global_step) / static_cast<double>(steps);
+  }
+
+  // What is saved. env_step follows while all blocks have one shape, and the hash of a run's state,
+  // which its ledger line holds, is of what has always been saved.
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+    out.push_back({prefix + ".iteration", Dtype::kI64, {1}, &iteration});
+    out.push_back({prefix + ".global_step", Dtype::kI64, {1}, &global_step});
+  }
+  void state_restored(int num_envs) { env_step = global_step / num_envs; }
+};
+
+}  // namespace broadloom
