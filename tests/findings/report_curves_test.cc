@@ -24,8 +24,8 @@ TEST(ReportCurves, TitlesAndUnitsAreThoseThatNumbersDeclare) {
 
 TEST(ReportCurves, NumbersOfStrataAndLayersHaveTitles) {
   expect_instrument("success_rate/hard", "Success of training episodes, hard", "");
-  expect_instrument("plasticity/critic_layer2_tau_dormant",
-                    "Units dormant at tau, critic, layer 2", "%");
+  expect_instrument("plasticity/critic_layer2_tau_dormant", "Units dormant at tau, critic, layer 2",
+                    "%");
 }
 
 // A store may be of an older or a newer program.
@@ -43,9 +43,9 @@ TEST(ReportCurves, ReturnsComeFirstAndUnknownNumbersLast) {
   }
   study.runs[1].values["policy_loss"] = {1.0};
   study.runs[1].evaluations = {1.0, 2.0};
-  const std::vector<std::string> expected = {
-      kReturnKey,       kEvaluationKey,   "policy_loss", "entropy",  "success_rate/a",
-      "success_rate/b", "grad/full_norm", "a_new_one",   "z_new_one"};
+  const std::vector<std::string> expected = {kReturnKey,       kEvaluationKey,   "policy_loss",
+                                             "entropy",        "success_rate/a", "success_rate/b",
+                                             "grad/full_norm", "a_new_one",      "z_new_one"};
   EXPECT_EQ(curve_keys({study}), expected);
 }
 

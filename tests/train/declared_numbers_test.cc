@@ -144,9 +144,8 @@ TEST(DeclaredNumbers, AreThoseOfThePageOfTheRunFolder) {
 
 // That page says what is behind the same numbers of all bodies and layers in one row.
 TEST(DeclaredNumbers, AreThoseOfThePageOfInstruments) {
-  const std::map<std::string, std::string> next = {{"plasticity", "policy"},
-                                                   {"policy", "coverage"},
-                                                   {"coverage", "What it costs"}};
+  const std::map<std::string, std::string> next = {
+      {"plasticity", "policy"}, {"policy", "coverage"}, {"coverage", "What it costs"}};
   for (const auto& [instrument, behind] : next) {
     const std::vector<std::string> listed =
         names_in_tables(part_of("instruments.md", "## " + instrument, "## " + behind));
