@@ -7,6 +7,7 @@
 #include "broadloom/algo/gradient_lanes.h"
 #include "broadloom/algo/learner.h"
 #include "broadloom/algo/ppo_loss.h"
+#include "broadloom/core/number_info.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/nn/actor_critic.h"
@@ -48,6 +49,26 @@ struct UpdateStats {
   double max_ratio = 1.0;  // likewise
   int epochs = 0;          // carried out; fewer than update_epochs when target_kl stopped them
 };
+
+// visit(info, number) for all of them but `epochs`, which has its place further back in a line of
+// metrics.jsonl.
+template <class Visitor>
+void visit_numbers(const UpdateStats& stats, Visitor&& visit) {
+  visit(NumberInfo{"policy_loss", "Policy loss", "", "losses/policy_loss"}, stats.policy_loss);
+  visit(NumberInfo{"value_loss", "Value loss", "", "losses/value_loss"}, stats.value_loss);
+  visit(NumberInfo{"entropy", "Entropy", "nats", "losses/entropy"}, stats.entropy);
+  visit(NumberInfo{"old_approx_kl", "KL, mean of -log r", "nats", "losses/old_approx_kl"},
+        stats.old_approx_kl);
+  visit(NumberInfo{"approx_kl", "KL, mean of (r - 1) - log r", "nats", "losses/approx_kl"},
+        stats.approx_kl);
+  visit(NumberInfo{"clipfrac", "Clipped share of samples", "", "losses/clipfrac"}, stats.clipfrac);
+  visit(NumberInfo{"grad_norm", "Gradient norm before clipping", "", "losses/grad_norm"},
+        stats.grad_norm);
+  visit(NumberInfo{"ess", "Effective sample size of ratios", "%", "losses/ess"}, stats.ess);
+  visit(NumberInfo{"min_ratio", "Smallest policy ratio", "", "losses/min_ratio"}, stats.min_ratio);
+  visit(NumberInfo{"max_ratio", "Largest policy ratio", "", "losses/max_ratio"}, stats.max_ratio);
+}
+inline constexpr NumberInfo kEpochsInfo{"epochs", "Epochs carried out", "", kNoTag};
 
 // The gradient of one minibatch, as an observer sees it. Views hold during the call only.
 struct MinibatchReport {

@@ -227,8 +227,9 @@ Result<LoggedRun> read_logged_run(const RunFolder& folder) {
     logged.lengths.push_back(number_in(line, "episodic_length"));
     if (!line.contains("audit/ends")) continue;
     AuditNumbers& numbers = logged.audit.emplace_back();
-    AuditNumbers::visit(numbers,
-                        [&](const char* name, double& field) { field = number_in(line, name); });
+    AuditNumbers::visit(numbers, [&](const NumberInfo& info, double& field) {
+      field = number_in(line, info.name);
+    });
   }
   return logged;
 }

@@ -44,9 +44,9 @@ Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, int threads) {
 
 AuditNumbers numbers_of(const Trainer& trainer) {
   AuditNumbers numbers;
-  trainer.instruments().visit_numbers([&](const char* name, double value) {
-    AuditNumbers::visit(numbers, [&](const char* field, double& place) {
-      if (std::string_view(field) == name) place = value;
+  trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
+    AuditNumbers::visit(numbers, [&](const NumberInfo& field, double& place) {
+      if (std::string_view(field.name) == info.name) place = value;
     });
   });
   return numbers;

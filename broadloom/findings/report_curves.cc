@@ -5,63 +5,30 @@
 #include <iterator>
 #include <set>
 
+#include "broadloom/core/number_info.h"
+#include "broadloom/train/declared_numbers.h"
+
 namespace broadloom {
 namespace {
 
-// Every metric of a run that is worth a chart, in the order of docs/formats/metrics.md.
-const std::vector<ReportInstrument>& known_metrics() {
-  static const std::vector<ReportInstrument> all = {
-      {kReturnKey, "Training return", ""},
-      {kEvaluationKey, "Return of evaluations", ""},
-      {"episodic_length", "Episode length", "steps"},
-      {"success_rate", "Success of training episodes", ""},
-      {"termination_rate", "Episodes that ended by themselves", ""},
-      {"episodes", "Episodes ended in a block", ""},
-      {"learning_rate", "Learning rate", ""},
-      {"policy_loss", "Policy loss", ""},
-      {"value_loss", "Value loss", ""},
-      {"entropy", "Entropy", "nats"},
-      {"old_approx_kl", "KL, mean of -log r", "nats"},
-      {"approx_kl", "KL, mean of (r - 1) - log r", "nats"},
-      {"clipfrac", "Clipped share of samples", ""},
-      {"grad_norm", "Gradient norm before clipping", ""},
-      {"ess", "Effective sample size of ratios", "%"},
-      {"min_ratio", "Smallest policy ratio", ""},
-      {"max_ratio", "Largest policy ratio", ""},
-      {"explained_variance", "Explained variance", ""},
-      {"epochs", "Epochs carried out", ""},
-      {"plasticity/dormant", "Dormant units", "%"},
-      {"plasticity/tau_dormant", "Units dormant at tau", "%"},
-      {"plasticity/silent", "Silent units", "%"},
-      {"plasticity/constant", "Constant units", "%"},
-      {"plasticity/weight_norm", "Norm of all parameters", ""},
-      {"plasticity/grad_kurtosis", "Kurtosis of log gradient sizes", ""},
-      {"plasticity/grad_zeros", "Gradient entries that are 0", "%"},
-      {"policy/variance", "Variance of the policy", ""},
-      {"policy/kl", "KL of the whole update", "nats"},
-      {"policy/ess", "Effective sample size after the update", "%"},
-      {"coverage/run", "Cells visited by the run", "%"},
-      {"coverage/block", "Cells visited by the block", "%"},
-      {"coverage/sample", "Cells visited by 512 states", "%"},
-      {"coverage/states", "States that coverage is about", ""},
-      {"grad/full_norm", "Norm of the block's gradient", ""},
-      {"grad/first_epoch_cosine", "Cosine of minibatch and block, first epoch", ""},
-      {"grad/last_epoch_cosine", "Cosine of minibatch and block, last epoch", ""},
-      {"grad/min_cosine", "Least cosine of minibatch and block", ""},
-      {"grad/drift_cosine", "Cosine of last epoch's mean and block", ""},
-      {"grad/noise_scale", "Gradient noise scale", "samples"},
-      {"grad/step_norm", "Length of the update", ""},
-      {"grad/variance_inflation", "Variance inflation of the block's mean", ""},
-  };
+// What runs report, and evaluations behind the returns.
+std::vector<NumberInfo> numbers_with_evaluations() {
+  std::vector<NumberInfo> all = declared_numbers();
+  const auto behind = find_number(all, kReturnKey) - all.data() + 1;
+  all.insert(all.begin() + behind, {kEvaluationKey, "Return of evaluations"});
   return all;
 }
 
+const std::vector<NumberInfo>& known_numbers() {
+  static const std::vector<NumberInfo> all = numbers_with_evaluations();
+  return all;
+}
+
+// Behind all that are known for a number of another version of the program.
 std::size_t place_of(const std::string& key) {
-  const auto& known = known_metrics();
-  return static_cast<std::size_t>(
-      std::find_if(known.begin(), known.end(),
-                   [&](const ReportInstrument& metric) { return metric.key == key; }) -
-      known.begin());
+  const std::vector<NumberInfo>& known = known_numbers();
+  const NumberInfo* found = find_number(known, key);
+  return found != nullptr ? static_cast<std::size_t>(found - known.data()) : known.size();
 }
 
 // Evenly, with the last one.
@@ -141,8 +108,9 @@ std::vector<std::string> curve_keys(const std::vector<StudyResults>& results) {
 }
 
 ReportInstrument instrument_of(const std::string& key) {
-  const std::size_t place = place_of(key);
-  return place < known_metrics().size() ? known_metrics()[place] : ReportInstrument{key, key, ""};
+  const NumberInfo* found = find_number(known_numbers(), key);
+  return found != nullptr ? ReportInstrument{key, title_of(*found, key), found->unit}
+                          : ReportInstrument{key, key, ""};
 }
 
 ReportCurve curve_over_steps(const std::vector<const ResultRun*>& runs, const std::string& key,

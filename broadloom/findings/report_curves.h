@@ -18,11 +18,11 @@ inline constexpr std::size_t kMostPoints = 101;
 // What a run reported under a key, where it reported a number.
 Curve curve_of(const ResultRun& run, const std::string& key);
 
-// The keys that some finished run has numbers of, returns first, then as docs/formats/metrics.md
-// orders them; others by the alphabet.
+// The keys that some finished run has numbers of, returns first, then in the order of
+// declared_numbers(); others by the alphabet.
 std::vector<std::string> curve_keys(const std::vector<StudyResults>& results);
 
-// A title and a unit in words.
+// A title and a unit in words, as declared; of a number that is not, its key.
 ReportInstrument instrument_of(const std::string& key);
 
 // At the steps of the grid where all runs have a number; runs that never have one are left out. No

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "broadloom/algo/ppo.h"
+#include "broadloom/core/number_info.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/normalizer.h"
@@ -52,9 +53,9 @@ struct InstrumentView {
   const VecEnv* envs = nullptr;  // as the block left them
 };
 
-// name: such as "grad/full_norm", the same object in every call. value: not a number where the
-// iteration does not define it.
-using NumberVisitor = std::function<void(const char* name, double value)>;
+// info: its texts are the same objects in every call. value: not a number where the iteration does
+// not define it.
+using NumberVisitor = std::function<void(const NumberInfo& info, double value)>;
 
 // Measures an iteration of training without changing it: the parameters have the same bits with and
 // without instruments. All memory is taken when it is made; nothing is allocated after the first
@@ -70,10 +71,17 @@ class Instrument {
   virtual UpdateObserver* observer() { return nullptr; }
   // After it.
   virtual void after_update(const InstrumentView& view) = 0;
-  // The numbers of the iteration measured last: always the same names in the same order.
+  // The numbers of the iteration measured last: always the same names in the same order, each of
+  // them one that the instrument's static declare_numbers() names, as it is or as a form.
   virtual void visit_numbers(const NumberVisitor& visit) const = 0;
   // What every_block() has added up, for checkpoints; nothing else may outlast an iteration.
   virtual void append_state(const std::string&, std::vector<TensorRef>&) {}
 };
+
+// For an instrument's declare_numbers(): what a struct of numbers declares in its visit().
+template <class Numbers>
+void declare_numbers_of(const InfoVisitor& declare) {
+  Numbers().visit([&](const NumberInfo& info, double) { declare(info); });
+}
 
 }  // namespace broadloom

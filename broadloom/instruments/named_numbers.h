@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "broadloom/core/number_info.h"
 #include "broadloom/instruments/instrument.h"
 
 namespace broadloom {
@@ -13,20 +13,16 @@ namespace broadloom {
 // For instruments whose numbers depend on the network's layers.
 class NamedNumbers {
  public:
-  // Returns its place. No more once the first value is set.
-  std::size_t add(std::string name) {
-    names_.push_back(std::move(name));
-    values_.push_back(0.0);
-    return values_.size() - 1;
-  }
-  void set(std::size_t place, double value) { values_[place] = value; }
+  std::size_t size() const { return numbers_.size(); }
+  // Its place is the size before. No more once the first value is set.
+  void add(NamedNumber number) { numbers_.push_back(std::move(number)); }
+  void set(std::size_t place, double value) { numbers_[place].value = value; }
   void visit(const NumberVisitor& visitor) const {
-    for (std::size_t i = 0; i < values_.size(); ++i) visitor(names_[i].c_str(), values_[i]);
+    for (const NamedNumber& number : numbers_) visitor(number.info(), number.value);
   }
 
  private:
-  std::vector<std::string> names_;
-  std::vector<double> values_;
+  std::vector<NamedNumber> numbers_;
 };
 
 }  // namespace broadloom

@@ -14,18 +14,20 @@ struct Entry {
   const char* name;
   std::unique_ptr<Instrument> (*make)(const InstrumentSetup& setup);
   std::size_t (*bytes)(const InstrumentSetup& setup);
+  void (*declare_numbers)(const InfoVisitor& declare);
   bool needs_probe;
 };
 
-// T has a constructor from InstrumentSetup, a static bytes() of the same, and says whether it
-// kNeedsProbe.
+// T has a constructor from InstrumentSetup, a static bytes() of the same, a static
+// declare_numbers(), and says whether it kNeedsProbe.
 template <class T>
 constexpr Entry entry(const char* name) {
   return {name,
           [](const InstrumentSetup& setup) -> std::unique_ptr<Instrument> {
             return std::make_unique<T>(setup);
           },
-          [](const InstrumentSetup& setup) { return T::bytes(setup); }, T::kNeedsProbe};
+          [](const InstrumentSetup& setup) { return T::bytes(setup); }, T::declare_numbers,
+          T::kNeedsProbe};
 }
 
 // One line an instrument.
@@ -66,6 +68,10 @@ bool instruments_need_probe(const std::vector<std::string>& names) {
     if (found != nullptr && found->needs_probe) return true;
   }
   return false;
+}
+
+void declare_instrument_numbers(const InfoVisitor& declare) {
+  for (const Entry& entry : kInstruments) entry.declare_numbers(declare);
 }
 
 }  // namespace broadloom

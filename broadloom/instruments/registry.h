@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/core/number_info.h"
+
 namespace broadloom {
 
 class Instrument;
@@ -23,5 +25,8 @@ std::size_t instrument_bytes(std::string_view name, const InstrumentSetup& setup
 
 // Whether any of them looks at the probe states of probe_states.h.
 bool instruments_need_probe(const std::vector<std::string>& names);
+
+// What all of them can report, instrument by instrument.
+void declare_instrument_numbers(const InfoVisitor& declare);
 
 }  // namespace broadloom

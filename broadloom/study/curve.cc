@@ -37,7 +37,7 @@ Status CurveRecorder::record(Trainer& trainer) {
   if (trainer.instruments().measured()) {
     measured_.clear();
     trainer.instruments().visit_numbers(
-        [this](const char* name, double value) { measured_.emplace_back(name, value); });
+        [this](const NumberInfo& info, double value) { measured_.emplace_back(info.name, value); });
   }
   pass(trainer, points_, next_point_, [&](int point) { add_point(trainer, point); });
   const bool due = pass(trainer, evaluation_count_, next_evaluation_, [](int) {});
@@ -51,8 +51,8 @@ void CurveRecorder::add_point(const Trainer& trainer, int point) {
   p.global_step = trainer.report().global_step;
   p.iteration = trainer.report().iteration;
   p.seconds = seconds();
-  visit_numbers(trainer.report(), [&](const char* name, auto value) {
-    p.values.emplace_back(name, static_cast<double>(value));
+  visit_numbers(trainer.report(), [&](const NumberInfo& info, auto value) {
+    p.values.emplace_back(info.name, static_cast<double>(value));
   });
   p.values.insert(p.values.end(), measured_.begin(), measured_.end());
   curve_.push_back(std::move(p));

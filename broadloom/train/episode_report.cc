@@ -1,7 +1,5 @@
 #include "broadloom/train/episode_report.h"
 
-#include <limits>
-
 namespace broadloom {
 namespace {
 
@@ -11,14 +9,13 @@ std::size_t rates(const EnvSpec& spec) { return spec.names_success ? spec.strata
 
 std::vector<NamedNumber> stratum_numbers(const EnvSpec& spec,
                                          const std::vector<std::string>& levels) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   std::vector<NamedNumber> numbers;
   for (std::size_t s = 0; s < rates(spec); ++s) {
-    numbers.emplace_back("success_rate/" + spec.strata[s], kUnknown);
+    numbers.push_back({kStratumSuccess, {spec.strata[s]}});
   }
   if (levels.empty()) return numbers;
-  numbers.emplace_back("mean_level", kUnknown);
-  for (const std::string& level : levels) numbers.emplace_back("level_share/" + level, kUnknown);
+  numbers.push_back({kMeanLevel, {}});
+  for (const std::string& level : levels) numbers.push_back({kLevelShare, {level}});
   return numbers;
 }
 
@@ -26,21 +23,21 @@ void refresh_stratum_numbers(const EpisodeTracker& episodes, const VecEnv& envs,
                              std::vector<NamedNumber>& numbers) {
   std::size_t next = 0;
   for (; next < rates(envs.spec()); ++next) {
-    numbers[next].second = episodes.success_rate(static_cast<int>(next));
+    numbers[next].value = episodes.success_rate(static_cast<int>(next));
   }
   if (next == numbers.size()) return;
-  double& mean = numbers[next++].second;
+  double& mean = numbers[next++].value;
   NamedNumber* const shares = numbers.data() + next;
   const std::size_t levels = numbers.size() - next;
   mean = 0.0;
-  for (std::size_t l = 0; l < levels; ++l) shares[l].second = 0.0;
+  for (std::size_t l = 0; l < levels; ++l) shares[l].value = 0.0;
   for (int i = 0; i < envs.num_envs(); ++i) {
     const std::size_t level = static_cast<std::size_t>(envs.level(i));
     mean += static_cast<double>(level);
-    if (level < levels) shares[level].second += 1.0;
+    if (level < levels) shares[level].value += 1.0;
   }
   mean /= envs.num_envs();
-  for (std::size_t l = 0; l < levels; ++l) shares[l].second /= envs.num_envs();
+  for (std::size_t l = 0; l < levels; ++l) shares[l].value /= envs.num_envs();
 }
 
 }  // namespace broadloom

@@ -3,20 +3,23 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "broadloom/core/number_info.h"
 #include "broadloom/env/episode_tracker.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
 
-using NamedNumber = std::pair<std::string, double>;
+// Where there are strata and success is known:
+inline constexpr NumberInfo kStratumSuccess{"success_rate/<stratum>",
+                                            "Success of training episodes, <stratum>"};
+// With a curriculum: over all environments, 0 being the lowest, and their share on each level.
+inline constexpr NumberInfo kMeanLevel{"mean_level", "Mean level of the environments"};
+inline constexpr NumberInfo kLevelShare{"level_share/<stratum>",
+                                        "Environments on the level <stratum>"};
 
-// The numbers of a run, under names that hold for all of it, none known yet:
-//   success_rate/<stratum>   where there are strata and success is known
-//   mean_level               over all environments, 0 being the lowest; with a curriculum
-//   level_share/<stratum>    of the environments, for each level
+// The numbers of a run, under names that hold for all of it, none known yet.
 std::vector<NamedNumber> stratum_numbers(const EnvSpec& spec,
                                          const std::vector<std::string>& levels);
 

@@ -10,6 +10,7 @@
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/record/events.h"
 #include "broadloom/record/json_line.h"
+#include "broadloom/train/declared_numbers.h"
 
 namespace broadloom {
 namespace {
@@ -18,54 +19,32 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::string metrics_json_line(const Trainer& trainer, double wall_time, double rate) {
+// visit(info, number) for everything in a line of metrics.jsonl, in its order.
+template <class Visitor>
+void visit_line(const Trainer& trainer, double wall_time, double rate, const Visitor& visit) {
   const IterationReport& r = trainer.report();
+  visit(kIterationInfo, r.iteration);
+  visit(kGlobalStepInfo, r.global_step);
+  visit_numbers(r, visit);
+  visit(kWallTimeInfo, wall_time);
+  visit(kStepsPerSecondInfo, rate);
+  if (trainer.instruments().measured()) trainer.instruments().visit_numbers(visit);
+}
+
+std::string metrics_json_line(const Trainer& trainer, double wall_time, double rate) {
   JsonLine line;
-  line.add("iteration", r.iteration).add("global_step", r.global_step);
-  visit_numbers(r, [&](const char* name, auto value) { line.add(name, value); });
-  line.add("wall_time", wall_time).add("steps_per_second", rate);
-  if (trainer.instruments().measured()) {
-    trainer.instruments().visit_numbers(
-        [&](const char* name, double value) { line.add(name, value); });
-  }
+  visit_line(trainer, wall_time, rate,
+             [&](const NumberInfo& info, auto value) { line.add(info.name, value); });
   return line.line();
 }
 
-// CleanRL's tags; the means of the last 100 episodes stand under its per-episode names.
 std::vector<std::pair<std::string_view, double>> event_scalars(const Trainer& trainer,
-                                                               double rate) {
-  const IterationReport& r = trainer.report();
-  std::vector<std::pair<std::string_view, double>> scalars{
-      {"charts/learning_rate", r.learning_rate},
-      {"charts/SPS", rate},
-      {"losses/value_loss", r.update.value_loss},
-      {"losses/policy_loss", r.update.policy_loss},
-      {"losses/entropy", r.update.entropy},
-      {"losses/old_approx_kl", r.update.old_approx_kl},
-      {"losses/approx_kl", r.update.approx_kl},
-      {"losses/clipfrac", r.update.clipfrac},
-      {"losses/explained_variance", r.explained_variance},
-      {"losses/grad_norm", r.update.grad_norm},
-      {"losses/ess", r.update.ess},
-      {"losses/min_ratio", r.update.min_ratio},
-      {"losses/max_ratio", r.update.max_ratio},
-  };
-  if (!std::isnan(r.mean_return)) {  // an episode has ended
-    scalars.emplace_back("charts/episodic_return", r.mean_return);
-    scalars.emplace_back("charts/episodic_length", r.mean_length);
-    scalars.emplace_back("charts/termination_rate", r.termination_rate);
-  }
-  if (!std::isnan(r.success_rate)) {
-    scalars.emplace_back("charts/success_rate", r.success_rate);
-  }
-  for (const auto& [name, value] : r.strata) {
-    if (!std::isnan(value)) scalars.emplace_back(name, value);
-  }
-  if (trainer.instruments().measured()) {
-    trainer.instruments().visit_numbers([&](const char* name, double value) {
-      if (!std::isnan(value)) scalars.emplace_back(name, value);
-    });
-  }
+                                                               double wall_time, double rate) {
+  std::vector<std::pair<std::string_view, double>> scalars;
+  visit_line(trainer, wall_time, rate, [&](const NumberInfo& info, auto value) {
+    const double number = static_cast<double>(value);
+    if (!tag_of(info).empty() && !std::isnan(number)) scalars.emplace_back(tag_of(info), number);
+  });
   return scalars;
 }
 
@@ -146,7 +125,7 @@ Status RunRecorder::log(const Trainer& trainer) {
   BROADLOOM_TRY(metrics_.append(metrics_json_line(trainer, now, rate)));
   if (!events_.is_open()) return {};
   return events_.append(
-      encode_scalars(now, trainer.report().global_step, event_scalars(trainer, rate)));
+      encode_scalars(now, trainer.report().global_step, event_scalars(trainer, now, rate)));
 }
 
 Status RunRecorder::evaluate(Trainer& trainer) {

@@ -10,6 +10,7 @@
 #include "broadloom/config/config.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/core/active_threads.h"
+#include "broadloom/core/number_info.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/episode_tracker.h"
@@ -42,29 +43,28 @@ struct IterationReport {
   std::vector<NamedNumber> strata;  // episode_report.h
 };
 
-// visit(name, number) for everything reported but iteration and step, under the names and in the
-// order of metrics.jsonl; numbers are double, int or std::int64_t.
+// visit(info, number) for everything reported but iteration and step, in the order of
+// metrics.jsonl; numbers are double, int or std::int64_t. CleanRL's tags are for single episodes;
+// the means of the last 100 stand under them.
 template <class Visitor>
 void visit_numbers(const IterationReport& report, Visitor&& visit) {
-  visit("episodic_return", report.mean_return);
-  visit("episodic_length", report.mean_length);
-  visit("success_rate", report.success_rate);
-  visit("termination_rate", report.termination_rate);
-  visit("episodes", report.episodes);
-  visit("learning_rate", report.learning_rate);
-  visit("policy_loss", report.update.policy_loss);
-  visit("value_loss", report.update.value_loss);
-  visit("entropy", report.update.entropy);
-  visit("old_approx_kl", report.update.old_approx_kl);
-  visit("approx_kl", report.update.approx_kl);
-  visit("clipfrac", report.update.clipfrac);
-  visit("grad_norm", report.update.grad_norm);
-  visit("ess", report.update.ess);
-  visit("min_ratio", report.update.min_ratio);
-  visit("max_ratio", report.update.max_ratio);
-  visit("explained_variance", report.explained_variance);
-  visit("epochs", report.update.epochs);
-  for (const auto& [name, value] : report.strata) visit(name.c_str(), value);
+  visit(NumberInfo{"episodic_return", "Training return", "", "charts/episodic_return"},
+        report.mean_return);
+  visit(NumberInfo{"episodic_length", "Episode length", "steps", "charts/episodic_length"},
+        report.mean_length);
+  visit(NumberInfo{"success_rate", "Success of training episodes", "", "charts/success_rate"},
+        report.success_rate);
+  visit(NumberInfo{"termination_rate", "Episodes that ended by themselves", "",
+                   "charts/termination_rate"},
+        report.termination_rate);
+  visit(NumberInfo{"episodes", "Episodes ended in a block", "", kNoTag}, report.episodes);
+  visit(NumberInfo{"learning_rate", "Learning rate", "", "charts/learning_rate"},
+        report.learning_rate);
+  visit_numbers(report.update, visit);
+  visit(NumberInfo{"explained_variance", "Explained variance", "", "losses/explained_variance"},
+        report.explained_variance);
+  visit(kEpochsInfo, report.update.epochs);
+  for (const NamedNumber& number : report.strata) visit(number.info(), number.value);
 }
 
 class Trainer;

@@ -32,8 +32,8 @@ std::uint64_t parameters_hash(const Trainer& trainer) {
 // Losses, norms and statistics of an iteration.
 std::uint64_t report_hash(const Trainer& trainer) {
   Numbers numbers;
-  visit_numbers(trainer.report(), [&](const char* name, auto value) {
-    numbers.add(std::string_view(name));
+  visit_numbers(trainer.report(), [&](const NumberInfo& info, auto value) {
+    numbers.add(std::string_view(info.name));
     numbers.add(value);
   });
   return numbers.hash();
@@ -50,8 +50,8 @@ std::uint64_t tensors_hash(const std::vector<TensorRef>& tensors) {
 
 std::uint64_t instruments_hash(const Trainer& trainer) {
   Numbers numbers;
-  trainer.instruments().visit_numbers([&](const char* name, double value) {
-    numbers.add(std::string_view(name));
+  trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
+    numbers.add(std::string_view(info.name));
     numbers.add(value);
   });
   return numbers.hash();

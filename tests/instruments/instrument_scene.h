@@ -51,7 +51,8 @@ struct InstrumentScene {
     }
     instrument.after_update(view());
     std::map<std::string, double> numbers;
-    instrument.visit_numbers([&](const char* name, double value) { numbers[name] = value; });
+    instrument.visit_numbers(
+        [&](const NumberInfo& info, double value) { numbers[info.name] = value; });
     return numbers;
   }
 

@@ -54,9 +54,9 @@ std::vector<AuditFinding> audit(Trainer& trainer, int iterations = 3) {
     const Status status = trainer.iterate();
     EXPECT_TRUE(status.ok()) << status.message();
     AuditNumbers& numbers = measured.emplace_back();
-    trainer.instruments().visit_numbers([&](const char* name, double value) {
-      AuditNumbers::visit(numbers, [&](const char* field, double& place) {
-        if (std::string_view(field) == name) place = value;
+    trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
+      AuditNumbers::visit(numbers, [&](const NumberInfo& field, double& place) {
+        if (std::string_view(field.name) == info.name) place = value;
       });
     });
   }

@@ -144,8 +144,8 @@ TEST_P(Bits, AreTheSameWithEvaluationBetween) {
 // Names and bits of what the instruments say.
 std::string numbers_of(const Trainer& trainer) {
   std::string out;
-  trainer.instruments().visit_numbers([&](const char* name, double value) {
-    out += name;
+  trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
+    out += info.name;
     out.append(reinterpret_cast<const char*>(&value), sizeof(value));
   });
   return out;

@@ -29,8 +29,8 @@ std::unique_ptr<Trainer> make_trainer(const Overrides& overrides) {
 
 double number(const Trainer& trainer, const std::string& wanted) {
   double found = std::nan("");
-  trainer.instruments().visit_numbers([&](const char* name, double value) {
-    if (name == wanted) found = value;
+  trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
+    if (info.name == wanted) found = value;
   });
   return found;
 }
@@ -49,7 +49,8 @@ TEST(Instruments, NoneMeasureNothing) {
   std::unique_ptr<Trainer> trainer = make_trainer({{"instruments", ""}, {"instrument_every", "1"}});
   ASSERT_TRUE(trainer->iterate().ok());
   EXPECT_FALSE(trainer->instruments().measured());
-  trainer->instruments().visit_numbers([](const char* name, double) { ADD_FAILURE() << name; });
+  trainer->instruments().visit_numbers(
+      [](const NumberInfo& info, double) { ADD_FAILURE() << info.name; });
 }
 
 // What the update tells of all its minibatches, and what the parameters tell, must agree with what

@@ -41,8 +41,8 @@ std::unique_ptr<Trainer> trainer_of(const Config& config, std::unique_ptr<VecEnv
 
 std::map<std::string, double> numbers_of(const Trainer& trainer) {
   std::map<std::string, double> out;
-  visit_numbers(trainer.report(), [&](const char* name, auto value) {
-    EXPECT_TRUE(out.emplace(name, static_cast<double>(value)).second) << name;
+  visit_numbers(trainer.report(), [&](const NumberInfo& info, auto value) {
+    EXPECT_TRUE(out.emplace(info.name, static_cast<double>(value)).second) << info.name;
   });
   return out;
 }

@@ -40,7 +40,7 @@ std::unique_ptr<Trainer> make_trainer(const Overrides& overrides, int threads = 
 Numbers numbers_of(const Trainer& trainer) {
   Numbers numbers;
   trainer.instruments().visit_numbers(
-      [&](const char* name, double value) { numbers[name] = value; });
+      [&](const NumberInfo& info, double value) { numbers[info.name] = value; });
   return numbers;
 }
 

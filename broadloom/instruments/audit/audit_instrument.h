@@ -25,6 +25,10 @@ class AuditInstrument final : public Instrument {
 
   explicit AuditInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);
+  static void declare_numbers(const InfoVisitor& declare) {
+    const AuditNumbers numbers;
+    AuditNumbers::visit(numbers, [&](const NumberInfo& info, double) { declare(info); });
+  }
 
   void every_block(const InstrumentView& view) override;
   void before_update(const InstrumentView& view) override;

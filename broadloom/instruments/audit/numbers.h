@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "broadloom/core/number_info.h"
+
 namespace broadloom {
 
 // Every field is "not a number" where the iteration does not define it. docs/audit.md has each
@@ -29,38 +31,58 @@ struct AuditNumbers {
   double kl = kNone, kl_k1 = kNone, kl_k3 = kNone;
   double idle_units = kNone, idle_critic_units = kNone;
 
-  // v(name, field) for all, in this order. Self: AuditNumbers, const or not.
+  // v(info, field) for all, in this order. Self: AuditNumbers, const or not.
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor&& v) {
-    v("audit/phase_concentration", self.phase_concentration);
-    v("audit/duplicate_columns", self.duplicate_columns);
-    v("audit/repeated_columns", self.repeated_columns);
-    v("audit/family_columns", self.family_columns);
-    v("audit/effective_envs", self.effective_envs);
-    v("audit/distinct_draws", self.distinct_draws);
-    v("audit/kept_draws", self.kept_draws);
-    v("audit/obs_mean", self.obs_mean);
-    v("audit/obs_variance", self.obs_variance);
-    v("audit/obs_clipped", self.obs_clipped);
-    v("audit/obs_gain", self.obs_gain);
-    v("audit/reward_clipped", self.reward_clipped);
-    v("audit/target_deviation", self.target_deviation);
-    v("audit/actions_outside", self.actions_outside);
-    v("audit/relative_entropy", self.relative_entropy);
-    v("audit/advantage_deviation", self.advantage_deviation);
-    v("audit/advantage_dominance", self.advantage_dominance);
-    v("audit/target_error", self.target_error);
-    v("audit/ends", self.ends);
-    v("audit/truncations", self.truncations);
-    v("audit/first_ratio_error", self.first_ratio_error);
-    v("audit/last_kl", self.last_kl);
-    v("audit/last_clipfrac", self.last_clipfrac);
-    v("audit/last_ess", self.last_ess);
-    v("audit/kl", self.kl);
-    v("audit/kl_k1", self.kl_k1);
-    v("audit/kl_k3", self.kl_k3);
-    v("audit/idle_units", self.idle_units);
-    v("audit/idle_critic_units", self.idle_critic_units);
+    v(NumberInfo{"audit/phase_concentration", "Pairs of environments in step"},
+      self.phase_concentration);
+    v(NumberInfo{"audit/duplicate_columns", "Environments that do what another family does, Box"},
+      self.duplicate_columns);
+    v(NumberInfo{"audit/repeated_columns",
+                 "Environments that do what another family does, Discrete"},
+      self.repeated_columns);
+    v(NumberInfo{"audit/family_columns", "Environments that do what another of their family does"},
+      self.family_columns);
+    v(NumberInfo{"audit/effective_envs", "Effective share of environments"}, self.effective_envs);
+    v(NumberInfo{"audit/distinct_draws", "Families with constants of their own"},
+      self.distinct_draws);
+    v(NumberInfo{"audit/kept_draws", "New episodes with the old constants"}, self.kept_draws);
+    v(NumberInfo{"audit/obs_mean", "Worst mean of normalised observations"}, self.obs_mean);
+    v(NumberInfo{"audit/obs_variance", "Worst variance of normalised observations"},
+      self.obs_variance);
+    v(NumberInfo{"audit/obs_clipped", "Observations at the clip"}, self.obs_clipped);
+    v(NumberInfo{"audit/obs_gain", "Growth of the normaliser's count over B"}, self.obs_gain);
+    v(NumberInfo{"audit/reward_clipped", "Rewards at the clip"}, self.reward_clipped);
+    v(NumberInfo{"audit/target_deviation", "Standard deviation of value targets"},
+      self.target_deviation);
+    v(NumberInfo{"audit/actions_outside", "Action numbers out of bounds"}, self.actions_outside);
+    v(NumberInfo{"audit/relative_entropy", "Entropy over that of random actions"},
+      self.relative_entropy);
+    v(NumberInfo{"audit/advantage_deviation",
+                 "Deviation of advantages over the size of value targets"},
+      self.advantage_deviation);
+    v(NumberInfo{"audit/advantage_dominance", "Largest share of one sample in squared advantages"},
+      self.advantage_dominance);
+    v(NumberInfo{"audit/target_error", "Error of advantages around ends"}, self.target_error);
+    v(NumberInfo{"audit/ends", "Episodes that ended in the block"}, self.ends);
+    v(NumberInfo{"audit/truncations", "Episodes cut off by the time limit"}, self.truncations);
+    v(NumberInfo{"audit/first_ratio_error", "Error of the first minibatch's ratios"},
+      self.first_ratio_error);
+    v(NumberInfo{"audit/last_kl", "KL of the last epoch, as the audit sees it", "nats"},
+      self.last_kl);
+    v(NumberInfo{"audit/last_clipfrac", "Clipped share of the last epoch, as the audit sees it"},
+      self.last_clipfrac);
+    v(NumberInfo{"audit/last_ess", "Least effective sample size, as the audit sees it", "%"},
+      self.last_ess);
+    v(NumberInfo{"audit/kl", "KL of the whole update, as the audit sees it", "nats"}, self.kl);
+    v(NumberInfo{"audit/kl_k1", "Mean of -log r of the whole update, as the audit sees it", "nats"},
+      self.kl_k1);
+    v(NumberInfo{"audit/kl_k3", "Mean of (r - 1) - log r of the whole update, as the audit sees it",
+                 "nats"},
+      self.kl_k3);
+    v(NumberInfo{"audit/idle_units", "Constant units of the worst layer", "%"}, self.idle_units);
+    v(NumberInfo{"audit/idle_critic_units", "Constant units of the critic's worst layer", "%"},
+      self.idle_critic_units);
   }
 };
 

@@ -35,6 +35,9 @@ class CoverageInstrument final : public Instrument {
 
   explicit CoverageInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);
+  static void declare_numbers(const InfoVisitor& declare) {
+    declare_numbers_of<CoverageNumbers>(declare);
+  }
 
   void every_block(const InstrumentView& view) override;
   void before_update(const InstrumentView& view) override;
@@ -54,10 +57,10 @@ class CoverageInstrument final : public Instrument {
 
 template <class Visitor>
 void CoverageNumbers::visit(Visitor&& v) const {
-  v("coverage/run", run);
-  v("coverage/block", block);
-  v("coverage/sample", sample);
-  v("coverage/states", states);
+  v(NumberInfo{"coverage/run", "Cells visited by the run", "%"}, run);
+  v(NumberInfo{"coverage/block", "Cells visited by the block", "%"}, block);
+  v(NumberInfo{"coverage/sample", "Cells visited by 512 states", "%"}, sample);
+  v(NumberInfo{"coverage/states", "States that coverage is about"}, states);
 }
 
 }  // namespace broadloom

@@ -21,6 +21,10 @@ class GradientInstrument final : public Instrument {
   static std::size_t bytes(const InstrumentSetup& setup) {
     return SampleProbe::bytes(setup) + UpdateProbe::bytes(setup.network.parameter_count());
   }
+  static void declare_numbers(const InfoVisitor& declare) {
+    declare_numbers_of<SampleNumbers>(declare);
+    declare_numbers_of<UpdateNumbers>(declare);
+  }
 
   void before_update(const InstrumentView& view) override { sample_ = samples_.measure(view); }
   UpdateObserver* observer() override { return &probe_; }

@@ -70,14 +70,21 @@ class SampleProbe {
 
 template <class Visitor>
 void SampleNumbers::visit(Visitor&& v) const {
-  v("grad/sample_norm", sample_norm);
-  v("grad/mean_cosine", mean_cosine);
-  v("grad/abs_cosine_lag_1", abs_cosine_lag_1);
-  v("grad/abs_cosine_lag_10", abs_cosine_lag_10);
-  v("grad/abs_cosine_across", abs_cosine_across);
-  v("grad/autocovariance_lag_1", autocovariance_lag_1);
-  v("grad/autocovariance_lag_10", autocovariance_lag_10);
-  v("grad/variance_inflation", variance_inflation);
+  v(NumberInfo{"grad/sample_norm", "Size of single samples' gradients"}, sample_norm);
+  v(NumberInfo{"grad/mean_cosine", "Cosine of a sample's gradient and the others' mean"},
+    mean_cosine);
+  v(NumberInfo{"grad/abs_cosine_lag_1", "Size of the cosine of samples one step apart"},
+    abs_cosine_lag_1);
+  v(NumberInfo{"grad/abs_cosine_lag_10", "Size of the cosine of samples ten steps apart"},
+    abs_cosine_lag_10);
+  v(NumberInfo{"grad/abs_cosine_across", "Size of the cosine of neighbouring environments"},
+    abs_cosine_across);
+  v(NumberInfo{"grad/autocovariance_lag_1", "Autocovariance of samples one step apart"},
+    autocovariance_lag_1);
+  v(NumberInfo{"grad/autocovariance_lag_10", "Autocovariance of samples ten steps apart"},
+    autocovariance_lag_10);
+  v(NumberInfo{"grad/variance_inflation", "Variance inflation of the block's mean"},
+    variance_inflation);
 }
 
 }  // namespace broadloom

@@ -85,24 +85,34 @@ class UpdateProbe final : public UpdateObserver {
 
 template <class Visitor>
 void UpdateNumbers::visit(Visitor&& v) const {
-  v("grad/full_norm", full_norm);
-  v("grad/first_epoch_cosine", first_epoch_cosine);
-  v("grad/last_epoch_cosine", last_epoch_cosine);
-  v("grad/min_cosine", min_cosine);
-  v("grad/drift_cosine", drift_cosine);
-  v("grad/subsampling_variance", subsampling_variance);
-  v("grad/squared_norm", squared_norm);
-  v("grad/sample_variance", sample_variance);
-  v("grad/noise_scale", noise_scale);
-  v("grad/first_epoch_clipfrac", first_epoch_clipfrac);
-  v("grad/last_epoch_clipfrac", last_epoch_clipfrac);
-  v("grad/last_epoch_kl_k1", last_epoch_kl_k1);
-  v("grad/last_epoch_kl_k3", last_epoch_kl_k3);
-  v("grad/last_epoch_min_ratio", last_epoch_min_ratio);
-  v("grad/last_epoch_max_ratio", last_epoch_max_ratio);
-  v("grad/last_epoch_ess", last_epoch_ess);
-  v("grad/min_ess", min_ess);
-  v("grad/step_norm", step_norm);
+  v(NumberInfo{"grad/full_norm", "Norm of the block's gradient"}, full_norm);
+  v(NumberInfo{"grad/first_epoch_cosine", "Cosine of minibatch and block, first epoch"},
+    first_epoch_cosine);
+  v(NumberInfo{"grad/last_epoch_cosine", "Cosine of minibatch and block, last epoch"},
+    last_epoch_cosine);
+  v(NumberInfo{"grad/min_cosine", "Least cosine of minibatch and block"}, min_cosine);
+  v(NumberInfo{"grad/drift_cosine", "Cosine of last epoch's mean and block"}, drift_cosine);
+  v(NumberInfo{"grad/subsampling_variance", "Gradient variance of minibatches, first epoch"},
+    subsampling_variance);
+  v(NumberInfo{"grad/squared_norm", "Squared norm of the gradient without noise"}, squared_norm);
+  v(NumberInfo{"grad/sample_variance", "Gradient variance of single samples"}, sample_variance);
+  v(NumberInfo{"grad/noise_scale", "Gradient noise scale", "samples"}, noise_scale);
+  v(NumberInfo{"grad/first_epoch_clipfrac", "Clipped share of samples, first epoch"},
+    first_epoch_clipfrac);
+  v(NumberInfo{"grad/last_epoch_clipfrac", "Clipped share of samples, last epoch"},
+    last_epoch_clipfrac);
+  v(NumberInfo{"grad/last_epoch_kl_k1", "KL of the last epoch, mean of -log r", "nats"},
+    last_epoch_kl_k1);
+  v(NumberInfo{"grad/last_epoch_kl_k3", "KL of the last epoch, mean of (r - 1) - log r", "nats"},
+    last_epoch_kl_k3);
+  v(NumberInfo{"grad/last_epoch_min_ratio", "Smallest policy ratio, last epoch"},
+    last_epoch_min_ratio);
+  v(NumberInfo{"grad/last_epoch_max_ratio", "Largest policy ratio, last epoch"},
+    last_epoch_max_ratio);
+  v(NumberInfo{"grad/last_epoch_ess", "Effective sample size of ratios, last epoch", "%"},
+    last_epoch_ess);
+  v(NumberInfo{"grad/min_ess", "Least effective sample size of a minibatch", "%"}, min_ess);
+  v(NumberInfo{"grad/step_norm", "Length of the update"}, step_norm);
 }
 
 }  // namespace broadloom

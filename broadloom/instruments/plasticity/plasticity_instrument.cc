@@ -11,7 +11,32 @@
 namespace broadloom {
 namespace {
 
-constexpr const char* kPrefix = "plasticity/";
+// In the order in which put_features(), put_idle() and after_update() set them.
+constexpr NumberInfo kAllIdle[] = {
+    {"plasticity/dormant", "Dormant units", "%"},
+    {"plasticity/tau_dormant", "Units dormant at tau", "%"},
+    {"plasticity/silent", "Silent units", "%"},
+    {"plasticity/constant", "Constant units", "%"},
+};
+constexpr NumberInfo kParameters[] = {
+    {"plasticity/weight_norm", "Norm of all parameters"},
+    {"plasticity/grad_kurtosis", "Kurtosis of log gradient sizes"},
+    {"plasticity/grad_zeros", "Gradient entries that are 0", "%"},
+};
+constexpr NumberInfo kFeatures[] = {
+    {"plasticity/<body>_approximate_rank", "Approximate rank of features, <body>"},
+    {"plasticity/<body>_effective_rank", "Effective rank of features, <body>"},
+    {"plasticity/<body>_srank", "srank of features, <body>"},
+    {"plasticity/<body>_feature_rank", "Feature rank, <body>"},
+    {"plasticity/<body>_numeric_rank", "Numeric rank of features, <body>"},
+    {"plasticity/<body>_feature_norm", "Size of features, <body>"},
+};
+constexpr NumberInfo kLayerIdle[] = {
+    {"plasticity/<body>_layer<l>_dormant", "Dormant units, <body>, layer <l>", "%"},
+    {"plasticity/<body>_layer<l>_tau_dormant", "Units dormant at tau, <body>, layer <l>", "%"},
+    {"plasticity/<body>_layer<l>_silent", "Silent units, <body>, layer <l>", "%"},
+    {"plasticity/<body>_layer<l>_constant", "Constant units, <body>, layer <l>", "%"},
+};
 
 }  // namespace
 
@@ -20,10 +45,8 @@ PlasticityInstrument::PlasticityInstrument(const InstrumentSetup& setup)
       probe_(setup.probe),
       network_rows_(setup.network, setup.threads),
       units_(setup.network, rows_),
-      idle_(add_idle_names(kPrefix)),
-      parameters_(numbers_.add(std::string(kPrefix) + "weight_norm")) {
-  numbers_.add(std::string(kPrefix) + "grad_kurtosis");
-  numbers_.add(std::string(kPrefix) + "grad_zeros");
+      idle_(add_numbers(kAllIdle)),
+      parameters_(add_numbers(kParameters)) {
   for (const UnitProbe::Body& body : units_.bodies()) add_body(body);
 }
 
@@ -38,17 +61,18 @@ std::size_t PlasticityInstrument::bytes(const InstrumentSetup& setup) {
   return sum;
 }
 
-// The order in which names are added is that in which put_features() and put_idle() set values.
+void PlasticityInstrument::declare_numbers(const InfoVisitor& declare) {
+  for (const NumberInfo& info : kAllIdle) declare(info);
+  for (const NumberInfo& info : kParameters) declare(info);
+  for (const NumberInfo& info : kFeatures) declare(info);
+  for (const NumberInfo& info : kLayerIdle) declare(info);
+}
+
 void PlasticityInstrument::add_body(const UnitProbe::Body& units) {
-  const std::string prefix = std::string(kPrefix) + units.name + "_";
-  const std::size_t features = numbers_.add(prefix + "approximate_rank");
-  for (const char* number :
-       {"effective_rank", "srank", "feature_rank", "numeric_rank", "feature_norm"}) {
-    numbers_.add(prefix + number);
-  }
+  const std::size_t features = add_numbers(kFeatures, {units.name});
   std::vector<std::size_t> idle_layers;
   for (std::size_t l = 0; l < units.mlp->layers().size(); ++l) {
-    idle_layers.push_back(add_idle_names(prefix + "layer" + std::to_string(l + 1) + "_"));
+    idle_layers.push_back(add_numbers(kLayerIdle, {units.name, std::to_string(l + 1)}));
   }
   const std::size_t tiles =
       static_cast<std::size_t>(NetworkRows::tiles(static_cast<std::size_t>(rows_)));
@@ -56,10 +80,12 @@ void PlasticityInstrument::add_body(const UnitProbe::Body& units) {
                      std::vector<double>(tiles), features, std::move(idle_layers)});
 }
 
-std::size_t PlasticityInstrument::add_idle_names(const std::string& prefix) {
-  const std::size_t place = numbers_.add(prefix + "dormant");
-  for (const char* number : {"tau_dormant", "silent", "constant"}) numbers_.add(prefix + number);
-  return place;
+// Returns the place of the first.
+std::size_t PlasticityInstrument::add_numbers(std::span<const NumberInfo> forms,
+                                              const std::vector<std::string>& values) {
+  const std::size_t first = numbers_.size();
+  for (const NumberInfo& form : forms) numbers_.add({form, values});
+  return first;
 }
 
 void PlasticityInstrument::after_update(const InstrumentView& view) {

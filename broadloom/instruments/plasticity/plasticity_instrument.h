@@ -29,6 +29,7 @@ class PlasticityInstrument final : public Instrument, private UpdateObserver {
 
   explicit PlasticityInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);
+  static void declare_numbers(const InfoVisitor& declare);
 
   void before_update(const InstrumentView&) override {}
   UpdateObserver* observer() override { return this; }
@@ -49,7 +50,8 @@ class PlasticityInstrument final : public Instrument, private UpdateObserver {
   void on_minibatch(const MinibatchReport&) override {}
 
   void add_body(const UnitProbe::Body& units);
-  std::size_t add_idle_names(const std::string& prefix);
+  std::size_t add_numbers(std::span<const NumberInfo> forms,
+                          const std::vector<std::string>& values = {});
   void look_at_probe(const InstrumentView& view);
   void take_tile(int tile, std::size_t first, int count, const TileWorkspace<float>& work);
   void solve_spectra(ThreadPool& pool);

@@ -40,6 +40,9 @@ class PolicyInstrument final : public Instrument {
 
   explicit PolicyInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);
+  static void declare_numbers(const InfoVisitor& declare) {
+    declare_numbers_of<PolicyNumbers>(declare);
+  }
 
   void before_update(const InstrumentView&) override {}
   void after_update(const InstrumentView& view) override;
@@ -88,13 +91,13 @@ class PolicyInstrument final : public Instrument {
 
 template <class Visitor>
 void PolicyNumbers::visit(Visitor&& v) const {
-  v("policy/variance", variance);
-  v("policy/kl", kl);
-  v("policy/kl_k1", kl_k1);
-  v("policy/kl_k3", kl_k3);
-  v("policy/min_ratio", min_ratio);
-  v("policy/max_ratio", max_ratio);
-  v("policy/ess", ess);
+  v(NumberInfo{"policy/variance", "Variance of the policy"}, variance);
+  v(NumberInfo{"policy/kl", "KL of the whole update", "nats"}, kl);
+  v(NumberInfo{"policy/kl_k1", "KL of the whole update, mean of -log r", "nats"}, kl_k1);
+  v(NumberInfo{"policy/kl_k3", "KL of the whole update, mean of (r - 1) - log r", "nats"}, kl_k3);
+  v(NumberInfo{"policy/min_ratio", "Smallest ratio of new and old policy"}, min_ratio);
+  v(NumberInfo{"policy/max_ratio", "Largest ratio of new and old policy"}, max_ratio);
+  v(NumberInfo{"policy/ess", "Effective sample size after the update", "%"}, ess);
 }
 
 }  // namespace broadloom

@@ -192,10 +192,11 @@ TEST(UpdateProbe, SeesAPolicyDrift) {
 TEST(UpdateNumbers, EveryNameIsItsOwn) {
   std::set<std::string> names;
   int visited = 0;
-  UpdateNumbers().visit([&](const char* name, double) {
+  UpdateNumbers().visit([&](const NumberInfo& info, double) {
+    const std::string name = info.name;
     names.insert(name);
     ++visited;
-    EXPECT_EQ(std::string(name).rfind("grad/", 0), 0u) << name;
+    EXPECT_EQ(name.rfind("grad/", 0), 0u) << name;
   });
   EXPECT_EQ(names.size(), static_cast<std::size_t>(visited));
   EXPECT_EQ(static_cast<std::size_t>(visited), sizeof(UpdateNumbers) / sizeof(double));
