@@ -15,7 +15,6 @@ namespace broadloom {
 // which is kept where its rounds were faster. All threads are left only where they waited for one
 // another; what was left is tried again after at most some hundred windows: about two seconds, more
 // where a round is long.
-// where a round is long).
 class ActiveThreads {
  public:
   // threads: of the pool; cores: that they may run on, where more to begin with make no sense.
