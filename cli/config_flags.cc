@@ -1,21 +1,12 @@
 #include "cli/config_flags.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "broadloom/config/config.h"
 
 namespace broadloom::cli {
 namespace {
-
-struct Heading {
-  const char* first_key;
-  const char* title;
-};
-
-// A heading stands before the key that opens its group.
-constexpr Heading kHeadings[] = {
-    {"env_id", "Task and rollout"},   {"learning_rate", "Optimiser"},
-    {"gamma", "Advantages and loss"}, {"hidden_sizes", "Network"},
-    {"norm_obs", "Normalisation"},    {"eval_interval", "Records and machine"},
-};
 
 std::string type_word(const FieldInfo& info) {
   if (info.type == "int") return "INT";
@@ -51,6 +42,11 @@ void add_flag(Command app, const ConfigGroup& group, const ConfigField& field, O
       .group(group.title);
 }
 
+bool has_key(const ConfigGroup& group, std::string_view key) {
+  return std::any_of(group.fields.begin(), group.fields.end(),
+                     [&](const ConfigField& field) { return field.info.name == key; });
+}
+
 }  // namespace
 
 std::vector<ConfigGroup> config_groups() {
@@ -62,9 +58,8 @@ std::vector<ConfigGroup> config_groups() {
   std::vector<ConfigGroup> groups;
   std::size_t i = 0;
   for (FieldInfo& info : list_fields(Config{})) {
-    for (const Heading& heading : kHeadings) {
-      if (info.name == heading.first_key) groups.push_back({heading.title, {}});
-    }
+    const std::string title = info.facts.group;
+    if (groups.empty() || groups.back().title != title) groups.push_back({title, {}});
     groups.back().fields.push_back({std::move(info), box_fields[i++].value_text});
   }
   return groups;
@@ -73,10 +68,8 @@ std::vector<ConfigGroup> config_groups() {
 void add_config_flags(Command app, Overrides& out) {
   for (const ConfigGroup& group : config_groups()) {
     for (const ConfigField& field : group.fields) add_flag(app, group, field, out);
-    if (group.title == kHeadings[0].title) {
-      add_env_option_flag(app).group(group.title);
-    }
-    if (group.title != kHeadings[1].title) continue;
+    if (has_key(group, "env_id")) add_env_option_flag(app).group(group.title);
+    if (!has_key(group, "lr_schedule")) continue;
     const auto keep = [&out](bool truth) {
       out.emplace_back("anneal_lr", truth ? "true" : "false");
     };

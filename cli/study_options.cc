@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "broadloom/config/config.h"
+#include "broadloom/config/keys.h"
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
 
@@ -38,9 +39,9 @@ Status take_shape_rules(const StudyFlags& flags, StudySpec& spec) {
   if (flags.doublings != 0) spec.shapes.doublings = flags.doublings;
   BROADLOOM_TRY(take_shapes(flags.shapes, "--shapes", spec.shapes.list));
   BROADLOOM_TRY(take_shapes(flags.doubled, "--doubled", spec.shapes.doubled));
-  for (const char* key : {"num_envs", "num_steps"}) {
-    if (!varied_by(spec, key).empty()) drop_from_base(key, spec);
-  }
+  std::erase_if(spec.base, [&](const auto& entry) {
+    return role_of(entry.first) == Role::kShape && !varied_by(spec, entry.first).empty();
+  });
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/config/key_table.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/toml_tree.h"
@@ -97,8 +98,10 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   // Whether total_timesteps changes what is learnt, and not only for how long.
   bool depends_on_total() const { return lr_schedule == "linear"; }
 
+  // Every key: name, field, role (broadloom/core/key_role.h; later(...) for a new one), range,
+  // help.
   template <class Visitor>
-  void visit_fields(Visitor&& v);
+  void visit_fields(Visitor&& visitor);
 
   // What Stable-Baselines3, RLlib, rl_games, Spinning Up and habit call our keys. They are not
   // taken, since values may mean something else there, but named in the message.
@@ -153,88 +156,110 @@ Status validate(const Config& config);
 Overrides to_overrides(const Config& config);
 
 template <class Visitor>
-void Config::visit_fields(Visitor&& v) {
+void Config::visit_fields(Visitor&& visitor) {
   constexpr double kMany = 1 << 20;
-  v("env_id", env_id, "Environment to train on; `broadloom env list` names them.");
-  v("seed", seed, Range{0}, "Every random number of the run follows from it.");
-  v("total_timesteps", total_timesteps, Range{1},
+  KeyTable v(visitor);
+
+  v.group("Task and rollout");
+  v("env_id", env_id, Role::kTask, "Environment to train on; `broadloom env list` names them.");
+  v("seed", seed, Role::kSeed, Range{0}, "Every random number of the run follows from it.");
+  v("total_timesteps", total_timesteps, Role::kBudget, Range{1},
     "Environment steps of the run, over all environments; whole blocks only.");
-  v("num_envs", num_envs, Range{1, kMany}, "N, environments stepped side by side.");
-  v("num_steps", num_steps, Range{1, kMany}, "T, steps per environment in a rollout block.");
-  v("stagger_starts", stagger_starts,
+  v("num_envs", num_envs, Role::kShape, Range{1, kMany}, "N, environments stepped side by side.");
+  v("num_steps", num_steps, Role::kShape, Range{1, kMany},
+    "T, steps per environment in a rollout block.");
+  v("stagger_starts", stagger_starts, Role::kLearning,
     "Spread the environments' first episodes in phase, so that they do not end together.");
-  v("max_episode_steps", max_episode_steps, Range{0},
+  v("max_episode_steps", max_episode_steps, Role::kTask, Range{0},
     "Time limit of an episode; 0: the environment's own.");
-  v("seed_families", seed_families, Range{0, kMany},
+  v("seed_families", seed_families, later(Role::kLearning), Range{0, kMany},
     "F, a divisor of num_envs: environments of one family draw the same; 0: all independent.");
-  v("strata_sampling", strata_sampling, Choices{{"sampled", "stratified"}},
+  v("strata_sampling", strata_sampling, later(Role::kLearning), Choices{{"sampled", "stratified"}},
     "How episodes draw from [strata.<name>]: independently, or each bin equally often.");
-  v("curriculum", curriculum,
+  v("curriculum", curriculum, later(Role::kLearning),
     "Strata that each environment goes through by its success, the easiest first; none: off.");
-  v("curriculum_up", curriculum_up, Range{0.0, 1.0},
+  v("curriculum_up", curriculum_up, later(Role::kLearning), Range{0.0, 1.0},
     "Share of successes, in so many episodes, from which on an environment goes a level up.");
-  v("curriculum_down", curriculum_down, Range{0.0, 1.0},
+  v("curriculum_down", curriculum_down, later(Role::kLearning), Range{0.0, 1.0},
     "Share of successes below which it goes a level down.");
-  v("curriculum_episodes", curriculum_episodes, Range{1},
+  v("curriculum_episodes", curriculum_episodes, later(Role::kLearning), Range{1},
     "Episodes of an environment that a decision is over; 1: a success up, a failure down.");
 
-  v("learning_rate", learning_rate, Range{0.0, 10.0}, "Adam's step size at the start.");
-  v("lr_schedule", lr_schedule, Choices{{"linear", "constant", "adaptive"}},
+  v.group("Optimiser");
+  v("learning_rate", learning_rate, Role::kLearning, Range{0.0, 10.0},
+    "Adam's step size at the start.");
+  v("lr_schedule", lr_schedule, Role::kLearning, Choices{{"linear", "constant", "adaptive"}},
     "linear: to 0 over the run; adaptive: follows desired_kl.");
-  v("desired_kl", desired_kl, Range{1e-8, 100.0}, "KL per update that lr_schedule=adaptive seeks.");
-  v("adam_eps", adam_eps, Range{0.0, 1.0}, "Adam's epsilon.");
-  v("max_grad_norm", max_grad_norm, Range{1e-6},
+  v("desired_kl", desired_kl, Role::kLearning, Range{1e-8, 100.0},
+    "KL per update that lr_schedule=adaptive seeks.");
+  v("adam_eps", adam_eps, Role::kLearning, Range{0.0, 1.0}, "Adam's epsilon.");
+  v("max_grad_norm", max_grad_norm, Role::kLearning, Range{1e-6},
     "Gradients longer than this, over all parameters, are shortened to it.");
 
-  v("gamma", gamma, Range{0.0, 1.0}, "Discount per step.");
-  v("gae_lambda", gae_lambda, Range{0.0, 1.0}, "Lambda of generalised advantage estimation.");
-  v("truncation_mode", truncation_mode,
+  v.group("Advantages and loss");
+  v("gamma", gamma, Role::kLearning, Range{0.0, 1.0}, "Discount per step.");
+  v("gae_lambda", gae_lambda, Role::kLearning, Range{0.0, 1.0},
+    "Lambda of generalised advantage estimation.");
+  v("truncation_mode", truncation_mode, Role::kLearning,
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
     "At a time limit: V(final observation); as a true end, as CleanRL; V(s_t); no TD error.");
-  v("num_minibatches", num_minibatches, Range{1}, "Gradient steps per epoch.");
-  v("minibatch_size", minibatch_size, Range{0},
+  v("num_minibatches", num_minibatches, Role::kMinibatches, Range{1}, "Gradient steps per epoch.");
+  v("minibatch_size", minibatch_size, Role::kMinibatches, Range{0},
     "M, samples per gradient step; 0: from num_minibatches, otherwise it decides.");
-  v("update_epochs", update_epochs, Range{1, 10000}, "K, passes over each block.");
-  v("norm_adv", norm_adv, Choices{{"minibatch", "batch", "off"}},
+  v("update_epochs", update_epochs, Role::kMinibatches, Range{1, 10000},
+    "K, passes over each block.");
+  v("norm_adv", norm_adv, Role::kLearning, Choices{{"minibatch", "batch", "off"}},
     "Over what advantages are normalised.");
-  v("clip_coef", clip_coef, Range{0.0, 100.0}, "Clip range of the policy ratio, and of the value.");
-  v("clip_vloss", clip_vloss, "Clip the value loss too.");
-  v("ent_coef", ent_coef, Range{0.0, 100.0}, "Weight of the entropy bonus.");
-  v("vf_coef", vf_coef, Range{0.0, 1000.0}, "Weight of the value loss.");
-  v("target_kl", target_kl, Range{0.0, 100.0},
+  v("clip_coef", clip_coef, Role::kLearning, Range{0.0, 100.0},
+    "Clip range of the policy ratio, and of the value.");
+  v("clip_vloss", clip_vloss, Role::kLearning, "Clip the value loss too.");
+  v("ent_coef", ent_coef, Role::kLearning, Range{0.0, 100.0}, "Weight of the entropy bonus.");
+  v("vf_coef", vf_coef, Role::kLearning, Range{0.0, 1000.0}, "Weight of the value loss.");
+  v("target_kl", target_kl, Role::kLearning, Range{0.0, 100.0},
     "Stop a block's epochs once the KL exceeds this; 0: off.");
 
-  v("hidden_sizes", hidden_sizes, "Width of each hidden layer.");
-  v("activation", activation, Choices{{"tanh", "relu", "elu"}}, "Hidden activation.");
-  v("shared_encoder", shared_encoder, "One body for policy and value instead of two.");
-  v("log_std_init", log_std_init, Range{-20.0, 2.0},
+  v.group("Network");
+  v("hidden_sizes", hidden_sizes, Role::kNetwork, "Width of each hidden layer.");
+  v("activation", activation, Role::kNetwork, Choices{{"tanh", "relu", "elu"}},
+    "Hidden activation.");
+  v("shared_encoder", shared_encoder, Role::kNetwork,
+    "One body for policy and value instead of two.");
+  v("log_std_init", log_std_init, Role::kLearning, Range{-20.0, 2.0},
     "First log standard deviation of a Gaussian policy.");
 
-  v("norm_obs", norm_obs, "Normalise observations by running mean and variance.");
-  v("norm_reward", norm_reward, "Scale rewards by the running deviation of discounted returns.");
-  v("clip_obs", clip_obs, Range{1e-6}, "Normalised observations are clipped to +- this.");
-  v("clip_reward", clip_reward, Range{1e-6}, "Scaled rewards are clipped to +- this.");
+  v.group("Normalisation");
+  v("norm_obs", norm_obs, Role::kLearning, "Normalise observations by running mean and variance.");
+  v("norm_reward", norm_reward, Role::kLearning,
+    "Scale rewards by the running deviation of discounted returns.");
+  v("clip_obs", clip_obs, Role::kLearning, Range{1e-6},
+    "Normalised observations are clipped to +- this.");
+  v("clip_reward", clip_reward, Role::kLearning, Range{1e-6},
+    "Scaled rewards are clipped to +- this.");
 
-  v("eval_interval", eval_interval, Range{0},
+  v.group("Records and machine");
+  v("eval_interval", eval_interval, Role::kRecord, Range{0},
     "Evaluate every so many iterations; 0: never during training.");
-  v("eval_episodes", eval_episodes, Range{1, kMany}, "Episodes of one such evaluation.");
-  v("checkpoint_interval", checkpoint_interval, Range{1},
+  v("eval_episodes", eval_episodes, Role::kMeasure, Range{1, kMany},
+    "Episodes of one such evaluation.");
+  v("checkpoint_interval", checkpoint_interval, Role::kRecord, Range{1},
     "Save every so many iterations, and at the end.");
-  v("keep_checkpoints", keep_checkpoints, Range{0},
+  v("keep_checkpoints", keep_checkpoints, Role::kRecord, Range{0},
     "Newest checkpoints that stay in the folder; 0: all of them.");
-  v("log_interval", log_interval, Range{1}, "Record metrics every so many iterations.");
-  v("tensorboard", tensorboard, "Write a TensorBoard event file beside metrics.jsonl.");
-  v("instruments", instruments, Choices{instrument_names()},
+  v("log_interval", log_interval, Role::kRecord, Range{1},
+    "Record metrics every so many iterations.");
+  v("tensorboard", tensorboard, Role::kRecord,
+    "Write a TensorBoard event file beside metrics.jsonl.");
+  v("instruments", instruments, Role::kMeasure, Choices{instrument_names()},
     "What else is measured as training goes on; the run's bits stay the same.");
-  v("instrument_every", instrument_every, Range{1},
+  v("instrument_every", instrument_every, Role::kMeasure, Range{1},
     "Measure every so many iterations, and in the last.");
-  v("hashes", hashes,
+  v("hashes", hashes, later(Role::kRecord),
     "Write content hashes of every block beside the metrics, for `broadloom diff`.");
-  v("isa", isa, Choices{{"auto", "avx512", "avx2", "neon", "sse4", "exact"}},
+  v("isa", isa, Role::kMachine, Choices{{"auto", "avx512", "avx2", "neon", "sse4", "exact"}},
     "Instruction set of the arithmetic; auto: the widest this processor has.");
-  v("precision", precision, Choices{{"fp32", "bf16"}},
+  v("precision", precision, Role::kLearning, Choices{{"fp32", "bf16"}},
     "bf16: products between hidden layers take bfloat16 inputs; sums and weights stay float32.");
-  v("memory_limit", memory_limit, Range{0, 1e12},
+  v("memory_limit", memory_limit, later(Role::kMachine), Range{0, 1e12},
     "MB (10^6 bytes) that the run may plan to hold; 0: what the machine has.");
 }
 

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/core/key_role.h"
 #include "broadloom/core/status.h"
 
 namespace broadloom {
@@ -51,6 +52,7 @@ struct FieldInfo {
   std::string default_text;  // value_text of a default-constructed options struct
   std::string range_text;    // "0 to 1", "at least 1", "linear | constant"; empty: anything
   std::string doc;
+  KeyFacts facts;  // of the keys of a run; other tables have none
 };
 
 // Key and text of one field, in the order they were given or declared.
@@ -182,19 +184,21 @@ struct Lister {
 
   template <class T>
   void operator()(const char* name, T& field, const Range& range, const char* doc) {
-    fields.push_back({name, type_name<T>(), to_text(field), "", range_text(range), doc});
+    fields.push_back({name, type_name<T>(), to_text(field), "", range_text(range), doc, {}});
   }
   template <class T>
   void operator()(const char* name, T& field, const char* doc) {
-    fields.push_back({name, type_name<T>(), to_text(field), "", "", doc});
+    fields.push_back({name, type_name<T>(), to_text(field), "", "", doc, {}});
   }
   void operator()(const char* name, std::string& field, const Choices& choices, const char* doc) {
-    fields.push_back({name, "choice", field, "", range_text(choices), doc});
+    fields.push_back({name, "choice", field, "", range_text(choices), doc, {}});
   }
   void operator()(const char* name, std::vector<std::string>& field, const Choices& choices,
                   const char* doc) {
-    fields.push_back({name, "names", to_text(field), "", range_text(choices), doc});
+    fields.push_back({name, "names", to_text(field), "", range_text(choices), doc, {}});
   }
+  // What is known of the field just listed.
+  void describe(const KeyFacts& facts) { fields.back().facts = facts; }
 };
 
 // Keeps the first field whose value is outside its range.

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "broadloom/config/keys.h"
 #include "broadloom/findings/report_tasks.h"
 
 namespace broadloom {
@@ -99,7 +100,7 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   return cell;
 }
 
-bool is_shape_key(std::string_view key) { return key == "num_envs" || key == "num_steps"; }
+bool is_shape_key(std::string_view key) { return role_of(key) == Role::kShape; }
 
 std::string shape_of(const ReportCell& cell) {
   return fmt::format("{}x{}", cell.num_envs, cell.num_steps);
@@ -200,7 +201,8 @@ class ArmNames {
   }
 
   bool is_of_task(const ReportCell& cell, const std::string& key) const {
-    return is_task_key(key) || of_tasks_[static_cast<std::size_t>(cell.study)].count(key) > 0;
+    return role_of(key) == Role::kTask ||
+           of_tasks_[static_cast<std::size_t>(cell.study)].count(key) > 0;
   }
 
   // What the axes set besides task and shape.

@@ -58,10 +58,6 @@ std::string name_of(const std::string& env_id, const Overrides& options, int lim
 
 }  // namespace
 
-bool is_task_key(const std::string& key) {
-  return key == "env_id" || key == "max_episode_steps" || is_option(key) || is_variation(key);
-}
-
 ReportTask task_of(const ResultCell& cell) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const std::string env_id = cell.setting("env_id");

@@ -10,10 +10,6 @@
 
 namespace broadloom {
 
-// Whether a key of a config says what the environment is: env_id, max_episode_steps, and those of
-// options, strata and disturbances.
-bool is_task_key(const std::string& key);
-
 // The environment of a cell with its options and time limit. Scores are normalised only where both
 // are the environment's own. One that this program does not know is a task without a range.
 ReportTask task_of(const ResultCell& cell);

@@ -7,9 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "broadloom/config/keys.h"
 #include "broadloom/core/number_text.h"
-#include "broadloom/env/disturbance.h"
-#include "broadloom/env/strata.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/manifest.h"
@@ -18,11 +17,6 @@
 
 namespace broadloom {
 namespace {
-
-bool is_of_the_task(const std::string& key) {
-  return key == "env_id" || key.starts_with("env.") || is_strata_key(key) ||
-         is_disturbance_key(key);
-}
 
 // Every setting, and the policy that the run began with where that was another one's.
 Result<Overrides> config_of(const std::string& run_dir) {
@@ -62,7 +56,7 @@ Result<std::string> differing_settings(const std::vector<std::string>& run_dirs)
   std::vector<std::string> names;
   for (std::size_t i = 1; i < configs.size(); ++i) {
     for (const TextDifference& d : setting_differences(configs.front(), configs[i])) {
-      if (is_of_the_task(d.name)) {
+      if (role_of(d.name) == Role::kTask) {
         return invalid(fmt::format(
             "'{}' and '{}' are of different tasks ({} {} and {}), which have no mean in common; "
             "draw them one by one, each with --out FILE.svg",

@@ -6,44 +6,54 @@
 #include <map>
 #include <numeric>
 
+#include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
 
 namespace broadloom {
 namespace {
 
-// Keys of a run's folder, and those that a study says in its own words.
-struct ForbiddenKey {
+// What a study says instead of a key that it does not take; of others there is no more to say than
+// that they are to be left out.
+struct InsteadOf {
   const char* key;
-  const char* instead;
+  const char* words;
 };
-constexpr ForbiddenKey kForbidden[] = {
+constexpr InsteadOf kInstead[] = {
     {"seed", "give seeds"},
     {"eval_interval", "give evaluations, which are evenly over the steps of every cell"},
     {"checkpoint_interval", "leave it out: a study keeps no checkpoints"},
     {"keep_checkpoints", "leave it out: a study keeps no checkpoints"},
     {"log_interval", "give points, which are evenly over the steps of every cell"},
-    {"tensorboard", "leave it out: a study writes its store and nothing else"},
-    {"hashes", "leave it out: a study writes its store and nothing else"},
 };
 
-// Keys that came after the first stores. At their defaults they are left out of what a study is
-// known by, so that stores from before them are still those of the same study.
-constexpr const char* kLaterKeys[] = {"seed_families", "strata_sampling", "curriculum",
-                                      "curriculum_up", "curriculum_down", "curriculum_episodes"};
+const char* instead_of(std::string_view key) {
+  for (const InsteadOf& instead : kInstead) {
+    if (key == instead.key) return instead.words;
+  }
+  return "leave it out: a study writes its store and nothing else";
+}
 
-// What results do not depend on is left out always.
-constexpr const char* kWithoutEffect[] = {"memory_limit", "hashes"};
+// A study has no run's folder, and seeds of its own.
+bool is_forbidden(std::string_view key) {
+  const Role role = role_of(key);
+  return role == Role::kSeed || role == Role::kRecord;
+}
+
+// Whether a study is known by that setting. The first keys always count, whatever they are about,
+// since stores have them in their hashes. Of keys that came later, those that results do not depend
+// on never do, and the others not at their defaults: so stores from before them are still those of
+// the same study.
+bool defines(const std::pair<std::string, std::string>& entry, const Overrides& defaults) {
+  const KeyFacts& facts = facts_of(entry.first);
+  if (facts.since == Since::kFirst) return true;
+  if (facts.role == Role::kRecord || facts.role == Role::kMachine) return false;
+  return std::find(defaults.begin(), defaults.end(), entry) == defaults.end();
+}
 
 Overrides defining_keys(const Config& config) {
   Overrides keys = to_overrides(config);
   const Overrides defaults = to_overrides(Config{});
-  std::erase_if(keys, [&](const auto& entry) {
-    const auto is_in = [&](const auto& names) {
-      return std::find(std::begin(names), std::end(names), entry.first) != std::end(names);
-    };
-    const bool is_default = std::find(defaults.begin(), defaults.end(), entry) != defaults.end();
-    return is_in(kWithoutEffect) || (is_in(kLaterKeys) && is_default);
-  });
+  std::erase_if(keys, [&](const auto& entry) { return !defines(entry, defaults); });
   return keys;
 }
 
@@ -54,12 +64,17 @@ bool sets(const StudyAxis& axis, std::string_view key) {
   });
 }
 
+bool sets_role(const StudyAxis& axis, Role role) {
+  return std::any_of(axis.values.begin(), axis.values.end(), [&](const StudyAxis::Value& value) {
+    return std::any_of(value.set.begin(), value.set.end(),
+                       [&](const auto& entry) { return role_of(entry.first) == role; });
+  });
+}
+
 Status check_keys(const Overrides& overrides) {
   for (const auto& [key, text] : overrides) {
-    for (const ForbiddenKey& forbidden : kForbidden) {
-      if (key != forbidden.key) continue;
-      return invalid(fmt::format("{} is not a key of a study; {}", key, forbidden.instead));
-    }
+    if (!is_forbidden(key)) continue;
+    return invalid(fmt::format("{} is not a key of a study; {}", key, instead_of(key)));
   }
   return {};
 }
@@ -153,7 +168,7 @@ class Planner {
       BROADLOOM_TRY(check_reference(spec_, shapes.value(), reference_));
       axes_.push_back(shapes.take());
       for (const StudyAxis& axis : spec_.axes) {
-        if (!sets(axis, "num_envs") && !sets(axis, "num_steps")) continue;
+        if (!sets_role(axis, Role::kShape)) continue;
         return invalid(
             fmt::format("{} sets num_envs or num_steps, and so do the shapes", axis.name));
       }
@@ -183,14 +198,14 @@ class Planner {
   }
 
   // The cell that this one is matched with: its axes of shape, minibatches and epochs stand at
-  // their reference; what makes another task or budget stays.
+  // their reference; what makes another environment or budget stays. (Of the task only env_id,
+  // which brings defaults along: with all of its keys, studies of before would be matched
+  // otherwise.)
   std::vector<std::size_t> reference_of(std::vector<std::size_t> at) const {
     for (std::size_t a = 0; a < axes_.size(); ++a) {
-      if (sets(axes_[a], "env_id") || sets(axes_[a], "total_timesteps")) continue;
-      for (const char* key :
-           {"num_envs", "num_steps", "num_minibatches", "minibatch_size", "update_epochs"}) {
-        if (sets(axes_[a], key)) at[a] = axes_[a].name == "shape" ? reference_ : 0;
-      }
+      if (sets(axes_[a], "env_id") || sets_role(axes_[a], Role::kBudget)) continue;
+      if (!sets_role(axes_[a], Role::kShape) && !sets_role(axes_[a], Role::kMinibatches)) continue;
+      at[a] = axes_[a].name == "shape" ? reference_ : 0;
     }
     return at;
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "broadloom/config/keys.h"
+
 namespace broadloom {
 namespace {
 
@@ -73,7 +75,7 @@ Status add_axis(const std::string& key, const std::vector<std::string>& values,
 std::string varied_by(const StudySpec& spec, std::string_view key) {
   // max_envs takes the base's steps unless it has its own.
   const bool base_steps = spec.shapes.max_envs > 0 && spec.shapes.num_steps == 0;
-  const bool is_shape = key == "num_envs" || (key == "num_steps" && !base_steps);
+  const bool is_shape = role_of(key) == Role::kShape && !(key == "num_steps" && base_steps);
   if (is_shape && !spec.shapes.empty()) return "the shapes";
   for (const StudyAxis& axis : spec.axes) {
     const bool always =

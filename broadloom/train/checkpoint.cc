@@ -6,21 +6,24 @@
 #include <iterator>
 #include <vector>
 
+#include "broadloom/config/keys.h"
+
 namespace broadloom {
 namespace {
 
-// Options that may differ between a checkpoint and the run that goes on from it: none of them
-// changes what is learned.
-bool is_record_keeping(const std::string& key) {
-  return key == "eval_interval" || key == "eval_episodes" || key == "checkpoint_interval" ||
-         key == "keep_checkpoints" || key == "log_interval" || key == "tensorboard" ||
-         key == "instruments" || key == "instrument_every" || key == "hashes" || key == "isa" ||
-         key == "memory_limit";
-}
-
-// Whether a run of that config may go on from a checkpoint that differs in that key.
+// Whether a run of that config may go on from a checkpoint that differs in that key: where it does
+// not change what is learnt.
 bool may_differ(const std::string& key, const Config& config) {
-  return is_record_keeping(key) || (key == "total_timesteps" && !config.depends_on_total());
+  switch (role_of(key)) {
+    case Role::kMeasure:
+    case Role::kRecord:
+    case Role::kMachine:
+      return true;
+    case Role::kBudget:
+      return !config.depends_on_total();
+    default:
+      return false;
+  }
 }
 
 Status compare(const Config& got, const Config& expected) {

@@ -53,7 +53,7 @@ std::string normalizer_hash(const SafetensorsFile& file) {
   return hashes.empty() ? "" : hash_text(hashes);
 }
 
-void add_difference(const char* what, const std::string& got, const std::string& expected,
+void add_difference(const std::string& what, const std::string& got, const std::string& expected,
                     std::string& out) {
   if (got == expected) return;
   out += fmt::format("{}{}: got {}, expected {}", out.empty() ? "" : "; ", what, got, expected);
@@ -79,6 +79,14 @@ SafetensorsFile part_of(const SafetensorsFile& file, const std::vector<TensorRef
   }
   part.data = file.data;
   return part;
+}
+
+void add_network_differences(const Config& theirs, const Config& run, std::string& differences) {
+  const std::vector<FieldInfo> from = list_fields(theirs), to = list_fields(run);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i].facts.role != Role::kNetwork) continue;
+    add_difference(to[i].name, from[i].value_text, to[i].value_text, differences);
+  }
 }
 
 }  // namespace
@@ -109,11 +117,7 @@ Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
                  shape_text(to.value().observation), differences);
   add_difference("actions", shape_text(from.value().action), shape_text(to.value().action),
                  differences);
-  add_difference("hidden_sizes", to_text(theirs.hidden_sizes), to_text(run.hidden_sizes),
-                 differences);
-  add_difference("activation", theirs.activation, run.activation, differences);
-  add_difference("shared_encoder", to_text(theirs.shared_encoder), to_text(run.shared_encoder),
-                 differences);
+  add_network_differences(theirs, run, differences);
   if (differences.empty()) return {};
   return {ErrorKind::kMismatch,
           fmt::format("the policy of '{}' ({}) does not fit this run ({}): {}; give the run "

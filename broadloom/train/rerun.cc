@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "broadloom/config/keys.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -53,10 +54,14 @@ bool is_interval_of_mean(std::string_view name) {
   return name.ends_with(".ci_low") || name.ends_with(".ci_high");
 }
 
-// Which instruction set a run asked for is no part of what it is; machine.isa and machine.bits tell
-// what was used. Nor is where a policy lies that has the right hash.
-bool is_compared(const std::string& name) {
-  return name != "config.isa" && name != "init.file" && !is_interval_of_mean(name);
+// What a run asked of its machine (instruction set, memory) is no part of what it is; machine.isa
+// and machine.bits tell what was used. Nor is where a policy lies that has the right hash.
+bool is_compared(std::string_view name) {
+  constexpr std::string_view kConfigPart = "config.";
+  if (name.starts_with(kConfigPart)) {
+    return role_of(name.substr(kConfigPart.size())) != Role::kMachine;
+  }
+  return name != "init.file" && !is_interval_of_mean(name);
 }
 
 std::set<std::string> keys_of(const Json& a, const Json& b) {

@@ -209,6 +209,27 @@ TEST(Plan, KeysThatCameLaterCountOnlyWhereTheyAreSet) {
   }
 }
 
+TEST(Plan, TheDefinitionHasTheFirstKeysAlone) {
+  const std::string definition = plan_of("seeds = 1\n").definition;
+  for (const FieldInfo& field : list_fields(Config())) {
+    const bool counts = field.facts.since == Since::kFirst && field.name != "seed";
+    const bool is_there = definition.find("\n" + field.name + " ") != std::string::npos;
+    EXPECT_EQ(is_there, counts) << field.name;
+  }
+}
+
+TEST(Plan, SeedsAndKeysOfARunsFolderAreRefused) {
+  int refused = 0;
+  for (const FieldInfo& field : list_fields(Config())) {
+    if (field.facts.role != Role::kSeed && field.facts.role != Role::kRecord) continue;
+    const std::string study = "seeds = 1\n[base]\n" + field.name + " = " + field.value_text + "\n";
+    const std::string words = field.name + " is not a key of a study; ";
+    EXPECT_NE(error_of(study).find(words), std::string::npos) << error_of(study);
+    ++refused;
+  }
+  EXPECT_EQ(refused, 7);
+}
+
 TEST(Plan, VariantsSetSeveralKeys) {
   const StudyPlan plan = plan_of(
       "seeds = 1\n[[variants]]\nname = 'narrow'\nhidden_sizes = [16]\n"

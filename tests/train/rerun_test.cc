@@ -141,6 +141,17 @@ TEST_F(Ledger, AChangedSettingOrProgramIsReported) {
   EXPECT_TRUE(field(report, "machine.isa").agrees);
 }
 
+TEST_F(Ledger, WhatWasAskedOfAMachineIsNoDifference) {
+  const std::string line = trained();
+  const auto agrees = [&](void (*change)(Json&)) {
+    return RerunReport{{}, compare_ledger_lines(sealed_anew(line, change).take(), line)}.agrees();
+  };
+  EXPECT_TRUE(agrees([](Json& json) { json["config"]["isa"] = "exact"; }));
+  EXPECT_TRUE(agrees([](Json& json) { json["config"]["memory_limit"] = "100000"; }));
+  EXPECT_FALSE(agrees([](Json& json) { json["config"]["gamma"] = "0.5"; }));
+  EXPECT_FALSE(agrees([](Json& json) { json["config"]["precision"] = "bf16"; }));
+}
+
 // Another machine is a reason only where bits are its own.
 TEST_F(Ledger, PossibleReasonsAreWhatBitsDependOn) {
   const std::string line = trained();
