@@ -31,7 +31,10 @@ class DisturbedEnv final : public VecEnv {
         push_left_(envs()),
         push_(envs() * width_),
         delayed_(envs() * width_ * static_cast<std::size_t>(disturbance.action_delay)),
-        arriving_(envs() * width_) {}
+        arriving_(envs() * width_) {
+    // A simulator knows nothing of what is put around it.
+    (void)describe_disturbance(disturbance, spec_).ok();
+  }
 
   const EnvSpec& spec() const override { return spec_; }
   int num_envs() const override { return inner_->num_envs(); }
