@@ -50,7 +50,7 @@ struct Hover {
 
   static broadloom::EnvSpec spec(const Params&) {
     broadloom::EnvSpec spec;
-    spec.id = "Hover";
+    spec.id = "Hover-v0";
     spec.observation = broadloom::Space::box({-1.0f, -20.0f}, {1.0f, 20.0f});
     spec.action = broadloom::Space::box({-1.0f}, {1.0f});
     spec.max_episode_steps = 200;
