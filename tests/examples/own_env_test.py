@@ -73,6 +73,10 @@ class OwnEnv(unittest.TestCase):
                            "--ledger", "none").stdout
         self.assertIn("Next: own_env eval named/a", trained)
 
+    def test_disturbances_are_flags(self):
+        self.own("train", *SMALL, "--total_timesteps", "512", "--disturb.obs_noise", "0.1", "--out", "noise/a", "--ledger", "none")
+        self.assertEqual(json.loads(self.read("noise/a/manifest.json"))["config"]["disturb.obs_noise"], "0.1")
+
     def test_options_are_flags(self):
         self.own("train", *SMALL, "--total_timesteps", "512", "--env.gravity", "5", "--out", "options/a", "--ledger", "none")
         self.assertEqual(json.loads(self.read("options/a/manifest.json"))["config"]["env.gravity"], "5")
@@ -126,6 +130,12 @@ class OwnEnv(unittest.TestCase):
                 self.assertEqual(result.returncode, 3, result.stderr)
                 self.assertIn("unknown environment 'Hover-v0'", result.stderr)
                 self.assertIn("one that another program registers is known to that program alone", result.stderr)
+
+    def test_plain_broadloom_reads_what_needs_no_environment(self):
+        for call in (["curve", "runs/a", "--out", "plain.svg"], ["diff", "runs/a", "runs/a"]):
+            with self.subTest(call=call):
+                result = self.call(BROADLOOM, *call)
+                self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_the_lines_of_the_readme(self):
         with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
