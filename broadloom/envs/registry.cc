@@ -121,11 +121,19 @@ Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& opt
   }
   expected.set_time_limit(options.max_episode_steps);
   const std::string wanted = shape_text(expected), got = shape_text(envs->spec());
-  if (got == wanted) return {};
-  return invalid(
-      fmt::format("{} gave environments with {}; expected {}, as it was registered and "
-                  "VecEnvOptions ask for",
-                  who, got, wanted));
+  if (got != wanted) {
+    return invalid(
+        fmt::format("{} gave environments with {}; expected {}, as it was registered and "
+                    "VecEnvOptions ask for",
+                    who, got, wanted));
+  }
+  if (envs->spec().end_reasons == expected.end_reasons && envs->spec().strata == expected.strata &&
+      envs->spec().names_success == expected.names_success) {
+    return {};
+  }
+  return invalid(who +
+                 " gave environments whose spec() has other end_reasons, strata or names_success "
+                 "than the one it was registered with; make both the same");
 }
 
 }  // namespace

@@ -151,6 +151,15 @@ TEST(Simulator, ThatGivesSomethingElseIsRefused) {
           },
           {"gave 2 environments", "num_envs, 4"});
   refused("Named-v0", simulator("Else-v0"), {"'Named-v0'", "'Else-v0'"});
+  refused("Ended-v0",
+          [](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+            EnvSpec spec = hover_spec("Ended-v0");
+            spec.max_episode_steps = 9;
+            spec.end_reasons = {"crashed", "flew_off", "time_limit"};
+            return std::unique_ptr<VecEnv>(
+                std::make_unique<BatchedEnv<Hover>>(Hover::Params{}, spec, options));
+          },
+          {"'Ended-v0'", "other end_reasons", "make both the same"});
   refused("Endless-v0",
           [](VecEnvOptions options) {
             options.max_episode_steps = 0;
