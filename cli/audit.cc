@@ -138,7 +138,7 @@ void print_live_audit(const std::string& run_dir) {
   if (shown == 0)
     fmt::print("Audit: nothing to warn of in {}.\n",
                counted(report.value().logged, "measured iteration"));
-  fmt::print("More: broadloom audit {}\n", run_dir);
+  fmt::print("More: {} audit {}\n", program_name(), run_dir);
 }
 
 void add_audit_command(Command root, Context& context) {

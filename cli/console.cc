@@ -17,6 +17,11 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
+std::string& name_of_program() {
+  static std::string name = "broadloom";
+  return name;
+}
+
 extern "C" void note_interrupt(int) { interrupted = 1; }
 
 // A program that was started to outlive its terminal (nohup) goes on ignoring its end. Handled once
@@ -30,9 +35,14 @@ void handle_hangup(struct sigaction action) {
 
 }  // namespace
 
+void set_program_name(const std::string& name) {
+  if (!name.empty()) name_of_program() = name;
+}
+const std::string& program_name() { return name_of_program(); }
+
 int report_error(const Status& status, bool json) {
   const int code = static_cast<int>(status.kind());
-  fmt::print(stderr, "broadloom: {}\n", status.message());
+  fmt::print(stderr, "{}: {}\n", program_name(), status.message());
   if (json) print_json({{"error", status.message()}, {"exit_code", code}});
   return code;
 }

@@ -15,7 +15,12 @@ namespace broadloom::cli {
 // Exit code of a run that Ctrl-C or SIGTERM ended, as shells use it.
 constexpr int kInterruptedExit = 130;
 
-// Writes "broadloom: <message>" to standard error and, for --json, one object with "error" and
+// What the program is called in help, errors and hints: "broadloom" until set. Set it before
+// anything else.
+void set_program_name(const std::string& name);
+const std::string& program_name();
+
+// Writes "<program>: <message>" to standard error and, for --json, one object with "error" and
 // "exit_code" to standard output. Returns the exit code, which is the error's kind.
 int report_error(const Status& status, bool json);
 

@@ -57,7 +57,8 @@ Json spec_json(const EnvSpec& spec) {
               {"reference_score", nullptr},
               {"end_reasons", spec.end_reasons},
               {"names_success", spec.names_success},
-              {"upstream", spec.upstream}};
+              {"upstream", spec.upstream},
+              {"built_in", is_built_in(spec.id)}};
   if (spec.has_reward_threshold) out["reward_threshold"] = spec.reward_threshold;
   if (spec.has_score_range) {
     out["random_score"] = spec.random_score;
@@ -79,6 +80,10 @@ std::string limit_text(const EnvSpec& spec) {
   return spec.max_episode_steps > 0 ? with_commas(spec.max_episode_steps) : "-";
 }
 
+std::string origin_text(const EnvSpec& spec) {
+  return is_built_in(spec.id) ? "" : " (not built in: registered by this program)";
+}
+
 int list(const EnvCommand& command) {
   const std::vector<EnvSpec> specs = list_envs();
   if (command.json) {
@@ -91,7 +96,7 @@ int list(const EnvCommand& command) {
   fmt::print(kRow, "ID", "OBSERVATION", "ACTION", "LIMIT", "THRESHOLD", "WHAT IT IS");
   for (const EnvSpec& spec : specs) {
     fmt::print(kRow, spec.id, space_text(spec.observation), space_text(spec.action),
-               limit_text(spec), threshold_text(spec), spec.summary);
+               limit_text(spec), threshold_text(spec), spec.summary + origin_text(spec));
   }
   return 0;
 }
@@ -118,7 +123,7 @@ void print_options(const std::vector<FieldInfo>& options) {
 }
 
 void print_spec(const EnvSpec& spec) {
-  fmt::print("{}\n{}\n\n", spec.id, spec.summary);
+  fmt::print("{}\n{}{}\n\n", spec.id, spec.summary, origin_text(spec));
   fmt::print("  observation   {} {}\n", space_text(spec.observation),
              bounds_text(spec.observation));
   fmt::print("  action        {} {}\n", space_text(spec.action), bounds_text(spec.action));

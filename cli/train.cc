@@ -125,7 +125,7 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
   fmt::print("Run folder: {}\n", summary.run_dir);
   if (!record.empty()) fmt::print("Recorded as: {}\n", record);
   if (summary.finished) {
-    fmt::print("Next: broadloom eval {0}{1}\n", summary.run_dir,
+    fmt::print("Next: {} eval {}{}\n", program_name(), summary.run_dir,
                panel ? fmt::format(" --panel {}/panel.toml", summary.run_dir) : "");
   }
 }
@@ -165,7 +165,7 @@ int report_run(const TrainOptions& options, const RunSummary& summary, double st
   if (summary.finished) return 0;
   if (!options.quiet) {
     std::fflush(stdout);
-    fmt::print(stderr, "Saved. To go on: broadloom train --resume {}\n", summary.run_dir);
+    fmt::print(stderr, "Saved. To go on: {} train --resume {}\n", program_name(), summary.run_dir);
   }
   return kInterruptedExit;
 }

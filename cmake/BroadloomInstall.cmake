@@ -10,6 +10,10 @@ install(TARGETS broadloom EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_I
 # Kernels (*-inl.h) are for our own units only: they need Highway, which consumers do not get.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/broadloom/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/broadloom
         FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
+if(TARGET broadloom_program)
+  install(TARGETS broadloom_program EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/cli/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 install(EXPORT broadloom_targets NAMESPACE broadloom:: DESTINATION ${BROADLOOM_PACKAGE_DIR})
 if(TARGET broadloom_cli)
   install(TARGETS broadloom_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

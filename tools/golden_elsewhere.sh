@@ -121,7 +121,7 @@ run_arm() {
   options+=("-DBROADLOOM_CHART_JS=$(sed -n 's/^BROADLOOM_CHART_JS:FILEPATH=//p' build/release/CMakeCache.txt)")
   cmake -S . -B build/aarch64 -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64-linux-gnu.cmake" \
     -DBROADLOOM_SYSROOT="$sysroot" -DBROADLOOM_BUILD_TESTS=ON -DBROADLOOM_TEST_FOLDERS=golden -DBROADLOOM_BUILD_CLI=OFF \
-    -DBROADLOOM_BUILD_BENCH=OFF -DBROADLOOM_BUILD_EXAMPLES=OFF -DBROADLOOM_INSTALL=OFF "${options[@]}" >"$out/arm.log" &&
+    -DBROADLOOM_BUILD_BENCH=OFF -DBROADLOOM_INSTALL=OFF "${options[@]}" >"$out/arm.log" &&
     cmake --build build/aarch64 --target golden_bits -j "$jobs" >>"$out/arm.log" || { tail "$out/arm.log" >&2; exit 1; }
   row "64-bit ARM (Cortex-A72)" neon qemu-aarch64 -cpu cortex-a72 -L /usr/aarch64-linux-gnu \
     -E LD_LIBRARY_PATH="$sysroot/usr/lib/aarch64-linux-gnu" build/aarch64/tests/golden/golden_bits

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/random_action.h"
 
 namespace broadloom {
@@ -15,44 +16,38 @@ constexpr std::string_view kPrefix = "disturb.";
 // What of a disturbance a stream is for: the highest bits of its lane, which families leave free.
 enum class Draw : std::uint32_t { kNoise = 0, kFinalNoise = 1, kPush = 2 };
 
-class DisturbedEnv final : public VecEnv {
+class DisturbedEnv final : public ForwardingVecEnv {
  public:
   DisturbedEnv(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
                const VecEnvOptions& options)
-      : inner_(std::move(inner)),
+      : ForwardingVecEnv(std::move(inner)),
         disturbance_(disturbance),
         seed_(options.seed),
         purpose_(env_streams(options.streams).disturb),
         families_(options.families()),
-        spec_(inner_->spec()),
+        spec_(this->inner().spec()),
         width_(static_cast<std::size_t>(spec_.action_size())),
         steps_(envs()),
         age_(envs()),
         push_left_(envs()),
         push_(envs() * width_),
         delayed_(envs() * width_ * static_cast<std::size_t>(disturbance.action_delay)),
-        arriving_(envs() * width_) {}
-
-  const EnvSpec& spec() const override { return spec_; }
-  int num_envs() const override { return inner_->num_envs(); }
-  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
-  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
-  int stratum(int env) const override { return inner_->stratum(env); }
-  int level(int env) const override { return inner_->level(env); }
-  std::span<const std::byte> drawn_constants(int env) const override {
-    return inner_->drawn_constants(env);
+        arriving_(envs() * width_) {
+    // A simulator knows nothing of what is put around it.
+    (void)describe_disturbance(disturbance, spec_).ok();
   }
 
+  const EnvSpec& spec() const override { return spec_; }
   void observe(int begin, int end, float* observations) const override {
-    inner_->observe(begin, end, observations);
+    inner().observe(begin, end, observations);
     for (int i = begin; i < end; ++i) add_noise(i, Draw::kNoise, row(observations, i - begin));
   }
 
   void step(int begin, int end, const StepRows& rows) override {
     for (int i = begin; i < end; ++i) choose_action(i, rows.actions + (i - begin) * width_);
-    StepRows inner = rows;
-    inner.actions = &arriving_[static_cast<std::size_t>(begin) * width_];
-    inner_->step(begin, end, inner);
+    StepRows arriving = rows;
+    arriving.actions = &arriving_[static_cast<std::size_t>(begin) * width_];
+    inner().step(begin, end, arriving);
     for (int i = begin; i < end; ++i) {
       const int k = i - begin;
       steps_[i] += 1;
@@ -67,7 +62,7 @@ class DisturbedEnv final : public VecEnv {
   }
 
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
-    inner_->append_state(prefix, out);
+    inner().append_state(prefix, out);
     const std::int64_t n = num_envs(), a = static_cast<std::int64_t>(width_);
     out.push_back({prefix + ".disturbed.steps", Dtype::kI64, {n}, steps_.data()});
     out.push_back({prefix + ".disturbed.age", Dtype::kI64, {n}, age_.data()});
@@ -79,12 +74,12 @@ class DisturbedEnv final : public VecEnv {
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    std::unique_ptr<VecEnv> inner = inner_->another(options);
-    return inner == nullptr ? nullptr : disturb(std::move(inner), disturbance_, options);
+    std::unique_ptr<VecEnv> others = inner().another(options);
+    return others == nullptr ? nullptr : disturb(std::move(others), disturbance_, options);
   }
 
  private:
-  std::size_t envs() const { return static_cast<std::size_t>(inner_->num_envs()); }
+  std::size_t envs() const { return static_cast<std::size_t>(num_envs()); }
   float* row(float* observations, int k) const {
     return observations + static_cast<std::size_t>(k) * spec_.observation_size();
   }
@@ -135,7 +130,6 @@ class DisturbedEnv final : public VecEnv {
     std::copy_n(pushed, width_, action);
   }
 
-  std::unique_ptr<VecEnv> inner_;
   Disturbance disturbance_;
   std::uint64_t seed_;
   Purpose purpose_;

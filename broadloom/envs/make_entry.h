@@ -36,6 +36,14 @@ bool change(const Options& defaults, const Overrides& overrides) {
   return false;
 }
 
+// What `env show` names: the defaults are this entry's, which may not be those of the type.
+template <class Options>
+std::vector<FieldInfo> options_of(const Options& defaults) {
+  std::vector<FieldInfo> fields = list_fields(defaults);
+  for (FieldInfo& field : fields) field.default_text = field.value_text;
+  return fields;
+}
+
 // What overrides make of an environment.
 template <class Env>
 struct Made {
@@ -124,8 +132,12 @@ EnvEntry make_entry(
     if (!made.disturbance.any()) return envs;
     return disturb(std::move(envs), made.disturbance, options);
   };
-  return {make_spec({}).take(), make_spec, make, [=] { return list_fields(defaults); },
-          env_detail::table_of<Env>(defaults, variant)};
+  return {make_spec({}).take(),
+          make_spec,
+          make,
+          [=] { return env_detail::options_of(defaults); },
+          env_detail::table_of<Env>(defaults, variant),
+          false};
 }
 
 }  // namespace broadloom

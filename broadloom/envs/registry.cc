@@ -2,9 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <deque>
+#include <mutex>
 #include <string>
+#include <utility>
 
-#include "broadloom/envs/env_entry.h"
+#include "broadloom/envs/check_entry.h"
 
 namespace broadloom {
 
@@ -19,55 +23,152 @@ constexpr EnvEntry (*kEntries[])() = {
 
 namespace {
 
-const std::vector<EnvEntry>& registry() {
-  static const std::vector<EnvEntry> entries = [] {
-    std::vector<EnvEntry> list;
-    for (const auto& entry : kEntries) list.push_back(entry());
-    return list;
-  }();
+// Entries are never taken out and never move, so what was found is used without the lock.
+class Registry {
+ public:
+  Registry() {
+    for (const auto& entry : kEntries) entries_.push_back(entry());
+    for (EnvEntry& entry : entries_) entry.built_in = true;
+  }
+
+  std::vector<const EnvEntry*> all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<const EnvEntry*> out;
+    for (const EnvEntry& entry : entries_) out.push_back(&entry);
+    return out;
+  }
+
+  // False where the id is taken.
+  bool add(EnvEntry entry) {
+    const std::lock_guard lock(mutex_);
+    const auto has_its_id = [&](const EnvEntry& other) { return other.spec.id == entry.spec.id; };
+    if (std::any_of(entries_.begin(), entries_.end(), has_its_id)) return false;
+    entries_.push_back(std::move(entry));
+    return true;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<EnvEntry> entries_;
+};
+
+Registry& registry() {
+  static Registry entries;
   return entries;
 }
 
-Result<const EnvEntry*> find(const std::string& id) {
-  std::vector<std::string> ids;
-  for (const EnvEntry& entry : registry()) {
-    if (entry.spec.id == id) return &entry;
-    ids.push_back(entry.spec.id);
+const EnvEntry* find_or_null(const std::string& id) {
+  for (const EnvEntry* entry : registry().all()) {
+    if (entry->spec.id == id) return entry;
   }
-  Status status = unknown_key_error("environment", id, ids);
-  return Status(ErrorKind::kNotFound,
-                status.message() + "; `broadloom env list` names all of them");
+  return nullptr;
 }
 
-}  // namespace
+Result<const EnvEntry*> find(const std::string& id) {
+  if (const EnvEntry* entry = find_or_null(id)) return entry;
+  std::vector<std::string> ids;
+  for (const EnvEntry* entry : registry().all()) ids.push_back(entry->spec.id);
+  Status status = unknown_key_error("environment", id, ids);
+  return Status(ErrorKind::kNotFound,
+                status.message() +
+                    "; `broadloom env list` names all of them; one that another program registers "
+                    "is known to that program alone, which has the same commands");
+}
 
-Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,
-                                             const VecEnvOptions& options) {
+Status check_options(const VecEnvOptions& options) {
   if (options.num_envs < 1) {
-    return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("num_envs is {}; expected at least 1", options.num_envs));
+    return invalid(fmt::format("num_envs is {}; expected at least 1", options.num_envs));
   }
   if (options.max_episode_steps < 0) {
-    return Status(
-        ErrorKind::kInvalidConfig,
+    return invalid(
         fmt::format("max_episode_steps is {}; expected at least 0 (0: the environment's own)",
                     options.max_episode_steps));
   }
   if (options.seed_families < 0 || options.num_envs % options.families() != 0) {
-    return Status(
-        ErrorKind::kInvalidConfig,
+    return invalid(
         fmt::format("seed_families is {}; expected a divisor of num_envs, which is {}, or 0 for as "
                     "many families as environments",
                     options.seed_families, options.num_envs));
   }
-  Result<const EnvEntry*> entry = find(id);
-  if (!entry.ok()) return entry.status();
-  return entry.value()->make(env_options, options);
+  return {};
+}
+
+std::string shape_text(const EnvSpec& spec) {
+  const auto kind = [](const Space& space) {
+    return space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box";
+  };
+  return fmt::format("observation {}({}), action {}({}), max_episode_steps {}",
+                     kind(spec.observation), spec.observation.size, kind(spec.action),
+                     spec.action.size, spec.max_episode_steps);
+}
+
+// What a program's own factory gave is what its spec and the options say. Otherwise memory would be
+// written past its end, or a setting silently ignored.
+Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& options) {
+  const std::string who = fmt::format("the factory registered for '{}'", expected.id);
+  if (envs == nullptr) {
+    return invalid(who +
+                   " gave no environments (null); let it return them, or a Status that says "
+                   "why there are none");
+  }
+  if (envs->num_envs() != options.num_envs) {
+    return invalid(fmt::format("{} gave {} environments; expected VecEnvOptions::num_envs, {}", who,
+                               envs->num_envs(), options.num_envs));
+  }
+  if (envs->spec().id != expected.id) {
+    return invalid(fmt::format("{} gave environments whose spec() names '{}'; make both the same",
+                               who, envs->spec().id));
+  }
+  expected.set_time_limit(options.max_episode_steps);
+  const std::string wanted = shape_text(expected), got = shape_text(envs->spec());
+  if (got != wanted) {
+    return invalid(
+        fmt::format("{} gave environments with {}; expected {}, as it was registered and "
+                    "VecEnvOptions ask for",
+                    who, got, wanted));
+  }
+  if (envs->spec().end_reasons == expected.end_reasons && envs->spec().strata == expected.strata &&
+      envs->spec().names_success == expected.names_success) {
+    return {};
+  }
+  return invalid(who +
+                 " gave environments whose spec() has other end_reasons, strata or names_success "
+                 "than the one it was registered with; make both the same");
+}
+
+}  // namespace
+
+Status register_environment(EnvEntry entry) {
+  BROADLOOM_TRY(check_entry(entry));
+  entry.built_in = false;
+  const std::string id = entry.spec.id;
+  if (registry().add(std::move(entry))) return {};
+  return invalid(fmt::format(
+      "environment '{}' is registered already; register it once, under an id of its own", id));
+}
+
+bool is_built_in(const std::string& id) {
+  const EnvEntry* entry = find_or_null(id);
+  return entry != nullptr && entry->built_in;
+}
+
+Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,
+                                             const VecEnvOptions& options) {
+  BROADLOOM_TRY(check_options(options));
+  Result<const EnvEntry*> found = find(id);
+  if (!found.ok()) return found.status();
+  const EnvEntry& entry = *found.value();
+  Result<std::unique_ptr<VecEnv>> envs = entry.make(env_options, options);
+  if (entry.built_in || !envs.ok()) return envs;
+  Result<EnvSpec> spec = entry.make_spec(env_options);
+  if (!spec.ok()) return spec.status();
+  BROADLOOM_TRY(check_made(envs.value().get(), spec.take(), options));
+  return envs;
 }
 
 std::vector<EnvSpec> list_envs() {
   std::vector<EnvSpec> specs;
-  for (const EnvEntry& entry : registry()) specs.push_back(entry.spec);
+  for (const EnvEntry* entry : registry().all()) specs.push_back(entry->spec);
   return specs;
 }
 
@@ -91,9 +192,9 @@ Result<TabularModel> make_tabular_model(const std::string& id, const Overrides& 
   if (!found.ok()) return found.status();
   if (found.value()->table) return found.value()->table(env_options);
   std::string tabular;
-  for (const EnvEntry& entry : registry()) {
-    if (!entry.table) continue;
-    tabular += (tabular.empty() ? "" : ", ") + entry.spec.id;
+  for (const EnvEntry* entry : registry().all()) {
+    if (!entry->table) continue;
+    tabular += (tabular.empty() ? "" : ", ") + entry->spec.id;
   }
   return Status(ErrorKind::kInvalidConfig,
                 fmt::format("{} is not tabular; expected one of {}", id, tabular));

@@ -1,4 +1,4 @@
-// Environments by name.
+// Environments by name: those of the library, and those that a program registers.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,28 @@
 #include "broadloom/core/status.h"
 #include "broadloom/env/tabular.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/envs/env_entry.h"
 
 namespace broadloom {
 
+// Makes an environment known by its spec's id, so that everything finds it that finds the
+// library's own. register_environment.h has the one-line forms. kInvalidConfig where the id is
+// taken or cannot name a folder, a function is missing, or the spec is not one. Any thread may
+// call it, but register before anything else is called: what looked an id up before did not find
+// it.
+Status register_environment(EnvEntry entry);
+
+// Whether the environment comes with the library; false also for an unknown id.
+bool is_built_in(const std::string& id);
+
 // N environments of the given id. env_options: options of the environment, as list_env_options
 // names them, and keys of strata (env/strata.h) and disturbances (env/disturbance.h). Errors name
-// an unknown id or option with the nearest known one.
+// an unknown id or option with the nearest known one, and what a registered environment's factory
+// gave where that is not what was asked for.
 Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,
                                              const VecEnvOptions& options);
 
-// Specs of all environments, in the order of the registry.
+// Specs of all environments: the library's, then the program's in the order they were registered.
 std::vector<EnvSpec> list_envs();
 
 // The spec of one, with its options' effect on spaces, and the time limit where one is given (0:

@@ -26,6 +26,20 @@ Status check_machine(const Config& config, int threads) {
   return {ErrorKind::kInvalidConfig, fmt::format("threads is {}; expected at least 1", threads)};
 }
 
+// Evaluations make environments anew, by env_id: another id would have them play another task.
+Status check_given(const Config& config, const VecEnv* envs) {
+  if (envs == nullptr) return invalid("got no environments (null); give num_envs of them");
+  if (envs->num_envs() != config.num_envs) {
+    return invalid(fmt::format("got {} environments but num_envs is {}; make both the same",
+                               envs->num_envs(), config.num_envs));
+  }
+  if (envs->spec().id == config.env_id) return {};
+  return invalid(
+      fmt::format("got environments '{}' but env_id is '{}'; make both the same, and "
+                  "register_environment() them for all that finds them by it",
+                  envs->spec().id, config.env_id));
+}
+
 Status check_levels(const Config& config, const VecEnv& envs) {
   if (config.curriculum.empty() || envs.level(0) >= 0) return {};
   return {ErrorKind::kInvalidConfig,
@@ -65,11 +79,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads,
                                                  std::unique_ptr<VecEnv> envs) {
   BROADLOOM_TRY(check_machine(config, threads));
-  if (envs->num_envs() != config.num_envs) {
-    return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("got {} environments but num_envs is {}; make both the same",
-                              envs->num_envs(), config.num_envs));
-  }
+  BROADLOOM_TRY(check_given(config, envs.get()));
   BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs)));
   return create_checked(config, threads, std::move(envs));
 }

@@ -81,7 +81,7 @@ class Trainer {
   // Builds environments, network and buffers for the configuration, with `threads` >= 1 threads;
   // results do not depend on how many. Fails where the configuration or an environment option is
   // not valid, or where the processor lacks what `precision` needs. The environments may be given,
-  // for a simulator of one's own; they must match config.num_envs.
+  // for a simulator of one's own; their number and id must be config.num_envs and config.env_id.
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads);
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
                                                  std::unique_ptr<VecEnv> envs);

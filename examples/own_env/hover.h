@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "broadloom/core/config_table.h"
@@ -50,8 +51,10 @@ struct Hover {
 
   static broadloom::EnvSpec spec(const Params&) {
     broadloom::EnvSpec spec;
-    spec.id = "Hover";
-    spec.observation = broadloom::Space::box({-1.0f, -20.0f}, {1.0f, 20.0f});
+    spec.id = "Hover-v0";
+    // How far and how fast depends on the options: no bounds.
+    constexpr float kAny = std::numeric_limits<float>::infinity();
+    spec.observation = broadloom::Space::box({-kAny, -kAny}, {kAny, kAny});
     spec.action = broadloom::Space::box({-1.0f}, {1.0f});
     spec.max_episode_steps = 200;
     spec.has_reward_threshold = true;

@@ -1,5 +1,6 @@
 // What the collector leaves in a block, against the network run row by row.
 #include "broadloom/rollout/collector.h"
+#include "broadloom/env/forwarding_vec_env.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "broadloom/envs/registry.h"
-#include "tests/env/forwarding_env.h"
 
 namespace broadloom {
 namespace {
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"CartPole-v1", 70, 5, false}, Case{"CartPole-v1", 1100, 3, false}));
 
 // An environment whose rewards or observations are not finite at some steps.
-class Broken final : public ForwardingEnv {
+class Broken final : public ForwardingVecEnv {
  public:
   struct Place {
     int env;
@@ -74,9 +74,9 @@ class Broken final : public ForwardingEnv {
     bool in_reward;
   };
   Broken(std::unique_ptr<VecEnv> inner, std::vector<Place> places)
-      : ForwardingEnv(std::move(inner)), places_(std::move(places)), steps_(num_envs()) {}
+      : ForwardingVecEnv(std::move(inner)), places_(std::move(places)), steps_(num_envs()) {}
   void step(int begin, int end, const StepRows& rows) override {
-    inner_->step(begin, end, rows);
+    inner().step(begin, end, rows);
     for (int n = begin; n < end; ++n) {
       for (const Place& place : places_) {
         if (place.env != n || place.step != steps_[n]) continue;

@@ -13,9 +13,9 @@
 
 #include "broadloom/audit/checks.h"
 #include "broadloom/config/settings.h"
+#include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/train/trainer.h"
-#include "tests/env/forwarding_env.h"
 
 namespace broadloom {
 namespace {
@@ -163,11 +163,11 @@ TEST(AuditFaults, AdvantagesThatAreRounding) {
 }
 
 // One environment wins a lottery.
-class Lottery final : public ForwardingEnv {
+class Lottery final : public ForwardingVecEnv {
  public:
-  using ForwardingEnv::ForwardingEnv;
+  using ForwardingVecEnv::ForwardingVecEnv;
   void step(int begin, int end, const StepRows& rows) override {
-    ForwardingEnv::step(begin, end, rows);
+    ForwardingVecEnv::step(begin, end, rows);
     if (begin == 0) rows.rewards[0] += ++steps_ % 32 == 31 ? 1e7f : 0.0f;
   }
 
@@ -176,11 +176,11 @@ class Lottery final : public ForwardingEnv {
 };
 
 // All environments hand out what the first of their shard sees and gets.
-class Echo final : public ForwardingEnv {
+class Echo final : public ForwardingVecEnv {
  public:
-  using ForwardingEnv::ForwardingEnv;
+  using ForwardingVecEnv::ForwardingVecEnv;
   void observe(int begin, int end, float* rows) const override {
-    ForwardingEnv::observe(begin, end, rows);
+    ForwardingVecEnv::observe(begin, end, rows);
     spread(rows, spec().observation_size(), end - begin);
   }
   void step(int begin, int end, const StepRows& rows) override {
@@ -188,7 +188,7 @@ class Echo final : public ForwardingEnv {
                                1.0f);
     StepRows inner = rows;
     inner.actions = actions.data();
-    ForwardingEnv::step(begin, end, inner);
+    ForwardingVecEnv::step(begin, end, inner);
     spread(rows.observations, spec().observation_size(), end - begin);
     spread(rows.rewards, 1, end - begin);
   }
@@ -200,9 +200,9 @@ class Echo final : public ForwardingEnv {
 };
 
 // Every episode's constants are those of the run's first, and of the first environment's.
-class OneDraw final : public ForwardingEnv {
+class OneDraw final : public ForwardingVecEnv {
  public:
-  using ForwardingEnv::ForwardingEnv;
+  using ForwardingVecEnv::ForwardingVecEnv;
   std::span<const std::byte> drawn_constants(int) const override {
     return std::as_bytes(std::span(kDraw));
   }
@@ -221,7 +221,7 @@ std::vector<AuditFinding> audit_environments(const Overrides& overrides) {
 }
 
 TEST(AuditFaults, EnvironmentsThatAreWrappedRightly) {
-  EXPECT_LE(worst(audit_environments<ForwardingEnv>(kCartPole)), Severity::kNote);
+  EXPECT_LE(worst(audit_environments<ForwardingVecEnv>(kCartPole)), Severity::kNote);
 }
 
 TEST(AuditFaults, ARewardThatOutweighsAllOthers) {
@@ -242,7 +242,7 @@ TEST(AuditFaults, EnvironmentsThatEchoEachOther) {
 
 TEST(AuditFaults, DrawsThatAreNone) {
   const Overrides strata{{"env_id", "CartPole-v1"}, {"strata.a.half_length", "0.3..0.8"}};
-  const std::vector<AuditFinding> right = audit_environments<ForwardingEnv>(strata);
+  const std::vector<AuditFinding> right = audit_environments<ForwardingVecEnv>(strata);
   EXPECT_EQ(severity_of(right, "parameter_draws"), Severity::kOk);
   EXPECT_EQ(severity_of(right, "kept_draws"), Severity::kOk);
   const std::vector<AuditFinding> wrong = audit_environments<OneDraw>(strata);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/instruments/registry.h"
@@ -19,7 +20,6 @@
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
-#include "tests/env/forwarding_env.h"
 #include "tests/train/folder.h"
 
 namespace broadloom {
@@ -28,13 +28,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // Flips the lowest bit of one reward of one environment, when that has made `step` steps.
-class PlantedReward final : public ForwardingEnv {
+class PlantedReward final : public ForwardingVecEnv {
  public:
   PlantedReward(std::unique_ptr<VecEnv> envs, int env, std::int64_t step)
-      : ForwardingEnv(std::move(envs)), env_(env), step_(step) {}
+      : ForwardingVecEnv(std::move(envs)), env_(env), step_(step) {}
 
   void step(int begin, int end, const StepRows& rows) override {
-    inner_->step(begin, end, rows);
+    inner().step(begin, end, rows);
     if (env_ < begin || env_ >= end || made_++ != step_) return;
     float& reward = rows.rewards[env_ - begin];
     reward = std::bit_cast<float>(std::bit_cast<std::uint32_t>(reward) ^ 1u);

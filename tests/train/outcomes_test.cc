@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "broadloom/config/settings.h"
+#include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
-#include "tests/env/forwarding_env.h"
 #include "tests/train/folder.h"
 
 namespace broadloom {
@@ -98,16 +98,16 @@ TEST(Outcomes, NamesHoldForTheWholeRun) {
 }
 
 // CartPole that does not say which episodes succeed, and remembers whether it was asked.
-class Silent final : public ForwardingEnv {
+class Silent final : public ForwardingVecEnv {
  public:
   explicit Silent(std::unique_ptr<VecEnv> inner)
-      : ForwardingEnv(std::move(inner)), spec_(inner_->spec()) {
+      : ForwardingVecEnv(std::move(inner)), spec_(this->inner().spec()) {
     spec_.names_success = false;
   }
   const EnvSpec& spec() const override { return spec_; }
   void step(int begin, int end, const StepRows& rows) override {
     EXPECT_EQ(rows.ends, nullptr);
-    inner_->step(begin, end, rows);
+    inner().step(begin, end, rows);
   }
 
  private:

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
+#include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
-#include "tests/env/forwarding_env.h"
 
 namespace broadloom {
 namespace {
@@ -158,9 +158,9 @@ TEST(ProbeInstruments, ARunMayGoOnWithOthers) {
 }
 
 // A simulator that cannot make others of its kind.
-class OnlyOne final : public ForwardingEnv {
+class OnlyOne final : public ForwardingVecEnv {
  public:
-  using ForwardingEnv::ForwardingEnv;
+  using ForwardingVecEnv::ForwardingVecEnv;
   std::unique_ptr<VecEnv> another(const VecEnvOptions&) const override { return nullptr; }
 };
 

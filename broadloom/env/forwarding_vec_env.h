@@ -1,0 +1,49 @@
+// Environments around others, to change one thing about them: derive, and override what is to be
+// different. Everything else goes through.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/env/vec_env.h"
+
+namespace broadloom {
+
+class ForwardingVecEnv : public VecEnv {
+ public:
+  // inner: not null.
+  explicit ForwardingVecEnv(std::unique_ptr<VecEnv> inner) : inner_(std::move(inner)) {}
+
+  const EnvSpec& spec() const override { return inner_->spec(); }
+  int num_envs() const override { return inner_->num_envs(); }
+  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
+  void observe(int begin, int end, float* observations) const override {
+    inner_->observe(begin, end, observations);
+  }
+  void step(int begin, int end, const StepRows& rows) override { inner_->step(begin, end, rows); }
+  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
+  int stratum(int env) const override { return inner_->stratum(env); }
+  int level(int env) const override { return inner_->level(env); }
+  std::span<const std::byte> drawn_constants(int env) const override {
+    return inner_->drawn_constants(env);
+  }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    inner_->append_state(prefix, out);
+  }
+  // Without what is around them: override it to put that around the others, too.
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    return inner_->another(options);
+  }
+
+ protected:
+  VecEnv& inner() { return *inner_; }
+  const VecEnv& inner() const { return *inner_; }
+
+ private:
+  std::unique_ptr<VecEnv> inner_;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,13 @@
+// Whether an entry may join the registry.
+#pragma once
+
+#include "broadloom/core/status.h"
+#include "broadloom/envs/env_entry.h"
+
+namespace broadloom {
+
+// kInvalidConfig where a function is missing, the default options are refused, the id cannot name
+// a folder, or the spaces are none; names what was got, what was expected and what to do.
+Status check_entry(const EnvEntry& entry);
+
+}  // namespace broadloom

@@ -1,0 +1,114 @@
+// The program: reads the command line, runs one sub-command, gives its exit code.
+#include "broadloom/program.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "broadloom/envs/registry.h"
+#include "broadloom_build_info.inc"
+#include "cli/arguments.h"
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+constexpr char kVersion[] = "broadloom " BROADLOOM_VERSION " (" BROADLOOM_REVISION
+                            ", " BROADLOOM_BUILD_TYPE ", " BROADLOOM_COMPILER ")";
+
+// One of the program's own, where it has registered some.
+std::string first_environment() {
+  for (const EnvSpec& spec : list_envs()) {
+    if (!is_built_in(spec.id)) return spec.id;
+  }
+  return "CartPole-v1";
+}
+
+void add_commands(Command root, Context& context) {
+  add_train_command(root, context);
+  add_eval_command(root, context);
+  add_study_command(root, context);
+  add_report_command(root, context);
+  add_audit_command(root, context);
+  add_gradients_command(root, context);
+  add_curve_command(root, context);
+  add_compare_command(root, context);
+  add_diff_command(root, context);
+  add_rerun_command(root, context);
+  add_env_command(root, context);
+  add_bench_command(root, context);
+  add_first_step_command(root, context);
+  add_config_reference_command(root, context);
+  root.footer(fmt::format(
+      "First steps:\n  {0} train --env_id {1}\n  {0} env list\n"
+      "More of a command: {0} help COMMAND\n"
+      "Exit codes: 0 done, 1 no memory or a fault, 2 wrong call, 3 not there, 4 cannot read or "
+      "write,\n"
+      "  5 damaged, 6 does not agree, 7 not finite, 20 and 21 found by audit, 130 stopped by "
+      "Ctrl-C\n",
+      program_name(), first_environment()));
+}
+
+// Whether an error is to be an object on standard output, too. The --json of `bench` names a file.
+bool wants_json(const std::vector<std::string>& given) {
+  if (!given.empty() && given.front() == "bench") return false;
+  return std::find(given.begin(), given.end(), "--json") != given.end();
+}
+
+// `broadloom help eval` is `broadloom eval --help`.
+std::vector<std::string> with_help_as_flag(std::vector<std::string> given) {
+  if (given.empty() || given.front() != "help") return given;
+  given.erase(given.begin());
+  given.emplace_back("--help");
+  return given;
+}
+
+int run(const std::string& program, const std::vector<std::string>& given,
+        const std::vector<Status>& before) {
+  const bool json = wants_json(given);
+  for (const Status& status : before) {
+    if (!status.ok()) return report_error(status, json);
+  }
+  Context context;
+  context.program = program;
+  context.arguments = given;
+  CommandLine line(program_name(), "Broadloom: PPO on batches of environments, measured.",
+                   kVersion);
+  add_commands(line.root(), context);
+  Result<Arguments> arguments = prepare_arguments(line.root(), with_help_as_flag(given));
+  if (!arguments.ok()) return report_error(arguments.status(), json);
+  context.env_options = std::move(arguments.value().env_options);
+  const Result<std::optional<int>> answered = line.parse(std::move(arguments.value().tokens));
+  if (!answered.ok()) return report_error(answered.status(), json);
+  if (answered.value()) return *answered.value();
+  const int code = context.action();
+  // What was printed is a result: that it could not be is an error.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return report_error(
+      {ErrorKind::kIo, "cannot write to standard output; free some space or send it elsewhere"},
+      false);
+}
+
+}  // namespace
+}  // namespace broadloom::cli
+
+// The library throws nothing; what is left is memory running out, or a fault of a dependency.
+int broadloom::run_program(int argc, char** argv, const std::vector<Status>& before) {
+  try {
+    const std::string program = argc > 0 ? argv[0] : "broadloom";
+    cli::set_program_name(std::filesystem::path(program).filename().string());
+    return cli::run(program, std::vector<std::string>(argv + std::min(argc, 1), argv + argc),
+                    before);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", cli::program_name().c_str(), error.what());
+    return 1;
+  }
+}

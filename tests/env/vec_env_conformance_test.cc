@@ -1,0 +1,198 @@
+// The conformance kit, over environments of every kind and over ones with planted faults.
+#include "tests/env/vec_env_conformance.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/env/batched_env.h"
+#include "broadloom/env/forwarding_vec_env.h"
+#include "broadloom/envs/registry.h"
+#include "examples/own_env/hover.h"
+
+namespace broadloom {
+namespace {
+
+using Problems = std::vector<std::string>;
+
+MakeEnvs by_name(const std::string& id, const Overrides& keys = {}) {
+  return [=](const VecEnvOptions& options) { return make(id, options, keys); };
+}
+
+class Conformance : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Conformance, OfEveryEnvironmentOfTheRegistry) {
+  const bool draws = GetParam() != "CliffWalking-v1";  // one start and no chance
+  EXPECT_EQ(VecEnvConformance(by_name(GetParam()), draws).problems(), Problems());
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, Conformance, ::testing::ValuesIn(all_ids()), name_of);
+
+TEST(Conformance, OfAnEnvironmentOfOnesOwn) {
+  const MakeEnvs hover = [](const VecEnvOptions& options) {
+    EnvSpec spec = Hover::spec(Hover::Params{});
+    spec.set_time_limit(options.max_episode_steps);
+    return std::make_unique<BatchedEnv<Hover>>(Hover::Params{}, spec, options);
+  };
+  EXPECT_EQ(VecEnvConformance(hover).problems(), Problems());
+}
+
+TEST(Conformance, OfStrataAndDisturbances) {
+  const Overrides keys = {{"strata.short.half_length", "0.2..0.4"},
+                          {"strata.long.half_length", "1..2"},
+                          {"disturb.action_delay", "2"},
+                          {"disturb.push_interval", "5"}};
+  EXPECT_EQ(VecEnvConformance(by_name("CartPole-v1", keys)).problems(), Problems());
+}
+
+// Environments around CartPole's of which one thing is wrong.
+using Break = std::function<void(VecEnv& inner, int begin, int end, const StepRows& rows)>;
+
+class WrongStep final : public ForwardingVecEnv {
+ public:
+  WrongStep(std::unique_ptr<VecEnv> inner, Break step)
+      : ForwardingVecEnv(std::move(inner)), step_(std::move(step)) {}
+  void step(int begin, int end, const StepRows& rows) override { step_(inner(), begin, end, rows); }
+
+ private:
+  Break step_;
+};
+
+class WrongObserve final : public ForwardingVecEnv {
+ public:
+  using ForwardingVecEnv::ForwardingVecEnv;
+  void observe(int begin, int end, float* observations) const override {
+    ForwardingVecEnv::observe(begin, end, observations);
+    observations[0] += 0.5f;
+  }
+};
+
+class Forgetful final : public ForwardingVecEnv {
+ public:
+  using ForwardingVecEnv::ForwardingVecEnv;
+  void append_state(const std::string&, std::vector<TensorRef>&) override {}
+};
+
+class Miscounting final : public ForwardingVecEnv {
+ public:
+  using ForwardingVecEnv::ForwardingVecEnv;
+  std::int64_t episode_step(int env) const override {
+    return 1 + ForwardingVecEnv::episode_step(env);
+  }
+  int max_truncations(int) const override { return 1; }
+};
+
+void expect_found(const MakeEnvs& make, const std::string& problem) {
+  const Problems found = VecEnvConformance(make).problems();
+  EXPECT_NE(std::find(found.begin(), found.end(), problem), found.end())
+      << problem << ", in " << ::testing::PrintToString(found);
+}
+
+MakeEnvs broken(const Break& after) {
+  return [after](const VecEnvOptions& options) {
+    return std::make_unique<WrongStep>(
+        make("CartPole-v1", options),
+        [after](VecEnv& inner, int begin, int end, const StepRows& rows) {
+          inner.step(begin, end, rows);
+          after(inner, begin, end, rows);
+        });
+  };
+}
+
+template <class Env>
+MakeEnvs around() {
+  return [](const VecEnvOptions& options) {
+    return std::make_unique<Env>(make("CartPole-v1", options));
+  };
+}
+
+// Where CartPole's options are changed on the way.
+MakeEnvs ignoring(const std::function<void(VecEnvOptions&)>& change) {
+  return [change](VecEnvOptions options) {
+    change(options);
+    return make("CartPole-v1", options);
+  };
+}
+
+TEST(ConformanceFaults, OfRowsAreFound) {
+  const auto each = [](const std::function<void(const StepRows&, int k)>& change) {
+    return broken([change](VecEnv&, int begin, int end, const StepRows& rows) {
+      for (int k = 0; k < end - begin; ++k) change(rows, k);
+    });
+  };
+  expect_found(each([](const StepRows& rows, int k) { rows.rewards[k] /= 0.0f; }),
+               "a reward is not finite");
+  expect_found(each([](const StepRows& rows, int k) { rows.observations[4 * k] = 1e6f; }),
+               "an observation is not in its space");
+  expect_found(each([](const StepRows& rows, int k) { rows.terminated[k] |= rows.truncated[k]; }),
+               "a step is terminated and truncated");
+  expect_found(each([](const StepRows& rows, int k) { rows.terminated[k] *= 2; }),
+               "an end flag is not 0 or 1");
+  expect_found(each([](const StepRows& rows, int k) { rows.truncated[k] = !rows.terminated[k]; }),
+               "a step is truncated before the time limit");
+  expect_found(each([](const StepRows& rows, int k) { rows.truncated[k] = 0; }),
+               "an episode is longer than the time limit");
+  expect_found(each([](const StepRows& rows, int k) { rows.final_observations[4 * k] = 0.0f; }),
+               "a final observation of an episode that has not ended");
+  expect_found(each([](const StepRows& rows, int k) { rows.ends[k].reason = 99; }),
+               "an end's reason is not one of end_reasons");
+  expect_found(each([](const StepRows& rows, int k) { rows.ends[k].success = 1; }),
+               "the end of an episode is told that has not ended");
+}
+
+TEST(ConformanceFaults, OfFinalObservationsAreFound) {
+  const auto with_finals = [](bool first_of_the_next) {
+    return [=](const VecEnvOptions& options) {
+      return std::make_unique<WrongStep>(
+          make("CartPole-v1", options),
+          [=](VecEnv& inner, int begin, int end, const StepRows& rows) {
+            std::vector<float> lost(4 * (end - begin));
+            StepRows others = rows;
+            others.final_observations = lost.data();
+            inner.step(begin, end, others);
+            for (int k = 0; first_of_the_next && k < end - begin; ++k) {
+              if ((rows.terminated[k] | rows.truncated[k]) == 0) continue;
+              std::copy_n(rows.observations + 4 * k, 4, rows.final_observations + 4 * k);
+            }
+          });
+    };
+  };
+  expect_found(with_finals(false), "no final observation of an ended episode");
+  expect_found(with_finals(true), "a final observation is not the ended episode's last");
+}
+
+TEST(ConformanceFaults, OfRangesStateAndCountsAreFound) {
+  expect_found(broken([](VecEnv&, int begin, int, const StepRows& rows) {
+                 rows.rewards[0] += static_cast<float>(begin);
+               }),
+               "a step depends on the range that is stepped");
+  expect_found(around<WrongObserve>(), "observe() is not what step() gave");
+  expect_found(around<Forgetful>(),
+               "environments go on otherwise after their state was saved and restored");
+  expect_found(around<Miscounting>(), "episode_step() is not the number of the episode's steps");
+  expect_found(around<Miscounting>(), "more truncations than max_truncations()");
+}
+
+TEST(ConformanceFaults, OfOptionsAreFound) {
+  expect_found([](const VecEnvOptions&) { return nullptr; }, "there are no environments");
+  expect_found(ignoring([](VecEnvOptions& options) { options.num_envs = 3; }),
+               "num_envs() is not what was asked for");
+  expect_found(ignoring([](VecEnvOptions& options) { options.max_episode_steps = 0; }),
+               "the time limit asked for is not spec()'s");
+  expect_found(ignoring([](VecEnvOptions& options) { options.seed = 1; }),
+               "another seed gives the same steps");
+  expect_found(ignoring([](VecEnvOptions& options) { options.streams = StreamSet::kTraining; }),
+               "evaluation draws what training draws");
+  expect_found(ignoring([](VecEnvOptions& options) { options.seed_families = 0; }),
+               "environments of one seed family, under the same actions, differ");
+  int made = 0;
+  expect_found(ignoring([&](VecEnvOptions& options) { options.seed = ++made; }),
+               "the same seed gives other steps");
+}
+
+}  // namespace
+}  // namespace broadloom
