@@ -29,8 +29,8 @@ TEST_F(RunRecorderTest, TensorBoardGetsNumbersUnderTheirTagsAndNoneThatAreNotDef
   const Result<RunSummary> run = start_run(config.value(), at("run"), 1, {});
   ASSERT_TRUE(run.ok()) << run.status().message();
   const std::string metrics = read_file(at("run") + "/metrics.jsonl").take();
-  for (const char* part : {"\"explained_variance\": null", "\"episodic_return\": null", "\"ess\":",
-                           "\"epochs\":", "\"steps_per_second\":"}) {
+  for (const char* part : {"\"explained_variance\": null", "\"episodic_return\": null",
+                           "\"ess\":", "\"epochs\":", "\"steps_per_second\":"}) {
     EXPECT_NE(metrics.find(part), std::string::npos) << part << " is not in " << metrics;
   }
   const std::string events = read_file(RunFolder::open(at("run")).take().events_path()).take();
