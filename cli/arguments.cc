@@ -15,7 +15,10 @@ bool starts_with(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-bool is_truth(const std::string& text) { return text == "true" || text == "false"; }
+// As parse_text takes them but for "1" and "0", which may well be what stands without a flag.
+bool is_truth(const std::string& text) {
+  return text == "true" || text == "false" || text == "True" || text == "False";
+}
 
 // "--key=value" in its two halves.
 struct Flag {

@@ -12,6 +12,7 @@
 #include "broadloom/record/json.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/policy_isa.h"
 
 namespace broadloom::cli {
 namespace {
@@ -114,6 +115,8 @@ void print_findings_json(const AuditCommand& command, const AuditReport& report)
 
 int audit(AuditCommand& command) {
   command.options.threads = resolve_threads(command.threads);
+  const Status has_isa = use_isa_of_policy(command.source);
+  if (!has_isa.ok()) return report_error(has_isa, command.json);
   const Result<AuditReport> report = audit_run(command.source, command.options);
   if (!report.ok()) return report_error(report.status(), command.json);
   if (command.json) {

@@ -51,6 +51,12 @@ std::string refuse_empty(const std::string& text) {
                       : "";
 }
 
+std::string refuse_negative(const std::string& text) {
+  return text.empty() || text.front() != '-'
+             ? ""
+             : "got '" + text + "', expected an integer, at least 0";
+}
+
 // As config keys take them: "1e6", "10_000". What is none is left for the parser to refuse.
 std::string plain_integer(const std::string& text) {
   std::int64_t number = 0;
@@ -86,6 +92,7 @@ template <class Value>
 Option Command::add_option(const std::string& name, Value& value, const std::string& help) const {
   CLI::Option* option = app_->add_option(name, value, help);
   if constexpr (std::is_same_v<Value, std::string>) option->check(refuse_empty);
+  if constexpr (std::is_unsigned_v<Value>) option->check(refuse_negative);
   if constexpr (std::is_integral_v<Value>) option->transform(plain_integer);
   return Option(option);
 }

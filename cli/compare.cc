@@ -8,6 +8,7 @@
 
 #include "broadloom/evaluate/panel_compare.h"
 #include "broadloom/evaluate/run_evaluation.h"
+#include "broadloom/evaluate/run_path.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/panel_table.h"
@@ -40,6 +41,8 @@ Result<PanelResult> result_of(const std::string& run, const std::optional<Panel>
         run, *panel, resolve_threads(command.threads),
         [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); });
   }
+  const Result<FoundCheckpoint> found = find_policy(run);
+  if (!found.ok()) return found.status();
   return Status(ErrorKind::kInvalidConfig,
                 fmt::format("'{}' is a run, which --panel FILE says what to play with; without it "
                             "only results (panel-<hash>.json) can be compared",

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/panel_table.h"
+#include "cli/policy_isa.h"
 #include "cli/progress.h"
 
 namespace broadloom::cli {
@@ -133,6 +134,7 @@ int report_kept(const EvalCommand& command, const Status& kept, const char* not_
 }
 
 Result<PanelResult> play(const EvalCommand& command, const Panel& panel) {
+  BROADLOOM_TRY(use_isa_of_policy(command.source));
   ShareLine line(command.quiet);
   return run_panel(
       command.source, panel, resolve_threads(command.threads),
@@ -140,6 +142,7 @@ Result<PanelResult> play(const EvalCommand& command, const Panel& panel) {
 }
 
 Result<EvalResult> play(const EvalCommand& command) {
+  BROADLOOM_TRY(use_isa_of_policy(command.source));
   ShareLine line(command.quiet);
   EvalOptions options = command.options;
   options.on_progress = [&](std::int64_t played, std::int64_t episodes) {

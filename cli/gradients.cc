@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/gradients_table.h"
+#include "cli/policy_isa.h"
 #include "cli/progress.h"
 
 namespace broadloom::cli {
@@ -75,6 +76,7 @@ Status write(const GradientStudyReport& report, const std::string& folder) {
 }
 
 Result<GradientStudyReport> measure(const GradientsCommand& command) {
+  BROADLOOM_TRY(use_isa_of_policy(command.source));
   ShareLine line(command.quiet);
   return study_gradients(command.source, command.options,
                          [&](const std::string& what, double share) { line.show(what, share); });

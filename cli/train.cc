@@ -64,12 +64,12 @@ Status check_resume(const TrainOptions& options, const Context& context) {
               "it out, or start a new run, with --init if it is to begin with this one's policy"};
 }
 
-// 0: the run's own.
 Status use_isa_of(const std::string& run_dir) {
   const Result<std::string> isa = isa_of_run(run_dir);
   return isa.ok() ? set_isa(isa.value()) : isa.status();
 }
 
+// 0: the run's own.
 Result<std::int64_t> new_total(const TrainOptions& options) {
   if (options.flags.empty()) return std::int64_t{0};
   Config config;

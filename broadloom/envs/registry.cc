@@ -102,6 +102,19 @@ std::string shape_text(const EnvSpec& spec) {
                      spec.action.size, spec.max_episode_steps);
 }
 
+Status check_bounds(const EnvSpec& spec, const std::string& who) {
+  for (const Space* space : {&spec.observation, &spec.action}) {
+    const auto size = static_cast<std::size_t>(space->size);
+    if (space->kind != SpaceKind::kBox || (space->low.size() == size && space->high.size() == size))
+      continue;
+    return invalid(
+        fmt::format("{} gave environments with a Box of {} numbers that has {} low and "
+                    "{} high bounds; give it one of each a number",
+                    who, size, space->low.size(), space->high.size()));
+  }
+  return {};
+}
+
 // What a program's own factory gave is what its spec and the options say. Otherwise memory would be
 // written past its end, or a setting silently ignored.
 Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& options) {
@@ -121,6 +134,7 @@ Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& opt
   }
   expected.set_time_limit(options.max_episode_steps);
   const std::string wanted = shape_text(expected), got = shape_text(envs->spec());
+  BROADLOOM_TRY(check_bounds(envs->spec(), who));
   if (got != wanted) {
     return invalid(
         fmt::format("{} gave environments with {}; expected {}, as it was registered and "

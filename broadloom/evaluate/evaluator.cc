@@ -280,7 +280,10 @@ Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalO
 Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& options) {
   const Result<std::vector<EvalEpisode>> episodes = play_episodes(policy, options);
   if (!episodes.ok()) return episodes.status();
-  EvalResult result = summarise(episodes.value(), policy.spec);
+  // Of the environments that were played, which the registry made: a trainer may have others.
+  const Result<EnvSpec> played = env_spec(policy.config.env_id, policy.config.env_options);
+  if (!played.ok()) return played.status();
+  EvalResult result = summarise(episodes.value(), played.value());
   result.global_step = policy.origin.global_step;
   result.training_return = policy.origin.training_return;
   return result;

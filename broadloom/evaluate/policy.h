@@ -32,7 +32,7 @@ struct PolicyOrigin {
 
 // Views into a trainer or a LoadedPolicy, which must outlive it.
 struct Policy {
-  const Config& config;  // of the run
+  const Config& config;  // of the run, in the precision that it acts in
   const EnvSpec& spec;   // of its environments
   const ActorCritic& network;
   const float* params;                            // [P]
@@ -42,7 +42,7 @@ struct Policy {
 };
 
 // A policy from a checkpoint: what it takes to act, and no block, optimiser or environments. Costs
-// the memory of the checkpoint's file while it is read, and of the network after that.
+// twice the checkpoint's file while it is read, and the memory of the network after that.
 class LoadedPolicy {
  public:
   // precision: as in a config; "": the run's own. kNotFound, kIo, kCorrupt; kMismatch where the

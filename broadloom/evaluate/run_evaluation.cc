@@ -6,9 +6,11 @@
 #include <memory>
 #include <system_error>
 
+#include "broadloom/evaluate/checkpoint_file.h"
 #include "broadloom/evaluate/eval_json.h"
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/run_path.h"
+#include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/run_folder.h"
 
@@ -33,6 +35,14 @@ bool is_folder(const std::string& run_or_checkpoint) {
 }
 
 }  // namespace
+
+Result<std::string> isa_of_policy(const std::string& run_or_checkpoint) {
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  const Result<Checkpoint> checkpoint = read_checkpoint(found.value());
+  if (!checkpoint.ok()) return checkpoint.status();
+  return isa_to_go_on(checkpoint.value().config.isa, checkpoint.value().config.isa);
+}
 
 Result<EvalResult> evaluate_run(const std::string& run_or_checkpoint, const EvalOptions& options) {
   BROADLOOM_TRY(check(options));

@@ -14,6 +14,9 @@
 
 namespace broadloom {
 
+// What set_isa() is to be given for the bits that the run had: what it asked for.
+Result<std::string> isa_of_policy(const std::string& run_or_checkpoint);
+
 // Plays episodes of the run's own environment. Writes nothing.
 Result<EvalResult> evaluate_run(const std::string& run_or_checkpoint, const EvalOptions& options);
 

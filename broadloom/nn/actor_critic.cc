@@ -125,11 +125,10 @@ void ActorCritic::refresh_transposed(const Real* params, Real* transposed, Netwo
   if (side != NetworkSide::kPolicy) critic_.refresh_transposed(params, transposed);
 }
 
-void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts,
-                               NetworkSide side) const {
-  encoder_.refresh_bf16(params, copies, part, parts);
-  if (side != NetworkSide::kValue) actor_.refresh_bf16(params, copies, part, parts);
-  if (side != NetworkSide::kPolicy) critic_.refresh_bf16(params, copies, part, parts);
+void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const {
+  for (const Mlp* body : {&encoder_, &actor_, &critic_}) {
+    body->refresh_bf16(params, copies, part, parts);
+  }
 }
 
 #define BROADLOOM_INSTANTIATE(Real)                                                       \

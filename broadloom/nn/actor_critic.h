@@ -111,8 +111,7 @@ class ActorCritic {
 
   // The weights' bfloat16 copies, [bf16_size()], for both directions; call after every change of
   // params. The work is cut into `parts`, which may run at the same time.
-  void refresh_bf16(const float* params, Bf16Pair* copies, int part = 0, int parts = 1,
-                    NetworkSide side = NetworkSide::kBoth) const;
+  void refresh_bf16(const float* params, Bf16Pair* copies, int part = 0, int parts = 1) const;
 
  private:
   NetworkShape shape_;

@@ -56,7 +56,10 @@ Result<std::string> differing_settings(const std::vector<std::string>& run_dirs)
   std::vector<std::string> names;
   for (std::size_t i = 1; i < configs.size(); ++i) {
     for (const TextDifference& d : setting_differences(configs.front(), configs[i])) {
-      if (role_of(d.name) == Role::kTask) {
+      // 0 is the environment's own limit, which may well be the other's number.
+      const bool may_be_equal =
+          d.name == "max_episode_steps" && (d.first == "0" || d.second == "0");
+      if (role_of(d.name) == Role::kTask && !may_be_equal) {
         return invalid(fmt::format(
             "'{}' and '{}' are of different tasks ({} {} and {}), which have no mean in common; "
             "draw them one by one, each with --out FILE.svg",

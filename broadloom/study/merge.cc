@@ -91,14 +91,13 @@ Status add_store(Database& merged, const std::vector<std::string>& stores, std::
   }
   // One transaction reads the part as it is at one moment, also while a runner works on it.
   BROADLOOM_TRY(merged.run("BEGIN"));
-  if (place == 0) {
-    BROADLOOM_TRY(merged.run(kCopyPlan));
-    BROADLOOM_TRY(renew_views(merged));
-  }
+  if (place == 0) BROADLOOM_TRY(merged.run(kCopyPlan));
   BROADLOOM_TRY(check_agreement(merged, path));
   BROADLOOM_TRY(merged.run(kCopyRuns));
   BROADLOOM_TRY(merged.commit());
-  return merged.run("DETACH part");
+  BROADLOOM_TRY(merged.run("DETACH part"));
+  // Now that a view's name can mean no other store's.
+  return place == 0 ? renew_views(merged) : Status();
 }
 
 Result<MergeSummary> fill(const std::vector<std::string>& stores, const std::string& beside) {

@@ -52,7 +52,8 @@ struct RunSummary {
 
 // Trains from the start into the new folder run_dir, which must not exist or be empty. The folder
 // appears whole, with a checkpoint of the untrained policy, so that a kill at any moment leaves
-// either no folder or one that can be resumed. threads >= 1 changes speed only. A run that comes to
+// either no folder or one that can be resumed. threads >= 1 changes speed only. kMismatch unless
+// set_isa() was given what config.isa asks for. A run that comes to
 // its end leaves its own line of a ledger in the folder (ledger_line.json). With a panel, which is
 // kept in the folder and must fit the run (kMismatch before anything is made), the final policy is
 // scored on it, and the line holds the scores. With a policy to begin with (init), which must fit

@@ -13,7 +13,6 @@
 #include "broadloom/instruments/explained_variance.h"
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
-#include "broadloom/math/isa.h"
 #include "broadloom/math/linear_bf16.h"
 
 namespace broadloom {

@@ -107,7 +107,6 @@ class Trainer {
   const RewardNormalizer* reward_normalizer() const {
     return reward_norm_ ? &*reward_norm_ : nullptr;
   }
-  TruncationMode truncation_mode() const { return truncation_mode_; }
   ThreadPool& pool() { return pool_; }
   const InstrumentSet& instruments() const { return instruments_; }
   // Of the last iteration; null unless config().hashes.

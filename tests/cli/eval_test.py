@@ -146,6 +146,21 @@ class Eval(ProgramTest):
             for line in self.run_program(*command).stderr.splitlines():  # no terminal: one every ten seconds
                 self.assertRegex(line, r"^ *\d+ %  [\d,]+ of 6,000 episodes played$")
 
+    def test_seeds_below_zero_are_refused(self):
+        self.run_program("train", *SMALL, "--out", "run", "--quiet")
+        self.fails(2, ["--seed", "'-3'", "at least 0"], "eval", "run", "--seed", "-3")
+        self.fails(2, ["--seed", "'-1'", "at least 0"], "gradients", "run", "--seed", "-1")
+
+    def test_a_policy_is_played_with_the_set_that_its_run_asked_for(self):
+        train = ["train", "--env_id", "Pendulum-v1", "--num_envs", "2", "--num_steps", "64", "--total_timesteps", "256", "--isa", "sse4",
+                 "--eval_interval", "1", "--eval_episodes", "5", "--out", "own", "--quiet"]
+        if self.run_program(*train).returncode != 0:
+            self.skipTest("NOT TESTED: this processor has no set with bits of its own")
+        with open(os.path.join(self.folder.name, "own", "eval.jsonl"), encoding="utf-8") as file:
+            last = json.loads(file.read().splitlines()[-1])
+        score = self.object_of("eval", "own", "--episodes", "5", "--seed", "1", "--json")
+        self.assertEqual(score["mean_return"], last["mean_return"])
+
     def test_evaluating_takes_no_memory_of_training(self):
         if "Release" not in self.run_program("--version").stdout:
             self.skipTest("the memory is that of a release build")

@@ -111,6 +111,9 @@ class Panels(unittest.TestCase):
             self.assertAlmostEqual(second["return_difference"]["value"], means[1] - means[0])
             self.assertEqual(first["return_difference"], {"value": 0, "low": 0, "high": 0})
 
+    def test_what_is_not_there_is_not_compared(self):
+        self.fails(3, ["'nothing'"], "compare", "nothing", "a")
+
     def test_a_run_is_not_compared_with_itself(self):
         self.run_program("eval", "a", "--panel", "p.toml", "--quiet")
         kept = self.result_file("a")

@@ -10,14 +10,17 @@ class Runs(ProgramTest):
         for name, *flags in (("a", "--seed", "1"), ("b", "--seed", "2"), ("c", "--learning_rate", "0.01"),
                              ("d", "--total_timesteps", "2048"), ("e", "--disturb.obs_noise", "0.1"),
                              ("f", "--env_id", "Acrobot-v1", "--max_episode_steps", "20"),
-                             ("g", "--max_episode_steps", "20")):
+                             ("g", "--max_episode_steps", "20"), ("h", "--max_episode_steps", "30")):
             self.assertEqual(self.run_program("train", *SMALL, "--out", name, "--quiet", *flags).returncode, 0)
         self.fails(2, ["'a' and 'f'", "env_id CartPole-v1 and Acrobot-v1"], "curve", "a", "f")
         self.fails(2, ["'b' and 'e'", "disturb.obs_noise"], "curve", "b", "e")
-        self.fails(2, ["'a' and 'g'", "different tasks (max_episode_steps 0 and 20)"], "curve", "a", "g")
+        self.fails(2, ["'g' and 'h'", "different tasks (max_episode_steps 20 and 30)"], "curve", "g", "h")
         self.fails(2, ["'z.png'", ".svg"], "curve", "a", "--out", "z.png")
         self.fails(2, ["'a' and 'a' are one run", "--seed"], "curve", "b", "a", "a")
         self.assertFalse([name for name in os.listdir(self.folder.name) if name.endswith((".svg", ".png"))])
+        own_limit = self.run_program("curve", "a", "g")  # 0 may be the same number
+        self.assertEqual(own_limit.returncode, 0, own_limit.stderr)
+        self.assertIn("max_episode_steps", own_limit.stderr)
         same = self.run_program("curve", "a", "b", "--title", "")
         self.assertEqual((same.returncode, same.stderr), (0, ""))
         other = self.run_program("curve", "a", "b", "c", "d")

@@ -12,7 +12,7 @@ from program_test_case import PROGRAM, SMALL, ProgramTest
 class Train(ProgramTest):
     def test_train_and_eval(self):
         out = os.path.join(self.folder.name, "run")
-        run = self.object_of("train", *SMALL, "--out", out, "--threads", "2", "--json", "--no-clip-vloss")
+        run = self.object_of("train", *SMALL, "--out", out, "--threads", "2", "--json", "--clip-vloss", "False")
         self.assertEqual((run["run_dir"], run["global_step"], run["finished"]), (out, 1024, True))
         self.assertGreater(run["mean_return"], 5)
         with open(os.path.join(out, "manifest.json"), encoding="utf-8") as file:

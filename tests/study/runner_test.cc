@@ -155,6 +155,7 @@ TEST_F(Runner, PartsMergeIntoTheStoreOfOneRunner) {
     ASSERT_TRUE(summary.ok()) << summary.status().message();
     EXPECT_TRUE(summary.value().complete);
   }
+  const std::string before = read_file(path("part3")).take();
   // Part 3 twice: the same runs are taken once.
   const Result<MergeSummary> merged = merge_stores(
       {path("part3"), path("part1"), path("part2"), path("part4"), path("part3")}, path("merged"));
@@ -162,6 +163,7 @@ TEST_F(Runner, PartsMergeIntoTheStoreOfOneRunner) {
   EXPECT_EQ(merged.value().finished, 6);
   EXPECT_EQ(merged.value().pending(), 0);
   EXPECT_EQ(dump("merged"), dump("whole"));
+  EXPECT_EQ(read_file(path("part3")).value(), before);
   // What is missing is run by the study itself.
   ASSERT_TRUE(merge_stores({path("part2"), path("part4")}, path("half")).ok());
   EXPECT_NE(dump("half"), dump("whole"));

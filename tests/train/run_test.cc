@@ -2,7 +2,9 @@
 #include "broadloom/train/run.h"
 
 #include <gtest/gtest.h>
+
 #include <unistd.h>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -153,6 +155,25 @@ TEST_F(RunInUse, AFinishedRunWhoseLogsAreDamagedIsNotSaidToBeWhole) {
     EXPECT_TRUE(resume_run(run(), 1, {}).ok()) << damage.file;
     ASSERT_TRUE(write_file_atomically(path, whole).ok());
   }
+}
+
+// Killed when its folder had appeared, with the first checkpoint, and no log had been begun.
+TEST_F(RunInUse, ARunThatWasKilledBeforeItsFirstLogGoesOn) {
+  Config hashed = config();
+  hashed.hashes = true;
+  ASSERT_TRUE(start_run(hashed, run(), 1, {}).ok());
+  const std::string whole = read_file(run() + "/hashes.bin").take();
+  for (const char* log : {"metrics.jsonl", "eval.jsonl", "hashes.bin", "ledger_line.json"}) {
+    std::filesystem::remove(run() + "/" + log);
+  }
+  const RunFolder folder = RunFolder::open(run()).take();
+  while (!folder.checkpoint_before(folder.latest_checkpoint().value()).empty()) {
+    std::filesystem::remove(folder.latest_checkpoint().value());
+  }
+  const Result<RunSummary> summary = resume_run(run(), 1, {});
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_TRUE(summary.value().finished);
+  EXPECT_EQ(read_file(run() + "/hashes.bin").value(), whole);
 }
 
 TEST_F(RunInUse, AStoppedRunWhoseLogsAreDamagedIsRefusedBeforeItsContract) {
