@@ -70,17 +70,6 @@ std::vector<TensorRef> places(Trainer& trainer, const SafetensorsFile& file) {
   return out;
 }
 
-// The file with nothing but those tensors.
-SafetensorsFile part_of(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
-  SafetensorsFile part;
-  for (const TensorRef& tensor : tensors) {
-    const auto found = file.tensors.find(tensor.name);
-    if (found != file.tensors.end()) part.tensors.insert(*found);
-  }
-  part.data = file.data;
-  return part;
-}
-
 void add_network_differences(const Config& theirs, const Config& run, std::string& differences) {
   const std::vector<FieldInfo> from = list_fields(theirs), to = list_fields(run);
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -129,7 +118,7 @@ Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer) {
   BROADLOOM_TRY(check_policy_fits(policy, trainer.config()));
   const SafetensorsFile& file = policy.checkpoint.file;
   const std::vector<TensorRef> taken = places(trainer, file);
-  BROADLOOM_TRY(load_into(part_of(file, taken), taken));
+  BROADLOOM_TRY(load_named(file, taken));
   trainer.state_restored();
   PolicySource source = policy.source;
   if (trainer.obs_normalizer() == nullptr) source.obs_normalizer_hash.clear();
