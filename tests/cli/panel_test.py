@@ -5,11 +5,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv.pop(1))
+from program_test_case import PROGRAM, ProgramTest
+
 SMALL = ["--total_timesteps", "1024", "--num_envs", "2", "--num_steps", "64", "--quiet"]
 PANEL = """env_id = "CartPole-v1"
 episodes = 20
@@ -24,7 +24,12 @@ obs_noise = 0.1
 ROWS = ["long/nominal", "long/noisy", "short/nominal", "short/noisy", "all/nominal", "all/noisy", "all/all"]
 
 
-class Panels(unittest.TestCase):
+class Panels(ProgramTest):
+    """All in one folder, with two runs that are made once."""
+
+    def setUp(self):
+        pass
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -48,19 +53,6 @@ class Panels(unittest.TestCase):
     def read(self, name):
         with open(os.path.join(self.folder.name, name), encoding="utf-8") as file:
             return file.read()
-
-    def fails(self, code, words, *arguments):
-        result = self.run_program(*arguments)
-        self.assertEqual(result.returncode, code, result.stderr)
-        self.assertEqual(result.stdout, "")
-        self.assertEqual(result.stderr.count("\n"), 1, "one line says it: " + result.stderr)
-        for word in words:
-            self.assertIn(word, result.stderr)
-
-    def object_of(self, *arguments, code=0):
-        result = self.run_program(*arguments)
-        self.assertEqual(result.returncode, code, result.stderr)
-        return json.loads(result.stdout, parse_constant=self.fail)
 
     def result_file(self, run):
         names = [name for name in os.listdir(os.path.join(self.folder.name, run)) if name.startswith("panel-")]
