@@ -1,4 +1,5 @@
-// `broadloom env list|show|bench`: which environments there are, what they are, how fast they step.
+// `broadloom env list|show|check|bench`: which environments there are, what they are, whether they
+// are as they must be, how fast they step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/env_bench.h"
+#include "cli/env_check.h"
 
 namespace broadloom::cli {
 namespace {
@@ -167,7 +169,7 @@ int bench(const EnvCommand& command, const Context& context) {
     print_json({{"env_id", command.id},
                 {"num_envs", options.num_envs},
                 {"num_steps", options.num_steps},
-                {"threads", options.threads},
+                {"threads", result.value().threads},
                 {"isa", active_isa()},
                 {"seconds", result.value().seconds},
                 {"steps_per_second", result.value().steps_per_second},
@@ -176,7 +178,7 @@ int bench(const EnvCommand& command, const Context& context) {
     return 0;
   }
   fmt::print("{}: {} environments, {} steps each, {} threads, {}: {} steps/s\n", command.id,
-             with_commas(options.num_envs), with_commas(options.num_steps), options.threads,
+             with_commas(options.num_envs), with_commas(options.num_steps), result.value().threads,
              active_isa(), with_commas(static_cast<std::int64_t>(result.value().steps_per_second)));
   fmt::print("Random policy: {} episodes, mean return {}\n", with_commas(result.value().episodes),
              fixed_text(result.value().mean_return, 2));
@@ -197,6 +199,29 @@ void add_show(Command env, Context& context, const std::shared_ptr<EnvCommand>& 
   app.add_flag("--json", command->json, "Standard output is one JSON object");
   app.callback([&context, command] {
     context.action = [&context, command] { return show(*command, context); };
+  });
+}
+
+void add_check(Command env, Context& context) {
+  const auto check = std::make_shared<EnvCheck>();
+  const Command app = env.add_subcommand(
+      "check", "What one does not keep to of what training needs (exit code 6: something)");
+  app.add_option("ID", check->id, "Environment, such as CartPole-v1").required();
+  app.add_option("--time_limit", check->options.time_limit,
+                 "Steps of an episode that it is asked for (default 20)")
+      .range(2, 1 << 20)
+      .type_name("INT");
+  app.add_option("--num_steps", check->options.num_steps, "Steps of each check (default 150)")
+      .range(1, 1 << 20)
+      .type_name("INT");
+  app.add_flag("--no_chance", check->no_chance,
+               "Chance has no part in it: other seeds may give the same");
+  add_env_option_flag(app);
+  app.add_flag("--json", check->json, "Standard output is one JSON object");
+  app.callback([&context, check] {
+    context.action = [&context, check] {
+      return check_env(*check, without_prefix(context.env_options));
+    };
   });
 }
 
@@ -228,11 +253,12 @@ void add_bench(Command env, Context& context, const std::shared_ptr<EnvCommand>&
 }  // namespace
 
 void add_env_command(Command root, Context& context) {
-  const Command env = root.add_subcommand("env", "List, show and time the environments");
+  const Command env = root.add_subcommand("env", "List, show, check and time the environments");
   env.require_subcommand();
   const auto command = std::make_shared<EnvCommand>();
   add_list(env, context, command);
   add_show(env, context, command);
+  add_check(env, context);
   add_bench(env, context, command);
 }
 

@@ -42,16 +42,18 @@ class Lane {
     }
   }
 
+  // Until all steps are done or one fails.
   void run(int num_steps) {
-    for (int t = 0; t < num_steps; ++t) {
+    for (int t = 0; t < num_steps && status_.ok(); ++t) {
       const float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
-      env_.step(begin_, end_,
-                {actions, observations_.data(), rewards_.data(), terminated_.data(),
-                 truncated_.data(), final_observations_.data()});
+      status_ = env_.step(begin_, end_,
+                          {actions, observations_.data(), rewards_.data(), terminated_.data(),
+                           truncated_.data(), final_observations_.data()});
       count_episodes();
     }
   }
 
+  const Status& status() const { return status_; }
   std::int64_t episodes() const { return episodes_; }
   double return_sum() const { return return_sum_; }
 
@@ -75,14 +77,17 @@ class Lane {
   std::vector<double> returns_;
   std::int64_t episodes_ = 0;
   double return_sum_ = 0.0;
+  Status status_;
 };
 
+// One range a thread, and one in all where the environments are stepped as one.
 std::vector<Lane> make_lanes(VecEnv& env, const BenchOptions& options) {
+  const int ranges = env.traits().whole_batch ? 1 : options.threads;
   std::vector<Lane> lanes;
-  lanes.reserve(static_cast<std::size_t>(options.threads));
-  for (int i = 0; i < options.threads; ++i) {
+  lanes.reserve(static_cast<std::size_t>(ranges));
+  for (int i = 0; i < ranges; ++i) {
     const auto edge = [&](int part) {
-      return static_cast<int>(std::int64_t{options.num_envs} * part / options.threads);
+      return static_cast<int>(std::int64_t{options.num_envs} * part / ranges);
     };
     lanes.emplace_back(env, edge(i), edge(i + 1), options.seed);
   }
@@ -96,6 +101,7 @@ BenchResult summarize(const std::vector<Lane>& lanes, const BenchOptions& option
     result.episodes += lane.episodes();
     return_sum += lane.return_sum();
   }
+  result.threads = static_cast<int>(lanes.size());
   result.seconds = seconds;
   result.steps_per_second = static_cast<double>(options.num_envs) * options.num_steps / seconds;
   result.mean_return = result.episodes > 0 ? return_sum / static_cast<double>(result.episodes)
@@ -115,11 +121,14 @@ Result<BenchResult> bench_env(const std::string& id, const Overrides& env_option
   if (!env.ok()) return env.status();
   std::vector<Lane> lanes = make_lanes(*env.value(), options);
   const auto start = std::chrono::steady_clock::now();
-  std::vector<std::thread> workers;
-  workers.reserve(lanes.size());
-  for (Lane& lane : lanes) workers.emplace_back([&lane, &options] { lane.run(options.num_steps); });
+  std::vector<std::thread> workers;  // beside the caller, who has the first range
+  for (std::size_t i = 1; i < lanes.size(); ++i) {
+    workers.emplace_back([&lane = lanes[i], &options] { lane.run(options.num_steps); });
+  }
+  lanes.front().run(options.num_steps);
   for (std::thread& worker : workers) worker.join();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  for (const Lane& lane : lanes) BROADLOOM_TRY(lane.status());
   return summarize(lanes, options, std::max(elapsed.count(), 1e-9));
 }
 

@@ -18,6 +18,7 @@ struct BenchOptions {
 };
 
 struct BenchResult {
+  int threads = 1;  // that stepped: the caller alone where all environments are stepped as one
   double seconds = 0.0;
   double steps_per_second = 0.0;
   std::int64_t episodes = 0;  // that ended

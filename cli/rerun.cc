@@ -36,6 +36,8 @@ const char* rule_name(FieldRule rule) {
   switch (rule) {
     case FieldRule::kExact:
       return "exact";
+    case FieldRule::kStatistic:
+      return "statistic";
     case FieldRule::kNoted:
       return "noted";
     case FieldRule::kRatio:
@@ -54,6 +56,9 @@ void print_field(const FieldComparison& field) {
   if (field.rule == FieldRule::kRatio) {
     const std::string ratio = std::isnan(field.ratio) ? "-" : fmt::format("x {:.2f}", field.ratio);
     fmt::print("  {:<10} {:<28} {} | {}\n", ratio, field.name, field.recorded, field.rerun);
+  } else if (field.rule == FieldRule::kStatistic) {
+    fmt::print("  {:<10} {:<28} {} | {}\n", field.agrees ? "overlaps" : "DIFFERS", field.name,
+               field.recorded, field.rerun);
   } else if (field.agrees) {
     fmt::print("  {:<10} {:<28} {}\n", "agrees", field.name, shortened(field.recorded));
   } else {
@@ -76,7 +81,7 @@ void print_fields(const std::vector<FieldComparison>& fields) {
   for (const FieldComparison& field : fields) {
     if (is_of(field, "config.") && field.agrees) {
       ++config_keys;
-    } else if (is_of(field, "panel.") && field.agrees) {
+    } else if (is_of(field, "panel.") && field.agrees && field.rule == FieldRule::kExact) {
       ++panel_numbers;
     } else {
       print_field(field);
@@ -86,11 +91,34 @@ void print_fields(const std::vector<FieldComparison>& fields) {
   print_count("panel", panel_numbers, "values");
 }
 
+// Of one run on each side: their intervals know how episodes differ, not how trainings do.
+void print_statistics(const RerunReport& report) {
+  if (!report.by_statistics) return;
+  int means = 0, apart = 0;
+  for (const FieldComparison& field : report.fields) {
+    if (field.rule != FieldRule::kStatistic) continue;
+    ++means;
+    if (!field.agrees) ++apart;
+  }
+  fmt::print(
+      "The recorded run cannot be had again to the bit: its simulator is not deterministic, or "
+      "began new episodes on a resume.\n");
+  if (means == 0) {
+    fmt::print("It was not evaluated, so there is no mean to compare.\n");
+    return;
+  }
+  fmt::print(
+      "{} of {} means have 95 % intervals that overlap. These know how episodes differ, not how "
+      "trainings do: `{} study` with several seeds does.\n",
+      means - apart, means, program_name());
+}
+
 void print_verdict(const RerunReport& report) {
+  print_statistics(report);
   int exact = 0, differ = 0;
   std::string noted;
   for (const FieldComparison& field : report.fields) {
-    if (field.rule == FieldRule::kExact) {
+    if (field.rule == FieldRule::kExact || field.rule == FieldRule::kStatistic) {
       ++exact;
       if (!field.agrees) ++differ;
     }
@@ -126,6 +154,7 @@ void print_json_report(const RerunCommand& command, const RerunReport& report) {
               {"run_dir", report.run.run_dir},
               {"finished", report.run.finished},
               {"agrees", report.agrees()},
+              {"by_statistics", report.by_statistics},
               {"fields", fields}});
 }
 

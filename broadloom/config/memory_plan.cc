@@ -9,8 +9,8 @@
 #include "broadloom/algo/gradient_lanes.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
+#include "broadloom/config/simulator.h"
 #include "broadloom/env/normalizer.h"
-#include "broadloom/envs/registry.h"
 #include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"
 #include "broadloom/nn/actor_critic.h"
@@ -28,10 +28,7 @@ std::size_t state_bytes_per_env(VecEnv& envs) {
 }
 
 Result<MemoryPlan> plan_memory(const Config& config, int threads) {
-  VecEnvOptions one;
-  one.max_episode_steps = config.max_episode_steps;
-  one.curriculum = curriculum_options(config);
-  Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, one);
+  Result<std::unique_ptr<VecEnv>> envs = make_one_env(config);
   if (!envs.ok()) return envs.status();
   return plan_memory(config, threads, *envs.value());
 }
@@ -62,7 +59,8 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
   plan.update = static_cast<std::size_t>(threads) * (parameters + workspace + tile.bytes()) +
                 GradientLanes::lane_count(minibatch, network.parameter_count()) * parameters;
   plan.collector = static_cast<std::size_t>(threads) *
-                   (workspace + Collector::scratch_bytes(config.num_envs, threads, spec));
+                       (workspace + Collector::scratch_bytes(config.num_envs, threads, envs)) +
+                   Collector::shared_bytes(config.num_envs, envs);
   plan.instruments =
       InstrumentSet::bytes(config.instruments, instrument_setup(config, network, spec, threads));
   if (config.hashes) {

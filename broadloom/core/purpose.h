@@ -31,6 +31,8 @@ enum class Purpose : std::uint32_t {
   kPanelStrata = 20,
   kPanelDisturb = 21,
   kEvalAction = 22,  // actions that an evaluation samples; lane = episode, index = its step
+  kAnew =
+      23,  // seed of the episodes that a resume begins; lane 0, index = step since the run began
 };
 
 }  // namespace broadloom

@@ -13,6 +13,7 @@
 #include "broadloom/env/env_loops.h"
 #include "broadloom/env/outcome.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/state_members.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/vec_env.h"
 
@@ -25,6 +26,9 @@ class BatchedEnv final : public VecEnv {
   using Params = typename Env::Params;
   using State = typename Env::State;
   using Loops = EnvLoops<Env>;
+  static_assert(env_detail::names_every_member<Env>(),
+                "members must name every member of State: one that is left out would be 0 again "
+                "in every step");
 
   // options.num_envs >= 1, and families() divides it. spec: Env::spec(params), or one that names
   // another time limit; with strata, as describe_strata leaves it. strata: only where Options is
@@ -106,10 +110,11 @@ class BatchedEnv final : public VecEnv {
     for (int k = 0; k < end - begin; ++k) spread(observations + row(k));
   }
 
-  void step(int begin, int end, const StepRows& rows) override {
+  Status step(int begin, int end, const StepRows& rows) override {
     for (int first = begin; first < end; first += kRowsInCache) {
       step_rows(first, std::min(first + kRowsInCache, end), from(rows, first - begin));
     }
+    return {};
   }
 
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {

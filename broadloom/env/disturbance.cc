@@ -43,22 +43,23 @@ class DisturbedEnv final : public ForwardingVecEnv {
     for (int i = begin; i < end; ++i) add_noise(i, Draw::kNoise, row(observations, i - begin));
   }
 
-  void step(int begin, int end, const StepRows& rows) override {
+  Status step(int begin, int end, const StepRows& rows) override {
     for (int i = begin; i < end; ++i) choose_action(i, rows.actions + (i - begin) * width_);
     StepRows arriving = rows;
     arriving.actions = &arriving_[static_cast<std::size_t>(begin) * width_];
-    inner().step(begin, end, arriving);
-    for (int i = begin; i < end; ++i) {
-      const int k = i - begin;
-      steps_[i] += 1;
-      age_[i] += 1;
-      if ((rows.terminated[k] | rows.truncated[k]) != 0) {
-        age_[i] = 0;
-        push_left_[i] = 0;
-        add_noise(i, Draw::kFinalNoise, row(rows.final_observations, k));
-      }
-      add_noise(i, Draw::kNoise, row(rows.observations, k));
-    }
+    BROADLOOM_TRY(inner().step(begin, end, arriving));
+    for (int i = begin; i < end; ++i) disturb_row(i, i - begin, rows);
+    return {};
+  }
+
+  // Whatever is still under way ends with the episode.
+  Status begin_anew(std::uint64_t seed) override {
+    BROADLOOM_TRY(inner().begin_anew(seed));
+    seed_ = seed;
+    std::fill(steps_.begin(), steps_.end(), 0);
+    std::fill(age_.begin(), age_.end(), 0);
+    std::fill(push_left_.begin(), push_left_.end(), 0);
+    return {};
   }
 
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
@@ -95,6 +96,18 @@ class DisturbedEnv final : public ForwardingVecEnv {
     for (int d = 0; d < spec_.observation_size(); ++d) {
       observation[d] += static_cast<float>(disturbance_.obs_noise * random.normal());
     }
+  }
+
+  // After environment i's step, of which row k tells.
+  void disturb_row(int i, int k, const StepRows& rows) {
+    steps_[i] += 1;
+    age_[i] += 1;
+    if ((rows.terminated[k] | rows.truncated[k]) != 0) {
+      age_[i] = 0;
+      push_left_[i] = 0;
+      add_noise(i, Draw::kFinalNoise, row(rows.final_observations, k));
+    }
+    add_noise(i, Draw::kNoise, row(rows.observations, k));
   }
 
   // From what was chosen to what arrives.

@@ -4,7 +4,8 @@
 //     struct Params { ... };   // constants, trivially copyable, with units
 //     struct State { ... };    // everything that changes, trivially copyable numbers
 //     using Options = ...;     // what a user may set: has visit_fields (core/config_table.h)
-//     static constexpr auto members = std::tuple{&State::x, ...};  // every member of State
+//     static constexpr auto members = std::tuple{&State::x, ...};  // every member of State: one
+//                                             // that is left out does not compile (batched_env.h)
 //
 //     static Result<Params> make_params(const Options&);   // host only, checks
 //     static EnvSpec spec(const Params&);                  // host only

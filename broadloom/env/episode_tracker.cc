@@ -27,6 +27,11 @@ void EpisodeTracker::leave_out_present(int env) {
   running_length_[static_cast<std::size_t>(env)] = kLeftOut;
 }
 
+void EpisodeTracker::begin_anew() {
+  std::fill(running_return_.begin(), running_return_.end(), 0.0);
+  std::fill(running_length_.begin(), running_length_.end(), 0);
+}
+
 void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminated,
                              const std::uint8_t* truncated, int num_steps, const EpisodeEnd* ends) {
   const std::size_t num_envs = running_return_.size();

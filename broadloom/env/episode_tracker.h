@@ -20,6 +20,9 @@ class EpisodeTracker {
   // the run sees of it is no whole episode, and is not counted.
   void leave_out_present(int env);
 
+  // The present episodes are lost, and others begin in their place.
+  void begin_anew();
+
   // Walks the block's raw rewards and end flags, [T, N] each, in the order of time, then
   // environment. ends: [T, N] too, read where the flags say so; null: not known.
   void observe(const float* rewards, const std::uint8_t* terminated, const std::uint8_t* truncated,

@@ -19,17 +19,23 @@ class ForwardingVecEnv : public VecEnv {
 
   const EnvSpec& spec() const override { return inner_->spec(); }
   int num_envs() const override { return inner_->num_envs(); }
+  VecEnvTraits traits() const override { return inner_->traits(); }
   int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
   void observe(int begin, int end, float* observations) const override {
     inner_->observe(begin, end, observations);
   }
-  void step(int begin, int end, const StepRows& rows) override { inner_->step(begin, end, rows); }
+  Status step(int begin, int end, const StepRows& rows) override {
+    return inner_->step(begin, end, rows);
+  }
   std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
   int stratum(int env) const override { return inner_->stratum(env); }
   int level(int env) const override { return inner_->level(env); }
   std::span<const std::byte> drawn_constants(int env) const override {
     return inner_->drawn_constants(env);
   }
+  Status capture() override { return inner_->capture(); }
+  Status state_restored() override { return inner_->state_restored(); }
+  Status begin_anew(std::uint64_t seed) override { return inner_->begin_anew(seed); }
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
     inner_->append_state(prefix, out);
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/curriculum.h"
 #include "broadloom/env/spec.h"
@@ -58,20 +59,45 @@ struct StepRows {
       nullptr;  // [k] out where asked for: of each ended episode; other rows untouched
 };
 
-// Calls on disjoint ranges may run at the same time. No call allocates. Which ranges are asked for
-// depends on the number of threads: what a call makes of an environment must not depend on its
-// range.
+// What a simulator can do; what it cannot is said before training and stands in every record. The
+// defaults are what the library's own environments can.
+struct VecEnvTraits {
+  // Acts on all environments at once: observe() and step() are called for [0, N) alone, and always
+  // from the thread that called the library.
+  bool whole_batch = false;
+  // The same options and actions give the same bits, whenever and wherever.
+  bool deterministic = true;
+  // append_state() shows all that the next step depends on, an environment a row: [N, ...].
+  // Without, a run that is resumed begins new episodes (begin_anew()).
+  bool saves_state = true;
+  // Hands out the final observations of ended episodes. Without, a truncation cannot be
+  // bootstrapped.
+  bool has_final_observations = true;
+
+  bool operator==(const VecEnvTraits&) const = default;
+};
+
+// Calls on disjoint ranges may run at the same time, unless traits() says whole_batch. No call
+// allocates, but capture() may. Which ranges are asked for depends on the number of threads: what a
+// call makes of an environment must not depend on its range.
 class VecEnv {
  public:
   virtual ~VecEnv() = default;
 
   virtual const EnvSpec& spec() const = 0;
   virtual int num_envs() const = 0;
+  // The same as long as the environments live.
+  virtual VecEnvTraits traits() const { return {}; }
   // The most truncations that one environment can have within any num_steps steps.
   virtual int max_truncations(int num_steps) const = 0;
-  // Observations of environments [begin, end) as they stand, [k, D]; one-hot where Discrete.
+  // Observations of environments [begin, end) as they stand, [k, D]; one-hot where Discrete. They
+  // are what the last step gave: a simulator that is far away keeps a copy, so that this cannot
+  // fail.
   virtual void observe(int begin, int end, float* observations) const = 0;
-  virtual void step(int begin, int end, const StepRows& rows) = 0;
+  // A failure (a worker that died, a simulator's own error) stops the run with this message; what
+  // was saved stays saved, and the run can be resumed. kIo where the machine or another process is
+  // why.
+  virtual Status step(int begin, int end, const StepRows& rows) = 0;
   // Steps that the environment's present episode has had.
   virtual std::int64_t episode_step(int env) const = 0;
   // Which of spec().strata the environment's present episode is in; -1: there are none.
@@ -80,7 +106,21 @@ class VecEnv {
   virtual int level(int) const { return -1; }
   // The bytes of the constants that the environment's present episode drew; empty: none are drawn.
   virtual std::span<const std::byte> drawn_constants(int) const { return {}; }
-  // Views of every environment's full state.
+  // Called before what append_state() shows is read: a simulator that serialises itself fills the
+  // bytes that it shows.
+  virtual Status capture() { return {}; }
+  // Called after what append_state() shows was written into: a simulator takes its bytes back, or
+  // works out what follows from them.
+  virtual Status state_restored() { return {}; }
+  // Where traits() has no saves_state: new episodes everywhere, as those of environments that were
+  // made with this seed. What a resumed run does instead of going on with the old ones.
+  virtual Status begin_anew(std::uint64_t) {
+    return invalid(
+        "these environments neither save their state nor begin anew: their run cannot be resumed; "
+        "implement VecEnv::begin_anew(), or append_state() and saves_state");
+  }
+  // Views of every environment's full state, [N, ...] each. Environments of one kind and number
+  // show the same names and shapes.
   virtual void append_state(const std::string& prefix, std::vector<TensorRef>& out) = 0;
   // Others of the same kind, with the same constants, strata and, unless the options name one, time
   // limit, at the start of their first episodes. Null: this simulator cannot make more.

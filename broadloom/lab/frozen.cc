@@ -1,5 +1,7 @@
 #include "broadloom/lab/frozen.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -53,6 +55,21 @@ std::unique_ptr<RolloutBlock> make_block(const VecEnv& envs, int num_steps) {
                                         envs.spec().action_size(), envs.max_truncations(num_steps));
 }
 
+// States are copied from environment to environment.
+Status check_copyable(VecEnv& envs) {
+  std::vector<TensorRef> state;
+  envs.append_state("", state);
+  bool by_row = envs.traits().saves_state;
+  for (const TensorRef& tensor : state) {
+    by_row = by_row && !tensor.shape.empty() && tensor.shape.front() == envs.num_envs();
+  }
+  if (by_row) return {};
+  return invalid(fmt::format(
+      "starts: got stationary, for which states of {} are copied from one environment to another, "
+      "but its simulator does not save them, an environment a row; expected synchronised",
+      envs.spec().id));
+}
+
 std::size_t row_bytes(const TensorRef& tensor, int rows) {
   return tensor.bytes() / static_cast<std::size_t>(rows);
 }
@@ -64,6 +81,7 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
   Result<std::unique_ptr<VecEnv>> made = make_envs(policy, kPoolEnvs, true, pool_seed);
   if (!made.ok()) return made.status();
   VecEnv& envs = *made.value();
+  BROADLOOM_TRY(check_copyable(envs));
   const int limit = envs.spec().max_episode_steps;
   const int episode = limit > 0 ? limit : kUnlimitedEpisode;
   Rollout rollout(policy, envs, pool_seed, pool);
@@ -82,12 +100,13 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
   for (int look = 0; look < kPoolLooks; ++look) {
     const std::int64_t place = std::int64_t{4} * episode * look / kPoolLooks;
     BROADLOOM_TRY(run_to(starts.burn_in_ + place));
-    starts.take(envs, std::int64_t{look} * kPoolEnvs);
+    BROADLOOM_TRY(starts.take(envs, std::int64_t{look} * kPoolEnvs));
   }
   return starts;
 }
 
-void StartPool::take(VecEnv& envs, std::int64_t first) {
+Status StartPool::take(VecEnv& envs, std::int64_t first) {
+  BROADLOOM_TRY(envs.capture());
   std::vector<TensorRef> state;
   envs.append_state("", state);
   tensors_.resize(state.size());
@@ -98,9 +117,10 @@ void StartPool::take(VecEnv& envs, std::int64_t first) {
                 state[i].bytes());
   }
   size_ = first + envs.num_envs();
+  return {};
 }
 
-void StartPool::draw(std::uint64_t seed, VecEnv& envs) const {
+Status StartPool::draw(std::uint64_t seed, VecEnv& envs) const {
   std::vector<TensorRef> state;
   envs.append_state("", state);
   for (int n = 0; n < envs.num_envs(); ++n) {
@@ -112,6 +132,7 @@ void StartPool::draw(std::uint64_t seed, VecEnv& envs) const {
                   tensors_[i].data() + from * bytes, bytes);
     }
   }
+  return envs.state_restored();
 }
 
 Result<std::unique_ptr<RolloutBlock>> BlockSource::collect(BlockShape shape, int copies,
@@ -121,7 +142,7 @@ Result<std::unique_ptr<RolloutBlock>> BlockSource::collect(BlockShape shape, int
   Result<std::unique_ptr<VecEnv>> made = make_envs(policy_, shape.num_envs * copies, false, seed);
   if (!made.ok()) return made.status();
   VecEnv& envs = *made.value();
-  if (starts_ != nullptr) starts_->draw(seed, envs);
+  if (starts_ != nullptr) BROADLOOM_TRY(starts_->draw(seed, envs));
   Rollout rollout(policy_, envs, seed, pool_);
   std::unique_ptr<RolloutBlock> block = make_block(envs, shape.num_steps);
   const Status collected = rollout.collector.collect(policy_.params, 0, *block);

@@ -30,16 +30,18 @@ enum class Starts {
 class StartPool {
  public:
   StartPool() = default;
+  // kInvalidConfig where the environments do not save their state, or not an environment a row.
   static Result<StartPool> create(const Policy& policy, std::uint64_t seed, ThreadPool& pool);
 
-  // Puts every environment into a state of the pool; which, follows from the seed.
-  void draw(std::uint64_t seed, VecEnv& envs) const;
+  // Puts every environment into a state of the pool; which, follows from the seed. Fails where the
+  // environments cannot take it.
+  Status draw(std::uint64_t seed, VecEnv& envs) const;
 
   std::int64_t size() const { return size_; }
   int burn_in() const { return burn_in_; }
 
  private:
-  void take(VecEnv& envs, std::int64_t first);
+  Status take(VecEnv& envs, std::int64_t first);
 
   std::int64_t size_ = 0;
   int burn_in_ = 0;

@@ -25,6 +25,23 @@ std::string cpu_name() {
   return "unknown";
 }
 
+// Absent: environments that can do everything, as the library's.
+VecEnvTraits simulator_of(const Json& json) {
+  VecEnvTraits simulator;
+  if (!json.is_object()) return simulator;
+  simulator.whole_batch = json["whole_batch"].boolean();
+  simulator.deterministic = json["deterministic"].boolean();
+  simulator.saves_state = json["saves_state"].boolean();
+  simulator.has_final_observations = json["has_final_observations"].boolean();
+  return simulator;
+}
+
+std::vector<std::int64_t> integers_of(const Json& list) {
+  std::vector<std::int64_t> out;
+  for (const Json& number : list.elements()) out.push_back(number.integer<std::int64_t>());
+  return out;
+}
+
 template <class Number>
 Number number_of(const Json& object, const char* key) {
   return object[key].is_integer() ? object[key].integer<Number>() : Number{};
@@ -50,6 +67,13 @@ Json policy_source_json(const PolicySource& source) {
 PolicySource policy_source_of(const Json& json) {
   return {json["file"].text(), number_of<std::int64_t>(json, "global_step"),
           json["parameters_hash"].text(), json["obs_normalizer_hash"].text()};
+}
+
+Json simulator_json(const VecEnvTraits& simulator) {
+  return {{"whole_batch", simulator.whole_batch},
+          {"deterministic", simulator.deterministic},
+          {"saves_state", simulator.saves_state},
+          {"has_final_observations", simulator.has_final_observations}};
 }
 
 Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
@@ -90,6 +114,8 @@ std::string manifest_json(const Manifest& m) {
   if (!m.panel.empty()) json["panel"] = m.panel;
   if (!m.extended_from.empty()) json["extended_from"] = m.extended_from;
   if (m.init) json["init"] = policy_source_json(*m.init);
+  if (m.simulator != VecEnvTraits{}) json["simulator"] = simulator_json(m.simulator);
+  if (!m.new_episodes_at.empty()) json["new_episodes_at"] = m.new_episodes_at;
   return json.dump(2) + "\n";
 }
 
@@ -117,9 +143,9 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.isa = json["isa"].text();
   m.bits = json["bits"].text();
   m.panel = json["panel"].text();
-  for (const Json& total : json["extended_from"].elements()) {
-    m.extended_from.push_back(total.integer<std::int64_t>());
-  }
+  m.extended_from = integers_of(json["extended_from"]);
+  m.simulator = simulator_of(json["simulator"]);
+  m.new_episodes_at = integers_of(json["new_episodes_at"]);
   if (json.contains("init")) m.init = policy_source_of(json["init"]);
   m.version = json["version"].text();
   m.revision = json["revision"].text();

@@ -8,6 +8,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/vec_env.h"
 
 namespace broadloom {
 
@@ -26,10 +27,14 @@ struct Manifest {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string isa;
-  std::string bits;   // "common": everybody's; "own": of isa or precision; "": not said
+  std::string bits;   // "common": everybody's; "own": of isa or precision; "none": the simulator
+                      // is not deterministic; "": not said
   std::string panel;  // hash of panel.toml as the run was started; "": none
   std::vector<std::int64_t> extended_from;  // each total_timesteps that was made longer, in order
   std::optional<PolicySource> init;         // nothing: drawn by the seed
+  VecEnvTraits simulator;                   // what the environments can do
+  // Environment steps after which a resume began new episodes, since these were not saved.
+  std::vector<std::int64_t> new_episodes_at;
   std::string version, revision, compiler, build_type;  // of the program
   std::string cpu;
   int cores = 0;
@@ -48,6 +53,7 @@ Result<Manifest> read_manifest(const std::string& path);
 // The object that manifest and ledger keep; and back.
 Json policy_source_json(const PolicySource& source);
 PolicySource policy_source_of(const Json& json);
+Json simulator_json(const VecEnvTraits& simulator);
 
 // Hash of the program's own file, which tells builds of one revision apart; "" where it cannot be
 // read. Reads the file each time.

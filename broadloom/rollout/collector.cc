@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <tuple>
+#include <utility>
 
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/random_rows.h"
@@ -16,12 +18,13 @@ namespace broadloom {
 Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* observations,
                      ThreadPool& pool, std::uint64_t seed, const Bf16Pair* bf16_weights)
     : envs_(envs),
+      simulator_(envs.traits()),
       network_(network),
       normalizer_(observations),
       pool_(pool),
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
-      scratch_(static_cast<std::size_t>(pool.threads())) {
+      whole_(simulator_.whole_batch ? envs.num_envs() : 0, envs.spec()) {
   const EnvSpec& spec = envs.spec();
   const int together = shards_per_group(plan_, pool.threads());
   for (int s = 0; s < plan_.count(); s += together) {
@@ -29,16 +32,12 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
     groups_.push_back({s, last, {plan_[s].begin, plan_[last - 1].end}, {}});
   }
   const std::size_t rows = static_cast<std::size_t>(groups_[0].rows.size());
-  for (Scratch& scratch : scratch_) {
-    scratch.work = network.make_workspace<float>(bf16_weights);
-    scratch.raw.resize(rows * spec.observation_size());
-    scratch.final_raw.resize(rows * spec.observation_size());
-    scratch.env_actions.resize(rows * spec.action_size());
-    const std::size_t per_tile = static_cast<std::size_t>(spec.action_size()) * kTileRows;
-    scratch.draws.resize(per_tile);
-    scratch.actions.resize(per_tile);
-    scratch.terms.resize(per_tile);
-    scratch.log_probs.resize(kTileRows);
+  const std::size_t per_tile = static_cast<std::size_t>(spec.action_size()) * kTileRows;
+  for (int thread = 0; thread < pool.threads(); ++thread) {
+    scratch_.push_back({network.make_workspace<float>(bf16_weights),
+                        EnvRows(simulator_.whole_batch ? 0 : rows, spec),
+                        AlignedVector<float>(per_tile), AlignedVector<float>(per_tile),
+                        AlignedVector<float>(kTileRows), AlignedVector<float>(per_tile)});
   }
 }
 
@@ -57,16 +56,25 @@ int Collector::shards_per_group(const ShardPlan& plan, int threads) {
   return best;
 }
 
-std::size_t Collector::scratch_bytes(int num_envs, int threads, const EnvSpec& spec) {
+std::size_t Collector::scratch_bytes(int num_envs, int threads, const VecEnv& envs) {
   const ShardPlan plan(num_envs, kTileRows);
   const int most_rows = shards_per_group(plan, threads) * plan[0].size();
-  const std::size_t rows = static_cast<std::size_t>(std::min(most_rows, num_envs));
-  const std::size_t observation = static_cast<std::size_t>(spec.observation_size());
-  const std::size_t action = static_cast<std::size_t>(spec.action_size());
+  const bool shared = envs.traits().whole_batch;
+  const std::size_t rows = static_cast<std::size_t>(shared ? 0 : std::min(most_rows, num_envs));
+  const std::size_t observation = static_cast<std::size_t>(envs.spec().observation_size());
+  const std::size_t action = static_cast<std::size_t>(envs.spec().action_size());
   return sizeof(float) * (rows * (2 * observation + action) + kTileRows * (3 * action + 1));
 }
 
+std::size_t Collector::shared_bytes(int num_envs, const VecEnv& envs) {
+  if (!envs.traits().whole_batch) return 0;
+  const std::size_t numbers = static_cast<std::size_t>(2 * envs.spec().observation_size()) +
+                              static_cast<std::size_t>(envs.spec().action_size());
+  return sizeof(float) * static_cast<std::size_t>(num_envs) * numbers;
+}
+
 Status Collector::collect(const float* params, std::int64_t first_step, RolloutBlock& block) {
+  if (simulator_.whole_batch) return collect_lockstep(params, first_step, block);
   pool_.run(static_cast<int>(groups_.size()), [&](int group, int thread) {
     collect_group(groups_[group], scratch_[thread], params, first_step, block);
   });
@@ -74,43 +82,116 @@ Status Collector::collect(const float* params, std::int64_t first_step, RolloutB
 }
 
 bool Collector::Fault::is_before(const Fault& other) const {
-  return std::tie(step, in_reward, env) < std::tie(other.step, other.in_reward, other.env);
+  return std::tie(step, place, env) < std::tie(other.step, other.place, other.env);
+}
+
+Status Collector::Fault::status() const {
+  if (place == Place::kStep) {
+    return {told.kind(),
+            fmt::format("the simulator failed at its step {}: {}", step, told.message())};
+  }
+  return {ErrorKind::kNumeric,
+          fmt::format("{} of environment {} is not finite at its step {}; expected finite numbers. "
+                      "Check the environment's dynamics and options, and the policy's outputs.",
+                      place == Place::kReward ? "reward" : "observation", env, step)};
 }
 
 // Of all groups' faults the one that comes first, so that it is the same however they are cut.
 Status Collector::failure() const {
-  Fault first;
+  const Fault* first = nullptr;
   for (const Group& group : groups_) {
     if (group.fault.env < 0) continue;
-    if (first.env < 0 || group.fault.is_before(first)) first = group.fault;
+    if (first == nullptr || group.fault.is_before(*first)) first = &group.fault;
   }
-  if (first.env < 0) return {};
-  return {ErrorKind::kNumeric,
-          fmt::format("{} of environment {} is not finite at its step {}; expected finite numbers. "
-                      "Check the environment's dynamics and options, and the policy's outputs.",
-                      first.in_reward ? "reward" : "observation", first.env, first.step)};
+  return first == nullptr ? Status() : first->status();
 }
 
 void Collector::collect_group(Group& group, Scratch& scratch, const float* params,
                               std::int64_t first_step, RolloutBlock& block) {
   const Shard shard = group.rows;
-  group.fault = {};
-  std::fill(block.truncations.begin() + shard.begin, block.truncations.begin() + shard.end, 0);
-  envs_.observe(shard.begin, shard.end, scratch.raw.data());
+  const GroupRows rows = rows_of(group, scratch);
+  begin_block(group, block);
+  envs_.observe(shard.begin, shard.end, rows.raw);
   for (int t = 0; t < block.T; ++t) {
-    const std::int64_t step = first_step + t;
-    if (!check(group, scratch.raw.data(), block.D, step, false)) return;
-    if (normalizer_ != nullptr) accumulate(group, scratch.raw.data());
-    act(shard, scratch, params, step, t, block);
-    const std::size_t row = block.index(t, shard.begin);
-    envs_.step(shard.begin, shard.end,
-               {scratch.env_actions.data(), scratch.raw.data(), &block.rewards[row],
-                &block.terminated[row], &block.truncated[row], scratch.final_raw.data(),
-                block.ends.empty() ? nullptr : &block.ends[row]});
-    if (!check(group, &block.rewards[row], 1, step, true)) return;
-    keep_final_observations(shard, scratch, t, block);
+    const std::int64_t at = first_step + t;
+    if (!choose(group, rows, scratch, params, at, t, block)) return;
+    Status stepped = step_envs(shard, rows, t, block);
+    if (!stepped.ok()) {
+      group.fault = {shard.begin, at, Fault::Place::kStep, std::move(stepped)};
+      return;
+    }
+    if (!take_in(group, rows, at, t, block)) return;
   }
   if (network_.sides_are_apart()) value_rows(shard, scratch, params, block);
+}
+
+// What a step gave is taken in by the section that chooses the next one's actions, so that there is
+// one wait a step. The environments are only ever called from here, the caller's thread.
+Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
+                                   RolloutBlock& block) {
+  const Shard all{0, envs_.num_envs()};
+  const GroupRows whole{whole_.raw.data(), whole_.final_raw.data(), whole_.actions.data()};
+  envs_.observe(all.begin, all.end, whole.raw);
+  for (int t = 0; t <= block.T; ++t) {
+    const std::int64_t at = first_step + t;
+    pool_.run(static_cast<int>(groups_.size()), [&](int g, int thread) {
+      Group& group = groups_[g];
+      const GroupRows rows = rows_of(group, scratch_[thread]);
+      if (t == 0) begin_block(group, block);
+      if (t > 0 && !take_in(group, rows, at - 1, t - 1, block)) return;
+      if (t < block.T) {
+        (void)choose(group, rows, scratch_[thread], params, at, t, block);
+      } else if (network_.sides_are_apart()) {
+        value_rows(group.rows, scratch_[thread], params, block);
+      }
+    });
+    BROADLOOM_TRY(failure());
+    if (t == block.T) break;
+    Status stepped = step_envs(all, whole, t, block);
+    if (!stepped.ok()) return Fault{0, at, Fault::Place::kStep, std::move(stepped)}.status();
+  }
+  return {};
+}
+
+void Collector::begin_block(Group& group, RolloutBlock& block) {
+  group.fault = {};
+  std::fill(block.truncations.begin() + group.rows.begin,
+            block.truncations.begin() + group.rows.end, 0);
+}
+
+Collector::GroupRows Collector::rows_of(const Group& group, Scratch& scratch) {
+  EnvRows& rows = simulator_.whole_batch ? whole_ : scratch.envs;
+  const std::size_t first = simulator_.whole_batch ? group.rows.begin : 0;
+  const EnvSpec& spec = envs_.spec();
+  return {rows.raw.data() + first * spec.observation_size(),
+          rows.final_raw.data() + first * spec.observation_size(),
+          rows.actions.data() + first * spec.action_size()};
+}
+
+// From the observations to the actions of step t. False where they are not finite.
+bool Collector::choose(Group& group, const GroupRows& rows, Scratch& scratch, const float* params,
+                       std::int64_t step, int t, RolloutBlock& block) {
+  if (!check(group, rows.raw, block.D, step, Fault::Place::kObservation)) return false;
+  if (normalizer_ != nullptr) accumulate(group, rows.raw);
+  act(group.rows, rows, scratch, params, step, t, block);
+  return true;
+}
+
+Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) {
+  const std::size_t row = block.index(t, shard.begin);
+  return envs_.step(
+      shard.begin, shard.end,
+      {rows.actions, rows.raw, &block.rewards[row], &block.terminated[row], &block.truncated[row],
+       rows.final_raw, block.ends.empty() ? nullptr : &block.ends[row]});
+}
+
+// What step t gave. False where rewards are not finite.
+bool Collector::take_in(Group& group, const GroupRows& rows, std::int64_t step, int t,
+                        RolloutBlock& block) {
+  const float* rewards = &block.rewards[block.index(t, group.rows.begin)];
+  if (!check(group, rewards, 1, step, Fault::Place::kReward)) return false;
+  keep_final_observations(group.rows, rows, t, block);
+  return true;
 }
 
 void Collector::accumulate(const Group& group, const float* raw) {
@@ -122,16 +203,16 @@ void Collector::accumulate(const Group& group, const float* raw) {
 
 // Observations into the block, actions drawn, their log-probabilities kept. Values of a critic that
 // stands alone wait for value_rows().
-void Collector::act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
-                    RolloutBlock& block) {
+void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
+                    std::int64_t step, int t, RolloutBlock& block) {
   const std::size_t first = block.index(t, shard.begin);
   float* observations = &block.observations[first * block.D];
-  see(scratch.raw.data(), shard.size(), observations);
+  see(rows.raw, shard.size(), observations);
   const bool values_later = network_.sides_are_apart();
   network_.forward(params, observations, shard.size(), scratch.work,
                    values_later ? NetworkSide::kPolicy : NetworkSide::kBoth);
   draw_actions(shard, scratch, params, step);
-  keep_actions(shard, scratch, t, block);
+  keep_actions(shard, rows, scratch, t, block);
   std::copy_n(scratch.log_probs.data(), shard.size(), &block.log_probs[first]);
   if (!values_later) std::copy_n(scratch.work.values.data(), shard.size(), &block.values[first]);
 }
@@ -183,7 +264,8 @@ void Collector::draw_actions(Shard shard, Scratch& scratch, const float* params,
 }
 
 // Actions to the block as drawn, to the environments within their bounds.
-void Collector::keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock& block) {
+void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratch, int t,
+                             RolloutBlock& block) {
   const Space& space = envs_.spec().action;
   const std::size_t size = static_cast<std::size_t>(block.A);
   float* kept = &block.actions[block.index(t, shard.begin) * size];
@@ -194,48 +276,60 @@ void Collector::keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock&
     const float* drawn = &scratch.actions[a * kTileRows];
     for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
       kept[k * size + a] = drawn[k];
-      scratch.env_actions[k * size + a] = std::clamp(drawn[k], low, high);
+      rows.actions[k * size + a] = std::clamp(drawn[k], low, high);
     }
   }
 }
 
 bool Collector::check(Group& group, const float* rows, int width, std::int64_t step,
-                      bool are_rewards) {
+                      Fault::Place place) {
   const std::size_t count = static_cast<std::size_t>(group.rows.size()) * width;
   if (all_finite(rows, count)) return true;
   for (std::size_t i = 0; i < count; ++i) {
     if (std::isfinite(rows[i])) continue;
-    group.fault = {group.rows.begin + static_cast<int>(i / width), step, are_rewards};
+    group.fault = {group.rows.begin + static_cast<int>(i / width), step, place, {}};
     return false;
   }
   return true;
 }
 
-void Collector::keep_final_observations(Shard shard, Scratch& scratch, int t, RolloutBlock& block) {
+// Where none are handed out, the places are counted all the same, and stay without a value.
+void Collector::keep_final_observations(Shard shard, const GroupRows& rows, int t,
+                                        RolloutBlock& block) {
   for (int k = 0; k < shard.size(); ++k) {
     const int n = shard.begin + k;
     if (block.truncated[block.index(t, n)] == 0) continue;
     const std::size_t place = block.final_index(n, block.truncations[n]++);
-    see(&scratch.final_raw[static_cast<std::size_t>(k) * block.D], 1,
+    if (!simulator_.has_final_observations) continue;
+    see(rows.final_raw + static_cast<std::size_t>(k) * block.D, 1,
         &block.final_observations[place * block.D]);
   }
 }
 
 void Collector::bootstrap_values(const float* params, RolloutBlock& block) {
+  if (simulator_.whole_batch) envs_.observe(0, envs_.num_envs(), whole_.raw.data());
   pool_.run(static_cast<int>(groups_.size()), [&](int group, int thread) {
-    bootstrap_rows(groups_[group].rows, scratch_[thread], params, block);
+    bootstrap_rows(groups_[group], scratch_[thread], params, block);
   });
 }
 
-void Collector::bootstrap_rows(Shard shard, Scratch& scratch, const float* params,
+void Collector::bootstrap_rows(const Group& group, Scratch& scratch, const float* params,
                                RolloutBlock& block) {
+  const Shard shard = group.rows;
   const float* values = scratch.work.values.data();
-  envs_.observe(shard.begin, shard.end, scratch.raw.data());
-  see(scratch.raw.data(), shard.size(), scratch.work.observations.data());
+  const GroupRows rows = rows_of(group, scratch);
+  if (!simulator_.whole_batch) envs_.observe(shard.begin, shard.end, rows.raw);
+  see(rows.raw, shard.size(), scratch.work.observations.data());
   network_.forward(params, scratch.work.observations.data(), shard.size(), scratch.work,
                    NetworkSide::kValue);
   std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
-  value_final_observations(shard, scratch, params, block);
+  if (simulator_.has_final_observations) {
+    value_final_observations(shard, scratch, params, block);
+  } else {
+    std::fill(block.final_values.begin() + block.final_index(shard.begin, 0),
+              block.final_values.begin() + block.final_index(shard.end, 0),
+              std::numeric_limits<float>::quiet_NaN());
+  }
 }
 
 // Truncated episodes are few and spread over environments: they are brought together into tiles.

@@ -1,5 +1,6 @@
 // Collects a rollout block: each group of environments runs its T steps without waiting for the
-// others.
+// others. A simulator that acts on all of them at once (VecEnvTraits::whole_batch) is stepped as
+// one, by the caller, between acting in parallel: with the same bits.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ class Collector {
   // Fills observations to truncated, ends where there is room, truncations and final_observations
   // of the block, starting at
   // environment step first_step of the run. Fails where an observation or a reward is not finite,
-  // naming environment and step. Nothing is allocated unless it fails.
+  // naming environment and step, and where the environments fail to step, with their words. Nothing
+  // is allocated unless it fails.
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
 
   // last_values and final_values of the block: V of the observation that follows it and of the
@@ -37,25 +39,44 @@ class Collector {
   const ShardPlan& shards() const { return plan_; }
 
   // Scratch of one of `threads` threads without its network workspace, in bytes.
-  static std::size_t scratch_bytes(int num_envs, int threads, const EnvSpec& spec);
+  static std::size_t scratch_bytes(int num_envs, int threads, const VecEnv& envs);
+  // What there is once, whatever the threads: rows of environments that are stepped as one.
+  static std::size_t shared_bytes(int num_envs, const VecEnv& envs);
 
  private:
+  // What goes between the collector and k environments.
+  struct EnvRows {
+    EnvRows(std::size_t k, const EnvSpec& spec)
+        : raw(k * spec.observation_size()),
+          final_raw(k * spec.observation_size()),
+          actions(k * spec.action_size()) {}
+    AlignedVector<float> raw;        // [k, D]
+    AlignedVector<float> final_raw;  // [k, D]
+    AlignedVector<float> actions;    // [k, A] clipped to the bounds
+  };
+  // A group's part of them.
+  struct GroupRows {
+    float* raw;
+    float* final_raw;
+    float* actions;
+  };
   struct Scratch {
     TileWorkspace<float> work;
-    AlignedVector<float> raw;          // [k, D]
-    AlignedVector<float> final_raw;    // [k, D]
-    AlignedVector<float> env_actions;  // [k, A] clipped to the bounds
-    AlignedVector<float> draws;        // [A, kTileRows] uniforms or normals
-    AlignedVector<float> actions;      // [A, kTileRows] as drawn
-    AlignedVector<float> log_probs;    // [kTileRows]
-    AlignedVector<float> terms;        // [A, kTileRows] of the distribution functions
+    EnvRows envs;                    // of one group; of none where all are stepped as one
+    AlignedVector<float> draws;      // [A, kTileRows] uniforms or normals
+    AlignedVector<float> actions;    // [A, kTileRows] as drawn
+    AlignedVector<float> log_probs;  // [kTileRows]
+    AlignedVector<float> terms;      // [A, kTileRows] of the distribution functions
   };
-  // The first value of a group that is not finite.
+  // The first thing that went wrong in a group.
   struct Fault {
-    int env = -1;  // none
+    enum class Place { kObservation, kStep, kReward };  // in the order of a step
+    int env = -1;                                       // none
     std::int64_t step = 0;
-    bool in_reward = false;  // in an observation otherwise, which is looked at first
+    Place place = Place::kObservation;
+    Status told;  // by the environments
     bool is_before(const Fault& other) const;
+    Status status() const;
   };
   // Neighbouring shards that one task steps together. A row's results do not depend on which rows
   // it goes with, and statistics are taken shard by shard: so how many make a group is open.
@@ -68,26 +89,37 @@ class Collector {
   static int shards_per_group(const ShardPlan& plan, int threads);
   void collect_group(Group& group, Scratch& scratch, const float* params, std::int64_t first_step,
                      RolloutBlock& block);
+  Status collect_lockstep(const float* params, std::int64_t first_step, RolloutBlock& block);
+  void begin_block(Group& group, RolloutBlock& block);
+  GroupRows rows_of(const Group& group, Scratch& scratch);
+  bool choose(Group& group, const GroupRows& rows, Scratch& scratch, const float* params,
+              std::int64_t step, int t, RolloutBlock& block);
+  Status step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block);
+  bool take_in(Group& group, const GroupRows& rows, std::int64_t step, int t, RolloutBlock& block);
   void accumulate(const Group& group, const float* raw);
   Status failure() const;
-  void act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
-           RolloutBlock& block);
+  void act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
+           std::int64_t step, int t, RolloutBlock& block);
   void value_rows(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
   void draw_actions(Shard shard, Scratch& scratch, const float* params, std::int64_t step);
-  void keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
-  void bootstrap_rows(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
+  void keep_actions(Shard shard, const GroupRows& rows, Scratch& scratch, int t,
+                    RolloutBlock& block);
+  void bootstrap_rows(const Group& group, Scratch& scratch, const float* params,
+                      RolloutBlock& block);
   void value_final_observations(Shard shard, Scratch& scratch, const float* params,
                                 RolloutBlock& block);
-  bool check(Group& group, const float* rows, int width, std::int64_t step, bool are_rewards);
-  void keep_final_observations(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
+  bool check(Group& group, const float* rows, int width, std::int64_t step, Fault::Place place);
+  void keep_final_observations(Shard shard, const GroupRows& rows, int t, RolloutBlock& block);
   void see(const float* raw, int rows, float* out) const;
 
   VecEnv& envs_;
+  VecEnvTraits simulator_;
   const ActorCritic& network_;
   ObsNormalizer* normalizer_;
   ThreadPool& pool_;
   std::uint64_t seed_;
   ShardPlan plan_;
+  EnvRows whole_;                 // of all environments, where they are stepped as one
   std::vector<Group> groups_;     // all shards
   std::vector<Scratch> scratch_;  // [threads]
 };

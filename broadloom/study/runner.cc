@@ -16,6 +16,7 @@
 #include "broadloom/config/memory_plan.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/study/study_run.h"
+#include "broadloom/train/contract.h"
 
 namespace broadloom {
 namespace {
@@ -43,10 +44,10 @@ Status check_isa_of(const StudyPlan& plan) {
 Status check_memory(const StudyPlan& plan, const StudyOptions& options) {
   std::vector<double> bytes;
   for (const StudyCell& cell : plan.cells) {
-    const Result<MemoryPlan> memory = plan_memory(cell.config, options.threads);
-    if (!memory.ok()) return memory.status();
+    const Result<RolloutContract> contract = make_contract(cell.config, options.threads);
+    if (!contract.ok()) return contract.status();
     const std::size_t runs = std::min<std::size_t>(plan.seeds.size(), options.jobs);
-    bytes.insert(bytes.end(), runs, static_cast<double>(memory.value().total()));
+    bytes.insert(bytes.end(), runs, static_cast<double>(contract.value().memory.total()));
   }
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
   bytes.resize(std::min<std::size_t>(bytes.size(), options.jobs));

@@ -73,6 +73,7 @@ Status load_state(const SafetensorsFile& file, Trainer& trainer) {
 }  // namespace
 
 Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes& logs) {
+  BROADLOOM_TRY(trainer.capture());
   Metadata metadata;
   metadata["format"] = "broadloom-checkpoint-1";
   metadata["metrics_bytes"] = to_text(logs.metrics);
@@ -88,8 +89,7 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
 Status restore(const Checkpoint& checkpoint, Trainer& trainer) {
   BROADLOOM_TRY(compare(checkpoint.config, trainer.config()));
   BROADLOOM_TRY(load_state(checkpoint.file, trainer));
-  trainer.state_restored();
-  return {};
+  return trainer.state_restored();
 }
 
 }  // namespace broadloom

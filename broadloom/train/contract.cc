@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
 
 #include "broadloom/config/budget.h"
 #include "broadloom/config/settings.h"
+#include "broadloom/config/simulator.h"
 #include "broadloom/core/number_text.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
@@ -102,15 +104,16 @@ std::string memory_text(const RolloutContract& contract) {
 }  // namespace
 
 Result<RolloutContract> make_contract(const Config& config, int threads) {
-  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
-  if (!spec.ok()) return spec.status();
-  const Result<MemoryPlan> plan = plan_memory(config, threads);
-  if (!plan.ok()) return plan.status();
+  const Result<std::unique_ptr<VecEnv>> made = make_one_env(config);
+  if (!made.ok()) return made.status();
+  VecEnv& one = *made.value();
+  BROADLOOM_TRY(check_simulator(config, one.traits()));
   RolloutContract contract;
+  contract.simulator = one.traits();
   contract.env_id = config.env_id;
   contract.num_steps = config.num_steps;
   contract.num_envs = config.num_envs;
-  contract.observation_size = spec.value().observation_size();
+  contract.observation_size = one.spec().observation_size();
   contract.batch_size = config.batch_size();
   contract.minibatches = config.minibatch_count();
   contract.minibatch_size = config.largest_minibatch();
@@ -127,7 +130,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.curriculum = curriculum_options(config);
   contract.disturbances = disturbances_of(config.env_options);
   contract.threads = threads;
-  contract.memory = plan.value();
+  contract.memory = plan_memory(config, threads, one);
   contract.memory_allowed = memory_allowed(config);
   contract.budget = budget_warning(config);
   return contract;
@@ -154,6 +157,9 @@ std::string contract_text(const RolloutContract& c) {
     out += fmt::format("{}{} {}", i == 0 ? "Disturbed by: " : ", ", name, value);
   }
   if (!c.disturbances.empty()) out += "\n";
+  for (const std::string& limit : simulator_limits(c.simulator)) {
+    out += fmt::format("Simulator: {}\n", limit);
+  }
   out += fmt::format("Seed: {}. Threads: {}. Memory: {}\n", c.seed, c.threads, memory_text(c));
   if (!c.budget.empty()) out += c.budget + "\n";
   return out;

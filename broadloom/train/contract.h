@@ -11,6 +11,7 @@
 #include "broadloom/config/memory_plan.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/curriculum.h"
+#include "broadloom/env/vec_env.h"
 
 namespace broadloom {
 
@@ -35,13 +36,15 @@ struct RolloutContract {
   std::string strata_sampling;
   CurriculumOptions curriculum;  // over them; no levels: none
   Overrides disturbances;        // names and values, as given
+  VecEnvTraits simulator;        // what the environments can do
   int threads = 0;
   MemoryPlan memory;
   std::size_t memory_allowed = 0;  // bytes; 0: not known
   std::string budget;              // budget_warning()
 };
 
-// kInvalidConfig and kNotFound as the environment gives them. Makes one environment to see how
+// kInvalidConfig and kNotFound as the environment gives them, and where it cannot do what the
+// config asks for (check_simulator). Makes one environment to see how
 // large it is.
 Result<RolloutContract> make_contract(const Config& config, int threads);
 

@@ -119,7 +119,7 @@ Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer) {
   const SafetensorsFile& file = policy.checkpoint.file;
   const std::vector<TensorRef> taken = places(trainer, file);
   BROADLOOM_TRY(load_named(file, taken));
-  trainer.state_restored();
+  BROADLOOM_TRY(trainer.state_restored());
   PolicySource source = policy.source;
   if (trainer.obs_normalizer() == nullptr) source.obs_normalizer_hash.clear();
   return source;

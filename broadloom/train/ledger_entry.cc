@@ -67,24 +67,26 @@ Json curriculum_of(const CurriculumOptions& curriculum) {
 Json contract_of(const RolloutContract& contract, int action_size) {
   Json disturbances = Json::object();
   for (const auto& [name, value] : contract.disturbances) disturbances[name] = value;
-  return {{"env_id", contract.env_id},
-          {"num_envs", contract.num_envs},
-          {"num_steps", contract.num_steps},
-          {"observation_size", contract.observation_size},
-          {"action_size", action_size},
-          {"batch_size", contract.batch_size},
-          {"minibatches", contract.minibatches},
-          {"minibatch_size", contract.minibatch_size},
-          {"update_epochs", contract.update_epochs},
-          {"iterations", contract.iterations},
-          {"gradient_steps", contract.gradient_steps},
-          {"seed_families", contract.families},
-          {"environments_per_family", contract.envs_per_family},
-          {"evaluation_episodes", contract.eval_episodes},
-          {"strata", strata_of(contract)},
-          {"strata_sampling", contract.strata_sampling},
-          {"curriculum", curriculum_of(contract.curriculum)},
-          {"disturbances", disturbances}};
+  Json out = {{"env_id", contract.env_id},
+              {"num_envs", contract.num_envs},
+              {"num_steps", contract.num_steps},
+              {"observation_size", contract.observation_size},
+              {"action_size", action_size},
+              {"batch_size", contract.batch_size},
+              {"minibatches", contract.minibatches},
+              {"minibatch_size", contract.minibatch_size},
+              {"update_epochs", contract.update_epochs},
+              {"iterations", contract.iterations},
+              {"gradient_steps", contract.gradient_steps},
+              {"seed_families", contract.families},
+              {"environments_per_family", contract.envs_per_family},
+              {"evaluation_episodes", contract.eval_episodes},
+              {"strata", strata_of(contract)},
+              {"strata_sampling", contract.strata_sampling},
+              {"curriculum", curriculum_of(contract.curriculum)},
+              {"disturbances", disturbances}};
+  if (contract.simulator != VecEnvTraits{}) out["simulator"] = simulator_json(contract.simulator);
+  return out;
 }
 
 Json numbers_of(std::initializer_list<std::pair<const char*, Purpose>> purposes) {
@@ -235,12 +237,16 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   if (!evaluation.ok()) return evaluation.status();
   const Result<Json> checkpoint = checkpoint_of(folder);
   if (!checkpoint.ok()) return checkpoint.status();
+  BROADLOOM_TRY(trainer.capture());  // the state is hashed
   Json line;
   line["format"] = 1;
   line["run"] = {
       {"folder", folder.dir()}, {"created", manifest.value().created}, {"finished", utc_now()}};
   if (!manifest.value().extended_from.empty()) {
     line["run"]["extended_from"] = manifest.value().extended_from;
+  }
+  if (!manifest.value().new_episodes_at.empty()) {
+    line["run"]["new_episodes_at"] = manifest.value().new_episodes_at;
   }
   line["contract"] = contract_of(contract.value(), trainer.block().A);
   line["seeds"] = seeds_of(contract.value(), panel);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -146,11 +147,76 @@ Result<InitialPolicy> initial_policy(const Json& recorded, const std::string& na
                             what, found.parameters_hash, found.file));
 }
 
+// Whether the same settings, seed and program would not give the recorded run again.
+bool varies(const Json& recorded) {
+  const Json& simulator = recorded["contract"]["simulator"];
+  return (simulator.is_object() && !simulator["deterministic"].boolean()) ||
+         recorded["run"].contains("new_episodes_at");
+}
+
+// What holds of a run however its simulator varies.
+bool is_settled(std::string_view name) {
+  constexpr std::string_view kSettled[] = {"result.iterations", "result.global_step",
+                                           "result.parameters", "evaluation.global_step",
+                                           "evaluation.seed",   "evaluation.episodes"};
+  return std::find(std::begin(kSettled), std::end(kSettled), name) != std::end(kSettled) ||
+         name.starts_with("panel.hash") || name.starts_with("panel.definition.") ||
+         name.ends_with(".stratum") || name.ends_with(".perturbation") ||
+         (name.starts_with("panel.rows.") && name.ends_with(".episodes"));
+}
+
+bool is_outcome(std::string_view name) {
+  return name.starts_with("result.") || name.starts_with("evaluation.") ||
+         name.starts_with("panel.");
+}
+
+// Of each mean that has an interval on both sides: whether the two overlap.
+using Overlaps = std::map<std::string, bool>;
+
+void add_overlap(const std::string& name, const Json& a, const Json& b, const char* low,
+                 const char* high, Overlaps& out) {
+  for (const Json* side : {&a, &b}) {
+    if (!(*side)[low].is_number() || !(*side)[high].is_number()) return;
+  }
+  out[name] = a[low].real() <= b[high].real() && b[low].real() <= a[high].real();
+}
+
+void add_overlaps(const std::string& name, const Json& a, const Json& b, Overlaps& out) {
+  if (!a.is_object() || !b.is_object()) return;
+  add_overlap(name + ".mean_return", a, b, "ci_low", "ci_high", out);
+  add_overlap(name + ".success_rate", a, b, "success_low", "success_high", out);
+  add_overlap(name + ".failure_rate", a, b, "failure_low", "failure_high", out);
+}
+
+// Means of what was played are held by their intervals, other numbers stand beside each other;
+// hashes and counts, which say nothing where they differ, are left out.
+void hold_by_statistics(const Json& a, const Json& b, std::vector<FieldComparison>& fields) {
+  Overlaps overlaps;
+  add_overlaps("evaluation", a["evaluation"], b["evaluation"], overlaps);
+  for (const auto& [row, score] : a["panel"]["rows"].members()) {
+    add_overlaps("panel.rows." + row, score, b["panel"]["rows"][row], overlaps);
+  }
+  std::vector<FieldComparison> kept;
+  for (FieldComparison& field : fields) {
+    const auto overlap = overlaps.find(field.name);
+    if (overlap != overlaps.end()) {
+      field.rule = FieldRule::kStatistic;
+      field.agrees = overlap->second;
+    } else if (is_outcome(field.name) && !is_settled(field.name)) {
+      field.rule = FieldRule::kRatio;
+      if (!Json::parse(field.recorded).is_number()) continue;
+    }
+    kept.push_back(std::move(field));
+  }
+  fields = std::move(kept);
+}
+
 }  // namespace
 
 bool RerunReport::agrees() const {
   return !fields.empty() && std::all_of(fields.begin(), fields.end(), [](const auto& field) {
-    return field.agrees || field.rule != FieldRule::kExact;
+    const bool must = field.rule == FieldRule::kExact || field.rule == FieldRule::kStatistic;
+    return field.agrees || !must;
   });
 }
 
@@ -173,6 +239,7 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
   if (!a.is_object() || !b.is_object()) return out;
   for (const Part& part : kParts) compare_part(part, a, b, out);
   compare_panels(a["panel"], b["panel"], out);
+  if (varies(a)) hold_by_statistics(a, b, out);
   for (const RatioPlace& place : kRatios) {
     out.push_back(compare(fmt::format("{}.{}", place.part, place.key), FieldRule::kRatio,
                           a[place.part][place.key], b[place.part][place.key]));
@@ -230,6 +297,7 @@ Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const st
   const Result<std::string> own = read_ledger_line(folder.value().ledger_line_path(), 1);
   if (!own.ok()) return own.status();
   report.fields = compare_ledger_lines(line, own.value());
+  report.by_statistics = varies(Json::parse(line));
   return report;
 }
 

@@ -15,8 +15,10 @@ namespace broadloom {
 // How a field of the record is held against the rerun's.
 enum class FieldRule {
   kExact,  // must agree, to the bit
+  // Of a simulator that is not deterministic: means agree where their 95 % intervals overlap.
+  kStatistic,
   kNoted,  // program and machine: told, since they may explain what does not agree
-  kRatio   // speed and memory: rerun over recorded
+  kRatio   // speed and memory, and what varies with such a simulator: rerun over recorded
 };
 
 struct FieldComparison {
@@ -30,6 +32,7 @@ struct FieldComparison {
 struct RerunReport {
   RunSummary run;
   std::vector<FieldComparison> fields;
+  bool by_statistics = false;  // the recorded run's simulator varies: no rerun gives its bits
   // Whether all fields that must agree do.
   bool agrees() const;
   // Names of what was noted and differs, as far as results can depend on it: bits that are common
@@ -57,7 +60,9 @@ Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init = ""
 Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const std::string& run_dir,
                           int threads, const RunHooks& hooks);
 
-// Two checked lines, field by field.
+// Two checked lines, field by field. Where the recorded run's simulator is not deterministic, or
+// began new episodes on a resume, numbers of its result are not expected to be the same: means of
+// its evaluation and its panel are compared by their intervals.
 std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
                                                   std::string_view rerun);
 

@@ -109,6 +109,14 @@ Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const Measur
   return write_file_atomically(folder.ledger_line_path(), line.value() + "\n");
 }
 
+// Numbers that are not finite come again; what else stops a run may be put right.
+Status told_of_what_is_saved(const Status& status, const RunFolder& folder) {
+  if (status.ok() || status.kind() == ErrorKind::kNumeric) return status;
+  return {status.kind(),
+          fmt::format("{}. What was saved of '{}' stays saved, and a resume goes on from there",
+                      status.message(), folder.dir())};
+}
+
 // Trains to the end or until asked to stop. Whatever ends it, the newest checkpoint stays.
 Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogBytes& logs,
                          const RunHooks& hooks) {
@@ -117,7 +125,7 @@ Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogByt
   trainer.set_recorder(&recorder.value());
   const std::int64_t first_step = trainer.report().global_step;
   while (!trainer.finished()) {
-    BROADLOOM_TRY(trainer.iterate());
+    BROADLOOM_TRY(told_of_what_is_saved(trainer.iterate(), folder));
     if (hooks.on_iteration) hooks.on_iteration(progress_of(trainer, recorder.value()));
     if (hooks.should_stop && hooks.should_stop()) break;
   }
@@ -136,7 +144,8 @@ Status announce(const Config& config, int threads, const RunHooks& hooks) {
 }
 
 // What the record says of a run's bits: whether every processor would give the same.
-std::string bits_of(const Config& config, const std::string& isa) {
+std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator) {
+  if (!simulator.deterministic) return "none";
   return config.precision == "fp32" && has_common_bits(isa) ? "common" : "own";
 }
 
@@ -174,9 +183,10 @@ Status extend(StartedRun& run, std::int64_t total_timesteps) {
 }
 
 // A run that was begun with everybody's bits and goes on with others says so.
-Status keep_bits_true(const StartedRun& run, const RunHooks& hooks) {
-  Manifest manifest = run.manifest;
-  if (manifest.bits != "common" || bits_of(run.config, active_isa()) == "common") return {};
+Status keep_bits_true(StartedRun& run, const RunHooks& hooks) {
+  Manifest& manifest = run.manifest;
+  if (manifest.bits != "common") return {};
+  if (bits_of(run.config, active_isa(), manifest.simulator) == "common") return {};
   if (hooks.on_note) {
     hooks.on_note(
         fmt::format("this processor has no fused multiply-add: the run goes on with bits of {}'s "
@@ -186,6 +196,20 @@ Status keep_bits_true(const StartedRun& run, const RunHooks& hooks) {
   manifest.bits = "own";
   manifest.isa = active_isa();
   return write_file_atomically(run.folder.manifest_path(), manifest_json(manifest));
+}
+
+// Episodes that could not be saved are lost, and the record says where.
+Status record_new_episodes(StartedRun& run, const Trainer& trainer, const RunHooks& hooks) {
+  if (trainer.simulator().saves_state || trainer.report().iteration == 0) return {};
+  const std::int64_t step = trainer.report().global_step;
+  if (hooks.on_note) {
+    hooks.on_note(
+        fmt::format("the simulator of {} does not save its state: the run goes on from step {} "
+                    "with new episodes, and its record says so",
+                    run.config.env_id, step));
+  }
+  run.manifest.new_episodes_at.push_back(step);
+  return write_file_atomically(run.folder.manifest_path(), manifest_json(run.manifest));
 }
 
 // "auto" means "exact" where there is nothing else, which takes some 70 times as long.
@@ -238,7 +262,8 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
     if (!held.ok()) return held.status();
     lock = held.take();
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
-    manifest.bits = bits_of(config, manifest.isa);
+    manifest.simulator = trainer.value()->simulator();
+    manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     manifest.init = source.value();
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
@@ -291,7 +316,9 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   const bool complete =
       trainer.value()->finished() && is_recorded(folder, trainer.value()->config());
   if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
-  if (trainer.value()->finished()) {
+  if (!trainer.value()->finished()) {
+    BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
+  } else {
     BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}, hooks));
     return summary_of(*trainer.value(), folder.dir(), 0.0);
   }

@@ -8,7 +8,9 @@
 #include "broadloom/config/memory_plan.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
+#include "broadloom/config/simulator.h"
 #include "broadloom/core/available_cores.h"
+#include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/explained_variance.h"
 #include "broadloom/instruments/probe_states.h"
@@ -85,6 +87,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
 
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs) {
+  BROADLOOM_TRY(check_simulator(config, envs->traits()));
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
@@ -241,11 +244,24 @@ void Trainer::report_episodes() {
   refresh_stratum_numbers(tracker_, *envs_, report_.strata);
 }
 
-void Trainer::state_restored() {
+Status Trainer::capture() { return envs_->capture(); }
+
+Status Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
   clock_.state_restored(block_.N);
+  BROADLOOM_TRY(envs_->traits().saves_state ? envs_->state_restored() : begin_new_episodes());
   report_clock();
   report_episodes();
+  return {};
+}
+
+// On a seed of their own: the run has played those that its own seed begins with.
+Status Trainer::begin_new_episodes() {
+  if (clock_.iteration == 0) return {};
+  const std::uint64_t step = static_cast<std::uint64_t>(clock_.env_step);
+  BROADLOOM_TRY(envs_->begin_anew(Random(config_.seed, Purpose::kAnew, 0, step).bits64()));
+  tracker_.begin_anew();
+  return {};
 }
 
 Status Trainer::record() {
@@ -268,7 +284,7 @@ Policy Trainer::policy() const {
 std::vector<TensorRef> Trainer::state() {
   std::vector<TensorRef> out;
   learner_.append_state("learner", out);
-  envs_->append_state("envs", out);
+  if (envs_->traits().saves_state) envs_->append_state("envs", out);
   tracker_.append_state("episodes", out);
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);

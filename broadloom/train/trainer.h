@@ -96,6 +96,7 @@ class Trainer {
   const Config& config() const { return config_; }
   const ActorCritic& network() const { return network_; }
   const EnvSpec& spec() const { return envs_->spec(); }
+  VecEnvTraits simulator() const { return envs_->traits(); }
   const RolloutBlock& block() const { return block_; }
   const float* params() const { return learner_.params.data(); }  // [P]
   // As it is now, and changes with every iteration.
@@ -123,12 +124,16 @@ class Trainer {
 
   // Mutable views of every bit that is needed to go on: parameters, moments, normalisers,
   // environments, episode statistics, counters.
+  // Environments that do not save their state (VecEnvTraits) have no place in it.
   std::vector<TensorRef> state();
+  // Has the environments bring their part of state() up to date; call it before state() is read.
+  Status capture();
   // What instruments have added up over the run, "instruments.<name>.<field>": learning does not
   // depend on it.
   std::vector<TensorRef> instrument_state();
   // Brings what is derived from it up to date; call it whenever state() was written into.
-  void state_restored();
+  // Environments that do not save their state begin new episodes, unless none were begun before.
+  Status state_restored();
 
  private:
   Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs);
@@ -137,6 +142,7 @@ class Trainer {
   static Result<std::unique_ptr<Trainer>> create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs);
 
+  Status begin_new_episodes();
   void apply_schedules();
   Status collect();
   void scale_rewards();

@@ -169,9 +169,10 @@ TEST(CurriculumBatch, AskingForEndsChangesNothing) {
   std::vector<std::uint8_t> terminated(24), truncated(24);
   for (int t = 0; t < 100; ++t) {
     draw_actions(env->spec(), 0, 24, t, 1 << 30, actions.data());
-    env->step(0, 24,
-              {actions.data(), seen.data(), rewards.data(), terminated.data(), truncated.data(),
-               last.data()});
+    ASSERT_TRUE(env->step(0, 24,
+                          {actions.data(), seen.data(), rewards.data(), terminated.data(),
+                           truncated.data(), last.data()})
+                    .ok());
     ASSERT_TRUE(std::equal(seen.begin(), seen.end(), asked.observations.begin() + t * 24 * 4));
   }
 }

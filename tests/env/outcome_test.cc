@@ -55,9 +55,10 @@ TEST_P(EveryOutcome, AskingForItChangesNothing) {
   std::vector<std::uint8_t> terminated(9), truncated(9);
   for (int t = 0; t < 100; ++t) {
     draw_actions(env->spec(), 0, 9, t, 1 << 30, actions.data());
-    env->step(0, 9,
-              {actions.data(), seen.data(), rewards.data(), terminated.data(), truncated.data(),
-               last.data()});
+    ASSERT_TRUE(env->step(0, 9,
+                          {actions.data(), seen.data(), rewards.data(), terminated.data(),
+                           truncated.data(), last.data()})
+                    .ok());
     const auto same = [&](const auto& part, const auto& whole) {
       return std::equal(part.begin(), part.end(), whole.begin() + t * part.size());
     };
@@ -149,7 +150,8 @@ TEST(Outcome, DefaultsWhereNothingIsNamed) {
   std::uint8_t terminated[2], truncated[2];
   std::vector<EpisodeEnd> ends(2);
   for (int t = 0; t < 5; ++t) {
-    env.step(0, 2, {actions, seen, rewards, terminated, truncated, last, ends.data()});
+    ASSERT_TRUE(
+        env.step(0, 2, {actions, seen, rewards, terminated, truncated, last, ends.data()}).ok());
   }
   EXPECT_EQ(ends[0], (EpisodeEnd{.stratum = -1, .reason = 0, .success = -1}));
   EXPECT_EQ(ends[1], (EpisodeEnd{.stratum = -1, .reason = 1, .success = -1}));

@@ -64,10 +64,11 @@ inline Rollout roll(VecEnv& env, int first, int steps, int shard_size, int perio
       const int end = std::min(count, begin + shard_size);
       draw_actions(env.spec(), begin, end, t, period, actions.data());
       const std::size_t at = row + begin;
-      env.step(
+      const Status stepped = env.step(
           begin, end,
           {actions.data(), &out.observations[at * width], &out.rewards[at], &out.terminated[at],
            &out.truncated[at], &out.final_observations[at * width], &out.ends[at]});
+      EXPECT_TRUE(stepped.ok()) << stepped.message();
     }
   }
   return out;

@@ -116,7 +116,7 @@ void take_steps(VecEnv& envs, int steps) {
   std::vector<std::uint8_t> terminated(kEnvs), truncated(kEnvs);
   const StepRows rows{actions.data(),   observations.data(), rewards.data(), terminated.data(),
                       truncated.data(), finals.data(),       nullptr};
-  for (int i = 0; i < steps; ++i) envs.step(0, kEnvs, rows);
+  for (int i = 0; i < steps; ++i) ASSERT_TRUE(envs.step(0, kEnvs, rows).ok());
 }
 
 TEST(StateTypes, EveryMemberIsSavedWhole) {

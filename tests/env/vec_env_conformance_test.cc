@@ -1,5 +1,5 @@
 // The conformance kit, over environments of every kind and over ones with planted faults.
-#include "tests/env/vec_env_conformance.h"
+#include "broadloom/env/conformance.h"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,19 @@
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "examples/own_env/hover.h"
+#include "tests/env/rollout.h"
 
 namespace broadloom {
 namespace {
 
 using Problems = std::vector<std::string>;
+using MakeEnvs = std::function<std::unique_ptr<VecEnv>(const VecEnvOptions&)>;
+
+ConformanceReport report_of(const MakeEnvs& make, const ConformanceOptions& options = {}) {
+  return check_vec_env(
+      [&](const VecEnvOptions& asked) { return Result<std::unique_ptr<VecEnv>>(make(asked)); },
+      options);
+}
 
 MakeEnvs by_name(const std::string& id, const Overrides& keys = {}) {
   return [=](const VecEnvOptions& options) { return make(id, options, keys); };
@@ -26,8 +34,9 @@ MakeEnvs by_name(const std::string& id, const Overrides& keys = {}) {
 class Conformance : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Conformance, OfEveryEnvironmentOfTheRegistry) {
-  const bool draws = GetParam() != "CliffWalking-v1";  // one start and no chance
-  EXPECT_EQ(VecEnvConformance(by_name(GetParam()), draws).problems(), Problems());
+  ConformanceOptions options;
+  options.has_chance = GetParam() != "CliffWalking-v1";  // one start and no chance
+  EXPECT_EQ(report_of(by_name(GetParam()), options).findings(), Problems());
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, Conformance, ::testing::ValuesIn(all_ids()), name_of);
@@ -38,7 +47,7 @@ TEST(Conformance, OfAnEnvironmentOfOnesOwn) {
     spec.set_time_limit(options.max_episode_steps);
     return std::make_unique<BatchedEnv<Hover>>(Hover::Params{}, spec, options);
   };
-  EXPECT_EQ(VecEnvConformance(hover).problems(), Problems());
+  EXPECT_EQ(report_of(hover).findings(), Problems());
 }
 
 TEST(Conformance, OfStrataAndDisturbances) {
@@ -46,7 +55,7 @@ TEST(Conformance, OfStrataAndDisturbances) {
                           {"strata.long.half_length", "1..2"},
                           {"disturb.action_delay", "2"},
                           {"disturb.push_interval", "5"}};
-  EXPECT_EQ(VecEnvConformance(by_name("CartPole-v1", keys)).problems(), Problems());
+  EXPECT_EQ(report_of(by_name("CartPole-v1", keys)).findings(), Problems());
 }
 
 // Environments around CartPole's of which one thing is wrong.
@@ -56,7 +65,10 @@ class WrongStep final : public ForwardingVecEnv {
  public:
   WrongStep(std::unique_ptr<VecEnv> inner, Break step)
       : ForwardingVecEnv(std::move(inner)), step_(std::move(step)) {}
-  void step(int begin, int end, const StepRows& rows) override { step_(inner(), begin, end, rows); }
+  Status step(int begin, int end, const StepRows& rows) override {
+    step_(inner(), begin, end, rows);
+    return {};
+  }
 
  private:
   Break step_;
@@ -87,7 +99,7 @@ class Miscounting final : public ForwardingVecEnv {
 };
 
 void expect_found(const MakeEnvs& make, const std::string& problem) {
-  const Problems found = VecEnvConformance(make).problems();
+  const Problems found = report_of(make).findings();
   EXPECT_NE(std::find(found.begin(), found.end(), problem), found.end())
       << problem << ", in " << ::testing::PrintToString(found);
 }
@@ -97,7 +109,7 @@ MakeEnvs broken(const Break& after) {
     return std::make_unique<WrongStep>(
         make("CartPole-v1", options),
         [after](VecEnv& inner, int begin, int end, const StepRows& rows) {
-          inner.step(begin, end, rows);
+          ASSERT_TRUE(inner.step(begin, end, rows).ok());
           after(inner, begin, end, rows);
         });
   };
@@ -153,7 +165,7 @@ TEST(ConformanceFaults, OfFinalObservationsAreFound) {
             std::vector<float> lost(4 * (end - begin));
             StepRows others = rows;
             others.final_observations = lost.data();
-            inner.step(begin, end, others);
+            ASSERT_TRUE(inner.step(begin, end, others).ok());
             for (int k = 0; first_of_the_next && k < end - begin; ++k) {
               if ((rows.terminated[k] | rows.truncated[k]) == 0) continue;
               std::copy_n(rows.observations + 4 * k, 4, rows.final_observations + 4 * k);
@@ -171,8 +183,10 @@ TEST(ConformanceFaults, OfRangesStateAndCountsAreFound) {
                }),
                "a step depends on the range that is stepped");
   expect_found(around<WrongObserve>(), "observe() is not what step() gave");
-  expect_found(around<Forgetful>(),
-               "environments go on otherwise after their state was saved and restored");
+  expect_found(
+      around<Forgetful>(),
+      "environments go on otherwise after their state was saved and restored: something that "
+      "the next steps depend on is not in append_state()");
   expect_found(around<Miscounting>(), "episode_step() is not the number of the episode's steps");
   expect_found(around<Miscounting>(), "more truncations than max_truncations()");
 }

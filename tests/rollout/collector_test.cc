@@ -75,8 +75,8 @@ class Broken final : public ForwardingVecEnv {
   };
   Broken(std::unique_ptr<VecEnv> inner, std::vector<Place> places)
       : ForwardingVecEnv(std::move(inner)), places_(std::move(places)), steps_(num_envs()) {}
-  void step(int begin, int end, const StepRows& rows) override {
-    inner().step(begin, end, rows);
+  Status step(int begin, int end, const StepRows& rows) override {
+    BROADLOOM_TRY(inner().step(begin, end, rows));
     for (int n = begin; n < end; ++n) {
       for (const Place& place : places_) {
         if (place.env != n || place.step != steps_[n]) continue;
@@ -86,6 +86,7 @@ class Broken final : public ForwardingVecEnv {
       }
       ++steps_[n];
     }
+    return {};
   }
 
  private:

@@ -81,7 +81,7 @@ void expect_found(const Overrides& overrides, const std::string& check, Severity
   std::unique_ptr<Trainer> trainer = make_trainer(config_of(overrides));
   EXPECT_LE(worst(audit(*trainer, 8)), Severity::kNote);
   plant(*trainer);
-  trainer->state_restored();
+  EXPECT_TRUE(trainer->state_restored().ok());
   EXPECT_EQ(severity_of(audit(*trainer), check), severity) << check;
 }
 
@@ -166,9 +166,10 @@ TEST(AuditFaults, AdvantagesThatAreRounding) {
 class Lottery final : public ForwardingVecEnv {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
-  void step(int begin, int end, const StepRows& rows) override {
-    ForwardingVecEnv::step(begin, end, rows);
+  Status step(int begin, int end, const StepRows& rows) override {
+    BROADLOOM_TRY(ForwardingVecEnv::step(begin, end, rows));
     if (begin == 0) rows.rewards[0] += ++steps_ % 32 == 31 ? 1e7f : 0.0f;
+    return {};
   }
 
  private:
@@ -183,14 +184,15 @@ class Echo final : public ForwardingVecEnv {
     ForwardingVecEnv::observe(begin, end, rows);
     spread(rows, spec().observation_size(), end - begin);
   }
-  void step(int begin, int end, const StepRows& rows) override {
+  Status step(int begin, int end, const StepRows& rows) override {
     std::vector<float> actions(static_cast<std::size_t>((end - begin) * spec().action_size()),
                                1.0f);
     StepRows inner = rows;
     inner.actions = actions.data();
-    ForwardingVecEnv::step(begin, end, inner);
+    BROADLOOM_TRY(ForwardingVecEnv::step(begin, end, inner));
     spread(rows.observations, spec().observation_size(), end - begin);
     spread(rows.rewards, 1, end - begin);
+    return {};
   }
 
  private:

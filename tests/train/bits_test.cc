@@ -188,7 +188,7 @@ TEST_P(Bits, AreTheSameAfterARestoreAtAnyIteration) {
       ASSERT_EQ(from[i].bytes(), to[i].bytes());
       std::memcpy(to[i].data, from[i].data, from[i].bytes());
     }
-    after->state_restored();
+    ASSERT_TRUE(after->state_restored().ok());
     run(*after, 5 - cut);
     EXPECT_EQ(bytes_of(*after), expected) << "restored after iteration " << cut;
   }

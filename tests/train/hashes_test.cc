@@ -33,11 +33,12 @@ class PlantedReward final : public ForwardingVecEnv {
   PlantedReward(std::unique_ptr<VecEnv> envs, int env, std::int64_t step)
       : ForwardingVecEnv(std::move(envs)), env_(env), step_(step) {}
 
-  void step(int begin, int end, const StepRows& rows) override {
-    inner().step(begin, end, rows);
-    if (env_ < begin || env_ >= end || made_++ != step_) return;
+  Status step(int begin, int end, const StepRows& rows) override {
+    BROADLOOM_TRY(inner().step(begin, end, rows));
+    if (env_ < begin || env_ >= end || made_++ != step_) return {};
     float& reward = rows.rewards[env_ - begin];
     reward = std::bit_cast<float>(std::bit_cast<std::uint32_t>(reward) ^ 1u);
+    return {};
   }
 
  private:

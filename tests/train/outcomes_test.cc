@@ -105,9 +105,9 @@ class Silent final : public ForwardingVecEnv {
     spec_.names_success = false;
   }
   const EnvSpec& spec() const override { return spec_; }
-  void step(int begin, int end, const StepRows& rows) override {
+  Status step(int begin, int end, const StepRows& rows) override {
     EXPECT_EQ(rows.ends, nullptr);
-    inner().step(begin, end, rows);
+    return inner().step(begin, end, rows);
   }
 
  private:

@@ -1,0 +1,45 @@
+#include "broadloom/config/simulator.h"
+
+#include <fmt/core.h>
+
+#include "broadloom/config/settings.h"
+#include "broadloom/envs/registry.h"
+
+namespace broadloom {
+
+Status check_simulator(const Config& config, const VecEnvTraits& simulator) {
+  if (simulator.has_final_observations || config.truncation_mode != "bootstrap") return {};
+  return invalid(fmt::format(
+      "truncation_mode: got bootstrap, which needs the last observation of every episode that the "
+      "time limit cut off, but the simulator of {} does not hand those out; expected "
+      "as_termination, state_value or zero",
+      config.env_id));
+}
+
+Result<std::unique_ptr<VecEnv>> make_one_env(const Config& config) {
+  VecEnvOptions one;
+  one.max_episode_steps = config.max_episode_steps;
+  one.curriculum = curriculum_options(config);
+  return make_vec_env(config.env_id, config.env_options, one);
+}
+
+std::vector<std::string> simulator_limits(const VecEnvTraits& simulator) {
+  std::vector<std::string> out;
+  if (!simulator.deterministic) {
+    out.emplace_back(
+        "not deterministic: the same settings and seed give another run each time, and rerun "
+        "compares by statistics");
+  }
+  if (!simulator.saves_state) {
+    out.emplace_back(
+        "does not save its state: a resume begins new episodes, and ends elsewhere than a run that "
+        "was never stopped");
+  }
+  if (!simulator.has_final_observations) {
+    out.emplace_back(
+        "hands out no final observations: what a truncated episode was still worth is not known");
+  }
+  return out;
+}
+
+}  // namespace broadloom

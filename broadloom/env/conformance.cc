@@ -1,0 +1,442 @@
+#include "broadloom/env/conformance.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "broadloom/core/random.h"
+#include "broadloom/env/fixed_play.h"
+#include "broadloom/env/random_action.h"
+
+namespace broadloom {
+namespace {
+
+using namespace fixed_play;
+
+class Kit {
+ public:
+  Kit(MakeVecEnv make, ConformanceOptions options)
+      : make_(std::move(make)), options_(std::move(options)) {}
+
+  ConformanceReport run() {
+    begin("number, time limit, spaces");
+    check_size();
+    if (!report_.findings().empty()) {
+      return report_;  // the rest would write past the end of something
+    }
+    begin("finite values within their spaces");
+    check_rows();
+    begin("ends of episodes, and what is reset by itself");
+    check_episodes();
+    begin("observe() is what the last step gave");
+    check_observe();
+    if (begin_unless(!traits_.has_final_observations, "final observations of ended episodes",
+                     "traits() says that there are none")) {
+      check_final_observations();
+    }
+    if (begin_unless(!traits_.deterministic, "the same seed, the same steps", kVaries)) {
+      check_determinism();
+    }
+    check_independence();
+    if (begin_unless(!traits_.deterministic, "seeds, streams and families", kVaries)) {
+      check_seeds();
+    }
+    check_saving();
+    begin("another()");
+    check_another();
+    if (begin_unless(!options_.allocations, "steps allocate nothing",
+                     "this program does not count allocations")) {
+      check_allocations();
+    }
+    return report_;
+  }
+
+ private:
+  static constexpr const char* kVaries = "traits() says that they are not deterministic";
+
+  void begin(const std::string& name) { report_.checks.push_back({name, {}, {}}); }
+
+  // Whether the check is to be made.
+  bool begin_unless(bool left_out, const std::string& name, const std::string& why) {
+    begin(name);
+    if (left_out) report_.checks.back().left_out = why;
+    return !left_out;
+  }
+
+  void expect(bool holds, const std::string& finding) {
+    std::vector<std::string>& findings = report_.checks.back().findings;
+    const bool known = std::find(findings.begin(), findings.end(), finding) != findings.end();
+    if (!holds && !known) findings.push_back(finding);
+  }
+
+  bool expect_played(const Played& played) {
+    expect(played.status.ok(), "a step failed: " + played.status.message());
+    return played.status.ok();
+  }
+
+  VecEnvOptions options(int limit = 0) const {
+    VecEnvOptions out;
+    out.num_envs = kEnvs;
+    out.seed = 3;
+    out.max_episode_steps = limit > 0 ? limit : options_.time_limit;
+    return out;
+  }
+
+  // They were made before with such options: what fails now is what is wrong.
+  std::unique_ptr<VecEnv> made(const VecEnvOptions& options) {
+    Result<std::unique_ptr<VecEnv>> envs = make_(options);
+    expect(envs.ok(), "environments cannot be made: " + envs.status().message());
+    if (!envs.ok()) return nullptr;
+    const bool right = envs.value() != nullptr && envs.value()->num_envs() == options.num_envs;
+    expect(right, "num_envs() is not what was asked for");
+    return right ? envs.take() : nullptr;
+  }
+
+  // What num_steps steps of environments with these options give; nothing where they fail.
+  std::unique_ptr<Played> played(const VecEnvOptions& options, int steps,
+                                 const std::vector<EnvRange>& ranges = {{0, kEnvs}}) {
+    const std::unique_ptr<VecEnv> envs = made(options);
+    if (envs == nullptr) return nullptr;
+    auto out = std::make_unique<Played>(Player(*envs).play(steps, ranges));
+    return expect_played(*out) ? std::move(out) : nullptr;
+  }
+
+  void check_size() {
+    Result<std::unique_ptr<VecEnv>> result = make_(options());
+    expect(result.ok(), "environments cannot be made: " + result.status().message());
+    if (!result.ok()) return;
+    const std::unique_ptr<VecEnv> envs = result.take();
+    expect(envs != nullptr, "there are no environments");
+    if (envs == nullptr) return;
+    traits_ = envs->traits();
+    expect(envs->num_envs() == kEnvs, "num_envs() is not what was asked for");
+    expect(envs->spec().max_episode_steps == options_.time_limit,
+           "the time limit asked for is not spec()'s");
+    for (const Space* space : {&envs->spec().observation, &envs->spec().action}) {
+      const std::size_t size = static_cast<std::size_t>(space->size);
+      expect(space->size >= 1, "a space is empty");
+      if (space->kind == SpaceKind::kDiscrete) continue;
+      expect(space->low.size() == size && space->high.size() == size,
+             "a Box has not one lower and one upper bound a number");
+    }
+  }
+
+  void check_rows() {
+    const std::unique_ptr<VecEnv> envs = made(options());
+    if (envs == nullptr) return;
+    const Played out = Player(*envs).play(options_.num_steps);
+    if (!expect_played(out)) return;
+    for (const float reward : out.rewards) expect(std::isfinite(reward), "a reward is not finite");
+    const Space& space = envs->spec().observation;
+    const std::size_t width = envs->spec().observation_size();
+    for (std::size_t i = 0; i < out.rewards.size(); ++i) {
+      check_observation(space, &out.observations[i * width]);
+      if (out.ended(i) && traits_.has_final_observations) {
+        check_observation(space, &out.last[i * width]);
+      }
+    }
+  }
+
+  void check_observation(const Space& space, const float* observation) {
+    float sum = 0.0f;
+    bool inside = true, bits = true;
+    for (int d = 0; d < space.size; ++d) {
+      const float x = observation[d];
+      sum += x;
+      bits &= x == 0.0f || x == 1.0f;
+      inside &= std::isfinite(x);
+      if (space.kind == SpaceKind::kBox) inside &= x >= space.low[d] && x <= space.high[d];
+    }
+    if (space.kind == SpaceKind::kDiscrete) inside = bits && sum == 1.0f;
+    expect(inside, "an observation is not in its space");
+  }
+
+  // Ends are told apart, counted and explained.
+  void check_episodes() {
+    const std::unique_ptr<VecEnv> envs = made(options());
+    if (envs == nullptr) return;
+    Player player(*envs);
+    std::vector<int> length(kEnvs, 0), cuts(kEnvs, 0);
+    for (int t = 0; t < options_.num_steps; ++t) {
+      const Played out = player.play(1);
+      if (!expect_played(out)) return;
+      for (int n = 0; n < kEnvs; ++n) {
+        cuts[n] += out.truncated[n];
+        check_end(*envs, out, n, ++length[n]);
+        if (out.ended(n)) length[n] = 0;
+        expect(envs->episode_step(n) == length[n],
+               "episode_step() is not the number of the episode's steps");
+      }
+    }
+    for (const int count : cuts) {
+      expect(count <= envs->max_truncations(options_.num_steps),
+             "more truncations than max_truncations()");
+    }
+  }
+
+  void check_end(const VecEnv& envs, const Played& out, int n, int length) {
+    const int terminated = out.terminated[n], truncated = out.truncated[n];
+    expect(terminated <= 1 && truncated <= 1, "an end flag is not 0 or 1");
+    expect((terminated & truncated) == 0, "a step is terminated and truncated");
+    expect(truncated == 0 || length == options_.time_limit,
+           "a step is truncated before the time limit");
+    expect(length < options_.time_limit || out.ended(n),
+           "an episode is longer than the time limit");
+    const EpisodeEnd& end = out.ends[n];
+    const EnvSpec& spec = envs.spec();
+    if (!out.ended(n)) {
+      expect(end == EpisodeEnd{}, "the end of an episode is told that has not ended");
+      return;
+    }
+    const int last = static_cast<int>(spec.end_reasons.size()) - 1;
+    expect(end.reason >= 0 && end.reason <= last, "an end's reason is not one of end_reasons");
+    expect((end.reason == last) == (truncated != 0),
+           "the last reason is not that of truncated steps");
+    expect((end.success >= 0) == spec.names_success, "success is not known as names_success says");
+    expect(end.stratum < static_cast<int>(spec.strata.size()),
+           "an end's stratum is none of strata");
+  }
+
+  void check_observe() {
+    const std::unique_ptr<VecEnv> envs = made(options());
+    if (envs == nullptr) return;
+    Player player(*envs);
+    std::vector<float> seen, again;
+    for (int t = 0; t < options_.num_steps; ++t) {
+      const Played out = player.play(1);
+      if (!expect_played(out)) return;
+      seen.assign(out.observations.size(), 0.0f);
+      envs->observe(0, kEnvs, seen.data());
+      expect(seen == out.observations, "observe() is not what step() gave");
+      again.assign(seen.size(), 0.0f);
+      envs->observe(0, kEnvs, again.data());
+      expect(seen == again, "observe() gives something else the second time");
+    }
+  }
+
+  // The final observation of a cut episode is what an uncut one goes on from.
+  void check_final_observations() {
+    const int limit = options_.time_limit;
+    const std::unique_ptr<Played> cut = played(options(), limit);
+    const std::unique_ptr<Played> whole = played(options(limit + 1), limit);
+    if (cut == nullptr || whole == nullptr) return;
+    const std::size_t width = cut->observations.size() / cut->rewards.size();
+    for (std::size_t i = 0; i < cut->rewards.size(); ++i) {
+      const float* last = &cut->last[i * width];
+      const bool untouched =
+          std::all_of(last, last + width, [](float x) { return x == kUntouched; });
+      expect(cut->ended(i) != untouched,
+             cut->ended(i) ? "no final observation of an ended episode"
+                           : "a final observation of an episode that has not ended");
+      bool ended_before = !traits_.deterministic || options_.noisy_observations;
+      for (std::size_t j = i % kEnvs; j < i; j += kEnvs) ended_before |= whole->ended(j);
+      if (cut->truncated[i] == 0 || ended_before) continue;
+      expect(std::equal(last, last + width, &whole->observations[i * width]),
+             "a final observation is not the ended episode's last");
+    }
+  }
+
+  void check_determinism() {
+    const std::unique_ptr<Played> first = played(options(), options_.num_steps);
+    const std::unique_ptr<Played> second = played(options(), options_.num_steps);
+    if (first == nullptr || second == nullptr) return;
+    expect(first->is_as(*second), "the same seed gives other steps");
+  }
+
+  // What becomes of an environment does not depend on how the others are stepped.
+  void check_independence() {
+    const char* name = "any ranges, in any order and at the same time";
+    if (!begin_unless(traits_.whole_batch, name, "traits() says that all are stepped as one")) {
+      return;
+    }
+    if (!traits_.deterministic) {
+      report_.checks.back().left_out = kVaries;
+      return;
+    }
+    const std::unique_ptr<Played> whole = played(options(), options_.num_steps);
+    if (whole == nullptr) return;
+    std::vector<EnvRange> ones;
+    for (int n = 0; n < kEnvs; ++n) ones.emplace_back(n, n + 1);
+    const int half = kEnvs / 2;
+    const std::vector<std::vector<EnvRange>> cuts = {
+        ones, {{0, half}, {half, kEnvs}}, {{half, kEnvs}, {0, half}}};
+    for (const std::vector<EnvRange>& ranges : cuts) {
+      const std::unique_ptr<Played> parts = played(options(), options_.num_steps, ranges);
+      if (parts == nullptr) return;
+      expect(whole->is_as(*parts), "a step depends on the range that is stepped");
+    }
+    const std::unique_ptr<VecEnv> envs = made(options());
+    if (envs == nullptr) return;
+    const Played both = Player(*envs).play_in_threads(options_.num_steps);
+    if (!expect_played(both)) return;
+    expect(whole->is_as(both), "two ranges cannot be stepped at the same time");
+  }
+
+  void check_seeds() {
+    if (!options_.has_chance) {
+      report_.checks.back().left_out = "chance has no part in them, as was said";
+      return;
+    }
+    const std::unique_ptr<Played> here = played(options(), options_.num_steps);
+    VecEnvOptions other = options();
+    other.seed = 4;
+    const std::unique_ptr<Played> elsewhere = played(other, options_.num_steps);
+    other = options();
+    other.streams = StreamSet::kEvaluation;
+    const std::unique_ptr<Played> evaluation = played(other, options_.num_steps);
+    if (here == nullptr || elsewhere == nullptr || evaluation == nullptr) return;
+    expect(!here->is_as(*elsewhere), "another seed gives the same steps");
+    expect(!here->is_as(*evaluation), "evaluation draws what training draws");
+    check_families();
+  }
+
+  void check_families() {
+    VecEnvOptions one = options();
+    one.seed_families = 1;
+    const std::unique_ptr<VecEnv> envs = made(one);
+    if (envs == nullptr) return;
+    const Played family = Player(*envs, 0, 1).play(1);
+    if (!expect_played(family)) return;
+    const std::size_t width = family.observations.size() / kEnvs;
+    for (std::size_t i = width; i < family.observations.size(); ++i) {
+      expect(family.observations[i] == family.observations[i - width],
+             "environments of one seed family, under the same actions, differ");
+    }
+  }
+
+  void check_saving() {
+    if (traits_.saves_state) {
+      begin("state saved and restored");
+      check_state();
+      return;
+    }
+    begin("new episodes where the state is not saved");
+    const std::unique_ptr<VecEnv> envs = made(options());
+    if (envs == nullptr || !expect_played(Player(*envs).play(3))) return;
+    const Status anew = envs->begin_anew(17);
+    expect(anew.ok(), "begin_anew() fails: " + anew.message());
+    for (int n = 0; n < kEnvs && anew.ok(); ++n) {
+      expect(envs->episode_step(n) == 0, "begin_anew() leaves an episode as it was");
+    }
+  }
+
+  static bool is_by_row(const TensorRef& tensor) {
+    return !tensor.shape.empty() && tensor.shape.front() == kEnvs;
+  }
+
+  // Copies what `from` shows into `to`. False where the two are not of a kind.
+  bool copy_state(VecEnv& from, VecEnv& to) {
+    const Status captured = from.capture();
+    expect(captured.ok(), "capture() fails: " + captured.message());
+    std::vector<TensorRef> a, b;
+    from.append_state("e", a);
+    to.append_state("e", b);
+    std::set<std::string> names;
+    for (const TensorRef& tensor : a) {
+      names.insert(tensor.name);
+      expect(is_by_row(tensor), fmt::format("{} of the state is not [N, ...]", tensor.name));
+    }
+    expect(names.size() == a.size(), "two tensors of the state have one name");
+    bool alike = a.size() == b.size();
+    for (std::size_t i = 0; alike && i < a.size(); ++i) {
+      alike = a[i].name == b[i].name && a[i].dtype == b[i].dtype && a[i].shape == b[i].shape;
+      if (alike && a[i].bytes() > 0) std::memcpy(b[i].data, a[i].data, a[i].bytes());
+    }
+    expect(alike, "the state of two of a kind has other names or sizes");
+    if (!alike || !captured.ok()) return false;
+    const Status restored = to.state_restored();
+    expect(restored.ok(), "state_restored() fails: " + restored.message());
+    return restored.ok();
+  }
+
+  // Into environments that are elsewhere by then, so that nothing can be as it should by chance.
+  void check_state() {
+    const int steps = options_.num_steps;
+    const std::unique_ptr<VecEnv> envs = made(options()), other = made(options());
+    if (envs == nullptr || other == nullptr) return;
+    Player player(*envs), elsewhere(*other);
+    if (!expect_played(player.play(steps)) || !expect_played(elsewhere.play(3))) return;
+    if (!copy_state(*envs, *other)) return;
+    std::vector<float> here(player_width(*envs)), there(here.size());
+    envs->observe(0, kEnvs, here.data());
+    other->observe(0, kEnvs, there.data());
+    expect(here == there, "a restored environment is seen otherwise than the one that was saved");
+    const Played on = player.play(steps), restored = Player(*other, steps).play(steps);
+    if (!expect_played(on) || !expect_played(restored) || !traits_.deterministic) return;
+    expect(on.is_as(restored),
+           "environments go on otherwise after their state was saved and restored: something that "
+           "the next steps depend on is not in append_state()");
+  }
+
+  static std::size_t player_width(const VecEnv& envs) {
+    return static_cast<std::size_t>(kEnvs) * envs.spec().observation_size();
+  }
+
+  void check_another() {
+    const std::unique_ptr<VecEnv> envs = made(options());
+    if (envs == nullptr) return;
+    VecEnvOptions two;
+    two.num_envs = 2;
+    two.seed = 9;
+    const std::unique_ptr<VecEnv> more = envs->another(two);
+    if (more == nullptr) {
+      report_.checks.back().left_out = "it gives none: no instrument can look at probe states";
+      return;
+    }
+    expect(more->num_envs() == 2, "another() gives another number than was asked for");
+    expect(more->spec().max_episode_steps == options_.time_limit &&
+               more->spec().id == envs->spec().id,
+           "another() is of another id or time limit");
+    expect(more->traits() == traits_, "another() has other traits");
+  }
+
+  // After a first round, in which a simulator may make what it keeps.
+  void check_allocations() {
+    const std::unique_ptr<VecEnv> envs = made(options());
+    if (envs == nullptr) return;
+    const EnvSpec& spec = envs->spec();
+    Played out(1, spec);
+    std::vector<float> actions(static_cast<std::size_t>(kEnvs * spec.action_size()));
+    Random random(99, Purpose::kUser, 0, 0);
+    for (int n = 0; n < kEnvs; ++n) draw_action(spec.action, random, &actions[n * spec.action_size()]);
+    const auto step = [&] {
+      const Status status =
+          envs->step(0, kEnvs, {actions.data(), out.observations.data(), out.rewards.data(),
+                                out.terminated.data(), out.truncated.data(), out.last.data(),
+                                out.ends.data()});
+      envs->observe(0, kEnvs, out.observations.data());
+      return status.ok();
+    };
+    for (int t = 0; t < options_.num_steps; ++t) (void)step();
+    const std::int64_t before = options_.allocations();
+    for (int t = 0; t < options_.num_steps; ++t) (void)step();
+    const std::int64_t count = options_.allocations() - before;
+    expect(count == 0, fmt::format("{} allocations in {} steps of {} environments", count,
+                                   options_.num_steps, kEnvs));
+  }
+
+  MakeVecEnv make_;
+  ConformanceOptions options_;
+  VecEnvTraits traits_;
+  ConformanceReport report_;
+};
+
+}  // namespace
+
+std::vector<std::string> ConformanceReport::findings() const {
+  std::vector<std::string> out;
+  for (const Check& check : checks) {
+    out.insert(out.end(), check.findings.begin(), check.findings.end());
+  }
+  return out;
+}
+
+ConformanceReport check_vec_env(const MakeVecEnv& make, const ConformanceOptions& options) {
+  return Kit(make, options).run();
+}
+
+}  // namespace broadloom

@@ -1,0 +1,57 @@
+#include "cli/env_check.h"
+
+#include <fmt/core.h>
+
+#include "broadloom/envs/registry.h"
+#include "broadloom/record/json.h"
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+void print_report(const EnvCheck& check, const ConformanceReport& report) {
+  for (const ConformanceReport::Check& one : report.checks) {
+    const char* mark = !one.left_out.empty() ? "not checked" : one.findings.empty() ? "holds" : "WRONG";
+    fmt::print("  {:<12} {}{}\n", mark, one.name, one.left_out.empty() ? "" : ": " + one.left_out);
+    for (const std::string& finding : one.findings) fmt::print("  {:<12}   {}\n", "", finding);
+  }
+  const std::size_t wrong = report.findings().size();
+  if (wrong == 0) {
+    fmt::print("{} keeps to all that was checked.\n", check.id);
+  } else {
+    fmt::print("{} does not keep to VecEnv in {} place{}.\n", check.id, wrong, wrong == 1 ? "" : "s");
+  }
+}
+
+void print_json_report(const EnvCheck& check, const ConformanceReport& report) {
+  Json checks = Json::array();
+  for (const ConformanceReport::Check& one : report.checks) {
+    Json json = {{"name", one.name}, {"findings", one.findings}, {"left_out", nullptr}};
+    if (!one.left_out.empty()) json["left_out"] = one.left_out;
+    checks.push_back(std::move(json));
+  }
+  print_json({{"env_id", check.id}, {"agrees", report.findings().empty()}, {"checks", checks}});
+}
+
+}  // namespace
+
+int check_env(const EnvCheck& check, const Overrides& env_options) {
+  const Result<EnvSpec> spec = env_spec(check.id, env_options);
+  if (!spec.ok()) return report_error(spec.status(), check.json);
+  ConformanceOptions options = check.options;
+  options.has_chance = !check.no_chance;
+  for (const auto& option : env_options) {
+    options.noisy_observations |= option.first == "disturb.obs_noise";
+  }
+  const ConformanceReport report = check_vec_env(
+      [&](const VecEnvOptions& asked) { return make_vec_env(check.id, env_options, asked); },
+      options);
+  if (check.json) {
+    print_json_report(check, report);
+  } else {
+    print_report(check, report);
+  }
+  return report.findings().empty() ? 0 : static_cast<int>(ErrorKind::kMismatch);
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,21 @@
+// What a registered environment does not keep to.
+#pragma once
+
+#include <string>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/env/conformance.h"
+
+namespace broadloom::cli {
+
+struct EnvCheck {
+  std::string id;
+  ConformanceOptions options;
+  bool no_chance = false;
+  bool json = false;
+};
+
+// Checks and prints; gives the exit code: 0, that of the error, or 6 where something is wrong.
+int check_env(const EnvCheck& check, const Overrides& env_options);
+
+}  // namespace broadloom::cli

@@ -1,0 +1,53 @@
+// Fleet: N boats, each of which is to be kept at its mooring against what it was given to begin
+// with.
+//
+// A worked example of a simulator that owns all of its environments and steps them as one: its
+// arrays lie by quantity, not by boat, and a step walks each of them from end to end. That is how
+// simulators on GPUs, in other processes or behind another language look from here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/env/vec_env.h"
+
+class Fleet final : public broadloom::VecEnv {
+ public:
+  // As it is registered: without a time limit in the options.
+  static broadloom::EnvSpec make_spec();
+
+  explicit Fleet(const broadloom::VecEnvOptions& options);
+
+  const broadloom::EnvSpec& spec() const override { return spec_; }
+  int num_envs() const override { return count_; }
+  // All it can do but step some of the boats alone.
+  broadloom::VecEnvTraits traits() const override { return {.whole_batch = true}; }
+  int max_truncations(int num_steps) const override {
+    return (num_steps - 1) / spec_.max_episode_steps + 1;
+  }
+  void observe(int begin, int end, float* observations) const override;
+  broadloom::Status step(int begin, int end, const broadloom::StepRows& rows) override;
+  std::int64_t episode_step(int boat) const override { return age_[boat]; }
+  void append_state(const std::string& prefix, std::vector<broadloom::TensorRef>& out) override;
+  // What is seen is worked out by a step, and so anew where the state comes from a file.
+  broadloom::Status state_restored() override;
+  std::unique_ptr<broadloom::VecEnv> another(const broadloom::VecEnvOptions& options) const override;
+
+ private:
+  void start_episode(int boat, std::int64_t episode);
+  void stagger();
+  void move(int begin, int end, const float* actions);
+  void look(int begin, int end);
+  bool is_lost(int boat) const;
+
+  broadloom::EnvSpec spec_;
+  broadloom::VecEnvOptions options_;
+  int count_;
+  // [N] each: all that the next step depends on.
+  std::vector<double> x_, y_, speed_x_, speed_y_, current_;
+  std::vector<std::int64_t> episode_, age_;
+  std::vector<float> seen_;  // [N, 5] what follows from them
+};

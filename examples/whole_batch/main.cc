@@ -1,0 +1,14 @@
+// Every command of Broadloom, for a simulator of one's own: fleet train --env_id Fleet-v0
+#include "broadloom/envs/registry.h"
+#include "broadloom/envs/simulator_entry.h"
+#include "broadloom/program.h"
+#include "fleet.h"
+
+int main(int argc, char** argv) {
+  const auto make = [](const broadloom::VecEnvOptions& options) {
+    return broadloom::Result<std::unique_ptr<broadloom::VecEnv>>(std::make_unique<Fleet>(options));
+  };
+  return broadloom::run_program(argc, argv,
+                                {broadloom::register_environment(
+                                    broadloom::simulator_entry(Fleet::make_spec(), make))});
+}

@@ -1,0 +1,191 @@
+// Simulators that cannot do all that the library's own environments can, made of these.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "broadloom/env/forwarding_vec_env.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/envs/simulator_entry.h"
+
+namespace broadloom {
+
+// Others under an id of their own.
+class Simulator : public ForwardingVecEnv {
+ public:
+  Simulator(std::unique_ptr<VecEnv> inner, std::string id, VecEnvTraits traits)
+      : ForwardingVecEnv(std::move(inner)), spec_(this->inner().spec()), traits_(traits) {
+    spec_.id = std::move(id);
+  }
+  const EnvSpec& spec() const override { return spec_; }
+  VecEnvTraits traits() const override { return traits_; }
+
+ private:
+  EnvSpec spec_;
+  VecEnvTraits traits_;
+};
+
+// Steps all at once, and wants to be called by the one thread that made it.
+class WholeBatch final : public Simulator {
+ public:
+  WholeBatch(std::unique_ptr<VecEnv> inner, const std::string& id)
+      : Simulator(std::move(inner), id, {.whole_batch = true}) {}
+  void observe(int begin, int end, float* observations) const override {
+    expect_whole(begin, end);
+    inner().observe(begin, end, observations);
+  }
+  Status step(int begin, int end, const StepRows& rows) override {
+    expect_whole(begin, end);
+    return inner().step(begin, end, rows);
+  }
+
+ private:
+  void expect_whole(int begin, int end) const {
+    EXPECT_EQ(begin, 0);
+    EXPECT_EQ(end, num_envs());
+    EXPECT_EQ(std::this_thread::get_id(), maker_);
+  }
+  std::thread::id maker_ = std::this_thread::get_id();
+};
+
+// Fails at a step of environment 0; 0: never.
+class Failing final : public Simulator {
+ public:
+  Failing(std::unique_ptr<VecEnv> inner, const std::string& id, std::int64_t at, bool whole)
+      : Simulator(std::move(inner), id, {.whole_batch = whole}), at_(at) {}
+  Status step(int begin, int end, const StepRows& rows) override {
+    if (begin == 0 && ++steps_ == at_) return {ErrorKind::kIo, "worker 3 has died"};
+    return inner().step(begin, end, rows);
+  }
+
+ private:
+  std::int64_t at_, steps_ = 0;
+};
+
+// Keeps its state to itself, and shows bytes of it when asked to.
+class Serialising final : public Simulator {
+ public:
+  Serialising(std::unique_ptr<VecEnv> inner, const std::string& id)
+      : Simulator(std::move(inner), id, {}) {
+    this->inner().append_state("inner", state_);
+    for (const TensorRef& tensor : state_) width_ += tensor.bytes() / rows();
+    bytes_.resize(rows() * width_);
+  }
+  Status capture() override {
+    copy([](unsigned char* shown, unsigned char* state, std::size_t size) {
+      std::memcpy(shown, state, size);
+    });
+    return {};
+  }
+  Status state_restored() override {
+    copy([](unsigned char* shown, unsigned char* state, std::size_t size) {
+      std::memcpy(state, shown, size);
+    });
+    return {};
+  }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    const std::int64_t width = static_cast<std::int64_t>(width_);
+    out.push_back({prefix + ".bytes", Dtype::kU8, {num_envs(), width}, bytes_.data()});
+  }
+
+ private:
+  std::size_t rows() const { return static_cast<std::size_t>(num_envs()); }
+  template <class Copy>
+  void copy(Copy copy_bytes) {
+    std::size_t place = 0;
+    for (const TensorRef& tensor : state_) {
+      const std::size_t size = tensor.bytes() / rows();
+      for (std::size_t n = 0; n < rows(); ++n) {
+        copy_bytes(&bytes_[n * width_ + place],
+                   static_cast<unsigned char*>(tensor.data) + n * size, size);
+      }
+      place += size;
+    }
+  }
+
+  std::vector<TensorRef> state_;
+  std::size_t width_ = 0;
+  std::vector<unsigned char> bytes_;
+};
+
+// Cannot save its state; can it begin anew, it is made once more.
+class Unsaved final : public Simulator {
+ public:
+  Unsaved(std::unique_ptr<VecEnv> inner, const std::string& id, bool can_begin)
+      : Simulator(std::move(inner), id, {.saves_state = false}), can_begin_(can_begin) {}
+  Status begin_anew(std::uint64_t seed) override {
+    if (!can_begin_) return VecEnv::begin_anew(seed);
+    seeds().push_back(seed);
+    VecEnvOptions options;
+    options.num_envs = num_envs();
+    options.seed = seed;
+    const std::unique_ptr<VecEnv> made = inner().another(options);
+    std::vector<TensorRef> from, to;
+    made->append_state("", from);
+    inner().append_state("", to);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      std::memcpy(to[i].data, from[i].data, to[i].bytes());
+    }
+    return {};
+  }
+  void append_state(const std::string&, std::vector<TensorRef>&) override {}
+  static std::vector<std::uint64_t>& seeds() {
+    static std::vector<std::uint64_t> all;
+    return all;
+  }
+
+ private:
+  bool can_begin_;
+};
+
+class WithoutFinals final : public Simulator {
+ public:
+  WithoutFinals(std::unique_ptr<VecEnv> inner, const std::string& id)
+      : Simulator(std::move(inner), id, {.whole_batch = true, .has_final_observations = false}),
+        lost_(static_cast<std::size_t>(num_envs()) * spec().observation_size()) {}
+  Status step(int begin, int end, const StepRows& rows) override {
+    StepRows others = rows;
+    others.final_observations = lost_.data();
+    return inner().step(begin, end, others);
+  }
+
+ private:
+  std::vector<float> lost_;
+};
+
+// Each made is another.
+class Varying final : public Simulator {
+ public:
+  Varying(std::unique_ptr<VecEnv> inner, const std::string& id)
+      : Simulator(std::move(inner), id, {.deterministic = false}) {}
+  Status step(int begin, int end, const StepRows& rows) override {
+    BROADLOOM_TRY(inner().step(begin, end, rows));
+    static std::atomic<int> calls{0};
+    rows.rewards[0] += 1e-3f * static_cast<float>(++calls % 17);
+    return {};
+  }
+};
+
+// Registers what `wrap` makes of environments of CartPole-v1.
+template <class Wrap>
+void register_simulator(const std::string& id, Wrap wrap) {
+  EnvSpec spec = env_spec("CartPole-v1", {}).take();
+  spec.id = id;
+  const Status status = register_environment(simulator_entry(
+      spec, [wrap](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+        Result<std::unique_ptr<VecEnv>> inner = make_vec_env("CartPole-v1", {}, options);
+        if (!inner.ok()) return inner;
+        return std::unique_ptr<VecEnv>(wrap(inner.take()));
+      }));
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+}  // namespace broadloom

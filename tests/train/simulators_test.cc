@@ -1,0 +1,364 @@
+// Simulators that cannot do everything: what they can is as good as ever, and what they cannot is
+// said.
+#include "tests/env/simulators.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/config/settings.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/evaluate/evaluator.h"
+#include "broadloom/lab/frozen.h"
+#include "broadloom/record/files.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/train/contract.h"
+#include "broadloom/train/rerun.h"
+#include "broadloom/train/run.h"
+#include "broadloom/train/trainer.h"
+#include "tests/train/folder.h"
+
+namespace broadloom {
+namespace {
+
+using Json = nlohmann::json;
+
+Config config_of(const std::string& env_id, const Overrides& overrides = {}) {
+  Overrides all{{"env_id", env_id},       {"num_envs", "37"},     {"num_steps", "13"},
+                {"num_minibatches", "3"}, {"update_epochs", "2"}, {"total_timesteps", "2886"},
+                {"hidden_sizes", "16,8"}};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  const Result<Config> config = resolve_config(all);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.value();
+}
+
+std::string bytes_of(Trainer& trainer) {
+  std::string bytes;
+  for (const TensorRef& tensor : trainer.state()) {
+    bytes += tensor.name;
+    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
+  }
+  return bytes;
+}
+
+std::string trained(const Config& config, int threads, bool whole) {
+  Result<std::unique_ptr<VecEnv>> envs =
+      make_vec_env(config.env_id, config.env_options, vec_env_options(config));
+  EXPECT_TRUE(envs.ok()) << envs.status().message();
+  std::unique_ptr<VecEnv> given = envs.take();
+  if (whole) given = std::make_unique<WholeBatch>(std::move(given), config.env_id);
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads, std::move(given));
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  trainer.value()->hold_threads(threads);
+  for (int i = 0; i < 3; ++i) {
+    const Status status = trainer.value()->iterate();
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  return bytes_of(*trainer.value());
+}
+
+struct Case {
+  std::string env_id;
+  Overrides overrides;
+};
+
+class Lockstep : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Lockstep, HasTheBitsOfGroups) {
+  const Config config = config_of(GetParam().env_id, GetParam().overrides);
+  const std::string groups = trained(config, 2, false);
+  for (const int threads : {1, 2, 5}) EXPECT_EQ(trained(config, threads, true), groups) << threads;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Settings, Lockstep,
+    ::testing::Values(
+        Case{"CartPole-v1", {}}, Case{"CartPole-v1", {{"max_episode_steps", "5"}}},
+        Case{"CartPole-v1", {{"shared_encoder", "true"}, {"max_episode_steps", "7"}}},
+        Case{"Pendulum-v1",
+             {{"norm_obs", "true"}, {"norm_reward", "true"}, {"max_episode_steps", "6"}}},
+        Case{"Pendulum-v1", {{"shared_encoder", "true"}, {"norm_obs", "true"}}},
+        Case{"CartPole-v1", {{"num_envs", "300"}, {"num_steps", "3"}, {"stagger_starts", "true"}}},
+        Case{"CartPole-v1", {{"num_envs", "1"}, {"num_steps", "40"}}},
+        Case{"CartPole-v1",
+             {{"disturb.obs_noise", "0.1"}, {"disturb.action_delay", "2"}, {"norm_obs", "true"}}},
+        Case{"Taxi-v3", {{"max_episode_steps", "9"}, {"hashes", "true"}}}));
+
+void register_all() {
+  static const bool once = [] {
+    const auto whole = [](auto inner) { return std::make_unique<WholeBatch>(std::move(inner), "Whole-v0"); };
+    register_simulator("Whole-v0", whole);
+    register_simulator("Bytes-v0", [](auto inner) {
+      return std::make_unique<Serialising>(std::move(inner), "Bytes-v0");
+    });
+    register_simulator("Unsaved-v0", [](auto inner) {
+      return std::make_unique<Unsaved>(std::move(inner), "Unsaved-v0", true);
+    });
+    register_simulator("Lost-v0", [](auto inner) {
+      return std::make_unique<Unsaved>(std::move(inner), "Lost-v0", false);
+    });
+    register_simulator("NoFinals-v0", [](auto inner) {
+      return std::make_unique<WithoutFinals>(std::move(inner), "NoFinals-v0");
+    });
+    register_simulator("Varying-v0", [](auto inner) {
+      return std::make_unique<Varying>(std::move(inner), "Varying-v0");
+    });
+    return true;
+  }();
+  ASSERT_TRUE(once);
+}
+
+std::unique_ptr<Trainer> trainer_of(const Config& config) {
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, 1);
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  return trainer.take();
+}
+
+TEST(WholeBatchEvaluation, PlaysWhatShardsPlay) {
+  register_all();
+  const std::unique_ptr<Trainer> plain = trainer_of(config_of("CartPole-v1"));
+  const std::unique_ptr<Trainer> whole = trainer_of(config_of("Whole-v0"));
+  for (const EvalActions actions : {EvalActions::kMostLikely, EvalActions::kSampled}) {
+    EvalOptions options{150, 3, 2};
+    options.actions = actions;
+    const auto expected = play_episodes(plain->policy(), options);
+    ASSERT_TRUE(expected.ok());
+    for (const int threads : {1, 2, 5}) {
+      options.threads = threads;
+      const auto played = play_episodes(whole->policy(), options);
+      ASSERT_TRUE(played.ok()) << played.status().message();
+      for (std::size_t i = 0; i < 150; ++i) {
+        EXPECT_EQ(played.value()[i].episode_return, expected.value()[i].episode_return);
+        EXPECT_EQ(played.value()[i].length, expected.value()[i].length);
+        EXPECT_EQ(played.value()[i].end, expected.value()[i].end);
+      }
+    }
+  }
+}
+
+class Runs : public InFolder {
+ protected:
+  Runs() { register_all(); }
+
+  Json json(const std::string& name) const { return Json::parse(read_file(at(name)).take()); }
+
+  RunHooks stop_after(std::int64_t iteration) const {
+    RunHooks hooks;
+    hooks.on_iteration = [this, iteration](const Progress& now) {
+      stop_ = now.iteration == iteration;
+    };
+    hooks.should_stop = [this] { return stop_; };
+    return hooks;
+  }
+
+  // A run that is stopped after the third of its six iterations, and resumed.
+  Status stopped_and_resumed(const Config& config, const std::string& name) {
+    BROADLOOM_TRY(start_run(config, at(name), 1, stop_after(3)).status());
+    return resume_run(at(name), 2, {}).status();
+  }
+
+  mutable bool stop_ = false;
+};
+
+const Overrides kConstant{{"lr_schedule", "constant"}, {"eval_interval", "3"}};
+
+TEST_F(Runs, AFailedStepEndsTheRunAndTheNextResumeGoesOn) {
+  static bool healthy = false;
+  for (const bool whole : {false, true}) {
+    const std::string id = whole ? "FailingWhole-v0" : "Failing-v0";
+    register_simulator(id, [=](auto inner) {
+      // Steps of environment 0: 13 an iteration, so in the fifth iteration.
+      return std::make_unique<Failing>(std::move(inner), id, healthy ? 0 : 57, whole);
+    });
+    Overrides overrides = kConstant;
+    overrides.insert(overrides.end(), {{"checkpoint_interval", "2"}, {"eval_interval", "0"}});
+    healthy = true;
+    ASSERT_TRUE(start_run(config_of(id, overrides), at(id + "_whole"), 1, {}).ok());
+    healthy = false;
+    for (const int threads : {1, 2, 5}) {
+      const std::string name = id + std::to_string(threads);
+      const Status failed = start_run(config_of(id, overrides), at(name), threads, {}).status();
+      EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+      EXPECT_NE(failed.message().find("the simulator failed at its step 56: worker 3 has died"),
+                std::string::npos)
+          << failed.message();
+      EXPECT_NE(failed.message().find("a resume goes on from there"), std::string::npos);
+      healthy = true;
+      const Result<RunSummary> resumed = resume_run(at(name), threads, {});
+      healthy = false;
+      ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+      EXPECT_EQ(json(name + "/ledger_line.json")["result"],
+                json(id + "_whole/ledger_line.json")["result"]);
+    }
+  }
+}
+
+TEST_F(Runs, AFailedStepEndsAnEvaluation) {
+  for (const bool whole : {false, true}) {
+    const std::string id = whole ? "DyingWhole-v0" : "Dying-v0";
+    register_simulator(id, [=](auto inner) {
+      return std::make_unique<Failing>(std::move(inner), id, 4, whole);
+    });
+    const std::unique_ptr<Trainer> trainer = trainer_of(config_of(id));
+    const Status failed = evaluate_policy(trainer->policy(), {80, 1, 2}).status();
+    EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+    EXPECT_NE(failed.message().find("at step 3 of the episodes that were played: worker 3 has died"),
+              std::string::npos)
+        << failed.message();
+  }
+}
+
+TEST_F(Runs, SerialisedStateIsSavedAndRestored) {
+  ASSERT_TRUE(start_run(config_of("CartPole-v1", kConstant), at("plain"), 1, {}).ok());
+  const Status status = stopped_and_resumed(config_of("Bytes-v0", kConstant), "bytes");
+  ASSERT_TRUE(status.ok()) << status.message();
+  const Json plain = json("plain/ledger_line.json"), bytes = json("bytes/ledger_line.json");
+  EXPECT_EQ(bytes["result"]["parameters_hash"], plain["result"]["parameters_hash"]);
+  EXPECT_FALSE(bytes["contract"].contains("simulator"));
+  EXPECT_EQ(bytes["machine"]["bits"], plain["machine"]["bits"]);
+}
+
+TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
+  Unsaved::seeds().clear();
+  std::string told;
+  const Config config = config_of("Unsaved-v0", kConstant);
+  ASSERT_TRUE(start_run(config, at("run"), 1, stop_after(3)).ok());
+  EXPECT_EQ(read_file(at("run/checkpoints/iteration_0000000003.safetensors")).value().find("\"envs"),
+            std::string::npos);
+  RunHooks hooks = stop_after(5);
+  hooks.on_note = [&](const std::string& note) { told += note; };
+  ASSERT_TRUE(resume_run(at("run"), 1, hooks).ok());
+  const Status resumed = resume_run(at("run"), 1, {}).status();
+  ASSERT_TRUE(resumed.ok()) << resumed.message();
+  EXPECT_NE(told.find("from step 1443 with new episodes"), std::string::npos) << told;
+  const Json line = json("run/ledger_line.json");
+  EXPECT_EQ(line["run"]["new_episodes_at"], (Json{1443, 2405}));
+  EXPECT_EQ(line["contract"]["simulator"]["saves_state"], false);
+  EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at,
+            (std::vector<std::int64_t>{1443, 2405}));
+  ASSERT_EQ(Unsaved::seeds().size(), 2u);  // other episodes each time, and other than the run's
+  EXPECT_NE(Unsaved::seeds()[0], Unsaved::seeds()[1]);
+  EXPECT_NE(Unsaved::seeds()[0], config.seed);
+  // A finished run begins nothing.
+  ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
+  EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at.size(), 2u);
+}
+
+TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
+  const Config config = config_of("Lost-v0", kConstant);
+  const Status refused = stopped_and_resumed(config, "run");
+  EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(refused.message().find("VecEnv::begin_anew()"), std::string::npos) << refused.message();
+  EXPECT_TRUE(start_run(config, at("whole"), 1, {}).ok());
+}
+
+TEST_F(Runs, WithoutFinalObservationsBootstrappingIsRefused) {
+  const Config config = config_of("NoFinals-v0");
+  for (const Status& refused : {make_contract(config, 1).status(),
+                                Trainer::create(config, 1).status()}) {
+    EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
+    EXPECT_NE(refused.message().find("expected as_termination, state_value or zero"),
+              std::string::npos)
+        << refused.message();
+  }
+  for (const std::string mode : {"as_termination", "state_value", "zero"}) {
+    const Overrides keys{{"truncation_mode", mode}, {"max_episode_steps", "6"}};
+    const std::unique_ptr<Trainer> without = trainer_of(config_of("NoFinals-v0", keys));
+    const std::unique_ptr<Trainer> plain = trainer_of(config_of("CartPole-v1", keys));
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(without->iterate().ok() && plain->iterate().ok());
+    EXPECT_EQ(bytes_of(*without), bytes_of(*plain)) << mode;
+  }
+}
+
+TEST_F(Runs, WhatVariesIsRecordedAndComparedByStatistics) {
+  const Config config = config_of("Varying-v0", kConstant);
+  ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
+  EXPECT_EQ(read_manifest(at("run/manifest.json")).value().bits, "none");
+  const std::string line = read_file(at("run/ledger_line.json")).take();
+  EXPECT_EQ(Json::parse(line)["machine"]["bits"], "none");
+  const Result<RerunPlan> plan = plan_rerun(line);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const Result<RerunReport> report = rerun(line, plan.value(), at("again"), 1, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report.value().by_statistics);
+  EXPECT_TRUE(report.value().agrees());
+  bool statistic = false;
+  for (const FieldComparison& field : report.value().fields) {
+    EXPECT_NE(field.name, "result.parameters_hash");
+    if (field.name != "evaluation.mean_return") continue;
+    statistic = field.rule == FieldRule::kStatistic;
+  }
+  EXPECT_TRUE(statistic);
+}
+
+// The test of the comparison itself: means apart are not excused, other settings neither.
+TEST_F(Runs, StatisticsStillTellRunsApart) {
+  ASSERT_TRUE(start_run(config_of("Varying-v0", kConstant), at("run"), 1, {}).ok());
+  const Json line = json("run/ledger_line.json");
+  const auto agrees = [&](const Json& other) {
+    RerunReport report;
+    report.fields = compare_ledger_lines(line.dump(), other.dump());
+    return report.agrees();
+  };
+  Json other = line;
+  other["result"]["state_hash"] = std::string(32, '0');
+  other["result"]["mean_return"] = 3.0;
+  EXPECT_TRUE(agrees(other));
+  other["evaluation"]["mean_return"] = 1e6;
+  other["evaluation"]["ci_low"] = 1e6 - 1;
+  other["evaluation"]["ci_high"] = 1e6 + 1;
+  EXPECT_FALSE(agrees(other));
+  other = line;
+  other["config"]["gamma"] = "0.5";
+  EXPECT_FALSE(agrees(other));
+  other = line;
+  other["result"]["global_step"] = 1;
+  EXPECT_FALSE(agrees(other));
+}
+
+TEST_F(Runs, TheContractSaysWhatASimulatorCannot) {
+  const auto text = [](const std::string& id, const Overrides& keys) {
+    const Result<RolloutContract> contract = make_contract(config_of(id, keys), 1);
+    EXPECT_TRUE(contract.ok()) << contract.status().message();
+    return contract_text(contract.value());
+  };
+  EXPECT_NE(text("Varying-v0", {}).find("Simulator: not deterministic"), std::string::npos);
+  EXPECT_NE(text("Lost-v0", {}).find("Simulator: does not save its state"), std::string::npos);
+  EXPECT_NE(text("NoFinals-v0", {{"truncation_mode", "zero"}}).find("no final observations"),
+            std::string::npos);
+  EXPECT_EQ(text("CartPole-v1", {}).find("Simulator:"), std::string::npos);
+}
+
+TEST_F(Runs, StationaryStartsNeedStateThatIsSaved) {
+  ThreadPool pool(1);
+  const std::unique_ptr<Trainer> trainer = trainer_of(config_of("Lost-v0"));
+  const Status refused = StartPool::create(trainer->policy(), 3, pool).status();
+  EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(refused.message().find("expected synchronised"), std::string::npos);
+}
+
+// Blocks of the laboratory that begin in states that a simulator has serialised.
+TEST_F(Runs, StationaryStartsOfSerialisedState) {
+  ThreadPool pool(2);
+  const Overrides keys{{"max_episode_steps", "4"}};
+  const std::unique_ptr<Trainer> plain = trainer_of(config_of("CartPole-v1", keys));
+  const std::unique_ptr<Trainer> bytes = trainer_of(config_of("Bytes-v0", keys));
+  std::vector<std::vector<float>> observations;
+  for (const Trainer* trainer : {plain.get(), bytes.get()}) {
+    const Result<StartPool> starts = StartPool::create(trainer->policy(), 3, pool);
+    ASSERT_TRUE(starts.ok()) << starts.status().message();
+    BlockSource source(trainer->policy(), &starts.value(), 3, pool);
+    const auto block = source.collect({4, 8}, 3, 0);
+    ASSERT_TRUE(block.ok()) << block.status().message();
+    observations.push_back(block.value()->observations);
+  }
+  EXPECT_EQ(observations[0], observations[1]);
+}
+
+}  // namespace
+}  // namespace broadloom
