@@ -15,6 +15,7 @@
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/lab/frozen.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/rerun.h"
@@ -279,7 +280,7 @@ TEST_F(Runs, WhatVariesIsRecordedAndComparedByStatistics) {
   const Config config = config_of("Varying-v0", kConstant);
   ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().bits, "none");
-  const std::string line = read_file(at("run/ledger_line.json")).take();
+  const std::string line = read_ledger_line(at("run/ledger_line.json"), 1).take();
   EXPECT_EQ(Json::parse(line)["machine"]["bits"], "none");
   const Result<RerunPlan> plan = plan_rerun(line);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
