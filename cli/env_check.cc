@@ -11,7 +11,9 @@ namespace {
 
 void print_report(const EnvCheck& check, const ConformanceReport& report) {
   for (const ConformanceReport::Check& one : report.checks) {
-    const char* mark = !one.left_out.empty() ? "not checked" : one.findings.empty() ? "holds" : "WRONG";
+    const char* mark = !one.left_out.empty()  ? "not checked"
+                       : one.findings.empty() ? "holds"
+                                              : "WRONG";
     fmt::print("  {:<12} {}{}\n", mark, one.name, one.left_out.empty() ? "" : ": " + one.left_out);
     for (const std::string& finding : one.findings) fmt::print("  {:<12}   {}\n", "", finding);
   }
@@ -19,7 +21,8 @@ void print_report(const EnvCheck& check, const ConformanceReport& report) {
   if (wrong == 0) {
     fmt::print("{} keeps to all that was checked.\n", check.id);
   } else {
-    fmt::print("{} does not keep to VecEnv in {} place{}.\n", check.id, wrong, wrong == 1 ? "" : "s");
+    fmt::print("{} does not keep to VecEnv in {} place{}.\n", check.id, wrong,
+               wrong == 1 ? "" : "s");
   }
 }
 

@@ -55,7 +55,8 @@ void BM_Collect(benchmark::State& state, const char* id) {
   RolloutBlock block(kSteps, num_envs, spec.observation_size(), spec.action_size(),
                      envs->max_truncations(kSteps));
   ThreadPool pool(1);
-  Collector collector(*envs, network, nullptr, pool, 1);
+  const PolicySampler sampler(network);
+  Collector collector(*envs, network, sampler, nullptr, pool, 1);
   std::int64_t step = 0;
   for (auto _ : state) {
     if (!collector.collect(params.data(), step, block).ok()) state.SkipWithError("not finite");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/conformance_findings.h"
 #include "broadloom/env/fixed_play.h"
 #include "broadloom/env/random_action.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 using namespace fixed_play;
 
-class Kit {
+class Kit : Findings {
  public:
   Kit(MakeVecEnv make, ConformanceOptions options)
       : make_(std::move(make)), options_(std::move(options)) {}
@@ -57,26 +58,6 @@ class Kit {
 
  private:
   static constexpr const char* kVaries = "traits() says that they are not deterministic";
-
-  void begin(const std::string& name) { report_.checks.push_back({name, {}, {}}); }
-
-  // Whether the check is to be made.
-  bool begin_unless(bool left_out, const std::string& name, const std::string& why) {
-    begin(name);
-    if (left_out) report_.checks.back().left_out = why;
-    return !left_out;
-  }
-
-  void expect(bool holds, const std::string& finding) {
-    std::vector<std::string>& findings = report_.checks.back().findings;
-    const bool known = std::find(findings.begin(), findings.end(), finding) != findings.end();
-    if (!holds && !known) findings.push_back(finding);
-  }
-
-  bool expect_played(const Played& played) {
-    expect(played.status.ok(), "a step failed: " + played.status.message());
-    return played.status.ok();
-  }
 
   VecEnvOptions options(int limit = 0) const {
     VecEnvOptions out;
@@ -139,20 +120,6 @@ class Kit {
         check_observation(space, &out.last[i * width]);
       }
     }
-  }
-
-  void check_observation(const Space& space, const float* observation) {
-    float sum = 0.0f;
-    bool inside = true, bits = true;
-    for (int d = 0; d < space.size; ++d) {
-      const float x = observation[d];
-      sum += x;
-      bits &= x == 0.0f || x == 1.0f;
-      inside &= std::isfinite(x);
-      if (space.kind == SpaceKind::kBox) inside &= x >= space.low[d] && x <= space.high[d];
-    }
-    if (space.kind == SpaceKind::kDiscrete) inside = bits && sum == 1.0f;
-    expect(inside, "an observation is not in its space");
   }
 
   // Ends are told apart, counted and explained.
@@ -361,7 +328,7 @@ class Kit {
     Player player(*envs), elsewhere(*other);
     if (!expect_played(player.play(steps)) || !expect_played(elsewhere.play(3))) return;
     if (!copy_state(*envs, *other)) return;
-    std::vector<float> here(player_width(*envs)), there(here.size());
+    std::vector<float> here(kEnvs * envs->spec().observation_size()), there(here.size());
     envs->observe(0, kEnvs, here.data());
     other->observe(0, kEnvs, there.data());
     expect(here == there, "a restored environment is seen otherwise than the one that was saved");
@@ -370,10 +337,6 @@ class Kit {
     expect(on.is_as(restored),
            "environments go on otherwise after their state was saved and restored: something that "
            "the next steps depend on is not in append_state()");
-  }
-
-  static std::size_t player_width(const VecEnv& envs) {
-    return static_cast<std::size_t>(kEnvs) * envs.spec().observation_size();
   }
 
   void check_another() {
@@ -388,9 +351,9 @@ class Kit {
       return;
     }
     expect(more->num_envs() == 2, "another() gives another number than was asked for");
-    expect(more->spec().max_episode_steps == options_.time_limit &&
-               more->spec().id == envs->spec().id,
-           "another() is of another id or time limit");
+    expect(
+        more->spec().max_episode_steps == options_.time_limit && more->spec().id == envs->spec().id,
+        "another() is of another id or time limit");
     expect(more->traits() == traits_, "another() has other traits");
   }
 
@@ -402,12 +365,13 @@ class Kit {
     Played out(1, spec);
     std::vector<float> actions(static_cast<std::size_t>(kEnvs * spec.action_size()));
     Random random(99, Purpose::kUser, 0, 0);
-    for (int n = 0; n < kEnvs; ++n) draw_action(spec.action, random, &actions[n * spec.action_size()]);
+    for (int n = 0; n < kEnvs; ++n)
+      draw_action(spec.action, random, &actions[n * spec.action_size()]);
     const auto step = [&] {
-      const Status status =
-          envs->step(0, kEnvs, {actions.data(), out.observations.data(), out.rewards.data(),
-                                out.terminated.data(), out.truncated.data(), out.last.data(),
-                                out.ends.data()});
+      const Status status = envs->step(
+          0, kEnvs,
+          {actions.data(), out.observations.data(), out.rewards.data(), out.terminated.data(),
+           out.truncated.data(), out.last.data(), out.ends.data()});
       envs->observe(0, kEnvs, out.observations.data());
       return status.ok();
     };
@@ -422,7 +386,6 @@ class Kit {
   MakeVecEnv make_;
   ConformanceOptions options_;
   VecEnvTraits traits_;
-  ConformanceReport report_;
 };
 
 }  // namespace

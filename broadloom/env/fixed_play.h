@@ -100,10 +100,10 @@ class Player {
     }
     const std::size_t row = static_cast<std::size_t>(t) * kEnvs + range.first;
     const std::size_t width = static_cast<std::size_t>(spec.observation_size());
-    return envs_.step(range.first, range.second,
-                      {actions, &out.observations[row * width], &out.rewards[row],
-                       &out.terminated[row], &out.truncated[row], &out.last[row * width],
-                       &out.ends[row]});
+    return envs_.step(
+        range.first, range.second,
+        {actions, &out.observations[row * width], &out.rewards[row], &out.terminated[row],
+         &out.truncated[row], &out.last[row * width], &out.ends[row]});
   }
 
   VecEnv& envs_;

@@ -34,7 +34,8 @@ class Fleet final : public broadloom::VecEnv {
   void append_state(const std::string& prefix, std::vector<broadloom::TensorRef>& out) override;
   // What is seen is worked out by a step, and so anew where the state comes from a file.
   broadloom::Status state_restored() override;
-  std::unique_ptr<broadloom::VecEnv> another(const broadloom::VecEnvOptions& options) const override;
+  std::unique_ptr<broadloom::VecEnv> another(
+      const broadloom::VecEnvOptions& options) const override;
 
  private:
   void start_episode(int boat, std::int64_t episode);

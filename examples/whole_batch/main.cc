@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
   const auto make = [](const broadloom::VecEnvOptions& options) {
     return broadloom::Result<std::unique_ptr<broadloom::VecEnv>>(std::make_unique<Fleet>(options));
   };
-  return broadloom::run_program(argc, argv,
-                                {broadloom::register_environment(
-                                    broadloom::simulator_entry(Fleet::make_spec(), make))});
+  return broadloom::run_program(
+      argc, argv,
+      {broadloom::register_environment(broadloom::simulator_entry(Fleet::make_spec(), make))});
 }

@@ -1,4 +1,5 @@
 """Words that the program does not take, and what it says of itself."""
+import json
 import os
 import unittest
 
@@ -90,6 +91,19 @@ class CommandLine(ProgramTest):
         self.fails(3, ["'CartPol-v1'", "'CartPole-v1'"], "env", "show", "CartPol-v1")
         self.fails(2, ["slipery", "is_slippery"], "train", "--env_id", "FrozenLake-v1", "--env.slipery", "false")
         self.fails(2, ["is_slippery", "maybe"], "train", "--env_id", "FrozenLake-v1", "--env.is_slippery", "maybe")
+
+    def test_environments_are_checked(self):
+        self.assertEqual(self.run_program("env", "check", "Taxi-v3").returncode, 0)
+        wrong = self.run_program("env", "check", "CliffWalking-v1", "--json")  # chance has no part in it
+        self.assertEqual(wrong.returncode, 6)
+        report = json.loads(wrong.stdout)
+        self.assertFalse(report["agrees"])
+        self.assertEqual([check["name"] for check in report["checks"] if check["findings"]], ["seeds, streams and families"])
+        self.assertEqual(self.run_program("env", "check", "CliffWalking-v1", "--no_chance").returncode, 0)
+        noisy = self.run_program("env", "check", "CartPole-v1", "--disturb.obs_noise", "0.1", "--disturb.action_delay", "2")
+        self.assertEqual(noisy.returncode, 0, noisy.stdout)
+        self.fails(2, ["time_limit", "1"], "env", "check", "CartPole-v1", "--time_limit", "1")
+        self.fails(3, ["'CartPol-v1'", "'CartPole-v1'"], "env", "check", "CartPol-v1")
 
     def test_config_files(self):
         self.fails(3, ["missing.toml"], "train", "missing.toml")

@@ -106,5 +106,16 @@ TEST(EpisodeTracker, WhatIsNotKnownIsNotGuessed) {
   EXPECT_EQ(tracker.success_rate(), 1.0);
 }
 
+TEST(EpisodeTracker, WhatWasUnderWayIsForgottenWhereEpisodesBeginAnew) {
+  EpisodeTracker tracker(1);
+  const std::vector<float> rewards{1, 2, 4};
+  const std::vector<std::uint8_t> goes_on(3, 0), ends{0, 0, 1};
+  tracker.observe(rewards.data(), goes_on.data(), goes_on.data(), 3);
+  tracker.begin_anew();
+  tracker.observe(rewards.data(), ends.data(), goes_on.data(), 3);
+  EXPECT_EQ(tracker.mean_return(), 7.0);
+  EXPECT_EQ(tracker.mean_length(), 3.0);
+}
+
 }  // namespace
 }  // namespace broadloom

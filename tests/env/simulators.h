@@ -104,8 +104,8 @@ class Serialising final : public Simulator {
     for (const TensorRef& tensor : state_) {
       const std::size_t size = tensor.bytes() / rows();
       for (std::size_t n = 0; n < rows(); ++n) {
-        copy_bytes(&bytes_[n * width_ + place],
-                   static_cast<unsigned char*>(tensor.data) + n * size, size);
+        copy_bytes(&bytes_[n * width_ + place], static_cast<unsigned char*>(tensor.data) + n * size,
+                   size);
       }
       place += size;
     }

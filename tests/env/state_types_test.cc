@@ -154,5 +154,23 @@ TEST(StateTypes, EveryMemberIsSavedWhole) {
   }
 }
 
+// What a header forgets in members is found when it is compiled.
+struct Whole {
+  struct State {
+    double x;
+    bool flag;
+    std::int8_t count = 0;
+  };
+  static constexpr auto members = std::tuple{&State::x, &State::flag, &State::count};
+};
+struct Short {
+  using State = Whole::State;
+  static constexpr auto members = std::tuple{&State::x, &State::count};
+};
+static_assert(env_detail::names_every_member<Whole>());
+static_assert(!env_detail::names_every_member<Short>());
+static_assert(env_detail::member_count<Counters::State>() ==
+              std::tuple_size_v<decltype(Counters::members)>);
+
 }  // namespace
 }  // namespace broadloom

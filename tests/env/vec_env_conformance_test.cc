@@ -14,6 +14,7 @@
 #include "broadloom/envs/registry.h"
 #include "examples/own_env/hover.h"
 #include "tests/env/rollout.h"
+#include "tests/env/simulators.h"
 
 namespace broadloom {
 namespace {
@@ -206,6 +207,86 @@ TEST(ConformanceFaults, OfOptionsAreFound) {
   int made = 0;
   expect_found(ignoring([&](VecEnvOptions& options) { options.seed = ++made; }),
                "the same seed gives other steps");
+}
+
+// By name.
+const ConformanceReport::Check& check_of(const ConformanceReport& report, const std::string& part) {
+  for (const ConformanceReport::Check& check : report.checks) {
+    if (check.name.find(part) != std::string::npos) return check;
+  }
+  ADD_FAILURE() << "no check " << part;
+  return report.checks.front();
+}
+
+template <class Env, class... Arguments>
+ConformanceReport report_around(Arguments... arguments) {
+  return report_of([=](const VecEnvOptions& options) {
+    return std::make_unique<Env>(make("CartPole-v1", options), "CartPole-v1", arguments...);
+  });
+}
+
+TEST(ConformanceOfSimulators, LeavesOutWhatTheyCannotDoAndSaysSo) {
+  const ConformanceReport whole = report_around<WholeBatch>();
+  EXPECT_EQ(whole.findings(), Problems());
+  EXPECT_NE(check_of(whole, "any ranges").left_out, "");
+  EXPECT_EQ(check_of(whole, "the same seed").left_out, "");
+  const ConformanceReport varying = report_around<Varying>();
+  EXPECT_EQ(varying.findings(), Problems());
+  EXPECT_NE(check_of(varying, "the same seed").left_out, "");
+  EXPECT_NE(check_of(varying, "seeds, streams").left_out, "");
+  const ConformanceReport finals = report_around<WithoutFinals>();
+  EXPECT_EQ(finals.findings(), Problems());
+  EXPECT_NE(check_of(finals, "final observations").left_out, "");
+  EXPECT_EQ(report_around<Serialising>().findings(), Problems());
+  EXPECT_EQ(report_around<Unsaved>(true).findings(), Problems());
+}
+
+TEST(ConformanceOfSimulators, FaultsOfTheirsAreFound) {
+  const Problems lost = report_around<Unsaved>(false).findings();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].find("begin_anew() fails: "), 0u);
+  for (const bool whole : {false, true}) {
+    const Problems failing = report_around<Failing>(std::int64_t{30}, whole).findings();
+    ASSERT_FALSE(failing.empty());
+    EXPECT_EQ(failing[0], "a step failed: worker 3 has died");
+  }
+}
+
+// Serialises itself, but for one thing: bytes that were not asked for are those of before.
+class Uncaptured final : public ForwardingVecEnv {
+ public:
+  explicit Uncaptured(std::unique_ptr<VecEnv> inner)
+      : ForwardingVecEnv(std::make_unique<Serialising>(std::move(inner), "CartPole-v1")) {}
+  Status capture() override { return {}; }
+};
+
+// One tensor for all environments: nothing can be copied from one to another.
+class Shared final : public ForwardingVecEnv {
+ public:
+  using ForwardingVecEnv::ForwardingVecEnv;
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    ForwardingVecEnv::append_state(prefix, out);
+    out.push_back({prefix + ".clock", Dtype::kI64, {1}, &clock_});
+  }
+
+ private:
+  std::int64_t clock_ = 0;
+};
+
+TEST(ConformanceOfSimulators, FaultsOfStateAreFound) {
+  EXPECT_FALSE(check_of(report_of(around<Uncaptured>()), "state saved").findings.empty());
+  expect_found(around<Shared>(), "e.clock of the state is not [N, ...]");
+}
+
+TEST(ConformanceOfSimulators, AllocationsAreCountedWhereTheProgramDoes) {
+  ConformanceOptions options;
+  EXPECT_NE(check_of(report_of(by_name("CartPole-v1"), options), "allocate").left_out, "");
+  std::int64_t count = 0;
+  options.allocations = [&] { return count; };
+  EXPECT_EQ(report_of(by_name("CartPole-v1"), options).findings(), Problems());
+  options.allocations = [&] { return count += 7; };
+  const Problems found = report_of(by_name("CartPole-v1"), options).findings();
+  EXPECT_EQ(found, Problems{"7 allocations in 150 steps of 5 environments"});
 }
 
 }  // namespace

@@ -54,12 +54,8 @@ class WholeBatch(unittest.TestCase):
     def test_it_learns(self):
         self.fleet("train", *SMALL, "--total_timesteps", "100000", "--learning_rate", "3e-3", "--norm_reward", "true", "--out", "learns/a",
                    "--ledger", "none")
-        untrained = self.object_of("eval", "learns/a/checkpoints/iteration_0000000000.safetensors", "--episodes", "50") \
-            if os.path.exists(os.path.join(self.folder, "learns/a/checkpoints/iteration_0000000000.safetensors")) else None
-        trained = self.object_of("eval", "learns/a", "--episodes", "50")
-        self.assertGreater(trained["mean_return"], 60.0)
-        if untrained:
-            self.assertLess(untrained["mean_return"], trained["mean_return"])
+        # Untrained policies come to less than 0.
+        self.assertGreater(self.object_of("eval", "learns/a", "--episodes", "50")["mean_return"], 60.0)
 
     def test_threads_and_resuming_do_not_change_the_bits(self):
         whole = self.line("runs/a/ledger_line.json")

@@ -92,7 +92,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 void register_all() {
   static const bool once = [] {
-    const auto whole = [](auto inner) { return std::make_unique<WholeBatch>(std::move(inner), "Whole-v0"); };
+    const auto whole = [](auto inner) {
+      return std::make_unique<WholeBatch>(std::move(inner), "Whole-v0");
+    };
     register_simulator("Whole-v0", whole);
     register_simulator("Bytes-v0", [](auto inner) {
       return std::make_unique<Serialising>(std::move(inner), "Bytes-v0");
@@ -202,14 +204,14 @@ TEST_F(Runs, AFailedStepEndsTheRunAndTheNextResumeGoesOn) {
 TEST_F(Runs, AFailedStepEndsAnEvaluation) {
   for (const bool whole : {false, true}) {
     const std::string id = whole ? "DyingWhole-v0" : "Dying-v0";
-    register_simulator(id, [=](auto inner) {
-      return std::make_unique<Failing>(std::move(inner), id, 4, whole);
-    });
+    register_simulator(
+        id, [=](auto inner) { return std::make_unique<Failing>(std::move(inner), id, 4, whole); });
     const std::unique_ptr<Trainer> trainer = trainer_of(config_of(id));
     const Status failed = evaluate_policy(trainer->policy(), {80, 1, 2}).status();
     EXPECT_EQ(failed.kind(), ErrorKind::kIo);
-    EXPECT_NE(failed.message().find("at step 3 of the episodes that were played: worker 3 has died"),
-              std::string::npos)
+    EXPECT_NE(
+        failed.message().find("at step 3 of the episodes that were played: worker 3 has died"),
+        std::string::npos)
         << failed.message();
   }
 }
@@ -229,8 +231,9 @@ TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
   std::string told;
   const Config config = config_of("Unsaved-v0", kConstant);
   ASSERT_TRUE(start_run(config, at("run"), 1, stop_after(3)).ok());
-  EXPECT_EQ(read_file(at("run/checkpoints/iteration_0000000003.safetensors")).value().find("\"envs"),
-            std::string::npos);
+  EXPECT_EQ(
+      read_file(at("run/checkpoints/iteration_0000000003.safetensors")).value().find("\"envs"),
+      std::string::npos);
   RunHooks hooks = stop_after(5);
   hooks.on_note = [&](const std::string& note) { told += note; };
   ASSERT_TRUE(resume_run(at("run"), 1, hooks).ok());
@@ -260,8 +263,8 @@ TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
 
 TEST_F(Runs, WithoutFinalObservationsBootstrappingIsRefused) {
   const Config config = config_of("NoFinals-v0");
-  for (const Status& refused : {make_contract(config, 1).status(),
-                                Trainer::create(config, 1).status()}) {
+  for (const Status& refused :
+       {make_contract(config, 1).status(), Trainer::create(config, 1).status()}) {
     EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
     EXPECT_NE(refused.message().find("expected as_termination, state_value or zero"),
               std::string::npos)

@@ -1,0 +1,323 @@
+// Plays the episodes of scenes: the part of evaluator.h that steps environments.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/evaluate/evaluator.h"
+#include "broadloom/math/random_rows.h"
+#include "broadloom/nn/distributions.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+namespace {
+
+// What goes between k environments and the policy that plays them.
+struct PlayedRows {
+  PlayedRows(int k, const EnvSpec& spec)
+      : observation_size(static_cast<std::size_t>(spec.observation_size())),
+        action_size(static_cast<std::size_t>(spec.action_size())),
+        raw(k * observation_size),
+        last(raw.size()),
+        actions(k * action_size),
+        rewards(k),
+        terminated(k),
+        truncated(k),
+        ends(k) {}
+
+  StepRows all() {
+    return {actions.data(),   raw.data(),  rewards.data(), terminated.data(),
+            truncated.data(), last.data(), ends.data()};
+  }
+
+  std::size_t observation_size, action_size;
+  std::vector<float> raw, last;  // [k, D]
+  std::vector<float> actions;    // [k, A]
+  std::vector<float> rewards;
+  std::vector<std::uint8_t> terminated, truncated;
+  std::vector<EpisodeEnd> ends;
+};
+
+// What one thread needs to act.
+struct ActingScratch {
+  ActingScratch(const Policy& policy, const Bf16Pair* bf16_weights)
+      : work(policy.network.make_workspace<float>(bf16_weights)),
+        seen(static_cast<std::size_t>(policy.spec.observation_size()) * kTileRows),
+        chosen(static_cast<std::size_t>(policy.spec.action_size()) * kTileRows),
+        draws(chosen.size()),
+        normalisers(kTileRows) {}
+
+  TileWorkspace<float> work;
+  std::vector<float> seen;
+  std::vector<float> chosen, draws;  // [A, kTileRows]
+  std::vector<float> normalisers;
+};
+
+// Plays one shard of environments until each has ended its first episode.
+class ShardEvaluation {
+ public:
+  // The shard's rows begin at row `first` of `rows`.
+  ShardEvaluation(const EvalScene& scene, const Space& action_space, const Policy& policy,
+                  Shard shard, PlayedRows& rows, int first, std::vector<EvalEpisode>& episodes)
+      : scene_(scene),
+        action_space_(action_space),
+        policy_(policy),
+        shard_(shard),
+        rows_(rows),
+        first_(static_cast<std::size_t>(first)),
+        episodes_(episodes),
+        over_(rows_of_shard(), false),
+        left_(shard.size()) {}
+
+  int left() const { return left_; }  // episodes that are not over
+
+  void act(int step, ActingScratch& scratch) {
+    const float* observations = &rows_.raw[first_ * rows_.observation_size];
+    if (policy_.obs_norm != nullptr) {
+      policy_.obs_norm->normalize(observations, shard_.size(), scratch.seen.data());
+      observations = scratch.seen.data();
+    }
+    policy_.network.forward(policy_.params, observations, shard_.size(), scratch.work,
+                            NetworkSide::kPolicy);
+    if (scene_.actions == EvalActions::kSampled) {
+      sample_actions(step, scratch);
+    } else {
+      take_most_likely(scratch);
+    }
+    hand_over_actions(scratch);
+  }
+
+  void take_in() {
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      if (over_[k]) continue;
+      const std::size_t row = first_ + k;
+      EvalEpisode& episode = episodes_[static_cast<std::size_t>(shard_.begin) + k];
+      episode.episode_return += rows_.rewards[row];
+      episode.length += 1;
+      if (rows_.terminated[row] == 0 && rows_.truncated[row] == 0) continue;
+      episode.end = rows_.ends[row];
+      over_[k] = true;
+      --left_;
+    }
+  }
+
+ private:
+  std::size_t rows_of_shard() const { return static_cast<std::size_t>(shard_.size()); }
+
+  bool is_discrete() const { return action_space_.kind == SpaceKind::kDiscrete; }
+
+  void take_most_likely(ActingScratch& scratch) {
+    const float* policy = scratch.work.policy.data();
+    if (is_discrete()) {
+      categorical_mode(policy, policy_.network.shape().action_outputs, shard_.size(),
+                       scratch.chosen.data());
+    } else {
+      std::copy_n(policy, scratch.chosen.size(), scratch.chosen.data());
+    }
+  }
+
+  // As the collector draws, but that episode i draws from Random(seed, kEvalAction, i, its step).
+  void sample_actions(int step, ActingScratch& scratch) {
+    const int outputs = policy_.network.shape().action_outputs;
+    const float* policy = scratch.work.policy.data();
+    const RandomRows streams{scene_.envs.seed, Purpose::kEvalAction,
+                             static_cast<std::uint32_t>(shard_.begin),
+                             static_cast<std::uint64_t>(step), shard_.size()};
+    if (is_discrete()) {
+      random_uniforms(streams, scratch.draws.data());
+      categorical_normalisers(policy, outputs, shard_.size(), scratch.normalisers.data());
+      categorical_sample(policy, scratch.normalisers.data(), scratch.draws.data(), outputs,
+                         shard_.size(), scratch.chosen.data());
+    } else {
+      random_normals(streams, outputs, scratch.draws.data(), kTileRows);
+      gaussian_sample(policy, policy_.params + policy_.network.log_std_offset(),
+                      scratch.draws.data(), outputs, shard_.size(), scratch.chosen.data());
+    }
+  }
+
+  // Row by row, and within their bounds.
+  void hand_over_actions(const ActingScratch& scratch) {
+    const Space& space = action_space_;
+    const std::size_t size = rows_.action_size;
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      for (std::size_t a = 0; a < size; ++a) {
+        const float action = scratch.chosen[a * kTileRows + k];
+        rows_.actions[(first_ + k) * size + a] =
+            is_discrete() ? action : std::clamp(action, space.low[a], space.high[a]);
+      }
+    }
+  }
+
+  const EvalScene& scene_;
+  const Space& action_space_;
+  const Policy& policy_;
+  Shard shard_;
+  PlayedRows& rows_;
+  std::size_t first_;
+  std::vector<EvalEpisode>& episodes_;
+  std::vector<bool> over_;
+  int left_;
+};
+
+// Tells how far the episodes are, as threads play them.
+class PlayedEpisodes {
+ public:
+  PlayedEpisodes(const std::vector<std::vector<EvalEpisode>>& episodes, const PlayProgress& tell)
+      : tell_(tell) {
+    for (const std::vector<EvalEpisode>& of_scene : episodes) {
+      all_ += static_cast<std::int64_t>(of_scene.size());
+    }
+    add(0);
+  }
+
+  void add(std::int64_t count) {
+    if (!tell_) return;
+    const std::lock_guard<std::mutex> one_at_a_time(mutex_);
+    played_ += count;
+    tell_(played_, all_);
+  }
+
+ private:
+  const PlayProgress& tell_;
+  std::mutex mutex_;
+  std::int64_t played_ = 0, all_ = 0;
+};
+
+struct SceneBeingPlayed {
+  const EvalScene& scene;
+  std::unique_ptr<VecEnv> envs;
+  ShardPlan plan;
+};
+
+// Plays scenes: those of which shards can be stepped by themselves all at the same time, then each
+// other one (VecEnvTraits::whole_batch) as a whole.
+class ScenePlayer {
+ public:
+  ScenePlayer(const Policy& policy, const Bf16Pair* bf16_weights, ThreadPool& pool,
+              PlayedEpisodes& played)
+      : policy_(policy), bf16_weights_(bf16_weights), pool_(pool), played_(played) {}
+
+  Status play(std::vector<SceneBeingPlayed>& scenes,
+              std::vector<std::vector<EvalEpisode>>& episodes) {
+    BROADLOOM_TRY(play_shards(scenes, episodes));
+    for (std::size_t i = 0; i < scenes.size(); ++i) {
+      if (!scenes[i].envs->traits().whole_batch) continue;
+      BROADLOOM_TRY(play_whole(scenes[i], episodes[i]));
+    }
+    return {};
+  }
+
+ private:
+  Status play_shards(std::vector<SceneBeingPlayed>& scenes,
+                     std::vector<std::vector<EvalEpisode>>& episodes) {
+    struct Task {
+      std::size_t scene;
+      Shard shard;
+      Status status;
+    };
+    std::vector<Task> tasks;
+    for (std::size_t i = 0; i < scenes.size(); ++i) {
+      const ShardPlan& plan = scenes[i].plan;
+      const int shards = scenes[i].envs->traits().whole_batch ? 0 : plan.count();
+      for (int s = 0; s < shards; ++s) tasks.push_back({i, plan[s], {}});
+    }
+    pool_.run(static_cast<int>(tasks.size()), [&](int t) {
+      Task& task = tasks[t];
+      try {
+        task.status = play_shard(scenes[task.scene], task.shard, episodes[task.scene]);
+        played_.add(task.shard.size());
+      } catch (const std::bad_alloc&) {  // tasks of a pool must not throw
+        task.status = {ErrorKind::kIo, kNoMemory};
+      }
+    });
+    for (const Task& task : tasks) BROADLOOM_TRY(task.status);
+    return {};
+  }
+
+  Status play_shard(const SceneBeingPlayed& scene, Shard shard,
+                    std::vector<EvalEpisode>& episodes) {
+    VecEnv& envs = *scene.envs;
+    ActingScratch scratch(policy_, bf16_weights_);
+    PlayedRows rows(shard.size(), envs.spec());
+    ShardEvaluation evaluation(scene.scene, envs.spec().action, policy_, shard, rows, 0, episodes);
+    envs.observe(shard.begin, shard.end, rows.raw.data());
+    for (int t = 0; t < kLongestEvalEpisode && evaluation.left() > 0; ++t) {
+      evaluation.act(t, scratch);
+      BROADLOOM_TRY(stepped(envs.step(shard.begin, shard.end, rows.all()), t));
+      evaluation.take_in();
+    }
+    return {};
+  }
+
+  // Shards act at the same time, and the caller steps all environments.
+  Status play_whole(const SceneBeingPlayed& scene, std::vector<EvalEpisode>& episodes) {
+    VecEnv& envs = *scene.envs;
+    const int count = envs.num_envs();
+    std::vector<ActingScratch> scratch(pool_.threads(), ActingScratch(policy_, bf16_weights_));
+    PlayedRows rows(count, envs.spec());
+    std::vector<ShardEvaluation> shards;
+    for (int s = 0; s < scene.plan.count(); ++s) {
+      const Shard shard = scene.plan[s];
+      shards.emplace_back(scene.scene, envs.spec().action, policy_, shard, rows, shard.begin,
+                          episodes);
+    }
+    envs.observe(0, count, rows.raw.data());
+    const auto left = [&] {
+      return std::any_of(shards.begin(), shards.end(),
+                         [](const ShardEvaluation& shard) { return shard.left() > 0; });
+    };
+    for (int t = 0; t < kLongestEvalEpisode && left(); ++t) {
+      pool_.run(scene.plan.count(), [&](int s, int thread) { shards[s].act(t, scratch[thread]); });
+      BROADLOOM_TRY(stepped(envs.step(0, count, rows.all()), t));
+      for (ShardEvaluation& shard : shards) shard.take_in();
+    }
+    played_.add(count);
+    return {};
+  }
+
+  static Status stepped(const Status& status, int t) {
+    if (status.ok()) return status;
+    return {status.kind(),
+            fmt::format("the simulator failed at step {} of the episodes that were played: {}", t,
+                        status.message())};
+  }
+
+  static constexpr const char* kNoMemory =
+      "there is not enough memory to play the episodes; ask for fewer at a time";
+
+  const Policy& policy_;
+  const Bf16Pair* bf16_weights_;
+  ThreadPool& pool_;
+  PlayedEpisodes& played_;
+};
+
+}  // namespace
+
+Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
+                                                          const Policy& policy, int threads,
+                                                          const PlayProgress& on_progress) {
+  std::vector<std::vector<EvalEpisode>> episodes;
+  std::vector<SceneBeingPlayed> playing;
+  for (const EvalScene& scene : scenes) {
+    Result<std::unique_ptr<VecEnv>> made =
+        make_vec_env(scene.env_id, scene.env_options, scene.envs);
+    if (!made.ok()) return made.status();
+    episodes.emplace_back(static_cast<std::size_t>(scene.envs.num_envs));
+    playing.push_back({scene, made.take(), ShardPlan(scene.envs.num_envs, kTileRows)});
+  }
+  AlignedVector<Bf16Pair> bf16_weights(policy.network.bf16_size());
+  policy.network.refresh_bf16(policy.params, bf16_weights.data());
+  ThreadPool pool(threads);
+  PlayedEpisodes played(episodes, on_progress);
+  ScenePlayer player(policy, bf16_weights.data(), pool, played);
+  BROADLOOM_TRY(player.play(playing, episodes));
+  return episodes;
+}
+
+}  // namespace broadloom
