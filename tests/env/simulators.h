@@ -27,6 +27,7 @@ class Simulator : public ForwardingVecEnv {
   }
   const EnvSpec& spec() const override { return spec_; }
   VecEnvTraits traits() const override { return traits_; }
+  std::unique_ptr<VecEnv> another(const VecEnvOptions&) const override { return nullptr; }
 
  private:
   EnvSpec spec_;
