@@ -87,6 +87,10 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
   Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options.threads);
   if (!trainer.ok()) return trainer.status();
   report.global_step = trainer.value()->report().global_step;
+  if (!trainer.value()->simulator().saves_state && report.global_step > 0) {
+    report.notes.emplace_back(
+        "the simulator does not save its state: what is measured begins with new episodes");
+  }
   facts.learning_rate_left = share_left(*trainer.value());
   const int count =
       options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());

@@ -12,6 +12,7 @@
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/simulators.h"
 
 namespace {
 std::atomic<long> g_allocations{0};
@@ -221,6 +222,20 @@ TEST(Allocation, NoneWithDisturbances) {
                         {"disturb.obs_noise", "0.1"},
                         {"disturb.action_delay", "2"},
                         {"disturb.push_interval", "20"}});
+}
+
+TEST(Allocation, NoneWhereAllEnvironmentsAreSteppedAsOneAndWhatWasPlannedIsHeld) {
+  register_simulator("WholeOfAllocations-v0", [](auto inner) {
+    return std::make_unique<WholeBatch>(std::move(inner), "WholeOfAllocations-v0");
+  });
+  expect_no_allocation({{"env_id", "WholeOfAllocations-v0"},
+                        {"num_envs", "150"},
+                        {"num_steps", "8"},
+                        {"total_timesteps", "20000"},
+                        {"norm_obs", "true"},
+                        {"max_episode_steps", "5"}});
+  expect_planned_memory(
+      {{"env_id", "WholeOfAllocations-v0"}, {"num_envs", "20000"}, {"num_steps", "2"}}, 2);
 }
 
 TEST(Allocation, StrataHoldWhatWasPlanned) {
