@@ -226,8 +226,8 @@ class Kit : Findings {
     }
     const std::unique_ptr<Played> whole = played(options(), options_.num_steps);
     if (whole == nullptr) return;
-    std::vector<EnvRange> ones;
-    for (int n = 0; n < kEnvs; ++n) ones.emplace_back(n, n + 1);
+    std::vector<EnvRange> ones(kEnvs);
+    for (int n = 0; n < kEnvs; ++n) ones[n] = {n, n + 1};
     const int half = kEnvs / 2;
     const std::vector<std::vector<EnvRange>> cuts = {
         ones, {{0, half}, {half, kEnvs}}, {{half, kEnvs}, {0, half}}};
@@ -328,7 +328,7 @@ class Kit : Findings {
     Player player(*envs), elsewhere(*other);
     if (!expect_played(player.play(steps)) || !expect_played(elsewhere.play(3))) return;
     if (!copy_state(*envs, *other)) return;
-    std::vector<float> here(kEnvs * envs->spec().observation_size()), there(here.size());
+    std::vector<float> here(static_cast<std::size_t>(envs->spec().observation_size()) * kEnvs), there(here.size());
     envs->observe(0, kEnvs, here.data());
     other->observe(0, kEnvs, there.data());
     expect(here == there, "a restored environment is seen otherwise than the one that was saved");
@@ -363,7 +363,7 @@ class Kit : Findings {
     if (envs == nullptr) return;
     const EnvSpec& spec = envs->spec();
     Played out(1, spec);
-    std::vector<float> actions(static_cast<std::size_t>(kEnvs * spec.action_size()));
+    std::vector<float> actions(static_cast<std::size_t>(spec.action_size()) * kEnvs);
     Random random(99, Purpose::kUser, 0, 0);
     for (int n = 0; n < kEnvs; ++n)
       draw_action(spec.action, random, &actions[n * spec.action_size()]);

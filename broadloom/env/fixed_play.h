@@ -51,7 +51,7 @@ class Player {
   // Environments whose numbers differ by a multiple of `period` get the same actions.
   explicit Player(VecEnv& envs, int first_step = 0, int period = kEnvs)
       : envs_(envs), step_(first_step), period_(period) {
-    actions_.resize(static_cast<std::size_t>(kEnvs * envs.spec().action_size()));
+    actions_.resize(static_cast<std::size_t>(envs.spec().action_size()) * kEnvs);
   }
 
   // One range for all steps, then the next: as the collector's groups may be ahead of each other.

@@ -253,6 +253,16 @@ TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at.size(), 2u);
 }
 
+TEST_F(Runs, DisturbancesBeginAnewWithWhatTheyAreAround) {
+  Overrides keys = kConstant;
+  keys.insert(keys.end(), {{"disturb.action_delay", "2"}, {"disturb.push_interval", "9"}});
+  Unsaved::seeds().clear();
+  const Status status = stopped_and_resumed(config_of("Unsaved-v0", keys), "run");
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(Unsaved::seeds().size(), 1u);
+  EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at.size(), 1u);
+}
+
 TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
   const Config config = config_of("Lost-v0", kConstant);
   const Status refused = stopped_and_resumed(config, "run");
