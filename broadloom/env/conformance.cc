@@ -328,7 +328,8 @@ class Kit : Findings {
     Player player(*envs), elsewhere(*other);
     if (!expect_played(player.play(steps)) || !expect_played(elsewhere.play(3))) return;
     if (!copy_state(*envs, *other)) return;
-    std::vector<float> here(static_cast<std::size_t>(envs->spec().observation_size()) * kEnvs), there(here.size());
+    std::vector<float> here(static_cast<std::size_t>(envs->spec().observation_size()) * kEnvs),
+        there(here.size());
     envs->observe(0, kEnvs, here.data());
     other->observe(0, kEnvs, there.data());
     expect(here == there, "a restored environment is seen otherwise than the one that was saved");
