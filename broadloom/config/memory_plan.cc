@@ -47,9 +47,8 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
   const std::size_t statistics = sizeof(std::uint32_t) + sizeof(double) + sizeof(std::int64_t) +
                                  (config.norm_reward ? sizeof(double) : 0);
   MemoryPlan plan;
-  plan.block = RolloutBlock::bytes(config.num_steps, config.num_envs, spec.observation_size(),
-                                   spec.action_size(), envs.max_truncations(config.num_steps),
-                                   spec.names_success);
+  const BlockSizes sizes = block_sizes(envs, config.num_steps, config.num_envs);
+  plan.block = RolloutBlock::bytes(sizes);
   plan.permutation = batch * sizeof(std::int32_t);
   plan.environments = num_envs * (state_bytes_per_env(envs) + statistics);
   if (config.norm_obs) {
@@ -65,10 +64,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                    (workspace + Collector::scratch_bytes(config.num_envs, threads, spec));
   plan.instruments =
       InstrumentSet::bytes(config.instruments, instrument_setup(config, network, spec, threads));
-  if (config.hashes) {
-    plan.instruments += BlockHasher::bytes(config.num_steps, config.num_envs,
-                                           spec.observation_size(), spec.action_size(), threads);
-  }
+  if (config.hashes) plan.instruments += BlockHasher::bytes(sizes, threads);
   return plan;
 }
 

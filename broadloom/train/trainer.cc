@@ -97,9 +97,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       envs_(std::move(envs)),
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count(), network_.bf16_size()),
-      block_(config.num_steps, config.num_envs, envs_->spec().observation_size(),
-             envs_->spec().action_size(), envs_->max_truncations(config.num_steps),
-             envs_->spec().names_success),
+      block_(block_sizes(*envs_, config.num_steps, config.num_envs)),
       obs_norm_(config.norm_obs ? std::make_optional<ObsNormalizer>(block_.D, config.clip_obs,
                                                                     shard_plan(config).count())
                                 : std::nullopt),
@@ -114,9 +112,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
            static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
       instruments_(config.instruments, instrument_setup(config, network_, envs_->spec(), threads),
                    probe_for(config, *envs_)),
-      hasher_(config.hashes
-                  ? std::make_optional<BlockHasher>(block_.T, block_.N, block_.D, block_.A, threads)
-                  : std::nullopt),
+      hasher_(config.hashes ? std::make_optional<BlockHasher>(block_, threads) : std::nullopt),
       truncation_mode_(broadloom::truncation_mode(config)),
       learning_rate_(learning_rate_schedule(config)) {
   network_.initialise(config.seed, learner_.params.data());
