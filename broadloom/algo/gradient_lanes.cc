@@ -38,8 +38,7 @@ GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& 
       policy_chunks_(static_cast<int>(parameter_chunks(network, NetworkSide::kPolicy).size())),
       squares_(chunks_.size()) {
   const std::size_t parameters = network.parameter_count();
-  const std::size_t lanes = static_cast<std::size_t>(lane_count(max_samples, parameters));
-  for (std::size_t l = 0; l < lanes; ++l) lanes_.push_back({AlignedVector<float>(parameters), {}});
+  resize(max_samples);
   for (int thread = 0; thread < pool.threads(); ++thread) {
     scratch_.push_back(
         {TileBatch<float>(observation_size, action_size, network.shape().action_outputs),
@@ -47,6 +46,13 @@ GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& 
          AlignedVector<float>(parameters),
          {}});
   }
+}
+
+void GradientLanes::resize(int max_samples) {
+  const std::size_t parameters = network_.parameter_count();
+  const std::size_t lanes = static_cast<std::size_t>(lane_count(max_samples, parameters));
+  while (lanes_.size() > lanes) lanes_.pop_back();
+  while (lanes_.size() < lanes) lanes_.push_back({AlignedVector<float>(parameters), {}});
 }
 
 // As many threads as work now: one alone would read the observations twice for two sides.

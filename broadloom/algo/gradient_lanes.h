@@ -50,6 +50,9 @@ class GradientLanes {
   GradientLanes(const ActorCritic& network, const PpoCoefficients& loss, int max_samples,
                 int observation_size, int action_size, ThreadPool& pool);
 
+  // Lanes for minibatches of up to so many samples, as if it had been made for them. Allocates.
+  void resize(int max_samples);
+
   // Lanes that a gradient is summed in: what may run at the same time. Part of the bits contract.
   static int lane_count(int samples, std::size_t parameters);
 

@@ -66,6 +66,11 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
       lanes_(network, settings.loss, minibatches_.max_size(), observation_size, action_size, pool) {
 }
 
+void Ppo::reshape(int batch_size, int minibatch_count) {
+  minibatches_ = Minibatches(batch_size, minibatch_count);
+  lanes_.resize(minibatches_.max_size());
+}
+
 Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                    Learner& learner, UpdateStats& stats) {
   stats = {};

@@ -97,6 +97,9 @@ class Ppo {
   Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size, int minibatch_count,
       int observation_size, int action_size, ThreadPool& pool);
 
+  // For blocks of another size from now on, as if it had been made for them. Allocates.
+  void reshape(int batch_size, int minibatch_count);
+
   // Carries out one update on a block whose advantages are set. The learner's bf16_weights are
   // fresh, and stay so. Fails, leaving the parameters as they were at the failing step, where a
   // loss or gradient is not finite, or where the first minibatch does not see ratio 1 and KL 0

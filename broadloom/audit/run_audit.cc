@@ -23,7 +23,7 @@ constexpr int kMostIterations = 1000000;
 
 // Every episode ends once within its time limit, and a quarter more shows what comes after.
 int enough_iterations(const Trainer& trainer) {
-  const Config& config = trainer.config();
+  const Config config = trainer.config().at_step(trainer.report().global_step);
   const int limit = trainer.spec().max_episode_steps;
   const std::int64_t steps = limit > 0 ? limit + limit / 4 : 1000;
   const std::int64_t wanted = (steps + config.num_steps - 1) / config.num_steps;
@@ -88,6 +88,10 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
   if (!trainer.ok()) return trainer.status();
   report.global_step = trainer.value()->report().global_step;
   facts.learning_rate_left = share_left(*trainer.value());
+  const Config now = checkpoint.config.at_step(report.global_step);
+  report.num_envs = facts.num_envs = now.num_envs;
+  report.num_steps = facts.num_steps = now.num_steps;
+  facts.families = now.families();
   const int count =
       options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
   const std::int64_t left =

@@ -36,25 +36,34 @@ Result<MemoryPlan> plan_memory(const Config& config, int threads) {
   return plan_memory(config, threads, *envs.value());
 }
 
-MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
+namespace {
+
+// Each array of the block has room for the largest that it becomes.
+std::size_t block_bytes(const Config& config, const VecEnv& envs) {
+  std::vector<BlockSizes> sizes;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const Config phase = config.of_phase(p);
+    sizes.push_back(block_sizes(envs, phase.num_steps, phase.num_envs));
+  }
+  std::size_t sum = 0;
+  RolloutBlock::visit_arrays(sizes[0],
+                             [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
+                               std::size_t most = 0;
+                               for (const BlockSizes& of : sizes)
+                                 most = std::max(most, array.count(of));
+                               sum += most * sizeof(typename Array::value_type);
+                             });
+  return sum;
+}
+
+// What belongs to one shape of block; config: without a schedule.
+MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
+                      const ActorCritic& network, int most_envs) {
   const EnvSpec& spec = envs.spec();
-  const std::size_t num_envs = static_cast<std::size_t>(config.num_envs);
-  const std::size_t batch = static_cast<std::size_t>(config.batch_size());
-  const ActorCritic network(network_shape(config, spec));
   const std::size_t parameters = network.parameter_count() * sizeof(float);
   const std::size_t workspace = network.make_workspace<float>().bytes();
-  // Seed family; running return and length of the episode, and the discounted sum of norm_reward.
-  const std::size_t statistics = sizeof(std::uint32_t) + sizeof(double) + sizeof(std::int64_t) +
-                                 (config.norm_reward ? sizeof(double) : 0);
   MemoryPlan plan;
-  const BlockSizes sizes = block_sizes(envs, config.num_steps, config.num_envs);
-  plan.block = RolloutBlock::bytes(sizes);
-  plan.permutation = batch * sizeof(std::int32_t);
-  plan.environments = num_envs * (state_bytes_per_env(envs) + statistics);
-  if (config.norm_obs) {
-    plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), shard_plan(config).count());
-  }
-  plan.network = 3 * parameters + network.bf16_size() * sizeof(Bf16Pair);
+  plan.permutation = static_cast<std::size_t>(config.batch_size()) * sizeof(std::int32_t);
   const TileBatch<float> tile(spec.observation_size(), spec.action_size(),
                               network.shape().action_outputs);
   const int minibatch = static_cast<int>(config.largest_minibatch());
@@ -62,9 +71,40 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                 GradientLanes::lane_count(minibatch, network.parameter_count()) * parameters;
   plan.collector = static_cast<std::size_t>(threads) *
                    (workspace + Collector::scratch_bytes(config.num_envs, threads, spec));
-  plan.instruments =
-      InstrumentSet::bytes(config.instruments, instrument_setup(config, network, spec, threads));
-  if (config.hashes) plan.instruments += BlockHasher::bytes(sizes, threads);
+  plan.instruments = InstrumentSet::bytes(
+      config.instruments, instrument_setup(config, network, spec, threads, most_envs));
+  if (config.hashes) {
+    plan.instruments +=
+        BlockHasher::bytes(block_sizes(envs, config.num_steps, config.num_envs), threads);
+  }
+  return plan;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
+  const EnvSpec& spec = envs.spec();
+  const int most_envs = config.most_envs();
+  const ActorCritic network(network_shape(config, spec));
+  // Seed family; running return and length of the episode, and the discounted sum of norm_reward.
+  const std::size_t statistics = sizeof(std::uint32_t) + sizeof(double) + sizeof(std::int64_t) +
+                                 (config.norm_reward ? sizeof(double) : 0);
+  MemoryPlan plan;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const MemoryPlan shape = plan_shape(config.of_phase(p), threads, envs, network, most_envs);
+    for (const auto part : {&MemoryPlan::permutation, &MemoryPlan::update, &MemoryPlan::collector,
+                            &MemoryPlan::instruments}) {
+      plan.*part = std::max(plan.*part, shape.*part);
+    }
+  }
+  plan.block = block_bytes(config, envs);
+  plan.environments =
+      static_cast<std::size_t>(most_envs) * (state_bytes_per_env(envs) + statistics);
+  if (config.norm_obs) {
+    plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), most_shards(config));
+  }
+  plan.network =
+      3 * network.parameter_count() * sizeof(float) + network.bf16_size() * sizeof(Bf16Pair);
   return plan;
 }
 

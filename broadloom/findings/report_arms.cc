@@ -100,7 +100,10 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   return cell;
 }
 
-bool is_shape_key(std::string_view key) { return role_of(key) == Role::kShape; }
+// What a cell's N and T tell. A schedule they do not: it is a setting like any other.
+bool is_shape_key(std::string_view key) {
+  return role_of(key) == Role::kShape && key != "shape_schedule";
+}
 
 std::string shape_of(const ReportCell& cell) {
   return fmt::format("{}x{}", cell.num_envs, cell.num_steps);

@@ -44,11 +44,7 @@ struct BlockArray {
 };
 
 struct RolloutBlock : BlockSizes {
-  explicit RolloutBlock(const BlockSizes& sizes) : BlockSizes(sizes) {
-    visit_arrays(*this, [this](const BlockArray& array, auto member) {
-      (this->*member).resize(array.count(*this));
-    });
-  }
+  explicit RolloutBlock(const BlockSizes& sizes) { reshape(sizes); }
   RolloutBlock(int num_steps, int num_envs, int observation_size, int action_size,
                int max_truncations)
       : RolloutBlock(BlockSizes{.T = num_steps,
@@ -56,6 +52,21 @@ struct RolloutBlock : BlockSizes {
                                 .D = observation_size,
                                 .A = action_size,
                                 .S = max_truncations}) {}
+
+  // Another block in the same memory, as far as that goes: what the arrays hold has no meaning
+  // then.
+  void reshape(const BlockSizes& sizes) {
+    static_cast<BlockSizes&>(*this) = sizes;
+    visit_arrays(sizes, [&](const BlockArray& array, auto member) {
+      (this->*member).resize(array.count(sizes));
+    });
+  }
+  // Memory to be reshaped to these sizes without taking any.
+  void reserve(const BlockSizes& sizes) {
+    visit_arrays(sizes, [&](const BlockArray& array, auto member) {
+      (this->*member).reserve(array.count(sizes));
+    });
+  }
 
   // visit(BlockArray, member) for every array that a block of these sizes may have: the one list of
   // them. Those that are hashed stand in the order of cause within a step.

@@ -22,23 +22,31 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
       scratch_(static_cast<std::size_t>(pool.threads())) {
-  const EnvSpec& spec = envs.spec();
-  const int together = shards_per_group(plan_, pool.threads());
+  for (Scratch& scratch : scratch_) {
+    scratch.work = network.make_workspace<float>(bf16_weights);
+    const std::size_t per_tile = static_cast<std::size_t>(envs.spec().action_size()) * kTileRows;
+    scratch.draws.resize(per_tile);
+    scratch.actions.resize(per_tile);
+    scratch.terms.resize(per_tile);
+    scratch.log_probs.resize(kTileRows);
+  }
+  regroup(envs.num_envs());
+}
+
+void Collector::regroup(int num_envs) {
+  const EnvSpec& spec = envs_.spec();
+  plan_ = ShardPlan(num_envs, kTileRows);
+  groups_.clear();
+  const int together = shards_per_group(plan_, pool_.threads());
   for (int s = 0; s < plan_.count(); s += together) {
     const int last = std::min(s + together, plan_.count());
     groups_.push_back({s, last, {plan_[s].begin, plan_[last - 1].end}, {}});
   }
   const std::size_t rows = static_cast<std::size_t>(groups_[0].rows.size());
   for (Scratch& scratch : scratch_) {
-    scratch.work = network.make_workspace<float>(bf16_weights);
     scratch.raw.resize(rows * spec.observation_size());
     scratch.final_raw.resize(rows * spec.observation_size());
     scratch.env_actions.resize(rows * spec.action_size());
-    const std::size_t per_tile = static_cast<std::size_t>(spec.action_size()) * kTileRows;
-    scratch.draws.resize(per_tile);
-    scratch.actions.resize(per_tile);
-    scratch.terms.resize(per_tile);
-    scratch.log_probs.resize(kTileRows);
   }
 }
 

@@ -24,6 +24,9 @@ class Collector {
   Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* observations, ThreadPool& pool,
             std::uint64_t seed, const Bf16Pair* bf16_weights = nullptr);
 
+  // From the next block on the environments [0, num_envs) alone are stepped. Allocates.
+  void regroup(int num_envs);
+
   // Fills observations to truncated, ends where there is room, truncations and final_observations
   // of the block, starting at
   // environment step first_step of the run. Fails where an observation or a reward is not finite,

@@ -22,7 +22,7 @@ double CurveRecorder::seconds() const {
 template <class Visit>
 bool CurveRecorder::pass(const Trainer& trainer, int count, int& next, const Visit& visit) const {
   const std::int64_t now = trainer.report().global_step;
-  const std::int64_t next_report = now + trainer.config().batch_size();
+  const std::int64_t next_report = now + trainer.config().at_step(now).batch_size();
   bool any = false;
   while (next <= count && (trainer.finished() || grid_step(total_, next, count) < next_report)) {
     const bool is_past = grid_step(total_, next, count) < now;  // before the first report

@@ -9,6 +9,7 @@ namespace broadloom {
 std::vector<NumberInfo> declared_numbers() {
   std::vector<NumberInfo> all = {kIterationInfo, kGlobalStepInfo};
   visit_numbers(IterationReport(), [&](const NumberInfo& info, auto) { all.push_back(info); });
+  all.insert(all.end(), {kNumEnvsInfo, kNumStepsInfo});
   all.insert(all.end(), {kStratumSuccess, kMeanLevel, kLevelShare});
   all.insert(all.end(), {kWallTimeInfo, kStepsPerSecondInfo});
   declare_instrument_numbers([&](const NumberInfo& info) { all.push_back(info); });

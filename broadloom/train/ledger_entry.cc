@@ -63,28 +63,43 @@ Json curriculum_of(const CurriculumOptions& curriculum) {
           {"episodes", curriculum.episodes}};
 }
 
+Json shapes_of(const RolloutContract& contract) {
+  Json out = Json::array();
+  for (const RolloutContract::Shape& shape : contract.shapes) {
+    out.push_back({{"first_step", shape.first_step},
+                   {"iterations", shape.iterations},
+                   {"num_envs", shape.num_envs},
+                   {"num_steps", shape.num_steps},
+                   {"minibatches", shape.minibatches},
+                   {"minibatch_size", shape.minibatch_size}});
+  }
+  return out;
+}
+
 // What is promised, without what belongs to a machine: threads and memory.
 Json contract_of(const RolloutContract& contract, int action_size) {
   Json disturbances = Json::object();
   for (const auto& [name, value] : contract.disturbances) disturbances[name] = value;
-  return {{"env_id", contract.env_id},
-          {"num_envs", contract.num_envs},
-          {"num_steps", contract.num_steps},
-          {"observation_size", contract.observation_size},
-          {"action_size", action_size},
-          {"batch_size", contract.batch_size},
-          {"minibatches", contract.minibatches},
-          {"minibatch_size", contract.minibatch_size},
-          {"update_epochs", contract.update_epochs},
-          {"iterations", contract.iterations},
-          {"gradient_steps", contract.gradient_steps},
-          {"seed_families", contract.families},
-          {"environments_per_family", contract.envs_per_family},
-          {"evaluation_episodes", contract.eval_episodes},
-          {"strata", strata_of(contract)},
-          {"strata_sampling", contract.strata_sampling},
-          {"curriculum", curriculum_of(contract.curriculum)},
-          {"disturbances", disturbances}};
+  Json out = {{"env_id", contract.env_id},
+              {"num_envs", contract.num_envs},
+              {"num_steps", contract.num_steps},
+              {"observation_size", contract.observation_size},
+              {"action_size", action_size},
+              {"batch_size", contract.batch_size},
+              {"minibatches", contract.minibatches},
+              {"minibatch_size", contract.minibatch_size},
+              {"update_epochs", contract.update_epochs},
+              {"iterations", contract.iterations},
+              {"gradient_steps", contract.gradient_steps},
+              {"seed_families", contract.families},
+              {"environments_per_family", contract.envs_per_family},
+              {"evaluation_episodes", contract.eval_episodes},
+              {"strata", strata_of(contract)},
+              {"strata_sampling", contract.strata_sampling},
+              {"curriculum", curriculum_of(contract.curriculum)},
+              {"disturbances", disturbances}};
+  if (!contract.shapes.empty()) out["shapes"] = shapes_of(contract);
+  return out;
 }
 
 Json numbers_of(std::initializer_list<std::pair<const char*, Purpose>> purposes) {
@@ -114,7 +129,7 @@ Json seeds_of(const RolloutContract& contract, const std::optional<PanelResult>&
   }
   Json out = {{"training",
                {{"seed", contract.seed},
-                {"lanes", contract.num_envs},
+                {"lanes", contract.most_envs},
                 {"families", contract.families},
                 {"streams", training}}},
               {"evaluation",

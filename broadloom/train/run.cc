@@ -150,6 +150,14 @@ Status extend(StartedRun& run, std::int64_t total_timesteps) {
                     "only be made longer; expected at least that",
                     total_timesteps, dir, before));
   }
+  if (!run.config.shape_schedule.empty()) {
+    return invalid(fmt::format(
+        "total_timesteps: got {}, but the shapes of '{}' change at shares of its {} steps "
+        "(shape_schedule): a longer run would have changed them elsewhere. Begin a new run with "
+        "this one's policy: `broadloom train --init {} --total_timesteps N`, and the run's other "
+        "settings",
+        total_timesteps, dir, before, dir));
+  }
   if (run.config.depends_on_total()) {
     return invalid(fmt::format(
         "total_timesteps: got {}, but the learning rate of '{}' falls to 0 over its {} steps "
