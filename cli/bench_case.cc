@@ -100,7 +100,7 @@ Result<Measurement> measure(const BenchCase& bench_case, double seconds, int lea
     BROADLOOM_TRY(trainer.iterate());
     out.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     out.iterations += 1;
-    out.epochs += trainer.report().update.epochs;
+    out.epochs += trainer.report().epochs;
   }
   out.steps = trainer.clock().global_step - first_step;
   out.stages = difference(trainer.stage_seconds(), before);

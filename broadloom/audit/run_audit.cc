@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "broadloom/audit/audit_facts.h"
+#include "broadloom/config/schedule.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
@@ -80,6 +81,19 @@ double share_left(const Trainer& trainer) {
                    static_cast<double>(trainer.config().num_iterations());
 }
 
+bool has_falling_values(const Config& config) {
+  return config.lr_schedule == "linear" || config.clip_schedule == "linear" ||
+         config.ent_schedule == "linear";
+}
+
+// What falls over the run stays where it came to. (The learning rate is part of the checkpoint.)
+void hold_values(double progress, Config& config) {
+  config.clip_coef = clip_schedule(config).at(progress);
+  config.ent_coef = entropy_schedule(config).at(progress);
+  if (config.lr_schedule == "linear") config.lr_schedule = "constant";
+  config.clip_schedule = config.ent_schedule = "constant";
+}
+
 // Goes on from the checkpoint for as many iterations as options ask for, and says in report and
 // facts what it did and met.
 Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
@@ -96,9 +110,10 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
       options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
   const std::int64_t left =
       checkpoint.config.num_iterations() - trainer.value()->report().iteration;
-  const bool ends = left < count && checkpoint.config.lr_schedule == "linear";
+  const bool ends = left < count && has_falling_values(checkpoint.config);
   if (ends) {
-    checkpoint.config.lr_schedule = "constant";
+    hold_values(trainer.value()->clock().progress(checkpoint.config.trained_steps()),
+                checkpoint.config);
     trainer = load(checkpoint, options.threads);
     if (!trainer.ok()) return trainer.status();
     report.notes.push_back(fmt::format(

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/key_table.h"
 #include "broadloom/config/shape_schedule.h"
 #include "broadloom/core/config_table.h"
@@ -23,6 +24,7 @@ namespace broadloom {
 // Fields stand in the order of the documentation, not of their alignment.
 struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string env_id = "CartPole-v1";
+  std::string algorithm = "ppo";
   // Options of the environment, keys without the "env." prefix, "strata.<name>.<constant>" and
   // "disturb.<name>"; not part of visit_fields.
   Overrides env_options;
@@ -41,8 +43,10 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int update_epochs = 4;
   std::string norm_adv = "minibatch";
   double clip_coef = 0.2;
+  std::string clip_schedule = "constant";
   bool clip_vloss = true;
   double ent_coef = 0.01;
+  std::string ent_schedule = "constant";
   double vf_coef = 0.5;
   double max_grad_norm = 0.5;
   double target_kl = 0.0;
@@ -116,7 +120,11 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int most_envs() const;
 
   // Whether total_timesteps changes what is learnt, and not only for how long.
-  bool depends_on_total() const { return lr_schedule == "linear" || !shape_schedule.empty(); }
+  bool depends_on_total() const {
+    const bool falls =
+        lr_schedule == "linear" || clip_schedule == "linear" || ent_schedule == "linear";
+    return falls || !shape_schedule.empty();
+  }
 
   // Every key: name, field, role (broadloom/core/key_role.h; later(...) for a new one), range,
   // help.
@@ -182,6 +190,8 @@ void Config::visit_fields(Visitor&& visitor) {
 
   v.group("Task and rollout");
   v("env_id", env_id, Role::kTask, "Environment to train on; `broadloom env list` names them.");
+  v("algorithm", algorithm, later(Role::kLearning), Choices{algorithm_names()},
+    "What learns: how it acts, what it learns from a block, and how it updates.");
   v("seed", seed, Role::kSeed, Range{0}, "Every random number of the run follows from it.");
   v("total_timesteps", total_timesteps, Role::kBudget, Range{1},
     "Environment steps of the run, over all environments; whole blocks only.");
@@ -234,8 +244,12 @@ void Config::visit_fields(Visitor&& visitor) {
     "Over what advantages are normalised.");
   v("clip_coef", clip_coef, Role::kLearning, Range{0.0, 100.0},
     "Clip range of the policy ratio, and of the value.");
+  v("clip_schedule", clip_schedule, later(Role::kLearning), Choices{{"constant", "linear"}},
+    "linear: clip_coef falls to 0 over the run.");
   v("clip_vloss", clip_vloss, Role::kLearning, "Clip the value loss too.");
   v("ent_coef", ent_coef, Role::kLearning, Range{0.0, 100.0}, "Weight of the entropy bonus.");
+  v("ent_schedule", ent_schedule, later(Role::kLearning), Choices{{"constant", "linear"}},
+    "linear: ent_coef falls to 0 over the run.");
   v("vf_coef", vf_coef, Role::kLearning, Range{0.0, 1000.0}, "Weight of the value loss.");
   v("target_kl", target_kl, Role::kLearning, Range{0.0, 100.0},
     "Stop a block's epochs once the KL exceeds this; 0: off.");

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "broadloom/algo/gradient_lanes.h"
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/env/normalizer.h"
@@ -60,15 +60,10 @@ std::size_t block_bytes(const Config& config, const VecEnv& envs) {
 MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
                       const ActorCritic& network, int most_envs) {
   const EnvSpec& spec = envs.spec();
-  const std::size_t parameters = network.parameter_count() * sizeof(float);
   const std::size_t workspace = network.make_workspace<float>().bytes();
   MemoryPlan plan;
   plan.permutation = static_cast<std::size_t>(config.batch_size()) * sizeof(std::int32_t);
-  const TileBatch<float> tile(spec.observation_size(), spec.action_size(),
-                              network.shape().action_outputs);
-  const int minibatch = static_cast<int>(config.largest_minibatch());
-  plan.update = static_cast<std::size_t>(threads) * (parameters + workspace + tile.bytes()) +
-                GradientLanes::lane_count(minibatch, network.parameter_count()) * parameters;
+  plan.update = algorithm_bytes(config, network, spec, threads);
   plan.collector = static_cast<std::size_t>(threads) *
                    (workspace + Collector::scratch_bytes(config.num_envs, threads, spec));
   plan.instruments = InstrumentSet::bytes(

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "broadloom/config/schedule.h"
 #include "broadloom/env/strata.h"
 
 namespace broadloom {
@@ -20,6 +21,11 @@ AdvantageNorm advantage_norm_of(const std::string& name) {
 PpoSettings ppo_settings(const Config& config) {
   PpoSettings settings;
   settings.loss = {config.clip_coef, config.clip_vloss, config.ent_coef, config.vf_coef};
+  if (config.clip_schedule != "constant") settings.clip_coef = clip_schedule(config);
+  if (config.ent_schedule != "constant") settings.ent_coef = entropy_schedule(config);
+  settings.gamma = config.gamma;
+  settings.gae_lambda = config.gae_lambda;
+  settings.truncation_mode = truncation_mode(config);
   settings.update_epochs = config.update_epochs;
   settings.norm_adv = advantage_norm_of(config.norm_adv);
   settings.max_grad_norm = config.max_grad_norm;

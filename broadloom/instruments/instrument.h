@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algo/update_observer.h"
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
@@ -54,10 +53,6 @@ struct InstrumentView {
   const VecEnv* envs = nullptr;  // as the block left them
   std::int64_t env_step = 0;     // of the run so far, of an environment that was always stepped
 };
-
-// info: its texts are the same objects in every call. value: not a number where the iteration does
-// not define it.
-using NumberVisitor = std::function<void(const NumberInfo& info, double value)>;
 
 // Measures an iteration of training without changing it: the parameters have the same bits with and
 // without instruments. All memory is taken when it is made; nothing is allocated after the first

@@ -42,9 +42,11 @@ struct Rollout {
       : obs_norm(policy.obs_norm != nullptr ? std::make_optional(policy.obs_norm->with_shards(
                                                   ShardPlan(envs.num_envs(), kTileRows).count()))
                                             : std::nullopt),
-        collector(envs, policy.network, obs_norm ? &*obs_norm : nullptr, pool, seed) {}
+        sampler(policy.network),
+        collector(envs, policy.network, sampler, obs_norm ? &*obs_norm : nullptr, pool, seed) {}
 
   std::optional<ObsNormalizer> obs_norm;
+  PolicySampler sampler;
   Collector collector;
 };
 

@@ -11,6 +11,7 @@
 #include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/block.h"
 
 namespace broadloom {
@@ -19,18 +20,19 @@ namespace broadloom {
 // observations add to them is summed per shard, for the normaliser's commit() after the update.
 class Collector {
  public:
-  // observations: null when observations are used as they are.
+  // What is given must outlive this. observations: null when observations are used as they are.
   // bf16_weights: of the network, fresh for the params of every call; null in fp32.
-  Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* observations, ThreadPool& pool,
-            std::uint64_t seed, const Bf16Pair* bf16_weights = nullptr);
+  Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
+            ObsNormalizer* observations, ThreadPool& pool, std::uint64_t seed,
+            const Bf16Pair* bf16_weights = nullptr);
 
-  // From the next block on the environments [0, num_envs) alone are stepped. Allocates.
-  void regroup(int num_envs);
+  // From the next block on the environments [0, num_envs) alone are stepped, by this actor.
+  // Allocates.
+  void regroup(int num_envs, const Actor& actor);
 
   // Fills observations to truncated, ends where there is room, truncations and final_observations
-  // of the block, starting at
-  // environment step first_step of the run. Fails where an observation or a reward is not finite,
-  // naming environment and step. Nothing is allocated unless it fails.
+  // of the block, starting at environment step first_step of the run. Fails where an observation or
+  // a reward is not finite, naming environment and step. Nothing is allocated unless it fails.
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
 
   // last_values and final_values of the block: V of the observation that follows it and of the
@@ -51,7 +53,7 @@ class Collector {
     AlignedVector<float> draws;        // [A, kTileRows] uniforms or normals
     AlignedVector<float> actions;      // [A, kTileRows] as drawn
     AlignedVector<float> log_probs;    // [kTileRows]
-    AlignedVector<float> terms;        // [A, kTileRows] of the distribution functions
+    AlignedVector<float> terms;        // [A, kTileRows] of the actor
   };
   // The first value of a group that is not finite.
   struct Fault {
@@ -87,6 +89,7 @@ class Collector {
 
   VecEnv& envs_;
   const ActorCritic& network_;
+  const Actor* actor_;
   ObsNormalizer* normalizer_;
   ThreadPool& pool_;
   std::uint64_t seed_;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/machine.h"
 #include "broadloom/config/memory_plan.h"
 #include "broadloom/config/network_shape.h"
@@ -87,6 +88,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
 
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs) {
+  BROADLOOM_TRY(check_algorithm(config, envs->spec()));
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
@@ -108,19 +110,19 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                                             most_shards(config))
                                       : std::nullopt),
       tracker_(config.most_envs()),
-      collector_(*envs_, network_, obs_norm_ ? &*obs_norm_ : nullptr, pool_, config.seed,
-                 learner_.bf16_weights.data()),
-      ppo_(network_, ppo_settings(config), static_cast<int>(config.batch_size()),
-           static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
+      now_(config.of_phase(0)),
+      algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_})),
+      collector_(*envs_, network_, algorithm_->actor(), obs_norm_ ? &*obs_norm_ : nullptr, pool_,
+                 config.seed, learner_.bf16_weights.data()),
       instruments_(config.instruments,
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
                    probe_for(config, *envs_)),
       hasher_(config.hashes ? std::make_optional<BlockHasher>(block_, threads) : std::nullopt),
-      truncation_mode_(broadloom::truncation_mode(config)),
       trained_steps_(config.trained_steps()),
       learning_rate_(learning_rate_schedule(config)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
+  report_update();
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
   for (int i = 0; i < config.most_envs(); ++i) {
     if (envs_->episode_step(i) > 0) tracker_.leave_out_present(i);
@@ -140,7 +142,7 @@ Status Trainer::iterate() {
     apply_schedules();
     BROADLOOM_TRY(collect());
     bootstrap_values();
-    compute_advantages();
+    compute_targets();
     BROADLOOM_TRY(update());
   }
   run_instruments();
@@ -151,8 +153,9 @@ Status Trainer::iterate() {
 // on with the one it found.
 void Trainer::apply_schedules() {
   follow_shape();
-  if (learning_rate_.is_constant()) return;
-  learner_.learning_rate = learning_rate_.at(clock_.progress(trained_steps_));
+  const double progress = clock_.progress(trained_steps_);
+  algorithm_->begin_block(progress);
+  if (!learning_rate_.is_constant()) learner_.learning_rate = learning_rate_.at(progress);
 }
 
 // Where the schedule has come to another shape, all that has one is made anew for it, as for a run
@@ -163,12 +166,13 @@ void Trainer::follow_shape() {
   const std::size_t phase = schedule.phase_at(clock_.global_step, config_.total_timesteps);
   if (phase_ == phase) return;
   phase_ = phase;
-  const Config now = config_.of_phase(phase);
-  block_.reshape(block_sizes(*envs_, now.num_steps, now.num_envs));
-  collector_.regroup(now.num_envs);
-  ppo_.reshape(static_cast<int>(now.batch_size()), static_cast<int>(now.minibatch_count()));
+  algorithm_.reset();  // before what it was made from
+  now_ = config_.of_phase(phase);
+  algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_});
+  block_.reshape(block_sizes(*envs_, now_.num_steps, now_.num_envs));
+  collector_.regroup(now_.num_envs, algorithm_->actor());
   instruments_.reshape(
-      instrument_setup(now, network_, envs_->spec(), pool_.threads(), envs_->num_envs()));
+      instrument_setup(now_, network_, envs_->spec(), pool_.threads(), envs_->num_envs()));
   if (hasher_) hasher_.emplace(block_, pool_.threads());
 }
 
@@ -203,13 +207,11 @@ void Trainer::bootstrap_values() {
   collector_.bootstrap_values(learner_.params.data(), block_);
 }
 
-void Trainer::compute_advantages() {
+void Trainer::compute_targets() {
   const StageTimer timer(stage_seconds_.advantages);
   const ShardPlan& plan = collector_.shards();
-  pool_.run(plan.count(), [&](int s) {
-    broadloom::compute_advantages(block_, plan[s].begin, plan[s].end, config_.gamma,
-                                  config_.gae_lambda, truncation_mode_);
-  });
+  pool_.run(plan.count(),
+            [&](int s) { algorithm_->compute_targets(block_, plan[s].begin, plan[s].end); });
 }
 
 // The observation statistics move only now: from the first action to the last gradient step the
@@ -218,7 +220,7 @@ Status Trainer::update() {
   const StageTimer timer(stage_seconds_.update);
   report_.learning_rate = learner_.learning_rate;
   arm_instruments();
-  BROADLOOM_TRY(ppo_.update(block_, config_.seed, clock_.iteration, learner_, report_.update));
+  BROADLOOM_TRY(algorithm_->update(block_, config_.seed, clock_.iteration, learner_));
   if (obs_norm_) obs_norm_->commit();
   return {};
 }
@@ -227,7 +229,7 @@ Status Trainer::update() {
 // the same ones.
 void Trainer::arm_instruments() {
   const bool due = finished() || clock_.iteration % config_.instrument_every == 0;
-  ppo_.set_observer(instruments_.begin(due, instrument_view()));
+  algorithm_->set_observer(instruments_.begin(due, instrument_view()));
 }
 
 InstrumentView Trainer::instrument_view() {
@@ -246,9 +248,18 @@ InstrumentView Trainer::instrument_view() {
 void Trainer::run_instruments() {
   const StageTimer timer(stage_seconds_.instruments);
   report_.explained_variance = explained_variance(block_.advantages, block_.values);
+  report_update();
   report_episodes();
   instruments_.finish(instrument_view());
   if (hasher_) hasher_->take_params({params(), network_.parameter_count()});
+}
+
+void Trainer::report_update() {
+  report_.epochs = algorithm_->epochs();
+  report_.update.clear();
+  algorithm_->visit_numbers([this](const NumberInfo& info, double value) {
+    report_.update.push_back({info, value});
+  });
 }
 
 void Trainer::report_clock() {
@@ -286,7 +297,10 @@ Policy Trainer::policy() const {
           params(),
           obs_normalizer(),
           reward_normalizer(),
-          {.iteration = clock_.iteration,
+          {.run_dir = {},
+           .checkpoint = {},
+           .hash = {},
+           .iteration = clock_.iteration,
            .global_step = clock_.global_step,
            .training_return = report_.mean_return}};
 }

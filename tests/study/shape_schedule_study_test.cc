@@ -76,8 +76,8 @@ TEST_F(ScheduleStudy, RefusesWhatContradictsTheShapes) {
 }
 
 TEST_F(ScheduleStudy, RunsIsResumedAndReported) {
-  const StudyPlan plan = plan_text("seeds = 3\npoints = 9\nevaluations = 2\n" +
-                                   std::string(kBase) + kGrid);
+  const StudyPlan plan =
+      plan_text("seeds = 3\npoints = 9\nevaluations = 2\n" + std::string(kBase) + kGrid);
   ASSERT_TRUE(run(plan, "whole", 2).ok());
   int finished = 0;
   for (bool complete = false; !complete;) {

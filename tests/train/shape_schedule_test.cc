@@ -112,12 +112,11 @@ std::unique_ptr<Trainer> gone_on_with(const Config& config, Trainer& before, int
 }
 
 TEST(ShapeScheduleRun, OneThatChangesNothingIsThePlainRun) {
-  const std::unique_ptr<Trainer> plain =
-      trainer_of(config_of("", [] {
-        Overrides more = watched();
-        more.insert(more.end(), {{"num_envs", "9"}, {"num_steps", "16"}});
-        return more;
-      }()));
+  const std::unique_ptr<Trainer> plain = trainer_of(config_of("", [] {
+    Overrides more = watched();
+    more.insert(more.end(), {{"num_envs", "9"}, {"num_steps", "16"}});
+    return more;
+  }()));
   const std::unique_ptr<Trainer> scheduled =
       trainer_of(config_of("9x16 @ 0, 9x16 @ 0.2, 9x16 @ 0.5", watched()));
   while (!plain->finished()) {
@@ -135,12 +134,11 @@ TEST(ShapeScheduleRun, OneThatChangesNothingIsThePlainRun) {
 // The environments stay as they are where T alone changes: then a plain run of the second shape can
 // go on with the state at the change, and a change must be no more than that.
 TEST(ShapeScheduleRun, APhaseIsWhatARunOfItsShapeDoes) {
-  const Config config =
-      config_of("8x20 @ 0, 8x11/30 @ 0.3", [] {
-        Overrides more = watched();
-        more.emplace_back("lr_schedule", "constant");
-        return more;
-      }());
+  const Config config = config_of("8x20 @ 0, 8x11/30 @ 0.3", [] {
+    Overrides more = watched();
+    more.emplace_back("lr_schedule", "constant");
+    return more;
+  }());
   Config second = config.of_phase(1);
   const std::unique_ptr<Trainer> whole = trainer_of(config);
   while (config.shape_schedule.phase_at(whole->clock().global_step, 3000) == 0) run(*whole, 1);
@@ -436,7 +434,7 @@ TEST_F(ShapeScheduleFolder, DamagedHashesAreSaidToBe) {
     }
   };
   EXPECT_TRUE(read_all(good).ok());
-  EXPECT_TRUE(read_all(good.substr(0, good.size() - 5)).ok());  // cut short: ends before
+  EXPECT_TRUE(read_all(good.substr(0, good.size() - 5)).ok());   // cut short: ends before
   for (const std::size_t place : {64 + 8, 64 + 16, 64 + 100}) {  // N, T and a hash
     for (const char flip : {char(1), char(0x80)}) {
       std::string bytes = good;
