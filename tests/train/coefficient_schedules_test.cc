@@ -16,12 +16,8 @@ namespace broadloom {
 namespace {
 
 Config config_of(const Overrides& more) {
-  Overrides all{{"num_envs", "9"},
-                {"num_steps", "16"},
-                {"total_timesteps", "1500"},
-                {"hidden_sizes", "8"},
-                {"lr_schedule", "constant"},
-                {"learning_rate", "0.01"}};
+  Overrides all{{"num_envs", "9"},     {"num_steps", "16"},         {"total_timesteps", "1500"},
+                {"hidden_sizes", "8"}, {"lr_schedule", "constant"}, {"learning_rate", "0.01"}};
   all.insert(all.end(), more.begin(), more.end());
   const Result<Config> config = resolve_config(all);
   EXPECT_TRUE(config.ok()) << config.status().message();
