@@ -163,7 +163,7 @@ Result<HashReader> HashReader::open(const std::string& path) {
 }
 
 Result<bool> HashReader::next() {
-  const Result<bool> is_there = read_record();
+  Result<bool> is_there = read_record();
   if (!is_there.ok() || !is_there.value()) return is_there;
   const std::string which = fmt::format("the record of iteration {}", iteration_ + 1);
   BROADLOOM_TRY(check_record(which));

@@ -27,8 +27,8 @@ std::int64_t most_minibatches(const Config& config) {
 
 // Of an epoch; their mean over the run, where they differ.
 double minibatches_of(const Config& config) {
-  return static_cast<double>(config.gradient_steps() / config.update_epochs) /
-         static_cast<double>(config.num_iterations());
+  const std::int64_t minibatches = config.gradient_steps() / config.update_epochs;
+  return static_cast<double>(minibatches) / static_cast<double>(config.num_iterations());
 }
 
 Status check_undecided(Match match, const Config& cell) {

@@ -324,7 +324,8 @@ std::int64_t StudyCell::batch_size() const {
 
 std::int64_t StudyCell::minibatch_count() const {
   if (config.shape_schedule.empty()) return config.minibatch_count();
-  return std::llround(static_cast<double>(config.gradient_steps() / config.update_epochs) /
+  const std::int64_t minibatches = config.gradient_steps() / config.update_epochs;
+  return std::llround(static_cast<double>(minibatches) /
                       static_cast<double>(config.num_iterations()));
 }
 
