@@ -86,6 +86,7 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   cell.num_envs = stored.num_envs;
   cell.num_steps = stored.num_steps;
   cell.batch_size = stored.batch_size;
+  cell.shapes_change = !stored.setting("shape_schedule").empty();
   cell.minibatch_count = stored.minibatch_count;
   cell.minibatch_size = stored.minibatch_size;
   cell.update_epochs = stored.update_epochs;
