@@ -92,6 +92,7 @@ Result<Measurement> measure(const BenchCase& bench_case, double seconds, int lea
   using Clock = std::chrono::steady_clock;
   Trainer& trainer = *bench_case.trainer;
   const StageSeconds before = trainer.stage_seconds();
+  const std::int64_t first_step = trainer.clock().global_step;
   Measurement out;
   const Clock::time_point begin = Clock::now();
   while (out.iterations < least || out.seconds < seconds) {
@@ -101,7 +102,7 @@ Result<Measurement> measure(const BenchCase& bench_case, double seconds, int lea
     out.iterations += 1;
     out.epochs += trainer.report().epochs;
   }
-  out.steps = out.iterations * trainer.config().batch_size();
+  out.steps = trainer.clock().global_step - first_step;
   out.stages = difference(trainer.stage_seconds(), before);
   return out;
 }

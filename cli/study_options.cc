@@ -47,7 +47,8 @@ Status take_shape_rules(const StudyFlags& flags, StudySpec& spec) {
 
 bool is_list(const std::string& key) {
   for (const FieldInfo& field : list_fields(Config{})) {
-    if (field.name == key) return field.type == "list" || field.type == "names";
+    if (field.name != key) continue;
+    return field.type == "list" || field.type == "names" || field.type == ShapeSchedule::kTypeName;
   }
   return false;
 }

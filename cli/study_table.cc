@@ -35,7 +35,16 @@ void print_rows(std::FILE* stream, const std::vector<std::vector<std::string>>& 
 std::string minibatch_text(const StudyCell& cell) {
   const std::int64_t size = cell.minibatch_size();
   if (cell.even_minibatches()) return with_commas(size);
-  return with_commas(size - 1) + "-" + with_commas(size);
+  return with_commas(cell.smallest_minibatch()) + "-" + with_commas(size);
+}
+
+// Of an epoch; of the first shape to the last, where a schedule changes it.
+std::string minibatches_text(const Config& config) {
+  std::string text;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    text += (p > 0 ? ", " : "") + with_commas(config.of_phase(p).minibatch_count());
+  }
+  return text;
 }
 
 RunStatistics over_runs(const std::vector<double>& values) {
@@ -109,9 +118,9 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
                                                  "gradient steps", "env steps per gradient step"}};
   for (const StudyCell& cell : plan.cells) {
     rows.push_back({cell.name, with_commas(cell.environment_steps()),
-                    with_commas(cell.config.num_iterations()),
-                    with_commas(cell.config.minibatch_count()), minibatch_text(cell),
-                    to_text(cell.config.update_epochs), with_commas(gradient_steps(cell.config)),
+                    with_commas(cell.config.num_iterations()), minibatches_text(cell.config),
+                    minibatch_text(cell), to_text(cell.config.update_epochs),
+                    with_commas(gradient_steps(cell.config)),
                     fmt::format("{:.4g}", cell.samples_per_gradient())});
   }
   print_rows(stream, rows);

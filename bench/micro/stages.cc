@@ -52,8 +52,7 @@ void BM_Collect(benchmark::State& state, const char* id) {
   std::vector<float> params(network.parameter_count());
   network.initialise(1, params.data());
   constexpr int kSteps = 16;
-  RolloutBlock block(kSteps, num_envs, spec.observation_size(), spec.action_size(),
-                     envs->max_truncations(kSteps));
+  RolloutBlock block(block_sizes(*envs, kSteps, num_envs));
   ThreadPool pool(1);
   const PolicySampler sampler(network);
   Collector collector(*envs, network, sampler, nullptr, pool, 1);

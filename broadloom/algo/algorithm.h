@@ -13,6 +13,8 @@
 
 namespace broadloom {
 
+// Where a schedule changes the block's shape, another one is made for it: what must outlast a block
+// is the learner's.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;

@@ -77,6 +77,12 @@ std::size_t Ppo::bytes(const ActorCritic& network, int largest_minibatch, int ob
                                           threads);
 }
 
+void Ppo::begin_block(double progress) {
+  PpoCoefficients& loss = update_.loss().coefficients;
+  if (settings_.clip_coef) loss.clip_coef = settings_.clip_coef->at(progress);
+  if (settings_.ent_coef) loss.ent_coef = settings_.ent_coef->at(progress);
+}
+
 void Ppo::compute_targets(RolloutBlock& block, int begin, int end) const {
   compute_advantages(block, begin, end, settings_.gamma, settings_.gae_lambda,
                      settings_.truncation_mode);

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "broadloom/algo/algorithm.h"
 #include "broadloom/algo/minibatch_update.h"
 #include "broadloom/algo/ppo_loss.h"
 #include "broadloom/core/number_info.h"
+#include "broadloom/core/schedule.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/nn/actor_critic.h"
@@ -21,6 +23,7 @@ enum class AdvantageNorm { kOff, kMinibatch, kBatch };
 
 struct PpoSettings {
   PpoCoefficients loss;
+  std::optional<Schedule> clip_coef, ent_coef;  // of the loss, where they change over the run
   double gamma = 0.99;
   double gae_lambda = 0.95;
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
@@ -65,6 +68,7 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                            int action_size, int threads);
 
+  void begin_block(double progress) override;
   const Actor& actor() const override { return sampler_; }
   void compute_targets(RolloutBlock& block, int begin, int end) const override;
 

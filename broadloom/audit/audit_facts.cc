@@ -29,6 +29,7 @@ namespace {
 constexpr int kMostStarts = 4096;
 constexpr double kMostAlike = 0.01;
 constexpr double kMostLanes = 1e9;  // of a record; there is none as large
+constexpr double kLastIteration = 1e15;
 
 double number_in(const Json& json, const char* key) {
   return json[key].is_number() ? json[key].real() : RunFacts::kNone;
@@ -88,8 +89,8 @@ Result<std::vector<Fingerprint>> first_starts(const Config& config, const VecEnv
 Status add_starts(const Config& config, RunFacts& facts) {
   VecEnvOptions options = vec_env_options(config);
   options.stagger_starts = false;
+  options.num_envs = std::min(options.families(), kMostStarts);
   options.seed_families = 0;
-  options.num_envs = std::min(config.families(), kMostStarts);
   Result<std::vector<Fingerprint>> training = first_starts(config, options);
   if (!training.ok()) return training.status();
   options.streams = StreamSet::kEvaluation;
@@ -110,7 +111,9 @@ Status add_starts(const Config& config, RunFacts& facts) {
 }
 
 double planned_rate(const Config& config, double iteration) {
-  const double passed = (iteration - 1.0) / static_cast<double>(config.num_iterations());
+  if (!(iteration >= 1.0 && iteration < kLastIteration)) return RunFacts::kNone;
+  const std::int64_t steps = config.steps_before(static_cast<std::int64_t>(iteration));
+  const double passed = static_cast<double>(steps) / static_cast<double>(config.trained_steps());
   return learning_rate_schedule(config).at(passed);
 }
 
@@ -194,7 +197,8 @@ Status add_evaluated(const std::string& path, std::map<std::uint64_t, int>& epis
 
 Status add_stream_facts(const RunFolder& folder, const Config& config, RunFacts& facts) {
   const bool alone = folder.dir().empty();
-  std::vector<StreamUse> uses = training_streams(config.seed, config.num_envs, config.families());
+  const VecEnvOptions made = vec_env_options(config);
+  std::vector<StreamUse> uses = training_streams(config.seed, made.num_envs, made.families());
   std::map<std::uint64_t, int> episodes;  // of each seed that evaluations had
   if (config.eval_interval > 0) episodes[config.seed] = config.eval_episodes;
   if (!alone) {

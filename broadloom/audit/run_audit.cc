@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "broadloom/audit/audit_facts.h"
+#include "broadloom/config/schedule.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
@@ -23,7 +24,7 @@ constexpr int kMostIterations = 1000000;
 
 // Every episode ends once within its time limit, and a quarter more shows what comes after.
 int enough_iterations(const Trainer& trainer) {
-  const Config& config = trainer.config();
+  const Config config = trainer.config().at_step(trainer.report().global_step);
   const int limit = trainer.spec().max_episode_steps;
   const std::int64_t steps = limit > 0 ? limit + limit / 4 : 1000;
   const std::int64_t wanted = (steps + config.num_steps - 1) / config.num_steps;
@@ -80,6 +81,19 @@ double share_left(const Trainer& trainer) {
                    static_cast<double>(trainer.config().num_iterations());
 }
 
+bool has_falling_values(const Config& config) {
+  return config.lr_schedule == "linear" || config.clip_schedule == "linear" ||
+         config.ent_schedule == "linear";
+}
+
+// What falls over the run stays where it came to. (The learning rate is part of the checkpoint.)
+void hold_values(double progress, Config& config) {
+  config.clip_coef = clip_schedule(config).at(progress);
+  config.ent_coef = entropy_schedule(config).at(progress);
+  if (config.lr_schedule == "linear") config.lr_schedule = "constant";
+  config.clip_schedule = config.ent_schedule = "constant";
+}
+
 // Goes on from the checkpoint for as many iterations as options ask for, and says in report and
 // facts what it did and met.
 Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
@@ -92,13 +106,18 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
         "the simulator does not save its state: what is measured begins with new episodes");
   }
   facts.learning_rate_left = share_left(*trainer.value());
+  const Config now = checkpoint.config.at_step(report.global_step);
+  report.num_envs = facts.num_envs = now.num_envs;
+  report.num_steps = facts.num_steps = now.num_steps;
+  facts.families = now.families();
   const int count =
       options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
   const std::int64_t left =
       checkpoint.config.num_iterations() - trainer.value()->report().iteration;
-  const bool ends = left < count && checkpoint.config.lr_schedule == "linear";
+  const bool ends = left < count && has_falling_values(checkpoint.config);
   if (ends) {
-    checkpoint.config.lr_schedule = "constant";
+    hold_values(trainer.value()->clock().progress(checkpoint.config.trained_steps()),
+                checkpoint.config);
     trainer = load(checkpoint, options.threads);
     if (!trainer.ok()) return trainer.status();
     report.notes.push_back(fmt::format(

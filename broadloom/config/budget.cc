@@ -17,15 +17,17 @@ bool is_fine(const Config& config) { return !is_beyond(kBudgetNote, budget_of(co
 
 // The next multiple of the block with which all is well.
 Config with_longer_run(Config config) {
-  const std::int64_t block = config.batch_size();
-  config.total_timesteps = (config.num_iterations() + 1) * block;
+  std::int64_t block = 0;
+  for (const Stretch& stretch : config.run_stretches()) block = std::max(block, stretch.batch);
+  config.total_timesteps = config.trained_steps() + block;
   while (!is_fine(config)) config.total_timesteps += block;
   return config;
 }
 
 // The most environments with which all is well, looked for among the most for each number of
-// updates; 0: there are none.
+// updates; 0: there are none, or a schedule says how many when.
 int fewer_envs(Config config) {
+  if (!config.shape_schedule.empty()) return 0;
   const std::int64_t steps = config.total_timesteps / config.num_steps;
   const int families = std::max(1, config.seed_families);
   for (std::int64_t updates = config.num_iterations() + 1; updates * families <= steps; ++updates) {

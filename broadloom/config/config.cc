@@ -1,5 +1,6 @@
 #include "broadloom/config/config.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "broadloom/env/disturbance.h"
@@ -141,6 +142,43 @@ Status check_normalised(const Config& config) {
                  " minibatches; use fewer minibatches, a larger block, or norm_adv=off");
 }
 
+// What depends on the shape of the block.
+Status check_shape(const Config& config) {
+  BROADLOOM_TRY(check_batch(config));
+  BROADLOOM_TRY(check_families(config));
+  return check_normalised(config);
+}
+
+// The first blocks are num_envs x num_steps, every phase could be a run's own shape, and has a
+// block at least: one without would only seem to be tried.
+Status check_schedule(const Config& config) {
+  ShapeSchedule parsed;  // one that was not parsed may hold anything
+  BROADLOOM_TRY(parse_text(to_text(config.shape_schedule), parsed));
+  const std::vector<ShapePhase>& phases = config.shape_schedule.phases;
+  const BlockShape& first = phases[0].shape;
+  if (first.num_envs != config.num_envs || first.num_steps != config.num_steps) {
+    return invalid(
+        "shape_schedule: begins with " + to_text(phases[0]) + ", but " + block_words(config) +
+        "; leave num_envs and num_steps out, which are those of the first entry then, or "
+        "make them " +
+        to_text(first.num_envs) + " and " + to_text(first.num_steps));
+  }
+  for (std::size_t p = 0; p < phases.size(); ++p) {
+    const Status status = check_shape(config.of_phase(p));
+    if (!status.ok())
+      return invalid("shape_schedule: " + to_text(phases[p]) + ": " + status.message());
+  }
+  std::vector<bool> reached(phases.size());
+  for (const Stretch& stretch : config.run_stretches()) reached[stretch.phase] = true;
+  for (std::size_t p = 0; p < phases.size(); ++p) {
+    if (reached[p]) continue;
+    return invalid("shape_schedule: no block begins in " + to_text(phases[p]) +
+                   " with total_timesteps = " + to_text(config.total_timesteps) +
+                   "; leave it out, put the starts further apart, or raise total_timesteps");
+  }
+  return {};
+}
+
 // Where nothing would be rounded, bf16 would only seem to be on.
 Status check_precision(const Config& config) {
   if (config.precision != "bf16") return {};
@@ -202,10 +240,67 @@ Status set_config(Config& config, std::string_view key, std::string_view text) {
 Status validate(const Config& config) {
   BROADLOOM_TRY(check_fields(config));
   BROADLOOM_TRY(check_hidden_sizes(config.hidden_sizes));
-  BROADLOOM_TRY(check_batch(config));
-  BROADLOOM_TRY(check_families(config));
-  BROADLOOM_TRY(check_precision(config));
-  return check_normalised(config);
+  BROADLOOM_TRY(config.shape_schedule.empty() ? check_shape(config) : check_schedule(config));
+  return check_precision(config);
+}
+
+std::vector<Stretch> Config::run_stretches() const {
+  if (!shape_schedule.empty()) return stretches(shape_schedule, total_timesteps);
+  const std::int64_t batch = batch_size();
+  const std::int64_t blocks = batch > 0 ? total_timesteps / batch : 0;
+  return blocks > 0 ? std::vector<Stretch>{{0, 0, blocks, batch}} : std::vector<Stretch>();
+}
+
+std::int64_t Config::num_iterations() const {
+  std::int64_t blocks = 0;
+  for (const Stretch& stretch : run_stretches()) blocks += stretch.blocks;
+  return blocks;
+}
+
+std::int64_t Config::trained_steps() const {
+  const std::vector<Stretch> all = run_stretches();
+  return all.empty() ? 0 : all.back().end_step();
+}
+
+std::int64_t Config::gradient_steps() const {
+  std::int64_t minibatches = 0;
+  for (const Stretch& stretch : run_stretches()) {
+    minibatches += stretch.blocks * of_phase(stretch.phase).minibatch_count();
+  }
+  return minibatches * update_epochs;
+}
+
+std::int64_t Config::steps_before(std::int64_t iteration) const {
+  std::int64_t left = iteration - 1, steps = 0;
+  for (const Stretch& stretch : run_stretches()) {
+    steps = stretch.first_step + std::min(left, stretch.blocks) * stretch.batch;
+    left -= stretch.blocks;
+    if (left <= 0) break;
+  }
+  return steps;
+}
+
+Config Config::of_phase(std::size_t phase) const {
+  Config config = *this;
+  if (shape_schedule.empty()) return config;
+  const ShapePhase& now = shape_schedule.phases[phase];
+  config.shape_schedule = {};
+  config.num_envs = now.shape.num_envs;
+  config.num_steps = now.shape.num_steps;
+  if (now.minibatch_size > 0) config.minibatch_size = now.minibatch_size;
+  return config;
+}
+
+Config Config::at_step(std::int64_t global_step) const {
+  return of_phase(shape_schedule.phase_at(global_step, total_timesteps));
+}
+
+int Config::most_envs() const {
+  int most = num_envs;
+  for (const ShapePhase& phase : shape_schedule.phases) {
+    most = std::max(most, phase.shape.num_envs);
+  }
+  return most;
 }
 
 Overrides to_overrides(const Config& config) {

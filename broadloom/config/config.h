@@ -12,6 +12,7 @@
 
 #include "broadloom/config/algorithms.h"
 #include "broadloom/config/key_table.h"
+#include "broadloom/config/shape_schedule.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/toml_tree.h"
@@ -32,6 +33,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double learning_rate = 2.5e-4;
   int num_envs = 4;
   int num_steps = 128;
+  ShapeSchedule shape_schedule;
   std::string lr_schedule = "linear";
   double desired_kl = 0.01;
   double gamma = 0.99;
@@ -41,8 +43,10 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int update_epochs = 4;
   std::string norm_adv = "minibatch";
   double clip_coef = 0.2;
+  std::string clip_schedule = "constant";
   bool clip_vloss = true;
   double ent_coef = 0.01;
+  std::string ent_schedule = "constant";
   double vf_coef = 0.5;
   double max_grad_norm = 0.5;
   double target_kl = 0.0;
@@ -77,7 +81,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string precision = "fp32";
   std::int64_t memory_limit = 0;
 
-  // B = num_envs * num_steps, the transitions of one rollout block.
+  // B = num_envs * num_steps, the transitions of one rollout block; of the first blocks, where a
+  // schedule lets others follow.
   std::int64_t batch_size() const { return std::int64_t{num_envs} * num_steps; }
   // F, seed families that the environments fall into.
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
@@ -90,15 +95,36 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::int64_t largest_minibatch() const {
     return (batch_size() + minibatch_count() - 1) / minibatch_count();
   }
-  // Whole blocks in the budget, total_timesteps / B rounded down as CleanRL does.
-  std::int64_t num_iterations() const {
-    return batch_size() > 0 ? total_timesteps / batch_size() : 0;
-  }
+
+  // Blocks of the run, whole ones only: total_timesteps / B rounded down, as CleanRL does, where
+  // all are of one shape.
+  std::vector<Stretch> run_stretches() const;
+  std::int64_t num_iterations() const;
   // Environment steps of all of them: what is trained of total_timesteps.
-  std::int64_t trained_steps() const { return num_iterations() * batch_size(); }
+  std::int64_t trained_steps() const;
+  // Gradient steps of the run, where target_kl stops none of its epochs.
+  std::int64_t gradient_steps() const;
+  // Environment steps that lie behind when an iteration, 1 being the first, begins.
+  std::int64_t steps_before(std::int64_t iteration) const;
+
+  // Phases of shape_schedule; 1 where there is none.
+  std::size_t phase_count() const {
+    return shape_schedule.empty() ? 1 : shape_schedule.phases.size();
+  }
+  // The same run with all blocks as in one phase: N, T and minibatches are those, and there is no
+  // schedule.
+  Config of_phase(std::size_t phase) const;
+  // As the block is that begins with so many steps behind.
+  Config at_step(std::int64_t global_step) const;
+  // Environments that there are: N, or the most of any phase.
+  int most_envs() const;
 
   // Whether total_timesteps changes what is learnt, and not only for how long.
-  bool depends_on_total() const { return lr_schedule == "linear"; }
+  bool depends_on_total() const {
+    const bool falls =
+        lr_schedule == "linear" || clip_schedule == "linear" || ent_schedule == "linear";
+    return falls || !shape_schedule.empty();
+  }
 
   // Every key: name, field, role (broadloom/core/key_role.h; later(...) for a new one), range,
   // help.
@@ -172,6 +198,8 @@ void Config::visit_fields(Visitor&& visitor) {
   v("num_envs", num_envs, Role::kShape, Range{1, kMany}, "N, environments stepped side by side.");
   v("num_steps", num_steps, Role::kShape, Range{1, kMany},
     "T, steps per environment in a rollout block.");
+  v("shape_schedule", shape_schedule, later(Role::kShape),
+    "N x T from shares of the run on: 8x128 @ 0, 64x16 @ 0.3 (64x16/256: M, too); none: off.");
   v("stagger_starts", stagger_starts, Role::kLearning,
     "Spread the environments' first episodes in phase, so that they do not end together.");
   v("max_episode_steps", max_episode_steps, Role::kTask, Range{0},
@@ -216,8 +244,12 @@ void Config::visit_fields(Visitor&& visitor) {
     "Over what advantages are normalised.");
   v("clip_coef", clip_coef, Role::kLearning, Range{0.0, 100.0},
     "Clip range of the policy ratio, and of the value.");
+  v("clip_schedule", clip_schedule, later(Role::kLearning), Choices{{"constant", "linear"}},
+    "linear: clip_coef falls to 0 over the run.");
   v("clip_vloss", clip_vloss, Role::kLearning, "Clip the value loss too.");
   v("ent_coef", ent_coef, Role::kLearning, Range{0.0, 100.0}, "Weight of the entropy bonus.");
+  v("ent_schedule", ent_schedule, later(Role::kLearning), Choices{{"constant", "linear"}},
+    "linear: ent_coef falls to 0 over the run.");
   v("vf_coef", vf_coef, Role::kLearning, Range{0.0, 1000.0}, "Weight of the value loss.");
   v("target_kl", target_kl, Role::kLearning, Range{0.0, 100.0},
     "Stop a block's epochs once the KL exceeds this; 0: off.");

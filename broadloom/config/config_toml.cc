@@ -65,7 +65,9 @@ Status add_table(const TomlNode& table, const std::string& prefix, const std::st
 Status check_quotes(const Entry& entry, const std::map<std::string, std::string>& types) {
   const auto found = types.find(entry.key);
   if (!entry.is_string || found == types.end()) return {};
-  if (found->second == "text" || found->second == "choice" || found->second == "names") return {};
+  for (const char* texts : {"text", "choice", "names", ShapeSchedule::kTypeName}) {
+    if (found->second == texts) return {};
+  }
   return {ErrorKind::kInvalidConfig, entry.key + ": got the string \"" + entry.text +
                                          "\", expected " + found->second +
                                          " without quotation marks"};

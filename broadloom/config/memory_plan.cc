@@ -33,36 +33,71 @@ Result<MemoryPlan> plan_memory(const Config& config, int threads) {
   return plan_memory(config, threads, *envs.value());
 }
 
+namespace {
+
+// Each array of the block has room for the largest that it becomes.
+std::size_t block_bytes(const Config& config, const VecEnv& envs) {
+  std::vector<BlockSizes> sizes;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const Config phase = config.of_phase(p);
+    sizes.push_back(block_sizes(envs, phase.num_steps, phase.num_envs));
+  }
+  std::size_t sum = 0;
+  RolloutBlock::visit_arrays(sizes[0],
+                             [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
+                               std::size_t most = 0;
+                               for (const BlockSizes& of : sizes)
+                                 most = std::max(most, array.count(of));
+                               sum += most * sizeof(typename Array::value_type);
+                             });
+  return sum;
+}
+
+// What belongs to one shape of block; config: without a schedule.
+MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
+                      const ActorCritic& network, int most_envs) {
+  const EnvSpec& spec = envs.spec();
+  const std::size_t workspace = network.make_workspace<float>().bytes();
+  MemoryPlan plan;
+  plan.permutation = static_cast<std::size_t>(config.batch_size()) * sizeof(std::int32_t);
+  plan.update = algorithm_bytes(config, network, spec, threads);
+  plan.collector = static_cast<std::size_t>(threads) *
+                   (workspace + Collector::scratch_bytes(config.num_envs, threads, envs)) +
+                   Collector::shared_bytes(config.num_envs, envs);
+  plan.instruments = InstrumentSet::bytes(
+      config.instruments, instrument_setup(config, network, spec, threads, most_envs));
+  if (config.hashes) {
+    plan.instruments +=
+        BlockHasher::bytes(block_sizes(envs, config.num_steps, config.num_envs), threads);
+  }
+  return plan;
+}
+
+}  // namespace
+
 MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
   const EnvSpec& spec = envs.spec();
-  const std::size_t num_envs = static_cast<std::size_t>(config.num_envs);
-  const std::size_t batch = static_cast<std::size_t>(config.batch_size());
+  const int most_envs = config.most_envs();
   const ActorCritic network(network_shape(config, spec));
-  const std::size_t parameters = network.parameter_count() * sizeof(float);
-  const std::size_t workspace = network.make_workspace<float>().bytes();
   // Seed family; running return and length of the episode, and the discounted sum of norm_reward.
   const std::size_t statistics = sizeof(std::uint32_t) + sizeof(double) + sizeof(std::int64_t) +
                                  (config.norm_reward ? sizeof(double) : 0);
   MemoryPlan plan;
-  plan.block = RolloutBlock::bytes(config.num_steps, config.num_envs, spec.observation_size(),
-                                   spec.action_size(), envs.max_truncations(config.num_steps),
-                                   spec.names_success);
-  plan.permutation = batch * sizeof(std::int32_t);
-  plan.environments = num_envs * (state_bytes_per_env(envs) + statistics);
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const MemoryPlan shape = plan_shape(config.of_phase(p), threads, envs, network, most_envs);
+    for (const auto part : {&MemoryPlan::permutation, &MemoryPlan::update, &MemoryPlan::collector,
+                            &MemoryPlan::instruments}) {
+      plan.*part = std::max(plan.*part, shape.*part);
+    }
+  }
+  plan.block = block_bytes(config, envs);
+  plan.environments =
+      static_cast<std::size_t>(most_envs) * (state_bytes_per_env(envs) + statistics);
   if (config.norm_obs) {
-    plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), shard_plan(config).count());
+    plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), most_shards(config));
   }
-  plan.network = 3 * parameters + network.bf16_size() * sizeof(Bf16Pair);
-  plan.update = algorithm_bytes(config, network, spec, threads);
-  plan.collector = static_cast<std::size_t>(threads) *
-                       (workspace + Collector::scratch_bytes(config.num_envs, threads, envs)) +
-                   Collector::shared_bytes(config.num_envs, envs);
-  plan.instruments =
-      InstrumentSet::bytes(config.instruments, instrument_setup(config, network, spec, threads));
-  if (config.hashes) {
-    plan.instruments += BlockHasher::bytes(config.num_steps, config.num_envs,
-                                           spec.observation_size(), spec.action_size(), threads);
-  }
+  plan.network =
+      3 * network.parameter_count() * sizeof(float) + network.bf16_size() * sizeof(Bf16Pair);
   return plan;
 }
 

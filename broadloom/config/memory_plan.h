@@ -9,7 +9,8 @@
 
 namespace broadloom {
 
-// Bytes of what a trainer holds from its making to its end; nothing grows in between.
+// Bytes of what a trainer holds from its making to its end; nothing grows in between, and where a
+// schedule changes the block's shape, each part is the largest that it becomes.
 struct MemoryPlan {
   std::size_t block = 0;         // the rollout block: grows with N T
   std::size_t permutation = 0;   // of its samples: grows with N T

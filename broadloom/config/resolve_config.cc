@@ -1,4 +1,6 @@
 // From overrides to a whole config; the part of the config that knows which environments exist.
+#include <algorithm>
+
 #include "broadloom/config/config.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
@@ -14,13 +16,23 @@ std::string last_env_id(const Overrides& overrides) {
   return id;
 }
 
+bool sets(const Overrides& overrides, std::string_view key) {
+  return std::any_of(overrides.begin(), overrides.end(),
+                     [&](const auto& entry) { return entry.first == key; });
+}
+
 }  // namespace
 
+// What a schedule begins with need not be said twice.
 Result<Config> assemble_config(const Overrides& overrides) {
   const Result<EnvSpec> spec = env_spec(last_env_id(overrides), {});
   if (!spec.ok()) return spec.status();
   Config config = default_config(spec.value());
   for (const auto& [key, text] : overrides) BROADLOOM_TRY(set_config(config, key, text));
+  if (config.shape_schedule.empty()) return config;
+  const BlockShape& first = config.shape_schedule.phases[0].shape;
+  if (!sets(overrides, "num_envs")) config.num_envs = first.num_envs;
+  if (!sets(overrides, "num_steps")) config.num_steps = first.num_steps;
   return config;
 }
 

@@ -1,24 +1,27 @@
-// Values that change over a run.
+// Values of a config that change over a run.
 #pragma once
 
+#include <string>
+
 #include "broadloom/config/config.h"
+#include "broadloom/core/schedule.h"
 
 namespace broadloom {
 
-// From `start` to `end` in a straight line over the run; start == end: constant.
-struct Schedule {
-  double start = 0.0;
-  double end = 0.0;
+// kind: "linear", to 0 over the run; anything else is constant here.
+inline Schedule schedule_of(const std::string& kind, double start) {
+  return {start, kind == "linear" ? 0.0 : start};
+}
 
-  // progress: the share of the run that lies behind, 0 for its first iteration. A schedule to 0 is
-  // CleanRL's: start * (1 - progress).
-  double at(double progress) const { return start * (1.0 - progress) + end * progress; }
-  bool is_constant() const { return start == end; }
-};
-
-// Of the learning rate; constant, too, where lr_schedule = adaptive: the update moves it then.
+// Constant, too, where lr_schedule = adaptive: the update moves it then.
 inline Schedule learning_rate_schedule(const Config& config) {
-  return {config.learning_rate, config.lr_schedule == "linear" ? 0.0 : config.learning_rate};
+  return schedule_of(config.lr_schedule, config.learning_rate);
+}
+inline Schedule clip_schedule(const Config& config) {
+  return schedule_of(config.clip_schedule, config.clip_coef);
+}
+inline Schedule entropy_schedule(const Config& config) {
+  return schedule_of(config.ent_schedule, config.ent_coef);
 }
 
 }  // namespace broadloom

@@ -1,8 +1,10 @@
 #include "broadloom/config/settings.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
+#include "broadloom/config/schedule.h"
 #include "broadloom/env/strata.h"
 
 namespace broadloom {
@@ -19,6 +21,8 @@ AdvantageNorm advantage_norm_of(const std::string& name) {
 PpoSettings ppo_settings(const Config& config) {
   PpoSettings settings;
   settings.loss = {config.clip_coef, config.clip_vloss, config.ent_coef, config.vf_coef};
+  if (config.clip_schedule != "constant") settings.clip_coef = clip_schedule(config);
+  if (config.ent_schedule != "constant") settings.ent_coef = entropy_schedule(config);
   settings.gamma = config.gamma;
   settings.gae_lambda = config.gae_lambda;
   settings.truncation_mode = truncation_mode(config);
@@ -32,11 +36,27 @@ PpoSettings ppo_settings(const Config& config) {
   return settings;
 }
 
+namespace {
+
+// How many environments there are as each lot of them joins: the numbers of a schedule, rising.
+std::vector<int> joining_envs(const Config& config) {
+  std::vector<int> counts;
+  for (const ShapePhase& phase : config.shape_schedule.phases) {
+    counts.push_back(phase.shape.num_envs);
+  }
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+}  // namespace
+
 VecEnvOptions vec_env_options(const Config& config) {
   VecEnvOptions options;
-  options.num_envs = config.num_envs;
+  options.num_envs = config.most_envs();
   options.seed = config.seed;
   options.stagger_starts = config.stagger_starts;
+  options.joining = joining_envs(config);
   options.max_episode_steps = config.max_episode_steps;
   options.seed_families = config.seed_families;
   options.strata_sampling = strata_sampling(config.strata_sampling);
@@ -76,13 +96,20 @@ TruncationMode truncation_mode(const Config& config) {
   return TruncationMode::kBootstrap;
 }
 
-ShardPlan shard_plan(const Config& config) { return ShardPlan(config.num_envs, kTileRows); }
+int most_shards(const Config& config) {
+  int most = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    most = std::max(most, ShardPlan(config.of_phase(p).num_envs, kTileRows).count());
+  }
+  return most;
+}
 
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
-                                 const EnvSpec& spec, int threads) {
+                                 const EnvSpec& spec, int threads, int most_envs) {
   return {.network = network,
           .num_steps = config.num_steps,
           .num_envs = config.num_envs,
+          .most_envs = most_envs,
           .observation_size = spec.observation_size(),
           .action_size = spec.action_size(),
           .observation_kind = spec.observation.kind,

@@ -24,11 +24,12 @@ bool strata_vary(const Config& config);
 
 TruncationMode truncation_mode(const Config& config);
 
-// Which environments sum their statistics together.
-ShardPlan shard_plan(const Config& config);
+// Shards that sum their statistics by themselves; in the phase that has the most.
+int most_shards(const Config& config);
 
-// network: must outlive what is set up. threads: of the pool.
+// network: must outlive what is set up. threads: of the pool. config: without a schedule, of one
+// phase of a run that has most_envs environments.
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
-                                 const EnvSpec& spec, int threads);
+                                 const EnvSpec& spec, int threads, int most_envs);
 
 }  // namespace broadloom

@@ -7,7 +7,25 @@
 
 namespace broadloom {
 
+namespace {
+
+// Environments that are all stepped as one cannot rest while others are stepped.
+Status check_schedule(const Config& config, const VecEnvTraits& simulator) {
+  if (!simulator.whole_batch) return {};
+  for (const ShapePhase& phase : config.shape_schedule.phases) {
+    if (phase.shape.num_envs == config.most_envs()) continue;
+    return invalid(fmt::format(
+        "shape_schedule: got {} and {} environments, but the simulator of {} steps all of them at "
+        "once; expected the same number in every entry, with other num_steps",
+        phase.shape.num_envs, config.most_envs(), config.env_id));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status check_simulator(const Config& config, const VecEnvTraits& simulator) {
+  BROADLOOM_TRY(check_schedule(config, simulator));
   if (simulator.has_final_observations || config.truncation_mode != "bootstrap") return {};
   return invalid(fmt::format(
       "truncation_mode: got bootstrap, which needs the last observation of every episode that the "

@@ -47,7 +47,7 @@ struct Choices {
 // What help pages, the reference page and the manifest say about one field.
 struct FieldInfo {
   std::string name;
-  std::string type;          // "int", "float", "bool", "text", "list", "choice" or "names"
+  std::string type;  // "int", "float", "bool", "text", "list", "choice", "names"; or a type's own
   std::string value_text;    // parses back to exactly the value it was made from
   std::string default_text;  // value_text of a default-constructed options struct
   std::string range_text;    // "0 to 1", "at least 1", "linear | constant"; empty: anything
@@ -107,6 +107,7 @@ namespace config_table_detail {
 
 template <class T>
 constexpr const char* type_name() {
+  if constexpr (requires { T::kTypeName; }) return T::kTypeName;
   if constexpr (std::is_same_v<T, bool>) return "bool";
   if constexpr (std::is_integral_v<T>) return "int";
   if constexpr (std::is_floating_point_v<T>) return "float";

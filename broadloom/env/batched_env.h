@@ -72,7 +72,7 @@ class BatchedEnv final : public VecEnv {
               spec_.action_size(),
               loop_target()};
     for (int i = 0; i < count_; ++i) start_episode(i, 0);
-    if (options.stagger_starts) stagger();
+    if (options.stagger_starts) stagger(options.joining);
   }
 
   BatchedEnv(const BatchedEnv&) = delete;
@@ -210,16 +210,27 @@ class BatchedEnv final : public VecEnv {
     episode_step_[i] = 0;
   }
 
-  // Environment i is taken i / N of the time limit on under uniformly random actions, episodes that
-  // end on the way included, so that the environments' phases are spread instead of equal. No
+  // Each lot of environments that are stepped from the same time on is spread by itself, so that
+  // those that are stepped at any time are.
+  void stagger(const std::vector<int>& joining) {
+    int begin = 0;
+    for (const int end : joining) {
+      stagger_range(begin, end);
+      begin = end;
+    }
+    stagger_range(begin, count_);
+  }
+
+  // Environment i of N is taken i / N of the time limit on under uniformly random actions, episodes
+  // that end on the way included, so that the environments' phases are spread instead of equal. No
   // policy has played those, so they count for no curriculum.
-  void stagger() {
+  void stagger_range(int begin, int end) {
     std::vector<float> action(static_cast<std::size_t>(spec_.action_size()));
     float reward = 0.0f;
     std::uint8_t terminated = 0, truncated = 0;
     const std::int64_t limit = spec_.max_episode_steps > 0 ? spec_.max_episode_steps : 1000;
-    for (int i = 0; i < count_; ++i) {
-      for (std::int64_t s = 0; s < i * limit / count_; ++s) {
+    for (int i = begin; i < end; ++i) {
+      for (std::int64_t s = 0; s < (i - begin) * limit / (end - begin); ++s) {
         Random random(seed_, Purpose::kStagger, lanes_[i], static_cast<std::uint64_t>(s));
         draw_action(spec_.action, random, action.data());
         Loops::step(batch_, i, i + 1,

@@ -33,8 +33,10 @@ void EpisodeTracker::begin_anew() {
 }
 
 void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminated,
-                             const std::uint8_t* truncated, int num_steps, const EpisodeEnd* ends) {
-  const std::size_t num_envs = running_return_.size();
+                             const std::uint8_t* truncated, int num_steps, const EpisodeEnd* ends,
+                             int stepped) {
+  const std::size_t num_envs =
+      stepped > 0 ? static_cast<std::size_t>(stepped) : running_return_.size();
   block_episodes_ = 0;
   for (int t = 0; t < num_steps; ++t) {
     const std::size_t first = static_cast<std::size_t>(t) * num_envs;

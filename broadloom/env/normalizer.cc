@@ -118,11 +118,12 @@ RewardNormalizer::RewardNormalizer(int num_envs, double gamma, double clip, int 
       shards_(static_cast<std::size_t>(shards)) {}
 
 void RewardNormalizer::accumulate(int shard, int begin, int end, const float* rewards,
-                                  const std::uint8_t* terminated, int num_steps) {
+                                  const std::uint8_t* terminated, int num_steps, int num_envs) {
   Sums sums;
+  const std::size_t width = num_envs > 0 ? static_cast<std::size_t>(num_envs) : returns_.size();
   const double mean = statistics_.mean()[0];
   for (int t = 0; t < num_steps; ++t) {
-    const std::size_t first = static_cast<std::size_t>(t) * returns_.size();
+    const std::size_t first = static_cast<std::size_t>(t) * width;
     for (int n = begin; n < end; ++n) {
       const double carried = terminated[first + n] != 0 ? 0.0 : gamma_ * returns_[n];
       returns_[n] = carried + rewards[first + n];
@@ -137,10 +138,11 @@ void RewardNormalizer::accumulate(int shard, int begin, int end, const float* re
 
 void RewardNormalizer::commit() {
   Sums total;
-  for (const Sums& sums : shards_) {
+  for (Sums& sums : shards_) {
     total.count += sums.count;
     total.sum += sums.sum;
     total.squares += sums.squares;
+    sums = {};  // the next block may have fewer shards
   }
   statistics_.merge(total.count, &total.sum, &total.squares);
 }

@@ -84,9 +84,9 @@ class RewardNormalizer {
 
   // Takes the raw rewards of environments [begin, end) of a block, rewards and terminated [T, N],
   // into the shard's sums and the environments' returns. Different shards may do so at the same
-  // time.
+  // time. N: the first num_envs environments; 0: all.
   void accumulate(int shard, int begin, int end, const float* rewards,
-                  const std::uint8_t* terminated, int num_steps);
+                  const std::uint8_t* terminated, int num_steps, int num_envs = 0);
   void commit();
   // rewards [count] = clip(rewards / sqrt(var + 1e-8)).
   void scale(float* rewards, std::size_t count) const;

@@ -26,7 +26,10 @@ struct VecEnvOptions {
   std::uint64_t seed = 1;
   StreamSet streams = StreamSet::kTraining;
   bool stagger_starts = false;  // environment i begins i / N of an episode on, under random actions
-  int max_episode_steps = 0;    // time limit; 0: the environment's own
+  // How many environments are stepped as each lot of them joins, rising to num_envs; empty: all are
+  // stepped from the start. stagger_starts spreads each lot by itself.
+  std::vector<int> joining;
+  int max_episode_steps = 0;  // time limit; 0: the environment's own
   // F, a divisor of num_envs; 0: as many as environments. Environment i is of family i mod F, and
   // environments of one family draw the same: their e-th episodes start alike, and what chance does
   // at the run's s-th step it does to all of them.

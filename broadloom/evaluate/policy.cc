@@ -23,13 +23,13 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
       params_(network_.parameter_count()) {
   if (config.norm_obs) obs_norm_.emplace(spec.observation_size(), config.clip_obs, kOneShard);
   if (config.norm_reward) {
-    reward_norm_.emplace(config.num_envs, config.gamma, config.clip_reward, kOneShard);
+    reward_norm_.emplace(config.most_envs(), config.gamma, config.clip_reward, kOneShard);
   }
 }
 
 // Trainer::state()'s tensors, as far as they matter to who only acts.
 Status LoadedPolicy::read(const SafetensorsFile& file) {
-  EpisodeTracker episodes(config_.num_envs);
+  EpisodeTracker episodes(config_.most_envs());
   std::vector<TensorRef> tensors;
   episodes.append_state("episodes", tensors);
   std::erase_if(tensors, [&](const TensorRef& t) { return file.tensors.count(t.name) == 0; });

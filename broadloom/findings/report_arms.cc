@@ -86,6 +86,7 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   cell.num_envs = stored.num_envs;
   cell.num_steps = stored.num_steps;
   cell.batch_size = stored.batch_size;
+  cell.shapes_change = !stored.setting("shape_schedule").empty();
   cell.minibatch_count = stored.minibatch_count;
   cell.minibatch_size = stored.minibatch_size;
   cell.update_epochs = stored.update_epochs;
@@ -100,7 +101,10 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   return cell;
 }
 
-bool is_shape_key(std::string_view key) { return role_of(key) == Role::kShape; }
+// What a cell's N and T tell. A schedule they do not: it is a setting like any other.
+bool is_shape_key(std::string_view key) {
+  return role_of(key) == Role::kShape && key != "shape_schedule";
+}
 
 std::string shape_of(const ReportCell& cell) {
   return fmt::format("{}x{}", cell.num_envs, cell.num_steps);

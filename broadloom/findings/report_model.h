@@ -64,6 +64,7 @@ struct ReportCell {
   std::string name;
   int study = 0, task = 0, arm = 0;  // indices
   std::int64_t num_envs = 0, num_steps = 0, batch_size = 0;
+  bool shapes_change = false;  // then those are of the first blocks, and the mean
   std::int64_t minibatch_count = 0, minibatch_size = 0, update_epochs = 0;
   std::int64_t iterations = 0, environment_steps = 0, gradient_steps = 0;
   bool counted = true;  // not where target_kl may stop epochs: then gradient_steps are the most

@@ -81,6 +81,15 @@ std::string evaluation_words(const StudyReport& report) {
   return from + count_words(*counts.rbegin(), "whole episode");
 }
 
+std::string lifetime_words(const ReportCell& cell) {
+  if (cell.shapes_change) {
+    return "Where shapes change, an environment that joins late or rests lives for a part of the "
+           "run only";
+  }
+  return fmt::format("At N = {} an environment lives for {} steps", with_commas(cell.num_envs),
+                     with_commas(cell.environment_steps / cell.num_envs));
+}
+
 void note_unended(const StudyReport& report, Notes& notes) {
   const ReportCell* worst = nullptr;
   for (const ReportCell& cell : report.cells) {
@@ -93,11 +102,9 @@ void note_unended(const StudyReport& report, Notes& notes) {
   if (worst == nullptr) return;
   const ReportTask& task = report.tasks[static_cast<std::size_t>(worst->task)];
   notes.push_back(fmt::format(
-      "Training returns are of episodes that have ended. At N = {} an environment lives for {} "
-      "steps, and an episode of {} may last {}: what has not ended is left out, and with it the "
-      "longest episodes.{}",
-      with_commas(worst->num_envs), with_commas(worst->environment_steps / worst->num_envs),
-      task.name, with_commas(task.max_episode_steps),
+      "Training returns are of episodes that have ended. {}, and an episode of {} may last {}: "
+      "what has not ended is left out, and with it the longest episodes.{}",
+      lifetime_words(*worst), task.name, with_commas(task.max_episode_steps),
       main_score(report) == ReportScore::kEvaluation
           ? fmt::format(" So the sentences are about evaluations: {} of each final policy, most "
                         "likely actions.",

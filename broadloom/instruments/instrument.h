@@ -24,6 +24,7 @@ struct InstrumentSetup {
   const ActorCritic& network;
   int num_steps = 0;         // T
   int num_envs = 0;          // N
+  int most_envs = 0;         // environments that there are, where a schedule steps N of them now
   int observation_size = 0;  // D
   int action_size = 0;       // A
   SpaceKind observation_kind = SpaceKind::kBox;
@@ -50,6 +51,7 @@ struct InstrumentView {
   const ObsNormalizer* obs_normalizer = nullptr;
   ThreadPool& pool;              // idle, for work worth sharing out
   const VecEnv* envs = nullptr;  // as the block left them
+  std::int64_t env_step = 0;     // of the run so far, of an environment that was always stepped
 };
 
 // Measures an iteration of training without changing it: the parameters have the same bits with and
@@ -69,7 +71,8 @@ class Instrument {
   // The numbers of the iteration measured last: always the same names in the same order, each of
   // them one that the instrument's static declare_numbers() names, as it is or as a form.
   virtual void visit_numbers(const NumberVisitor& visit) const = 0;
-  // What every_block() has added up, for checkpoints; nothing else may outlast an iteration.
+  // What every_block() has added up, for checkpoints; nothing else may outlast an iteration. Its
+  // shapes do not depend on N and T: where a schedule changes those, a new instrument takes it on.
   virtual void append_state(const std::string&, std::vector<TensorRef>&) {}
 };
 

@@ -1,6 +1,7 @@
 #include "broadloom/instruments/instrument_set.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "broadloom/instruments/probe_states.h"
@@ -10,15 +11,39 @@ namespace broadloom {
 
 InstrumentSet::InstrumentSet(const std::vector<std::string>& names, InstrumentSetup setup,
                              std::vector<float> probe)
-    : probe_(std::move(probe)) {
+    : names_(names), probe_(std::move(probe)) {
   setup.probe = probe_;
-  for (const std::string& name : names) {
+  make(setup);
+  if (!instruments_.empty()) params_before_.resize(setup.network.parameter_count());
+}
+
+void InstrumentSet::make(const InstrumentSetup& setup) {
+  for (const std::string& name : names_) {
     std::unique_ptr<Instrument> instrument = make_instrument(name, setup);
     if (instrument == nullptr) continue;
     if (UpdateObserver* observer = instrument->observer()) observers_.push_back(observer);
     instruments_.push_back(std::move(instrument));
   }
-  if (!instruments_.empty()) params_before_.resize(setup.network.parameter_count());
+}
+
+void InstrumentSet::reshape(InstrumentSetup setup) {
+  std::vector<TensorRef> tensors;
+  append_state("", tensors);
+  std::string kept;
+  for (const TensorRef& tensor : tensors) {
+    kept.append(static_cast<const char*>(tensor.data), tensor.bytes());
+  }
+  instruments_.clear();
+  observers_.clear();
+  setup.probe = probe_;
+  make(setup);
+  tensors.clear();
+  append_state("", tensors);
+  std::size_t at = 0;
+  for (const TensorRef& tensor : tensors) {
+    std::memcpy(tensor.data, kept.data() + at, tensor.bytes());
+    at += tensor.bytes();
+  }
 }
 
 std::size_t InstrumentSet::bytes(const std::vector<std::string>& names,

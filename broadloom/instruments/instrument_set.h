@@ -25,6 +25,10 @@ class InstrumentSet final : private UpdateObserver {
   // What such a set holds, in bytes.
   static std::size_t bytes(const std::vector<std::string>& names, const InstrumentSetup& setup);
 
+  // For blocks of another shape from now on: new instruments, which go on with what these have
+  // added up. Allocates.
+  void reshape(InstrumentSetup setup);
+
   // Returns what must watch the update; null: nothing need. view.params_before is filled in here,
   // with a copy of view.params.
   UpdateObserver* begin(bool due, InstrumentView view);
@@ -39,9 +43,11 @@ class InstrumentSet final : private UpdateObserver {
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 
  private:
+  void make(const InstrumentSetup& setup);
   void on_batch(const MinibatchReport& batch) override;
   void on_minibatch(const MinibatchReport& minibatch) override;
 
+  std::vector<std::string> names_;
   std::vector<float> probe_;  // [rows, D]
   std::vector<std::unique_ptr<Instrument>> instruments_;
   std::vector<UpdateObserver*> observers_;  // of those instruments that have one

@@ -53,8 +53,9 @@ struct Rollout {
 };
 
 std::unique_ptr<RolloutBlock> make_block(const VecEnv& envs, int num_steps) {
-  return std::make_unique<RolloutBlock>(num_steps, envs.num_envs(), envs.spec().observation_size(),
-                                        envs.spec().action_size(), envs.max_truncations(num_steps));
+  BlockSizes sizes = block_sizes(envs, num_steps, envs.num_envs());
+  sizes.with_ends = false;  // the laboratory asks for advantages, not for how episodes ended
+  return std::make_unique<RolloutBlock>(sizes);
 }
 
 // States are copied from environment to environment.

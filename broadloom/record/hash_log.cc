@@ -15,7 +15,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "hashes.bin is little-endian");
 
 constexpr char kMagic[8] = {'B', 'L', 'H', 'A', 'S', 'H', 'E', 'S'};
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kOneShape = 1;  // the versions: all records are of the head's shape,
+constexpr std::uint64_t kShapes = 2;    // or each has its own, after its iteration
 constexpr std::size_t kNumber = sizeof(std::uint64_t);
 constexpr std::int64_t kHeadBytes = 8 * static_cast<std::int64_t>(kNumber);
 // Shapes that no config allows mean that the head is not one.
@@ -39,7 +40,7 @@ bool is_sealed(std::string_view bytes) {
 
 std::string encode_head(const HashShape& shape) {
   std::string head(kMagic, sizeof kMagic);
-  const std::uint64_t numbers[] = {kVersion,
+  const std::uint64_t numbers[] = {shape.varies ? kShapes : kOneShape,
                                    kHashedFields.size(),
                                    static_cast<std::uint64_t>(shape.num_envs),
                                    static_cast<std::uint64_t>(shape.num_steps),
@@ -61,11 +62,12 @@ Result<HashShape> decode_head(const std::string& head, const std::string& path) 
   }
   std::uint64_t numbers[6];
   std::memcpy(numbers, head.data() + sizeof kMagic, sizeof numbers);
-  if (numbers[0] != kVersion) {
-    return Status(ErrorKind::kCorrupt,
-                  fmt::format("'{}' is of version {}, but this program reads version {}; use the "
-                              "program that wrote it",
-                              path, numbers[0], kVersion));
+  if (numbers[0] != kOneShape && numbers[0] != kShapes) {
+    return Status(
+        ErrorKind::kCorrupt,
+        fmt::format("'{}' is of version {}, but this program reads versions {} and {}; use "
+                    "the program that wrote it",
+                    path, numbers[0], kOneShape, kShapes));
   }
   if (!is_sealed(head)) return damaged(path, "its head was altered");
   HashShape shape;
@@ -73,6 +75,7 @@ Result<HashShape> decode_head(const std::string& head, const std::string& path) 
   shape.num_steps = static_cast<std::int64_t>(numbers[3]);
   shape.observation_size = static_cast<std::int64_t>(numbers[4]);
   shape.action_size = static_cast<std::int64_t>(numbers[5]);
+  shape.varies = numbers[0] == kShapes;
   const auto sane = [](std::int64_t extent) { return extent > 0 && extent < kLargest; };
   if (numbers[1] != kHashedFields.size() || !sane(shape.num_envs) || !sane(shape.num_steps)) {
     return damaged(path, "its head has a shape that no run has");
@@ -80,21 +83,44 @@ Result<HashShape> decode_head(const std::string& head, const std::string& path) 
   return shape;
 }
 
+// Numbers before a record's rows: its iteration, and its shape where each has one.
+std::int64_t lead_of(const HashShape& shape) { return shape.varies ? 3 : 1; }
+
+// What the first records of a file take. kCorrupt where it has fewer, or none of that kind.
+Result<std::int64_t> bytes_of_first(const std::string& path, const HashShape& shape,
+                                    std::int64_t iterations) {
+  if (iterations == 0) return std::int64_t{0};
+  if (!shape.varies) return kHeadBytes + iterations * shape.record_bytes();
+  Result<HashReader> reader = HashReader::open(path);
+  if (!reader.ok()) return reader.status();
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    const Result<bool> more = reader.value().next();
+    if (!more.ok()) return more.status();
+    if (more.value()) continue;
+    return damaged(path, fmt::format("it has the records of {} iterations, but {} were written", i,
+                                     iterations));
+  }
+  return reader.value().position();
+}
+
 }  // namespace
 
-// Iteration, rows, columns, parameters, and the hash of all these.
+// Iteration and its like, rows, columns, parameters, and the hash of all these.
 std::int64_t HashShape::record_bytes() const {
   const auto fields = static_cast<std::int64_t>(kHashedFields.size());
-  return static_cast<std::int64_t>(kNumber) * (fields * (num_envs + num_steps) + 3);
+  return static_cast<std::int64_t>(kNumber) *
+         (fields * (num_envs + num_steps) + lead_of(*this) + 2);
 }
 
 Result<HashLog> HashLog::open(const std::string& path, const HashShape& shape,
                               std::int64_t iterations) {
-  const std::int64_t keep = iterations == 0 ? 0 : kHeadBytes + iterations * shape.record_bytes();
-  Result<AppendLog> opened = AppendLog::open(path, keep);
+  const Result<std::int64_t> keep = bytes_of_first(path, shape, iterations);
+  if (!keep.ok()) return keep.status();
+  Result<AppendLog> opened = AppendLog::open(path, keep.value());
   if (!opened.ok()) return opened.status();
   HashLog log;
   log.log_ = opened.take();
+  log.varies_ = shape.varies;
   if (iterations == 0) BROADLOOM_TRY(log.log_.append(encode_head(shape)));
   log.record_.reserve(static_cast<std::size_t>(shape.record_bytes()));
   return log;
@@ -104,6 +130,11 @@ Status HashLog::append(std::int64_t iteration, const BlockHashes& hashes) {
   record_.clear();
   const auto number = static_cast<std::uint64_t>(iteration);
   append_numbers(record_, {&number, 1});
+  if (varies_) {
+    const std::uint64_t shape[] = {static_cast<std::uint64_t>(hashes.N),
+                                   static_cast<std::uint64_t>(hashes.T)};
+    append_numbers(record_, shape);
+  }
   append_numbers(record_, hashes.rows);
   append_numbers(record_, hashes.columns);
   append_numbers(record_, {&hashes.params, 1});
@@ -127,35 +158,71 @@ Result<HashReader> HashReader::open(const std::string& path) {
   reader.file_.seekg(0, std::ios::end);
   reader.left_ = static_cast<std::int64_t>(reader.file_.tellg()) - kHeadBytes;
   reader.file_.seekg(kHeadBytes);
+  reader.position_ = kHeadBytes;
   return reader;
 }
 
 Result<bool> HashReader::next() {
-  cut_ = left_ > 0 && left_ < shape_.record_bytes();
-  if (left_ < shape_.record_bytes()) return false;
-  if (record_.empty()) {
-    record_.resize(static_cast<std::size_t>(shape_.record_bytes()));
-    hashes_ = BlockHashes(static_cast<int>(shape_.num_steps), static_cast<int>(shape_.num_envs));
-  }
-  if (!file_.read(record_.data(), shape_.record_bytes())) return io_error("read", path_);
-  left_ -= shape_.record_bytes();
-  std::uint64_t iteration = 0;
-  std::memcpy(&iteration, record_.data(), kNumber);
+  Result<bool> is_there = read_record();
+  if (!is_there.ok() || !is_there.value()) return is_there;
   const std::string which = fmt::format("the record of iteration {}", iteration_ + 1);
-  if (!is_sealed(record_)) return damaged(path_, which + " was altered");
-  if (iteration != static_cast<std::uint64_t>(iteration_ + 1)) {
-    return damaged(path_, fmt::format("where {} belongs is that of {}", which, iteration));
-  }
+  BROADLOOM_TRY(check_record(which));
   iteration_ += 1;
+  first_step_ += std::int64_t{hashes_.N} * hashes_.T;
   const char* from = record_.data() + kNumber;
   const auto take = [&from](void* to, std::size_t bytes) {
     std::memcpy(to, from, bytes);
     from += bytes;
   };
+  HashShape shape = shape_;
+  if (shape_.varies) {
+    take(&shape.num_envs, kNumber);
+    take(&shape.num_steps, kNumber);
+  }
+  if (hashes_.N != shape.num_envs || hashes_.T != shape.num_steps) {
+    hashes_ = BlockHashes(static_cast<int>(shape.num_steps), static_cast<int>(shape.num_envs));
+  }
   take(hashes_.rows.data(), hashes_.rows.size() * kNumber);
   take(hashes_.columns.data(), hashes_.columns.size() * kNumber);
   take(&hashes_.params, kNumber);
   return true;
+}
+
+// The next record's bytes; false where the file ends before or in it.
+Result<bool> HashReader::read_record() {
+  HashShape shape = shape_;
+  const std::int64_t lead = lead_of(shape) * static_cast<std::int64_t>(kNumber);
+  cut_ = left_ > 0 && left_ < lead;
+  if (left_ < lead) return false;
+  record_.resize(static_cast<std::size_t>(lead));
+  if (!file_.read(record_.data(), lead)) return io_error("read", path_);
+  if (shape.varies) {
+    std::memcpy(&shape.num_envs, record_.data() + kNumber, kNumber);
+    std::memcpy(&shape.num_steps, record_.data() + 2 * kNumber, kNumber);
+    const auto fits = [](std::int64_t n, std::int64_t most) { return n >= 1 && n <= most; };
+    if (!fits(shape.num_envs, shape_.num_envs) || !fits(shape.num_steps, shape_.num_steps)) {
+      return damaged(path_, fmt::format("the record of iteration {} was altered", iteration_ + 1));
+    }
+  }
+  const std::int64_t bytes = shape.record_bytes();
+  cut_ = left_ < bytes;
+  if (cut_) {
+    file_.seekg(position_);
+    return false;
+  }
+  record_.resize(static_cast<std::size_t>(bytes));
+  if (!file_.read(record_.data() + lead, bytes - lead)) return io_error("read", path_);
+  left_ -= bytes;
+  position_ += bytes;
+  return true;
+}
+
+Status HashReader::check_record(const std::string& which) const {
+  if (!is_sealed(record_)) return damaged(path_, which + " was altered");
+  std::uint64_t iteration = 0;
+  std::memcpy(&iteration, record_.data(), kNumber);
+  if (iteration == static_cast<std::uint64_t>(iteration_ + 1)) return {};
+  return damaged(path_, fmt::format("where {} belongs is that of {}", which, iteration));
 }
 
 }  // namespace broadloom

@@ -13,12 +13,15 @@
 
 namespace broadloom {
 
-// Of the blocks that are hashed. All records of one file are of one size.
+// Of the blocks that are hashed.
 struct HashShape {
   std::int64_t num_envs = 0, num_steps = 0, observation_size = 0, action_size = 0;
+  // Whether a schedule changes N and T: these are the most of each then, and every record has its
+  // own.
+  bool varies = false;
 
   bool operator==(const HashShape&) const = default;
-  // Bytes of one iteration's record.
+  // Bytes of the record of an iteration with such a block.
   std::int64_t record_bytes() const;
 };
 
@@ -37,6 +40,7 @@ class HashLog {
  private:
   AppendLog log_;
   std::string record_;
+  bool varies_ = false;
 };
 
 // Reads the file record by record.
@@ -51,16 +55,23 @@ class HashReader {
   // there. kCorrupt where a record is damaged or not of the iteration that comes next.
   Result<bool> next();
   const BlockHashes& hashes() const { return hashes_; }
-  std::int64_t iteration() const { return iteration_; }  // of hashes(); 0 before the first
-  bool cut() const { return cut_; }                      // whether the end was a record cut short
+  std::int64_t first_step() const { return first_step_; }  // environment steps before its block
+  std::int64_t position() const { return position_; }      // bytes of the file that were read
+  std::int64_t iteration() const { return iteration_; }    // of hashes(); 0 before the first
+  bool cut() const { return cut_; }                        // whether the end was a record cut short
 
  private:
+  Result<bool> read_record();
+  Status check_record(const std::string& which) const;
+
   std::string path_;
   std::ifstream file_;
   HashShape shape_;
   std::string record_;
   BlockHashes hashes_;
   std::int64_t left_ = 0;  // bytes of the file after what was read
+  std::int64_t position_ = 0;
+  std::int64_t first_step_ = 0;
   std::int64_t iteration_ = 0;
   bool cut_ = false;
 };

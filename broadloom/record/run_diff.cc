@@ -58,8 +58,11 @@ Result<HashedRun> open_run(const std::string& dir) {
   return run;
 }
 
+// Where a schedule changes N and T, every record has its own.
 Status check_shapes(const HashShape& a, const HashShape& b) {
-  if (a == b) return {};
+  const bool alike = a.observation_size == b.observation_size && a.action_size == b.action_size;
+  const bool same = a.num_envs == b.num_envs && a.num_steps == b.num_steps;
+  if (alike && (same || a.varies || b.varies)) return {};
   const auto words = [](const HashShape& s) {
     return fmt::format("{} environments x {} steps (D = {}, A = {})", s.num_envs, s.num_steps,
                        s.observation_size, s.action_size);
@@ -69,6 +72,16 @@ Status check_shapes(const HashShape& a, const HashShape& b) {
                       "belongs to one of the other; compare runs with the same num_envs, num_steps "
                       "and environment",
                       words(a), words(b))};
+}
+
+Status check_records(const BlockHashes& a, const BlockHashes& b, std::int64_t iteration) {
+  if (a.N == b.N && a.T == b.T) return {};
+  return {
+      ErrorKind::kMismatch,
+      fmt::format("the runs' blocks have different shapes from iteration {} on, {} environments "
+                  "x {} steps and {} x {}, so that no hash of one belongs to one of the other; "
+                  "compare runs with the same shape_schedule",
+                  iteration, a.N, a.T, b.N, b.T)};
 }
 
 // In the order of time, and of cause within a step.
@@ -100,13 +113,12 @@ Status compare(HashReader& first, HashReader& second, RunDiff& diff) {
     if (!has_second.ok()) return has_second.status();
     if (!has_first.value() || !has_second.value()) return {};
     diff.compared = first.iteration();
+    BROADLOOM_TRY(check_records(first.hashes(), second.hashes(), first.iteration()));
     diff.parting = first_difference(first.hashes(), second.hashes());
     if (!diff.parting) continue;
-    const HashShape& shape = first.shape();
     Parting& parting = *diff.parting;
     parting.iteration = first.iteration();
-    parting.global_step =
-        ((parting.iteration - 1) * shape.num_steps + parting.step + 1) * shape.num_envs;
+    parting.global_step = first.first_step() + (std::int64_t{parting.step} + 1) * first.hashes().N;
     return {};
   }
 }

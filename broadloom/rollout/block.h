@@ -10,47 +10,98 @@
 
 namespace broadloom {
 
-struct RolloutBlock {
-  // with_ends: whether there is room for how episodes ended.
-  RolloutBlock(int num_steps, int num_envs, int observation_size, int action_size,
-               int max_truncations, bool with_ends = false)
-      : T(num_steps),
-        N(num_envs),
-        D(observation_size),
-        A(action_size),
-        S(max_truncations),
-        observations(size() * D),
-        actions(size() * A),
-        log_probs(size()),
-        values(size()),
-        rewards(size()),
-        terminated(size()),
-        truncated(size()),
-        ends(with_ends ? size() : 0),
-        last_values(N),
-        truncations(N),
-        final_observations(static_cast<std::size_t>(N) * S * D),
-        final_values(static_cast<std::size_t>(N) * S),
-        advantages(size()) {}
-
-  // What a block of this shape takes, in bytes.
-  static std::size_t bytes(int num_steps, int num_envs, int observation_size, int action_size,
-                           int max_truncations, bool with_ends = false) {
-    const std::size_t numbers = static_cast<std::size_t>(observation_size) + action_size + 4;
-    const std::size_t final_numbers = static_cast<std::size_t>(max_truncations) *
-                                      (static_cast<std::size_t>(observation_size) + 1);
-    const std::size_t flags = 2 + (with_ends ? sizeof(EpisodeEnd) : 0);
-    return static_cast<std::size_t>(num_envs) * (num_steps * (numbers * sizeof(float) + flags) +
-                                                 (final_numbers + 1) * sizeof(float) + sizeof(int));
-  }
+// What a block is made for; all that its arrays' sizes depend on.
+struct BlockSizes {
+  int T = 0, N = 0;
+  int D = 0, A = 0;        // numbers of an observation and of an action
+  int S = 0;               // most truncations of one environment within T steps
+  bool with_ends = false;  // whether there is room for how episodes ended
 
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
+};
+
+// What an array of a block has rows for.
+enum class BlockPlaces {
+  kTransitions,  // [T, N, width]
+  kEnvs,         // [N, width]
+  kTruncations,  // [N, S, width]
+};
+
+// One array of a block.
+struct BlockArray {
+  const char* name;
+  BlockPlaces places;
+  int width;               // numbers of a row; 0: these sizes have no such array
+  bool is_hashed = false;  // instruments/hashes: of what happened, not of what was made of it
+
+  std::size_t count(const BlockSizes& sizes) const {
+    const std::size_t n = static_cast<std::size_t>(sizes.N);
+    const std::size_t rows = places == BlockPlaces::kTransitions ? sizes.size()
+                             : places == BlockPlaces::kEnvs      ? n
+                                                                 : n * sizes.S;
+    return rows * static_cast<std::size_t>(width);
+  }
+};
+
+struct RolloutBlock : BlockSizes {
+  explicit RolloutBlock(const BlockSizes& sizes) { reshape(sizes); }
+  RolloutBlock(int num_steps, int num_envs, int observation_size, int action_size,
+               int max_truncations)
+      : RolloutBlock(BlockSizes{.T = num_steps,
+                                .N = num_envs,
+                                .D = observation_size,
+                                .A = action_size,
+                                .S = max_truncations}) {}
+
+  // Another block in the same memory, as far as that goes: what the arrays hold has no meaning
+  // then.
+  void reshape(const BlockSizes& sizes) {
+    static_cast<BlockSizes&>(*this) = sizes;
+    visit_arrays(sizes, [&](const BlockArray& array, auto member) {
+      (this->*member).resize(array.count(sizes));
+    });
+  }
+  // Memory to be reshaped to these sizes without taking any.
+  void reserve(const BlockSizes& sizes) {
+    visit_arrays(sizes, [&](const BlockArray& array, auto member) {
+      (this->*member).reserve(array.count(sizes));
+    });
+  }
+
+  // visit(BlockArray, member) for every array that a block of these sizes may have: the one list of
+  // them. Those that are hashed stand in the order of cause within a step.
+  template <class Visitor>
+  static constexpr void visit_arrays(const BlockSizes& sizes, Visitor&& visit) {
+    using Block = RolloutBlock;
+    constexpr BlockPlaces kTransitions = BlockPlaces::kTransitions;
+    visit(BlockArray{"observations", kTransitions, sizes.D, true}, &Block::observations);
+    visit(BlockArray{"values", kTransitions, 1, true}, &Block::values);
+    visit(BlockArray{"log_probs", kTransitions, 1, true}, &Block::log_probs);
+    visit(BlockArray{"actions", kTransitions, sizes.A, true}, &Block::actions);
+    visit(BlockArray{"rewards", kTransitions, 1, true}, &Block::rewards);
+    visit(BlockArray{"terminated", kTransitions, 1, true}, &Block::terminated);
+    visit(BlockArray{"truncated", kTransitions, 1, true}, &Block::truncated);
+    visit(BlockArray{"ends", kTransitions, sizes.with_ends ? 1 : 0}, &Block::ends);
+    visit(BlockArray{"last_values", BlockPlaces::kEnvs, 1}, &Block::last_values);
+    visit(BlockArray{"truncations", BlockPlaces::kEnvs, 1}, &Block::truncations);
+    visit(BlockArray{"final_observations", BlockPlaces::kTruncations, sizes.D},
+          &Block::final_observations);
+    visit(BlockArray{"final_values", BlockPlaces::kTruncations, 1}, &Block::final_values);
+    visit(BlockArray{"advantages", kTransitions, 1}, &Block::advantages);
+  }
+
+  // What a block of these sizes takes, in bytes.
+  static std::size_t bytes(const BlockSizes& sizes) {
+    std::size_t sum = 0;
+    visit_arrays(sizes, [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
+      sum += array.count(sizes) * sizeof(typename Array::value_type);
+    });
+    return sum;
+  }
+
   std::size_t index(int t, int n) const { return static_cast<std::size_t>(t) * N + n; }
   // Place of environment n's s-th truncation in final_observations and final_values.
   std::size_t final_index(int n, int s) const { return static_cast<std::size_t>(n) * S + s; }
-
-  int T, N, D, A;
-  int S;  // most truncations of one environment within T steps
 
   std::vector<float> observations;  // [T, N, D] as the policy saw them (normalised if that is on)
   std::vector<float> actions;       // [T, N, A] as drawn, before clipping to the action bounds
@@ -66,6 +117,17 @@ struct RolloutBlock {
   std::vector<float> final_values;        // [N, S] V of those
   std::vector<float> advantages;          // [T, N]
 };
+
+// The sizes of a block for environments.
+inline BlockSizes block_sizes(const VecEnv& envs, int num_steps, int num_envs) {
+  const EnvSpec& spec = envs.spec();
+  return {.T = num_steps,
+          .N = num_envs,
+          .D = spec.observation_size(),
+          .A = spec.action_size(),
+          .S = envs.max_truncations(num_steps),
+          .with_ends = spec.names_success};
+}
 
 // A run of consecutive environments.
 struct Shard {

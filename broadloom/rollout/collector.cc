@@ -19,26 +19,33 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
     : envs_(envs),
       simulator_(envs.traits()),
       network_(network),
-      actor_(actor),
+      actor_(&actor),
       normalizer_(observations),
       pool_(pool),
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
       whole_(simulator_.whole_batch ? envs.num_envs() : 0, envs.spec()) {
-  const EnvSpec& spec = envs.spec();
-  const int together = shards_per_group(plan_, pool.threads());
+  const std::size_t per_tile = static_cast<std::size_t>(envs.spec().action_size()) * kTileRows;
+  for (int thread = 0; thread < pool.threads(); ++thread) {
+    scratch_.push_back({network.make_workspace<float>(bf16_weights), EnvRows(0, envs.spec()),
+                        AlignedVector<float>(per_tile), AlignedVector<float>(per_tile),
+                        AlignedVector<float>(kTileRows), AlignedVector<float>(per_tile)});
+  }
+  regroup(envs.num_envs(), actor);
+}
+
+void Collector::regroup(int num_envs, const Actor& actor) {
+  actor_ = &actor;
+  plan_ = ShardPlan(num_envs, kTileRows);
+  groups_.clear();
+  const int together = shards_per_group(plan_, pool_.threads());
   for (int s = 0; s < plan_.count(); s += together) {
     const int last = std::min(s + together, plan_.count());
     groups_.push_back({s, last, {plan_[s].begin, plan_[last - 1].end}, {}});
   }
+  if (simulator_.whole_batch) return;  // whole_ has the rows of all
   const std::size_t rows = static_cast<std::size_t>(groups_[0].rows.size());
-  const std::size_t per_tile = static_cast<std::size_t>(spec.action_size()) * kTileRows;
-  for (int thread = 0; thread < pool.threads(); ++thread) {
-    scratch_.push_back({network.make_workspace<float>(bf16_weights),
-                        EnvRows(simulator_.whole_batch ? 0 : rows, spec),
-                        AlignedVector<float>(per_tile), AlignedVector<float>(per_tile),
-                        AlignedVector<float>(kTileRows), AlignedVector<float>(per_tile)});
-  }
+  for (Scratch& scratch : scratch_) scratch.envs = EnvRows(rows, envs_.spec());
 }
 
 // As many as fit a tile, since a step costs little more for more rows, but not at the price of a
@@ -242,14 +249,14 @@ void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
 // Environment n at step s draws from Random(seed, kAction, n, s), whichever shard it is in.
 void Collector::draw_actions(Shard shard, Scratch& scratch, const float* params,
                              std::int64_t step) {
-  actor_.act({.params = params,
-              .outputs = scratch.work.policy.data(),
-              .streams = {seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
-                          static_cast<std::uint64_t>(step), shard.size()},
-              .actions = scratch.actions.data(),
-              .log_probs = scratch.log_probs.data(),
-              .draws = scratch.draws.data(),
-              .terms = scratch.terms.data()});
+  actor_->act({.params = params,
+               .outputs = scratch.work.policy.data(),
+               .streams = {seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
+                           static_cast<std::uint64_t>(step), shard.size()},
+               .actions = scratch.actions.data(),
+               .log_probs = scratch.log_probs.data(),
+               .draws = scratch.draws.data(),
+               .terms = scratch.terms.data()});
 }
 
 // Actions to the block as drawn, to the environments within their bounds.

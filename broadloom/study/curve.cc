@@ -22,7 +22,10 @@ double CurveRecorder::seconds() const {
 template <class Visit>
 bool CurveRecorder::pass(const Trainer& trainer, int count, int& next, const Visit& visit) const {
   const std::int64_t now = trainer.report().global_step;
-  const std::int64_t next_report = now + trainer.config().batch_size();
+  const Config& config = trainer.config();
+  const bool alike = config.shape_schedule.empty();
+  const std::int64_t next_report =
+      now + (alike ? config.batch_size() : config.at_step(now).batch_size());
   bool any = false;
   while (next <= count && (trainer.finished() || grid_step(total_, next, count) < next_report)) {
     const bool is_past = grid_step(total_, next, count) < now;  // before the first report

@@ -10,13 +10,36 @@ namespace {
 
 constexpr std::int64_t kMostEpochs = 10000;  // as in Config
 
-std::int64_t steps_per_iteration(const Config& config) {
-  return config.minibatch_count() * config.update_epochs;
+// Of the smallest block, where a schedule changes them.
+std::int64_t smallest_block(const Config& config) {
+  std::int64_t smallest = config.batch_size();
+  for (const Stretch& stretch : config.run_stretches()) {
+    smallest = std::min(smallest, stretch.batch);
+  }
+  return smallest;
 }
 
 // A minibatch over which advantages are normalised has two samples at least.
 std::int64_t most_minibatches(const Config& config) {
-  return std::max<std::int64_t>(1, config.batch_size() / (config.norm_adv == "minibatch" ? 2 : 1));
+  return std::max<std::int64_t>(1,
+                                smallest_block(config) / (config.norm_adv == "minibatch" ? 2 : 1));
+}
+
+// Of an epoch; their mean over the run, where they differ.
+double minibatches_of(const Config& config) {
+  const std::int64_t minibatches = config.gradient_steps() / config.update_epochs;
+  return static_cast<double>(minibatches) / static_cast<double>(config.num_iterations());
+}
+
+Status check_undecided(Match match, const Config& cell) {
+  for (const ShapePhase& phase : cell.shape_schedule.phases) {
+    if (phase.minibatch_size == 0 || match == Match::kNone) continue;
+    return {ErrorKind::kInvalidConfig,
+            fmt::format("shape_schedule says a minibatch size of its own ({}), but match = \"{}\" "
+                        "decides them; leave it out, or choose match = \"none\"",
+                        to_text(phase), match_name(match))};
+  }
+  return {};
 }
 
 void set_minibatches(std::int64_t count, Config& cell) {
@@ -37,13 +60,13 @@ Result<std::string> match_count(const Config& cell) {
 Result<std::string> match_size(const Config& reference, Config& cell) {
   const std::int64_t wanted =
       reference.minibatch_size > 0 ? reference.minibatch_size : reference.largest_minibatch();
-  const std::int64_t batch = cell.batch_size();
+  const std::int64_t batch = smallest_block(cell);
   cell.minibatch_size = static_cast<int>(std::min(wanted, batch));
   if (batch < wanted) {
     return fmt::format("its block of {} is smaller than a minibatch of {}: it is one minibatch",
                        batch, wanted);
   }
-  if (batch % wanted == 0) return std::string();
+  if (batch % wanted == 0 || !cell.shape_schedule.empty()) return std::string();
   const std::int64_t count = cell.minibatch_count();
   return fmt::format("{} samples do not divide into minibatches of {}: {} of {} to {}", batch,
                      wanted, count, batch / count, cell.largest_minibatch());
@@ -56,16 +79,20 @@ void adjust_steps(double wanted, Adjust adjust, Config& cell) {
   const auto nearest = [](double x, std::int64_t high) {
     return std::clamp<std::int64_t>(std::llround(x), 1, high);
   };
-  std::int64_t minibatches = cell.minibatch_count();
+  const double present = minibatches_of(cell);
+  double minibatches = present;
   std::int64_t epochs = cell.update_epochs;
   if (adjust == Adjust::kMinibatches) {
     if (wanted < static_cast<double>(epochs)) epochs = nearest(wanted, epochs);
-    minibatches = nearest(wanted / static_cast<double>(epochs), most);
+    minibatches = static_cast<double>(nearest(wanted / static_cast<double>(epochs), most));
   } else {
-    if (wanted < static_cast<double>(minibatches)) minibatches = nearest(wanted, minibatches);
-    epochs = nearest(wanted / static_cast<double>(minibatches), kMostEpochs);
+    if (wanted < present) {
+      const std::int64_t highest = std::llround(std::ceil(present));
+      minibatches = static_cast<double>(nearest(wanted, highest));
+    }
+    epochs = nearest(wanted / minibatches, kMostEpochs);
   }
-  if (minibatches != cell.minibatch_count()) set_minibatches(minibatches, cell);
+  if (minibatches != present) set_minibatches(static_cast<std::int64_t>(minibatches), cell);
   cell.update_epochs = static_cast<int>(epochs);
 }
 
@@ -134,11 +161,10 @@ std::vector<std::string> decided_keys(Match match, Adjust adjust) {
   return {"num_minibatches", "minibatch_size"};
 }
 
-std::int64_t gradient_steps(const Config& config) {
-  return config.num_iterations() * steps_per_iteration(config);
-}
+std::int64_t gradient_steps(const Config& config) { return config.gradient_steps(); }
 
 Result<std::string> apply_match(Match match, Adjust adjust, const Config& reference, Config& cell) {
+  BROADLOOM_TRY(check_undecided(match, cell));
   switch (match) {
     case Match::kMinibatchCount:
       return match_count(cell);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -169,8 +170,8 @@ class Planner {
       axes_.push_back(shapes.take());
       for (const StudyAxis& axis : spec_.axes) {
         if (!sets_role(axis, Role::kShape)) continue;
-        return invalid(
-            fmt::format("{} sets num_envs or num_steps, and so do the shapes", axis.name));
+        return invalid(fmt::format(
+            "{} sets num_envs, num_steps or shape_schedule, and so do the shapes", axis.name));
       }
     } else if (!spec_.reference.empty()) {
       return invalid("reference: there are no shapes for it to be one of");
@@ -315,9 +316,41 @@ class Planner {
 
 }  // namespace
 
-std::int64_t StudyCell::minibatch_size() const { return config.largest_minibatch(); }
+std::int64_t StudyCell::batch_size() const {
+  if (config.shape_schedule.empty()) return config.batch_size();
+  return std::llround(static_cast<double>(environment_steps()) /
+                      static_cast<double>(config.num_iterations()));
+}
 
+std::int64_t StudyCell::minibatch_count() const {
+  if (config.shape_schedule.empty()) return config.minibatch_count();
+  const std::int64_t minibatches = config.gradient_steps() / config.update_epochs;
+  return std::llround(static_cast<double>(minibatches) /
+                      static_cast<double>(config.num_iterations()));
+}
+
+std::int64_t StudyCell::minibatch_size() const {
+  std::int64_t largest = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    largest = std::max(largest, config.of_phase(p).largest_minibatch());
+  }
+  return largest;
+}
+
+std::int64_t StudyCell::smallest_minibatch() const {
+  std::int64_t smallest = config.batch_size();
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const Config phase = config.of_phase(p);
+    smallest = std::min(smallest, phase.batch_size() / phase.minibatch_count());
+  }
+  return smallest;
+}
+
+// Where shapes change, of the whole run.
 double StudyCell::samples_per_gradient() const {
+  if (!config.shape_schedule.empty()) {
+    return static_cast<double>(environment_steps()) / static_cast<double>(config.gradient_steps());
+  }
   return static_cast<double>(config.batch_size()) /
          static_cast<double>(config.minibatch_count() * config.update_epochs);
 }

@@ -20,9 +20,14 @@ struct StudyCell {
 
   // Whole blocks only, as the trainer counts.
   std::int64_t environment_steps() const { return config.trained_steps(); }
-  // Of the largest minibatch; the smallest has one less where the block does not divide.
+  // Of a block, and of its epochs; where a schedule changes the shape, the nearest to the mean.
+  std::int64_t batch_size() const;
+  std::int64_t minibatch_count() const;
+  // Of the largest minibatch, and of the smallest: that has one less where the block does not
+  // divide, and is of another block where a schedule changes those.
   std::int64_t minibatch_size() const;
-  bool even_minibatches() const { return config.batch_size() % config.minibatch_count() == 0; }
+  std::int64_t smallest_minibatch() const;
+  bool even_minibatches() const { return smallest_minibatch() == minibatch_size(); }
   // Environment steps for each gradient step: M / K.
   double samples_per_gradient() const;
 };

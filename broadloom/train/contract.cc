@@ -88,12 +88,38 @@ std::string minibatch_text(const RolloutContract& c) {
       sizes_text(c));
 }
 
+std::vector<RolloutContract::Shape> shapes_of(const Config& config) {
+  std::vector<RolloutContract::Shape> out;
+  if (config.shape_schedule.empty()) return out;
+  for (const Stretch& stretch : config.run_stretches()) {
+    const Config now = config.of_phase(stretch.phase);
+    out.push_back({stretch.first_step, stretch.blocks, now.num_envs, now.num_steps,
+                   now.minibatch_count(), now.largest_minibatch()});
+  }
+  return out;
+}
+
+std::string shapes_text(const RolloutContract& c) {
+  std::string out;
+  for (const RolloutContract::Shape& shape : c.shapes) {
+    out += fmt::format(
+        "From step {}: {} updates with T = {}, N = {}, and {} minibatches of up to {} samples\n",
+        with_commas(shape.first_step), with_commas(shape.iterations), shape.num_steps,
+        shape.num_envs, with_commas(shape.minibatches), with_commas(shape.minibatch_size));
+  }
+  return out;
+}
+
 std::string memory_text(const RolloutContract& contract) {
   const MemoryPlan& memory = contract.memory;
   const double block = static_cast<double>(memory.block + memory.permutation);
+  std::int64_t most = contract.batch_size;
+  for (const RolloutContract::Shape& shape : contract.shapes) {
+    most = std::max(most, std::int64_t{shape.num_envs} * shape.num_steps);
+  }
   std::string out = fmt::format(
       "{:.1f} MB planned for its arrays, the block {:.1f} of it ({:.0f} bytes a sample)",
-      memory.total() * 1e-6, block * 1e-6, block / contract.batch_size);
+      memory.total() * 1e-6, block * 1e-6, block / most);
   if (contract.memory_allowed != 0) {
     out += fmt::format("; {:.0f} MB allowed", contract.memory_allowed * 1e-6);
   }
@@ -120,7 +146,9 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.minibatch_size_asked = config.minibatch_size;
   contract.update_epochs = config.update_epochs;
   contract.iterations = config.num_iterations();
-  contract.gradient_steps = contract.iterations * contract.minibatches * config.update_epochs;
+  contract.shapes = shapes_of(config);
+  contract.gradient_steps = config.gradient_steps();
+  contract.most_envs = config.most_envs();
   contract.seed = config.seed;
   contract.families = config.families();
   contract.envs_per_family = config.num_envs / config.families();
@@ -145,6 +173,7 @@ std::string contract_text(const RolloutContract& c) {
       "Update: {} epochs of {} minibatches of {} samples; {} gradient steps in all\n",
       c.update_epochs, with_commas(c.minibatches), sizes_text(c), with_commas(c.gradient_steps));
   out += minibatch_text(c);
+  out += shapes_text(c);
   if (c.envs_per_family > 1) {
     out += fmt::format(
         "Seed families: {}, with {} environments in each, which draw the same random numbers\n",

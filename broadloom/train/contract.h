@@ -22,9 +22,18 @@ struct RolloutContract {
   std::int64_t minibatches = 0, minibatch_size = 0;       // of an epoch; size of the largest
   std::int64_t minibatch_size_asked = 0;                  // 0: none was
   int update_epochs = 0;
+  // Where a schedule changes the shape: all of its stretches, whose first one the numbers above are
+  // of. Empty: all blocks are alike.
+  struct Shape {
+    std::int64_t first_step = 0, iterations = 0;
+    int num_envs = 0, num_steps = 0;
+    std::int64_t minibatches = 0, minibatch_size = 0;
+  };
+  std::vector<Shape> shapes;
   std::int64_t iterations = 0;
   std::int64_t gradient_steps = 0;  // of the run, where target_kl stops none
   std::uint64_t seed = 0;
+  int most_envs = 0;  // that are made; N, or the most of any shape
   int families = 0, envs_per_family = 0;
   int eval_episodes = 0;  // each an environment and a family of its own
   struct Stratum {

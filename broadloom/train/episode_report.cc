@@ -19,7 +19,7 @@ std::vector<NamedNumber> stratum_numbers(const EnvSpec& spec,
   return numbers;
 }
 
-void refresh_stratum_numbers(const EpisodeTracker& episodes, const VecEnv& envs,
+void refresh_stratum_numbers(const EpisodeTracker& episodes, const VecEnv& envs, int num_envs,
                              std::vector<NamedNumber>& numbers) {
   std::size_t next = 0;
   for (; next < rates(envs.spec()); ++next) {
@@ -31,13 +31,13 @@ void refresh_stratum_numbers(const EpisodeTracker& episodes, const VecEnv& envs,
   const std::size_t levels = numbers.size() - next;
   mean = 0.0;
   for (std::size_t l = 0; l < levels; ++l) shares[l].value = 0.0;
-  for (int i = 0; i < envs.num_envs(); ++i) {
+  for (int i = 0; i < num_envs; ++i) {
     const std::size_t level = static_cast<std::size_t>(envs.level(i));
     mean += static_cast<double>(level);
     if (level < levels) shares[level].value += 1.0;
   }
-  mean /= envs.num_envs();
-  for (std::size_t l = 0; l < levels; ++l) shares[l].value /= envs.num_envs();
+  mean /= num_envs;
+  for (std::size_t l = 0; l < levels; ++l) shares[l].value /= num_envs;
 }
 
 }  // namespace broadloom

@@ -14,7 +14,8 @@ namespace broadloom {
 // Where there are strata and success is known:
 inline constexpr NumberInfo kStratumSuccess{"success_rate/<stratum>",
                                             "Success of training episodes, <stratum>"};
-// With a curriculum: over all environments, 0 being the lowest, and their share on each level.
+// With a curriculum: over the environments stepped, 0 being the lowest, and their share on each
+// level.
 inline constexpr NumberInfo kMeanLevel{"mean_level", "Mean level of the environments"};
 inline constexpr NumberInfo kLevelShare{"level_share/<stratum>",
                                         "Environments on the level <stratum>"};
@@ -23,8 +24,9 @@ inline constexpr NumberInfo kLevelShare{"level_share/<stratum>",
 std::vector<NamedNumber> stratum_numbers(const EnvSpec& spec,
                                          const std::vector<std::string>& levels);
 
-// Brings such numbers up to date. Allocates nothing; O(strata * 100 + N).
-void refresh_stratum_numbers(const EpisodeTracker& episodes, const VecEnv& envs,
+// Brings such numbers up to date: levels of the first num_envs environments, which are those that
+// are stepped. Allocates nothing; O(strata * 100 + N).
+void refresh_stratum_numbers(const EpisodeTracker& episodes, const VecEnv& envs, int num_envs,
                              std::vector<NamedNumber>& numbers);
 
 }  // namespace broadloom

@@ -63,6 +63,19 @@ Json curriculum_of(const CurriculumOptions& curriculum) {
           {"episodes", curriculum.episodes}};
 }
 
+Json shapes_of(const RolloutContract& contract) {
+  Json out = Json::array();
+  for (const RolloutContract::Shape& shape : contract.shapes) {
+    out.push_back({{"first_step", shape.first_step},
+                   {"iterations", shape.iterations},
+                   {"num_envs", shape.num_envs},
+                   {"num_steps", shape.num_steps},
+                   {"minibatches", shape.minibatches},
+                   {"minibatch_size", shape.minibatch_size}});
+  }
+  return out;
+}
+
 // What is promised, without what belongs to a machine: threads and memory.
 Json contract_of(const RolloutContract& contract, int action_size) {
   Json disturbances = Json::object();
@@ -86,6 +99,7 @@ Json contract_of(const RolloutContract& contract, int action_size) {
               {"curriculum", curriculum_of(contract.curriculum)},
               {"disturbances", disturbances}};
   if (contract.simulator != VecEnvTraits{}) out["simulator"] = simulator_json(contract.simulator);
+  if (!contract.shapes.empty()) out["shapes"] = shapes_of(contract);
   return out;
 }
 
@@ -116,7 +130,7 @@ Json seeds_of(const RolloutContract& contract, const std::optional<PanelResult>&
   }
   Json out = {{"training",
                {{"seed", contract.seed},
-                {"lanes", contract.num_envs},
+                {"lanes", contract.most_envs},
                 {"families", contract.families},
                 {"streams", training}}},
               {"evaluation",

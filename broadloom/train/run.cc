@@ -149,6 +149,17 @@ std::string bits_of(const Config& config, const std::string& isa, const VecEnvTr
   return config.precision == "fp32" && has_common_bits(isa) ? "common" : "own";
 }
 
+struct FallingValue {
+  const char* value;
+  const char* key;
+};
+// The first value that falls to 0 over the run.
+FallingValue falling_value(const Config& config) {
+  if (config.lr_schedule == "linear") return {"learning rate", "lr_schedule"};
+  if (config.clip_schedule == "linear") return {"clip range", "clip_schedule"};
+  return {"entropy bonus", "ent_schedule"};
+}
+
 // Makes the run longer, in memory: what it has learnt must be what it would have from the start.
 Status extend(StartedRun& run, std::int64_t total_timesteps) {
   const std::int64_t before = run.config.total_timesteps;
@@ -159,14 +170,22 @@ Status extend(StartedRun& run, std::int64_t total_timesteps) {
                     "only be made longer; expected at least that",
                     total_timesteps, dir, before));
   }
+  if (!run.config.shape_schedule.empty()) {
+    return invalid(fmt::format(
+        "total_timesteps: got {}, but the shapes of '{}' change at shares of its {} steps "
+        "(shape_schedule): a longer run would have changed them elsewhere. Begin a new run with "
+        "this one's policy: `broadloom train --init {} --total_timesteps N`, and the run's other "
+        "settings",
+        total_timesteps, dir, before, dir));
+  }
   if (run.config.depends_on_total()) {
     return invalid(fmt::format(
-        "total_timesteps: got {}, but the learning rate of '{}' falls to 0 over its {} steps "
-        "(lr_schedule = linear): a longer run would have made every one of them differently. Begin "
-        "a "
-        "new run with this one's policy: `broadloom train --init {} --total_timesteps N`, and the "
-        "run's other settings; runs with lr_schedule = constant or adaptive can be made longer",
-        total_timesteps, dir, before, dir));
+        "total_timesteps: got {}, but the {} of '{}' falls to 0 over its {} steps ({} = linear): a "
+        "longer run would have made every one of them differently. Begin a new run with this one's "
+        "policy: `broadloom train --init {} --total_timesteps N`, and the run's other settings; "
+        "runs with constant schedules, or lr_schedule = adaptive, can be made longer",
+        total_timesteps, falling_value(run.config).value, dir, before,
+        falling_value(run.config).key, dir));
   }
   const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
   run.config.total_timesteps = total_timesteps;

@@ -1,5 +1,6 @@
 #include "broadloom/train/run_recorder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -48,6 +49,17 @@ std::vector<std::pair<std::string_view, double>> event_scalars(const Trainer& tr
   return scalars;
 }
 
+HashShape hash_shape(const Trainer& trainer) {
+  const RolloutBlock& block = trainer.block();
+  HashShape shape{block.N, block.T, block.D, block.A};
+  for (const ShapePhase& phase : trainer.config().shape_schedule.phases) {
+    shape.varies = true;
+    shape.num_envs = std::max<std::int64_t>(shape.num_envs, phase.shape.num_envs);
+    shape.num_steps = std::max<std::int64_t>(shape.num_steps, phase.shape.num_steps);
+  }
+  return shape;
+}
+
 // Event files are for the eye, and what people delete: TensorBoard reads several of them as one.
 Result<AppendLog> open_events(const RunFolder& folder, std::int64_t keep_bytes,
                               const std::function<void(const std::string&)>& on_note) {
@@ -86,9 +98,8 @@ Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& tr
     }
   }
   if (trainer.config().hashes) {
-    const RolloutBlock& block = trainer.block();
-    Result<HashLog> hashes = HashLog::open(
-        folder.hashes_path(), {block.N, block.T, block.D, block.A}, trainer.report().iteration);
+    Result<HashLog> hashes =
+        HashLog::open(folder.hashes_path(), hash_shape(trainer), trainer.report().iteration);
     if (!hashes.ok()) return hashes.status();
     recorder.hashes_ = hashes.take();
   }

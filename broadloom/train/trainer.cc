@@ -31,9 +31,11 @@ Status check_machine(const Config& config, int threads) {
 // Evaluations make environments anew, by env_id: another id would have them play another task.
 Status check_given(const Config& config, const VecEnv* envs) {
   if (envs == nullptr) return invalid("got no environments (null); give num_envs of them");
-  if (envs->num_envs() != config.num_envs) {
-    return invalid(fmt::format("got {} environments but num_envs is {}; make both the same",
-                               envs->num_envs(), config.num_envs));
+  if (envs->num_envs() != config.most_envs()) {
+    return invalid(
+        fmt::format("got {} environments but {} is {}; make both the same", envs->num_envs(),
+                    config.shape_schedule.empty() ? "num_envs" : "the most of shape_schedule",
+                    config.most_envs()));
   }
   if (envs->spec().id == config.env_id) return {};
   return invalid(
@@ -102,33 +104,37 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       envs_(std::move(envs)),
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count(), network_.bf16_size()),
-      block_(config.num_steps, config.num_envs, envs_->spec().observation_size(),
-             envs_->spec().action_size(), envs_->max_truncations(config.num_steps),
-             envs_->spec().names_success),
+      block_(block_sizes(*envs_, config.num_steps, config.num_envs)),
       obs_norm_(config.norm_obs ? std::make_optional<ObsNormalizer>(block_.D, config.clip_obs,
-                                                                    shard_plan(config).count())
+                                                                    most_shards(config))
                                 : std::nullopt),
       reward_norm_(config.norm_reward ? std::make_optional<RewardNormalizer>(
-                                            config.num_envs, config.gamma, config.clip_reward,
-                                            shard_plan(config).count())
+                                            config.most_envs(), config.gamma, config.clip_reward,
+                                            most_shards(config))
                                       : std::nullopt),
-      tracker_(config.num_envs),
-      algorithm_(make_algorithm({config_, network_, envs_->spec(), pool_})),
+      tracker_(config.most_envs()),
+      now_(config.of_phase(0)),
+      algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_})),
       collector_(*envs_, network_, algorithm_->actor(), obs_norm_ ? &*obs_norm_ : nullptr, pool_,
                  config.seed, learner_.bf16_weights.data()),
-      instruments_(config.instruments, instrument_setup(config, network_, envs_->spec(), threads),
+      instruments_(config.instruments,
+                   instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
                    probe_for(config, *envs_)),
-      hasher_(config.hashes
-                  ? std::make_optional<BlockHasher>(block_.T, block_.N, block_.D, block_.A, threads)
-                  : std::nullopt),
+      hasher_(config.hashes ? std::make_optional<BlockHasher>(block_, threads) : std::nullopt),
+      trained_steps_(config.trained_steps()),
       learning_rate_(learning_rate_schedule(config)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
   report_update();
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
-  for (int i = 0; i < config.num_envs; ++i) {
+  for (int i = 0; i < config.most_envs(); ++i) {
     if (envs_->episode_step(i) > 0) tracker_.leave_out_present(i);
   }
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const Config phase = config.of_phase(p);
+    block_.reserve(block_sizes(*envs_, phase.num_steps, phase.num_envs));
+  }
+  follow_shape();
 }
 
 // THE CORE LOOP. One iteration, in the order the data takes. The stages time themselves.
@@ -149,9 +155,28 @@ Status Trainer::iterate() {
 // A learning rate without a schedule is state: the update moves the adaptive one, and an audit goes
 // on with the one it found.
 void Trainer::apply_schedules() {
-  const double progress = clock_.progress(config_.trained_steps());
+  follow_shape();
+  const double progress = clock_.progress(trained_steps_);
   algorithm_->begin_block(progress);
   if (!learning_rate_.is_constant()) learner_.learning_rate = learning_rate_.at(progress);
+}
+
+// Where the schedule has come to another shape, all that has one is made anew for it, as for a run
+// of that shape alone. Environments beyond its N rest with their state, episode and statistics.
+void Trainer::follow_shape() {
+  const ShapeSchedule& schedule = config_.shape_schedule;
+  if (schedule.empty()) return;
+  const std::size_t phase = schedule.phase_at(clock_.global_step, config_.total_timesteps);
+  if (phase_ == phase) return;
+  phase_ = phase;
+  algorithm_.reset();  // before what it was made from
+  now_ = config_.of_phase(phase);
+  algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_});
+  block_.reshape(block_sizes(*envs_, now_.num_steps, now_.num_envs));
+  collector_.regroup(now_.num_envs, algorithm_->actor());
+  instruments_.reshape(
+      instrument_setup(now_, network_, envs_->spec(), pool_.threads(), envs_->num_envs()));
+  if (hasher_) hasher_.emplace(block_, pool_.threads());
 }
 
 Status Trainer::collect() {
@@ -161,7 +186,7 @@ Status Trainer::collect() {
   clock_.add_block(block_.T, block_.N);
   report_clock();
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
-                   block_.T, block_.ends.empty() ? nullptr : block_.ends.data());
+                   block_.T, block_.ends.empty() ? nullptr : block_.ends.data(), block_.N);
   // Before rewards are scaled: the statistics that scale them mix what environments did.
   if (hasher_) hasher_->take_block(block_, collector_.shards(), pool_);
   if (reward_norm_) scale_rewards();
@@ -174,7 +199,7 @@ void Trainer::scale_rewards() {
   const ShardPlan& plan = collector_.shards();
   pool_.run(plan.count(), [&](int s) {
     reward_norm_->accumulate(s, plan[s].begin, plan[s].end, block_.rewards.data(),
-                             block_.terminated.data(), block_.T);
+                             block_.terminated.data(), block_.T, block_.N);
   });
   reward_norm_->commit();
   reward_norm_->scale(block_.rewards.data(), block_.size());
@@ -219,7 +244,8 @@ InstrumentView Trainer::instrument_view() {
           .bf16_weights = learner_.bf16_weights.data(),
           .obs_normalizer = obs_normalizer(),
           .pool = pool_,
-          .envs = &*envs_};
+          .envs = &*envs_,
+          .env_step = clock_.env_step};
 }
 
 void Trainer::run_instruments() {
@@ -242,6 +268,7 @@ void Trainer::report_update() {
 void Trainer::report_clock() {
   report_.iteration = clock_.iteration;
   report_.global_step = clock_.global_step;
+  if (phase_) report_.shape = {block_.N, block_.T};
 }
 
 void Trainer::report_episodes() {
@@ -250,15 +277,16 @@ void Trainer::report_episodes() {
   report_.mean_length = tracker_.mean_length();
   report_.success_rate = tracker_.success_rate();
   report_.termination_rate = tracker_.termination_rate();
-  refresh_stratum_numbers(tracker_, *envs_, report_.strata);
+  refresh_stratum_numbers(tracker_, *envs_, block_.N, report_.strata);
 }
 
 Status Trainer::capture() { return envs_->capture(); }
 
 Status Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
-  clock_.state_restored(block_.N);
+  if (config_.shape_schedule.empty()) clock_.state_restored(block_.N);
   BROADLOOM_TRY(envs_->traits().saves_state ? envs_->state_restored() : begin_new_episodes());
+  follow_shape();
   report_clock();
   report_episodes();
   return {};
@@ -300,7 +328,7 @@ std::vector<TensorRef> Trainer::state() {
   tracker_.append_state("episodes", out);
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
-  clock_.append_state("trainer", out);
+  clock_.append_state("trainer", !config_.shape_schedule.empty(), out);
   return out;
 }
 

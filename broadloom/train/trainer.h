@@ -46,10 +46,15 @@ struct IterationReport {
   std::int64_t episodes = 0;  // ended in this block
   double mean_return = 0.0;   // of the last 100 episodes; not a number before the first ends
   double mean_length = 0.0;
-  double success_rate = 0.0;        // of them; not a number where success is not known
-  double termination_rate = 0.0;    // ended by themselves, not by a time limit
+  double success_rate = 0.0;      // of them; not a number where success is not known
+  double termination_rate = 0.0;  // ended by themselves, not by a time limit
+  // N and T of the block, where a schedule changes them.
+  std::optional<BlockShape> shape;
   std::vector<NamedNumber> strata;  // episode_report.h
 };
+
+inline constexpr NumberInfo kNumEnvsInfo{"num_envs", "Environments stepped"};
+inline constexpr NumberInfo kNumStepsInfo{"num_steps", "Steps of a block"};
 
 // visit(info, number) for everything reported but iteration and step, in the order of
 // metrics.jsonl; numbers are double, int or std::int64_t. CleanRL's tags are for single episodes;
@@ -72,6 +77,10 @@ void visit_numbers(const IterationReport& report, Visitor&& visit) {
   visit(NumberInfo{"explained_variance", "Explained variance", "", "losses/explained_variance"},
         report.explained_variance);
   visit(kEpochsInfo, report.epochs);
+  if (report.shape) {
+    visit(kNumEnvsInfo, report.shape->num_envs);
+    visit(kNumStepsInfo, report.shape->num_steps);
+  }
   for (const NamedNumber& number : report.strata) visit(number.info(), number.value);
 }
 
@@ -89,22 +98,23 @@ class Trainer {
   // Builds environments, network and buffers for the configuration, with `threads` >= 1 threads;
   // results do not depend on how many. Fails where the configuration or an environment option is
   // not valid, or where the processor lacks what `precision` needs. The environments may be given,
-  // for a simulator of one's own; their number and id must be config.num_envs and config.env_id.
+  // for a simulator of one's own; their number and id must be config.most_envs() and config.env_id.
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads);
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
                                                  std::unique_ptr<VecEnv> envs);
 
-  // One iteration: a block collected, an update made. Nothing is allocated after the first, but by
-  // the recorder and on failure.
+  // One iteration: a block collected, an update made. Nothing is allocated after the first, but
+  // where shape_schedule changes the shape, by the recorder, and on failure.
   Status iterate();
 
-  bool finished() const { return clock_.global_step >= config_.trained_steps(); }
+  bool finished() const { return clock_.global_step >= trained_steps_; }
   const RunClock& clock() const { return clock_; }
   const IterationReport& report() const { return report_; }
   const Config& config() const { return config_; }
   const ActorCritic& network() const { return network_; }
   const EnvSpec& spec() const { return envs_->spec(); }
   VecEnvTraits simulator() const { return envs_->traits(); }
+  // The last one collected; or, after state_restored(), the next one, which has no content.
   const RolloutBlock& block() const { return block_; }
   const float* params() const { return learner_.params.data(); }  // [P]
   // As it is now, and changes with every iteration.
@@ -152,6 +162,7 @@ class Trainer {
 
   Status begin_new_episodes();
   void apply_schedules();
+  void follow_shape();
   Status collect();
   void scale_rewards();
   void bootstrap_values();
@@ -175,11 +186,14 @@ class Trainer {
   std::optional<ObsNormalizer> obs_norm_;
   std::optional<RewardNormalizer> reward_norm_;
   EpisodeTracker tracker_;
+  Config now_;  // the config as far as its present shape goes: without a schedule
   std::unique_ptr<Algorithm> algorithm_;
   Collector collector_;
   InstrumentSet instruments_;
   std::optional<BlockHasher> hasher_;
   RunClock clock_;
+  std::int64_t trained_steps_;
+  std::optional<std::size_t> phase_;  // of shape_schedule that all is shaped for
   Schedule learning_rate_;
   IterationReport report_;
   StageSeconds stage_seconds_;

@@ -45,6 +45,21 @@ TEST(EpisodeTracker, MeansAreOverTheLastHundredInOrderOfTime) {
   EXPECT_GT(returns.size(), 150u);
 }
 
+// Environment 2 rests for a block, in the middle of an episode.
+TEST(EpisodeTracker, LeavesEpisodesOfThoseThatRestAsTheyAre) {
+  EpisodeTracker tracker(3);
+  const std::vector<float> rewards{1, 2, 3, 10, 20, 30, 40, 100, 200, 300};
+  const std::vector<std::uint8_t> never(4, 0), both{0, 0, 1, 1}, all{1, 1, 1};
+  tracker.observe(rewards.data(), never.data(), never.data(), 1);                 // [1, 3]
+  tracker.observe(rewards.data() + 3, both.data(), never.data(), 2, nullptr, 2);  // [2, 2]
+  EXPECT_EQ(tracker.block_episodes(), 2);
+  EXPECT_EQ(tracker.mean_return(), (1.0 + 10 + 30 + 2 + 20 + 40) / 2);
+  tracker.observe(rewards.data() + 7, all.data(), never.data(), 1);
+  EXPECT_EQ(tracker.episodes(), 5);
+  EXPECT_EQ(tracker.mean_return(), (103.0 + 100 + 200 + 303) / 5);
+  EXPECT_EQ(tracker.mean_length(), (3.0 + 3 + 1 + 1 + 2) / 5);
+}
+
 TEST(EpisodeTracker, LeavesOutWhatBeganBeforeTheRun) {
   EpisodeTracker tracker(2);
   tracker.leave_out_present(1);

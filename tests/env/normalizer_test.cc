@@ -101,5 +101,22 @@ TEST(RewardNormalizer, FollowsGymnasiumsDefinition) {
   EXPECT_NEAR(scaled[3], rewards[3] / std::sqrt(normalizer.statistics().var()[0] + 1e-8), 1e-6);
 }
 
+// What environments that rest have run up stays, and shards that a block does not have add nothing.
+TEST(RewardNormalizer, TakesBlocksOfTheFirstEnvironmentsAlone) {
+  const std::vector<std::uint8_t> never(12, 0);
+  const std::vector<float> all{1, 2, 3, 4}, two{5, 6, 7, 8};  // [1, 4], then [2, 2]
+  RewardNormalizer normalizer(4, 0.5, 10.0, 2);
+  normalizer.accumulate(0, 0, 2, all.data(), never.data(), 1);
+  normalizer.accumulate(1, 2, 4, all.data(), never.data(), 1);
+  normalizer.commit();
+  normalizer.accumulate(0, 0, 2, two.data(), never.data(), 2, 2);
+  normalizer.commit();
+  expect_statistics(normalizer.statistics(), {1, 2, 3, 4, 5.5, 7, 9.75, 11.5}, 1);
+  std::vector<TensorRef> state;
+  normalizer.append_state("", state);
+  const double* returns = static_cast<const double*>(state.back().data);
+  EXPECT_EQ(std::vector<double>(returns, returns + 4), (std::vector<double>{9.75, 11.5, 3, 4}));
+}
+
 }  // namespace
 }  // namespace broadloom

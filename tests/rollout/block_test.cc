@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace broadloom {
 namespace {
 
@@ -28,20 +31,33 @@ TEST(ShardPlan, GivesTwoThreadsWorkFromTwoEnvironmentsOn) {
   EXPECT_EQ(ShardPlan(1024, 64).count(), 16);
 }
 
+// Counted here by hand: what the one list of arrays says of them.
 TEST(RolloutBlock, TakesTheBytesThatItSays) {
   const RolloutBlock block(7, 5, 3, 2, 4);
   const std::size_t floats = block.observations.size() + block.actions.size() +
                              block.log_probs.size() + block.values.size() + block.rewards.size() +
                              block.last_values.size() + block.final_observations.size() +
                              block.final_values.size() + block.advantages.size();
-  EXPECT_EQ(RolloutBlock::bytes(7, 5, 3, 2, 4), 4 * floats + block.terminated.size() +
-                                                    block.truncated.size() +
-                                                    sizeof(int) * block.truncations.size());
+  EXPECT_EQ(floats, 35u * (3 + 2 + 4) + 5 + 20 * (3 + 1));
+  EXPECT_EQ(RolloutBlock::bytes(block), 4 * floats + 2 * 35 + sizeof(int) * 5);
   EXPECT_TRUE(block.ends.empty());
-  const RolloutBlock with_ends(7, 5, 3, 2, 4, true);
-  EXPECT_EQ(with_ends.ends.size(), 35u);
-  EXPECT_EQ(RolloutBlock::bytes(7, 5, 3, 2, 4, true),
-            RolloutBlock::bytes(7, 5, 3, 2, 4) + sizeof(EpisodeEnd) * 35);
+  BlockSizes sizes = block;
+  sizes.with_ends = true;
+  EXPECT_EQ(RolloutBlock(sizes).ends.size(), 35u);
+  EXPECT_EQ(RolloutBlock::bytes(sizes), RolloutBlock::bytes(block) + sizeof(EpisodeEnd) * 35);
+}
+
+TEST(RolloutBlock, ListsEveryArrayOnceByItsName) {
+  const RolloutBlock block(7, 5, 3, 2, 4);
+  std::set<std::string> names;
+  std::size_t listed = 0;
+  RolloutBlock::visit_arrays(block, [&](const BlockArray& array, auto member) {
+    EXPECT_TRUE(names.insert(array.name).second) << array.name;
+    EXPECT_EQ((block.*member).size(), array.count(block)) << array.name;
+    listed += sizeof(block.*member);
+  });
+  // An array that is not listed would have no memory, no hash and no place in a plan.
+  EXPECT_EQ(sizeof(RolloutBlock), listed + sizeof(BlockSizes));
 }
 
 }  // namespace

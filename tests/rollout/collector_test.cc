@@ -43,8 +43,7 @@ TEST_P(CollectedValues, AreThoseOfEachRowByItself) {
   const ActorCritic network(shape);
   std::vector<float> params(network.parameter_count());
   network.initialise(3, params.data());
-  RolloutBlock block(num_steps, num_envs, spec.observation_size(), spec.action_size(),
-                     envs.value()->max_truncations(num_steps), spec.names_success);
+  RolloutBlock block(block_sizes(*envs.value(), num_steps, num_envs));
   ThreadPool pool(2);
   const PolicySampler sampler(network);
   Collector collector(*envs.value(), network, sampler, nullptr, pool, 5);

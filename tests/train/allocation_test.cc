@@ -188,6 +188,35 @@ TEST(Allocation, NoneInAnIterationAfterTheFirst) {
   }
 }
 
+// Where shapes change, at a change alone; and no more is held than was planned.
+TEST(Allocation, NoneBetweenChangesOfTheShape) {
+  const Result<Config> config =
+      resolve_config({{"env_id", "Pendulum-v1"},
+                      {"shape_schedule", "16x64 @ 0, 600x8 @ 0.3, 70x30/100 @ 0.7"},
+                      {"num_minibatches", "4"},
+                      {"total_timesteps", "40000"},
+                      {"max_episode_steps", "5"},
+                      {"hidden_sizes", "32,32"},
+                      {"hashes", "true"},
+                      {"instruments", all_instruments()},
+                      {"instrument_every", "2"}});
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  const double planned = static_cast<double>(plan_memory(config.value(), 2).take().total());
+  const std::size_t empty = g_bytes;
+  const std::unique_ptr<Trainer> trainer = Trainer::create(config.value(), 2).take();
+  int since_change = 0, counted = 0;
+  for (int before = 0; !trainer->finished(); before = trainer->block().T) {
+    const long allocations = g_allocations;
+    ASSERT_TRUE(trainer->iterate().ok());
+    since_change = trainer->block().T == before ? since_change + 1 : 0;
+    EXPECT_LE(static_cast<double>(g_bytes - empty), 1.03 * planned + 40e3);
+    if (since_change < 2) continue;  // instruments measure every other iteration
+    EXPECT_EQ(g_allocations - allocations, 0) << trainer->clock().iteration;
+    ++counted;
+  }
+  EXPECT_GE(counted, 8);
+}
+
 TEST(Allocation, NoneWithStrata) {
   expect_no_allocation({{"env_id", "CartPole-v1"},
                         {"num_envs", "70"},

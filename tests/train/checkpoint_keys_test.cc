@@ -32,6 +32,7 @@ std::string other_value(const FieldInfo& field) {
   if (field.type == "bool") return field.value_text == "true" ? "false" : "true";
   if (field.type == "list") return "16";
   if (field.name == "curriculum") return "a,b";
+  if (field.type == ShapeSchedule::kTypeName) return "4x8 @ 0";
   if (field.type == "choice" || field.type == "names") {
     const std::string first = field.range_text.substr(0, field.range_text.find(" | "));
     if (first != field.value_text) return first;

@@ -105,8 +105,7 @@ TEST(DeclaredNumbers, FormsHaveTheSameBracketsInNameAndTitle) {
 TEST(DeclaredNumbers, AreWhatRunsReport) {
   std::string instruments;
   for (const std::string& name : instrument_names()) instruments += "," + name;
-  const Result<Config> config = resolve_config({{"num_envs", "8"},
-                                                {"num_steps", "64"},
+  const Result<Config> config = resolve_config({{"shape_schedule", "8x64 @ 0"},
                                                 {"total_timesteps", "512"},
                                                 {"instruments", instruments.substr(1)},
                                                 {"curriculum", "easy,hard"},

@@ -298,9 +298,9 @@ TEST_F(HashFiles, ThatAreDamagedAreRefused) {
   write(std::string(200, 'x'));
   expect_error(ErrorKind::kCorrupt, "does not begin as a file of hashes");
   std::string newer = bytes_;
-  newer[8] = 2;
+  newer[8] = 3;
   write(newer);
-  expect_error(ErrorKind::kCorrupt, "version 2");
+  expect_error(ErrorKind::kCorrupt, "version 3");
   std::string wider = bytes_;
   wider[24] = 38;
   write(wider);

@@ -34,7 +34,8 @@ AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
       columns_(ages_.size()),
       families_(setup.families > 0 ? setup.families : setup.num_envs),
       draws_(setup.draws_vary ? static_cast<std::size_t>(families_) : 0),
-      drawn_(setup.draws_vary ? ages_.size() : 0),
+      drawn_(setup.draws_vary ? std::max(ages_.size(), static_cast<std::size_t>(setup.most_envs))
+                              : 0),
       drawn_now_(drawn_.size()),
       moments_(2 * static_cast<std::size_t>(setup.observation_size)),
       policy_(setup),
@@ -43,8 +44,9 @@ AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
 
 std::size_t AuditInstrument::bytes(const InstrumentSetup& setup) {
   const std::size_t envs = static_cast<std::size_t>(setup.num_envs);
+  const std::size_t drawn = std::max(envs, static_cast<std::size_t>(setup.most_envs));
   const std::size_t draws =
-      setup.draws_vary ? 2 * envs * sizeof(std::uint64_t) + setup.families * sizeof(Fingerprint)
+      setup.draws_vary ? 2 * drawn * sizeof(std::uint64_t) + setup.families * sizeof(Fingerprint)
                        : 0;
   return sizeof(AuditInstrument) + envs * (sizeof(std::int64_t) + sizeof(Fingerprint)) + draws +
          2 * static_cast<std::size_t>(setup.observation_size) * sizeof(double) +
@@ -73,7 +75,7 @@ void AuditInstrument::look_at_environments(const InstrumentView& view) {
   const RolloutBlock& block = view.block;
   if (view.envs != nullptr) {
     for (int n = 0; n < block.N; ++n) ages_[n] = view.envs->episode_step(n);
-    numbers_.phase_concentration = phase_concentration(ages_, view.iteration * block.T);
+    numbers_.phase_concentration = phase_concentration(ages_, view.env_step);
   }
   if (!draws_.empty()) {
     const Draws draws = compare_draws(block, drawn_, drawn_now_, draws_);

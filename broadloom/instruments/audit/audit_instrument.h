@@ -60,7 +60,7 @@ class AuditInstrument final : public Instrument {
   std::vector<Fingerprint> columns_;  // [N]
   int families_;
   std::vector<Fingerprint> draws_;                // [F]; empty: nothing to draw
-  std::vector<std::uint64_t> drawn_, drawn_now_;  // [N] constants, before the last block and after
+  std::vector<std::uint64_t> drawn_, drawn_now_;  // of all environments: before the last block, now
   std::vector<double> moments_;                   // [2 D]
   double obs_count_ = 0.0;                        // of the normaliser, before the update
   UpdateWatch update_;

@@ -19,13 +19,9 @@ std::uint64_t hash_of(const Number* from, std::size_t count) {
 template <class Visitor>
 void visit_fields(const RolloutBlock& block, Visitor&& visit) {
   std::size_t field = 0;
-  visit(field++, block.observations.data(), block.D);
-  visit(field++, block.values.data(), 1);
-  visit(field++, block.log_probs.data(), 1);
-  visit(field++, block.actions.data(), block.A);
-  visit(field++, block.rewards.data(), 1);
-  visit(field++, block.terminated.data(), 1);
-  visit(field++, block.truncated.data(), 1);
+  RolloutBlock::visit_arrays(block, [&](const BlockArray& array, auto member) {
+    if (array.is_hashed) visit(field++, (block.*member).data(), array.width);
+  });
 }
 
 // Neighbours of one tile: as many as share a cache line.
@@ -50,25 +46,22 @@ void hash_rows(const Number* from, int width, const RolloutBlock& block, Shard s
   }
 }
 
-std::size_t scratch_floats(int num_steps, int observation_size, int action_size) {
-  const int widest = std::max({kTile, observation_size, action_size});
-  return static_cast<std::size_t>(num_steps) * widest;
+std::size_t scratch_floats(const BlockSizes& sizes) {
+  int widest = kTile;
+  RolloutBlock::visit_arrays(sizes, [&](const BlockArray& array, auto) {
+    if (array.is_hashed) widest = std::max(widest, array.width);
+  });
+  return static_cast<std::size_t>(sizes.T) * widest;
 }
 
 }  // namespace
 
-BlockHasher::BlockHasher(int num_steps, int num_envs, int observation_size, int action_size,
-                         int threads)
-    : hashes_(num_steps, num_envs),
-      scratch_(threads,
-               std::vector<float>(scratch_floats(num_steps, observation_size, action_size))) {}
+BlockHasher::BlockHasher(const BlockSizes& sizes, int threads)
+    : hashes_(sizes.T, sizes.N), scratch_(threads, std::vector<float>(scratch_floats(sizes))) {}
 
-std::size_t BlockHasher::bytes(int num_steps, int num_envs, int observation_size, int action_size,
-                               int threads) {
-  const std::size_t numbers =
-      kHashedFields.size() * (static_cast<std::size_t>(num_envs) + num_steps);
-  return numbers * sizeof(std::uint64_t) +
-         threads * scratch_floats(num_steps, observation_size, action_size) * sizeof(float);
+std::size_t BlockHasher::bytes(const BlockSizes& sizes, int threads) {
+  const std::size_t numbers = kHashedFields.size() * (static_cast<std::size_t>(sizes.N) + sizes.T);
+  return numbers * sizeof(std::uint64_t) + threads * scratch_floats(sizes) * sizeof(float);
 }
 
 void BlockHasher::take_block(const RolloutBlock& block, const ShardPlan& shards, ThreadPool& pool) {

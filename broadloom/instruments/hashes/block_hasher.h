@@ -17,10 +17,23 @@
 
 namespace broadloom {
 
-// In the order of cause within a step: the first of them to differ is where a difference came in.
-// Files depend on the order: append, never reorder.
-inline constexpr std::array<const char*, 7> kHashedFields = {
-    "observations", "values", "log_probs", "actions", "rewards", "terminated", "truncated"};
+// The names of a block's hashed arrays, in the order of cause within a step: the first of them to
+// differ is where a difference came in. Files depend on the order.
+constexpr auto hashed_names() {
+  constexpr std::size_t kCount = [] {
+    std::size_t count = 0;
+    RolloutBlock::visit_arrays({},
+                               [&](const BlockArray& array, auto) { count += array.is_hashed; });
+    return count;
+  }();
+  std::array<const char*, kCount> names{};
+  std::size_t field = 0;
+  RolloutBlock::visit_arrays({}, [&](const BlockArray& array, auto) {
+    if (array.is_hashed) names[field++] = array.name;
+  });
+  return names;
+}
+inline constexpr auto kHashedFields = hashed_names();
 
 // Those of one iteration. XXH3, 64 bits, of the bytes as the block holds them.
 struct BlockHashes {
@@ -42,10 +55,9 @@ struct BlockHashes {
 
 class BlockHasher {
  public:
-  BlockHasher(int num_steps, int num_envs, int observation_size, int action_size, int threads);
+  BlockHasher(const BlockSizes& sizes, int threads);
   // What it holds, in bytes.
-  static std::size_t bytes(int num_steps, int num_envs, int observation_size, int action_size,
-                           int threads);
+  static std::size_t bytes(const BlockSizes& sizes, int threads);
 
   // Of a block just collected. The same numbers for any number of threads; allocates nothing.
   void take_block(const RolloutBlock& block, const ShardPlan& shards, ThreadPool& pool);
