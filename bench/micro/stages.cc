@@ -29,9 +29,10 @@ void BM_EnvStep(benchmark::State& state, const char* id) {
   std::vector<float> actions(rows * envs->spec().action_size(), 1.0f);
   std::vector<std::uint8_t> terminated(rows), truncated(rows);
   for (auto _ : state) {
-    envs->step(0, num_envs,
-               {actions.data(), seen.data(), rewards.data(), terminated.data(), truncated.data(),
-                last.data()});
+    Status stepped = envs->step(0, num_envs,
+                                {actions.data(), seen.data(), rewards.data(), terminated.data(),
+                                 truncated.data(), last.data()});
+    benchmark::DoNotOptimize(stepped);
   }
   state.SetItemsProcessed(state.iterations() * num_envs);
 }
