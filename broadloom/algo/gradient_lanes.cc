@@ -42,7 +42,8 @@ GradientLanes::GradientLanes(const ActorCritic& network, const PpoCoefficients& 
   for (std::size_t l = 0; l < lanes; ++l) lanes_.push_back({AlignedVector<float>(parameters), {}});
   for (int thread = 0; thread < pool.threads(); ++thread) {
     scratch_.push_back(
-        {TileBatch<float>(observation_size, action_size, network.shape().action_outputs),
+        {TileBatch<float>(observation_size, action_size, network.shape().action_outputs,
+                          network.shape().critic_observation_size),
          network.make_workspace<float>(),
          AlignedVector<float>(parameters),
          {}});
@@ -124,10 +125,8 @@ void GradientLanes::gather(const GradientJob& job, int begin, NetworkSide side,
   batch.rows = std::min(kTileRows, job.samples - begin);
   for (int r = 0; r < batch.rows; ++r) {
     const std::size_t i = static_cast<std::size_t>(indices[r]);
-    // Rows are short: a plain loop beats a call of memcpy.
-    const float* seen = &block.observations[i * block.D];
-    float* observation = &batch.observations[static_cast<std::size_t>(r) * block.D];
-    for (int d = 0; d < block.D; ++d) observation[d] = seen[d];
+    const std::size_t row = static_cast<std::size_t>(r);
+    block.observations.read(i, 1, &batch.observations[row * block.D]);
     if (side != NetworkSide::kValue) {
       for (int a = 0; a < block.A; ++a) {
         batch.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
@@ -136,6 +135,9 @@ void GradientLanes::gather(const GradientJob& job, int begin, NetworkSide side,
       batch.advantages[r] = (block.advantages[i] - job.advantages.mean) * job.advantages.scale;
     }
     if (side != NetworkSide::kPolicy) {
+      if (block.has_critic()) {
+        block.critic_observations.read(i, 1, &batch.critic_observations[row * block.critic.size]);
+      }
       batch.old_values[r] = block.values[i];
       batch.value_targets[r] = block.advantages[i] + block.values[i];
     }

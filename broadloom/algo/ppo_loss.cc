@@ -263,8 +263,10 @@ void gaussian_forward(int outputs, const Real* means, const Real* log_std, TileB
 }  // namespace
 
 template <class Real>
-TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs)
+TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
+                           int critic_observation_size)
     : observations(static_cast<std::size_t>(kTileRows) * observation_size),
+      critic_observations(static_cast<std::size_t>(kTileRows) * critic_observation_size),
       actions(static_cast<std::size_t>(kTileRows) * action_size),
       terms(static_cast<std::size_t>(kTileRows) * outputs) {
   for (AlignedVector<Real>* column :
@@ -334,10 +336,10 @@ void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
                        TileWorkspace<Real>& work, Real* grads, LossSums& sums, NetworkSide side) {
   const Real share = Real(1) / static_cast<Real>(samples);
-  network.forward(params, batch.observations.data(), batch.rows, work, side);
+  network.forward(params, batch.input(), batch.rows, work, side);
   if (side != NetworkSide::kValue) policy_side(network, c, share, params, batch, work, grads, sums);
   if (side != NetworkSide::kPolicy) value_side(c, share, batch, work, sums);
-  network.backward(params, transposed, batch.observations.data(), batch.rows, work, grads, side);
+  network.backward(params, transposed, batch.input(), batch.rows, work, grads, side);
 }
 
 template struct TileBatch<float>;

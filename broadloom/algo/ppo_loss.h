@@ -20,10 +20,11 @@ struct PpoCoefficients {
 template <class Real>
 struct TileBatch {
   int rows = 0;
-  AlignedVector<Real> observations;   // [kTileRows, D]
-  AlignedVector<Real> actions;        // [A, kTileRows]
-  AlignedVector<Real> old_log_probs;  // [kTileRows]
-  AlignedVector<Real> old_values;     // [kTileRows]
+  AlignedVector<Real> observations;         // [kTileRows, D]
+  AlignedVector<Real> critic_observations;  // [kTileRows, of what only the critic reads] or empty
+  AlignedVector<Real> actions;              // [A, kTileRows]
+  AlignedVector<Real> old_log_probs;        // [kTileRows]
+  AlignedVector<Real> old_values;           // [kTileRows]
   AlignedVector<Real> advantages;  // [kTileRows] as the policy loss uses them (normalised or not)
   AlignedVector<Real> value_targets;  // [kTileRows]
 
@@ -31,9 +32,14 @@ struct TileBatch {
   AlignedVector<Real> log_probs, normalisers, entropies, terms;
   AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
-  TileBatch(int observation_size, int action_size, int outputs);
+  TileBatch(int observation_size, int action_size, int outputs, int critic_observation_size = 0);
+  NetworkInput<Real> input() const {
+    const Real* policy = observations.data();
+    return {policy, critic_observations.empty() ? policy : critic_observations.data()};
+  }
   std::size_t bytes() const {
-    return sizeof(Real) * (observations.size() + actions.size() + terms.size() + 12 * kTileRows);
+    return sizeof(Real) * (observations.size() + critic_observations.size() + actions.size() +
+                           terms.size() + 12 * kTileRows);
   }
 };
 

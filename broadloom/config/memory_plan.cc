@@ -33,6 +33,7 @@ Result<MemoryPlan> plan_memory(const Config& config, int threads) {
   one.curriculum = curriculum_options(config);
   Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, one);
   if (!envs.ok()) return envs.status();
+  BROADLOOM_TRY(check_observations(config, envs.value()->spec()));
   return plan_memory(config, threads, *envs.value());
 }
 
@@ -52,11 +53,14 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
   plan.permutation = batch * sizeof(std::int32_t);
   plan.environments = num_envs * (state_bytes_per_env(envs) + statistics);
   if (config.norm_obs) {
-    plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), shard_plan(config).count());
+    const int shards = shard_plan(config).count();
+    plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), shards) +
+                      ObsNormalizer::bytes(spec.critic_observation.size, shards);
   }
   plan.network = 3 * parameters + network.bf16_size() * sizeof(Bf16Pair);
   const TileBatch<float> tile(spec.observation_size(), spec.action_size(),
-                              network.shape().action_outputs);
+                              network.shape().action_outputs,
+                              network.shape().critic_observation_size);
   const int minibatch = static_cast<int>(config.largest_minibatch());
   plan.update = static_cast<std::size_t>(threads) * (parameters + workspace + tile.bytes()) +
                 GradientLanes::lane_count(minibatch, network.parameter_count()) * parameters;

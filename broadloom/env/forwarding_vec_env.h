@@ -20,8 +20,11 @@ class ForwardingVecEnv : public VecEnv {
   const EnvSpec& spec() const override { return inner_->spec(); }
   int num_envs() const override { return inner_->num_envs(); }
   int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
-  void observe(int begin, int end, float* observations) const override {
-    inner_->observe(begin, end, observations);
+  void observe(int begin, int end, ObservationRows rows) const override {
+    inner_->observe(begin, end, rows);
+  }
+  void observe_critic(int begin, int end, ObservationRows rows) const override {
+    inner_->observe_critic(begin, end, rows);
   }
   void step(int begin, int end, const StepRows& rows) override { inner_->step(begin, end, rows); }
   std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }

@@ -32,9 +32,9 @@ class ShardEvaluation {
         shard_(shard),
         episodes_(episodes),
         work_(policy.network.make_workspace<float>(bf16_weights)),
-        raw_(rows() * envs.spec().observation_size()),
+        raw_(observation_type(envs.spec().observation), rows()),
+        final_(raw_.type(), rows()),
         seen_(raw_.size()),
-        final_(raw_.size()),
         chosen_(static_cast<std::size_t>(envs.spec().action_size()) * kTileRows),
         draws_(chosen_.size()),
         normalisers_(kTileRows),
@@ -47,12 +47,12 @@ class ShardEvaluation {
   void run() {
     std::vector<bool> over(rows(), false);
     std::size_t left = rows();
-    envs_.observe(shard_.begin, shard_.end, raw_.data());
+    envs_.observe(shard_.begin, shard_.end, raw_.rows());
     for (int t = 0; t < kLongestEvalEpisode && left > 0; ++t) {
       act(t);
       envs_.step(shard_.begin, shard_.end,
-                 {actions_.data(), raw_.data(), rewards_.data(), terminated_.data(),
-                  truncated_.data(), final_.data(), ends_.data()});
+                 {actions_.data(), raw_.rows(), rewards_.data(), terminated_.data(),
+                  truncated_.data(), final_.rows(), ends_.data()});
       for (std::size_t k = 0; k < rows(); ++k) {
         if (over[k]) continue;
         EvalEpisode& episode = episodes_[static_cast<std::size_t>(shard_.begin) + k];
@@ -70,9 +70,9 @@ class ShardEvaluation {
   std::size_t rows() const { return static_cast<std::size_t>(shard_.size()); }
 
   void act(int step) {
-    const float* observations = raw_.data();
+    const float* observations = raw_.view(0, rows(), seen_.data());
     if (policy_.obs_norm != nullptr) {
-      policy_.obs_norm->normalize(raw_.data(), shard_.size(), seen_.data());
+      policy_.obs_norm->normalize(observations, shard_.size(), seen_.data());
       observations = seen_.data();
     }
     policy_.network.forward(policy_.params, observations, shard_.size(), work_,
@@ -135,7 +135,8 @@ class ShardEvaluation {
   Shard shard_;
   std::vector<EvalEpisode>& episodes_;
   TileWorkspace<float> work_;
-  std::vector<float> raw_, seen_, final_;
+  Observations raw_, final_;
+  std::vector<float> seen_;            // [k, D] as the network reads them
   std::vector<float> chosen_, draws_;  // [A, kTileRows]
   std::vector<float> normalisers_, actions_, rewards_;
   std::vector<std::uint8_t> terminated_, truncated_;

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
 
 namespace broadloom {
 
 InstrumentSet::InstrumentSet(const std::vector<std::string>& names, InstrumentSetup setup,
-                             std::vector<float> probe)
+                             ProbeStates probe)
     : probe_(std::move(probe)) {
-  setup.probe = probe_;
+  setup.probe = probe_.policy;
+  setup.critic_probe = probe_.critic;
   for (const std::string& name : names) {
     std::unique_ptr<Instrument> instrument = make_instrument(name, setup);
     if (instrument == nullptr) continue;

@@ -40,7 +40,7 @@ bool is_sealed(std::string_view bytes) {
 std::string encode_head(const HashShape& shape) {
   std::string head(kMagic, sizeof kMagic);
   const std::uint64_t numbers[] = {kVersion,
-                                   kHashedFields.size(),
+                                   hashed_fields(shape.sizes()).size(),
                                    static_cast<std::uint64_t>(shape.num_envs),
                                    static_cast<std::uint64_t>(shape.num_steps),
                                    static_cast<std::uint64_t>(shape.observation_size),
@@ -74,7 +74,9 @@ Result<HashShape> decode_head(const std::string& head, const std::string& path) 
   shape.observation_size = static_cast<std::int64_t>(numbers[4]);
   shape.action_size = static_cast<std::int64_t>(numbers[5]);
   const auto sane = [](std::int64_t extent) { return extent > 0 && extent < kLargest; };
-  if (numbers[1] != kHashedFields.size() || !sane(shape.num_envs) || !sane(shape.num_steps)) {
+  shape.has_critic = numbers[1] == hashed_fields(HashShape{.has_critic = true}.sizes()).size();
+  if (numbers[1] != hashed_fields(shape.sizes()).size() || !sane(shape.num_envs) ||
+      !sane(shape.num_steps)) {
     return damaged(path, "its head has a shape that no run has");
   }
   return shape;
@@ -82,9 +84,17 @@ Result<HashShape> decode_head(const std::string& head, const std::string& path) 
 
 }  // namespace
 
+BlockSizes HashShape::sizes() const {
+  return {.T = static_cast<int>(num_steps),
+          .N = static_cast<int>(num_envs),
+          .D = static_cast<int>(observation_size),
+          .A = static_cast<int>(action_size),
+          .critic = {has_critic ? 1 : 0}};
+}
+
 // Iteration, rows, columns, parameters, and the hash of all these.
 std::int64_t HashShape::record_bytes() const {
-  const auto fields = static_cast<std::int64_t>(kHashedFields.size());
+  const auto fields = static_cast<std::int64_t>(hashed_fields(sizes()).size());
   return static_cast<std::int64_t>(kNumber) * (fields * (num_envs + num_steps) + 3);
 }
 
@@ -135,7 +145,7 @@ Result<bool> HashReader::next() {
   if (left_ < shape_.record_bytes()) return false;
   if (record_.empty()) {
     record_.resize(static_cast<std::size_t>(shape_.record_bytes()));
-    hashes_ = BlockHashes(static_cast<int>(shape_.num_steps), static_cast<int>(shape_.num_envs));
+    hashes_ = BlockHashes(shape_.sizes());
   }
   if (!file_.read(record_.data(), shape_.record_bytes())) return io_error("read", path_);
   left_ -= shape_.record_bytes();

@@ -16,8 +16,11 @@ namespace broadloom {
 // Of the blocks that are hashed. All records of one file are of one size.
 struct HashShape {
   std::int64_t num_envs = 0, num_steps = 0, observation_size = 0, action_size = 0;
+  bool has_critic = false;  // whether they have critic_observations
 
   bool operator==(const HashShape&) const = default;
+  // What hashes of them depend on.
+  BlockSizes sizes() const;
   // Bytes of one iteration's record.
   std::int64_t record_bytes() const;
 };

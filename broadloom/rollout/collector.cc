@@ -13,11 +13,29 @@
 
 namespace broadloom {
 
-Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* observations,
+namespace {
+
+// Raw rows to where they are stored, through a normaliser where there is one.
+void keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from, int rows,
+          Observations& out, std::size_t to) {
+  if (normalizer == nullptr) return out.write(to, raw, from, static_cast<std::size_t>(rows));
+  const std::size_t width = static_cast<std::size_t>(raw.type().size);
+  normalizer->normalize(&raw.floats()[from * width], rows, out.rows(to).floats());
+}
+
+// Raw rows as a network reads them.
+void see(const ObsNormalizer* normalizer, const Observations& raw, int rows, float* out) {
+  if (normalizer == nullptr) return raw.read(0, static_cast<std::size_t>(rows), out);
+  normalizer->normalize(raw.floats().data(), rows, out);
+}
+
+}  // namespace
+
+Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizers normalizers,
                      ThreadPool& pool, std::uint64_t seed, const Bf16Pair* bf16_weights)
     : envs_(envs),
       network_(network),
-      normalizer_(observations),
+      normalizers_(normalizers),
       pool_(pool),
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
@@ -31,8 +49,10 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* ob
   const std::size_t rows = static_cast<std::size_t>(groups_[0].rows.size());
   for (Scratch& scratch : scratch_) {
     scratch.work = network.make_workspace<float>(bf16_weights);
-    scratch.raw.resize(rows * spec.observation_size());
-    scratch.final_raw.resize(rows * spec.observation_size());
+    const ObservationType type = observation_type(spec.observation);
+    const ObservationType critic = observation_type(spec.critic_observation);
+    scratch.raw = {Observations(type, rows), Observations(type, rows)};
+    scratch.critic_raw = {Observations(critic, rows), Observations(critic, rows)};
     scratch.env_actions.resize(rows * spec.action_size());
     const std::size_t per_tile = static_cast<std::size_t>(spec.action_size()) * kTileRows;
     scratch.draws.resize(per_tile);
@@ -61,9 +81,10 @@ std::size_t Collector::scratch_bytes(int num_envs, int threads, const EnvSpec& s
   const ShardPlan plan(num_envs, kTileRows);
   const int most_rows = shards_per_group(plan, threads) * plan[0].size();
   const std::size_t rows = static_cast<std::size_t>(std::min(most_rows, num_envs));
-  const std::size_t observation = static_cast<std::size_t>(spec.observation_size());
+  const std::size_t observed = observation_type(spec.observation).row_bytes() +
+                               observation_type(spec.critic_observation).row_bytes();
   const std::size_t action = static_cast<std::size_t>(spec.action_size());
-  return sizeof(float) * (rows * (2 * observation + action) + kTileRows * (3 * action + 1));
+  return rows * 2 * observed + sizeof(float) * (rows * action + kTileRows * (3 * action + 1));
 }
 
 Status Collector::collect(const float* params, std::int64_t first_step, RolloutBlock& block) {
@@ -74,7 +95,7 @@ Status Collector::collect(const float* params, std::int64_t first_step, RolloutB
 }
 
 bool Collector::Fault::is_before(const Fault& other) const {
-  return std::tie(step, in_reward, env) < std::tie(other.step, other.in_reward, other.env);
+  return std::tie(step, value, env) < std::tie(other.step, other.value, other.env);
 }
 
 // Of all groups' faults the one that comes first, so that it is the same however they are cut.
@@ -85,10 +106,11 @@ Status Collector::failure() const {
     if (first.env < 0 || group.fault.is_before(first)) first = group.fault;
   }
   if (first.env < 0) return {};
+  constexpr const char* kNames[] = {"observation", "critic observation", "reward"};
   return {ErrorKind::kNumeric,
           fmt::format("{} of environment {} is not finite at its step {}; expected finite numbers. "
                       "Check the environment's dynamics and options, and the policy's outputs.",
-                      first.in_reward ? "reward" : "observation", first.env, first.step)};
+                      kNames[static_cast<int>(first.value)], first.env, first.step)};
 }
 
 void Collector::collect_group(Group& group, Scratch& scratch, const float* params,
@@ -96,27 +118,50 @@ void Collector::collect_group(Group& group, Scratch& scratch, const float* param
   const Shard shard = group.rows;
   group.fault = {};
   std::fill(block.truncations.begin() + shard.begin, block.truncations.begin() + shard.end, 0);
-  envs_.observe(shard.begin, shard.end, scratch.raw.data());
+  observe(shard, scratch);
   for (int t = 0; t < block.T; ++t) {
     const std::int64_t step = first_step + t;
-    if (!check(group, scratch.raw.data(), block.D, step, false)) return;
-    if (normalizer_ != nullptr) accumulate(group, scratch.raw.data());
+    if (!take_observations(group, scratch, step)) return;
     act(shard, scratch, params, step, t, block);
     const std::size_t row = block.index(t, shard.begin);
     envs_.step(shard.begin, shard.end,
-               {scratch.env_actions.data(), scratch.raw.data(), &block.rewards[row],
-                &block.terminated[row], &block.truncated[row], scratch.final_raw.data(),
-                block.ends.empty() ? nullptr : &block.ends[row]});
-    if (!check(group, &block.rewards[row], 1, step, true)) return;
+               {scratch.env_actions.data(), scratch.raw.now.rows(), &block.rewards[row],
+                &block.terminated[row], &block.truncated[row], scratch.raw.final.rows(),
+                block.ends.empty() ? nullptr : &block.ends[row], scratch.critic_raw.now.rows(),
+                scratch.critic_raw.final.rows()});
+    const std::size_t count = static_cast<std::size_t>(shard.size());
+    if (!check(group, {&block.rewards[row], count}, 1, step, Value::kReward)) return;
     keep_final_observations(shard, scratch, t, block);
   }
   if (network_.sides_are_apart()) value_rows(shard, scratch, params, block);
 }
 
-void Collector::accumulate(const Group& group, const float* raw) {
+void Collector::observe(Shard shard, Scratch& scratch) const {
+  envs_.observe(shard.begin, shard.end, scratch.raw.now.rows());
+  if (scratch.critic_raw.now.empty()) return;
+  envs_.observe_critic(shard.begin, shard.end, scratch.critic_raw.now.rows());
+}
+
+// False where one is not finite.
+bool Collector::take_observations(Group& group, Scratch& scratch, std::int64_t step) {
+  const std::size_t rows = static_cast<std::size_t>(group.rows.size());
+  const auto take = [&](const Observations& raw, Value value, ObsNormalizer* normalizer) {
+    const int width = raw.type().size;
+    const std::size_t count = rows * static_cast<std::size_t>(width);
+    if (raw.type().dtype != Dtype::kF32 || count == 0) return true;  // every byte is a number
+    if (!check(group, raw.floats().first(count), width, step, value)) return false;
+    if (normalizer != nullptr) accumulate(group, raw, normalizer);
+    return true;
+  };
+  return take(scratch.raw.now, Value::kObservation, normalizers_.policy) &&
+         take(scratch.critic_raw.now, Value::kCriticObservation, normalizers_.critic);
+}
+
+void Collector::accumulate(const Group& group, const Observations& raw, ObsNormalizer* normalizer) {
+  const float* rows = raw.floats().data();
   for (int s = group.first_shard; s < group.last_shard; ++s) {
-    normalizer_->accumulate(s, raw, plan_[s].size());
-    raw += static_cast<std::size_t>(plan_[s].size()) * network_.shape().observation_size;
+    normalizer->accumulate(s, rows, plan_[s].size());
+    rows += static_cast<std::size_t>(plan_[s].size()) * raw.type().size;
   }
 }
 
@@ -125,10 +170,15 @@ void Collector::accumulate(const Group& group, const float* raw) {
 void Collector::act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
                     RolloutBlock& block) {
   const std::size_t first = block.index(t, shard.begin);
-  float* observations = &block.observations[first * block.D];
-  see(scratch.raw.data(), shard.size(), observations);
+  keep(normalizers_.policy, scratch.raw.now, 0, shard.size(), block.observations, first);
+  if (block.has_critic()) {
+    keep(normalizers_.critic, scratch.critic_raw.now, 0, shard.size(), block.critic_observations,
+         first);
+  }
+  const float* seen = block.observations.view(first, static_cast<std::size_t>(shard.size()),
+                                              scratch.work.observations.data());
   const bool values_later = network_.sides_are_apart();
-  network_.forward(params, observations, shard.size(), scratch.work,
+  network_.forward(params, seen, shard.size(), scratch.work,
                    values_later ? NetworkSide::kPolicy : NetworkSide::kBoth);
   draw_actions(shard, scratch, params, step);
   keep_actions(shard, scratch, t, block);
@@ -142,12 +192,13 @@ void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
                            RolloutBlock& block) {
   const std::size_t rows = static_cast<std::size_t>(shard.size());
   const int most_steps = kTileRows / shard.size();
+  const Observations& seen = block.seen_by_critic();
+  const std::size_t width = static_cast<std::size_t>(seen.type().size);
   for (int t = 0; t < block.T; t += most_steps) {
     const std::size_t steps = static_cast<std::size_t>(std::min(most_steps, block.T - t));
-    float* tile = scratch.work.observations.data();
+    float* tile = scratch.work.critic_tile();
     for (std::size_t k = 0; k < steps; ++k) {
-      std::copy_n(&block.observations[block.index(t + k, shard.begin) * block.D], rows * block.D,
-                  tile + k * rows * block.D);
+      seen.read(block.index(t + k, shard.begin), rows, tile + k * rows * width);
     }
     network_.forward(params, tile, static_cast<int>(steps * rows), scratch.work,
                      NetworkSide::kValue);
@@ -199,13 +250,12 @@ void Collector::keep_actions(Shard shard, Scratch& scratch, int t, RolloutBlock&
   }
 }
 
-bool Collector::check(Group& group, const float* rows, int width, std::int64_t step,
-                      bool are_rewards) {
-  const std::size_t count = static_cast<std::size_t>(group.rows.size()) * width;
-  if (all_finite(rows, count)) return true;
-  for (std::size_t i = 0; i < count; ++i) {
+bool Collector::check(Group& group, std::span<const float> rows, int width, std::int64_t step,
+                      Value value) {
+  if (all_finite(rows.data(), rows.size())) return true;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     if (std::isfinite(rows[i])) continue;
-    group.fault = {group.rows.begin + static_cast<int>(i / width), step, are_rewards};
+    group.fault = {group.rows.begin + static_cast<int>(i / width), step, value};
     return false;
   }
   return true;
@@ -216,8 +266,11 @@ void Collector::keep_final_observations(Shard shard, Scratch& scratch, int t, Ro
     const int n = shard.begin + k;
     if (block.truncated[block.index(t, n)] == 0) continue;
     const std::size_t place = block.final_index(n, block.truncations[n]++);
-    see(&scratch.final_raw[static_cast<std::size_t>(k) * block.D], 1,
-        &block.final_observations[place * block.D]);
+    const std::size_t row = static_cast<std::size_t>(k);
+    keep(normalizers_.policy, scratch.raw.final, row, 1, block.final_observations, place);
+    if (!block.has_critic()) continue;
+    keep(normalizers_.critic, scratch.critic_raw.final, row, 1, block.final_critic_observations,
+         place);
   }
 }
 
@@ -230,10 +283,14 @@ void Collector::bootstrap_values(const float* params, RolloutBlock& block) {
 void Collector::bootstrap_rows(Shard shard, Scratch& scratch, const float* params,
                                RolloutBlock& block) {
   const float* values = scratch.work.values.data();
-  envs_.observe(shard.begin, shard.end, scratch.raw.data());
-  see(scratch.raw.data(), shard.size(), scratch.work.observations.data());
-  network_.forward(params, scratch.work.observations.data(), shard.size(), scratch.work,
-                   NetworkSide::kValue);
+  observe(shard, scratch);
+  float* tile = scratch.work.critic_tile();
+  if (block.has_critic()) {
+    see(normalizers_.critic, scratch.critic_raw.now, shard.size(), tile);
+  } else {
+    see(normalizers_.policy, scratch.raw.now, shard.size(), tile);
+  }
+  network_.forward(params, tile, shard.size(), scratch.work, NetworkSide::kValue);
   std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
   value_final_observations(shard, scratch, params, block);
 }
@@ -243,30 +300,22 @@ void Collector::value_final_observations(Shard shard, Scratch& scratch, const fl
                                          RolloutBlock& block) {
   std::array<std::size_t, kTileRows> places;
   int rows = 0;
+  const Observations& finals = block.final_seen_by_critic();
+  float* tile = scratch.work.critic_tile();
   const auto flush = [&] {
     if (rows == 0) return;
-    network_.forward(params, scratch.work.observations.data(), rows, scratch.work,
-                     NetworkSide::kValue);
+    network_.forward(params, tile, rows, scratch.work, NetworkSide::kValue);
     for (int r = 0; r < rows; ++r) block.final_values[places[r]] = scratch.work.values[r];
     rows = 0;
   };
   for (int n = shard.begin; n < shard.end; ++n) {
     for (int s = 0; s < block.truncations[n]; ++s) {
       places[rows] = block.final_index(n, s);
-      std::copy_n(&block.final_observations[places[rows] * block.D], block.D,
-                  &scratch.work.observations[static_cast<std::size_t>(rows) * block.D]);
+      finals.read(places[rows], 1, tile + static_cast<std::size_t>(rows) * finals.type().size);
       if (++rows == kTileRows) flush();
     }
   }
   flush();
-}
-
-void Collector::see(const float* raw, int rows, float* out) const {
-  if (normalizer_ != nullptr) {
-    normalizer_->normalize(raw, rows, out);
-  } else {
-    std::copy_n(raw, static_cast<std::size_t>(rows) * network_.shape().observation_size, out);
-  }
 }
 
 }  // namespace broadloom

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "broadloom/core/aligned_vector.h"
@@ -19,12 +20,12 @@ namespace broadloom {
 // observations add to them is summed per shard, for the normaliser's commit() after the update.
 class Collector {
  public:
-  // observations: null when observations are used as they are.
+  // normalizers: null when observations are used as they are.
   // bf16_weights: of the network, fresh for the params of every call; null in fp32.
-  Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizer* observations, ThreadPool& pool,
+  Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizers normalizers, ThreadPool& pool,
             std::uint64_t seed, const Bf16Pair* bf16_weights = nullptr);
 
-  // Fills observations to truncated, ends where there is room, truncations and final_observations
+  // Fills observations to truncated, ends where there is room, truncations and final observations
   // of the block, starting at
   // environment step first_step of the run. Fails where an observation or a reward is not finite,
   // naming environment and step. Nothing is allocated unless it fails.
@@ -40,21 +41,26 @@ class Collector {
   static std::size_t scratch_bytes(int num_envs, int threads, const EnvSpec& spec);
 
  private:
+  // As environments hand them out to one reader, the policy or the critic.
+  struct Raw {
+    Observations now, final;  // [k]
+  };
   struct Scratch {
     TileWorkspace<float> work;
-    AlignedVector<float> raw;          // [k, D]
-    AlignedVector<float> final_raw;    // [k, D]
+    Raw raw, critic_raw;
     AlignedVector<float> env_actions;  // [k, A] clipped to the bounds
     AlignedVector<float> draws;        // [A, kTileRows] uniforms or normals
     AlignedVector<float> actions;      // [A, kTileRows] as drawn
     AlignedVector<float> log_probs;    // [kTileRows]
     AlignedVector<float> terms;        // [A, kTileRows] of the distribution functions
   };
+  // What is looked at, in this order.
+  enum class Value { kObservation, kCriticObservation, kReward };
   // The first value of a group that is not finite.
   struct Fault {
     int env = -1;  // none
     std::int64_t step = 0;
-    bool in_reward = false;  // in an observation otherwise, which is looked at first
+    Value value = Value::kObservation;
     bool is_before(const Fault& other) const;
   };
   // Neighbouring shards that one task steps together. A row's results do not depend on which rows
@@ -68,7 +74,9 @@ class Collector {
   static int shards_per_group(const ShardPlan& plan, int threads);
   void collect_group(Group& group, Scratch& scratch, const float* params, std::int64_t first_step,
                      RolloutBlock& block);
-  void accumulate(const Group& group, const float* raw);
+  void observe(Shard shard, Scratch& scratch) const;
+  bool take_observations(Group& group, Scratch& scratch, std::int64_t step);
+  void accumulate(const Group& group, const Observations& raw, ObsNormalizer* normalizer);
   Status failure() const;
   void act(Shard shard, Scratch& scratch, const float* params, std::int64_t step, int t,
            RolloutBlock& block);
@@ -78,13 +86,12 @@ class Collector {
   void bootstrap_rows(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
   void value_final_observations(Shard shard, Scratch& scratch, const float* params,
                                 RolloutBlock& block);
-  bool check(Group& group, const float* rows, int width, std::int64_t step, bool are_rewards);
+  bool check(Group& group, std::span<const float> rows, int width, std::int64_t step, Value value);
   void keep_final_observations(Shard shard, Scratch& scratch, int t, RolloutBlock& block);
-  void see(const float* raw, int rows, float* out) const;
 
   VecEnv& envs_;
   const ActorCritic& network_;
-  ObsNormalizer* normalizer_;
+  ObsNormalizers normalizers_;
   ThreadPool& pool_;
   std::uint64_t seed_;
   ShardPlan plan_;

@@ -63,28 +63,37 @@ Json curriculum_of(const CurriculumOptions& curriculum) {
           {"episodes", curriculum.episodes}};
 }
 
+Json observed_of(const RolloutContract::Observed& observed) {
+  return {{"dtype", observed.dtype}, {"shape", observed.shape}};
+}
+
 // What is promised, without what belongs to a machine: threads and memory.
 Json contract_of(const RolloutContract& contract, int action_size) {
   Json disturbances = Json::object();
   for (const auto& [name, value] : contract.disturbances) disturbances[name] = value;
-  return {{"env_id", contract.env_id},
-          {"num_envs", contract.num_envs},
-          {"num_steps", contract.num_steps},
-          {"observation_size", contract.observation_size},
-          {"action_size", action_size},
-          {"batch_size", contract.batch_size},
-          {"minibatches", contract.minibatches},
-          {"minibatch_size", contract.minibatch_size},
-          {"update_epochs", contract.update_epochs},
-          {"iterations", contract.iterations},
-          {"gradient_steps", contract.gradient_steps},
-          {"seed_families", contract.families},
-          {"environments_per_family", contract.envs_per_family},
-          {"evaluation_episodes", contract.eval_episodes},
-          {"strata", strata_of(contract)},
-          {"strata_sampling", contract.strata_sampling},
-          {"curriculum", curriculum_of(contract.curriculum)},
-          {"disturbances", disturbances}};
+  Json out = {{"env_id", contract.env_id},
+              {"num_envs", contract.num_envs},
+              {"num_steps", contract.num_steps},
+              {"observation_size", contract.observation_size},
+              {"action_size", action_size},
+              {"batch_size", contract.batch_size},
+              {"minibatches", contract.minibatches},
+              {"minibatch_size", contract.minibatch_size},
+              {"update_epochs", contract.update_epochs},
+              {"iterations", contract.iterations},
+              {"gradient_steps", contract.gradient_steps},
+              {"seed_families", contract.families},
+              {"environments_per_family", contract.envs_per_family},
+              {"evaluation_episodes", contract.eval_episodes},
+              {"strata", strata_of(contract)},
+              {"strata_sampling", contract.strata_sampling},
+              {"curriculum", curriculum_of(contract.curriculum)},
+              {"disturbances", disturbances}};
+  if (contract.observation) out["observation"] = observed_of(*contract.observation);
+  if (contract.critic_observation) {
+    out["critic_observation"] = observed_of(*contract.critic_observation);
+  }
+  return out;
 }
 
 Json numbers_of(std::initializer_list<std::pair<const char*, Purpose>> purposes) {

@@ -87,8 +87,9 @@ Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& tr
   }
   if (trainer.config().hashes) {
     const RolloutBlock& block = trainer.block();
-    Result<HashLog> hashes = HashLog::open(
-        folder.hashes_path(), {block.N, block.T, block.D, block.A}, trainer.report().iteration);
+    Result<HashLog> hashes = HashLog::open(folder.hashes_path(),
+                                           {block.N, block.T, block.D, block.A, block.has_critic()},
+                                           trainer.report().iteration);
     if (!hashes.ok()) return hashes.status();
     recorder.hashes_ = hashes.take();
   }

@@ -57,9 +57,14 @@ Status check_probe(const Config& config, const VecEnv& envs) {
                   fmt::join(config.instruments, ","))};
 }
 
-std::vector<float> probe_for(const Config& config, const VecEnv& envs) {
-  return instruments_need_probe(config.instruments) ? make_probe_states(envs)
-                                                    : std::vector<float>();
+ProbeStates probe_for(const Config& config, const VecEnv& envs) {
+  return instruments_need_probe(config.instruments) ? make_probe_states(envs) : ProbeStates();
+}
+
+// Of rows of so many numbers; none of none.
+std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
+  if (!config.norm_obs || size == 0) return std::nullopt;
+  return ObsNormalizer(size, config.clip_obs, shard_plan(config).count());
 }
 
 }  // namespace
@@ -85,6 +90,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
 
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs) {
+  BROADLOOM_TRY(check_observations(config, envs->spec()));
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
@@ -98,16 +104,16 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count(), network_.bf16_size()),
       block_(block_sizes(*envs_, config.num_steps, config.num_envs)),
-      obs_norm_(config.norm_obs ? std::make_optional<ObsNormalizer>(block_.D, config.clip_obs,
-                                                                    shard_plan(config).count())
-                                : std::nullopt),
+      obs_norm_(normalizer_of(config, block_.D)),
+      critic_norm_(normalizer_of(config, block_.critic.size)),
       reward_norm_(config.norm_reward ? std::make_optional<RewardNormalizer>(
                                             config.num_envs, config.gamma, config.clip_reward,
                                             shard_plan(config).count())
                                       : std::nullopt),
       tracker_(config.num_envs),
-      collector_(*envs_, network_, obs_norm_ ? &*obs_norm_ : nullptr, pool_, config.seed,
-                 learner_.bf16_weights.data()),
+      collector_(*envs_, network_,
+                 {obs_norm_ ? &*obs_norm_ : nullptr, critic_norm_ ? &*critic_norm_ : nullptr},
+                 pool_, config.seed, learner_.bf16_weights.data()),
       ppo_(network_, ppo_settings(config), static_cast<int>(config.batch_size()),
            static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
       instruments_(config.instruments, instrument_setup(config, network_, envs_->spec(), threads),
@@ -193,6 +199,7 @@ Status Trainer::update() {
   arm_instruments();
   BROADLOOM_TRY(ppo_.update(block_, config_.seed, clock_.iteration, learner_, report_.update));
   if (obs_norm_) obs_norm_->commit();
+  if (critic_norm_) critic_norm_->commit();
   return {};
 }
 
@@ -212,7 +219,8 @@ InstrumentView Trainer::instrument_view() {
           .bf16_weights = learner_.bf16_weights.data(),
           .obs_normalizer = obs_normalizer(),
           .pool = pool_,
-          .envs = &*envs_};
+          .envs = &*envs_,
+          .critic_normalizer = critic_normalizer()};
 }
 
 void Trainer::run_instruments() {
@@ -239,6 +247,7 @@ void Trainer::report_episodes() {
 
 void Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
+  if (critic_norm_) critic_norm_->state_restored();
   clock_.state_restored(block_.N);
   report_clock();
   report_episodes();
@@ -258,7 +267,8 @@ Policy Trainer::policy() const {
           reward_normalizer(),
           {.iteration = clock_.iteration,
            .global_step = clock_.global_step,
-           .training_return = report_.mean_return}};
+           .training_return = report_.mean_return},
+          critic_normalizer()};
 }
 
 std::vector<TensorRef> Trainer::state() {
@@ -267,6 +277,7 @@ std::vector<TensorRef> Trainer::state() {
   envs_->append_state("envs", out);
   tracker_.append_state("episodes", out);
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
+  if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", out);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
   clock_.append_state("trainer", out);
   return out;

@@ -58,9 +58,11 @@ class VecEnvConformance {
     if (envs == nullptr) return;
     expect(envs->num_envs() == kEnvs, "num_envs() is not what was asked for");
     expect(envs->spec().max_episode_steps == kLimit, "the time limit asked for is not spec()'s");
-    for (const Space* space : {&envs->spec().observation, &envs->spec().action}) {
+    const EnvSpec& spec = envs->spec();
+    for (const Space* space : {&spec.observation, &spec.critic_observation, &spec.action}) {
       const std::size_t size = static_cast<std::size_t>(space->size);
-      expect(space->size >= 1, "a space is empty");
+      const bool may_be_empty = space == &spec.critic_observation;
+      expect(space->size >= 1 || may_be_empty, "a space is empty");
       if (space->kind == SpaceKind::kDiscrete) continue;
       expect(space->low.size() == size && space->high.size() == size,
              "a Box has not one lower and one upper bound a number");
@@ -72,12 +74,20 @@ class VecEnvConformance {
     const std::unique_ptr<VecEnv> envs = make_(options());
     const Rollout out = roll(*envs, 0, kSteps, kEnvs);
     for (const float reward : out.rewards) expect(std::isfinite(reward), "a reward is not finite");
-    const Space& space = envs->spec().observation;
-    const std::size_t width = envs->spec().observation_size();
+    const EnvSpec& spec = envs->spec();
+    check_observations(spec.observation, out, out.observations, out.final_observations);
+    if (!spec.has_critic_observation()) return;
+    check_observations(spec.critic_observation, out, out.critic_observations,
+                       out.final_critic_observations);
+  }
+
+  void check_observations(const Space& space, const Rollout& out, const std::vector<float>& seen,
+                          const std::vector<float>& finals) {
+    const std::size_t width = static_cast<std::size_t>(space.size);
     for (std::size_t i = 0; i < out.rewards.size(); ++i) {
-      check_observation(space, &out.observations[i * width]);
+      check_observation(space, &seen[i * width]);
       const bool ended = (out.terminated[i] | out.truncated[i]) != 0;
-      if (ended) check_observation(space, &out.final_observations[i * width]);
+      if (ended) check_observation(space, &finals[i * width]);
     }
   }
 
@@ -140,18 +150,26 @@ class VecEnvConformance {
     const std::unique_ptr<VecEnv> cut = make_(options());
     const std::unique_ptr<VecEnv> whole = make_(options(kLimit + 1));
     const Rollout a = roll(*cut, 0, kLimit, kEnvs), b = roll(*whole, 0, kLimit, kEnvs);
-    const std::size_t width = cut->spec().observation_size();
+    check_finals(cut->spec().observation, a, a.final_observations, b, b.observations);
+    if (!cut->spec().has_critic_observation()) return;
+    check_finals(cut->spec().critic_observation, a, a.final_critic_observations, b,
+                 b.critic_observations);
+  }
+
+  void check_finals(const Space& space, const Rollout& a, const std::vector<float>& finals,
+                    const Rollout& b, const std::vector<float>& goes_on) {
+    const std::size_t width = static_cast<std::size_t>(space.size);
     for (std::size_t i = 0; i < a.rewards.size(); ++i) {
-      const float* final_row = &a.final_observations[i * width];
+      const float* final_row = &finals[i * width];
       const bool ended = (a.terminated[i] | a.truncated[i]) != 0;
-      const bool untouched =
-          std::all_of(final_row, final_row + width, [](float x) { return x == -7.0f; });
+      const bool untouched = std::all_of(final_row, final_row + width,
+                                         [](float x) { return x == RolledRows::kUntouched; });
       expect(ended != untouched, ended ? "no final observation of an ended episode"
                                        : "a final observation of an episode that has not ended");
       bool ended_before = false;
       for (std::size_t j = i % kEnvs; j < i; j += kEnvs) ended_before |= b.terminated[j] != 0;
       if (!a.truncated[i] || ended_before) continue;
-      expect(std::equal(final_row, final_row + width, &b.observations[i * width]),
+      expect(std::equal(final_row, final_row + width, &goes_on[i * width]),
              "a final observation is not the ended episode's last");
     }
   }
@@ -169,9 +187,15 @@ class VecEnvConformance {
     const std::unique_ptr<VecEnv> envs = make_(options());
     for (int t = 0; t < kSteps; ++t) {
       const Rollout out = roll(*envs, t, 1, kEnvs);
-      std::vector<float> seen(out.observations.size());
-      envs->observe(0, kEnvs, seen.data());
-      expect(seen == out.observations, "observe() is not what step() gave");
+      const EnvSpec& spec = envs->spec();
+      RolledRows seen(spec.observation, kEnvs), critic(spec.critic_observation, kEnvs);
+      envs->observe(0, kEnvs, seen.from(0));
+      if (spec.has_critic_observation()) envs->observe_critic(0, kEnvs, critic.from(0));
+      std::vector<float> got, critic_got;
+      seen.append_to(got);
+      critic.append_to(critic_got);
+      expect(got == out.observations, "observe() is not what step() gave");
+      expect(critic_got == out.critic_observations, "observe_critic() is not what step() gave");
     }
   }
 
