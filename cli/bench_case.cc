@@ -99,7 +99,7 @@ Result<Measurement> measure(const BenchCase& bench_case, double seconds, int lea
     BROADLOOM_TRY(trainer.iterate());
     out.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     out.iterations += 1;
-    out.epochs += trainer.report().update.epochs;
+    out.epochs += trainer.report().epochs;
   }
   out.steps = out.iterations * trainer.config().batch_size();
   out.stages = difference(trainer.stage_seconds(), before);

@@ -44,7 +44,7 @@ struct TrainOptions {
 
 std::string run_dir_of(const TrainOptions& options, const Config& config) {
   if (!options.out.empty()) return options.out;
-  return default_run_dir(fmt::format("{}__ppo__{}", config.env_id, config.seed));
+  return default_run_dir(fmt::format("{}__{}__{}", config.env_id, config.algorithm, config.seed));
 }
 
 Status check_resume(const TrainOptions& options, const Context& context) {
@@ -260,7 +260,7 @@ void add_train_command(Command root, Context& context) {
   command.add_option("FILE", options->file, "Config in TOML; flags win over it").type_name("TOML");
   command
       .add_option("--out", options->out,
-                  "Run folder (default runs/<env_id>__ppo__<seed>__<unix time>)")
+                  "Run folder (default runs/<env_id>__<algorithm>__<seed>__<unix time>)")
       .type_name("DIR")
       .group("Command");
   command

@@ -54,7 +54,8 @@ void BM_Collect(benchmark::State& state, const char* id) {
   constexpr int kSteps = 16;
   RolloutBlock block(block_sizes(*envs, kSteps, num_envs));
   ThreadPool pool(1);
-  Collector collector(*envs, network, nullptr, pool, 1);
+  const PolicySampler sampler(network);
+  Collector collector(*envs, network, sampler, nullptr, pool, 1);
   std::int64_t step = 0;
   for (auto _ : state) {
     if (!collector.collect(params.data(), step, block).ok()) state.SkipWithError("not finite");

@@ -5,15 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "broadloom/core/portable_math.h"
+#include "broadloom/algo/minibatch_update-inl.h"
 
 namespace broadloom {
 namespace {
-
-// As torch's clip_grad_norm_. max_norm 0: never clipped.
-double clip_scale(double norm, double max_norm) {
-  return max_norm > 0.0 ? std::min(1.0, max_norm / (norm + 1e-6)) : 1.0;
-}
 
 double adapted_learning_rate(double rate, double kl, double desired_kl) {
   if (kl > 2.0 * desired_kl) return std::max(kLeastAdaptiveRate, rate / 1.5);
@@ -21,8 +16,7 @@ double adapted_learning_rate(double rate, double kl, double desired_kl) {
   return rate;
 }
 
-Status check(const MinibatchReport& report, std::int64_t iteration) {
-  const LossSums& sums = report.sums;
+Status check(const MinibatchReport& report, const PpoSums& sums, std::int64_t iteration) {
   const bool first = report.epoch == 0 && report.minibatch == 0;
   if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
     return {ErrorKind::kNumeric,
@@ -40,96 +34,10 @@ Status check(const MinibatchReport& report, std::int64_t iteration) {
                       sums.value_loss / report.samples, report.norm)};
 }
 
-// Means are sums until the update is over.
-void add_to(UpdateStats& stats, const MinibatchReport& report) {
-  const LossSums& sums = report.sums;
-  stats.policy_loss += sums.policy_loss / report.samples;
-  stats.value_loss += sums.value_loss / report.samples;
-  stats.entropy += sums.entropy / report.samples;
-  stats.old_approx_kl += sums.old_approx_kl / report.samples;
-  stats.approx_kl += sums.approx_kl / report.samples;
-  stats.clipfrac += sums.clipped / report.samples;
-  stats.grad_norm += report.norm;
-  stats.ess += sums.ess_percent(report.samples);
-  stats.min_ratio = std::min(stats.min_ratio, sums.min_ratio);
-  stats.max_ratio = std::max(stats.max_ratio, sums.max_ratio);
-}
-
-}  // namespace
-
-Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
-         int minibatch_count, int observation_size, int action_size, ThreadPool& pool)
-    : network_(network),
-      pool_(pool),
-      settings_(settings),
-      minibatches_(batch_size, minibatch_count),
-      lanes_(network, settings.loss, minibatches_.max_size(), observation_size, action_size, pool) {
-}
-
-Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
-                   Learner& learner, UpdateStats& stats) {
-  stats = {};
-  if (settings_.norm_adv == AdvantageNorm::kBatch) {
-    batch_advantages_ = advantage_shift(block, nullptr, static_cast<int>(block.size()));
-  }
-  params_version_ += 1;
-  int steps = 0;
-  for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
-    minibatches_.shuffle(seed, iteration, epoch);
-    if (epoch == 0 && observer_ != nullptr) report_batch(block, learner);
-    double last_kl = 0.0;
-    for (int m = 0; m < minibatches_.count(); ++m, ++steps) {
-      MinibatchReport report =
-          gradient_of(block, minibatches_.indices(m), minibatches_.size(m), learner);
-      report.epoch = epoch;
-      report.minibatch = m;
-      BROADLOOM_TRY(check(report, iteration));
-      if (observer_ != nullptr) observer_->on_minibatch(report);
-      last_kl = report.sums.approx_kl / report.samples;
-      if (settings_.adaptive_lr) {
-        learner.learning_rate =
-            adapted_learning_rate(learner.learning_rate, last_kl, settings_.desired_kl);
-      }
-      take_step(report, learner);
-      add_to(stats, report);
-    }
-    stats.epochs = epoch + 1;
-    if (settings_.target_kl > 0.0 && last_kl > settings_.target_kl) break;
-  }
-  for (double* mean : {&stats.policy_loss, &stats.value_loss, &stats.entropy, &stats.old_approx_kl,
-                       &stats.approx_kl, &stats.clipfrac, &stats.grad_norm, &stats.ess}) {
-    *mean /= steps;
-  }
-  return {};
-}
-
-// The epoch's minibatches, put together, are the block.
-void Ppo::report_batch(const RolloutBlock& block, const Learner& learner) {
-  observer_->on_batch(
-      gradient_of(block, minibatches_.indices(0), static_cast<int>(block.size()), learner));
-}
-
-MinibatchReport Ppo::gradient_of(const RolloutBlock& block, const std::int32_t* indices,
-                                 int samples, const Learner& learner) {
-  AdvantageShift advantages;
-  if (settings_.norm_adv == AdvantageNorm::kMinibatch)
-    advantages = advantage_shift(block, indices, samples);
-  if (settings_.norm_adv == AdvantageNorm::kBatch) advantages = batch_advantages_;
-  const GradientResult result =
-      lanes_.compute({block, indices, samples, advantages, learner.params.data(),
-                      learner.bf16_weights.data(), params_version_});
-  MinibatchReport report;
-  report.samples = samples;
-  report.gradient = result.gradient;
-  report.norm = result.norm;
-  report.sums = result.sums;
-  return report;
-}
-
 // Mean and 1 / (sample standard deviation + 1e-8), as CleanRL. A single sample has no deviation and
 // is left as it is. indices null: the whole block in order.
-AdvantageShift Ppo::advantage_shift(const RolloutBlock& block, const std::int32_t* indices,
-                                    int samples) const {
+AdvantageShift advantage_shift(const RolloutBlock& block, const std::int32_t* indices,
+                               int samples) {
   if (samples < 2) return {};
   const float* advantages = block.advantages.data();
   const auto sum_of = [&](auto term) {
@@ -150,17 +58,89 @@ AdvantageShift Ppo::advantage_shift(const RolloutBlock& block, const std::int32_
           static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
 }
 
-// Clips to max_grad_norm; then Adam (Kingma and Ba 2015, arXiv 1412.6980, algorithm 1).
-void Ppo::take_step(const MinibatchReport& report, Learner& learner) {
-  learner.adam_steps += 1;
-  AdamStep adam;
-  adam.learning_rate = learner.learning_rate;
-  adam.eps = settings_.adam_eps;
-  adam.correction1 = 1.0 - portable::power(adam.beta1, learner.adam_steps);
-  adam.correction2 = 1.0 - portable::power(adam.beta2, learner.adam_steps);
-  adam.grad_scale = clip_scale(report.norm, settings_.max_grad_norm);
-  learner.take_step(adam, report.gradient.data(), network_, lanes_.chunks(), pool_);
-  params_version_ += 1;
+}  // namespace
+
+template class PartialGradients<PpoLoss>;
+template class MinibatchUpdate<PpoLoss>;
+
+Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
+         int minibatch_count, int observation_size, int action_size, ThreadPool& pool)
+    : settings_(settings),
+      sampler_(network),
+      update_(network, {settings.loss},
+              {settings.update_epochs, settings.max_grad_norm, settings.adam_eps}, batch_size,
+              minibatch_count, observation_size, action_size, pool) {}
+
+std::size_t Ppo::bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
+                       int action_size, int threads) {
+  return PartialGradients<PpoLoss>::bytes(network, largest_minibatch, observation_size, action_size,
+                                          threads);
+}
+
+void Ppo::compute_targets(RolloutBlock& block, int begin, int end) const {
+  compute_advantages(block, begin, end, settings_.gamma, settings_.gae_lambda,
+                     settings_.truncation_mode);
+}
+
+Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
+                   Learner& learner) {
+  stats_ = {};
+  iteration_ = iteration;
+  if (settings_.norm_adv == AdvantageNorm::kBatch) {
+    batch_advantages_ = advantage_shift(block, nullptr, static_cast<int>(block.size()));
+  }
+  BROADLOOM_TRY(update_.run(block, seed, iteration, learner, *this));
+  for (double* mean :
+       {&stats_.policy_loss, &stats_.value_loss, &stats_.entropy, &stats_.old_approx_kl,
+        &stats_.approx_kl, &stats_.clipfrac, &stats_.grad_norm, &stats_.ess}) {
+    *mean /= update_.steps();
+  }
+  return {};
+}
+
+AdvantageShift Ppo::context(const RolloutBlock& block, const std::int32_t* indices, int samples) {
+  switch (settings_.norm_adv) {
+    case AdvantageNorm::kOff:
+      return {};
+    case AdvantageNorm::kMinibatch:
+      return advantage_shift(block, indices, samples);
+    case AdvantageNorm::kBatch:
+      return batch_advantages_;
+  }
+  return {};
+}
+
+void Ppo::describe(const PpoSums& sums, MinibatchReport& report) const {
+  report.entropy = sums.entropy / report.samples;
+  report.ratios = sums;
+}
+
+Status Ppo::before_step(const MinibatchReport& minibatch, const PpoSums& sums, Learner& learner) {
+  BROADLOOM_TRY(check(minibatch, sums, iteration_));
+  last_kl_ = sums.approx_kl / minibatch.samples;
+  if (settings_.adaptive_lr) {
+    learner.learning_rate =
+        adapted_learning_rate(learner.learning_rate, last_kl_, settings_.desired_kl);
+  }
+  add_to_stats(minibatch, sums);
+  return {};
+}
+
+bool Ppo::goes_on() const { return settings_.target_kl == 0.0 || last_kl_ <= settings_.target_kl; }
+
+// Means are sums until the update is over.
+void Ppo::add_to_stats(const MinibatchReport& minibatch, const PpoSums& sums) {
+  const double samples = minibatch.samples;
+  stats_.policy_loss += sums.policy_loss / samples;
+  stats_.value_loss += sums.value_loss / samples;
+  stats_.entropy += sums.entropy / samples;
+  stats_.old_approx_kl += sums.old_approx_kl / samples;
+  stats_.approx_kl += sums.approx_kl / samples;
+  stats_.clipfrac += sums.clipped / samples;
+  stats_.grad_norm += minibatch.norm;
+  stats_.ess += sums.ess_percent(samples);
+  stats_.min_ratio = std::min(stats_.min_ratio, sums.min_ratio);
+  stats_.max_ratio = std::max(stats_.max_ratio, sums.max_ratio);
 }
 
 }  // namespace broadloom

@@ -1,18 +1,19 @@
-// Proximal policy optimisation: epochs of minibatch steps over a rollout block.
+// Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347): epochs of minibatch steps
+// over a rollout block.
 #pragma once
 
 #include <cstdint>
-#include <span>
 
-#include "broadloom/algo/gradient_lanes.h"
-#include "broadloom/algo/learner.h"
+#include "broadloom/algo/algorithm.h"
+#include "broadloom/algo/minibatch_update.h"
 #include "broadloom/algo/ppo_loss.h"
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/actor.h"
+#include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/block.h"
-#include "broadloom/rollout/minibatches.h"
 
 namespace broadloom {
 
@@ -20,6 +21,9 @@ enum class AdvantageNorm { kOff, kMinibatch, kBatch };
 
 struct PpoSettings {
   PpoCoefficients loss;
+  double gamma = 0.99;
+  double gae_lambda = 0.95;
+  TruncationMode truncation_mode = TruncationMode::kBootstrap;
   int update_epochs = 4;
   AdvantageNorm norm_adv = AdvantageNorm::kMinibatch;
   double max_grad_norm = 0.5;  // 0: no clipping
@@ -44,86 +48,70 @@ struct UpdateStats {
   double approx_kl = 0.0;
   double clipfrac = 0.0;
   double grad_norm = 0.0;  // before clipping
-  double ess = 0.0;        // LossSums::ess_percent
+  double ess = 0.0;        // RatioSums::ess_percent
   double min_ratio = 1.0;  // over all samples of all steps
   double max_ratio = 1.0;  // likewise
-  int epochs = 0;          // carried out; fewer than update_epochs when target_kl stopped them
+
+  template <class Visitor>
+  void visit(Visitor&& visit) const;
 };
 
-// visit(info, number) for all of them but `epochs`, which has its place further back in a line of
-// metrics.jsonl.
-template <class Visitor>
-void visit_numbers(const UpdateStats& stats, Visitor&& visit) {
-  visit(NumberInfo{"policy_loss", "Policy loss", "", "losses/policy_loss"}, stats.policy_loss);
-  visit(NumberInfo{"value_loss", "Value loss", "", "losses/value_loss"}, stats.value_loss);
-  visit(NumberInfo{"entropy", "Entropy", "nats", "losses/entropy"}, stats.entropy);
-  visit(NumberInfo{"old_approx_kl", "KL, mean of -log r", "nats", "losses/old_approx_kl"},
-        stats.old_approx_kl);
-  visit(NumberInfo{"approx_kl", "KL, mean of (r - 1) - log r", "nats", "losses/approx_kl"},
-        stats.approx_kl);
-  visit(NumberInfo{"clipfrac", "Clipped share of samples", "", "losses/clipfrac"}, stats.clipfrac);
-  visit(NumberInfo{"grad_norm", "Gradient norm before clipping", "", "losses/grad_norm"},
-        stats.grad_norm);
-  visit(NumberInfo{"ess", "Effective sample size of ratios", "%", "losses/ess"}, stats.ess);
-  visit(NumberInfo{"min_ratio", "Smallest policy ratio", "", "losses/min_ratio"}, stats.min_ratio);
-  visit(NumberInfo{"max_ratio", "Largest policy ratio", "", "losses/max_ratio"}, stats.max_ratio);
-}
-inline constexpr NumberInfo kEpochsInfo{"epochs", "Epochs carried out", "", kNoTag};
-
-// The gradient of one minibatch, as an observer sees it. Views hold during the call only.
-struct MinibatchReport {
-  int epoch = 0;      // from 0
-  int minibatch = 0;  // of the epoch, from 0
-  int samples = 0;
-  std::span<const float> gradient;  // [P] of the mean loss over the samples, before clipping
-  double norm = 0.0;                // of the gradient
-  LossSums sums;
-};
-
-// Watches an update from inside. It cannot change anything, and must allocate nothing.
-class UpdateObserver {
- public:
-  virtual ~UpdateObserver() = default;
-  // Before the first step: all samples of the block as if they were one minibatch, at the
-  // parameters that collected it. norm_adv=minibatch normalises over all of them, too.
-  virtual void on_batch(const MinibatchReport& batch) = 0;
-  // Every minibatch before its step, in order; only those whose loss and gradient are finite.
-  virtual void on_minibatch(const MinibatchReport& minibatch) = 0;
-};
-
-class Ppo {
+class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
  public:
   // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
   Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size, int minibatch_count,
       int observation_size, int action_size, ThreadPool& pool);
+  // What one takes, in bytes.
+  static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
+                           int action_size, int threads);
 
-  // Carries out one update on a block whose advantages are set. The learner's bf16_weights are
-  // fresh, and stay so. Fails, leaving the parameters as they were at the failing step, where a
-  // loss or gradient is not finite, or where the first minibatch does not see ratio 1 and KL 0
-  // exactly (the block was not made by these parameters). Allocates nothing.
+  const Actor& actor() const override { return sampler_; }
+  void compute_targets(RolloutBlock& block, int begin, int end) const override;
+
+  // Fails, too, where the first minibatch does not see ratio 1 and KL 0 exactly (the block was not
+  // made by these parameters).
   Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
-                Learner& learner, UpdateStats& stats);
+                Learner& learner) override;
+  const UpdateStats& stats() const { return stats_; }
+  int epochs() const override { return update_.epochs(); }
+  void visit_numbers(const NumberVisitor& visit) const override { stats_.visit(visit); }
 
-  // observer: null for none; it must outlive its use. With one, an update costs one epoch's
-  // gradients more, and has the same bits.
-  void set_observer(UpdateObserver* observer) { observer_ = observer; }
+  // With an observer, an update costs one epoch's gradients more, and has the same bits.
+  void set_observer(UpdateObserver* observer) override { update_.set_observer(observer); }
 
  private:
-  void report_batch(const RolloutBlock& block, const Learner& learner);
-  MinibatchReport gradient_of(const RolloutBlock& block, const std::int32_t* indices, int samples,
-                              const Learner& learner);
-  void take_step(const MinibatchReport& report, Learner& learner);
-  AdvantageShift advantage_shift(const RolloutBlock& block, const std::int32_t* indices,
-                                 int samples) const;
+  AdvantageShift context(const RolloutBlock& block, const std::int32_t* indices,
+                         int samples) override;
+  void describe(const PpoSums& sums, MinibatchReport& report) const override;
+  Status before_step(const MinibatchReport& minibatch, const PpoSums& sums,
+                     Learner& learner) override;
+  bool goes_on() const override;
+  void add_to_stats(const MinibatchReport& minibatch, const PpoSums& sums);
 
-  const ActorCritic& network_;
-  ThreadPool& pool_;
   PpoSettings settings_;
-  Minibatches minibatches_;
-  GradientLanes lanes_;
-  std::int64_t params_version_ = 0;
-  UpdateObserver* observer_ = nullptr;
+  PolicySampler sampler_;
+  MinibatchUpdate<PpoLoss> update_;
   AdvantageShift batch_advantages_;
+  UpdateStats stats_;
+  std::int64_t iteration_ = 0;
+  double last_kl_ = 0.0;  // of the last minibatch
 };
+
+template <class Visitor>
+void UpdateStats::visit(Visitor&& visit) const {
+  visit(NumberInfo{"policy_loss", "Policy loss", "", "losses/policy_loss"}, policy_loss);
+  visit(NumberInfo{"value_loss", "Value loss", "", "losses/value_loss"}, value_loss);
+  visit(NumberInfo{"entropy", "Entropy", "nats", "losses/entropy"}, entropy);
+  visit(NumberInfo{"old_approx_kl", "KL, mean of -log r", "nats", "losses/old_approx_kl"},
+        old_approx_kl);
+  visit(NumberInfo{"approx_kl", "KL, mean of (r - 1) - log r", "nats", "losses/approx_kl"},
+        approx_kl);
+  visit(NumberInfo{"clipfrac", "Clipped share of samples", "", "losses/clipfrac"}, clipfrac);
+  visit(NumberInfo{"grad_norm", "Gradient norm before clipping", "", "losses/grad_norm"},
+        grad_norm);
+  visit(NumberInfo{"ess", "Effective sample size of ratios", "%", "losses/ess"}, ess);
+  visit(NumberInfo{"min_ratio", "Smallest policy ratio", "", "losses/min_ratio"}, min_ratio);
+  visit(NumberInfo{"max_ratio", "Largest policy ratio", "", "losses/max_ratio"}, max_ratio);
+}
 
 }  // namespace broadloom

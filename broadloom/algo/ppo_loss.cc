@@ -100,7 +100,7 @@ HWY_INLINE void over_samples(int rows, F&& f) {
 
 // Sums of the policy's losses and log-ratios.
 template <class T>
-void add_policy_losses_as(const TileBatch<T>& batch, LossSums& sums) {
+void add_policy_losses_as(const TileBatch<T>& batch, PpoSums& sums) {
   const Lanes<double> d;
   const auto one = hn::Set(d, 1.0);
   LaneSums<double> loss, entropy, log_ratios, kl;
@@ -122,7 +122,7 @@ void add_policy_losses_as(const TileBatch<T>& batch, LossSums& sums) {
 
 // What is said of the policy's ratios. Counts, least and largest are the same in any order.
 template <class T>
-void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, LossSums& sums) {
+void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, PpoSums& sums) {
   const Lanes<double> d;
   const auto one = hn::Set(d, 1.0);
   const auto clip = hn::Set(d, c.clip_coef);
@@ -153,13 +153,13 @@ void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, LossSums
 }
 
 template <class T>
-void add_policy_sums_as(const PpoCoefficients& c, const TileBatch<T>& batch, LossSums& sums) {
+void add_policy_sums_as(const PpoCoefficients& c, const TileBatch<T>& batch, PpoSums& sums) {
   add_policy_losses_as(batch, sums);
   add_ratios_as(c, batch, sums);
 }
 
 template <class T>
-void add_value_sums_as(const TileBatch<T>& batch, LossSums& sums) {
+void add_value_sums_as(const TileBatch<T>& batch, PpoSums& sums) {
   const Lanes<double> d;
   LaneSums<double> loss;
   over_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
@@ -183,16 +183,16 @@ void ValueLossF64(const PpoCoefficients& c, double weight, TileBatch<double>& ba
                   const double* values, double* d_values) {
   value_loss_as(c, weight, batch, values, d_values);
 }
-void AddPolicySumsF32(const PpoCoefficients& c, const TileBatch<float>& batch, LossSums& sums) {
+void AddPolicySumsF32(const PpoCoefficients& c, const TileBatch<float>& batch, PpoSums& sums) {
   add_policy_sums_as(c, batch, sums);
 }
-void AddPolicySumsF64(const PpoCoefficients& c, const TileBatch<double>& batch, LossSums& sums) {
+void AddPolicySumsF64(const PpoCoefficients& c, const TileBatch<double>& batch, PpoSums& sums) {
   add_policy_sums_as(c, batch, sums);
 }
-void AddValueSumsF32(const TileBatch<float>& batch, LossSums& sums) {
+void AddValueSumsF32(const TileBatch<float>& batch, PpoSums& sums) {
   add_value_sums_as(batch, sums);
 }
-void AddValueSumsF64(const TileBatch<double>& batch, LossSums& sums) {
+void AddValueSumsF64(const TileBatch<double>& batch, PpoSums& sums) {
   add_value_sums_as(batch, sums);
 }
 
@@ -229,16 +229,16 @@ void value_loss(const PpoCoefficients& c, double weight, TileBatch<double>& batc
   HWY_DYNAMIC_DISPATCH(ValueLossF64)(c, weight, batch, values, d_values);
 }
 
-void add_policy_sums(const PpoCoefficients& c, const TileBatch<float>& batch, LossSums& sums) {
+void add_policy_sums(const PpoCoefficients& c, const TileBatch<float>& batch, PpoSums& sums) {
   HWY_DYNAMIC_DISPATCH(AddPolicySumsF32)(c, batch, sums);
 }
-void add_policy_sums(const PpoCoefficients& c, const TileBatch<double>& batch, LossSums& sums) {
+void add_policy_sums(const PpoCoefficients& c, const TileBatch<double>& batch, PpoSums& sums) {
   HWY_DYNAMIC_DISPATCH(AddPolicySumsF64)(c, batch, sums);
 }
-void add_value_sums(const TileBatch<float>& batch, LossSums& sums) {
+void add_value_sums(const TileBatch<float>& batch, PpoSums& sums) {
   HWY_DYNAMIC_DISPATCH(AddValueSumsF32)(batch, sums);
 }
-void add_value_sums(const TileBatch<double>& batch, LossSums& sums) {
+void add_value_sums(const TileBatch<double>& batch, PpoSums& sums) {
   HWY_DYNAMIC_DISPATCH(AddValueSumsF64)(batch, sums);
 }
 
@@ -276,22 +276,35 @@ TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
   }
 }
 
-void LossSums::add(const LossSums& other) {
+void PpoSums::add(const PpoSums& other) {
+  RatioSums::add(other);
   policy_loss += other.policy_loss;
   value_loss += other.value_loss;
   entropy += other.entropy;
-  old_approx_kl += other.old_approx_kl;
-  approx_kl += other.approx_kl;
-  clipped += other.clipped;
-  ratios += other.ratios;
-  squared_ratios += other.squared_ratios;
-  min_ratio = std::min(min_ratio, other.min_ratio);
-  max_ratio = std::max(max_ratio, other.max_ratio);
-  keep_ratio_error(other.max_ratio_error);
 }
 
-void LossSums::keep_ratio_error(double error) {
-  if (!(error <= max_ratio_error) && !std::isnan(max_ratio_error)) max_ratio_error = error;
+void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
+                     const AdvantageShift& advantages, NetworkSide side, Tile& tile) {
+  tile.rows = rows;
+  for (int r = 0; r < rows; ++r) {
+    const std::size_t i = static_cast<std::size_t>(indices[r]);
+    const std::size_t row = static_cast<std::size_t>(r);
+    block.observations.read(i, 1, &tile.observations[row * block.D]);
+    if (side != NetworkSide::kValue) {
+      for (int a = 0; a < block.A; ++a) {
+        tile.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
+      }
+      tile.old_log_probs[r] = block.log_probs[i];
+      tile.advantages[r] = (block.advantages[i] - advantages.mean) * advantages.scale;
+    }
+    if (side != NetworkSide::kPolicy) {
+      if (block.has_critic()) {
+        block.critic_observations.read(i, 1, &tile.critic_observations[row * block.critic.size]);
+      }
+      tile.old_values[r] = block.values[i];
+      tile.value_targets[r] = block.advantages[i] + block.values[i];
+    }
+  }
 }
 
 namespace {
@@ -300,7 +313,7 @@ namespace {
 template <class Real>
 void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real share,
                  const Real* params, TileBatch<Real>& batch, TileWorkspace<Real>& work, Real* grads,
-                 LossSums& sums) {
+                 PpoSums& sums) {
   const int outputs = network.shape().action_outputs;
   const Real entropy_weight = static_cast<Real>(-c.ent_coef) * share;
   if (network.shape().action_kind == SpaceKind::kDiscrete) {
@@ -323,7 +336,7 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real shar
 // From the values to their derivatives.
 template <class Real>
 void value_side(const PpoCoefficients& c, Real share, TileBatch<Real>& batch,
-                TileWorkspace<Real>& work, LossSums& sums) {
+                TileWorkspace<Real>& work, PpoSums& sums) {
   value_loss(c, static_cast<Real>(c.vf_coef) * share, batch, work.values.data(),
              work.values_delta.data());
   add_value_sums(batch, sums);
@@ -334,7 +347,7 @@ void value_side(const PpoCoefficients& c, Real share, TileBatch<Real>& batch,
 template <class Real>
 void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int samples,
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
-                       TileWorkspace<Real>& work, Real* grads, LossSums& sums, NetworkSide side) {
+                       TileWorkspace<Real>& work, Real* grads, PpoSums& sums, NetworkSide side) {
   const Real share = Real(1) / static_cast<Real>(samples);
   network.forward(params, batch.input(), batch.rows, work, side);
   if (side != NetworkSide::kValue) policy_side(network, c, share, params, batch, work, grads, sums);
@@ -346,10 +359,10 @@ template struct TileBatch<float>;
 template struct TileBatch<double>;
 template void ppo_tile_gradient(const ActorCritic&, const PpoCoefficients&, int, const float*,
                                 const float*, TileBatch<float>&, TileWorkspace<float>&, float*,
-                                LossSums&, NetworkSide);
+                                PpoSums&, NetworkSide);
 template void ppo_tile_gradient(const ActorCritic&, const PpoCoefficients&, int, const double*,
                                 const double*, TileBatch<double>&, TileWorkspace<double>&, double*,
-                                LossSums&, NetworkSide);
+                                PpoSums&, NetworkSide);
 
 }  // namespace broadloom
 #endif  // HWY_ONCE

@@ -1,11 +1,13 @@
 // PPO's clipped loss and its gradient over one tile of rows.
 #pragma once
 
-#include <limits>
+#include <cstdint>
 #include <vector>
 
+#include "broadloom/algo/ratio_sums.h"
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/block.h"
 
 namespace broadloom {
 
@@ -43,32 +45,13 @@ struct TileBatch {
   }
 };
 
-// Sums over samples but for the last three; divide by the minibatch size for means. r is the policy
-// ratio of a sample, pi(a|s) over that of the policy that collected it.
-struct LossSums {
+// Sums over samples; divide by the minibatch size for means.
+struct PpoSums : RatioSums {
   double policy_loss = 0.0;
   double value_loss = 0.0;
   double entropy = 0.0;
-  double old_approx_kl = 0.0;    // k1: -log r (Schulman 2020, "Approximating KL divergence")
-  double approx_kl = 0.0;        // k3: (r - 1) - log r
-  double clipped = 0.0;          // samples with |r - 1| > clip_coef
-  double ratios = 0.0;           // r
-  double squared_ratios = 0.0;   // r^2
-  double max_ratio_error = 0.0;  // max |r - 1|
-  double min_ratio = std::numeric_limits<double>::infinity();
-  double max_ratio = 0.0;
 
-  void add(const LossSums& other);
-  // max_ratio_error becomes the larger; one that is not a number counts as the largest, and stays.
-  void keep_ratio_error(double error);
-
-  // Effective sample size of the ratios as importance weights, (sum r)^2 / sum r^2, in per cent of
-  // the samples: 100 where all ratios are equal, 100 / samples where one outweighs all others
-  // (Martino, Elvira and Louzada 2017, "Effective sample size for importance sampling based on
-  // discrepancy measures").
-  double ess_percent(double samples) const {
-    return 100.0 * (ratios / squared_ratios) * (ratios / samples);
-  }
+  void add(const PpoSums& other);
 };
 
 // Forward, loss, backward. Adds the tile's share of the gradient of
@@ -81,7 +64,36 @@ struct LossSums {
 template <class Real>
 void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& coefficients, int samples,
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
-                       TileWorkspace<Real>& work, Real* grads, LossSums& sums,
+                       TileWorkspace<Real>& work, Real* grads, PpoSums& sums,
                        NetworkSide side = NetworkSide::kBoth);
+
+// How advantages are normalised: (advantage - mean) * scale.
+struct AdvantageShift {
+  float mean = 0.0f;
+  float scale = 1.0f;
+};
+
+// PPO's loss as PartialGradients takes it.
+struct PpoLoss {
+  using Tile = TileBatch<float>;
+  using Sums = PpoSums;
+  using Context = AdvantageShift;  // of a minibatch
+
+  static Tile make_tile(const ActorCritic& network, int observation_size, int action_size) {
+    return {observation_size, action_size, network.shape().action_outputs,
+            network.shape().critic_observation_size};
+  }
+  // What a side needs of samples indices [rows] of the block.
+  static void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
+                     const AdvantageShift& advantages, NetworkSide side, Tile& tile);
+  void add_gradient(const ActorCritic& network, int samples, const float* params,
+                    const float* transposed, Tile& tile, TileWorkspace<float>& work, float* grads,
+                    PpoSums& sums, NetworkSide side) const {
+    ppo_tile_gradient(network, coefficients, samples, params, transposed, tile, work, grads, sums,
+                      side);
+  }
+
+  PpoCoefficients coefficients;
+};
 
 }  // namespace broadloom

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/key_table.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
@@ -22,6 +23,7 @@ namespace broadloom {
 // Fields stand in the order of the documentation, not of their alignment.
 struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string env_id = "CartPole-v1";
+  std::string algorithm = "ppo";
   // Options of the environment, keys without the "env." prefix, "strata.<name>.<constant>" and
   // "disturb.<name>"; not part of visit_fields.
   Overrides env_options;
@@ -162,6 +164,8 @@ void Config::visit_fields(Visitor&& visitor) {
 
   v.group("Task and rollout");
   v("env_id", env_id, Role::kTask, "Environment to train on; `broadloom env list` names them.");
+  v("algorithm", algorithm, later(Role::kLearning), Choices{algorithm_names()},
+    "What learns: how it acts, what it learns from a block, and how it updates.");
   v("seed", seed, Role::kSeed, Range{0}, "Every random number of the run follows from it.");
   v("total_timesteps", total_timesteps, Role::kBudget, Range{1},
     "Environment steps of the run, over all environments; whole blocks only.");

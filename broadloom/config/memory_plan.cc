@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "broadloom/algo/gradient_lanes.h"
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/env/normalizer.h"
@@ -58,12 +58,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
                       ObsNormalizer::bytes(spec.critic_observation.size, shards);
   }
   plan.network = 3 * parameters + network.bf16_size() * sizeof(Bf16Pair);
-  const TileBatch<float> tile(spec.observation_size(), spec.action_size(),
-                              network.shape().action_outputs,
-                              network.shape().critic_observation_size);
-  const int minibatch = static_cast<int>(config.largest_minibatch());
-  plan.update = static_cast<std::size_t>(threads) * (parameters + workspace + tile.bytes()) +
-                GradientLanes::lane_count(minibatch, network.parameter_count()) * parameters;
+  plan.update = algorithm_bytes(config, network, spec, threads);
   plan.collector = static_cast<std::size_t>(threads) *
                    (workspace + Collector::scratch_bytes(config.num_envs, threads, spec));
   plan.instruments =

@@ -19,6 +19,9 @@ AdvantageNorm advantage_norm_of(const std::string& name) {
 PpoSettings ppo_settings(const Config& config) {
   PpoSettings settings;
   settings.loss = {config.clip_coef, config.clip_vloss, config.ent_coef, config.vf_coef};
+  settings.gamma = config.gamma;
+  settings.gae_lambda = config.gae_lambda;
+  settings.truncation_mode = truncation_mode(config);
   settings.update_epochs = config.update_epochs;
   settings.norm_adv = advantage_norm_of(config.norm_adv);
   settings.max_grad_norm = config.max_grad_norm;

@@ -29,6 +29,9 @@ constexpr std::string_view tag_of(const NumberInfo& info) {
 
 using InfoVisitor = std::function<void(const NumberInfo& info)>;
 
+// info: its texts are the same objects in every call. value: not a number where there is none.
+using NumberVisitor = std::function<void(const NumberInfo& info, double value)>;
+
 // A number whose form is filled in when a run starts; TensorBoard has it under its name.
 struct NamedNumber {
   // values: what to put for the brackets, in order; as many as there are.

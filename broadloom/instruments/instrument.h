@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algo/update_observer.h"
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
@@ -55,10 +54,6 @@ struct InstrumentView {
   const VecEnv* envs = nullptr;                      // as the block left them
   const ObsNormalizer* critic_normalizer = nullptr;  // as obs_normalizer, of what only critics read
 };
-
-// info: its texts are the same objects in every call. value: not a number where the iteration does
-// not define it.
-using NumberVisitor = std::function<void(const NumberInfo& info, double value)>;
 
 // Measures an iteration of training without changing it: the parameters have the same bits with and
 // without instruments. All memory is taken when it is made; nothing is allocated after the first

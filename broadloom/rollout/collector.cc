@@ -8,8 +8,6 @@
 #include <tuple>
 
 #include "broadloom/math/elementwise.h"
-#include "broadloom/math/random_rows.h"
-#include "broadloom/nn/distributions.h"
 
 namespace broadloom {
 
@@ -31,10 +29,12 @@ void see(const ObsNormalizer* normalizer, const Observations& raw, int rows, flo
 
 }  // namespace
 
-Collector::Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizers normalizers,
-                     ThreadPool& pool, std::uint64_t seed, const Bf16Pair* bf16_weights)
+Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
+                     ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
+                     const Bf16Pair* bf16_weights)
     : envs_(envs),
       network_(network),
+      actor_(actor),
       normalizers_(normalizers),
       pool_(pool),
       seed_(seed),
@@ -212,25 +212,14 @@ void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
 // Environment n at step s draws from Random(seed, kAction, n, s), whichever shard it is in.
 void Collector::draw_actions(Shard shard, Scratch& scratch, const float* params,
                              std::int64_t step) {
-  const int outputs = network_.shape().action_outputs;
-  const float* policy = scratch.work.policy.data();
-  const RandomRows streams{seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
-                           static_cast<std::uint64_t>(step), shard.size()};
-  if (network_.shape().action_kind == SpaceKind::kDiscrete) {
-    random_uniforms(streams, scratch.draws.data());
-    categorical_normalisers(policy, outputs, shard.size(), scratch.terms.data());
-    categorical_sample(policy, scratch.terms.data(), scratch.draws.data(), outputs, shard.size(),
-                       scratch.actions.data());
-    categorical_log_probs(policy, scratch.terms.data(), scratch.actions.data(), outputs,
-                          shard.size(), scratch.log_probs.data());
-  } else {
-    const float* log_std = params + network_.log_std_offset();
-    random_normals(streams, outputs, scratch.draws.data(), kTileRows);
-    gaussian_sample(policy, log_std, scratch.draws.data(), outputs, shard.size(),
-                    scratch.actions.data());
-    gaussian_log_probs(policy, log_std, scratch.actions.data(), outputs, shard.size(),
-                       scratch.terms.data(), scratch.log_probs.data());
-  }
+  actor_.act({.params = params,
+              .outputs = scratch.work.policy.data(),
+              .streams = {seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
+                          static_cast<std::uint64_t>(step), shard.size()},
+              .actions = scratch.actions.data(),
+              .log_probs = scratch.log_probs.data(),
+              .draws = scratch.draws.data(),
+              .terms = scratch.terms.data()});
 }
 
 // Actions to the block as drawn, to the environments within their bounds.

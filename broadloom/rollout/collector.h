@@ -12,6 +12,7 @@
 #include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/block.h"
 
 namespace broadloom {
@@ -20,15 +21,15 @@ namespace broadloom {
 // observations add to them is summed per shard, for the normaliser's commit() after the update.
 class Collector {
  public:
-  // normalizers: null when observations are used as they are.
+  // What is given must outlive this. normalizers: null when observations are used as they are.
   // bf16_weights: of the network, fresh for the params of every call; null in fp32.
-  Collector(VecEnv& envs, const ActorCritic& network, ObsNormalizers normalizers, ThreadPool& pool,
-            std::uint64_t seed, const Bf16Pair* bf16_weights = nullptr);
+  Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
+            ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
+            const Bf16Pair* bf16_weights = nullptr);
 
   // Fills observations to truncated, ends where there is room, truncations and final observations
-  // of the block, starting at
-  // environment step first_step of the run. Fails where an observation or a reward is not finite,
-  // naming environment and step. Nothing is allocated unless it fails.
+  // of the block, starting at environment step first_step of the run. Fails where an observation or
+  // a reward is not finite, naming environment and step. Nothing is allocated unless it fails.
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
 
   // last_values and final_values of the block: V of the observation that follows it and of the
@@ -52,7 +53,7 @@ class Collector {
     AlignedVector<float> draws;        // [A, kTileRows] uniforms or normals
     AlignedVector<float> actions;      // [A, kTileRows] as drawn
     AlignedVector<float> log_probs;    // [kTileRows]
-    AlignedVector<float> terms;        // [A, kTileRows] of the distribution functions
+    AlignedVector<float> terms;        // [A, kTileRows] of the actor
   };
   // What is looked at, in this order.
   enum class Value { kObservation, kCriticObservation, kReward };
@@ -91,6 +92,7 @@ class Collector {
 
   VecEnv& envs_;
   const ActorCritic& network_;
+  const Actor& actor_;
   ObsNormalizers normalizers_;
   ThreadPool& pool_;
   std::uint64_t seed_;

@@ -1,5 +1,6 @@
 #include "broadloom/train/declared_numbers.h"
 
+#include "broadloom/config/algorithms.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/train/episode_report.h"
 #include "broadloom/train/trainer.h"
@@ -8,7 +9,9 @@ namespace broadloom {
 
 std::vector<NumberInfo> declared_numbers() {
   std::vector<NumberInfo> all = {kIterationInfo, kGlobalStepInfo};
-  visit_numbers(IterationReport(), [&](const NumberInfo& info, auto) { all.push_back(info); });
+  IterationReport report;
+  declare_algorithm_numbers([&](const NumberInfo& info) { report.update.push_back({info, 0.0}); });
+  visit_numbers(report, [&](const NumberInfo& info, auto) { all.push_back(info); });
   all.insert(all.end(), {kStratumSuccess, kMeanLevel, kLevelShare});
   all.insert(all.end(), {kWallTimeInfo, kStepsPerSecondInfo});
   declare_instrument_numbers([&](const NumberInfo& info) { all.push_back(info); });

@@ -95,9 +95,29 @@ void compare_panels(const Json& a, const Json& b, std::vector<FieldComparison>& 
   }
 }
 
+Overrides overrides_of(const Json& config) {
+  Overrides overrides;
+  for (const auto& [key, text] : config.members()) overrides.emplace_back(key, text.text());
+  return overrides;
+}
+
+// A record from before a key was there is one that has its default.
+Json completed(const Json& config, const Json& other) {
+  Json out = config;
+  const Result<Config> resolved = resolve_config(overrides_of(config));
+  if (!resolved.ok()) return out;
+  for (const auto& [key, text] : to_overrides(resolved.value())) {
+    const bool only_there = !config.contains(key) && other.contains(key);
+    if (only_there && facts_of(key).since == Since::kLater) out[key] = text;
+  }
+  return out;
+}
+
 void compare_part(const Part& part, const Json& a, const Json& b,
                   std::vector<FieldComparison>& out) {
-  const Json &first = a[part.name], &second = b[part.name];
+  const bool is_config = std::string_view(part.name) == "config";
+  const Json first = is_config ? completed(a[part.name], b[part.name]) : a[part.name];
+  const Json second = is_config ? completed(b[part.name], a[part.name]) : b[part.name];
   const std::set<std::string> keys = keys_of(first, second);
   for (const std::string& key : keys) {
     const std::string name = fmt::format("{}.{}", part.name, key);
@@ -183,11 +203,7 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
 Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
   BROADLOOM_TRY(check_ledger_line(line));
   const Json json = Json::parse(line);
-  Overrides overrides;
-  for (const auto& [key, text] : json["config"].members()) {
-    overrides.emplace_back(key, text.text());
-  }
-  const Result<Config> config = resolve_config(overrides);
+  const Result<Config> config = resolve_config(overrides_of(json["config"]));
   if (!config.ok()) {
     return Status(config.status().kind(),
                   fmt::format("the record's config is not one of this program: {}; it was written "

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/machine.h"
 #include "broadloom/config/memory_plan.h"
 #include "broadloom/config/network_shape.h"
@@ -91,6 +92,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs) {
   BROADLOOM_TRY(check_observations(config, envs->spec()));
+  BROADLOOM_TRY(check_algorithm(config, envs->spec()));
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
@@ -111,18 +113,17 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                                             shard_plan(config).count())
                                       : std::nullopt),
       tracker_(config.num_envs),
-      collector_(*envs_, network_,
+      algorithm_(make_algorithm({config_, network_, envs_->spec(), pool_})),
+      collector_(*envs_, network_, algorithm_->actor(),
                  {obs_norm_ ? &*obs_norm_ : nullptr, critic_norm_ ? &*critic_norm_ : nullptr},
                  pool_, config.seed, learner_.bf16_weights.data()),
-      ppo_(network_, ppo_settings(config), static_cast<int>(config.batch_size()),
-           static_cast<int>(config.minibatch_count()), block_.D, block_.A, pool_),
       instruments_(config.instruments, instrument_setup(config, network_, envs_->spec(), threads),
                    probe_for(config, *envs_)),
       hasher_(config.hashes ? std::make_optional<BlockHasher>(block_, threads) : std::nullopt),
-      truncation_mode_(broadloom::truncation_mode(config)),
       learning_rate_(learning_rate_schedule(config)) {
   network_.initialise(config.seed, learner_.params.data());
   learner_.learning_rate = config.learning_rate;
+  report_update();
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
   for (int i = 0; i < config.num_envs; ++i) {
     if (envs_->episode_step(i) > 0) tracker_.leave_out_present(i);
@@ -137,7 +138,7 @@ Status Trainer::iterate() {
     apply_schedules();
     BROADLOOM_TRY(collect());
     bootstrap_values();
-    compute_advantages();
+    compute_targets();
     BROADLOOM_TRY(update());
   }
   run_instruments();
@@ -147,8 +148,9 @@ Status Trainer::iterate() {
 // A learning rate without a schedule is state: the update moves the adaptive one, and an audit goes
 // on with the one it found.
 void Trainer::apply_schedules() {
-  if (learning_rate_.is_constant()) return;
-  learner_.learning_rate = learning_rate_.at(clock_.progress(config_.trained_steps()));
+  const double progress = clock_.progress(config_.trained_steps());
+  algorithm_->begin_block(progress);
+  if (!learning_rate_.is_constant()) learner_.learning_rate = learning_rate_.at(progress);
 }
 
 Status Trainer::collect() {
@@ -182,13 +184,11 @@ void Trainer::bootstrap_values() {
   collector_.bootstrap_values(learner_.params.data(), block_);
 }
 
-void Trainer::compute_advantages() {
+void Trainer::compute_targets() {
   const StageTimer timer(stage_seconds_.advantages);
   const ShardPlan& plan = collector_.shards();
-  pool_.run(plan.count(), [&](int s) {
-    broadloom::compute_advantages(block_, plan[s].begin, plan[s].end, config_.gamma,
-                                  config_.gae_lambda, truncation_mode_);
-  });
+  pool_.run(plan.count(),
+            [&](int s) { algorithm_->compute_targets(block_, plan[s].begin, plan[s].end); });
 }
 
 // The observation statistics move only now: from the first action to the last gradient step the
@@ -197,7 +197,7 @@ Status Trainer::update() {
   const StageTimer timer(stage_seconds_.update);
   report_.learning_rate = learner_.learning_rate;
   arm_instruments();
-  BROADLOOM_TRY(ppo_.update(block_, config_.seed, clock_.iteration, learner_, report_.update));
+  BROADLOOM_TRY(algorithm_->update(block_, config_.seed, clock_.iteration, learner_));
   if (obs_norm_) obs_norm_->commit();
   if (critic_norm_) critic_norm_->commit();
   return {};
@@ -207,7 +207,7 @@ Status Trainer::update() {
 // the same ones.
 void Trainer::arm_instruments() {
   const bool due = finished() || clock_.iteration % config_.instrument_every == 0;
-  ppo_.set_observer(instruments_.begin(due, instrument_view()));
+  algorithm_->set_observer(instruments_.begin(due, instrument_view()));
 }
 
 InstrumentView Trainer::instrument_view() {
@@ -226,9 +226,18 @@ InstrumentView Trainer::instrument_view() {
 void Trainer::run_instruments() {
   const StageTimer timer(stage_seconds_.instruments);
   report_.explained_variance = explained_variance(block_.advantages, block_.values);
+  report_update();
   report_episodes();
   instruments_.finish(instrument_view());
   if (hasher_) hasher_->take_params({params(), network_.parameter_count()});
+}
+
+void Trainer::report_update() {
+  report_.epochs = algorithm_->epochs();
+  report_.update.clear();
+  algorithm_->visit_numbers([this](const NumberInfo& info, double value) {
+    report_.update.push_back({info, value});
+  });
 }
 
 void Trainer::report_clock() {
@@ -265,7 +274,10 @@ Policy Trainer::policy() const {
           params(),
           obs_normalizer(),
           reward_normalizer(),
-          {.iteration = clock_.iteration,
+          {.run_dir = {},
+           .checkpoint = {},
+           .hash = {},
+           .iteration = clock_.iteration,
            .global_step = clock_.global_step,
            .training_return = report_.mean_return},
           critic_normalizer()};

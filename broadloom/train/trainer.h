@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algo/algorithm.h"
 #include "broadloom/config/config.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/core/active_threads.h"
@@ -20,7 +20,6 @@
 #include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"
 #include "broadloom/nn/actor_critic.h"
-#include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/collector.h"
 #include "broadloom/train/episode_report.h"
 #include "broadloom/train/run_clock.h"
@@ -28,12 +27,21 @@
 
 namespace broadloom {
 
+// One of the numbers of an update.
+struct UpdateNumber {
+  NumberInfo info;
+  double value;
+};
+
+inline constexpr NumberInfo kEpochsInfo{"epochs", "Epochs carried out", "", kNoTag};
+
 // What one iteration came to.
 struct IterationReport {
   std::int64_t iteration = 0;    // 1 after the first
   std::int64_t global_step = 0;  // environment steps so far, over all environments
   double learning_rate = 0.0;
-  UpdateStats update;
+  int epochs = 0;  // carried out; fewer than update_epochs where target_kl stopped them
+  std::vector<UpdateNumber> update;  // what the algorithm reports
   double explained_variance = 0.0;
   std::int64_t episodes = 0;  // ended in this block
   double mean_return = 0.0;   // of the last 100 episodes; not a number before the first ends
@@ -60,10 +68,10 @@ void visit_numbers(const IterationReport& report, Visitor&& visit) {
   visit(NumberInfo{"episodes", "Episodes ended in a block", "", kNoTag}, report.episodes);
   visit(NumberInfo{"learning_rate", "Learning rate", "", "charts/learning_rate"},
         report.learning_rate);
-  visit_numbers(report.update, visit);
+  for (const UpdateNumber& number : report.update) visit(number.info, number.value);
   visit(NumberInfo{"explained_variance", "Explained variance", "", "losses/explained_variance"},
         report.explained_variance);
-  visit(kEpochsInfo, report.update.epochs);
+  visit(kEpochsInfo, report.epochs);
   for (const NamedNumber& number : report.strata) visit(number.info(), number.value);
 }
 
@@ -143,10 +151,11 @@ class Trainer {
   Status collect();
   void scale_rewards();
   void bootstrap_values();
-  void compute_advantages();
+  void compute_targets();
   Status update();
   void arm_instruments();
   void run_instruments();
+  void report_update();
   void report_clock();
   void report_episodes();
   InstrumentView instrument_view();
@@ -162,11 +171,10 @@ class Trainer {
   std::optional<ObsNormalizer> obs_norm_, critic_norm_;
   std::optional<RewardNormalizer> reward_norm_;
   EpisodeTracker tracker_;
+  std::unique_ptr<Algorithm> algorithm_;
   Collector collector_;
-  Ppo ppo_;
   InstrumentSet instruments_;
   std::optional<BlockHasher> hasher_;
-  TruncationMode truncation_mode_;
   RunClock clock_;
   Schedule learning_rate_;
   IterationReport report_;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "broadloom/algo/parameter_chunks.h"
+#include "broadloom/algo/gradient_cut.h"
 #include "broadloom/core/random.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/math/linear_bf16.h"

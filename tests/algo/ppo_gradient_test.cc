@@ -82,7 +82,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     }
   }
 
-  void add_side(NetworkSide side, std::vector<double>& grads, LossSums& sums) {
+  void add_side(NetworkSide side, std::vector<double>& grads, PpoSums& sums) {
     std::vector<double> transposed(params_.size());
     network_.refresh_transposed(params_.data(), transposed.data(), side);
     TileWorkspace<double> work = network_.make_workspace<double>();
@@ -90,12 +90,12 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
                       work, grads.data(), sums, side);
   }
 
-  double loss(const std::vector<double>& params, std::vector<double>* grads, LossSums* sums_out) {
+  double loss(const std::vector<double>& params, std::vector<double>* grads, PpoSums* sums_out) {
     std::vector<double> transposed(params.size());
     std::vector<double> unused(params.size());
     network_.refresh_transposed(params.data(), transposed.data());
     TileWorkspace<double> work = network_.make_workspace<double>();
-    LossSums sums;
+    PpoSums sums;
     ppo_tile_gradient(network_, coefficients_, kRows, params.data(), transposed.data(), batch_,
                       work, grads != nullptr ? grads->data() : unused.data(), sums);
     if (sums_out != nullptr) *sums_out = sums;
@@ -112,7 +112,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
 
 TEST_P(PpoGradient, EqualsFiniteDifferences) {
   std::vector<double> grads(params_.size(), 0.0);
-  LossSums sums;
+  PpoSums sums;
   loss(params_, &grads, &sums);
   ASSERT_GT(sums.clipped, 0.0);
   ASSERT_LT(sums.clipped, kRows);
@@ -137,7 +137,7 @@ TEST_P(PpoGradient, EqualsFiniteDifferences) {
 TEST_P(PpoGradient, SidesMakeUpBoth) {
   if (!network_.sides_are_apart()) GTEST_SKIP() << "a shared encoder";
   std::vector<double> both(params_.size(), 0.0), sides(params_.size(), 0.0);
-  LossSums sums_of_both, sums;
+  PpoSums sums_of_both, sums;
   loss(params_, &both, &sums_of_both);
   std::vector<int> owners(params_.size(), 0);
   for (const NetworkSide side : {NetworkSide::kPolicy, NetworkSide::kValue}) {
@@ -172,9 +172,9 @@ TEST_P(PpoGradient, SumsAreThoseOfTheSamplesOneByOne) {
     batch_.rows = rows;
     for (int r = rows; r < kTileRows; ++r) batch_.old_log_probs[r] = std::nan("");
     std::vector<double> grads(params_.size(), 0.0);
-    LossSums sums;
+    PpoSums sums;
     add_side(NetworkSide::kBoth, grads, sums);
-    LossSums plain;
+    PpoSums plain;
     for (int r = 0; r < rows; ++r) {
       const double ratio = batch_.ratios[r], log_ratio = batch_.log_ratios[r];
       plain.policy_loss += batch_.policy_losses[r];
@@ -206,10 +206,10 @@ TEST_P(PpoGradient, SumsAreThoseOfTheSamplesOneByOne) {
 TEST_P(PpoGradient, ARatioThatIsNoNumberIsKept) {
   batch_.old_log_probs[kRows / 2] = std::nan("");
   std::vector<double> grads(params_.size(), 0.0);
-  LossSums sums;
+  PpoSums sums;
   add_side(NetworkSide::kBoth, grads, sums);
   EXPECT_TRUE(std::isnan(sums.max_ratio_error));
-  LossSums usual;
+  PpoSums usual;
   usual.max_ratio_error = 2.0;
   sums.add(usual);
   EXPECT_TRUE(std::isnan(sums.max_ratio_error));

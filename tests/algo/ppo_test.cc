@@ -64,12 +64,12 @@ TEST(Ppo, MinibatchesOfOneSampleAndEqualAdvantagesStayFinite) {
 TEST(Ppo, TargetKlStopsAfterTheEpochThatExceedsIt) {
   Scene free_run(16, 16);
   ASSERT_TRUE(free_run.update({}, 4).ok());
-  EXPECT_EQ(free_run.stats.epochs, 4);
+  EXPECT_EQ(free_run.epochs, 4);
   Scene stopped(16, 16);
   PpoSettings settings;
   settings.target_kl = 1e-9;
   ASSERT_TRUE(stopped.update(settings, 4).ok());
-  EXPECT_EQ(stopped.stats.epochs, 1);
+  EXPECT_EQ(stopped.epochs, 1);
   EXPECT_EQ(stopped.learner.adam_steps, 4);
 }
 

@@ -54,13 +54,17 @@ struct Scene {
     ThreadPool pool(2);
     Ppo ppo(network, settings, static_cast<int>(block.size()), minibatches, kObservation, 1, pool);
     ppo.set_observer(observer);
-    return ppo.update(block, kSeed, kIteration, learner, stats);
+    const Status status = ppo.update(block, kSeed, kIteration, learner);
+    stats = ppo.stats();
+    epochs = ppo.epochs();
+    return status;
   }
 
   ActorCritic network;
   Learner learner;
   RolloutBlock block;
   UpdateStats stats;
+  int epochs = 0;
 };
 
 }  // namespace broadloom

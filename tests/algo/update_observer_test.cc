@@ -55,7 +55,7 @@ std::vector<float> tile_gradient(const Scene& scene, const PpoSettings& settings
   std::vector<float> transposed(scene.network.parameter_count());
   std::vector<float> grads(scene.network.parameter_count());
   scene.network.refresh_transposed(scene.learner.params.data(), transposed.data());
-  LossSums sums;
+  PpoSums sums;
   ppo_tile_gradient(scene.network, settings.loss, samples, scene.learner.params.data(),
                     transposed.data(), batch, work, grads.data(), sums);
   return grads;
@@ -145,7 +145,7 @@ TEST(RatioStatistics, AreThoseOfTheSamples) {
   for (float& x : batch.old_log_probs) x = -1.1f + 0.3f * static_cast<float>(random.normal());
   TileWorkspace<float> work = scene.network.make_workspace<float>();
   std::vector<float> grads(scene.network.parameter_count());
-  LossSums sums;
+  PpoSums sums;
   std::vector<double> ratios;
   for (const int rows : {64, 1, 23}) {
     batch.rows = rows;
@@ -168,7 +168,7 @@ TEST(RatioStatistics, AreThoseOfTheSamples) {
 }
 
 TEST(RatioStatistics, OneHeavySampleIsTheWholeEffectiveSample) {
-  LossSums sums;
+  PpoSums sums;
   sums.ratios = 1e150;
   sums.squared_ratios = 1e300;
   EXPECT_NEAR(sums.ess_percent(50), 2.0, 1e-12);

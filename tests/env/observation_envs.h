@@ -59,8 +59,8 @@ struct Catch {
   }
 };
 
-// A cart that a wind pushes: the policy sees where the cart is, and the critic how the wind blows as
-// well. Wants to be at 0; too far off ends the episode.
+// A cart that a wind pushes: the policy sees where the cart is, and the critic how the wind blows
+// as well. Wants to be at 0; too far off ends the episode.
 struct Windy {
   struct Params {
     double wind = 0.1;

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/algo/ratio_sums.h"
 #include "broadloom/core/random.h"
 #include "broadloom/instruments/policy/policy_shift.h"
 #include "broadloom/math/elementwise.h"
@@ -67,7 +67,7 @@ std::uint64_t divergences(SpaceKind kind) {
     divergence(before.data(), after.data(), log_std.data(), log_std.data() + kCount, kTileRows,
                kl.data());
     numbers.add_bytes(std::span<const double>(kl));
-    LossSums sums;
+    RatioSums sums;
     add_ratios(before.data(), after.data(), kTileRows, sums);
     for (const double x : {sums.approx_kl, sums.ratios, sums.squared_ratios}) numbers.add(x);
   }

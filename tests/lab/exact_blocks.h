@@ -88,7 +88,7 @@ inline Tabulated tabulate(const TabularModel& model, const ActorCritic& network,
       if (a == 0) table.values.push_back(work.values[0]);
       table.policy.push_back(probability);
       table.scores.emplace_back(params.size(), 0.0);
-      LossSums sums;
+      PpoSums sums;
       ppo_tile_gradient(network, coefficients, 1, params.data(), transposed.data(), batch, work,
                         table.scores.back().data(), sums);
     }

@@ -45,7 +45,8 @@ TEST_P(CollectedValues, AreThoseOfEachRowByItself) {
   network.initialise(3, params.data());
   RolloutBlock block(block_sizes(*envs.value(), num_steps, num_envs));
   ThreadPool pool(2);
-  Collector collector(*envs.value(), network, nullptr, pool, 5);
+  const PolicySampler sampler(network);
+  Collector collector(*envs.value(), network, sampler, nullptr, pool, 5);
   const Status status = collector.collect(params.data(), 0, block);
   ASSERT_TRUE(status.ok()) << status.message();
   TileWorkspace<float> work = network.make_workspace<float>();
@@ -106,7 +107,8 @@ std::string failure(std::vector<Broken::Place> places, int threads) {
   network.initialise(3, params.data());
   RolloutBlock block(8, 64, 4, 1, envs.max_truncations(8));
   ThreadPool pool(threads);
-  Collector collector(envs, network, nullptr, pool, 5);
+  const PolicySampler sampler(network);
+  Collector collector(envs, network, sampler, nullptr, pool, 5);
   return collector.collect(params.data(), 0, block).message();
 }
 

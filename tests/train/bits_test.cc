@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/algo/gradient_lanes.h"
+#include "broadloom/algo/gradient_cut.h"
 #include "broadloom/config/machine.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/instruments/registry.h"
@@ -120,7 +120,7 @@ TEST(BitsOfLanes, AreTheSameForAnyNumberOfThreads) {
     for (const int threads : {1, 2, 3, 5, 8}) {
       std::unique_ptr<Trainer> trainer = make_trainer(config, threads);
       const int samples = static_cast<int>(config.batch_size());
-      ASSERT_EQ(GradientLanes::lane_count(samples, trainer->network().parameter_count()), lanes);
+      ASSERT_EQ(partial_gradient_count(samples, trainer->network().parameter_count()), lanes);
       run(*trainer, 4);
       if (threads == 1) expected = bytes_of(*trainer);
       EXPECT_EQ(bytes_of(*trainer), expected) << threads << " threads, " << lanes << " lanes";

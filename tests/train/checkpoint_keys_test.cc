@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "broadloom/algo/algorithm.h"
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/config.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
@@ -13,6 +15,16 @@
 
 namespace broadloom {
 namespace {
+
+// The library has one algorithm, so there is no other value of that key. This one is never made.
+Status other_algorithm() {
+  AlgorithmEntry entry;
+  entry.name = "another";
+  entry.make = [](const AlgorithmSetup&) { return std::unique_ptr<Algorithm>(); };
+  entry.bytes = [](const Config&, const ActorCritic&, const EnvSpec&, int) { return 0; };
+  entry.declare_numbers = [](const InfoVisitor&) {};
+  return register_algorithm(entry);
+}
 
 // A value of the key that is not the one it has.
 std::string other_value(const FieldInfo& field) {
@@ -57,6 +69,7 @@ class CheckpointKeys : public InFolder {
 };
 
 TEST_F(CheckpointKeys, MayDifferWhereLearningDoesNot) {
+  ASSERT_TRUE(other_algorithm().ok());
   save_one("constant");
   const std::set<Role> beside_learning{Role::kMeasure, Role::kRecord, Role::kMachine,
                                        Role::kBudget};

@@ -35,6 +35,14 @@ double number(const Trainer& trainer, const std::string& wanted) {
   return found;
 }
 
+double reported(const Trainer& trainer, const std::string& wanted) {
+  double found = std::nan("");
+  visit_numbers(trainer.report(), [&](const NumberInfo& info, auto value) {
+    if (info.name == wanted) found = static_cast<double>(value);
+  });
+  return found;
+}
+
 TEST(Instruments, MeasureEverySoManyIterationsAndInTheLast) {
   std::unique_ptr<Trainer> trainer = make_trainer({{"instrument_every", "3"}});
   EXPECT_FALSE(trainer->instruments().measured());
@@ -64,8 +72,8 @@ TEST(Instruments, SeeTheUpdateThatIsReported) {
   for (int i = 0; i < 2; ++i) {
     const std::vector<float> before(trainer->params(), trainer->params() + parameters);
     ASSERT_TRUE(trainer->iterate().ok());
-    EXPECT_DOUBLE_EQ(number(*trainer, "grad/full_norm"), trainer->report().update.grad_norm);
-    EXPECT_DOUBLE_EQ(number(*trainer, "grad/last_epoch_ess"), trainer->report().update.ess);
+    EXPECT_DOUBLE_EQ(number(*trainer, "grad/full_norm"), reported(*trainer, "grad_norm"));
+    EXPECT_DOUBLE_EQ(number(*trainer, "grad/last_epoch_ess"), reported(*trainer, "ess"));
     double squares = 0.0;
     for (std::size_t p = 0; p < parameters; ++p) {
       squares += std::pow(static_cast<double>(trainer->params()[p]) - before[p], 2);
@@ -81,10 +89,10 @@ TEST(Instruments, TheLastEpochIsTheOneThatTargetKlLeft) {
                                                    {"target_kl", "1e-6"},
                                                    {"update_epochs", "9"}});
   ASSERT_TRUE(trainer->iterate().ok());
-  ASSERT_EQ(trainer->report().update.epochs, 1);
+  ASSERT_EQ(trainer->report().epochs, 1);
   EXPECT_EQ(number(*trainer, "grad/last_epoch_cosine"),
             number(*trainer, "grad/first_epoch_cosine"));
-  EXPECT_EQ(number(*trainer, "grad/last_epoch_clipfrac"), trainer->report().update.clipfrac);
+  EXPECT_EQ(number(*trainer, "grad/last_epoch_clipfrac"), reported(*trainer, "clipfrac"));
 }
 
 TEST(InstrumentRegistry, KnowsItsNamesOnly) {

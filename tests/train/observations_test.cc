@@ -20,8 +20,8 @@ namespace {
 
 Config small_config(const Overrides& overrides) {
   EXPECT_TRUE(register_observation_envs());
-  Overrides all{{"num_envs", "37"},      {"num_steps", "13"},       {"num_minibatches", "3"},
-                {"update_epochs", "2"},  {"total_timesteps", "5000"}, {"hidden_sizes", "16,8"},
+  Overrides all{{"num_envs", "37"},     {"num_steps", "13"},         {"num_minibatches", "3"},
+                {"update_epochs", "2"}, {"total_timesteps", "5000"}, {"hidden_sizes", "16,8"},
                 {"hashes", "true"}};
   all.insert(all.end(), overrides.begin(), overrides.end());
   Result<Config> config = resolve_config(all);
@@ -177,11 +177,15 @@ TEST(Pixels, AreDividedBy255ForTheNetwork) {
 }
 
 TEST(Pixels, AreLearntFrom) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(
-      small_config(with(kCatch, {{"num_envs", "64"}, {"num_steps", "32"}, {"learning_rate", "3e-3"},
-                                 {"num_minibatches", "4"}, {"hidden_sizes", "64"},
-                                 {"total_timesteps", "120000"}, {"update_epochs", "4"}})),
-      2);
+  const std::unique_ptr<Trainer> trainer =
+      make_trainer(small_config(with(kCatch, {{"num_envs", "64"},
+                                              {"num_steps", "32"},
+                                              {"learning_rate", "3e-3"},
+                                              {"num_minibatches", "4"},
+                                              {"hidden_sizes", "64"},
+                                              {"total_timesteps", "120000"},
+                                              {"update_epochs", "4"}})),
+                   2);
   while (!trainer->finished()) run(*trainer, 1);
   EXPECT_GT(trainer->report().mean_return, 3.0);  // of 5 at most; 0.25 at random
 }
@@ -279,11 +283,15 @@ TEST(CriticObservations, AreNotThePolicys) {
 }
 
 TEST(CriticObservations, AreLearntFrom) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(
-      small_config(with(kWindy, {{"num_envs", "64"}, {"num_steps", "40"}, {"learning_rate", "3e-3"},
-                                 {"num_minibatches", "4"}, {"hidden_sizes", "32"},
-                                 {"total_timesteps", "120000"}, {"update_epochs", "4"}})),
-      2);
+  const std::unique_ptr<Trainer> trainer =
+      make_trainer(small_config(with(kWindy, {{"num_envs", "64"},
+                                              {"num_steps", "40"},
+                                              {"learning_rate", "3e-3"},
+                                              {"num_minibatches", "4"},
+                                              {"hidden_sizes", "32"},
+                                              {"total_timesteps", "120000"},
+                                              {"update_epochs", "4"}})),
+                   2);
   run(*trainer, 2);
   const double before = trainer->report().mean_return;
   while (!trainer->finished()) run(*trainer, 1);
@@ -295,8 +303,7 @@ TEST(CriticObservations, AreNotForASharedEncoder) {
   const Status status =
       Trainer::create(small_config(with(kWindy, {{"shared_encoder", "true"}})), 1).status();
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
-  EXPECT_NE(status.message().find("shared_encoder = false"), std::string::npos)
-      << status.message();
+  EXPECT_NE(status.message().find("shared_encoder = false"), std::string::npos) << status.message();
 }
 
 }  // namespace

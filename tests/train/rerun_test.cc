@@ -152,6 +152,25 @@ TEST_F(Ledger, WhatWasAskedOfAMachineIsNoDifference) {
   EXPECT_FALSE(agrees([](Json& json) { json["config"]["precision"] = "bf16"; }));
 }
 
+// As a program wrote it that did not know the key.
+TEST_F(Ledger, AKeyThatCameLaterHasItsDefaultInARecordWithoutIt) {
+  const std::string line = trained();
+  const auto agrees_without = [&](const char* key, const std::string& other) {
+    Json json = Json::parse(line);
+    json["config"].erase(key);
+    const std::string without = json.dump();
+    const std::vector<FieldComparison> one = compare_ledger_lines(without, other);
+    EXPECT_EQ(RerunReport({{}, one}).agrees(),
+              RerunReport({{}, compare_ledger_lines(other, without)}).agrees());
+    return RerunReport{{}, one}.agrees();
+  };
+  EXPECT_TRUE(agrees_without("seed_families", line));
+  EXPECT_FALSE(agrees_without("gamma", line));
+  const std::string another =
+      sealed_anew(line, [](Json& json) { json["config"]["seed_families"] = "4"; }).take();
+  EXPECT_FALSE(agrees_without("seed_families", another));
+}
+
 // Another machine is a reason only where bits are its own.
 TEST_F(Ledger, PossibleReasonsAreWhatBitsDependOn) {
   const std::string line = trained();

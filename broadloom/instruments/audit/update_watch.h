@@ -1,21 +1,20 @@
 // What an update looks like from inside: its first minibatch, and how far its last epoch has gone.
 #pragma once
 
-#include <algorithm>
-
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algo/update_observer.h"
 
 namespace broadloom {
 
 class UpdateWatch final : public UpdateObserver {
  public:
   void on_batch(const MinibatchReport& batch) override {
-    entropy_ = batch.sums.entropy / batch.samples;
+    entropy_ = batch.entropy;
     first_ = true;
   }
   void on_minibatch(const MinibatchReport& minibatch) override {
+    const RatioSums& ratios = minibatch.ratios;
     if (first_) {
-      ratio_error_ = minibatch.sums.max_ratio_error;
+      ratio_error_ = ratios.max_ratio_error;
       least_ess_ = 100.0;
     }
     if (minibatch.minibatch == 0) {
@@ -23,9 +22,10 @@ class UpdateWatch final : public UpdateObserver {
       samples_ = 0.0;
     }
     first_ = false;
-    last_.add(minibatch.sums);
+    last_.add(ratios);
     samples_ += minibatch.samples;
-    least_ess_ = std::min(least_ess_, minibatch.sums.ess_percent(minibatch.samples));
+    const double ess = ratios.ess_percent(minibatch.samples);
+    if (!(ess >= least_ess_)) least_ess_ = ess;  // not a number stays
   }
 
   double entropy() const { return entropy_; }          // mean over the block, before the first step
@@ -36,7 +36,7 @@ class UpdateWatch final : public UpdateObserver {
   double least_ess() const { return least_ess_; }  // of any minibatch, in per cent
 
  private:
-  LossSums last_;
+  RatioSums last_;
   double samples_ = 1.0, entropy_ = 0.0, ratio_error_ = 0.0, least_ess_ = 100.0;
   bool first_ = false;
 };

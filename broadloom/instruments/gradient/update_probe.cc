@@ -43,7 +43,7 @@ void UpdateProbe::on_minibatch(const MinibatchReport& minibatch) {
   }
   const double cosine = cosine_with_batch(minibatch.gradient, minibatch.norm);
   min_cosine_ = std::fmin(min_cosine_, cosine);
-  min_ess_ = std::fmin(min_ess_, minibatch.sums.ess_percent(minibatch.samples));
+  min_ess_ = std::fmin(min_ess_, minibatch.ratios.ess_percent(minibatch.samples));
   add_to_epoch(minibatch, cosine);
   if (minibatch.epoch == 0) first_ = present_;
 }
@@ -62,7 +62,7 @@ void UpdateProbe::add_to_epoch(const MinibatchReport& minibatch, double cosine) 
   present_.spread += minibatch.samples * (before / present_.samples) * moved;
   present_.cosines += cosine;
   present_.minibatches += 1;
-  present_.sums.add(minibatch.sums);
+  present_.ratios.add(minibatch.ratios);
 }
 
 // Not a number where either gradient is zero.
@@ -87,13 +87,13 @@ UpdateNumbers UpdateProbe::numbers(std::span<const float> params_before,
   out.squared_norm = noise.squared_norm;
   out.sample_variance = noise.sample_variance;
   out.noise_scale = noise.samples();
-  out.first_epoch_clipfrac = first_.sums.clipped / first_.samples;
-  out.last_epoch_clipfrac = present_.sums.clipped / present_.samples;
-  out.last_epoch_kl_k1 = present_.sums.old_approx_kl / present_.samples;
-  out.last_epoch_kl_k3 = present_.sums.approx_kl / present_.samples;
-  out.last_epoch_min_ratio = present_.sums.min_ratio;
-  out.last_epoch_max_ratio = present_.sums.max_ratio;
-  out.last_epoch_ess = present_.sums.ess_percent(present_.samples);
+  out.first_epoch_clipfrac = first_.ratios.clipped / first_.samples;
+  out.last_epoch_clipfrac = present_.ratios.clipped / present_.samples;
+  out.last_epoch_kl_k1 = present_.ratios.old_approx_kl / present_.samples;
+  out.last_epoch_kl_k3 = present_.ratios.approx_kl / present_.samples;
+  out.last_epoch_min_ratio = present_.ratios.min_ratio;
+  out.last_epoch_max_ratio = present_.ratios.max_ratio;
+  out.last_epoch_ess = present_.ratios.ess_percent(present_.samples);
   out.min_ess = min_ess_;
   out.step_norm =
       std::sqrt(squared_distance(params_after.data(), params_before.data(), params_after.size()));

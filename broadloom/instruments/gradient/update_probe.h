@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algo/update_observer.h"
+#include "broadloom/core/number_info.h"
 
 namespace broadloom {
 
@@ -38,7 +39,7 @@ struct UpdateNumbers {
   double last_epoch_kl_k3 = 0.0;  // mean of (r - 1) - log r
   double last_epoch_min_ratio = 0.0;
   double last_epoch_max_ratio = 0.0;
-  double last_epoch_ess = 0.0;  // LossSums::ess_percent
+  double last_epoch_ess = 0.0;  // RatioSums::ess_percent
   double min_ess = 0.0;         // the least of any minibatch
   double step_norm = 0.0;       // |parameters after - before|
 
@@ -47,7 +48,7 @@ struct UpdateNumbers {
 };
 
 // Watches one update after another. An update costs it 2 P additions and multiplications a
-// minibatch, on one thread, beside what Ppo::set_observer() says.
+// minibatch, on one thread, beside what Algorithm::set_observer() costs.
 class UpdateProbe final : public UpdateObserver {
  public:
   explicit UpdateProbe(std::size_t parameters) : batch_gradient_(parameters), mean_(parameters) {}
@@ -66,7 +67,7 @@ class UpdateProbe final : public UpdateObserver {
     double samples = 0.0;
     double cosines = 0.0;  // sum over minibatches
     double spread = 0.0;   // sum over minibatches of samples |G_m - mean of those so far|^2
-    LossSums sums;
+    RatioSums ratios;
   };
 
   void add_to_epoch(const MinibatchReport& minibatch, double cosine);

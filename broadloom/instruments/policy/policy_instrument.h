@@ -26,7 +26,7 @@ struct PolicyNumbers {
   double kl_k3 = 0.0;  // mean of (r - 1) - log r
   double min_ratio = 0.0;
   double max_ratio = 0.0;
-  double ess = 0.0;  // LossSums::ess_percent
+  double ess = 0.0;  // RatioSums::ess_percent
 
   template <class Visitor>
   void visit(Visitor&& v) const;
@@ -67,7 +67,7 @@ class PolicyInstrument final : public Instrument {
   // Sums over rows of the block.
   struct Shift {
     double kl = 0.0;
-    LossSums ratios;
+    RatioSums ratios;
   };
 
   double probe_variance(const InstrumentView& view);

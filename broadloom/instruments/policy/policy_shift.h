@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/algo/ratio_sums.h"
 #include "broadloom/nn/actor_critic.h"
 
 namespace broadloom {
@@ -33,6 +33,6 @@ class PolicyDivergence {
 
 // Adds to sums what follows from the ratios r = pi_new(a | s) / pi_old(a | s) of a tile, given
 // log-probabilities [rows] of the actions that were taken: k1 and k3, r, r^2 and its extremes.
-void add_ratios(const float* old_log_probs, const float* new_log_probs, int rows, LossSums& sums);
+void add_ratios(const float* old_log_probs, const float* new_log_probs, int rows, RatioSums& sums);
 
 }  // namespace broadloom

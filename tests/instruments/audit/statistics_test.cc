@@ -69,14 +69,15 @@ TEST(AuditActions, CountNumbersOutsideTheBounds) {
 
 MinibatchReport minibatch(int epoch, int number, double ratio_error, double kl, double clipped) {
   MinibatchReport report;
+  report.ratios = {};
   report.epoch = epoch;
   report.minibatch = number;
   report.samples = 10;
-  report.sums.max_ratio_error = ratio_error;
-  report.sums.approx_kl = kl;
-  report.sums.clipped = clipped;
-  report.sums.ratios = 10.0;
-  report.sums.squared_ratios = 10.0;
+  report.ratios.max_ratio_error = ratio_error;
+  report.ratios.approx_kl = kl;
+  report.ratios.clipped = clipped;
+  report.ratios.ratios = 10.0;
+  report.ratios.squared_ratios = 10.0;
   return report;
 }
 
@@ -84,13 +85,13 @@ TEST(AuditUpdate, KeepsTheFirstMinibatchAndTheLastEpoch) {
   UpdateWatch watch;
   for (const double error : {0.0, 0.25}) {  // two updates, the second on a block of another policy
     MinibatchReport batch = minibatch(0, 0, 0.0, 0.0, 0.0);
-    batch.sums.entropy = 7.0;
+    batch.entropy = 0.7;
     watch.on_batch(batch);
     watch.on_minibatch(minibatch(0, 0, error, 0.0, 0.0));
     watch.on_minibatch(minibatch(0, 1, 9.0, 1.0, 1.0));
     watch.on_minibatch(minibatch(1, 0, 9.0, 2.0, 6.0));
     MinibatchReport last = minibatch(1, 1, 9.0, 4.0, 10.0);
-    last.sums.squared_ratios = 40.0;  // a few ratios outweigh the rest: (10)^2 / 40 of 10
+    last.ratios.squared_ratios = 40.0;  // a few ratios outweigh the rest: (10)^2 / 40 of 10
     watch.on_minibatch(last);
     EXPECT_EQ(watch.ratio_error(), error);
     EXPECT_DOUBLE_EQ(watch.last_kl(), 0.3);

@@ -174,7 +174,7 @@ TEST_P(Factors, MeanIsMinusTheTrainersGradient) {
     TileBatch<double> batch = tile_of(samples, work);
     std::vector<double> transposed(P), trained(P), mean(P);
     samples.network.refresh_transposed(samples.params.data(), transposed.data());
-    LossSums sums;
+    PpoSums sums;
     ppo_tile_gradient(samples.network, coefficients, samples.rows, samples.params.data(),
                       transposed.data(), batch, work, trained.data(), sums);
     add_weighted_sum(samples.factors(terms, true), static_cast<const double*>(nullptr),

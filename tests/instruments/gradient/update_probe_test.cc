@@ -19,8 +19,9 @@ struct Hand {
     out.samples = samples;
     out.gradient = gradient;
     out.norm = std::hypot(static_cast<double>(gradient[0]), static_cast<double>(gradient[1]));
-    out.sums.ratios = out.sums.squared_ratios = samples;
-    out.sums.min_ratio = out.sums.max_ratio = 1.0;
+    out.ratios = {};
+    out.ratios.ratios = out.ratios.squared_ratios = samples;
+    out.ratios.min_ratio = out.ratios.max_ratio = 1.0;
     return out;
   }
   void batch(const std::vector<float>& gradient, int samples) {
@@ -32,13 +33,13 @@ struct Hand {
     seen.epoch = epoch;
     seen.minibatch = m;
     // One sample has this ratio, the others 1.
-    seen.sums.ratios += ratio - 1.0;
-    seen.sums.squared_ratios += ratio * ratio - 1.0;
-    seen.sums.max_ratio = std::max(1.0, ratio);
-    seen.sums.min_ratio = std::min(1.0, ratio);
-    seen.sums.clipped = std::abs(ratio - 1.0) > 0.2 ? 1.0 : 0.0;
-    seen.sums.old_approx_kl = -std::log(ratio);
-    seen.sums.approx_kl = ratio - 1.0 - std::log(ratio);
+    seen.ratios.ratios += ratio - 1.0;
+    seen.ratios.squared_ratios += ratio * ratio - 1.0;
+    seen.ratios.max_ratio = std::max(1.0, ratio);
+    seen.ratios.min_ratio = std::min(1.0, ratio);
+    seen.ratios.clipped = std::abs(ratio - 1.0) > 0.2 ? 1.0 : 0.0;
+    seen.ratios.old_approx_kl = -std::log(ratio);
+    seen.ratios.approx_kl = ratio - 1.0 - std::log(ratio);
     probe.on_minibatch(seen);
   }
   UpdateNumbers numbers() const {

@@ -64,7 +64,7 @@ TEST(PolicyDivergence, DoesNotSeeAShiftOfAllLogits) {
 TEST(AddRatios, OfKnownRatios) {
   const std::vector<float> old_log_probs{-1.0f, -1.0f, -1.0f};
   const std::vector<float> new_log_probs{-1.0f, -1.0f + std::log(2.0f), -1.0f - std::log(2.0f)};
-  LossSums sums;
+  RatioSums sums;
   add_ratios(old_log_probs.data(), new_log_probs.data(), 3, sums);
   EXPECT_NEAR(sums.old_approx_kl, 0.0, 1e-6);
   EXPECT_NEAR(sums.approx_kl, 0.5, 1e-6);  // the mean of r - 1 over 1, 2 and 1/2, summed
@@ -85,7 +85,7 @@ TEST(AddRatios, EstimateTheExactDivergence) {
   };
   Random random(4, Purpose::kUser, 0, 0);
   constexpr int kDraws = 200000;
-  LossSums sums;
+  RatioSums sums;
   for (int i = 0; i < kDraws; ++i) {
     double left = random.uniform();
     std::size_t a = 0;

@@ -1,12 +1,24 @@
-// How the parameters of a network are shared out among threads.
+// How the work of a gradient is cut: its samples into partial gradients, its parameters into
+// chunks.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
 #include "broadloom/nn/actor_critic.h"
 
 namespace broadloom {
+
+// Parameters up to which a partial gradient stays in cache. Part of the bits contract.
+inline constexpr std::size_t kCachedParameters = 32768;
+
+// Partial gradients that so many samples are summed in: what may run at the same time. Part of the
+// bits contract.
+int partial_gradient_count(int samples, std::size_t parameters);
+
+// Tiles of kTileRows that so many samples make.
+inline int tiles_of(int samples) { return (samples + kTileRows - 1) / kTileRows; }
 
 // The sides of a network that several threads learn side by side; otherwise both as one.
 std::span<const NetworkSide> learnt_sides(const ActorCritic& network, int threads);

@@ -1,13 +1,23 @@
-#include "broadloom/algo/parameter_chunks.h"
+#include "broadloom/algo/gradient_cut.h"
 
 #include <algorithm>
 
 namespace broadloom {
 namespace {
 
-constexpr std::size_t kChunk = 2048;  // part of the bits contract
+// These are part of the bits contract: they fix how sums are grouped.
+constexpr std::size_t kChunk = 2048;
+constexpr int kMostPartialGradients = 16;
 
 }  // namespace
+
+// Clearing and adding one costs as much as a few per cent of a tile's arithmetic, and several times
+// that where it does not stay in cache: so several tiles share one.
+int partial_gradient_count(int samples, std::size_t parameters) {
+  const int tiles = tiles_of(samples);
+  const int tiles_of_one = parameters <= kCachedParameters ? 2 : 4;
+  return std::min({std::max(4, tiles / tiles_of_one), tiles, kMostPartialGradients});
+}
 
 std::span<const NetworkSide> learnt_sides(const ActorCritic& network, int threads) {
   static constexpr NetworkSide kTogether[] = {NetworkSide::kBoth};

@@ -1,5 +1,5 @@
 // The gradient of one minibatch while the number of threads changes between two.
-#include "broadloom/algo/gradient_lanes.h"
+#include "broadloom/algo/partial_gradients-inl.h"
 
 #include <gtest/gtest.h>
 
@@ -13,20 +13,20 @@ namespace {
 
 // The weights that a thread turned for the side it learnt are not those of both sides. Who learns
 // which is open, so there are many rounds, each with other parameters.
-TEST(GradientLanes, GiveTheSameGradientWhileThreadsComeAndGo) {
+TEST(PartialGradients, GiveTheSameGradientWhileThreadsComeAndGo) {
   Scene scene(40, 10);
   ThreadPool pool(3);
-  GradientLanes lanes(scene.network, {}, 400, Scene::kObservation, 1, pool);
+  PartialGradients<PpoLoss> gradients(scene.network, {}, 400, Scene::kObservation, 1, pool);
   std::vector<std::int32_t> indices(400);
   std::iota(indices.begin(), indices.end(), 0);
   for (std::int64_t version = 1; version <= 200; ++version) {
     for (float& parameter : scene.learner.params) parameter *= 1.01F;
-    const GradientJob job{scene.block, indices.data(), 400, {}, scene.learner.params.data(),
-                          nullptr,     version};
+    const GradientJob<PpoLoss> job{
+        scene.block, indices.data(), 400, {}, scene.learner.params.data(), nullptr, version};
     std::vector<float> expected;
     for (const int active : {2, 1, 3, 1}) {
       pool.set_active(active);
-      const GradientResult result = lanes.compute(job);
+      const GradientResult<PpoLoss> result = gradients.compute(job);
       const std::vector<float> gradient(result.gradient.begin(), result.gradient.end());
       if (expected.empty()) expected = gradient;
       ASSERT_EQ(gradient, expected) << active << " threads, round " << version;

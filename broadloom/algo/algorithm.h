@@ -1,0 +1,49 @@
+// What the core loop asks of an algorithm: how it acts, what it learns from, how it updates, and
+// which numbers come of it. The loop knows nothing else of it.
+#pragma once
+
+#include <cstdint>
+
+#include "broadloom/algo/learner.h"
+#include "broadloom/algo/update_observer.h"
+#include "broadloom/core/number_info.h"
+#include "broadloom/core/status.h"
+#include "broadloom/rollout/actor.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+
+  // Before a block is collected. progress: the share of the run that lies behind, which schedules
+  // take; 0 for the first block.
+  virtual void begin_block(double /*progress*/) {}
+
+  // How it acts while blocks are collected.
+  virtual const Actor& actor() const = 0;
+
+  // What the update learns from, of environments [begin, end): block.advantages, with value targets
+  // advantages + values. From rewards, values, last_values, final_values and the end flags.
+  // Disjoint ranges may run at the same time. Allocates nothing.
+  virtual void compute_targets(RolloutBlock& block, int begin, int end) const = 0;
+
+  // Learns from a block whose targets are set. The learner's bf16_weights are fresh, and stay so.
+  // Fails, leaving the parameters as they were at the failing step, where a loss or gradient is not
+  // finite, or where the block cannot be these parameters' own. Allocates nothing.
+  virtual Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
+                        Learner& learner) = 0;
+
+  // Passes over the block that the last update made.
+  virtual int epochs() const = 0;
+
+  // The numbers of the last update: always the same ones in the same order, those that the table of
+  // algorithms (config/algorithms.h) has declared.
+  virtual void visit_numbers(const NumberVisitor& visit) const = 0;
+
+  // observer: null for none; it must outlive its use. An update has the same bits with one.
+  virtual void set_observer(UpdateObserver* observer) = 0;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,88 @@
+// Bodies of MinibatchUpdate, for the file of each algorithm.
+#pragma once
+
+#include <algorithm>
+
+#include "broadloom/algo/minibatch_update.h"
+#include "broadloom/algo/partial_gradients-inl.h"
+#include "broadloom/core/portable_math.h"
+
+namespace broadloom {
+
+// As torch's clip_grad_norm_. max_norm 0: never clipped.
+inline double clip_scale(double norm, double max_norm) {
+  return max_norm > 0.0 ? std::min(1.0, max_norm / (norm + 1e-6)) : 1.0;
+}
+
+template <class Loss>
+MinibatchUpdate<Loss>::MinibatchUpdate(const ActorCritic& network, const Loss& loss,
+                                       const MinibatchSettings& settings, int batch_size,
+                                       int minibatch_count, int observation_size, int action_size,
+                                       ThreadPool& pool)
+    : network_(network),
+      pool_(pool),
+      settings_(settings),
+      minibatches_(batch_size, minibatch_count),
+      gradients_(network, loss, minibatches_.max_size(), observation_size, action_size, pool) {}
+
+template <class Loss>
+Status MinibatchUpdate<Loss>::run(const RolloutBlock& block, std::uint64_t seed,
+                                  std::int64_t iteration, Learner& learner, Rules& rules) {
+  params_version_ += 1;
+  epochs_ = steps_ = 0;
+  while (epochs_ < settings_.update_epochs) {
+    minibatches_.shuffle(seed, iteration, epochs_);
+    if (epochs_ == 0 && observer_ != nullptr) report_batch(block, learner, rules);
+    for (int m = 0; m < minibatches_.count(); ++m, ++steps_) {
+      measure(block, minibatches_.indices(m), minibatches_.size(m), learner, rules);
+      measured_.report.epoch = epochs_;
+      measured_.report.minibatch = m;
+      BROADLOOM_TRY(take_step(learner, rules));
+    }
+    epochs_ += 1;
+    if (!rules.goes_on()) break;
+  }
+  return {};
+}
+
+// The epoch's minibatches, put together, are the block.
+template <class Loss>
+void MinibatchUpdate<Loss>::report_batch(const RolloutBlock& block, const Learner& learner,
+                                         Rules& rules) {
+  measure(block, minibatches_.indices(0), static_cast<int>(block.size()), learner, rules);
+  observer_->on_batch(measured_.report);
+}
+
+template <class Loss>
+void MinibatchUpdate<Loss>::measure(const RolloutBlock& block, const std::int32_t* indices,
+                                    int samples, const Learner& learner, Rules& rules) {
+  const GradientResult<Loss> result =
+      gradients_.compute({block, indices, samples, rules.context(block, indices, samples),
+                          learner.params.data(), learner.bf16_weights.data(), params_version_});
+  measured_.sums = result.sums;
+  measured_.report = {};
+  measured_.report.samples = samples;
+  measured_.report.gradient = result.gradient;
+  measured_.report.norm = result.norm;
+  rules.describe(measured_.sums, measured_.report);
+}
+
+// Clips to max_grad_norm; then Adam (Kingma and Ba 2015, arXiv 1412.6980, algorithm 1).
+template <class Loss>
+Status MinibatchUpdate<Loss>::take_step(Learner& learner, Rules& rules) {
+  const MinibatchReport& report = measured_.report;
+  BROADLOOM_TRY(rules.before_step(report, measured_.sums, learner));
+  if (observer_ != nullptr) observer_->on_minibatch(report);
+  learner.adam_steps += 1;
+  AdamStep adam;
+  adam.learning_rate = learner.learning_rate;
+  adam.eps = settings_.adam_eps;
+  adam.correction1 = 1.0 - portable::power(adam.beta1, learner.adam_steps);
+  adam.correction2 = 1.0 - portable::power(adam.beta2, learner.adam_steps);
+  adam.grad_scale = clip_scale(report.norm, settings_.max_grad_norm);
+  learner.take_step(adam, report.gradient.data(), network_, gradients_.chunks(), pool_);
+  params_version_ += 1;
+  return {};
+}
+
+}  // namespace broadloom

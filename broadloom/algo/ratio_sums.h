@@ -1,0 +1,36 @@
+// What is said of policy ratios: how far the policy is from the one that collected the samples.
+#pragma once
+
+#include <limits>
+
+namespace broadloom {
+
+// r is the ratio of a sample, pi(a|s) over that of the policy that collected it. Sums over samples
+// but for the last three; divide by the number of samples for means.
+struct RatioSums {
+  double old_approx_kl = 0.0;    // k1: -log r (Schulman 2020, "Approximating KL divergence")
+  double approx_kl = 0.0;        // k3: (r - 1) - log r
+  double clipped = 0.0;          // samples with |r - 1| > clip_coef
+  double ratios = 0.0;           // r
+  double squared_ratios = 0.0;   // r^2
+  double max_ratio_error = 0.0;  // max |r - 1|
+  double min_ratio = std::numeric_limits<double>::infinity();
+  double max_ratio = 0.0;
+
+  // Of samples that have none: no number is one.
+  static RatioSums undefined();
+
+  void add(const RatioSums& other);
+  // max_ratio_error becomes the larger; one that is not a number counts as the largest, and stays.
+  void keep_ratio_error(double error);
+
+  // Effective sample size of the ratios as importance weights, (sum r)^2 / sum r^2, in per cent of
+  // the samples: 100 where all ratios are equal, 100 / samples where one outweighs all others
+  // (Martino, Elvira and Louzada 2017, "Effective sample size for importance sampling based on
+  // discrepancy measures").
+  double ess_percent(double samples) const {
+    return 100.0 * (ratios / squared_ratios) * (ratios / samples);
+  }
+};
+
+}  // namespace broadloom

@@ -1,0 +1,135 @@
+#include "broadloom/config/algorithms.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "broadloom/algo/ppo.h"
+#include "broadloom/config/config.h"
+#include "broadloom/config/settings.h"
+
+namespace broadloom {
+namespace {
+
+AlgorithmEntry ppo() {
+  return {
+      .name = "ppo",
+      .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
+        const Config& config = setup.config;
+        return std::make_unique<Ppo>(
+            setup.network, ppo_settings(config), static_cast<int>(config.batch_size()),
+            static_cast<int>(config.minibatch_count()), setup.spec.observation_size(),
+            setup.spec.action_size(), setup.pool);
+      },
+      .bytes =
+          [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
+            return Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
+                              spec.observation_size(), spec.action_size(), threads);
+          },
+      .declare_numbers =
+          [](const InfoVisitor& declare) {
+            UpdateStats().visit([&](const NumberInfo& info, double) { declare(info); });
+          }};
+}
+
+// Entries are never taken out and never move, so what was found is used without the lock.
+class Table {
+ public:
+  Table() { entries_.push_back(ppo()); }
+
+  std::vector<const AlgorithmEntry*> all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<const AlgorithmEntry*> out;
+    for (const AlgorithmEntry& entry : entries_) out.push_back(&entry);
+    return out;
+  }
+
+  // False where the name is taken.
+  bool add(AlgorithmEntry entry) {
+    const std::lock_guard lock(mutex_);
+    for (const AlgorithmEntry& other : entries_) {
+      if (other.name == entry.name) return false;
+    }
+    entries_.push_back(std::move(entry));
+    return true;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<AlgorithmEntry> entries_;
+};
+
+Table& table() {
+  static Table entries;
+  return entries;
+}
+
+// Config has checked the name.
+const AlgorithmEntry& entry_of(const Config& config) {
+  const std::vector<const AlgorithmEntry*> all = table().all();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const AlgorithmEntry* entry) {
+    return entry->name == config.algorithm;
+  });
+  return found != all.end() ? **found : *all.front();
+}
+
+bool is_name(const std::string& name) {
+  return !name.empty() &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
+}
+
+}  // namespace
+
+Status register_algorithm(AlgorithmEntry entry) {
+  const std::string name = entry.name;
+  if (!is_name(name)) {
+    return invalid(
+        fmt::format("algorithm '{}': expected a name of lowercase letters, digits and "
+                    "underscores",
+                    name));
+  }
+  if (!entry.make || !entry.bytes || !entry.declare_numbers) {
+    return invalid(fmt::format(
+        "algorithm '{}': make, bytes or declare_numbers is missing; give all three", name));
+  }
+  if (table().add(std::move(entry))) return {};
+  return invalid(
+      fmt::format("algorithm '{}' is there already; register it once, or under another "
+                  "name",
+                  name));
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const AlgorithmEntry* entry : table().all()) names.push_back(entry->name);
+  return names;
+}
+
+Status check_algorithm(const Config& config, const EnvSpec& spec) {
+  const AlgorithmEntry& entry = entry_of(config);
+  return entry.check ? entry.check(config, spec) : Status();
+}
+
+std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup) {
+  return entry_of(setup.config).make(setup);
+}
+
+std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
+                            int threads) {
+  return entry_of(config).bytes(config, network, spec, threads);
+}
+
+void declare_algorithm_numbers(const InfoVisitor& declare) {
+  std::set<std::string> seen;
+  for (const AlgorithmEntry* entry : table().all()) {
+    entry->declare_numbers([&](const NumberInfo& info) {
+      if (seen.insert(info.name).second) declare(info);
+    });
+  }
+}
+
+}  // namespace broadloom

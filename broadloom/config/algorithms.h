@@ -1,0 +1,57 @@
+// Algorithms by name: those of the library, and those that a program registers.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/number_info.h"
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+class ActorCritic;
+class Algorithm;
+class ThreadPool;
+struct Config;
+struct EnvSpec;
+
+// What an algorithm is made from, which must outlive it.
+struct AlgorithmSetup {
+  const Config& config;
+  const ActorCritic& network;
+  const EnvSpec& spec;
+  ThreadPool& pool;
+};
+
+struct AlgorithmEntry {
+  std::string name;  // the value of `algorithm`: lowercase letters, digits and underscores
+  std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)> make;
+  // What it will hold for so many threads, in bytes, beside the learner's parameters.
+  std::function<std::size_t(const Config&, const ActorCritic&, const EnvSpec&, int threads)> bytes;
+  // Optional: what it cannot do of what a run asks, which is then refused before it is made.
+  std::function<Status(const Config&, const EnvSpec&)> check = {};
+  // All numbers that its updates report. Names that other algorithms have mean the same here.
+  std::function<void(const InfoVisitor&)> declare_numbers;
+};
+
+// Makes an algorithm known by its name, to config, program and studies alike. kInvalidConfig where
+// the name is taken or no such name, or a function is missing. Any thread may call it, but register
+// before anything else is called.
+Status register_algorithm(AlgorithmEntry entry);
+
+// In the order of the table, the library's first.
+std::vector<std::string> algorithm_names();
+
+// In these, config.algorithm is one of those names.
+Status check_algorithm(const Config& config, const EnvSpec& spec);
+std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup);
+std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
+                            int threads);
+
+// What all of them can report, each name once.
+void declare_algorithm_numbers(const InfoVisitor& declare);
+
+}  // namespace broadloom
