@@ -39,19 +39,21 @@ std::string bounds_text(const Space& space) {
   return out;
 }
 
-std::string space_text(const Space& space) {
-  return fmt::format("{}({})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box", space.size);
-}
-
 Json space_json(const Space& space) {
   if (space.kind == SpaceKind::kDiscrete) return {{"kind", "discrete"}, {"n", space.size}};
-  return {{"kind", "box"}, {"size", space.size}, {"low", space.low}, {"high", space.high}};
+  return {{"kind", "box"},
+          {"size", space.size},
+          {"dtype", space.dtype == Dtype::kU8 ? "uint8" : "float32"},
+          {"shape", space.extents()},
+          {"low", space.low},
+          {"high", space.high}};
 }
 
 Json spec_json(const EnvSpec& spec) {
   Json out = {{"id", spec.id},
               {"summary", spec.summary},
               {"observation", space_json(spec.observation)},
+              {"critic_observation", nullptr},
               {"action", space_json(spec.action)},
               {"max_episode_steps", spec.max_episode_steps},
               {"reward_threshold", nullptr},
@@ -61,6 +63,9 @@ Json spec_json(const EnvSpec& spec) {
               {"names_success", spec.names_success},
               {"upstream", spec.upstream},
               {"built_in", is_built_in(spec.id)}};
+  if (spec.has_critic_observation()) {
+    out["critic_observation"] = space_json(spec.critic_observation);
+  }
   if (spec.has_reward_threshold) out["reward_threshold"] = spec.reward_threshold;
   if (spec.has_score_range) {
     out["random_score"] = spec.random_score;
@@ -97,7 +102,7 @@ int list(const EnvCommand& command) {
   constexpr const char* kRow = "{:<26} {:<14} {:<12} {:>6} {:>10}  {}\n";
   fmt::print(kRow, "ID", "OBSERVATION", "ACTION", "LIMIT", "THRESHOLD", "WHAT IT IS");
   for (const EnvSpec& spec : specs) {
-    fmt::print(kRow, spec.id, space_text(spec.observation), space_text(spec.action),
+    fmt::print(kRow, spec.id, shape_text(spec.observation), shape_text(spec.action),
                limit_text(spec), threshold_text(spec), spec.summary + origin_text(spec));
   }
   return 0;
@@ -126,9 +131,13 @@ void print_options(const std::vector<FieldInfo>& options) {
 
 void print_spec(const EnvSpec& spec) {
   fmt::print("{}\n{}{}\n\n", spec.id, spec.summary, origin_text(spec));
-  fmt::print("  observation   {} {}\n", space_text(spec.observation),
+  fmt::print("  observation   {} {}\n", shape_text(spec.observation),
              bounds_text(spec.observation));
-  fmt::print("  action        {} {}\n", space_text(spec.action), bounds_text(spec.action));
+  if (spec.has_critic_observation()) {
+    fmt::print("  critic reads  {} {}\n", shape_text(spec.critic_observation),
+               bounds_text(spec.critic_observation));
+  }
+  fmt::print("  action        {} {}\n", shape_text(spec.action), bounds_text(spec.action));
   fmt::print("  time limit    {} steps\n", limit_text(spec));
   fmt::print("  threshold     {}\n", threshold_text(spec));
   fmt::print("  scores        {}\n", score_range_text(spec));

@@ -12,6 +12,7 @@
 #include "broadloom/env/vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/math/isa.h"
+#include "broadloom/rollout/observations.h"
 
 namespace broadloom::cli {
 namespace {
@@ -27,10 +28,9 @@ class Lane {
     const EnvSpec& spec = env.spec();
     const auto count = static_cast<std::size_t>(end - begin);
     row_ = count * static_cast<std::size_t>(spec.action_size());
-    const std::size_t observed = count * static_cast<std::size_t>(spec.observation_size());
+    observations_ = Observations(observation_type(spec.observation), count);
+    final_observations_ = observations_;
     actions_.resize(row_ * kActionRows);
-    observations_.resize(observed);
-    final_observations_.resize(observed);
     rewards_.resize(count);
     terminated_.resize(count);
     truncated_.resize(count);
@@ -47,8 +47,8 @@ class Lane {
     for (int t = 0; t < num_steps && status_.ok(); ++t) {
       const float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
       status_ = env_.step(begin_, end_,
-                          {actions, observations_.data(), rewards_.data(), terminated_.data(),
-                           truncated_.data(), final_observations_.data()});
+                          {actions, observations_.rows(), rewards_.data(), terminated_.data(),
+                           truncated_.data(), final_observations_.rows()});
       count_episodes();
     }
   }
@@ -72,7 +72,8 @@ class Lane {
   int begin_;
   int end_;
   std::size_t row_ = 0;
-  std::vector<float> actions_, observations_, final_observations_, rewards_;
+  std::vector<float> actions_, rewards_;
+  Observations observations_, final_observations_;
   std::vector<std::uint8_t> terminated_, truncated_;
   std::vector<double> returns_;
   std::int64_t episodes_ = 0;

@@ -263,8 +263,10 @@ void gaussian_forward(int outputs, const Real* means, const Real* log_std, TileB
 }  // namespace
 
 template <class Real>
-TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs)
+TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
+                           int critic_observation_size)
     : observations(static_cast<std::size_t>(kTileRows) * observation_size),
+      critic_observations(static_cast<std::size_t>(kTileRows) * critic_observation_size),
       actions(static_cast<std::size_t>(kTileRows) * action_size),
       terms(static_cast<std::size_t>(kTileRows) * outputs) {
   for (AlignedVector<Real>* column :
@@ -286,10 +288,8 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
   tile.rows = rows;
   for (int r = 0; r < rows; ++r) {
     const std::size_t i = static_cast<std::size_t>(indices[r]);
-    // Rows are short: a plain loop beats a call of memcpy.
-    const float* seen = &block.observations[i * block.D];
-    float* observation = &tile.observations[static_cast<std::size_t>(r) * block.D];
-    for (int d = 0; d < block.D; ++d) observation[d] = seen[d];
+    const std::size_t row = static_cast<std::size_t>(r);
+    block.observations.read(i, 1, &tile.observations[row * block.D]);
     if (side != NetworkSide::kValue) {
       for (int a = 0; a < block.A; ++a) {
         tile.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
@@ -298,6 +298,9 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
       tile.advantages[r] = (block.advantages[i] - advantages.mean) * advantages.scale;
     }
     if (side != NetworkSide::kPolicy) {
+      if (block.has_critic()) {
+        block.critic_observations.read(i, 1, &tile.critic_observations[row * block.critic.size]);
+      }
       tile.old_values[r] = block.values[i];
       tile.value_targets[r] = block.advantages[i] + block.values[i];
     }
@@ -346,10 +349,10 @@ void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
                        TileWorkspace<Real>& work, Real* grads, PpoSums& sums, NetworkSide side) {
   const Real share = Real(1) / static_cast<Real>(samples);
-  network.forward(params, batch.observations.data(), batch.rows, work, side);
+  network.forward(params, batch.input(), batch.rows, work, side);
   if (side != NetworkSide::kValue) policy_side(network, c, share, params, batch, work, grads, sums);
   if (side != NetworkSide::kPolicy) value_side(c, share, batch, work, sums);
-  network.backward(params, transposed, batch.observations.data(), batch.rows, work, grads, side);
+  network.backward(params, transposed, batch.input(), batch.rows, work, grads, side);
 }
 
 template struct TileBatch<float>;

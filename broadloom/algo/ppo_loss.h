@@ -22,10 +22,11 @@ struct PpoCoefficients {
 template <class Real>
 struct TileBatch {
   int rows = 0;
-  AlignedVector<Real> observations;   // [kTileRows, D]
-  AlignedVector<Real> actions;        // [A, kTileRows]
-  AlignedVector<Real> old_log_probs;  // [kTileRows]
-  AlignedVector<Real> old_values;     // [kTileRows]
+  AlignedVector<Real> observations;         // [kTileRows, D]
+  AlignedVector<Real> critic_observations;  // [kTileRows, of what only the critic reads] or empty
+  AlignedVector<Real> actions;              // [A, kTileRows]
+  AlignedVector<Real> old_log_probs;        // [kTileRows]
+  AlignedVector<Real> old_values;           // [kTileRows]
   AlignedVector<Real> advantages;  // [kTileRows] as the policy loss uses them (normalised or not)
   AlignedVector<Real> value_targets;  // [kTileRows]
 
@@ -33,9 +34,14 @@ struct TileBatch {
   AlignedVector<Real> log_probs, normalisers, entropies, terms;
   AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
-  TileBatch(int observation_size, int action_size, int outputs);
+  TileBatch(int observation_size, int action_size, int outputs, int critic_observation_size = 0);
+  NetworkInput<Real> input() const {
+    const Real* policy = observations.data();
+    return {policy, critic_observations.empty() ? policy : critic_observations.data()};
+  }
   std::size_t bytes() const {
-    return sizeof(Real) * (observations.size() + actions.size() + terms.size() + 12 * kTileRows);
+    return sizeof(Real) * (observations.size() + critic_observations.size() + actions.size() +
+                           terms.size() + 12 * kTileRows);
   }
 };
 
@@ -74,7 +80,8 @@ struct PpoLoss {
   using Context = AdvantageShift;  // of a minibatch
 
   static Tile make_tile(const ActorCritic& network, int observation_size, int action_size) {
-    return {observation_size, action_size, network.shape().action_outputs};
+    return {observation_size, action_size, network.shape().action_outputs,
+            network.shape().critic_observation_size};
   }
   // What a side needs of samples indices [rows] of the block.
   static void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,

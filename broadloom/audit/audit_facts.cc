@@ -76,12 +76,10 @@ Result<std::vector<Fingerprint>> first_starts(const Config& config, const VecEnv
   const EnvSpec& spec = envs.value()->spec();
   std::vector<Fingerprint> starts;
   if (spec.observation.kind == SpaceKind::kDiscrete) return starts;
-  const std::size_t size = static_cast<std::size_t>(spec.observation_size());
-  std::vector<float> rows(static_cast<std::size_t>(options.num_envs) * size);
-  envs.value()->observe(0, options.num_envs, rows.data());
+  Observations rows(observation_type(spec.observation), static_cast<std::size_t>(options.num_envs));
+  envs.value()->observe(0, options.num_envs, rows.rows());
   for (int n = 0; n < options.num_envs; ++n) {
-    const std::span<const float> row(&rows[static_cast<std::size_t>(n) * size], size);
-    starts.push_back({hash64(std::as_bytes(row)), n});
+    starts.push_back({hash64(rows.row_bytes(static_cast<std::size_t>(n))), n});
   }
   return starts;
 }

@@ -30,6 +30,7 @@ std::size_t state_bytes_per_env(VecEnv& envs) {
 Result<MemoryPlan> plan_memory(const Config& config, int threads) {
   Result<std::unique_ptr<VecEnv>> envs = make_one_env(config);
   if (!envs.ok()) return envs.status();
+  BROADLOOM_TRY(check_observations(config, envs.value()->spec()));
   return plan_memory(config, threads, *envs.value());
 }
 
@@ -48,7 +49,7 @@ std::size_t block_bytes(const Config& config, const VecEnv& envs) {
                                std::size_t most = 0;
                                for (const BlockSizes& of : sizes)
                                  most = std::max(most, array.count(of));
-                               sum += most * sizeof(typename Array::value_type);
+                               sum += most * RolloutBlock::number_bytes<Array>(array);
                              });
   return sum;
 }
@@ -94,7 +95,8 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
   plan.environments =
       static_cast<std::size_t>(most_envs) * (state_bytes_per_env(envs) + statistics);
   if (config.norm_obs) {
-    plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), most_shards(config));
+    plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), most_shards(config)) +
+                      ObsNormalizer::bytes(spec.critic_observation.size, most_shards(config));
   }
   plan.network =
       3 * network.parameter_count() * sizeof(float) + network.bf16_size() * sizeof(Bf16Pair);

@@ -21,13 +21,25 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           activation_of(config.activation),
           config.shared_encoder,
           config.log_std_init,
-          config.precision == "bf16" ? Precision::kBf16 : Precision::kFp32};
+          config.precision == "bf16" ? Precision::kBf16 : Precision::kFp32,
+          spec.critic_observation.size};
 }
 
-std::string shape_text(const Space& space) {
-  return fmt::format("{}({})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box", space.size);
+Status check_observations(const Config& config, const EnvSpec& spec) {
+  if (config.shared_encoder && spec.has_critic_observation()) {
+    return invalid(
+        fmt::format("shared_encoder = true: the critic of {} reads observations of its own, {}, so "
+                    "that there is nothing to share; set shared_encoder = false",
+                    spec.id, shape_text(spec.critic_observation)));
+  }
+  for (const Space* space : {&spec.observation, &spec.critic_observation}) {
+    if (!config.norm_obs || space->dtype == Dtype::kF32) continue;
+    return invalid(fmt::format(
+        "norm_obs = true: observations of {} are uint8, {}, which networks read divided "
+        "by 255 instead of normalised; set norm_obs = false",
+        spec.id, shape_text(*space)));
+  }
+  return {};
 }
-
-bool same_shape(const Space& a, const Space& b) { return a.kind == b.kind && a.size == b.size; }
 
 }  // namespace broadloom

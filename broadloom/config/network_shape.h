@@ -1,9 +1,8 @@
 // The network that a configuration and an environment ask for.
 #pragma once
 
-#include <string>
-
 #include "broadloom/config/config.h"
+#include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/nn/actor_critic.h"
 
@@ -11,8 +10,7 @@ namespace broadloom {
 
 NetworkShape network_shape(const Config& config, const EnvSpec& spec);
 
-// What a network knows of a space: "Discrete(3)" or "Box(4)".
-std::string shape_text(const Space& space);
-bool same_shape(const Space& a, const Space& b);
+// kInvalidConfig where the configuration cannot learn from such observations.
+Status check_observations(const Config& config, const EnvSpec& spec);
 
 }  // namespace broadloom

@@ -29,6 +29,8 @@ class BatchedEnv final : public VecEnv {
   static_assert(env_detail::names_every_member<Env>(),
                 "members must name every member of State: one that is left out would be 0 again "
                 "in every step");
+  using Observed = typename Loops::Observed;
+  using CriticObserved = typename Loops::CriticObserved;
 
   // options.num_envs >= 1, and families() divides it. spec: Env::spec(params), or one that names
   // another time limit; with strata, as describe_strata leaves it. strata: only where Options is
@@ -52,7 +54,7 @@ class BatchedEnv final : public VecEnv {
         total_step_(static_cast<std::size_t>(count_)),
         drawn_(strata_.empty() ? 0 : static_cast<std::size_t>(count_), params),
         stratum_(drawn_.size(), -1) {
-    assert(named_sizes_hold(spec_));
+    assert(named_sizes_hold(spec_) && observed_as_said(spec_));
     assert(strata_.empty() || Loops::kDrawable);
     Outcome<Env>::describe(spec_);
     for (int i = 0; i < count_; ++i) {
@@ -69,6 +71,7 @@ class BatchedEnv final : public VecEnv {
               env_streams(options.streams).step,
               spec_.max_episode_steps,
               spec_.observation_size(),
+              spec_.critic_observation.size,
               spec_.action_size(),
               loop_target()};
     for (int i = 0; i < count_; ++i) start_episode(i, 0);
@@ -87,7 +90,16 @@ class BatchedEnv final : public VecEnv {
     if constexpr (requires { Env::kActionSize; }) {
       if (Env::kActionSize != spec.action_size()) return false;
     }
+    if constexpr (requires { Env::kCriticObservationSize; }) {
+      if (Env::kCriticObservationSize != spec.critic_observation.size) return false;
+    }
     return true;
+  }
+  // Whether observe() and observe_critic() write what the spec says.
+  static bool observed_as_said(const EnvSpec& spec) {
+    if (spec.observation.dtype != dtype_of<Observed>()) return false;
+    if (spec.has_critic_observation() != Loops::kForCritic) return false;
+    return !Loops::kForCritic || spec.critic_observation.dtype == dtype_of<CriticObserved>();
   }
 
   const EnvSpec& spec() const override { return spec_; }
@@ -104,10 +116,14 @@ class BatchedEnv final : public VecEnv {
     return std::as_bytes(std::span(&drawn_[env], 1));
   }
 
-  void observe(int begin, int end, float* observations) const override {
+  void observe(int begin, int end, ObservationRows rows) const override {
+    Observed* observations = rows.as<Observed>();
     Loops::observe(batch_, begin, end, observations);
     if (spec_.observation.kind == SpaceKind::kBox) return;
     for (int k = 0; k < end - begin; ++k) spread(observations + row(k));
+  }
+  void observe_critic(int begin, int end, ObservationRows rows) const override {
+    Loops::observe_critic(batch_, begin, end, rows.as<CriticObserved>());
   }
 
   Status step(int begin, int end, const StepRows& rows) override {
@@ -138,17 +154,22 @@ class BatchedEnv final : public VecEnv {
   std::size_t row(int k) const {
     return static_cast<std::size_t>(k) * static_cast<std::size_t>(spec_.observation_size());
   }
+  std::size_t critic_row(int k) const {
+    return static_cast<std::size_t>(k) * static_cast<std::size_t>(spec_.critic_observation.size);
+  }
 
   static constexpr int kRowsInCache = 256;
 
   StepRows from(const StepRows& rows, int k) const {
     return {rows.actions + static_cast<std::size_t>(k) * spec_.action_size(),
-            rows.observations + row(k),
+            rows.observations.from(row(k)),
             rows.rewards + k,
             rows.terminated + k,
             rows.truncated + k,
-            rows.final_observations + row(k),
-            rows.ends == nullptr ? nullptr : rows.ends + k};
+            rows.final_observations.from(row(k)),
+            rows.ends == nullptr ? nullptr : rows.ends + k,
+            rows.critic_observations.from(critic_row(k)),
+            rows.final_critic_observations.from(critic_row(k))};
   }
 
   // All states move on first. An ended episode's last observation is then moved aside, and its
@@ -156,24 +177,31 @@ class BatchedEnv final : public VecEnv {
   void step_rows(int begin, int end, const StepRows& rows) {
     Loops::step(batch_, begin, end, rows);
     observe(begin, end, rows.observations);
+    const bool for_critic = static_cast<bool>(rows.critic_observations);
+    if (for_critic) observe_critic(begin, end, rows.critic_observations);
     for (int k = 0; k < end - begin; ++k) {
       if ((rows.terminated[k] | rows.truncated[k]) == 0) continue;
-      float* observation = rows.observations + row(k);
-      std::copy_n(observation, row(1), rows.final_observations + row(k));
+      const ObservationRows observation = rows.observations.from(row(k));
+      observation.copy_to(rows.final_observations.from(row(k)), row(1));
+      const ObservationRows of_critic = rows.critic_observations.from(critic_row(k));
+      if (for_critic) {
+        of_critic.copy_to(rows.final_critic_observations.from(critic_row(k)), critic_row(1));
+      }
       if (rows.ends != nullptr || !curriculum_.empty()) {
         episode_ended(begin + k, rows.terminated[k] != 0,
                       rows.ends == nullptr ? nullptr : rows.ends + k);
       }
       start_episode(begin + k, episode_[begin + k] + 1);
       observe(begin + k, begin + k + 1, observation);
+      if (for_critic) observe_critic(begin + k, begin + k + 1, of_critic);
     }
   }
 
   // A Discrete observation comes as its index in out[0] and is spread to one-hot in place.
-  void spread(float* out) const {
+  void spread(Observed* out) const {
     const int index = static_cast<int>(out[0]);
-    std::fill_n(out, spec_.observation.size, 0.0f);
-    out[index] = 1.0f;
+    std::fill_n(out, spec_.observation.size, Observed{0});
+    out[index] = Observed{1};
   }
 
   const Params& params_of(int i) const { return drawn_.empty() ? params_ : drawn_[i]; }

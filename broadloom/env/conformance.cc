@@ -97,9 +97,10 @@ class Kit : Findings {
     expect(envs->num_envs() == kEnvs, "num_envs() is not what was asked for");
     expect(envs->spec().max_episode_steps == options_.time_limit,
            "the time limit asked for is not spec()'s");
-    for (const Space* space : {&envs->spec().observation, &envs->spec().action}) {
+    const EnvSpec& spec = envs->spec();
+    for (const Space* space : {&spec.observation, &spec.critic_observation, &spec.action}) {
       const std::size_t size = static_cast<std::size_t>(space->size);
-      expect(space->size >= 1, "a space is empty");
+      expect(space->size >= 1 || space == &spec.critic_observation, "a space is empty");
       if (space->kind == SpaceKind::kDiscrete) continue;
       expect(space->low.size() == size && space->high.size() == size,
              "a Box has not one lower and one upper bound a number");
@@ -112,12 +113,16 @@ class Kit : Findings {
     const Played out = Player(*envs).play(options_.num_steps);
     if (!expect_played(out)) return;
     for (const float reward : out.rewards) expect(std::isfinite(reward), "a reward is not finite");
-    const Space& space = envs->spec().observation;
-    const std::size_t width = envs->spec().observation_size();
-    for (std::size_t i = 0; i < out.rewards.size(); ++i) {
-      check_observation(space, &out.observations[i * width]);
+    check_shown(envs->spec().observation, out, out.policy);
+    check_shown(envs->spec().critic_observation, out, out.critic);
+  }
+
+  void check_shown(const Space& space, const Played& out, const Shown& shown) {
+    const std::size_t width = static_cast<std::size_t>(space.size);
+    for (std::size_t i = 0; width > 0 && i < out.rewards.size(); ++i) {
+      check_observation(space, &shown.observations[i * width]);
       if (out.ended(i) && traits_.has_final_observations) {
-        check_observation(space, &out.last[i * width]);
+        check_observation(space, &shown.last[i * width]);
       }
     }
   }
@@ -172,17 +177,23 @@ class Kit : Findings {
     const std::unique_ptr<VecEnv> envs = made(options());
     if (envs == nullptr) return;
     Player player(*envs);
-    std::vector<float> seen, again;
     for (int t = 0; t < options_.num_steps; ++t) {
       const Played out = player.play(1);
       if (!expect_played(out)) return;
-      seen.assign(out.observations.size(), 0.0f);
-      envs->observe(0, kEnvs, seen.data());
-      expect(seen == out.observations, "observe() is not what step() gave");
-      again.assign(seen.size(), 0.0f);
-      envs->observe(0, kEnvs, again.data());
+      const Shown seen = seen_now(*envs), again = seen_now(*envs);
+      expect(seen.observations == out.policy.observations, "observe() is not what step() gave");
+      expect(seen.last == out.critic.observations, "observe_critic() is not what step() gave");
       expect(seen == again, "observe() gives something else the second time");
     }
+  }
+
+  // What observe() and observe_critic() write, one after the other.
+  static Shown seen_now(const VecEnv& envs) {
+    const EnvSpec& spec = envs.spec();
+    SeenRows policy(spec.observation, kEnvs), critic(spec.critic_observation, kEnvs);
+    envs.observe(0, kEnvs, policy.from(0));
+    if (spec.has_critic_observation()) envs.observe_critic(0, kEnvs, critic.from(0));
+    return {policy.numbers(), critic.numbers()};
   }
 
   // The final observation of a cut episode is what an uncut one goes on from.
@@ -191,18 +202,24 @@ class Kit : Findings {
     const std::unique_ptr<Played> cut = played(options(), limit);
     const std::unique_ptr<Played> whole = played(options(limit + 1), limit);
     if (cut == nullptr || whole == nullptr) return;
-    const std::size_t width = cut->observations.size() / cut->rewards.size();
-    for (std::size_t i = 0; i < cut->rewards.size(); ++i) {
-      const float* last = &cut->last[i * width];
+    check_last(*cut, cut->policy, *whole, whole->policy);
+    check_last(*cut, cut->critic, *whole, whole->critic);
+  }
+
+  void check_last(const Played& cut, const Shown& shown, const Played& whole,
+                  const Shown& goes_on) {
+    const std::size_t width = shown.observations.size() / cut.rewards.size();
+    for (std::size_t i = 0; width > 0 && i < cut.rewards.size(); ++i) {
+      const float* last = &shown.last[i * width];
       const bool untouched =
           std::all_of(last, last + width, [](float x) { return x == kUntouched; });
-      expect(cut->ended(i) != untouched,
-             cut->ended(i) ? "no final observation of an ended episode"
+      expect(cut.ended(i) != untouched,
+             cut.ended(i) ? "no final observation of an ended episode"
                            : "a final observation of an episode that has not ended");
       bool ended_before = !traits_.deterministic || options_.noisy_observations;
-      for (std::size_t j = i % kEnvs; j < i; j += kEnvs) ended_before |= whole->ended(j);
-      if (cut->truncated[i] == 0 || ended_before) continue;
-      expect(std::equal(last, last + width, &whole->observations[i * width]),
+      for (std::size_t j = i % kEnvs; j < i; j += kEnvs) ended_before |= whole.ended(j);
+      if (cut.truncated[i] == 0 || ended_before) continue;
+      expect(std::equal(last, last + width, &goes_on.observations[i * width]),
              "a final observation is not the ended episode's last");
     }
   }
@@ -268,9 +285,10 @@ class Kit : Findings {
     if (envs == nullptr) return;
     const Played family = Player(*envs, 0, 1).play(1);
     if (!expect_played(family)) return;
-    const std::size_t width = family.observations.size() / kEnvs;
-    for (std::size_t i = width; i < family.observations.size(); ++i) {
-      expect(family.observations[i] == family.observations[i - width],
+    const std::vector<float>& seen = family.policy.observations;
+    const std::size_t width = seen.size() / kEnvs;
+    for (std::size_t i = width; i < seen.size(); ++i) {
+      expect(seen[i] == seen[i - width],
              "environments of one seed family, under the same actions, differ");
     }
   }
@@ -328,11 +346,7 @@ class Kit : Findings {
     Player player(*envs), elsewhere(*other);
     if (!expect_played(player.play(steps)) || !expect_played(elsewhere.play(3))) return;
     if (!copy_state(*envs, *other)) return;
-    std::vector<float> here(static_cast<std::size_t>(envs->spec().observation_size()) * kEnvs),
-        there(here.size());
-    envs->observe(0, kEnvs, here.data());
-    other->observe(0, kEnvs, there.data());
-    expect(here == there, "a restored environment is seen otherwise than the one that was saved");
+    expect(seen_now(*envs) == seen_now(*other), "a restored environment is seen otherwise than the one that was saved");
     const Played on = player.play(steps), restored = Player(*other, steps).play(steps);
     if (!expect_played(on) || !expect_played(restored) || !traits_.deterministic) return;
     expect(on.is_as(restored),
@@ -369,11 +383,9 @@ class Kit : Findings {
     for (int n = 0; n < kEnvs; ++n)
       draw_action(spec.action, random, &actions[n * spec.action_size()]);
     const auto step = [&] {
-      const Status status = envs->step(
-          0, kEnvs,
-          {actions.data(), out.observations.data(), out.rewards.data(), out.terminated.data(),
-           out.truncated.data(), out.last.data(), out.ends.data()});
-      envs->observe(0, kEnvs, out.observations.data());
+      const StepRows rows = out.rows_from(0, actions.data());
+      const Status status = envs->step(0, kEnvs, rows);
+      envs->observe(0, kEnvs, rows.observations);
       return status.ok();
     };
     for (int t = 0; t < options_.num_steps; ++t) (void)step();

@@ -38,9 +38,9 @@ class DisturbedEnv final : public ForwardingVecEnv {
   }
 
   const EnvSpec& spec() const override { return spec_; }
-  void observe(int begin, int end, float* observations) const override {
-    inner().observe(begin, end, observations);
-    for (int i = begin; i < end; ++i) add_noise(i, Draw::kNoise, row(observations, i - begin));
+  void observe(int begin, int end, ObservationRows rows) const override {
+    inner().observe(begin, end, rows);
+    for (int i = begin; i < end; ++i) add_noise(i, Draw::kNoise, rows, i - begin);
   }
 
   Status step(int begin, int end, const StepRows& rows) override {
@@ -81,17 +81,16 @@ class DisturbedEnv final : public ForwardingVecEnv {
 
  private:
   std::size_t envs() const { return static_cast<std::size_t>(num_envs()); }
-  float* row(float* observations, int k) const {
-    return observations + static_cast<std::size_t>(k) * spec_.observation_size();
-  }
   Random stream(int i, Draw draw) const {
     const std::uint32_t lane = static_cast<std::uint32_t>(i % families_);
     return Random(seed_, purpose_, lane | (static_cast<std::uint32_t>(draw) << 28),
                   static_cast<std::uint64_t>(steps_[i]));
   }
 
-  void add_noise(int i, Draw draw, float* observation) const {
+  // Of what the policy senses; what only the critic reads is the simulator's own knowledge.
+  void add_noise(int i, Draw draw, ObservationRows rows, int k) const {
     if (disturbance_.obs_noise <= 0.0) return;
+    float* observation = rows.floats() + static_cast<std::size_t>(k) * spec_.observation_size();
     Random random = stream(i, draw);
     for (int d = 0; d < spec_.observation_size(); ++d) {
       observation[d] += static_cast<float>(disturbance_.obs_noise * random.normal());
@@ -105,9 +104,9 @@ class DisturbedEnv final : public ForwardingVecEnv {
     if ((rows.terminated[k] | rows.truncated[k]) != 0) {
       age_[i] = 0;
       push_left_[i] = 0;
-      add_noise(i, Draw::kFinalNoise, row(rows.final_observations, k));
+      add_noise(i, Draw::kFinalNoise, rows.final_observations, k);
     }
-    add_noise(i, Draw::kNoise, row(rows.observations, k));
+    add_noise(i, Draw::kNoise, rows.observations, k);
   }
 
   // From what was chosen to what arrives.
@@ -178,6 +177,11 @@ Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
   if (spec.observation.kind == SpaceKind::kDiscrete) {
     return {ErrorKind::kInvalidConfig, "disturb.obs_noise: the observations of " + spec.id +
                                            " are Discrete, which noise cannot be added to; "
+                                           "leave it out"};
+  }
+  if (spec.observation.dtype != Dtype::kF32) {
+    return {ErrorKind::kInvalidConfig, "disturb.obs_noise: the observations of " + spec.id +
+                                           " are uint8, and noise is added to float32 numbers; "
                                            "leave it out"};
   }
   const float infinity = std::numeric_limits<float>::infinity();

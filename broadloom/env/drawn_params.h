@@ -38,7 +38,10 @@ struct ParamFieldLister {
 
 // Makes the bounds of a box wide enough for both; false where the spaces are of another size.
 inline bool widen(Space& space, const Space& other) {
-  if (space.kind != other.kind || space.size != other.size) return false;
+  if (space.kind != other.kind || space.size != other.size || space.dtype != other.dtype ||
+      space.shape != other.shape) {
+    return false;
+  }
   for (std::size_t i = 0; i < space.low.size(); ++i) {
     space.low[i] = std::min(space.low[i], other.low[i]);
     space.high[i] = std::max(space.high[i], other.high[i]);
@@ -71,6 +74,7 @@ Status widen_to(const typename Env::Params& params, std::size_t offset, double v
   if (!made.ok()) return made.status();
   const EnvSpec other = Env::spec(made.value());
   if (env_detail::widen(spec.observation, other.observation) &&
+      env_detail::widen(spec.critic_observation, other.critic_observation) &&
       env_detail::widen(spec.action, other.action)) {
     return {};
   }

@@ -16,6 +16,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/core/tensor_ref.h"
+#include "broadloom/env/environment.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/math/isa.h"
@@ -133,7 +134,7 @@ class EnvLoops {
     std::uint64_t seed;
     Purpose purpose;
     std::int64_t limit;  // steps of an episode, 0: none
-    int observation_size, action_size;
+    int observation_size, critic_observation_size, action_size;
     LoopTarget target;
   };
 
@@ -145,12 +146,23 @@ class EnvLoops {
     }
     run<StepLoop<false>>(batch, begin, end, rows);
   }
+  using Observed = env_detail::Observed<Env>;
+  using CriticObserved = env_detail::CriticObserved<Env>;
+  static constexpr bool kForCritic = env_detail::kHasCriticObservation<Env>;
+
   // Box observations, [k, D].
-  static void observe(const Batch& batch, int begin, int end, float* observations) {
+  static void observe(const Batch& batch, int begin, int end, Observed* observations) {
     if constexpr (kDrawable) {
       if (batch.drawn != nullptr) return run<ObserveLoop<true>>(batch, begin, end, observations);
     }
     run<ObserveLoop<false>>(batch, begin, end, observations);
+  }
+  // What only the critic reads, where the environment has such.
+  static void observe_critic(const Batch& batch, int begin, int end, CriticObserved* observations) {
+    if constexpr (kForCritic && kDrawable) {
+      if (batch.drawn != nullptr) return run<CriticLoop<true>>(batch, begin, end, observations);
+    }
+    if constexpr (kForCritic) run<CriticLoop<false>>(batch, begin, end, observations);
   }
 
  private:
@@ -162,6 +174,11 @@ class EnvLoops {
   static constexpr std::size_t observation_size(const Batch& batch) {
     if constexpr (requires { Env::kObservationSize; }) return Env::kObservationSize;
     return static_cast<std::size_t>(batch.observation_size);
+  }
+
+  static constexpr std::size_t critic_observation_size(const Batch& batch) {
+    if constexpr (requires { Env::kCriticObservationSize; }) return Env::kCriticObservationSize;
+    return static_cast<std::size_t>(batch.critic_observation_size);
   }
 
   // kOwn: every environment has constants of its own.
@@ -221,7 +238,7 @@ class EnvLoops {
 
   template <bool kOwn>
   struct ObserveLoop {
-    static void run(const Batch& batch, int begin, int end, float* observations) {
+    static void run(const Batch& batch, int begin, int end, Observed* observations) {
       const Params shared = batch.params;
       const Params* const drawn = kOwn ? batch.drawn + begin : nullptr;
       const Pointers states = batch.states;
@@ -231,6 +248,23 @@ class EnvLoops {
       for (int k = 0; k < count; ++k) {
         Env::observe(params_of<kOwn>(shared, drawn, k),
                      Arrays::load(Env::members, states, begin + k), observations + k * width);
+      }
+    }
+  };
+
+  template <bool kOwn>
+  struct CriticLoop {
+    static void run(const Batch& batch, int begin, int end, CriticObserved* observations) {
+      const Params shared = batch.params;
+      const Params* const drawn = kOwn ? batch.drawn + begin : nullptr;
+      const Pointers states = batch.states;
+      const std::size_t width = critic_observation_size(batch);
+      const int count = end - begin;
+      BROADLOOM_INDEPENDENT_ROWS
+      for (int k = 0; k < count; ++k) {
+        Env::observe_critic(params_of<kOwn>(shared, drawn, k),
+                            Arrays::load(Env::members, states, begin + k),
+                            observations + k * width);
       }
     }
   };

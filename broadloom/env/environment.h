@@ -22,6 +22,11 @@
 //     static int end_reason(const Params&, const State& last);       // which of them it was
 //     static bool success(const Params&, const State& last, bool terminated, bool truncated);
 //
+// observe() may write std::uint8_t* instead of float*, where spec() says so of its observations
+// (Space::bytes). What only the critic is to read, with spec().critic_observation:
+//     static void observe_critic(const Params&, const State&, float* out);   // or std::uint8_t*
+// and kCriticObservationSize, if the other sizes are named.
+//
 // Where Options is Params, its double fields can be drawn anew for each episode (strata.h); reset,
 // step and observe then see the episode's own.
 //
@@ -31,6 +36,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 
 #include "broadloom/core/host_device.h"
@@ -40,12 +46,36 @@
 
 namespace broadloom {
 
+namespace env_detail {
+
+template <class Env, class Number>
+concept Observes = requires(const typename Env::Params& params, const typename Env::State& seen,
+                            Number* out) {
+  Env::observe(params, seen, out);
+};
+template <class Env, class Number>
+concept ObservesForCritic = requires(const typename Env::Params& params,
+                                     const typename Env::State& seen, Number* out) {
+  Env::observe_critic(params, seen, out);
+};
+
+// What observe() and observe_critic() write.
+template <class Env>
+using Observed = std::conditional_t<Observes<Env, float>, float, std::uint8_t>;
+template <class Env>
+using CriticObserved = std::conditional_t<ObservesForCritic<Env, float>, float, std::uint8_t>;
+template <class Env>
+inline constexpr bool kHasCriticObservation =
+    ObservesForCritic<Env, float> || ObservesForCritic<Env, std::uint8_t>;
+
+}  // namespace env_detail
+
 template <class Env>
 concept Environment = std::is_trivially_copyable_v<typename Env::Params> &&
     std::is_trivially_copyable_v<typename Env::State> &&
     requires(const typename Env::Params& params, typename Env::State& state,
              const typename Env::State& seen, const typename Env::Options& options, Random& random,
-             const float* action, float* out) {
+             const float* action, env_detail::Observed<Env>* out) {
   Env::members;
   { Env::make_params(options) } -> std::same_as<Result<typename Env::Params>>;
   { Env::spec(params) } -> std::same_as<EnvSpec>;

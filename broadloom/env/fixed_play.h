@@ -2,6 +2,7 @@
 // conformance.h does with them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
@@ -20,18 +21,61 @@ inline constexpr float kUntouched = -7.25f;  // of final observations, before a 
 
 using EnvRange = std::pair<int, int>;  // [first, second)
 
+// Rows of a space as environments write them, to be read as floats whatever they are.
+class SeenRows {
+ public:
+  SeenRows(const Space& space, std::size_t rows)
+      : width_(static_cast<std::size_t>(space.size)),
+        floats_(space.dtype == Dtype::kU8 ? 0 : rows * width_, kUntouched),
+        bytes_(space.dtype == Dtype::kU8 ? rows * width_ : 0, kUntouchedByte),
+        is_bytes_(space.dtype == Dtype::kU8) {}
+
+  ObservationRows from(std::size_t row) {
+    if (width_ == 0) return nullptr;
+    const ObservationRows rows = is_bytes_ ? ObservationRows(bytes_.data()) : floats_.data();
+    return rows.from(row * width_);
+  }
+  // Numbers as they are, and kUntouched where nothing of a row was written.
+  std::vector<float> numbers() const {
+    if (!is_bytes_) return floats_;
+    std::vector<float> out(bytes_.begin(), bytes_.end());
+    for (std::size_t at = 0; at < out.size(); at += width_) {
+      const auto row = bytes_.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto end = row + static_cast<std::ptrdiff_t>(width_);
+      const bool touched = std::any_of(row, end, [](auto x) { return x != kUntouchedByte; });
+      if (!touched) std::fill_n(&out[at], width_, kUntouched);
+    }
+    return out;
+  }
+
+ private:
+  static constexpr std::uint8_t kUntouchedByte = 165;
+  std::size_t width_;
+  std::vector<float> floats_;
+  std::vector<std::uint8_t> bytes_;
+  bool is_bytes_;
+};
+
+// What steps showed to one reader, the policy or the critic, [steps, kEnvs, width].
+struct Shown {
+  std::vector<float> observations, last;
+  bool operator==(const Shown&) const = default;
+};
+
 // All that steps gave, [steps, kEnvs].
 struct Played {
-  std::vector<float> observations, rewards, last;
+  Shown policy, critic;  // the critic's is empty where it reads what the policy does
+  std::vector<float> rewards;
   std::vector<std::uint8_t> terminated, truncated;
   std::vector<EpisodeEnd> ends;
   Status status;  // of the first step that failed
 
-  Played(int steps, const EnvSpec& spec) {
+  Played(int steps, const EnvSpec& spec)
+      : observations_(spec.observation, static_cast<std::size_t>(steps) * kEnvs),
+        last_(observations_),
+        critic_observations_(spec.critic_observation, static_cast<std::size_t>(steps) * kEnvs),
+        critic_last_(critic_observations_) {
     const std::size_t rows = static_cast<std::size_t>(steps) * kEnvs;
-    const std::size_t width = static_cast<std::size_t>(spec.observation_size());
-    observations.resize(rows * width);
-    last.resize(rows * width, kUntouched);
     rewards.resize(rows);
     terminated.resize(rows);
     truncated.resize(rows);
@@ -40,9 +84,24 @@ struct Played {
   bool ended(std::size_t row) const { return (terminated[row] | truncated[row]) != 0; }
   // As far as an environment may matter that hands out no final observations.
   bool is_as(const Played& other) const {
-    return observations == other.observations && rewards == other.rewards && last == other.last &&
+    return policy == other.policy && critic == other.critic && rewards == other.rewards &&
            terminated == other.terminated && truncated == other.truncated && ends == other.ends;
   }
+
+  // Where a step of environments from `row` on writes to.
+  StepRows rows_from(std::size_t row, const float* actions) {
+    return {actions,          observations_.from(row),        &rewards[row],
+            &terminated[row], &truncated[row],                last_.from(row),
+            &ends[row],       critic_observations_.from(row), critic_last_.from(row)};
+  }
+  // After the steps.
+  void show() {
+    policy = {observations_.numbers(), last_.numbers()};
+    critic = {critic_observations_.numbers(), critic_last_.numbers()};
+  }
+
+ private:
+  SeenRows observations_, last_, critic_observations_, critic_last_;
 };
 
 // Plays environments whose actions depend on their number, and the step since they were made.
@@ -63,6 +122,7 @@ class Player {
       }
     }
     step_ += steps;
+    out.show();
     return out;
   }
 
@@ -87,6 +147,7 @@ class Player {
     thread.join();
     if (out.status.ok()) out.status = other;
     step_ += steps;
+    out.show();
     return out;
   }
 
@@ -99,11 +160,7 @@ class Player {
       draw_action(spec.action, random, actions + (n - range.first) * spec.action_size());
     }
     const std::size_t row = static_cast<std::size_t>(t) * kEnvs + range.first;
-    const std::size_t width = static_cast<std::size_t>(spec.observation_size());
-    return envs_.step(
-        range.first, range.second,
-        {actions, &out.observations[row * width], &out.rewards[row], &out.terminated[row],
-         &out.truncated[row], &out.last[row * width], &out.ends[row]});
+    return envs_.step(range.first, range.second, out.rows_from(row, actions));
   }
 
   VecEnv& envs_;

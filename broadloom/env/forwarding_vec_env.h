@@ -21,8 +21,11 @@ class ForwardingVecEnv : public VecEnv {
   int num_envs() const override { return inner_->num_envs(); }
   VecEnvTraits traits() const override { return inner_->traits(); }
   int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
-  void observe(int begin, int end, float* observations) const override {
-    inner_->observe(begin, end, observations);
+  void observe(int begin, int end, ObservationRows rows) const override {
+    inner_->observe(begin, end, rows);
+  }
+  void observe_critic(int begin, int end, ObservationRows rows) const override {
+    inner_->observe_critic(begin, end, rows);
   }
   Status step(int begin, int end, const StepRows& rows) override {
     return inner_->step(begin, end, rows);

@@ -75,6 +75,16 @@ class ObsNormalizer {
   std::vector<Sums> shards_;
 };
 
+// Of what the policy and of what only the critic reads; null: as it is. Made of one where there is
+// nothing for the critic alone.
+struct ObsNormalizers {
+  ObsNormalizers(ObsNormalizer* of_policy = nullptr, ObsNormalizer* of_critic = nullptr)
+      : policy(of_policy), critic(of_critic) {}
+
+  ObsNormalizer* policy;
+  ObsNormalizer* critic;
+};
+
 // Scales rewards by the standard deviation of the discounted return that each environment has run
 // up: acc = gamma * acc * (1 - terminated) + r, as Gymnasium 1.x does (a truncated episode's sum
 // runs on into the next episode).

@@ -5,27 +5,49 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/tensor_ref.h"
+
 namespace broadloom {
 
 enum class SpaceKind { kDiscrete, kBox };
 
-// Discrete(n): values 0..n-1. Box: `size` floats with bounds (infinities allowed).
+// Discrete(n): values 0..n-1. Box: `size` numbers with bounds (infinities allowed), float32 or, as
+// pixels are, uint8. A network sees uint8 numbers divided by 255.
 struct Space {
   SpaceKind kind = SpaceKind::kBox;
-  int size = 0;             // n of a Discrete, number of floats of a Box
-  std::vector<float> low;   // [size] of a Box
-  std::vector<float> high;  // [size] of a Box
+  int size = 0;               // n of a Discrete, how many numbers a Box has
+  std::vector<float> low;     // [size] of a Box
+  std::vector<float> high;    // [size] of a Box
+  Dtype dtype = Dtype::kF32;  // kF32 or kU8; actions and Discrete spaces are kF32
+  std::vector<int> shape;     // row-major, of `size` numbers in all, {84, 84, 4}; empty: {size}
 
-  static Space discrete(int n) { return {SpaceKind::kDiscrete, n, {}, {}}; }
+  static Space discrete(int n) { return {SpaceKind::kDiscrete, n, {}, {}, Dtype::kF32, {}}; }
   static Space box(std::vector<float> low, std::vector<float> high) {
     const int size = static_cast<int>(low.size());
-    return {SpaceKind::kBox, size, std::move(low), std::move(high)};
+    return {SpaceKind::kBox, size, std::move(low), std::move(high), Dtype::kF32, {}};
   }
+  // uint8 from 0 to 255, as of an image.
+  static Space bytes(std::vector<int> shape) {
+    int size = 1;
+    for (const int extent : shape) size *= extent;
+    const std::size_t count = static_cast<std::size_t>(size > 0 ? size : 0);
+    std::vector<float> low(count, 0.0f), high(count, 255.0f);
+    return {SpaceKind::kBox, size, std::move(low), std::move(high), Dtype::kU8, std::move(shape)};
+  }
+
+  std::vector<int> extents() const { return shape.empty() ? std::vector<int>{size} : shape; }
 };
+
+// What a network knows of a space: "Discrete(3)", "Box(4)" or "Box(84, 84, 4; uint8)".
+std::string shape_text(const Space& space);
+bool same_shape(const Space& a, const Space& b);
 
 struct EnvSpec {
   std::string id;     // "CartPole-v1"
   Space observation;  // Discrete observations reach the policy one-hot
+  // What only the critic reads while a policy is trained, instead of `observation`: what the
+  // simulator knows and the policy will not. A Box; of size 0 where there is none.
+  Space critic_observation;
   Space action;
   int max_episode_steps = 0;  // time limit in steps; 0: none
   bool has_reward_threshold = false;
@@ -57,8 +79,9 @@ struct EnvSpec {
     has_score_range = false;
   }
 
-  // D: floats a policy sees per observation (one-hot width for Discrete).
+  // D: numbers a policy sees per observation (one-hot width for Discrete).
   int observation_size() const { return observation.size; }
+  bool has_critic_observation() const { return critic_observation.size > 0; }
   // Floats stored per action: 1 for Discrete (the index), A for Box.
   int action_size() const { return action.kind == SpaceKind::kDiscrete ? 1 : action.size; }
 };

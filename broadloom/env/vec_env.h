@@ -15,6 +15,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/curriculum.h"
+#include "broadloom/env/observation_rows.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/streams.h"
@@ -52,14 +53,17 @@ struct EpisodeEnd {
 // Rows of environments [begin, end), k = end - begin.
 struct StepRows {
   const float* actions;  // [k, A] in; Discrete: the index. Box actions come clipped to the bounds
-  float* observations;   // [k, D] out: what the policy acts on next
-  float* rewards;        // [k] out
-  std::uint8_t* terminated;   // [k] out: the episode ended by itself
-  std::uint8_t* truncated;    // [k] out: it met the time limit, and did not end by itself
-  float* final_observations;  // [k, D] out: last observation of each ended episode; other rows
-                              // untouched
+  ObservationRows observations;  // [k, D] out, of spec()'s dtype: what the policy acts on next
+  float* rewards;                // [k] out
+  std::uint8_t* terminated;      // [k] out: the episode ended by itself
+  std::uint8_t* truncated;       // [k] out: it met the time limit, and did not end by itself
+  ObservationRows final_observations;  // [k, D] out: last observation of each ended episode; other
+                                       // rows untouched
   EpisodeEnd* ends =
       nullptr;  // [k] out where asked for: of each ended episode; other rows untouched
+  // Where asked for, of spec().critic_observation: as the two above.
+  ObservationRows critic_observations = nullptr;
+  ObservationRows final_critic_observations = nullptr;
 };
 
 // What a simulator can do; what it cannot is said before training and stands in every record. The
@@ -93,10 +97,12 @@ class VecEnv {
   virtual VecEnvTraits traits() const { return {}; }
   // The most truncations that one environment can have within any num_steps steps.
   virtual int max_truncations(int num_steps) const = 0;
-  // Observations of environments [begin, end) as they stand, [k, D]; one-hot where Discrete. They
-  // are what the last step gave: a simulator that is far away keeps a copy, so that this cannot
-  // fail.
-  virtual void observe(int begin, int end, float* observations) const = 0;
+  // Observations of environments [begin, end) as they stand, [k, D] of spec().observation's dtype;
+  // one-hot where Discrete. They are what the last step gave: a simulator that is far away keeps a
+  // copy, so that this cannot fail.
+  virtual void observe(int begin, int end, ObservationRows rows) const = 0;
+  // Likewise of spec().critic_observation; not called where there is none.
+  virtual void observe_critic(int, int, ObservationRows) const {}
   // A failure (a worker that died, a simulator's own error) stops the run with this message; what
   // was saved stays saved, and the run can be resumed. kIo where the machine or another process is
   // why.

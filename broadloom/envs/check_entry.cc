@@ -1,6 +1,6 @@
 #include "broadloom/envs/check_entry.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -43,6 +43,16 @@ Status check_functions(const EnvEntry& entry) {
                   entry.spec.id, missing));
 }
 
+bool may_be_bytes(const std::string& name, const Space& space) {
+  return name != "action" && space.kind == SpaceKind::kBox;
+}
+
+std::int64_t product_of(const std::vector<int>& extents) {
+  std::int64_t product = 1;
+  for (const int extent : extents) product *= extent;
+  return product;
+}
+
 Status check_space(const std::string& id, const char* name, const Space& space) {
   const auto refuse = [&](const std::string& why) {
     return invalid(
@@ -51,7 +61,16 @@ Status check_space(const std::string& id, const char* name, const Space& space) 
                     id, name, why));
   };
   if (space.size < 1) return refuse(fmt::format("has size {}, expected at least 1", space.size));
+  if (space.dtype != Dtype::kF32 && (space.dtype != Dtype::kU8 || !may_be_bytes(name, space))) {
+    return refuse(
+        "is of a dtype that it cannot have, expected uint8 for a Box of observations, "
+        "else float32");
+  }
   if (space.kind == SpaceKind::kDiscrete) return {};
+  if (product_of(space.extents()) != space.size) {
+    return refuse(fmt::format("has the shape ({}), which is not {} numbers",
+                              fmt::join(space.extents(), ", "), space.size));
+  }
   const std::size_t size = static_cast<std::size_t>(space.size);
   if (space.low.size() != size || space.high.size() != size) {
     return refuse(
@@ -60,11 +79,29 @@ Status check_space(const std::string& id, const char* name, const Space& space) 
                     size, space.low.size(), space.high.size()));
   }
   for (std::size_t i = 0; i < size; ++i) {
+    const bool bytes = space.dtype == Dtype::kU8;
+    if (bytes && !(space.low[i] >= 0.0f && space.high[i] <= 255.0f)) {
+      return refuse(
+          fmt::format("is of uint8 and has bounds [{}, {}] at number {}, expected them "
+                      "within [0, 255]",
+                      space.low[i], space.high[i], i));
+    }
     if (space.low[i] <= space.high[i]) continue;
     return refuse(fmt::format("has bounds [{}, {}] at number {}, expected low <= high",
                               space.low[i], space.high[i], i));
   }
   return {};
+}
+
+// None is a Box of size 0.
+Status check_critic_space(const EnvSpec& spec) {
+  const Space& space = spec.critic_observation;
+  if (space.size == 0 && space.kind == SpaceKind::kBox) return {};
+  if (space.kind == SpaceKind::kBox) return check_space(spec.id, "critic observation", space);
+  return invalid(
+      fmt::format("environment '{}' cannot be registered: its critic observation is Discrete, "
+                  "expected a Box; let observe_critic() write it one-hot",
+                  spec.id));
 }
 
 }  // namespace
@@ -87,6 +124,7 @@ Status check_entry(const EnvEntry& entry) {
         entry.spec.id, spec.id));
   }
   BROADLOOM_TRY(check_space(spec.id, "observation", spec.observation));
+  BROADLOOM_TRY(check_critic_space(spec));
   return check_space(spec.id, "action", spec.action);
 }
 

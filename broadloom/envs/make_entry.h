@@ -127,6 +127,14 @@ EnvEntry make_entry(
                         ": kObservationSize or kActionSize is not what spec() says; correct "
                         "them in the environment's header");
     }
+    if (!BatchedEnv<Env>::observed_as_said(made.spec)) {
+      return Status(ErrorKind::kInvalidConfig,
+                    made.spec.id +
+                        ": observe() and observe_critic() do not write what spec() says; let "
+                        "them write std::uint8_t* where the space's dtype is uint8 and float* "
+                        "elsewhere, and have observe_critic() where, and only where, spec() has a "
+                        "critic_observation");
+    }
     std::unique_ptr<VecEnv> envs = std::make_unique<BatchedEnv<Env>>(
         made.params, std::move(made.spec), options, std::move(made.strata));
     if (!made.disturbance.any()) return envs;

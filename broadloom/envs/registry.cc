@@ -93,17 +93,17 @@ Status check_options(const VecEnvOptions& options) {
   return {};
 }
 
-std::string shape_text(const EnvSpec& spec) {
-  const auto kind = [](const Space& space) {
-    return space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box";
-  };
-  return fmt::format("observation {}({}), action {}({}), max_episode_steps {}",
-                     kind(spec.observation), spec.observation.size, kind(spec.action),
-                     spec.action.size, spec.max_episode_steps);
+std::string spec_text(const EnvSpec& spec) {
+  const std::string critic = spec.has_critic_observation()
+                                 ? ", critic observation " + shape_text(spec.critic_observation)
+                                 : "";
+  return fmt::format("observation {}{}, action {}, max_episode_steps {}",
+                     shape_text(spec.observation), critic, shape_text(spec.action),
+                     spec.max_episode_steps);
 }
 
 Status check_bounds(const EnvSpec& spec, const std::string& who) {
-  for (const Space* space : {&spec.observation, &spec.action}) {
+  for (const Space* space : {&spec.observation, &spec.critic_observation, &spec.action}) {
     const auto size = static_cast<std::size_t>(space->size);
     if (space->kind != SpaceKind::kBox || (space->low.size() == size && space->high.size() == size))
       continue;
@@ -133,7 +133,7 @@ Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& opt
                                who, envs->spec().id));
   }
   expected.set_time_limit(options.max_episode_steps);
-  const std::string wanted = shape_text(expected), got = shape_text(envs->spec());
+  const std::string wanted = spec_text(expected), got = spec_text(envs->spec());
   BROADLOOM_TRY(check_bounds(envs->spec(), who));
   if (got != wanted) {
     return invalid(

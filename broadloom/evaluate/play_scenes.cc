@@ -14,6 +14,7 @@
 #include "broadloom/math/random_rows.h"
 #include "broadloom/nn/distributions.h"
 #include "broadloom/rollout/block.h"
+#include "broadloom/rollout/observations.h"
 
 namespace broadloom {
 namespace {
@@ -21,10 +22,9 @@ namespace {
 // What goes between k environments and the policy that plays them.
 struct PlayedRows {
   PlayedRows(int k, const EnvSpec& spec)
-      : observation_size(static_cast<std::size_t>(spec.observation_size())),
-        action_size(static_cast<std::size_t>(spec.action_size())),
-        raw(k * observation_size),
-        last(raw.size()),
+      : action_size(static_cast<std::size_t>(spec.action_size())),
+        raw(observation_type(spec.observation), static_cast<std::size_t>(k)),
+        last(raw.type(), static_cast<std::size_t>(k)),
         actions(k * action_size),
         rewards(k),
         terminated(k),
@@ -32,12 +32,12 @@ struct PlayedRows {
         ends(k) {}
 
   StepRows all() {
-    return {actions.data(),   raw.data(),  rewards.data(), terminated.data(),
-            truncated.data(), last.data(), ends.data()};
+    return {actions.data(),   raw.rows(),  rewards.data(), terminated.data(),
+            truncated.data(), last.rows(), ends.data()};
   }
 
-  std::size_t observation_size, action_size;
-  std::vector<float> raw, last;  // [k, D]
+  std::size_t action_size;
+  Observations raw, last;        // [k]
   std::vector<float> actions;    // [k, A]
   std::vector<float> rewards;
   std::vector<std::uint8_t> terminated, truncated;
@@ -78,7 +78,7 @@ class ShardEvaluation {
   int left() const { return left_; }  // episodes that are not over
 
   void act(int step, ActingScratch& scratch) {
-    const float* observations = &rows_.raw[first_ * rows_.observation_size];
+    const float* observations = rows_.raw.view(first_, rows_of_shard(), scratch.seen.data());
     if (policy_.obs_norm != nullptr) {
       policy_.obs_norm->normalize(observations, shard_.size(), scratch.seen.data());
       observations = scratch.seen.data();
@@ -246,7 +246,7 @@ class ScenePlayer {
     ActingScratch scratch(policy_, bf16_weights_);
     PlayedRows rows(shard.size(), envs.spec());
     ShardEvaluation evaluation(scene.scene, envs.spec().action, policy_, shard, rows, 0, episodes);
-    envs.observe(shard.begin, shard.end, rows.raw.data());
+    envs.observe(shard.begin, shard.end, rows.raw.rows());
     for (int t = 0; t < kLongestEvalEpisode && evaluation.left() > 0; ++t) {
       evaluation.act(t, scratch);
       BROADLOOM_TRY(stepped(envs.step(shard.begin, shard.end, rows.all()), t));
@@ -267,7 +267,7 @@ class ScenePlayer {
       shards.emplace_back(scene.scene, envs.spec().action, policy_, shard, rows, shard.begin,
                           episodes);
     }
-    envs.observe(0, count, rows.raw.data());
+    envs.observe(0, count, rows.raw.rows());
     const auto left = [&] {
       return std::any_of(shards.begin(), shards.end(),
                          [](const ShardEvaluation& shard) { return shard.left() > 0; });

@@ -22,6 +22,9 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
       network_(network_shape(config, spec)),
       params_(network_.parameter_count()) {
   if (config.norm_obs) obs_norm_.emplace(spec.observation_size(), config.clip_obs, kOneShard);
+  if (config.norm_obs && spec.has_critic_observation()) {
+    critic_norm_.emplace(spec.critic_observation.size, config.clip_obs, kOneShard);
+  }
   if (config.norm_reward) {
     reward_norm_.emplace(config.most_envs(), config.gamma, config.clip_reward, kOneShard);
   }
@@ -38,9 +41,11 @@ Status LoadedPolicy::read(const SafetensorsFile& file) {
   tensors.push_back({"trainer.iteration", Dtype::kI64, {1}, &origin_.iteration});
   tensors.push_back({"trainer.global_step", Dtype::kI64, {1}, &origin_.global_step});
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", tensors);
+  if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", tensors);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", tensors);
   BROADLOOM_TRY(load_named(file, tensors));
   if (obs_norm_) obs_norm_->state_restored();
+  if (critic_norm_) critic_norm_->state_restored();
   origin_.training_return = episodes.mean_return();
   return {};
 }
@@ -70,7 +75,8 @@ Policy LoadedPolicy::view() const {
           params_.data(),
           obs_norm_ ? &*obs_norm_ : nullptr,
           reward_norm_ ? &*reward_norm_ : nullptr,
-          origin_};
+          origin_,
+          critic_norm_ ? &*critic_norm_ : nullptr};
 }
 
 }  // namespace broadloom

@@ -39,6 +39,7 @@ struct Policy {
   const ObsNormalizer* obs_norm = nullptr;        // null: observations as they are
   const RewardNormalizer* reward_norm = nullptr;  // null: rewards as they are
   PolicyOrigin origin = {};
+  const ObsNormalizer* critic_norm = nullptr;  // of what only the critic reads; acting needs none
 };
 
 // A policy from a checkpoint: what it takes to act, and no block, optimiser or environments. Costs
@@ -61,7 +62,7 @@ class LoadedPolicy {
   EnvSpec spec_;
   ActorCritic network_;
   AlignedVector<float> params_;
-  std::optional<ObsNormalizer> obs_norm_;
+  std::optional<ObsNormalizer> obs_norm_, critic_norm_;
   std::optional<RewardNormalizer> reward_norm_;
   PolicyOrigin origin_;
 };

@@ -28,9 +28,11 @@ struct InstrumentSetup {
   int observation_size = 0;  // D
   int action_size = 0;       // A
   SpaceKind observation_kind = SpaceKind::kBox;
+  Dtype observation_dtype = Dtype::kF32;
   int threads = 1;               // of the pool
   std::span<const float> probe;  // [rows, D], see probe_states.h; empty where none asks for them
-  int families = 0;              // F, of the N environments
+  std::span<const float> critic_probe = {};  // what only the critic reads of them; or empty
+  int families = 0;                          // F, of the N environments
   Space action;
   double gamma = 0.0, gae_lambda = 0.0;
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
@@ -49,9 +51,10 @@ struct InstrumentView {
   // Before the update: the one that made the block's observations. After it: the one that the next
   // block will be seen through. Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer = nullptr;
-  ThreadPool& pool;              // idle, for work worth sharing out
-  const VecEnv* envs = nullptr;  // as the block left them
-  std::int64_t env_step = 0;     // of the run so far, of an environment that was always stepped
+  ThreadPool& pool;                                  // idle, for work worth sharing out
+  const VecEnv* envs = nullptr;                      // as the block left them
+  std::int64_t env_step = 0;  // of the run so far, of an environment that was always stepped
+  const ObsNormalizer* critic_normalizer = nullptr;  // as obs_normalizer, of what only critics read
 };
 
 // Measures an iteration of training without changing it: the parameters have the same bits with and

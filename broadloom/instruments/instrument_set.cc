@@ -4,15 +4,15 @@
 #include <cstring>
 #include <utility>
 
-#include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
 
 namespace broadloom {
 
 InstrumentSet::InstrumentSet(const std::vector<std::string>& names, InstrumentSetup setup,
-                             std::vector<float> probe)
+                             ProbeStates probe)
     : names_(names), probe_(std::move(probe)) {
-  setup.probe = probe_;
+  setup.probe = probe_.policy;
+  setup.critic_probe = probe_.critic;
   make(setup);
   if (!instruments_.empty()) params_before_.resize(setup.network.parameter_count());
 }

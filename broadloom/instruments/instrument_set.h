@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "broadloom/instruments/instrument.h"
+#include "broadloom/instruments/probe_states.h"
 
 namespace broadloom {
 
@@ -15,10 +16,9 @@ namespace broadloom {
 // due, neither does anything.
 class InstrumentSet final : private UpdateObserver {
  public:
-  // names: of instrument_names(); others are left out. probe: see probe_states.h; setup.probe is
-  // filled in here.
-  InstrumentSet(const std::vector<std::string>& names, InstrumentSetup setup,
-                std::vector<float> probe);
+  // names: of instrument_names(); others are left out. probe: see probe_states.h; the setup's
+  // are filled in here.
+  InstrumentSet(const std::vector<std::string>& names, InstrumentSetup setup, ProbeStates probe);
   // The instruments keep views of what this holds.
   InstrumentSet(const InstrumentSet&) = delete;
   InstrumentSet& operator=(const InstrumentSet&) = delete;
@@ -48,7 +48,7 @@ class InstrumentSet final : private UpdateObserver {
   void on_minibatch(const MinibatchReport& minibatch) override;
 
   std::vector<std::string> names_;
-  std::vector<float> probe_;  // [rows, D]
+  ProbeStates probe_;
   std::vector<std::unique_ptr<Instrument>> instruments_;
   std::vector<UpdateObserver*> observers_;  // of those instruments that have one
   std::vector<float> params_before_;        // [P]

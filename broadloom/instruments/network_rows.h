@@ -34,16 +34,27 @@ class NetworkRows {
     });
   }
 
-  // What a network with these parameters makes of x [rows, D], rows <= kTileRows, in the thread's
-  // workspace. bf16_weights: of params, null in fp32. normalizer: x passes through it; null: not.
+  // A thread's place for a tile of what the policy reads, for rows that are stored otherwise.
+  float* tile(int thread) { return work_[thread].observations.data(); }
+
+  // What a network with these parameters makes of x, rows <= kTileRows, in the thread's workspace.
+  // bf16_weights: of params, null in fp32. normalizer: what the policy reads passes through it,
+  // critic_normalizer: likewise what only the critic reads; null: not.
   TileWorkspace<float>& forward(int thread, const float* params, const Bf16Pair* bf16_weights,
-                                const ObsNormalizer* normalizer, const float* x, int rows,
-                                NetworkSide side = NetworkSide::kBoth) {
+                                const ObsNormalizer* normalizer, NetworkInput<float> x, int rows,
+                                NetworkSide side = NetworkSide::kBoth,
+                                const ObsNormalizer* critic_normalizer = nullptr) {
     TileWorkspace<float>& work = work_[thread];
     work.bf16_weights = bf16_weights;
+    const bool both_read_one = x.critic == x.policy;
     if (normalizer != nullptr) {
-      normalizer->normalize(x, rows, work.observations.data());
-      x = work.observations.data();
+      normalizer->normalize(x.policy, rows, work.observations.data());
+      x.policy = work.observations.data();
+      if (both_read_one) x.critic = x.policy;
+    }
+    if (critic_normalizer != nullptr && !both_read_one) {
+      critic_normalizer->normalize(x.critic, rows, work.critic_observations.data());
+      x.critic = work.critic_observations.data();
     }
     network_.forward(params, x, rows, work, side);
     return work;

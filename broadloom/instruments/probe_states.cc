@@ -10,6 +10,17 @@ namespace {
 // Not a seed that a run is likely to have.
 constexpr std::uint64_t kProbeSeed = 0x70726f6265ull;
 
+// Whether the observations themselves say what states there are.
+bool are_listed(const EnvSpec& spec) {
+  return spec.observation.kind == SpaceKind::kDiscrete && !spec.has_critic_observation();
+}
+
+std::vector<float> as_read(const Observations& observations, int rows) {
+  std::vector<float> out(observations.size());
+  observations.read(0, static_cast<std::size_t>(rows), out.data());
+  return out;
+}
+
 std::vector<float> one_hot_states(int rows, int size) {
   std::vector<float> states(static_cast<std::size_t>(rows) * size);
   for (int r = 0; r < rows; ++r) {
@@ -27,14 +38,14 @@ int probe_rows(SpaceKind observation_kind, int observation_size) {
 }
 
 bool can_probe(const VecEnv& envs) {
-  return envs.spec().observation.kind == SpaceKind::kDiscrete || envs.another({}) != nullptr;
+  return are_listed(envs.spec()) || envs.another({}) != nullptr;
 }
 
-std::vector<float> make_probe_states(const VecEnv& envs) {
+ProbeStates make_probe_states(const VecEnv& envs) {
   const EnvSpec& spec = envs.spec();
   const int size = spec.observation_size();
   const int rows = probe_rows(spec.observation.kind, size);
-  if (spec.observation.kind == SpaceKind::kDiscrete) return one_hot_states(rows, size);
+  if (are_listed(spec)) return {one_hot_states(rows, size), {}};
   VecEnvOptions options;
   options.num_envs = rows;
   options.seed = kProbeSeed;
@@ -42,9 +53,12 @@ std::vector<float> make_probe_states(const VecEnv& envs) {
   options.stagger_starts = true;
   const std::unique_ptr<VecEnv> probed = envs.another(options);
   if (probed == nullptr) return {};
-  std::vector<float> states(static_cast<std::size_t>(rows) * size);
-  probed->observe(0, rows, states.data());
-  return states;
+  const std::size_t count = static_cast<std::size_t>(rows);
+  Observations policy(observation_type(spec.observation), count);
+  Observations critic(observation_type(spec.critic_observation), count);
+  probed->observe(0, rows, policy.rows());
+  if (!critic.empty()) probed->observe_critic(0, rows, critic.rows());
+  return {as_read(policy, rows), as_read(critic, rows)};
 }
 
 }  // namespace broadloom

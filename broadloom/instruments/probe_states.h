@@ -17,18 +17,33 @@ inline int probe_rows(const InstrumentSetup& setup) {
   return probe_rows(setup.observation_kind, setup.observation_size);
 }
 inline std::size_t probe_bytes(const InstrumentSetup& setup) {
-  return static_cast<std::size_t>(probe_rows(setup)) * setup.observation_size * sizeof(float);
+  const int numbers = setup.observation_size + setup.network.shape().critic_observation_size;
+  return static_cast<std::size_t>(probe_rows(setup)) * numbers * sizeof(float);
 }
 
-// [probe_rows, D] observations, not normalised. They depend on the environment and its options
+// Observations, as networks read them but not normalised.
+struct ProbeStates {
+  std::vector<float> policy;  // [probe_rows, D]
+  std::vector<float> critic;  // [probe_rows, of what only the critic reads]; empty: nothing
+};
+
+// Rows of a probe from `first` on. critic: may be empty.
+inline NetworkInput<float> probe_from(std::span<const float> probe, std::span<const float> critic,
+                                      std::size_t first, const NetworkShape& shape) {
+  const float* seen = probe.data() + first * shape.observation_size;
+  return {seen, critic.empty() ? seen : critic.data() + first * shape.critic_observation_size};
+}
+
+// They depend on the environment and its options
 // alone: not on the run's seed, its network, N, T or threads, so that numbers measured on them can
 // be set beside each other, and a resumed run has the same. Discrete: every state in order, evenly
-// thinned where there are too many. Box: of kProbeStates environments on an evaluation seed of
-// their own, number i after i / kProbeStates of an episode's time limit (of 1000 steps without one)
-// under uniformly random actions. Cost: kProbeStates / 2 episodes of full length, once. Empty where
-// there are none, see can_probe().
-std::vector<float> make_probe_states(const VecEnv& envs);
-// Whether there are any: Box observations take environments that can make others of their kind.
+// thinned where there are too many. Box, and where the critic reads something of its own: of
+// kProbeStates environments on an evaluation seed of their own, number i after i / kProbeStates of
+// an episode's time limit (of 1000 steps without one) under uniformly random actions. Cost:
+// kProbeStates / 2 episodes of full length, once. Empty where there are none, see can_probe().
+ProbeStates make_probe_states(const VecEnv& envs);
+// Whether there are any: Box observations take environments that can make others of their kind, and
+// so does what only the critic reads.
 bool can_probe(const VecEnv& envs);
 
 }  // namespace broadloom

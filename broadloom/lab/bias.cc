@@ -129,7 +129,7 @@ class BiasStudy {
     for (int n = begin; n < end; ++n) {
       for (int t = 0; t < span_; ++t) {
         const std::size_t i = block.index(t, n), row = static_cast<std::size_t>(t);
-        std::copy_n(&block.observations[i * block.D], block.D, &observations[row * block.D]);
+        block.observations.read(i, 1, &observations[row * block.D]);
         std::copy_n(&block.actions[i * block.A], block.A, &actions[row * block.A]);
       }
       maker.make(observations.data(), actions.data(), nullptr, nullptr, span_, factors);

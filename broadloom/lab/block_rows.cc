@@ -44,6 +44,8 @@ void BlockReader::read(const RolloutBlock& block, const std::vector<std::vector<
   const std::size_t count = static_cast<std::size_t>(shape.batch());
   const std::size_t D = static_cast<std::size_t>(block.D), A = static_cast<std::size_t>(block.A);
   observations_.resize(count * D);
+  const std::size_t E = static_cast<std::size_t>(block.critic.size);
+  critic_observations_.resize(count * E);
   actions_.resize(count * A);
   rows.trajectory.resize(count);
   rows.weights.resize(advantages.size());
@@ -53,21 +55,24 @@ void BlockReader::read(const RolloutBlock& block, const std::vector<std::vector<
   for (int n = copy * shape.num_envs; n < (copy + 1) * shape.num_envs; ++n, ++trajectory) {
     for (int t = 0; t < shape.num_steps; ++t, ++row) {
       const std::size_t i = block.index(t, n);
-      std::copy_n(&block.observations[i * D], D, &observations_[row * D]);
+      block.observations.read(i, 1, &observations_[row * D]);
+      if (E > 0) block.critic_observations.read(i, 1, &critic_observations_[row * E]);
       std::copy_n(&block.actions[i * A], A, &actions_[row * A]);
       rows.trajectory[row] = trajectory;
       if (block.terminated[i] != 0 || block.truncated[i] != 0) ++trajectory;
       for (std::size_t l = 0; l < advantages.size(); ++l) rows.weights[l][row] = advantages[l][i];
     }
   }
+  const float* seen = observations_.data();
+  const NetworkInput<float> input(seen, E > 0 ? critic_observations_.data() : seen);
   const bool scores = !settings_.terms.value && !settings_.terms.entropy;
   rows.factors.resize(scores ? 1 : advantages.size());
   for (std::size_t l = 0; l < advantages.size(); ++l) {
     raw_ = rows.weights[l];
     if (settings_.norm_adv) normalise(rows.weights[l]);
     if (scores && l > 0) continue;
-    maker_.make(observations_.data(), actions_.data(), scores ? nullptr : rows.weights[l].data(),
-                raw_.data(), static_cast<int>(count), rows.factors[scores ? 0 : l]);
+    maker_.make(input, actions_.data(), scores ? nullptr : rows.weights[l].data(), raw_.data(),
+                static_cast<int>(count), rows.factors[scores ? 0 : l]);
     if (!scores) std::fill(rows.weights[l].begin(), rows.weights[l].end(), 1.0f);
   }
 }

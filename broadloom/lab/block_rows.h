@@ -51,7 +51,7 @@ class BlockReader {
   const EstimatorSettings& settings_;
   FactorMaker<float> maker_;
   std::size_t parameter_count_;
-  std::vector<float> observations_, actions_, raw_;
+  std::vector<float> observations_, critic_observations_, actions_, raw_;
 };
 
 }  // namespace broadloom

@@ -32,6 +32,11 @@ Result<std::unique_ptr<ExactGradients>> solve_exactly(const Policy& policy, Star
                   "the exact study needs observations and rewards as the environment gives them, "
                   "but this run normalises them; train with norm_obs=false and norm_reward=false");
   }
+  if (policy.network.shape().critic_observation_size > 0) {
+    return Status(ErrorKind::kInvalidConfig,
+                  "the exact study needs a critic that reads the table's states, but this run's "
+                  "reads observations of its own; leave the exact study out");
+  }
   return ExactGradients::create(model.value(), policy.network, policy.params,
                                 {policy.spec.max_episode_steps, truncation_mode(policy.config),
                                  starts == Starts::kSynchronised});

@@ -38,16 +38,23 @@ Result<std::unique_ptr<VecEnv>> make_envs(const Policy& policy, int count, bool 
   return make_vec_env(policy.config.env_id, policy.config.env_options, options);
 }
 
+// The same statistics with sums for so many environments' shards; none of none.
+std::optional<ObsNormalizer> copy_of(const ObsNormalizer* normalizer, int num_envs) {
+  if (normalizer == nullptr) return std::nullopt;
+  return normalizer->with_shards(ShardPlan(num_envs, kTileRows).count());
+}
+
 // A collector for some environments, with normaliser statistics of its own that never move.
 struct Rollout {
   Rollout(const Policy& policy, VecEnv& envs, std::uint64_t seed, ThreadPool& pool)
-      : obs_norm(policy.obs_norm != nullptr ? std::make_optional(policy.obs_norm->with_shards(
-                                                  ShardPlan(envs.num_envs(), kTileRows).count()))
-                                            : std::nullopt),
+      : obs_norm(copy_of(policy.obs_norm, envs.num_envs())),
+        critic_norm(copy_of(policy.critic_norm, envs.num_envs())),
         sampler(policy.network),
-        collector(envs, policy.network, sampler, obs_norm ? &*obs_norm : nullptr, pool, seed) {}
+        collector(envs, policy.network, sampler,
+                  {obs_norm ? &*obs_norm : nullptr, critic_norm ? &*critic_norm : nullptr}, pool,
+                  seed) {}
 
-  std::optional<ObsNormalizer> obs_norm;
+  std::optional<ObsNormalizer> obs_norm, critic_norm;
   PolicySampler sampler;
   Collector collector;
 };

@@ -19,8 +19,9 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   actor_ = Mlp(shape_.observation_size, own, shape_.activation, layout_, shape_.precision);
   policy_head_ = layout_.add_linear(features, shape_.action_outputs, true);
   critic_range_.begin = layout_.size();
-  critic_ = Mlp(shape_.observation_size, own, shape_.activation, layout_, shape_.precision);
-  value_head_ = layout_.add_linear(features, 1, true);
+  if (shared) shape_.critic_observation_size = 0;  // there is one input, the encoder's
+  critic_ = Mlp(shape_.critic_input_size(), own, shape_.activation, layout_, shape_.precision);
+  value_head_ = layout_.add_linear(hidden.empty() ? shape_.critic_input_size() : features, 1, true);
   critic_range_.end = layout_.size();
   if (shape_.action_kind == SpaceKind::kBox) log_std_ = layout_.add_vector(shape_.action_outputs);
 }
@@ -47,6 +48,7 @@ TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair* bf16_weights) co
   constexpr std::size_t kRows = kTileRows;
   TileWorkspace<Real> work;
   work.observations.resize(kRows * shape_.observation_size);
+  work.critic_observations.resize(kRows * shape_.critic_observation_size);
   work.encoder.resize(encoder_.workspace_size());
   work.encoder_delta.resize(encoder_.workspace_size());
   work.actor.resize(actor_.workspace_size());
@@ -72,27 +74,30 @@ std::array<ParameterRange, 2> ActorCritic::ranges(NetworkSide side) const {
 }
 
 template <class Real>
-void ActorCritic::forward(const Real* params, const Real* observations, int rows,
-                          TileWorkspace<Real>& work, NetworkSide side) const {
-  const Real* features =
-      encoder_.forward(params, observations, rows, work.encoder.data(), work.bf16());
-  const auto run = [&](const Mlp& body, Real* activations, const LinearSlice& head, Real* outputs) {
+void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input,
+                          int rows, TileWorkspace<Real>& work, NetworkSide side) const {
+  const Real* encoded =
+      encoder_.forward(params, input.policy, rows, work.encoder.data(), work.bf16());
+  const auto run = [&](const Mlp& body, const Real* features, Real* activations,
+                       const LinearSlice& head, Real* outputs) {
     const Real* top = body.forward(params, features, rows, activations, work.bf16());
     head_forward(top, params + head.weight, params + head.bias, outputs, rows, head.in, head.out,
                  kTileRows);
   };
   if (side != NetworkSide::kPolicy)
-    run(critic_, work.critic.data(), value_head_, work.values.data());
-  if (side != NetworkSide::kValue) run(actor_, work.actor.data(), policy_head_, work.policy.data());
+    run(critic_, encoder_.empty() ? input.critic : encoded, work.critic.data(), value_head_,
+        work.values.data());
+  if (side != NetworkSide::kValue)
+    run(actor_, encoded, work.actor.data(), policy_head_, work.policy.data());
 }
 
 template <class Real>
-void ActorCritic::backward(const Real* params, const Real* transposed, const Real* observations,
-                           int rows, TileWorkspace<Real>& work, Real* grads,
-                           NetworkSide side) const {
+void ActorCritic::backward(const Real* params, const Real* transposed,
+                           std::type_identity_t<NetworkInput<Real>> input, int rows,
+                           TileWorkspace<Real>& work, Real* grads, NetworkSide side) const {
   const bool shared = !encoder_.empty();
-  const Real* features = encoder_.output(observations, work.encoder.data());
-  const auto run = [&](const Mlp& body, const Real* activations, Real* deltas,
+  const Real* encoded = encoder_.output(input.policy, work.encoder.data());
+  const auto run = [&](const Mlp& body, const Real* features, const Real* activations, Real* deltas,
                        const LinearSlice& head, const Real* delta, Real* below) {
     head_backward_weights(body.output(features, activations), delta, grads + head.weight,
                           grads + head.bias, rows, head.in, head.out, kTileRows);
@@ -105,16 +110,16 @@ void ActorCritic::backward(const Real* params, const Real* transposed, const Rea
   Real* below_critic = shared ? encoder_.output_delta(work.encoder_delta.data())
                               : critic_.output_delta(work.critic_delta.data());
   if (side != NetworkSide::kValue) {
-    run(actor_, work.actor.data(), work.actor_delta.data(), policy_head_, work.policy_delta.data(),
-        below_actor);
+    run(actor_, encoded, work.actor.data(), work.actor_delta.data(), policy_head_,
+        work.policy_delta.data(), below_actor);
   }
   if (side != NetworkSide::kPolicy) {
-    run(critic_, work.critic.data(), work.critic_delta.data(), value_head_,
-        work.values_delta.data(), below_critic);
+    run(critic_, shared ? encoded : input.critic, work.critic.data(), work.critic_delta.data(),
+        value_head_, work.values_delta.data(), below_critic);
   }
   if (!shared) return;
   add_into(below_critic, below_actor, static_cast<std::size_t>(rows) * policy_head_.in);
-  encoder_.backward(transposed, observations, rows, work.encoder.data(), work.encoder_delta.data(),
+  encoder_.backward(transposed, input.policy, rows, work.encoder.data(), work.encoder_delta.data(),
                     grads, work.bf16());
 }
 
@@ -131,12 +136,12 @@ void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, 
   }
 }
 
-#define BROADLOOM_INSTANTIATE(Real)                                                       \
-  template TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair*) const;        \
-  template void ActorCritic::forward(const Real*, const Real*, int, TileWorkspace<Real>&, \
-                                     NetworkSide) const;                                  \
-  template void ActorCritic::backward(const Real*, const Real*, const Real*, int,         \
-                                      TileWorkspace<Real>&, Real*, NetworkSide) const;    \
+#define BROADLOOM_INSTANTIATE(Real)                                                              \
+  template TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair*) const;               \
+  template void ActorCritic::forward(const Real*, NetworkInput<Real>, int, TileWorkspace<Real>&, \
+                                     NetworkSide) const;                                         \
+  template void ActorCritic::backward(const Real*, const Real*, NetworkInput<Real>, int,         \
+                                      TileWorkspace<Real>&, Real*, NetworkSide) const;           \
   template void ActorCritic::refresh_transposed(const Real*, Real*, NetworkSide) const;
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)

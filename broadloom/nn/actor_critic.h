@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "broadloom/core/aligned_vector.h"
@@ -20,6 +21,24 @@ struct NetworkShape {
   bool shared_encoder = false;
   double log_std_init = 0.0;  // Gaussian only: state-independent log standard deviation
   Precision precision = Precision::kFp32;  // kBf16 only where bf16_available()
+  // What only the critic reads, instead of observations; 0: it reads what the actor does. Not with
+  // a shared encoder.
+  int critic_observation_size = 0;
+
+  int critic_input_size() const {
+    return critic_observation_size > 0 ? critic_observation_size : observation_size;
+  }
+};
+
+// Rows that a network reads. Made of one pointer where both sides read the same.
+template <class Real>
+struct NetworkInput {
+  NetworkInput(const Real* both) : policy(both), critic(both) {}
+  NetworkInput(const Real* of_policy, const Real* of_critic)
+      : policy(of_policy), critic(of_critic) {}
+
+  const Real* policy;  // [rows, observation_size]
+  const Real* critic;  // [rows, critic_input_size()]
 };
 
 // The policy side is the actor with its head and log_std, the value side the critic with its head;
@@ -36,7 +55,8 @@ struct ParameterRange {
 // A tile's intermediate results; one per concurrent task, made once.
 template <class Real>
 struct TileWorkspace {
-  AlignedVector<Real> observations;  // [kTileRows, D]
+  AlignedVector<Real> observations;         // [kTileRows, D]
+  AlignedVector<Real> critic_observations;  // [kTileRows, of what only the critic reads] or empty
   AlignedVector<Real> encoder, actor, critic;
   AlignedVector<Real> encoder_delta, actor_delta, critic_delta;
   AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: one row of the tile a column
@@ -47,12 +67,17 @@ struct TileWorkspace {
   AlignedVector<Bf16Pair> bf16_scratch;
 
   Bf16Tile bf16() { return {bf16_weights, bf16_scratch.data()}; }
+  // Where a tile of what the critic reads may be brought together.
+  Real* critic_tile() {
+    return critic_observations.empty() ? observations.data() : critic_observations.data();
+  }
 
   std::size_t bytes() const {
     std::size_t count = 0;
     for (const AlignedVector<Real>* array :
-         {&observations, &encoder, &actor, &critic, &encoder_delta, &actor_delta, &critic_delta,
-          &policy, &policy_delta, &values, &values_delta, &feature_delta}) {
+         {&observations, &critic_observations, &encoder, &actor, &critic, &encoder_delta,
+          &actor_delta, &critic_delta, &policy, &policy_delta, &values, &values_delta,
+          &feature_delta}) {
       count += array->size();
     }
     return count * sizeof(Real) + bf16_scratch.size() * sizeof(Bf16Pair);
@@ -90,19 +115,19 @@ class ActorCritic {
   // the sides are apart.
   std::array<ParameterRange, 2> ranges(NetworkSide side) const;
 
-  // Runs a side on observations [rows, D], rows <= kTileRows: logits or means go to work.policy,
-  // values to work.values. Row bits depend only on that row and the parameters.
+  // Runs a side on its observations, rows <= kTileRows: logits or means go to work.policy, values
+  // to work.values. Row bits depend only on that row and the parameters.
   template <class Real>
-  void forward(const Real* params, const Real* observations, int rows, TileWorkspace<Real>& work,
-               NetworkSide side = NetworkSide::kBoth) const;
+  void forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input, int rows,
+               TileWorkspace<Real>& work, NetworkSide side = NetworkSide::kBoth) const;
 
   // From the loss derivatives that the caller has put in work.policy_delta and work.values_delta:
   // adds the parameter derivatives of the tile to grads [P]. kPolicy and kValue: only where the
   // sides are apart.
   template <class Real>
-  void backward(const Real* params, const Real* transposed, const Real* observations, int rows,
-                TileWorkspace<Real>& work, Real* grads,
-                NetworkSide side = NetworkSide::kBoth) const;
+  void backward(const Real* params, const Real* transposed,
+                std::type_identity_t<NetworkInput<Real>> input, int rows, TileWorkspace<Real>& work,
+                Real* grads, NetworkSide side = NetworkSide::kBoth) const;
 
   // Weights transposed for backward(), [P]; call after every change of params.
   template <class Real>

@@ -41,7 +41,7 @@ bool is_sealed(std::string_view bytes) {
 std::string encode_head(const HashShape& shape) {
   std::string head(kMagic, sizeof kMagic);
   const std::uint64_t numbers[] = {shape.varies ? kShapes : kOneShape,
-                                   kHashedFields.size(),
+                                   hashed_fields(shape.sizes()).size(),
                                    static_cast<std::uint64_t>(shape.num_envs),
                                    static_cast<std::uint64_t>(shape.num_steps),
                                    static_cast<std::uint64_t>(shape.observation_size),
@@ -77,7 +77,9 @@ Result<HashShape> decode_head(const std::string& head, const std::string& path) 
   shape.action_size = static_cast<std::int64_t>(numbers[5]);
   shape.varies = numbers[0] == kShapes;
   const auto sane = [](std::int64_t extent) { return extent > 0 && extent < kLargest; };
-  if (numbers[1] != kHashedFields.size() || !sane(shape.num_envs) || !sane(shape.num_steps)) {
+  shape.has_critic = numbers[1] == hashed_fields(HashShape{.has_critic = true}.sizes()).size();
+  if (numbers[1] != hashed_fields(shape.sizes()).size() || !sane(shape.num_envs) ||
+      !sane(shape.num_steps)) {
     return damaged(path, "its head has a shape that no run has");
   }
   return shape;
@@ -105,9 +107,17 @@ Result<std::int64_t> bytes_of_first(const std::string& path, const HashShape& sh
 
 }  // namespace
 
+BlockSizes HashShape::sizes() const {
+  return {.T = static_cast<int>(num_steps),
+          .N = static_cast<int>(num_envs),
+          .D = static_cast<int>(observation_size),
+          .A = static_cast<int>(action_size),
+          .critic = {has_critic ? 1 : 0}};
+}
+
 // Iteration and its like, rows, columns, parameters, and the hash of all these.
 std::int64_t HashShape::record_bytes() const {
-  const auto fields = static_cast<std::int64_t>(kHashedFields.size());
+  const auto fields = static_cast<std::int64_t>(hashed_fields(sizes()).size());
   return static_cast<std::int64_t>(kNumber) *
          (fields * (num_envs + num_steps) + lead_of(*this) + 2);
 }
@@ -180,7 +190,7 @@ Result<bool> HashReader::next() {
     take(&shape.num_steps, kNumber);
   }
   if (hashes_.N != shape.num_envs || hashes_.T != shape.num_steps) {
-    hashes_ = BlockHashes(static_cast<int>(shape.num_steps), static_cast<int>(shape.num_envs));
+    hashes_ = BlockHashes(shape.sizes());
   }
   take(hashes_.rows.data(), hashes_.rows.size() * kNumber);
   take(hashes_.columns.data(), hashes_.columns.size() * kNumber);

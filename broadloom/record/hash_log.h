@@ -19,8 +19,11 @@ struct HashShape {
   // Whether a schedule changes N and T: these are the most of each then, and every record has its
   // own.
   bool varies = false;
+  bool has_critic = false;  // whether they have critic_observations
 
   bool operator==(const HashShape&) const = default;
+  // What hashes of them depend on.
+  BlockSizes sizes() const;
   // Bytes of the record of an iteration with such a block.
   std::int64_t record_bytes() const;
 };

@@ -64,8 +64,9 @@ Status check_shapes(const HashShape& a, const HashShape& b) {
   const bool same = a.num_envs == b.num_envs && a.num_steps == b.num_steps;
   if (alike && (same || a.varies || b.varies)) return {};
   const auto words = [](const HashShape& s) {
-    return fmt::format("{} environments x {} steps (D = {}, A = {})", s.num_envs, s.num_steps,
-                       s.observation_size, s.action_size);
+    return fmt::format("{} environments x {} steps (D = {}, A = {}{})", s.num_envs, s.num_steps,
+                       s.observation_size, s.action_size,
+                       s.has_critic ? ", with critic observations" : "");
   };
   return {ErrorKind::kMismatch,
           fmt::format("the runs' blocks have different shapes, {} and {}, so that no hash of one "
@@ -88,9 +89,9 @@ Status check_records(const BlockHashes& a, const BlockHashes& b, std::int64_t it
 std::optional<Parting> first_difference(const BlockHashes& a, const BlockHashes& b) {
   Parting parting;
   for (int t = 0; t < a.T; ++t) {
-    for (std::size_t field = 0; field < kHashedFields.size(); ++field) {
+    for (std::size_t field = 0; field < a.fields.size(); ++field) {
       if (a.column(field, t) == b.column(field, t)) continue;
-      parting.field = kHashedFields[field];
+      parting.field = a.fields[field];
       parting.step = t;
       for (int n = 0; n < a.N; ++n) {
         if (a.row(field, n) != b.row(field, n)) parting.environments.push_back(n);

@@ -22,7 +22,7 @@ std::vector<TextDifference> setting_differences(const Overrides& first, const Ov
 
 struct Parting {
   std::int64_t iteration = 0;  // 1 is the first
-  // Of kHashedFields, or "params": the blocks are equal and the parameters after the update are
+  // Of hashed_fields(), or "params": the blocks are equal and the parameters after the update are
   // not.
   std::string field;
   int step = 0;                   // t of the block; nothing for params

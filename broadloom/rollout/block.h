@@ -4,19 +4,24 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "broadloom/env/vec_env.h"
+#include "broadloom/rollout/observations.h"
 
 namespace broadloom {
 
 // What a block is made for; all that its arrays' sizes depend on.
 struct BlockSizes {
   int T = 0, N = 0;
-  int D = 0, A = 0;        // numbers of an observation and of an action
-  int S = 0;               // most truncations of one environment within T steps
-  bool with_ends = false;  // whether there is room for how episodes ended
+  int D = 0, A = 0;             // numbers of an observation and of an action
+  int S = 0;                    // most truncations of one environment within T steps
+  bool with_ends = false;       // whether there is room for how episodes ended
+  Dtype dtype = Dtype::kF32;    // of observations
+  ObservationType critic = {};  // what only the critic reads; of size 0: it reads what acts
 
+  bool has_critic() const { return critic.size > 0; }
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
 };
 
@@ -31,15 +36,19 @@ enum class BlockPlaces {
 struct BlockArray {
   const char* name;
   BlockPlaces places;
-  int width;               // numbers of a row; 0: these sizes have no such array
-  bool is_hashed = false;  // instruments/hashes: of what happened, not of what was made of it
+  int width;                  // numbers of a row
+  bool is_hashed = false;     // instruments/hashes: of what happened, not of what was made of it
+  bool is_present = true;     // whether these sizes have it
+  Dtype dtype = Dtype::kF32;  // of observations; other arrays have one type for all sizes
 
-  std::size_t count(const BlockSizes& sizes) const {
+  std::size_t rows(const BlockSizes& sizes) const {
+    if (!is_present) return 0;
+    if (places == BlockPlaces::kTransitions) return sizes.size();
     const std::size_t n = static_cast<std::size_t>(sizes.N);
-    const std::size_t rows = places == BlockPlaces::kTransitions ? sizes.size()
-                             : places == BlockPlaces::kEnvs      ? n
-                                                                 : n * sizes.S;
-    return rows * static_cast<std::size_t>(width);
+    return places == BlockPlaces::kEnvs ? n : n * sizes.S;
+  }
+  std::size_t count(const BlockSizes& sizes) const {
+    return rows(sizes) * static_cast<std::size_t>(width);
   }
 };
 
@@ -58,13 +67,13 @@ struct RolloutBlock : BlockSizes {
   void reshape(const BlockSizes& sizes) {
     static_cast<BlockSizes&>(*this) = sizes;
     visit_arrays(sizes, [&](const BlockArray& array, auto member) {
-      (this->*member).resize(array.count(sizes));
+      resize(this->*member, array, sizes);
     });
   }
   // Memory to be reshaped to these sizes without taking any.
   void reserve(const BlockSizes& sizes) {
     visit_arrays(sizes, [&](const BlockArray& array, auto member) {
-      (this->*member).reserve(array.count(sizes));
+      reserve(this->*member, array, sizes);
     });
   }
 
@@ -74,18 +83,26 @@ struct RolloutBlock : BlockSizes {
   static constexpr void visit_arrays(const BlockSizes& sizes, Visitor&& visit) {
     using Block = RolloutBlock;
     constexpr BlockPlaces kTransitions = BlockPlaces::kTransitions;
-    visit(BlockArray{"observations", kTransitions, sizes.D, true}, &Block::observations);
+    visit(BlockArray{"observations", kTransitions, sizes.D, true, true, sizes.dtype},
+          &Block::observations);
+    visit(BlockArray{"critic_observations", kTransitions, sizes.critic.size, true,
+                     sizes.has_critic(), sizes.critic.dtype},
+          &Block::critic_observations);
     visit(BlockArray{"values", kTransitions, 1, true}, &Block::values);
     visit(BlockArray{"log_probs", kTransitions, 1, true}, &Block::log_probs);
     visit(BlockArray{"actions", kTransitions, sizes.A, true}, &Block::actions);
     visit(BlockArray{"rewards", kTransitions, 1, true}, &Block::rewards);
     visit(BlockArray{"terminated", kTransitions, 1, true}, &Block::terminated);
     visit(BlockArray{"truncated", kTransitions, 1, true}, &Block::truncated);
-    visit(BlockArray{"ends", kTransitions, sizes.with_ends ? 1 : 0}, &Block::ends);
+    visit(BlockArray{"ends", kTransitions, 1, false, sizes.with_ends}, &Block::ends);
     visit(BlockArray{"last_values", BlockPlaces::kEnvs, 1}, &Block::last_values);
     visit(BlockArray{"truncations", BlockPlaces::kEnvs, 1}, &Block::truncations);
-    visit(BlockArray{"final_observations", BlockPlaces::kTruncations, sizes.D},
+    visit(BlockArray{"final_observations", BlockPlaces::kTruncations, sizes.D, false, true,
+                     sizes.dtype},
           &Block::final_observations);
+    visit(BlockArray{"final_critic_observations", BlockPlaces::kTruncations, sizes.critic.size,
+                     false, sizes.has_critic(), sizes.critic.dtype},
+          &Block::final_critic_observations);
     visit(BlockArray{"final_values", BlockPlaces::kTruncations, 1}, &Block::final_values);
     visit(BlockArray{"advantages", kTransitions, 1}, &Block::advantages);
   }
@@ -94,28 +111,67 @@ struct RolloutBlock : BlockSizes {
   static std::size_t bytes(const BlockSizes& sizes) {
     std::size_t sum = 0;
     visit_arrays(sizes, [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
-      sum += array.count(sizes) * sizeof(typename Array::value_type);
+      sum += array.count(sizes) * number_bytes<Array>(array);
     });
     return sum;
+  }
+  // Of one number of an array.
+  template <class Array>
+  static std::size_t number_bytes(const BlockArray& array) {
+    if constexpr (std::is_same_v<Array, Observations>) {
+      return dtype_size(array.dtype);
+    } else {
+      return sizeof(typename Array::value_type);
+    }
   }
 
   std::size_t index(int t, int n) const { return static_cast<std::size_t>(t) * N + n; }
   // Place of environment n's s-th truncation in final_observations and final_values.
   std::size_t final_index(int n, int s) const { return static_cast<std::size_t>(n) * S + s; }
 
-  std::vector<float> observations;  // [T, N, D] as the policy saw them (normalised if that is on)
-  std::vector<float> actions;       // [T, N, A] as drawn, before clipping to the action bounds
-  std::vector<float> log_probs;     // [T, N] of the policy that acted
-  std::vector<float> values;        // [T, N] V(s_t) of the critic at that time
-  std::vector<float> rewards;       // [T, N] raw after collect; scaled if norm_reward is on
+  // What the critic reads of the transitions, and of final observations.
+  const Observations& seen_by_critic() const {
+    return has_critic() ? critic_observations : observations;
+  }
+  const Observations& final_seen_by_critic() const {
+    return has_critic() ? final_critic_observations : final_observations;
+  }
+
+  Observations observations;         // [T, N, D] as the policy saw them (normalised if that is on)
+  Observations critic_observations;  // [T, N, critic.size] as the critic did. Or empty
+  std::vector<float> actions;        // [T, N, A] as drawn, before clipping to the action bounds
+  std::vector<float> log_probs;      // [T, N] of the policy that acted
+  std::vector<float> values;         // [T, N] V(s_t) of the critic at that time
+  std::vector<float> rewards;        // [T, N] raw after collect; scaled if norm_reward is on
   std::vector<std::uint8_t> terminated;  // [T, N] transition t ended the episode by itself
   std::vector<std::uint8_t> truncated;   // [T, N] transition t met the time limit
-  std::vector<EpisodeEnd> ends;    // [T, N] of what ended; other places hold older ends. Or empty
-  std::vector<float> last_values;  // [N] V of the observation after the block
-  std::vector<int> truncations;    // [N] how many of this environment's S slots are in use
-  std::vector<float> final_observations;  // [N, S, D] of the truncated episodes, in order of time
-  std::vector<float> final_values;        // [N, S] V of those
-  std::vector<float> advantages;          // [T, N]
+  std::vector<EpisodeEnd> ends;     // [T, N] of what ended; other places hold older ends. Or empty
+  std::vector<float> last_values;   // [N] V of the observation after the block
+  std::vector<int> truncations;     // [N] how many of this environment's S slots are in use
+  Observations final_observations;  // [N, S, D] of the truncated episodes, in order of time
+  Observations final_critic_observations;  // [N, S, critic.size] likewise. Or empty
+  std::vector<float> final_values;         // [N, S] V of those
+  std::vector<float> advantages;           // [T, N]
+
+ private:
+  template <class Number>
+  static void resize(std::vector<Number>& numbers, const BlockArray& array,
+                     const BlockSizes& sizes) {
+    numbers.resize(array.count(sizes));
+  }
+  static void resize(Observations& rows, const BlockArray& array, const BlockSizes& sizes) {
+    const ObservationType type{array.width, array.dtype};
+    if (rows.type() != type) rows = Observations(type, 0);
+    rows.resize(array.rows(sizes));
+  }
+  template <class Number>
+  static void reserve(std::vector<Number>& numbers, const BlockArray& array,
+                      const BlockSizes& sizes) {
+    numbers.reserve(array.count(sizes));
+  }
+  static void reserve(Observations& rows, const BlockArray& array, const BlockSizes& sizes) {
+    rows.reserve(array.rows(sizes));
+  }
 };
 
 // The sizes of a block for environments.
@@ -126,7 +182,9 @@ inline BlockSizes block_sizes(const VecEnv& envs, int num_steps, int num_envs) {
           .D = spec.observation_size(),
           .A = spec.action_size(),
           .S = envs.max_truncations(num_steps),
-          .with_ends = spec.names_success};
+          .with_ends = spec.names_success,
+          .dtype = spec.observation.dtype,
+          .critic = observation_type(spec.critic_observation)};
 }
 
 // A run of consecutive environments.

@@ -12,15 +12,34 @@
 #include "broadloom/math/elementwise.h"
 
 namespace broadloom {
+namespace {
+
+// Raw rows to where they are stored, through a normaliser where there is one.
+void keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from, int rows,
+          Observations& out, std::size_t to) {
+  if (normalizer == nullptr) return out.write(to, raw, from, static_cast<std::size_t>(rows));
+  const std::size_t width = static_cast<std::size_t>(raw.type().size);
+  normalizer->normalize(&raw.floats()[from * width], rows, out.rows(to).floats());
+}
+
+// Raw rows as a network reads them.
+void see(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from, int rows,
+         float* out) {
+  if (normalizer == nullptr) return raw.read(from, static_cast<std::size_t>(rows), out);
+  const std::size_t width = static_cast<std::size_t>(raw.type().size);
+  normalizer->normalize(&raw.floats()[from * width], rows, out);
+}
+
+}  // namespace
 
 Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
-                     ObsNormalizer* observations, ThreadPool& pool, std::uint64_t seed,
+                     ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
                      const Bf16Pair* bf16_weights)
     : envs_(envs),
       simulator_(envs.traits()),
       network_(network),
       actor_(&actor),
-      normalizer_(observations),
+      normalizers_(normalizers),
       pool_(pool),
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
@@ -68,16 +87,26 @@ std::size_t Collector::scratch_bytes(int num_envs, int threads, const VecEnv& en
   const int most_rows = shards_per_group(plan, threads) * plan[0].size();
   const bool shared = envs.traits().whole_batch;
   const std::size_t rows = static_cast<std::size_t>(shared ? 0 : std::min(most_rows, num_envs));
-  const std::size_t observation = static_cast<std::size_t>(envs.spec().observation_size());
   const std::size_t action = static_cast<std::size_t>(envs.spec().action_size());
-  return sizeof(float) * (rows * (2 * observation + action) + kTileRows * (3 * action + 1));
+  return rows * EnvRows::row_bytes(envs.spec()) + sizeof(float) * kTileRows * (3 * action + 1);
 }
 
 std::size_t Collector::shared_bytes(int num_envs, const VecEnv& envs) {
   if (!envs.traits().whole_batch) return 0;
-  const std::size_t numbers = static_cast<std::size_t>(2 * envs.spec().observation_size()) +
-                              static_cast<std::size_t>(envs.spec().action_size());
-  return sizeof(float) * static_cast<std::size_t>(num_envs) * numbers;
+  return static_cast<std::size_t>(num_envs) * EnvRows::row_bytes(envs.spec());
+}
+
+Collector::EnvRows::EnvRows(std::size_t k, const EnvSpec& spec)
+    : policy{Observations(observation_type(spec.observation), k),
+             Observations(observation_type(spec.observation), k)},
+      critic{Observations(observation_type(spec.critic_observation), k),
+             Observations(observation_type(spec.critic_observation), k)},
+      actions(k * spec.action_size()) {}
+
+std::size_t Collector::EnvRows::row_bytes(const EnvSpec& spec) {
+  return 2 * observation_type(spec.observation).row_bytes() +
+         2 * observation_type(spec.critic_observation).row_bytes() +
+         sizeof(float) * static_cast<std::size_t>(spec.action_size());
 }
 
 Status Collector::collect(const float* params, std::int64_t first_step, RolloutBlock& block) {
@@ -97,10 +126,13 @@ Status Collector::Fault::status() const {
     return {told.kind(),
             fmt::format("the simulator failed at its step {}: {}", step, told.message())};
   }
+  const char* name = place == Place::kReward              ? "reward"
+                     : place == Place::kCriticObservation ? "critic observation"
+                                                          : "observation";
   return {ErrorKind::kNumeric,
           fmt::format("{} of environment {} is not finite at its step {}; expected finite numbers. "
                       "Check the environment's dynamics and options, and the policy's outputs.",
-                      place == Place::kReward ? "reward" : "observation", env, step)};
+                      name, env, step)};
 }
 
 // Of all groups' faults the one that comes first, so that it is the same however they are cut.
@@ -118,7 +150,7 @@ void Collector::collect_group(Group& group, Scratch& scratch, const float* param
   const Shard shard = group.rows;
   const GroupRows rows = rows_of(group, scratch);
   begin_block(group, block);
-  envs_.observe(shard.begin, shard.end, rows.raw);
+  observe(shard, rows);
   for (int t = 0; t < block.T; ++t) {
     const std::int64_t at = first_step + t;
     if (!choose(group, rows, scratch, params, at, t, block)) return;
@@ -137,8 +169,8 @@ void Collector::collect_group(Group& group, Scratch& scratch, const float* param
 Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
                                    RolloutBlock& block) {
   const Shard all{0, envs_.num_envs()};
-  const GroupRows whole{whole_.raw.data(), whole_.final_raw.data(), whole_.actions.data()};
-  envs_.observe(all.begin, all.end, whole.raw);
+  const GroupRows whole{whole_, 0};
+  observe(all, whole);
   for (int t = 0; t <= block.T; ++t) {
     const std::int64_t at = first_step + t;
     pool_.run(static_cast<int>(groups_.size()), [&](int g, int thread) {
@@ -167,44 +199,65 @@ void Collector::begin_block(Group& group, RolloutBlock& block) {
 }
 
 Collector::GroupRows Collector::rows_of(const Group& group, Scratch& scratch) {
-  EnvRows& rows = simulator_.whole_batch ? whole_ : scratch.envs;
-  const std::size_t first = simulator_.whole_batch ? group.rows.begin : 0;
-  const EnvSpec& spec = envs_.spec();
-  return {rows.raw.data() + first * spec.observation_size(),
-          rows.final_raw.data() + first * spec.observation_size(),
-          rows.actions.data() + first * spec.action_size()};
+  if (!simulator_.whole_batch) return {scratch.envs, 0};
+  return {whole_, static_cast<std::size_t>(group.rows.begin)};
+}
+
+void Collector::observe(Shard shard, const GroupRows& rows) const {
+  envs_.observe(shard.begin, shard.end, rows.of.policy.now.rows(rows.first));
+  if (rows.of.critic.now.empty()) return;
+  envs_.observe_critic(shard.begin, shard.end, rows.of.critic.now.rows(rows.first));
 }
 
 // From the observations to the actions of step t. False where they are not finite.
 bool Collector::choose(Group& group, const GroupRows& rows, Scratch& scratch, const float* params,
                        std::int64_t step, int t, RolloutBlock& block) {
-  if (!check(group, rows.raw, block.D, step, Fault::Place::kObservation)) return false;
-  if (normalizer_ != nullptr) accumulate(group, rows.raw);
+  if (!take_observations(group, rows, step)) return false;
   act(group.rows, rows, scratch, params, step, t, block);
   return true;
 }
 
+// False where one is not finite.
+bool Collector::take_observations(Group& group, const GroupRows& rows, std::int64_t step) {
+  const std::size_t count = static_cast<std::size_t>(group.rows.size());
+  const auto take = [&](const Observations& raw, Fault::Place place, ObsNormalizer* normalizer) {
+    const std::size_t width = static_cast<std::size_t>(raw.type().size);
+    if (raw.type().dtype != Dtype::kF32 || width == 0) return true;  // every byte is a number
+    const auto seen = std::span(raw.floats()).subspan(rows.first * width, count * width);
+    if (!check(group, seen, raw.type().size, step, place)) return false;
+    if (normalizer != nullptr) accumulate(group, seen.data(), raw.type().size, *normalizer);
+    return true;
+  };
+  return take(rows.of.policy.now, Fault::Place::kObservation, normalizers_.policy) &&
+         take(rows.of.critic.now, Fault::Place::kCriticObservation, normalizers_.critic);
+}
+
 Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) {
   const std::size_t row = block.index(t, shard.begin);
+  EnvRows& of = rows.of;
   return envs_.step(
       shard.begin, shard.end,
-      {rows.actions, rows.raw, &block.rewards[row], &block.terminated[row], &block.truncated[row],
-       rows.final_raw, block.ends.empty() ? nullptr : &block.ends[row]});
+      {rows.actions(block.A), of.policy.now.rows(rows.first), &block.rewards[row],
+       &block.terminated[row], &block.truncated[row], of.policy.final.rows(rows.first),
+       block.ends.empty() ? nullptr : &block.ends[row], of.critic.now.rows(rows.first),
+       of.critic.final.rows(rows.first)});
 }
 
 // What step t gave. False where rewards are not finite.
 bool Collector::take_in(Group& group, const GroupRows& rows, std::int64_t step, int t,
                         RolloutBlock& block) {
   const float* rewards = &block.rewards[block.index(t, group.rows.begin)];
-  if (!check(group, rewards, 1, step, Fault::Place::kReward)) return false;
+  const std::size_t count = static_cast<std::size_t>(group.rows.size());
+  if (!check(group, {rewards, count}, 1, step, Fault::Place::kReward)) return false;
   keep_final_observations(group.rows, rows, t, block);
   return true;
 }
 
-void Collector::accumulate(const Group& group, const float* raw) {
+void Collector::accumulate(const Group& group, const float* raw, int width,
+                           ObsNormalizer& normalizer) {
   for (int s = group.first_shard; s < group.last_shard; ++s) {
-    normalizer_->accumulate(s, raw, plan_[s].size());
-    raw += static_cast<std::size_t>(plan_[s].size()) * network_.shape().observation_size;
+    normalizer.accumulate(s, raw, plan_[s].size());
+    raw += static_cast<std::size_t>(plan_[s].size()) * width;
   }
 }
 
@@ -213,10 +266,16 @@ void Collector::accumulate(const Group& group, const float* raw) {
 void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
                     std::int64_t step, int t, RolloutBlock& block) {
   const std::size_t first = block.index(t, shard.begin);
-  float* observations = &block.observations[first * block.D];
-  see(rows.raw, shard.size(), observations);
+  keep(normalizers_.policy, rows.of.policy.now, rows.first, shard.size(), block.observations,
+       first);
+  if (block.has_critic()) {
+    keep(normalizers_.critic, rows.of.critic.now, rows.first, shard.size(),
+         block.critic_observations, first);
+  }
+  const float* seen = block.observations.view(first, static_cast<std::size_t>(shard.size()),
+                                              scratch.work.observations.data());
   const bool values_later = network_.sides_are_apart();
-  network_.forward(params, observations, shard.size(), scratch.work,
+  network_.forward(params, seen, shard.size(), scratch.work,
                    values_later ? NetworkSide::kPolicy : NetworkSide::kBoth);
   draw_actions(shard, scratch, params, step);
   keep_actions(shard, rows, scratch, t, block);
@@ -230,12 +289,13 @@ void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
                            RolloutBlock& block) {
   const std::size_t rows = static_cast<std::size_t>(shard.size());
   const int most_steps = kTileRows / shard.size();
+  const Observations& seen = block.seen_by_critic();
+  const std::size_t width = static_cast<std::size_t>(seen.type().size);
   for (int t = 0; t < block.T; t += most_steps) {
     const std::size_t steps = static_cast<std::size_t>(std::min(most_steps, block.T - t));
-    float* tile = scratch.work.observations.data();
+    float* tile = scratch.work.critic_tile();
     for (std::size_t k = 0; k < steps; ++k) {
-      std::copy_n(&block.observations[block.index(t + k, shard.begin) * block.D], rows * block.D,
-                  tile + k * rows * block.D);
+      seen.read(block.index(t + k, shard.begin), rows, tile + k * rows * width);
     }
     network_.forward(params, tile, static_cast<int>(steps * rows), scratch.work,
                      NetworkSide::kValue);
@@ -264,6 +324,7 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
                              RolloutBlock& block) {
   const Space& space = envs_.spec().action;
   const std::size_t size = static_cast<std::size_t>(block.A);
+  float* const clipped = rows.actions(block.A);
   float* kept = &block.actions[block.index(t, shard.begin) * size];
   for (std::size_t a = 0; a < size; ++a) {
     const bool box = space.kind == SpaceKind::kBox;
@@ -272,16 +333,15 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
     const float* drawn = &scratch.actions[a * kTileRows];
     for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
       kept[k * size + a] = drawn[k];
-      rows.actions[k * size + a] = std::clamp(drawn[k], low, high);
+      clipped[k * size + a] = std::clamp(drawn[k], low, high);
     }
   }
 }
 
-bool Collector::check(Group& group, const float* rows, int width, std::int64_t step,
+bool Collector::check(Group& group, std::span<const float> rows, int width, std::int64_t step,
                       Fault::Place place) {
-  const std::size_t count = static_cast<std::size_t>(group.rows.size()) * width;
-  if (all_finite(rows, count)) return true;
-  for (std::size_t i = 0; i < count; ++i) {
+  if (all_finite(rows.data(), rows.size())) return true;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     if (std::isfinite(rows[i])) continue;
     group.fault = {group.rows.begin + static_cast<int>(i / width), step, place, {}};
     return false;
@@ -297,13 +357,16 @@ void Collector::keep_final_observations(Shard shard, const GroupRows& rows, int 
     if (block.truncated[block.index(t, n)] == 0) continue;
     const std::size_t place = block.final_index(n, block.truncations[n]++);
     if (!simulator_.has_final_observations) continue;
-    see(rows.final_raw + static_cast<std::size_t>(k) * block.D, 1,
-        &block.final_observations[place * block.D]);
+    const std::size_t row = rows.first + static_cast<std::size_t>(k);
+    keep(normalizers_.policy, rows.of.policy.final, row, 1, block.final_observations, place);
+    if (!block.has_critic()) continue;
+    keep(normalizers_.critic, rows.of.critic.final, row, 1, block.final_critic_observations,
+         place);
   }
 }
 
 void Collector::bootstrap_values(const float* params, RolloutBlock& block) {
-  if (simulator_.whole_batch) envs_.observe(0, envs_.num_envs(), whole_.raw.data());
+  if (simulator_.whole_batch) observe({0, envs_.num_envs()}, {whole_, 0});
   pool_.run(static_cast<int>(groups_.size()), [&](int group, int thread) {
     bootstrap_rows(groups_[group], scratch_[thread], params, block);
   });
@@ -314,10 +377,14 @@ void Collector::bootstrap_rows(const Group& group, Scratch& scratch, const float
   const Shard shard = group.rows;
   const float* values = scratch.work.values.data();
   const GroupRows rows = rows_of(group, scratch);
-  if (!simulator_.whole_batch) envs_.observe(shard.begin, shard.end, rows.raw);
-  see(rows.raw, shard.size(), scratch.work.observations.data());
-  network_.forward(params, scratch.work.observations.data(), shard.size(), scratch.work,
-                   NetworkSide::kValue);
+  if (!simulator_.whole_batch) observe(shard, rows);
+  float* tile = scratch.work.critic_tile();
+  if (block.has_critic()) {
+    see(normalizers_.critic, rows.of.critic.now, rows.first, shard.size(), tile);
+  } else {
+    see(normalizers_.policy, rows.of.policy.now, rows.first, shard.size(), tile);
+  }
+  network_.forward(params, tile, shard.size(), scratch.work, NetworkSide::kValue);
   std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
   if (simulator_.has_final_observations) {
     value_final_observations(shard, scratch, params, block);
@@ -333,30 +400,22 @@ void Collector::value_final_observations(Shard shard, Scratch& scratch, const fl
                                          RolloutBlock& block) {
   std::array<std::size_t, kTileRows> places;
   int rows = 0;
+  const Observations& finals = block.final_seen_by_critic();
+  float* tile = scratch.work.critic_tile();
   const auto flush = [&] {
     if (rows == 0) return;
-    network_.forward(params, scratch.work.observations.data(), rows, scratch.work,
-                     NetworkSide::kValue);
+    network_.forward(params, tile, rows, scratch.work, NetworkSide::kValue);
     for (int r = 0; r < rows; ++r) block.final_values[places[r]] = scratch.work.values[r];
     rows = 0;
   };
   for (int n = shard.begin; n < shard.end; ++n) {
     for (int s = 0; s < block.truncations[n]; ++s) {
       places[rows] = block.final_index(n, s);
-      std::copy_n(&block.final_observations[places[rows] * block.D], block.D,
-                  &scratch.work.observations[static_cast<std::size_t>(rows) * block.D]);
+      finals.read(places[rows], 1, tile + static_cast<std::size_t>(rows) * finals.type().size);
       if (++rows == kTileRows) flush();
     }
   }
   flush();
-}
-
-void Collector::see(const float* raw, int rows, float* out) const {
-  if (normalizer_ != nullptr) {
-    normalizer_->normalize(raw, rows, out);
-  } else {
-    std::copy_n(raw, static_cast<std::size_t>(rows) * network_.shape().observation_size, out);
-  }
 }
 
 }  // namespace broadloom

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "broadloom/core/aligned_vector.h"
@@ -21,10 +22,10 @@ namespace broadloom {
 // observations add to them is summed per shard, for the normaliser's commit() after the update.
 class Collector {
  public:
-  // What is given must outlive this. observations: null when observations are used as they are.
+  // What is given must outlive this. normalizers: null when observations are used as they are.
   // bf16_weights: of the network, fresh for the params of every call; null in fp32.
   Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
-            ObsNormalizer* observations, ThreadPool& pool, std::uint64_t seed,
+            ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
             const Bf16Pair* bf16_weights = nullptr);
 
   // From the next block on the environments [0, num_envs) alone are stepped, by this actor.
@@ -49,21 +50,22 @@ class Collector {
   static std::size_t shared_bytes(int num_envs, const VecEnv& envs);
 
  private:
+  // As environments hand them out to one reader, the policy or the critic.
+  struct Raw {
+    Observations now, final;  // [k]
+  };
   // What goes between the collector and k environments.
   struct EnvRows {
-    EnvRows(std::size_t k, const EnvSpec& spec)
-        : raw(k * spec.observation_size()),
-          final_raw(k * spec.observation_size()),
-          actions(k * spec.action_size()) {}
-    AlignedVector<float> raw;        // [k, D]
-    AlignedVector<float> final_raw;  // [k, D]
-    AlignedVector<float> actions;    // [k, A] clipped to the bounds
+    EnvRows(std::size_t k, const EnvSpec& spec);
+    static std::size_t row_bytes(const EnvSpec& spec);
+    Raw policy, critic;
+    AlignedVector<float> actions;  // [k, A] clipped to the bounds
   };
   // A group's part of them.
   struct GroupRows {
-    float* raw;
-    float* final_raw;
-    float* actions;
+    EnvRows& of;
+    std::size_t first;  // row of its first environment
+    float* actions(int size) const { return of.actions.data() + first * size; }
   };
   struct Scratch {
     TileWorkspace<float> work;
@@ -75,8 +77,9 @@ class Collector {
   };
   // The first thing that went wrong in a group.
   struct Fault {
-    enum class Place { kObservation, kStep, kReward };  // in the order of a step
-    int env = -1;                                       // none
+    // In the order of a step.
+    enum class Place { kObservation, kCriticObservation, kStep, kReward };
+    int env = -1;  // none
     std::int64_t step = 0;
     Place place = Place::kObservation;
     Status told;  // by the environments
@@ -101,7 +104,9 @@ class Collector {
               std::int64_t step, int t, RolloutBlock& block);
   Status step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block);
   bool take_in(Group& group, const GroupRows& rows, std::int64_t step, int t, RolloutBlock& block);
-  void accumulate(const Group& group, const float* raw);
+  void observe(Shard shard, const GroupRows& rows) const;
+  bool take_observations(Group& group, const GroupRows& rows, std::int64_t step);
+  void accumulate(const Group& group, const float* raw, int width, ObsNormalizer& normalizer);
   Status failure() const;
   void act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
            std::int64_t step, int t, RolloutBlock& block);
@@ -113,15 +118,15 @@ class Collector {
                       RolloutBlock& block);
   void value_final_observations(Shard shard, Scratch& scratch, const float* params,
                                 RolloutBlock& block);
-  bool check(Group& group, const float* rows, int width, std::int64_t step, Fault::Place place);
+  bool check(Group& group, std::span<const float> rows, int width, std::int64_t step,
+             Fault::Place place);
   void keep_final_observations(Shard shard, const GroupRows& rows, int t, RolloutBlock& block);
-  void see(const float* raw, int rows, float* out) const;
 
   VecEnv& envs_;
   VecEnvTraits simulator_;
   const ActorCritic& network_;
   const Actor* actor_;
-  ObsNormalizer* normalizer_;
+  ObsNormalizers normalizers_;
   ThreadPool& pool_;
   std::uint64_t seed_;
   ShardPlan plan_;

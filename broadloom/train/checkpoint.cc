@@ -70,6 +70,15 @@ Status load_state(const SafetensorsFile& file, Trainer& trainer) {
   return load_into(file, wanted, "instruments.");
 }
 
+// Who reads the parameters without the environment needs to know what their inputs are. Nothing
+// where that is one row of D float32.
+void add_observations(const EnvSpec& spec, Metadata& metadata) {
+  const Space& seen = spec.observation;
+  if (seen.dtype != Dtype::kF32 || !seen.shape.empty()) metadata["observation"] = shape_text(seen);
+  if (!spec.has_critic_observation()) return;
+  metadata["critic_observation"] = shape_text(spec.critic_observation);
+}
+
 }  // namespace
 
 Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes& logs) {
@@ -79,6 +88,7 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   metadata["metrics_bytes"] = to_text(logs.metrics);
   metadata["eval_bytes"] = to_text(logs.eval);
   metadata["events_bytes"] = to_text(logs.events);
+  add_observations(trainer.spec(), metadata);
   for (const auto& [key, text] : to_overrides(trainer.config()))
     metadata[kConfigPrefix + key] = text;
   std::vector<TensorRef> tensors = trainer.state();

@@ -49,6 +49,25 @@ Overrides disturbances_of(const Overrides& env_options) {
   return out;
 }
 
+RolloutContract::Observed observed(const Space& space) {
+  return {space.dtype == Dtype::kU8 ? "uint8" : "float32", space.extents()};
+}
+
+// Where there is more to say than D.
+std::string observations_text(const RolloutContract& c) {
+  std::string out;
+  if (c.observation) {
+    out +=
+        fmt::format("Observations: {} of shape ({}){}\n", c.observation->dtype,
+                    fmt::join(c.observation->shape, ", "),
+                    c.observation->dtype == "uint8" ? ", which networks read divided by 255" : "");
+  }
+  if (!c.critic_observation) return out;
+  return out + fmt::format("The critic reads observations of its own: {} of shape ({})\n",
+                           c.critic_observation->dtype,
+                           fmt::join(c.critic_observation->shape, ", "));
+}
+
 std::string percent(double share) { return fmt::format("{:g} %", 100.0 * share); }
 
 std::string strata_text(const RolloutContract& contract) {
@@ -140,6 +159,11 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.num_steps = config.num_steps;
   contract.num_envs = config.num_envs;
   contract.observation_size = one.spec().observation_size();
+  const Space& seen = one.spec().observation;
+  if (seen.dtype != Dtype::kF32 || !seen.shape.empty()) contract.observation = observed(seen);
+  if (one.spec().has_critic_observation()) {
+    contract.critic_observation = observed(one.spec().critic_observation);
+  }
   contract.batch_size = config.batch_size();
   contract.minibatches = config.minibatch_count();
   contract.minibatch_size = config.largest_minibatch();
@@ -169,6 +193,7 @@ std::string contract_text(const RolloutContract& c) {
   out += fmt::format("Block (T, N, D) = ({}, {}, {}): {} samples per update, {} update{}\n",
                      c.num_steps, c.num_envs, c.observation_size, with_commas(c.batch_size),
                      with_commas(c.iterations), c.iterations == 1 ? "" : "s");
+  out += observations_text(c);
   out += fmt::format(
       "Update: {} epochs of {} minibatches of {} samples; {} gradient steps in all\n",
       c.update_epochs, with_commas(c.minibatches), sizes_text(c), with_commas(c.gradient_steps));

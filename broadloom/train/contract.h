@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,15 @@ namespace broadloom {
 struct RolloutContract {
   std::string env_id;
   int num_steps = 0, num_envs = 0, observation_size = 0;  // T, N, D
-  std::int64_t batch_size = 0;                            // samples per update, N T
-  std::int64_t minibatches = 0, minibatch_size = 0;       // of an epoch; size of the largest
-  std::int64_t minibatch_size_asked = 0;                  // 0: none was
+  struct Observed {
+    std::string dtype;
+    std::vector<int> shape;
+  };
+  std::optional<Observed> observation;               // where they are not one row of float32
+  std::optional<Observed> critic_observation;        // what only the critic reads, where it does
+  std::int64_t batch_size = 0;                       // samples per update, N T
+  std::int64_t minibatches = 0, minibatch_size = 0;  // of an epoch; size of the largest
+  std::int64_t minibatch_size_asked = 0;             // 0: none was
   int update_epochs = 0;
   // Where a schedule changes the shape: all of its stretches, whose first one the numbers above are
   // of. Empty: all blocks are alike.

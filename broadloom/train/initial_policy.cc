@@ -18,10 +18,13 @@ namespace broadloom {
 namespace {
 
 constexpr const char* kParameters = "learner.params";
-constexpr const char* kNormalizer = "obs_normalizer.";
 
 bool begins_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
+}
+
+bool is_of_normalizer(std::string_view tensor) {
+  return begins_with(tensor, "obs_normalizer.") || begins_with(tensor, "critic_obs_normalizer.");
 }
 
 std::string_view bytes_of(const SafetensorsFile& file, const SafetensorsFile::Entry& entry) {
@@ -47,7 +50,7 @@ std::int64_t global_step(const SafetensorsFile& file) {
 std::string normalizer_hash(const SafetensorsFile& file) {
   std::string hashes;
   for (const auto& [name, entry] : file.tensors) {
-    if (!begins_with(name, kNormalizer)) continue;
+    if (!is_of_normalizer(name)) continue;
     hashes += name + " " + hash_text(bytes_of(file, entry)) + "\n";
   }
   return hashes.empty() ? "" : hash_text(hashes);
@@ -64,7 +67,7 @@ std::vector<TensorRef> places(Trainer& trainer, const SafetensorsFile& file) {
   std::vector<TensorRef> out;
   for (TensorRef& tensor : trainer.state()) {
     const bool taken = tensor.name == kParameters ||
-                       (begins_with(tensor.name, kNormalizer) && file.tensors.count(tensor.name));
+                       (is_of_normalizer(tensor.name) && file.tensors.count(tensor.name));
     if (taken) out.push_back(std::move(tensor));
   }
   return out;
@@ -104,6 +107,8 @@ Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
   std::string differences;
   add_difference("observations", shape_text(from.value().observation),
                  shape_text(to.value().observation), differences);
+  add_difference("critic observations", shape_text(from.value().critic_observation),
+                 shape_text(to.value().critic_observation), differences);
   add_difference("actions", shape_text(from.value().action), shape_text(to.value().action),
                  differences);
   add_network_differences(theirs, run, differences);

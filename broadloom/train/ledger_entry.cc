@@ -76,6 +76,10 @@ Json shapes_of(const RolloutContract& contract) {
   return out;
 }
 
+Json observed_of(const RolloutContract::Observed& observed) {
+  return {{"dtype", observed.dtype}, {"shape", observed.shape}};
+}
+
 // What is promised, without what belongs to a machine: threads and memory.
 Json contract_of(const RolloutContract& contract, int action_size) {
   Json disturbances = Json::object();
@@ -100,6 +104,10 @@ Json contract_of(const RolloutContract& contract, int action_size) {
               {"disturbances", disturbances}};
   if (contract.simulator != VecEnvTraits{}) out["simulator"] = simulator_json(contract.simulator);
   if (!contract.shapes.empty()) out["shapes"] = shapes_of(contract);
+  if (contract.observation) out["observation"] = observed_of(*contract.observation);
+  if (contract.critic_observation) {
+    out["critic_observation"] = observed_of(*contract.critic_observation);
+  }
   return out;
 }
 

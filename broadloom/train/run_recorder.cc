@@ -51,7 +51,11 @@ std::vector<std::pair<std::string_view, double>> event_scalars(const Trainer& tr
 
 HashShape hash_shape(const Trainer& trainer) {
   const RolloutBlock& block = trainer.block();
-  HashShape shape{block.N, block.T, block.D, block.A};
+  HashShape shape{.num_envs = block.N,
+                  .num_steps = block.T,
+                  .observation_size = block.D,
+                  .action_size = block.A,
+                  .has_critic = block.has_critic()};
   for (const ShapePhase& phase : trainer.config().shape_schedule.phases) {
     shape.varies = true;
     shape.num_envs = std::max<std::int64_t>(shape.num_envs, phase.shape.num_envs);

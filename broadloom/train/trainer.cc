@@ -62,9 +62,14 @@ Status check_probe(const Config& config, const VecEnv& envs) {
                   fmt::join(config.instruments, ","))};
 }
 
-std::vector<float> probe_for(const Config& config, const VecEnv& envs) {
-  return instruments_need_probe(config.instruments) ? make_probe_states(envs)
-                                                    : std::vector<float>();
+ProbeStates probe_for(const Config& config, const VecEnv& envs) {
+  return instruments_need_probe(config.instruments) ? make_probe_states(envs) : ProbeStates();
+}
+
+// Of rows of so many numbers; none of none.
+std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
+  if (!config.norm_obs || size == 0) return std::nullopt;
+  return ObsNormalizer(size, config.clip_obs, most_shards(config));
 }
 
 }  // namespace
@@ -90,6 +95,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
 
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs) {
+  BROADLOOM_TRY(check_observations(config, envs->spec()));
   BROADLOOM_TRY(check_algorithm(config, envs->spec()));
   BROADLOOM_TRY(check_simulator(config, envs->traits()));
   BROADLOOM_TRY(check_levels(config, *envs));
@@ -105,9 +111,8 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count(), network_.bf16_size()),
       block_(block_sizes(*envs_, config.num_steps, config.num_envs)),
-      obs_norm_(config.norm_obs ? std::make_optional<ObsNormalizer>(block_.D, config.clip_obs,
-                                                                    most_shards(config))
-                                : std::nullopt),
+      obs_norm_(normalizer_of(config, block_.D)),
+      critic_norm_(normalizer_of(config, block_.critic.size)),
       reward_norm_(config.norm_reward ? std::make_optional<RewardNormalizer>(
                                             config.most_envs(), config.gamma, config.clip_reward,
                                             most_shards(config))
@@ -115,8 +120,9 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       tracker_(config.most_envs()),
       now_(config.of_phase(0)),
       algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_})),
-      collector_(*envs_, network_, algorithm_->actor(), obs_norm_ ? &*obs_norm_ : nullptr, pool_,
-                 config.seed, learner_.bf16_weights.data()),
+      collector_(*envs_, network_, algorithm_->actor(),
+                 {obs_norm_ ? &*obs_norm_ : nullptr, critic_norm_ ? &*critic_norm_ : nullptr},
+                 pool_, config.seed, learner_.bf16_weights.data()),
       instruments_(config.instruments,
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
                    probe_for(config, *envs_)),
@@ -225,6 +231,7 @@ Status Trainer::update() {
   arm_instruments();
   BROADLOOM_TRY(algorithm_->update(block_, config_.seed, clock_.iteration, learner_));
   if (obs_norm_) obs_norm_->commit();
+  if (critic_norm_) critic_norm_->commit();
   return {};
 }
 
@@ -245,7 +252,8 @@ InstrumentView Trainer::instrument_view() {
           .obs_normalizer = obs_normalizer(),
           .pool = pool_,
           .envs = &*envs_,
-          .env_step = clock_.env_step};
+          .env_step = clock_.env_step,
+          .critic_normalizer = critic_normalizer()};
 }
 
 void Trainer::run_instruments() {
@@ -284,6 +292,7 @@ Status Trainer::capture() { return envs_->capture(); }
 
 Status Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
+  if (critic_norm_) critic_norm_->state_restored();
   if (config_.shape_schedule.empty()) clock_.state_restored(block_.N);
   BROADLOOM_TRY(envs_->traits().saves_state ? envs_->state_restored() : begin_new_episodes());
   follow_shape();
@@ -318,7 +327,8 @@ Policy Trainer::policy() const {
            .hash = {},
            .iteration = clock_.iteration,
            .global_step = clock_.global_step,
-           .training_return = report_.mean_return}};
+           .training_return = report_.mean_return},
+          critic_normalizer()};
 }
 
 std::vector<TensorRef> Trainer::state() {
@@ -327,6 +337,7 @@ std::vector<TensorRef> Trainer::state() {
   if (envs_->traits().saves_state) envs_->append_state("envs", out);
   tracker_.append_state("episodes", out);
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
+  if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", out);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
   clock_.append_state("trainer", !config_.shape_schedule.empty(), out);
   return out;

@@ -122,6 +122,8 @@ class Trainer {
   std::int64_t episodes() const { return tracker_.episodes(); }  // ended since the run began
   // Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
+  // Null when they are not, and where the critic reads nothing of its own.
+  const ObsNormalizer* critic_normalizer() const { return critic_norm_ ? &*critic_norm_ : nullptr; }
   // Null when rewards are not scaled.
   const RewardNormalizer* reward_normalizer() const {
     return reward_norm_ ? &*reward_norm_ : nullptr;
@@ -183,7 +185,7 @@ class Trainer {
   ActorCritic network_;
   Learner learner_;
   RolloutBlock block_;
-  std::optional<ObsNormalizer> obs_norm_;
+  std::optional<ObsNormalizer> obs_norm_, critic_norm_;
   std::optional<RewardNormalizer> reward_norm_;
   EpisodeTracker tracker_;
   Config now_;  // the config as far as its present shape goes: without a schedule

@@ -101,8 +101,8 @@ void Fleet::look(int begin, int end) {
   }
 }
 
-void Fleet::observe(int begin, int end, float* observations) const {
-  std::copy(seen_.begin() + begin * kSeen, seen_.begin() + end * kSeen, observations);
+void Fleet::observe(int begin, int end, broadloom::ObservationRows rows) const {
+  std::copy(seen_.begin() + begin * kSeen, seen_.begin() + end * kSeen, rows.floats());
 }
 
 // begin is 0 and end is N, as traits() says.
@@ -115,7 +115,7 @@ Status Fleet::step(int begin, int end, const broadloom::StepRows& rows) {
     rows.truncated[i] = !is_lost(i) && age_[i] >= spec_.max_episode_steps;
     if ((rows.terminated[i] | rows.truncated[i]) == 0) continue;
     // The last observation is handed out apart; what the policy acts on next is a new episode's.
-    std::copy_n(&seen_[i * kSeen], kSeen, rows.final_observations + i * kSeen);
+    std::copy_n(&seen_[i * kSeen], kSeen, rows.final_observations.floats() + i * kSeen);
     if (rows.ends != nullptr) {
       rows.ends[i] = {.reason = static_cast<std::int8_t>(rows.truncated[i])};
     }

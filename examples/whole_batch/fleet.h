@@ -28,7 +28,7 @@ class Fleet final : public broadloom::VecEnv {
   int max_truncations(int num_steps) const override {
     return (num_steps - 1) / spec_.max_episode_steps + 1;
   }
-  void observe(int begin, int end, float* observations) const override;
+  void observe(int begin, int end, broadloom::ObservationRows rows) const override;
   broadloom::Status step(int begin, int end, const broadloom::StepRows& rows) override;
   std::int64_t episode_step(int boat) const override { return age_[boat]; }
   void append_state(const std::string& prefix, std::vector<broadloom::TensorRef>& out) override;

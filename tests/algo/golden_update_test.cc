@@ -70,7 +70,8 @@ struct Scene {
     const std::vector<float> before = recorded.tensor(kind + ".before");
     if (before.size() != learner.params.size()) throw std::runtime_error("another network");
     std::copy(before.begin(), before.end(), learner.params.begin());
-    block.observations = recorded.tensor(kind + ".observations");
+    const std::vector<float> seen = recorded.tensor(kind + ".observations");
+    std::copy(seen.begin(), seen.end(), block.observations.floats().begin());
     block.actions = recorded.tensor(kind + ".actions");
     block.values = recorded.tensor(kind + ".values");
     block.advantages = recorded.tensor(kind + ".advantages");
@@ -84,7 +85,7 @@ struct Scene {
     std::vector<float> actions(block.A * kTileRows), scratch(outputs * kTileRows);
     std::vector<float> normaliser(kTileRows), log_prob(kTileRows);
     for (std::size_t i = 0; i < block.size(); ++i) {
-      network.forward(learner.params.data(), &block.observations[i * block.D], 1, work);
+      network.forward(learner.params.data(), &block.observations.floats()[i * block.D], 1, work);
       const float* policy = work.policy.data();
       for (int a = 0; a < block.A; ++a) actions[a * kTileRows] = block.actions[i * block.A + a];
       if (network.shape().action_kind == SpaceKind::kDiscrete) {

@@ -21,6 +21,7 @@ struct Case {
   bool shared;
   bool clip_vloss;
   std::vector<int> hidden;
+  int critic = 0;  // observation size of the critic alone
 };
 
 class PpoGradient : public ::testing::TestWithParam<Case> {
@@ -44,6 +45,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     shape.hidden_sizes = GetParam().hidden;
     shape.activation = GetParam().activation;
     shape.shared_encoder = GetParam().shared;
+    shape.critic_observation_size = GetParam().critic;
     return shape;
   }
 
@@ -52,9 +54,10 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
   void make_batch(Random& random) {
     const bool discrete = GetParam().kind == SpaceKind::kDiscrete;
     const int action_size = discrete ? 1 : GetParam().outputs;
-    batch_ = TileBatch<double>(kObservation, action_size, GetParam().outputs);
+    batch_ = TileBatch<double>(kObservation, action_size, GetParam().outputs, GetParam().critic);
     batch_.rows = kRows;
     for (double& x : batch_.observations) x = random.normal();
+    for (double& x : batch_.critic_observations) x = random.normal();
     for (double& a : batch_.actions)
       a = discrete ? random.below(GetParam().outputs) : random.normal();
     for (int r = 0; r < kRows; ++r) {
@@ -63,7 +66,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
       batch_.value_targets[r] = random.normal();
     }
     TileWorkspace<double> work = network_.make_workspace<double>();
-    network_.forward(params_.data(), batch_.observations.data(), kRows, work);
+    network_.forward(params_.data(), batch_.input(), kRows, work);
     std::vector<double> log_probs(kTileRows), scratch(kTileRows * GetParam().outputs);
     if (discrete) {
       categorical_normalisers(work.policy.data(), GetParam().outputs, kRows, scratch.data());
@@ -226,6 +229,9 @@ INSTANTIATE_TEST_SUITE_P(
     Networks, PpoGradient,
     ::testing::Values(
         Case{"discrete_tanh", SpaceKind::kDiscrete, 3, Activation::kTanh, false, true, {7, 6}},
+        Case{"wider_critic", SpaceKind::kDiscrete, 3, Activation::kTanh, false, true, {7, 6}, 9},
+        Case{"narrower_critic", SpaceKind::kBox, 2, Activation::kElu, false, true, {7, 6}, 2},
+        Case{"linear_critic", SpaceKind::kBox, 2, Activation::kTanh, false, false, {}, 8},
         Case{"discrete_tanh_shared",
              SpaceKind::kDiscrete,
              4,

@@ -24,13 +24,14 @@ struct Scene {
     network.initialise(5, learner.params.data());
     learner.learning_rate = 1e-3;
     Random random(11, Purpose::kUser, 0, 0);
-    for (float& x : block.observations) x = static_cast<float>(random.normal());
+    for (float& x : block.observations.floats()) x = static_cast<float>(random.normal());
     for (float& x : block.advantages) x = static_cast<float>(random.normal());
     TileWorkspace<float> work = network.make_workspace<float>();
     std::vector<float> normaliser(kTileRows), action(kTileRows), log_prob(kTileRows);
     // One row at a time: the update's tiles must find the same bits.
     for (std::size_t i = 0; i < block.size(); ++i) {
-      network.forward(learner.params.data(), &block.observations[i * kObservation], 1, work);
+      network.forward(learner.params.data(), &block.observations.floats()[i * kObservation], 1,
+                      work);
       const float* logits = work.policy.data();
       action[0] = static_cast<float>(random.below(kActions));
       categorical_normalisers(logits, kActions, 1, normaliser.data());

@@ -43,7 +43,7 @@ std::vector<float> tile_gradient(const Scene& scene, const PpoSettings& settings
   batch.rows = samples;
   for (int r = 0; r < samples; ++r) {
     const auto i = static_cast<std::size_t>(indices[r]);
-    std::copy_n(&scene.block.observations[i * Scene::kObservation], Scene::kObservation,
+    std::copy_n(&scene.block.observations.floats()[i * Scene::kObservation], Scene::kObservation,
                 &batch.observations[static_cast<std::size_t>(r) * Scene::kObservation]);
     batch.actions[r] = scene.block.actions[i];
     batch.old_log_probs[r] = scene.block.log_probs[i];

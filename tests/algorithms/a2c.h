@@ -18,8 +18,9 @@ namespace broadloom {
 
 struct A2cLoss {
   struct Tile {
-    Tile(int observation_size, int outputs)
+    Tile(int observation_size, int critic_observation_size, int outputs)
         : observations(static_cast<std::size_t>(kTileRows) * observation_size),
+          critic_observations(static_cast<std::size_t>(kTileRows) * critic_observation_size),
           probs(static_cast<std::size_t>(kTileRows) * outputs) {
       for (auto* column :
            {&actions, &advantages, &targets, &normalisers, &log_probs, &entropies, &weights}) {
@@ -27,11 +28,18 @@ struct A2cLoss {
       }
     }
     std::size_t bytes() const {
-      return sizeof(float) * (observations.size() + probs.size() + 7 * kTileRows);
+      return sizeof(float) *
+             (observations.size() + critic_observations.size() + probs.size() + 7 * kTileRows);
+    }
+
+    NetworkInput<float> input() const {
+      const float* seen = observations.data();
+      return {seen, critic_observations.empty() ? seen : critic_observations.data()};
     }
 
     int rows = 0;
     AlignedVector<float> observations;                  // [kTileRows, D]
+    AlignedVector<float> critic_observations;           // what only the critic reads; or empty
     AlignedVector<float> probs;                         // [outputs, kTileRows]
     AlignedVector<float> actions, advantages, targets;  // [kTileRows] each
     AlignedVector<float> normalisers, log_probs, entropies, weights;
@@ -48,7 +56,8 @@ struct A2cLoss {
   struct Context {};
 
   static Tile make_tile(const ActorCritic& network, int observation_size, int) {
-    return {observation_size, network.shape().action_outputs};
+    return {observation_size, network.shape().critic_observation_size,
+            network.shape().action_outputs};
   }
 
   static void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
@@ -56,8 +65,11 @@ struct A2cLoss {
     tile.rows = rows;
     for (int r = 0; r < rows; ++r) {
       const std::size_t i = static_cast<std::size_t>(indices[r]);
-      std::copy_n(&block.observations[i * block.D], block.D,
-                  &tile.observations[static_cast<std::size_t>(r) * block.D]);
+      const std::size_t row = static_cast<std::size_t>(r);
+      block.observations.read(i, 1, &tile.observations[row * block.D]);
+      if (block.has_critic()) {
+        block.critic_observations.read(i, 1, &tile.critic_observations[row * block.critic.size]);
+      }
       tile.actions[r] = block.actions[i];
       tile.advantages[r] = block.advantages[i];
       tile.targets[r] = block.advantages[i] + block.values[i];
@@ -68,10 +80,10 @@ struct A2cLoss {
                     const float* transposed, Tile& tile, TileWorkspace<float>& work, float* grads,
                     Sums& sums, NetworkSide side) const {
     const float share = 1.0f / static_cast<float>(samples);
-    network.forward(params, tile.observations.data(), tile.rows, work, side);
+    network.forward(params, tile.input(), tile.rows, work, side);
     if (side != NetworkSide::kValue) policy_side(share, tile, work, sums);
     if (side != NetworkSide::kPolicy) value_side(share, tile, work, sums);
-    network.backward(params, transposed, tile.observations.data(), tile.rows, work, grads, side);
+    network.backward(params, transposed, tile.input(), tile.rows, work, grads, side);
   }
 
   void policy_side(float share, Tile& tile, TileWorkspace<float>& work, Sums& sums) const {

@@ -11,6 +11,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/rollout/observations.h"
 
 namespace broadloom {
 
@@ -23,8 +24,10 @@ inline std::unique_ptr<VecEnv> make(const std::string& id, VecEnvOptions options
 
 // Everything that steps of all environments give, under actions that depend on environment and step
 // only.
+// (uint8 numbers as they are, not divided.)
 struct Rollout {
   std::vector<float> observations, rewards, final_observations;
+  std::vector<float> critic_observations, final_critic_observations;  // empty where there are none
   std::vector<std::uint8_t> terminated, truncated;
   std::vector<EpisodeEnd> ends;
   bool operator==(const Rollout&) const = default;
@@ -47,15 +50,58 @@ inline void draw_actions(const EnvSpec& spec, int begin, int end, int step, int 
   }
 }
 
+// A step's rows of one space, and the whole rollout's after it.
+class RolledRows {
+ public:
+  // What nothing was written to has this number in the rollout.
+  static constexpr float kUntouched = -7.0f;
+
+  RolledRows(const Space& space, int count)
+      : type_(observation_type(space)),
+        floats_(type_.dtype == Dtype::kF32 ? numbers(count) : 0),
+        bytes_(type_.dtype == Dtype::kU8 ? numbers(count) : 0) {}
+
+  void clear() {
+    std::fill(floats_.begin(), floats_.end(), kUntouched);
+    std::fill(bytes_.begin(), bytes_.end(), kUntouchedByte);
+  }
+  ObservationRows from(int row) {
+    if (type_.size == 0) return nullptr;
+    const ObservationRows rows = type_.dtype == Dtype::kF32 ? ObservationRows(floats_.data())
+                                                            : ObservationRows(bytes_.data());
+    return rows.from(numbers(row));
+  }
+  void append_to(std::vector<float>& out) const {
+    out.insert(out.end(), floats_.begin(), floats_.end());
+    for (std::size_t at = 0; at < bytes_.size(); at += numbers(1)) {
+      const auto* row = &bytes_[at];
+      const bool touched =
+          std::any_of(row, row + numbers(1), [](auto x) { return x != kUntouchedByte; });
+      for (std::size_t i = 0; i < numbers(1); ++i) {
+        out.push_back(touched ? static_cast<float>(row[i]) : kUntouched);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint8_t kUntouchedByte = 165;
+  std::size_t numbers(int rows) const { return static_cast<std::size_t>(rows) * type_.size; }
+
+  ObservationType type_;
+  std::vector<float> floats_;
+  std::vector<std::uint8_t> bytes_;
+};
+
 inline Rollout roll(VecEnv& env, int first, int steps, int shard_size, int period = 1 << 30) {
   const int count = env.num_envs();
-  const std::size_t width = env.spec().observation_size();
+  const EnvSpec& spec = env.spec();
+  RolledRows seen(spec.observation, count), finals(spec.observation, count);
+  RolledRows critic(spec.critic_observation, count), critic_finals(spec.critic_observation, count);
   Rollout out;
   std::vector<float> actions(count * env.spec().action_size());
   for (int t = first; t < first + steps; ++t) {
     const std::size_t row = out.rewards.size();
-    out.observations.resize((row + count) * width);
-    out.final_observations.resize((row + count) * width, -7.0f);
+    for (RolledRows* rows : {&seen, &finals, &critic, &critic_finals}) rows->clear();
     out.rewards.resize(row + count);
     out.terminated.resize(row + count);
     out.truncated.resize(row + count);
@@ -64,12 +110,17 @@ inline Rollout roll(VecEnv& env, int first, int steps, int shard_size, int perio
       const int end = std::min(count, begin + shard_size);
       draw_actions(env.spec(), begin, end, t, period, actions.data());
       const std::size_t at = row + begin;
-      const Status stepped = env.step(
-          begin, end,
-          {actions.data(), &out.observations[at * width], &out.rewards[at], &out.terminated[at],
-           &out.truncated[at], &out.final_observations[at * width], &out.ends[at]});
+      const Status stepped =
+          env.step(begin, end,
+                   {actions.data(), seen.from(begin), &out.rewards[at], &out.terminated[at],
+                    &out.truncated[at], finals.from(begin), &out.ends[at], critic.from(begin),
+                    critic_finals.from(begin)});
       EXPECT_TRUE(stepped.ok()) << stepped.message();
     }
+    seen.append_to(out.observations);
+    finals.append_to(out.final_observations);
+    critic.append_to(out.critic_observations);
+    critic_finals.append_to(out.final_critic_observations);
   }
   return out;
 }

@@ -39,7 +39,7 @@ class WholeBatch final : public Simulator {
  public:
   WholeBatch(std::unique_ptr<VecEnv> inner, const std::string& id)
       : Simulator(std::move(inner), id, {.whole_batch = true}) {}
-  void observe(int begin, int end, float* observations) const override {
+  void observe(int begin, int end, ObservationRows observations) const override {
     expect_whole(begin, end);
     inner().observe(begin, end, observations);
   }

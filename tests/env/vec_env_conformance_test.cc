@@ -13,6 +13,7 @@
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "examples/own_env/hover.h"
+#include "tests/env/observation_envs.h"
 #include "tests/env/rollout.h"
 #include "tests/env/simulators.h"
 
@@ -51,6 +52,30 @@ TEST(Conformance, OfAnEnvironmentOfOnesOwn) {
   EXPECT_EQ(report_of(hover).findings(), Problems());
 }
 
+template <class Env>
+MakeEnvs batched() {
+  return [](const VecEnvOptions& options) {
+    EnvSpec spec = Env::spec(typename Env::Params{});
+    spec.set_time_limit(options.max_episode_steps);
+    return std::make_unique<BatchedEnv<Env>>(typename Env::Params{}, spec, options);
+  };
+}
+
+// Everything goes through a wrapper, too.
+template <class Env>
+MakeEnvs forwarded() {
+  return [](const VecEnvOptions& options) {
+    return std::make_unique<ForwardingVecEnv>(batched<Env>()(options));
+  };
+}
+
+TEST(Conformance, OfObservationsOfEveryType) {
+  EXPECT_EQ(report_of(batched<Catch>()).findings(), Problems());
+  EXPECT_EQ(report_of(batched<Windy>()).findings(), Problems());
+  EXPECT_EQ(report_of(forwarded<Catch>()).findings(), Problems());
+  EXPECT_EQ(report_of(forwarded<Windy>()).findings(), Problems());
+}
+
 TEST(Conformance, OfStrataAndDisturbances) {
   const Overrides keys = {{"strata.short.half_length", "0.2..0.4"},
                           {"strata.long.half_length", "1..2"},
@@ -78,9 +103,18 @@ class WrongStep final : public ForwardingVecEnv {
 class WrongObserve final : public ForwardingVecEnv {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
-  void observe(int begin, int end, float* observations) const override {
-    ForwardingVecEnv::observe(begin, end, observations);
-    observations[0] += 0.5f;
+  void observe(int begin, int end, ObservationRows rows) const override {
+    ForwardingVecEnv::observe(begin, end, rows);
+    rows.floats()[0] += 0.5f;
+  }
+};
+
+class WrongObserveCritic final : public ForwardingVecEnv {
+ public:
+  using ForwardingVecEnv::ForwardingVecEnv;
+  void observe_critic(int begin, int end, ObservationRows rows) const override {
+    ForwardingVecEnv::observe_critic(begin, end, rows);
+    rows.floats()[0] += 0.5f;
   }
 };
 
@@ -139,7 +173,7 @@ TEST(ConformanceFaults, OfRowsAreFound) {
   };
   expect_found(each([](const StepRows& rows, int k) { rows.rewards[k] /= 0.0f; }),
                "a reward is not finite");
-  expect_found(each([](const StepRows& rows, int k) { rows.observations[4 * k] = 1e6f; }),
+  expect_found(each([](const StepRows& rows, int k) { rows.observations.floats()[4 * k] = 1e6f; }),
                "an observation is not in its space");
   expect_found(each([](const StepRows& rows, int k) { rows.terminated[k] |= rows.truncated[k]; }),
                "a step is terminated and truncated");
@@ -149,8 +183,9 @@ TEST(ConformanceFaults, OfRowsAreFound) {
                "a step is truncated before the time limit");
   expect_found(each([](const StepRows& rows, int k) { rows.truncated[k] = 0; }),
                "an episode is longer than the time limit");
-  expect_found(each([](const StepRows& rows, int k) { rows.final_observations[4 * k] = 0.0f; }),
-               "a final observation of an episode that has not ended");
+  expect_found(
+      each([](const StepRows& rows, int k) { rows.final_observations.floats()[4 * k] = 0.0f; }),
+      "a final observation of an episode that has not ended");
   expect_found(each([](const StepRows& rows, int k) { rows.ends[k].reason = 99; }),
                "an end's reason is not one of end_reasons");
   expect_found(each([](const StepRows& rows, int k) { rows.ends[k].success = 1; }),
@@ -169,7 +204,7 @@ TEST(ConformanceFaults, OfFinalObservationsAreFound) {
             ASSERT_TRUE(inner.step(begin, end, others).ok());
             for (int k = 0; first_of_the_next && k < end - begin; ++k) {
               if ((rows.terminated[k] | rows.truncated[k]) == 0) continue;
-              std::copy_n(rows.observations + 4 * k, 4, rows.final_observations + 4 * k);
+              rows.observations.from(4 * k).copy_to(rows.final_observations.from(4 * k), 4);
             }
           });
     };
@@ -188,6 +223,20 @@ TEST(ConformanceFaults, OfRangesStateAndCountsAreFound) {
       around<Forgetful>(),
       "environments go on otherwise after their state was saved and restored: something that "
       "the next steps depend on is not in append_state()");
+  const MakeEnvs wrong = [](const VecEnvOptions& options) {
+    return std::make_unique<WrongObserveCritic>(batched<Windy>()(options));
+  };
+  expect_found(wrong, "observe_critic() is not what step() gave");
+  const MakeEnvs lost = [](const VecEnvOptions& options) {
+    return std::make_unique<WrongStep>(
+        batched<Windy>()(options), [](VecEnv& inner, int begin, int end, const StepRows& rows) {
+          std::vector<float> finals(static_cast<std::size_t>(end - begin) * 3);
+          StepRows others = rows;
+          others.final_critic_observations = finals.data();
+          ASSERT_TRUE(inner.step(begin, end, others).ok());
+        });
+  };
+  expect_found(lost, "no final observation of an ended episode");
   expect_found(around<Miscounting>(), "episode_step() is not the number of the episode's steps");
   expect_found(around<Miscounting>(), "more truncations than max_truncations()");
 }

@@ -58,9 +58,9 @@ std::uint64_t instruments_hash(const Trainer& trainer) {
 }
 
 void add_first_iteration(const Trainer& trainer, Lines& lines) {
-  for (std::size_t field = 0; field < kHashedFields.size(); ++field) {
-    lines.push_back(
-        {std::string("first.") + kHashedFields[field], field_hash(*trainer.hashes(), field)});
+  for (std::size_t field = 0; field < trainer.hashes()->fields.size(); ++field) {
+    lines.push_back({std::string("first.") + trainer.hashes()->fields[field],
+                     field_hash(*trainer.hashes(), field)});
   }
   lines.push_back({"first.last_values", hash_of(trainer.block().last_values)});
   lines.push_back({"first.advantages", hash_of(trainer.block().advantages)});
@@ -70,7 +70,7 @@ void add_first_iteration(const Trainer& trainer, Lines& lines) {
 
 void add_last_iteration(Trainer& trainer, Lines& lines) {
   Numbers block;
-  for (std::size_t field = 0; field < kHashedFields.size(); ++field) {
+  for (std::size_t field = 0; field < trainer.hashes()->fields.size(); ++field) {
     block.add(field_hash(*trainer.hashes(), field));
   }
   lines.push_back({"last.block", block.hash()});

@@ -25,13 +25,13 @@ TEST(ProbeStates, DependOnTheEnvironmentAlone) {
   other.stagger_starts = true;
   other.streams = StreamSet::kPanel;
   for (const char* id : {"CartPole-v1", "Pendulum-v1", "FrozenLake-v1"}) {
-    const std::vector<float> states = make_probe_states(*make_envs(id, one));
+    const std::vector<float> states = make_probe_states(*make_envs(id, one)).policy;
     EXPECT_FALSE(states.empty());
-    EXPECT_EQ(states, make_probe_states(*make_envs(id, other))) << id;
+    EXPECT_EQ(states, make_probe_states(*make_envs(id, other)).policy) << id;
   }
   other.max_episode_steps = 7;
-  EXPECT_NE(make_probe_states(*make_envs("CartPole-v1", one)),
-            make_probe_states(*make_envs("CartPole-v1", other)));
+  EXPECT_NE(make_probe_states(*make_envs("CartPole-v1", one)).policy,
+            make_probe_states(*make_envs("CartPole-v1", other)).policy);
 }
 
 TEST(ProbeStates, LeaveTheEnvironmentsAlone) {
@@ -47,7 +47,7 @@ TEST(ProbeStates, LeaveTheEnvironmentsAlone) {
 
 TEST(ProbeStates, OfBoxesAreManyAndDifferent) {
   const std::unique_ptr<VecEnv> envs = make_envs("Acrobot-v1", {});
-  const std::vector<float> states = make_probe_states(*envs);
+  const std::vector<float> states = make_probe_states(*envs).policy;
   const std::size_t size = static_cast<std::size_t>(envs->spec().observation_size());
   ASSERT_EQ(states.size(), kProbeStates * size);
   std::set<std::vector<float>> rows;
@@ -59,7 +59,7 @@ TEST(ProbeStates, OfBoxesAreManyAndDifferent) {
 
 TEST(ProbeStates, OfTablesAreEveryStateOnce) {
   EXPECT_EQ(probe_rows(SpaceKind::kDiscrete, 16), 16);
-  const std::vector<float> states = make_probe_states(*make_envs("FrozenLake-v1", {}));
+  const std::vector<float> states = make_probe_states(*make_envs("FrozenLake-v1", {})).policy;
   for (int i = 0; i < 16; ++i) {
     for (int j = 0; j < 16; ++j) EXPECT_EQ(states[i * 16 + j], i == j ? 1.0f : 0.0f);
   }

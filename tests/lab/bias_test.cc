@@ -179,7 +179,7 @@ TEST(BlockSource, RoundsAndCopiesAreIndependent) {
   std::vector<float> first;
   for (const auto* block : {&a, &c, &d}) {
     for (int n = 0; n < block->value()->N; ++n) {
-      first.push_back(block->value()->observations[static_cast<std::size_t>(n) * 3 + 2]);
+      first.push_back(block->value()->observations.floats()[static_cast<std::size_t>(n) * 3 + 2]);
     }
   }
   std::sort(first.begin(), first.end());

@@ -52,7 +52,7 @@ TEST_P(CollectedValues, AreThoseOfEachRowByItself) {
   TileWorkspace<float> work = network.make_workspace<float>();
   int different = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
-    network.forward(params.data(), &block.observations[i * block.D], 1, work);
+    network.forward(params.data(), &block.observations.floats()[i * block.D], 1, work);
     EXPECT_EQ(block.values[i], work.values[0]) << "row " << i;
     different += block.values[i] != block.values[0];
   }
@@ -80,8 +80,9 @@ class Broken final : public ForwardingVecEnv {
     for (int n = begin; n < end; ++n) {
       for (const Place& place : places_) {
         if (place.env != n || place.step != steps_[n]) continue;
-        float* row = place.in_reward ? rows.rewards + (n - begin)
-                                     : rows.observations + (n - begin) * spec().observation_size();
+        float* row = place.in_reward
+                         ? rows.rewards + (n - begin)
+                         : &rows.observations.floats()[(n - begin) * spec().observation_size()];
         *row = std::numeric_limits<float>::quiet_NaN();
       }
       ++steps_[n];

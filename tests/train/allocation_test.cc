@@ -12,6 +12,7 @@
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/observation_envs.h"
 #include "tests/env/simulators.h"
 
 namespace {
@@ -137,6 +138,41 @@ TEST(Allocation, InstrumentsHoldWhatWasPlanned) {
   expect_planned_memory(
       {{"env_id", "CartPole-v1"}, {"hidden_sizes", "512,512"}, {"instruments", all_instruments()}},
       1);
+}
+
+// With uint8 observations a plan that took them for float32 would be far too large.
+TEST(Allocation, TypedObservationsHoldWhatWasPlanned) {
+  ASSERT_TRUE(register_observation_envs());
+  for (const char* instruments : {"", "coverage,plasticity,gradient"}) {
+    expect_planned_memory({{"env_id", "Catch-v0"},
+                           {"num_envs", "1000"},
+                           {"num_steps", "100"},
+                           {"hashes", "true"},
+                           {"instruments", instruments},
+                           {"hidden_sizes", "16"}},
+                          2);
+    expect_planned_memory({{"env_id", "Windy-v0"},
+                           {"num_envs", "1000"},
+                           {"num_steps", "100"},
+                           {"hashes", "true"},
+                           {"norm_obs", "true"},
+                           {"instruments", instruments},
+                           {"hidden_sizes", "16"}},
+                          2);
+  }
+}
+
+TEST(Allocation, NoneWithTypedObservations) {
+  ASSERT_TRUE(register_observation_envs());
+  for (const char* env : {"Catch-v0", "Windy-v0"}) {
+    expect_no_allocation({{"env_id", env},
+                          {"num_envs", "70"},
+                          {"num_steps", "8"},
+                          {"total_timesteps", "10000"},
+                          {"max_episode_steps", "5"},
+                          {"instruments", all_instruments()},
+                          {"hashes", "true"}});
+  }
 }
 
 TEST(Allocation, HashesHoldWhatWasPlanned) {

@@ -180,9 +180,9 @@ class Lottery final : public ForwardingVecEnv {
 class Echo final : public ForwardingVecEnv {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
-  void observe(int begin, int end, float* rows) const override {
+  void observe(int begin, int end, ObservationRows rows) const override {
     ForwardingVecEnv::observe(begin, end, rows);
-    spread(rows, spec().observation_size(), end - begin);
+    spread(rows.floats(), spec().observation_size(), end - begin);
   }
   Status step(int begin, int end, const StepRows& rows) override {
     std::vector<float> actions(static_cast<std::size_t>((end - begin) * spec().action_size()),
@@ -190,7 +190,7 @@ class Echo final : public ForwardingVecEnv {
     StepRows inner = rows;
     inner.actions = actions.data();
     BROADLOOM_TRY(ForwardingVecEnv::step(begin, end, inner));
-    spread(rows.observations, spec().observation_size(), end - begin);
+    spread(rows.observations.floats(), spec().observation_size(), end - begin);
     spread(rows.rewards, 1, end - begin);
     return {};
   }

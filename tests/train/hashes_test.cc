@@ -94,13 +94,13 @@ TEST_F(Hashes, AreThoseOfTheBlocksRowsAndColumns) {
   ASSERT_TRUE(trainer->iterate().ok());
   const RolloutBlock& block = trainer->block();
   const BlockHashes& hashes = *trainer->hashes();
-  ASSERT_STREQ(kHashedFields[0], "observations");
-  ASSERT_STREQ(kHashedFields[5], "terminated");
+  ASSERT_STREQ(hashes.fields[0], "observations");
+  ASSERT_STREQ(hashes.fields[5], "terminated");
   for (int n = 0; n < block.N; ++n) {
     std::string observations, ends;
     for (int t = 0; t < block.T; ++t) {
       observations.append(
-          reinterpret_cast<const char*>(&block.observations[block.index(t, n) * block.D]),
+          reinterpret_cast<const char*>(&block.observations.floats()[block.index(t, n) * block.D]),
           sizeof(float) * static_cast<std::size_t>(block.D));
       ends.push_back(static_cast<char>(block.terminated[block.index(t, n)]));
     }
@@ -108,10 +108,10 @@ TEST_F(Hashes, AreThoseOfTheBlocksRowsAndColumns) {
     EXPECT_EQ(hashes.row(5, n), hash64(ends));
   }
   for (int t = 0; t < block.T; ++t) {
-    EXPECT_EQ(
-        hashes.column(0, t),
-        hash64({reinterpret_cast<const char*>(&block.observations[block.index(t, 0) * block.D]),
-                sizeof(float) * static_cast<std::size_t>(block.N * block.D)}));
+    EXPECT_EQ(hashes.column(0, t),
+              hash64({reinterpret_cast<const char*>(
+                          &block.observations.floats()[block.index(t, 0) * block.D]),
+                      sizeof(float) * static_cast<std::size_t>(block.N * block.D)}));
     EXPECT_EQ(hashes.column(5, t),
               hash64({reinterpret_cast<const char*>(&block.terminated[block.index(t, 0)]),
                       static_cast<std::size_t>(block.N)}));

@@ -30,6 +30,7 @@ AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
       clip_reward_(setup.clip_reward),
       rows_(probe_rows(setup)),
       probe_(setup.probe),
+      critic_probe_(setup.critic_probe),
       ages_(static_cast<std::size_t>(setup.num_envs)),
       columns_(ages_.size()),
       families_(setup.families > 0 ? setup.families : setup.num_envs),
@@ -137,14 +138,14 @@ void AuditInstrument::after_update(const InstrumentView& view) {
 // Of the worst layer. A unit that is the same in every state says nothing, be it a dead ReLU or a
 // saturated tanh. A shared encoder is the policy's.
 void AuditInstrument::look_at_units(const InstrumentView& view) {
-  const std::size_t size = static_cast<std::size_t>(view.block.D);
   NetworkRows::over_tiles(
       static_cast<std::size_t>(rows_), view.pool,
       [&](int tile, std::size_t first, int count, int thread) {
-        units_.take(
-            tile, count,
-            network_rows_.forward(thread, view.params.data(), view.bf16_weights,
-                                  view.obs_normalizer, probe_.data() + first * size, count));
+        units_.take(tile, count,
+                    network_rows_.forward(
+                        thread, view.params.data(), view.bf16_weights, view.obs_normalizer,
+                        probe_from(probe_, critic_probe_, first, view.network.shape()), count,
+                        NetworkSide::kBoth, view.critic_normalizer));
       });
   units_.finish();
   for (const UnitProbe::Body& body : units_.bodies()) {

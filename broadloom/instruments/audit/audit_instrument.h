@@ -54,7 +54,8 @@ class AuditInstrument final : public Instrument {
   TruncationMode truncation_mode_;
   double clip_obs_, clip_reward_;
   int rows_;
-  std::span<const float> probe_;  // [rows, D]
+  std::span<const float> probe_;         // [rows, D]
+  std::span<const float> critic_probe_;  // what only the critic reads of them, or empty
 
   std::vector<std::int64_t> ages_;    // [N]
   std::vector<Fingerprint> columns_;  // [N]

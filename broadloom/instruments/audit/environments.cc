@@ -53,7 +53,7 @@ void column_fingerprints(const RolloutBlock& block, int families, std::span<Fing
   for (int n = 0; n < block.N; ++n) prints[n] = {0, n % families};
   for (std::size_t i = 0; i < block.size(); ++i) {
     std::uint64_t& hash = prints[i % static_cast<std::size_t>(block.N)].hash;
-    hash = mixed(hash, hash_of(&block.observations[i * block.D], block.D));
+    hash = mixed(hash, hash64(block.observations.row_bytes(i)));
     hash = mixed(hash, hash_of(&block.actions[i * block.A], block.A));
     hash = mixed(hash, hash_of(&block.rewards[i], 1));
   }

@@ -13,7 +13,7 @@ ObservationScale observation_scale(const RolloutBlock& block, double clip,
   const float edge = static_cast<float>(clip);
   std::size_t at_edge = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
-    const float* row = &block.observations[i * size];
+    const float* row = &block.observations.floats()[i * size];
     for (std::size_t d = 0; d < size; ++d) {
       sums[d] += row[d];
       squares[d] += static_cast<double>(row[d]) * row[d];

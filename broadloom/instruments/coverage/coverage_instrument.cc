@@ -29,18 +29,24 @@ std::size_t cells_of(const InstrumentSetup& setup) {
   return static_cast<std::size_t>(StateGrid::cells(setup.observation_kind, setup.observation_size));
 }
 
+std::size_t scratch_of(const InstrumentSetup& setup) {
+  if (setup.observation_dtype == Dtype::kF32) return 0;
+  return static_cast<std::size_t>(setup.threads) * setup.observation_size;
+}
+
 }  // namespace
 
 CoverageInstrument::CoverageInstrument(const InstrumentSetup& setup)
     : grid_(setup.observation_kind, setup.observation_size, setup.probe),
       run_(cells_of(setup)),
       block_(cells_of(setup)),
-      sample_(cells_of(setup)) {}
+      sample_(cells_of(setup)),
+      scratch_(scratch_of(setup)) {}
 
 std::size_t CoverageInstrument::bytes(const InstrumentSetup& setup) {
   const std::size_t axes =
       static_cast<std::size_t>(StateGrid::axes(setup.observation_kind, setup.observation_size));
-  return sizeof(CoverageInstrument) + 3 * cells_of(setup) +
+  return sizeof(CoverageInstrument) + scratch_of(setup) * sizeof(float) + 3 * cells_of(setup) +
          2 * (axes + 1) * setup.observation_size * sizeof(double);
 }
 
@@ -49,11 +55,11 @@ void CoverageInstrument::every_block(const InstrumentView& view) {
   grid_.look_through(view.obs_normalizer);
   std::fill(block_.begin(), block_.end(), std::uint8_t{0});
   const std::size_t chunks = (block.size() + kChunk - 1) / kChunk;
-  view.pool.run(static_cast<int>(chunks), [&](int chunk) {
+  view.pool.run(static_cast<int>(chunks), [&](int chunk, int thread) {
     const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
     const std::size_t end = std::min(begin + kChunk, block.size());
     for (std::size_t i = begin; i < end; ++i) {
-      mark(block_[grid_.cell(&block.observations[i * block.D])]);
+      mark(block_[cell_of(block, i, thread)]);
     }
   });
   for (std::size_t c = 0; c < run_.size(); ++c) run_[c] |= block_[c];
@@ -67,6 +73,12 @@ void CoverageInstrument::before_update(const InstrumentView& view) {
   numbers_.states = static_cast<double>(states_);
 }
 
+std::int32_t CoverageInstrument::cell_of(const RolloutBlock& block, std::size_t row, int thread) {
+  float* scratch =
+      scratch_.empty() ? nullptr : &scratch_[static_cast<std::size_t>(thread) * block.D];
+  return grid_.cell(block.observations.view(row, 1, scratch));
+}
+
 double CoverageInstrument::percent(const std::vector<std::uint8_t>& cells) const {
   const auto visited = std::count(cells.begin(), cells.end(), std::uint8_t{1});
   return 100.0 * static_cast<double>(visited) / static_cast<double>(cells.size());
@@ -77,7 +89,7 @@ double CoverageInstrument::sample_percent(const RolloutBlock& block) {
   std::fill(sample_.begin(), sample_.end(), std::uint8_t{0});
   for (std::size_t i = 0; i < kSampleStates; ++i) {
     const std::size_t row = sample_row(i, kSampleStates, block.size());
-    sample_[grid_.cell(&block.observations[row * block.D])] = 1;
+    sample_[cell_of(block, row, 0)] = 1;
   }
   return percent(sample_);
 }

@@ -48,9 +48,11 @@ class CoverageInstrument final : public Instrument {
  private:
   double percent(const std::vector<std::uint8_t>& cells) const;
   double sample_percent(const RolloutBlock& block);
+  std::int32_t cell_of(const RolloutBlock& block, std::size_t row, int thread);
 
   StateGrid grid_;
   std::vector<std::uint8_t> run_, block_, sample_;  // [cells] 1 where somebody was
+  std::vector<float> scratch_;  // [threads, D] one state each; empty where states are float32
   std::int64_t states_ = 0;
   CoverageNumbers numbers_;
 };

@@ -67,7 +67,7 @@ void FactorMaker<Real>::shape(int rows, GradientFactors<Real>& factors) const {
 }
 
 template <class Real>
-void FactorMaker<Real>::make(const Real* observations, const Real* actions,
+void FactorMaker<Real>::make(NetworkInput<Real> observations, const Real* actions,
                              const Real* policy_weights, const Real* value_weights, int rows,
                              GradientFactors<Real>& factors) {
   shape(rows, factors);
@@ -79,19 +79,24 @@ void FactorMaker<Real>::make(const Real* observations, const Real* actions,
 }
 
 template <class Real>
-void FactorMaker<Real>::tile(const Real* observations, const Real* actions,
+void FactorMaker<Real>::tile(NetworkInput<Real> observations, const Real* actions,
                              const Real* policy_weights, const Real* value_weights, int first,
                              int rows, GradientFactors<Real>& factors) {
-  const Real* seen =
-      observations + static_cast<std::size_t>(first) * network_.shape().observation_size;
-  network_.forward(params_, seen, rows, work_);
+  const NetworkShape& shape = network_.shape();
+  const std::size_t begin = static_cast<std::size_t>(first);
+  NetworkInput<Real> seen = observations.policy + begin * shape.observation_size;
+  if (terms_.value) seen.critic = observations.critic + begin * shape.critic_input_size();
+  // A critic that stands alone has no part in the policy's gradient.
+  const NetworkSide side =
+      terms_.value || !network_.sides_are_apart() ? NetworkSide::kBoth : NetworkSide::kPolicy;
+  network_.forward(params_, seen, rows, work_, side);
   const Real* weights = policy_weights != nullptr ? policy_weights + first : ones_.data();
   policy_deltas(actions, weights, first, rows, factors);
   for (int r = 0; r < rows; ++r) {
     work_.values_delta[r] =
         terms_.value ? static_cast<Real>(terms_.vf_coef) * value_weights[first + r] : Real(0);
   }
-  network_.backward(params_, transposed_.data(), seen, rows, work_, unused_grads_.data());
+  network_.backward(params_, transposed_.data(), seen, rows, work_, unused_grads_.data(), side);
   keep(seen, first, rows, factors);
 }
 
@@ -135,7 +140,7 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
 }
 
 template <class Real>
-void FactorMaker<Real>::keep(const Real* observations, int first, int rows,
+void FactorMaker<Real>::keep(NetworkInput<Real> observations, int first, int rows,
                              GradientFactors<Real>& factors) {
   std::size_t l = 0;
   const auto keep_layer = [&](const Real* inputs, const Real* deltas, bool head) {
@@ -159,11 +164,12 @@ void FactorMaker<Real>::keep(const Real* observations, int first, int rows,
     return input;
   };
   const Real* features =
-      keep_body(network_.encoder(), observations, work_.encoder, work_.encoder_delta);
+      keep_body(network_.encoder(), observations.policy, work_.encoder, work_.encoder_delta);
   keep_layer(keep_body(network_.actor(), features, work_.actor, work_.actor_delta),
              work_.policy_delta.data(), true);
   if (!terms_.value) return;
-  keep_layer(keep_body(network_.critic(), features, work_.critic, work_.critic_delta),
+  const Real* of_critic = network_.sides_are_apart() ? observations.critic : features;
+  keep_layer(keep_body(network_.critic(), of_critic, work_.critic, work_.critic_delta),
              work_.values_delta.data(), true);
 }
 

@@ -61,18 +61,19 @@ class FactorMaker {
   //   policy_weights [rows]: A of the formula above as the policy's loss sees it; null: 1, so that
   //     without other terms the factors are those of the scores grad log pi, and a sample's
   //     gradient is its advantage times its score.
-  //   value_weights [rows]: A of the value term; not read unless that term is on.
+  //   value_weights [rows]: A of the value term; not read unless that term is on, and then the
+  //     critic's observations are, where it has its own.
   // Cost: one forward and one backward pass. Memory of `factors` grows to the most rows seen; else
   // nothing is allocated.
-  void make(const Real* observations, const Real* actions, const Real* policy_weights,
+  void make(NetworkInput<Real> observations, const Real* actions, const Real* policy_weights,
             const Real* value_weights, int rows, GradientFactors<Real>& factors);
 
  private:
-  void tile(const Real* observations, const Real* actions, const Real* policy_weights,
+  void tile(NetworkInput<Real> observations, const Real* actions, const Real* policy_weights,
             const Real* value_weights, int first, int rows, GradientFactors<Real>& factors);
   void policy_deltas(const Real* actions, const Real* weights, int first, int rows,
                      GradientFactors<Real>& factors);
-  void keep(const Real* observations, int first, int rows, GradientFactors<Real>& factors);
+  void keep(NetworkInput<Real> observations, int first, int rows, GradientFactors<Real>& factors);
 
   const ActorCritic& network_;
   const Real* params_ = nullptr;

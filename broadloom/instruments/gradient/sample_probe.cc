@@ -93,7 +93,7 @@ void SampleProbe::read(const RolloutBlock& block) {
   for (int n = 0; n < envs_; ++n, ++episode) {
     for (int t = 0; t < steps_; ++t, ++row) {
       const std::size_t i = block.index(t, n);
-      std::copy_n(&block.observations[i * D], D, &observations_[row * D]);
+      block.observations.read(i, 1, &observations_[row * D]);
       std::copy_n(&block.actions[i * A], A, &actions_[row * A]);
       advantages_[row] = block.advantages[i];
       episode_[row] = episode;

@@ -15,12 +15,25 @@ std::uint64_t hash_of(const Number* from, std::size_t count) {
   return hash64({reinterpret_cast<const char*>(from), count * sizeof(Number)});
 }
 
-// visit(index in kHashedFields, array [T, N, width], width)
+bool is_hashed(const BlockArray& array) { return array.is_hashed && array.is_present; }
+
+template <class Number, class Visitor>
+void visit_numbers(const std::vector<Number>& numbers, Visitor&& visit) {
+  visit(numbers.data());
+}
+template <class Visitor>
+void visit_numbers(const Observations& observations, Visitor&& visit) {
+  observations.visit(visit);
+}
+
+// visit(index in hashed_fields(), array [T, N, width], width)
 template <class Visitor>
 void visit_fields(const RolloutBlock& block, Visitor&& visit) {
   std::size_t field = 0;
   RolloutBlock::visit_arrays(block, [&](const BlockArray& array, auto member) {
-    if (array.is_hashed) visit(field++, (block.*member).data(), array.width);
+    if (!is_hashed(array)) return;
+    visit_numbers(block.*member, [&](const auto* numbers) { visit(field, numbers, array.width); });
+    ++field;
   });
 }
 
@@ -49,18 +62,27 @@ void hash_rows(const Number* from, int width, const RolloutBlock& block, Shard s
 std::size_t scratch_floats(const BlockSizes& sizes) {
   int widest = kTile;
   RolloutBlock::visit_arrays(sizes, [&](const BlockArray& array, auto) {
-    if (array.is_hashed) widest = std::max(widest, array.width);
+    if (is_hashed(array)) widest = std::max(widest, array.width);
   });
   return static_cast<std::size_t>(sizes.T) * widest;
 }
 
 }  // namespace
 
+std::vector<const char*> hashed_fields(const BlockSizes& sizes) {
+  std::vector<const char*> names;
+  RolloutBlock::visit_arrays(sizes, [&](const BlockArray& array, auto) {
+    if (is_hashed(array)) names.push_back(array.name);
+  });
+  return names;
+}
+
 BlockHasher::BlockHasher(const BlockSizes& sizes, int threads)
-    : hashes_(sizes.T, sizes.N), scratch_(threads, std::vector<float>(scratch_floats(sizes))) {}
+    : hashes_(sizes), scratch_(threads, std::vector<float>(scratch_floats(sizes))) {}
 
 std::size_t BlockHasher::bytes(const BlockSizes& sizes, int threads) {
-  const std::size_t numbers = kHashedFields.size() * (static_cast<std::size_t>(sizes.N) + sizes.T);
+  const std::size_t numbers =
+      hashed_fields(sizes).size() * (static_cast<std::size_t>(sizes.N) + sizes.T);
   return numbers * sizeof(std::uint64_t) + threads * scratch_floats(sizes) * sizeof(float);
 }
 

@@ -6,7 +6,6 @@
 // environment.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,37 +16,25 @@
 
 namespace broadloom {
 
-// The names of a block's hashed arrays, in the order of cause within a step: the first of them to
-// differ is where a difference came in. Files depend on the order.
-constexpr auto hashed_names() {
-  constexpr std::size_t kCount = [] {
-    std::size_t count = 0;
-    RolloutBlock::visit_arrays({},
-                               [&](const BlockArray& array, auto) { count += array.is_hashed; });
-    return count;
-  }();
-  std::array<const char*, kCount> names{};
-  std::size_t field = 0;
-  RolloutBlock::visit_arrays({}, [&](const BlockArray& array, auto) {
-    if (array.is_hashed) names[field++] = array.name;
-  });
-  return names;
-}
-inline constexpr auto kHashedFields = hashed_names();
+// The names of the hashed arrays of a block of these sizes, in the order of cause within a step:
+// the first of them to differ is where a difference came in. Files depend on the order.
+std::vector<const char*> hashed_fields(const BlockSizes& sizes);
 
 // Those of one iteration. XXH3, 64 bits, of the bytes as the block holds them.
 struct BlockHashes {
   BlockHashes() = default;
-  BlockHashes(int num_steps, int num_envs)
-      : T(num_steps),
-        N(num_envs),
-        rows(kHashedFields.size() * static_cast<std::size_t>(N)),
-        columns(kHashedFields.size() * static_cast<std::size_t>(T)) {}
+  explicit BlockHashes(const BlockSizes& sizes)
+      : T(sizes.T),
+        N(sizes.N),
+        fields(hashed_fields(sizes)),
+        rows(fields.size() * static_cast<std::size_t>(N)),
+        columns(fields.size() * static_cast<std::size_t>(T)) {}
 
   std::uint64_t row(std::size_t field, int env) const { return rows[field * N + env]; }
   std::uint64_t column(std::size_t field, int step) const { return columns[field * T + step]; }
 
   int T = 0, N = 0;
+  std::vector<const char*> fields;
   std::vector<std::uint64_t> rows;     // [fields, N] of one environment, over all steps
   std::vector<std::uint64_t> columns;  // [fields, T] of one step, over all environments
   std::uint64_t params = 0;            // of the parameters after the update
@@ -67,7 +54,8 @@ class BlockHasher {
 
  private:
   BlockHashes hashes_;
-  std::vector<std::vector<float>> scratch_;  // one a thread: rows of some neighbours, [k, T, width]
+  // One a thread: rows of some neighbours, [k, T, width] of any type.
+  std::vector<std::vector<float>> scratch_;
 };
 
 }  // namespace broadloom

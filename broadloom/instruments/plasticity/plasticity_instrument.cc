@@ -43,6 +43,7 @@ constexpr NumberInfo kLayerIdle[] = {
 PlasticityInstrument::PlasticityInstrument(const InstrumentSetup& setup)
     : rows_(probe_rows(setup)),
       probe_(setup.probe),
+      critic_probe_(setup.critic_probe),
       network_rows_(setup.network, setup.threads),
       units_(setup.network, rows_),
       idle_(add_numbers(kAllIdle)),
@@ -107,13 +108,14 @@ void PlasticityInstrument::after_update(const InstrumentView& view) {
 }
 
 void PlasticityInstrument::look_at_probe(const InstrumentView& view) {
-  const std::size_t size = static_cast<std::size_t>(view.block.D);
   NetworkRows::over_tiles(
       static_cast<std::size_t>(rows_), view.pool,
       [&](int tile, std::size_t first, int count, int thread) {
         take_tile(tile, first, count,
-                  network_rows_.forward(thread, view.params.data(), view.bf16_weights,
-                                        view.obs_normalizer, probe_.data() + first * size, count));
+                  network_rows_.forward(
+                      thread, view.params.data(), view.bf16_weights, view.obs_normalizer,
+                      probe_from(probe_, critic_probe_, first, view.network.shape()), count,
+                      NetworkSide::kBoth, view.critic_normalizer));
       });
 }
 

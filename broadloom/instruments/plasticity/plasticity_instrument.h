@@ -59,7 +59,8 @@ class PlasticityInstrument final : public Instrument, private UpdateObserver {
   void put_idle(std::size_t place, const IdleUnits& idle);
 
   int rows_;
-  std::span<const float> probe_;  // [rows, D]
+  std::span<const float> probe_;         // [rows, D]
+  std::span<const float> critic_probe_;  // what only the critic reads of them, or empty
   NetworkRows network_rows_;
   UnitProbe units_;
   std::vector<Body> bodies_;

@@ -17,8 +17,9 @@ constexpr double kGamma = 0.99;
 RolloutBlock random_block(int num_steps, int num_envs) {
   RolloutBlock block(num_steps, num_envs, 3, 1, 1);
   Random random(1, Purpose::kUser, 0, 0);
+  for (float& x : block.observations.floats()) x = static_cast<float>(random.normal());
   for (std::vector<float>* field :
-       {&block.observations, &block.actions, &block.rewards, &block.values, &block.last_values}) {
+       {&block.actions, &block.rewards, &block.values, &block.last_values}) {
     for (float& x : *field) x = static_cast<float>(random.normal());
   }
   return block;
@@ -28,7 +29,8 @@ RolloutBlock random_block(int num_steps, int num_envs) {
 void copy_column(RolloutBlock& block, int from, int to) {
   for (int t = 0; t < block.T; ++t) {
     const std::size_t a = block.index(t, from), b = block.index(t, to);
-    std::copy_n(&block.observations[a * block.D], block.D, &block.observations[b * block.D]);
+    std::copy_n(&block.observations.floats()[a * block.D], block.D,
+                &block.observations.floats()[b * block.D]);
     std::copy_n(&block.actions[a * block.A], block.A, &block.actions[b * block.A]);
     block.rewards[b] = block.rewards[a];
     block.values[b] = block.values[a];

@@ -28,12 +28,12 @@ RolloutBlock seen_through(double seen_mean, double seen_deviation) {
   }
   normalizer.accumulate(0, past.data(), 4096);
   normalizer.commit();
-  for (std::size_t i = 0; i < block.observations.size(); i += 2) {
-    block.observations[i] = static_cast<float>(5.0 + 2.0 * random.normal());
-    block.observations[i + 1] = static_cast<float>(random.normal());
+  for (std::size_t i = 0; i < block.observations.floats().size(); i += 2) {
+    block.observations.floats()[i] = static_cast<float>(5.0 + 2.0 * random.normal());
+    block.observations.floats()[i + 1] = static_cast<float>(random.normal());
   }
-  normalizer.normalize(block.observations.data(), static_cast<int>(block.size()),
-                       block.observations.data());
+  normalizer.normalize(block.observations.floats().data(), static_cast<int>(block.size()),
+                       block.observations.floats().data());
   return block;
 }
 

@@ -23,9 +23,10 @@ NetworkShape shape_of(int observation_size) {
 }
 
 void visit_states(InstrumentScene& scene, const std::vector<int>& states) {
-  std::fill(scene.block.observations.begin(), scene.block.observations.end(), 0.0f);
+  std::fill(scene.block.observations.floats().begin(), scene.block.observations.floats().end(),
+            0.0f);
   for (std::size_t i = 0; i < scene.block.size(); ++i) {
-    scene.block.observations[i * scene.block.D + states[i % states.size()]] = 1.0f;
+    scene.block.observations.floats()[i * scene.block.D + states[i % states.size()]] = 1.0f;
   }
 }
 
@@ -111,11 +112,12 @@ TEST(Coverage, TheSampleIsSpreadOverStepsAndEnvironments) {
 TEST(Coverage, OfBoxesIsTheShareOfGridCells) {
   InstrumentScene scene(shape_of(2), SpaceKind::kBox, 4, 2);
   CoverageInstrument instrument(scene.setup());
-  std::fill(scene.block.observations.begin(), scene.block.observations.end(), 0.0f);
+  std::fill(scene.block.observations.floats().begin(), scene.block.observations.floats().end(),
+            0.0f);
   const double cell = 100.0 / (StateGrid::kSide * StateGrid::kSide);
   EXPECT_EQ(scene.measure(instrument).at("coverage/block"), cell);
-  scene.block.observations[5] = 3.0f;
-  scene.block.observations[8] = -3.0f;
+  scene.block.observations.floats()[5] = 3.0f;
+  scene.block.observations.floats()[8] = -3.0f;
   EXPECT_EQ(scene.measure(instrument).at("coverage/block"), 3 * cell);
 }
 

@@ -22,6 +22,7 @@ struct Case {
   int outputs;
   bool shared;
   std::vector<int> hidden;
+  int critic = 0;  // observation size of the critic alone
 };
 
 constexpr int kObservation = 5;
@@ -33,6 +34,7 @@ NetworkShape shape_of(const Case& c) {
   shape.action_outputs = c.outputs;
   shape.hidden_sizes = c.hidden;
   shape.shared_encoder = c.shared;
+  shape.critic_observation_size = c.critic;
   return shape;
 }
 
@@ -47,6 +49,8 @@ struct Samples {
     for (Real& p : params) p = static_cast<Real>(0.4 * random.normal());
     observations.resize(static_cast<std::size_t>(rows) * kObservation);
     for (Real& x : observations) x = static_cast<Real>(random.normal());
+    critic_observations.resize(static_cast<std::size_t>(rows) * c.critic);
+    for (Real& x : critic_observations) x = static_cast<Real>(random.normal());
     actions.resize(static_cast<std::size_t>(rows) * action_size);
     for (Real& a : actions)
       a = static_cast<Real>(discrete ? random.below(c.outputs) : random.normal());
@@ -58,14 +62,16 @@ struct Samples {
     GradientFactors<Real> out;
     FactorMaker<Real> maker(network, terms);
     maker.set_params(params.data());
-    maker.make(observations.data(), actions.data(), weighted ? advantages.data() : nullptr,
-               advantages.data(), rows, out);
+    const Real* seen = observations.data();
+    maker.make({seen, critic_observations.empty() ? seen : critic_observations.data()},
+               actions.data(), weighted ? advantages.data() : nullptr, advantages.data(), rows,
+               out);
     return out;
   }
 
   ActorCritic network;
   int rows, action_size = 1;
-  std::vector<Real> params, observations, actions, advantages;
+  std::vector<Real> params, observations, critic_observations, actions, advantages;
 };
 
 template <class Real>
@@ -79,10 +85,13 @@ std::vector<Real> explicit_gradient(const GradientFactors<Real>& factors, int ro
 // The rows of `samples` as a tile of the trainer's loss, at the policy that acted.
 TileBatch<double> tile_of(Samples<double>& samples, TileWorkspace<double>& work) {
   const NetworkShape& shape = samples.network.shape();
-  TileBatch<double> batch(kObservation, samples.action_size, shape.action_outputs);
+  TileBatch<double> batch(kObservation, samples.action_size, shape.action_outputs,
+                          shape.critic_observation_size);
   batch.rows = samples.rows;
   std::copy(samples.observations.begin(), samples.observations.end(), batch.observations.begin());
-  samples.network.forward(samples.params.data(), batch.observations.data(), samples.rows, work);
+  std::copy(samples.critic_observations.begin(), samples.critic_observations.end(),
+            batch.critic_observations.begin());
+  samples.network.forward(samples.params.data(), batch.input(), samples.rows, work);
   for (int r = 0; r < samples.rows; ++r) {
     for (int a = 0; a < samples.action_size; ++a) {
       batch.actions[a * kTileRows + r] = samples.actions[r * samples.action_size + a];
@@ -247,7 +256,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"discrete_shared", SpaceKind::kDiscrete, 4, true, {7, 6}},
                       Case{"gaussian", SpaceKind::kBox, 2, false, {7, 6}},
                       Case{"gaussian_shared", SpaceKind::kBox, 1, true, {8, 5}},
-                      Case{"linear", SpaceKind::kBox, 3, false, {}}),
+                      Case{"linear", SpaceKind::kBox, 3, false, {}},
+                      Case{"wider_critic", SpaceKind::kDiscrete, 3, false, {7, 6}, 8},
+                      Case{"linear_critic", SpaceKind::kBox, 2, false, {}, 3}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

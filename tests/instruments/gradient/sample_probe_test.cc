@@ -17,7 +17,7 @@ struct Scene {
     network.initialise(2, params.data());
     Random random(6, Purpose::kUser, 0, 0);
     for (float& p : params) p += static_cast<float>(0.3 * random.normal());
-    for (float& x : block.observations) x = static_cast<float>(random.normal());
+    for (float& x : block.observations.floats()) x = static_cast<float>(random.normal());
     for (float& a : block.actions) a = static_cast<float>(random.below(2));
     for (float& a : block.advantages) a = static_cast<float>(random.normal());
     block.terminated[block.index(11, 1)] = 1;
@@ -49,8 +49,8 @@ struct Scene {
     maker.set_params(params.data());
     GradientFactors<float> factors;
     const std::size_t i = block.index(t, n);
-    maker.make(&block.observations[i * 4], &block.actions[i], &block.advantages[i], nullptr, 1,
-               factors);
+    maker.make(&block.observations.floats()[i * 4], &block.actions[i], &block.advantages[i],
+               nullptr, 1, factors);
     std::vector<float> g(params.size());
     add_weighted_sum(factors, static_cast<const float*>(nullptr), g.data());
     return {g.begin(), g.end()};

@@ -145,7 +145,8 @@ TEST(PlasticityInstrument, LooksAtTheProbeAlone) {
   InstrumentScene small(box_shape({16, 8}, false), SpaceKind::kBox, 2, 1);
   InstrumentScene large(box_shape({16, 8}, false), SpaceKind::kBox, 64, 32);
   for (InstrumentScene* scene : {&small, &large}) scene->probe = random_probe(2);
-  std::fill(large.block.observations.begin(), large.block.observations.end(), 9.0f);
+  std::fill(large.block.observations.floats().begin(), large.block.observations.floats().end(),
+            9.0f);
   PlasticityInstrument a(small.setup()), b(large.setup());
   EXPECT_EQ(small.measure(a), large.measure(b));
 }

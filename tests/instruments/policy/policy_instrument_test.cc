@@ -72,14 +72,14 @@ NetworkShape box_shape(SpaceKind actions) {
 // A block as `before` acted in it; 100 rows are a full tile and a part.
 void act(InstrumentScene& scene) {
   Random random(7, Purpose::kUser, 0, 0);
-  for (float& x : scene.block.observations) x = static_cast<float>(random.normal());
+  for (float& x : scene.block.observations.floats()) x = static_cast<float>(random.normal());
   scene.probe.resize(std::size_t{kProbeStates} * 4);
   for (float& x : scene.probe) x = static_cast<float>(random.normal());
   TileWorkspace<float> work = scene.network.make_workspace<float>();
   std::vector<float> terms(3 * kTileRows), actions(3 * kTileRows), log_probs(kTileRows);
   const bool discrete = scene.network.shape().action_kind == SpaceKind::kDiscrete;
   for (std::size_t i = 0; i < scene.block.size(); ++i) {
-    scene.network.forward(scene.before.data(), &scene.block.observations[i * 4], 1, work);
+    scene.network.forward(scene.before.data(), &scene.block.observations.floats()[i * 4], 1, work);
     for (int a = 0; a < scene.block.A; ++a) {
       actions[a * kTileRows] =
           discrete ? static_cast<float>(random.below(3)) : static_cast<float>(random.normal());
@@ -135,7 +135,7 @@ TEST(PolicyInstrument, KlIsTheMeanOverTheBlock) {
   TileWorkspace<float> work = scene.network.make_workspace<float>();
   double expected = 0.0;
   for (std::size_t i = 0; i < scene.block.size(); ++i) {
-    scene.network.forward(scene.before.data(), &scene.block.observations[i * 4], 1, work);
+    scene.network.forward(scene.before.data(), &scene.block.observations.floats()[i * 4], 1, work);
     double sum = 0.0;
     for (int a = 0; a < 3; ++a) sum += std::exp(static_cast<double>(work.policy[a * kTileRows]));
     const double p = std::exp(static_cast<double>(work.policy[kTileRows])) / sum;
