@@ -46,7 +46,8 @@ Status take_studies(const std::vector<std::string>& studies, GradientStudyOption
     else if (study == "exact")
       options.exact = true;
     else
-      return unknown_key_error("study", study, {"agreement", "correlation", "variance", "bias", "exact"});
+      return unknown_key_error("study", study,
+                               {"agreement", "correlation", "variance", "bias", "exact"});
   }
   return {};
 }
@@ -115,9 +116,10 @@ void add_gradients_command(Command root, Context& context) {
       .required();
   app.add_option("--out", command->out, "Folder for the results (default gradients)")
       .type_name("DIR");
-  app.add_option("--study", command->studies,
-                 "Which of agreement, correlation, variance, bias, exact (which brings variance and "
-                 "bias with it); default: the first four")
+  app.add_option(
+         "--study", command->studies,
+         "Which of agreement, correlation, variance, bias, exact (which brings variance and "
+         "bias with it); default: the first four")
       .delimiter(',')
       .type_name("LIST");
   app.add_option("--batch", o.batch, "B: every factorisation N x T of it (default 1024)")

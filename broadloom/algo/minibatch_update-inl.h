@@ -56,9 +56,9 @@ void MinibatchUpdate<Loss>::report_batch(const RolloutBlock& block, const Learne
 template <class Loss>
 void MinibatchUpdate<Loss>::measure(const RolloutBlock& block, const std::int32_t* indices,
                                     int samples, const Learner& learner, Rules& rules) {
-  const GradientResult<Loss> result = gradients_.compute(
-      {block, indices, samples, rules.context(block, indices, samples), learner.params.data(),
-       learner.bf16_weights.data(), params_version_});
+  const GradientResult<Loss> result =
+      gradients_.compute({block, indices, samples, rules.context(block, indices, samples),
+                          learner.params.data(), learner.bf16_weights.data(), params_version_});
   measured_.sums = result.sums;
   measured_.report = {};
   measured_.report.samples = samples;

@@ -1,4 +1,5 @@
-// Epochs of minibatch steps over a rollout block: what algorithms that learn from minibatches share.
+// Epochs of minibatch steps over a rollout block: what algorithms that learn from minibatches
+// share.
 #pragma once
 
 #include <cstdint>

@@ -12,9 +12,9 @@ struct MinibatchReport {
   int epoch = 0;      // from 0
   int minibatch = 0;  // of the epoch, from 0
   int samples = 0;
-  std::span<const float> gradient;    // [P] of the mean loss over the samples, before clipping
-  double norm = 0.0;                  // of the gradient
-  double entropy = 0.0;               // of the policy, mean over the samples
+  std::span<const float> gradient;  // [P] of the mean loss over the samples, before clipping
+  double norm = 0.0;                // of the gradient
+  double entropy = 0.0;             // of the policy, mean over the samples
   RatioSums ratios = RatioSums::undefined();  // of the samples, where the algorithm has any
 };
 

@@ -16,25 +16,24 @@ namespace broadloom {
 namespace {
 
 AlgorithmEntry ppo() {
-  return {.name = "ppo",
-          .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
-            const Config& config = setup.config;
-            return std::make_unique<Ppo>(setup.network, ppo_settings(config),
-                                         static_cast<int>(config.batch_size()),
-                                         static_cast<int>(config.minibatch_count()),
-                                         setup.spec.observation_size(), setup.spec.action_size(),
-                                         setup.pool);
+  return {
+      .name = "ppo",
+      .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
+        const Config& config = setup.config;
+        return std::make_unique<Ppo>(
+            setup.network, ppo_settings(config), static_cast<int>(config.batch_size()),
+            static_cast<int>(config.minibatch_count()), setup.spec.observation_size(),
+            setup.spec.action_size(), setup.pool);
+      },
+      .bytes =
+          [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
+            return Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
+                              spec.observation_size(), spec.action_size(), threads);
           },
-          .bytes =
-              [](const Config& config, const ActorCritic& network, const EnvSpec& spec,
-                 int threads) {
-                return Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
-                                  spec.observation_size(), spec.action_size(), threads);
-              },
-          .declare_numbers =
-              [](const InfoVisitor& declare) {
-                UpdateStats().visit([&](const NumberInfo& info, double) { declare(info); });
-              }};
+      .declare_numbers =
+          [](const InfoVisitor& declare) {
+            UpdateStats().visit([&](const NumberInfo& info, double) { declare(info); });
+          }};
 }
 
 // Entries are never taken out and never move, so what was found is used without the lock.
@@ -79,8 +78,8 @@ const AlgorithmEntry& entry_of(const Config& config) {
 }
 
 bool is_name(const std::string& name) {
-  return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") ==
-                              std::string::npos;
+  return !name.empty() &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
 }
 
 }  // namespace
@@ -88,18 +87,20 @@ bool is_name(const std::string& name) {
 Status register_algorithm(AlgorithmEntry entry) {
   const std::string name = entry.name;
   if (!is_name(name)) {
-    return invalid(fmt::format("algorithm '{}': expected a name of lowercase letters, digits and "
-                               "underscores",
-                               name));
+    return invalid(
+        fmt::format("algorithm '{}': expected a name of lowercase letters, digits and "
+                    "underscores",
+                    name));
   }
   if (!entry.make || !entry.bytes || !entry.declare_numbers) {
     return invalid(fmt::format(
         "algorithm '{}': make, bytes or declare_numbers is missing; give all three", name));
   }
   if (table().add(std::move(entry))) return {};
-  return invalid(fmt::format("algorithm '{}' is there already; register it once, or under another "
-                             "name",
-                             name));
+  return invalid(
+      fmt::format("algorithm '{}' is there already; register it once, or under another "
+                  "name",
+                  name));
 }
 
 std::vector<std::string> algorithm_names() {

@@ -122,7 +122,8 @@ Estimate AgreementStudy::agreement(const std::vector<Sums>& groups) const {
   Estimate out = jackknife(groups_, blocks_, [&](int g) { return value(g, -1); });
   if (H == 1) return out;
   const Estimate noise = jackknife(H, H, [&](int h) { return value(-1, h); });
-  const double half = std::hypot(0.5 * (out.high - out.low), 0.5 * (noise.high - noise.low));
+  const double width = out.high - out.low, noise_width = noise.high - noise.low;
+  const double half = 0.5 * std::sqrt(width * width + noise_width * noise_width);
   out.low = out.value - half;
   out.high = out.value + half;
   return out;
@@ -139,8 +140,8 @@ AgreementResult AgreementStudy::result(std::size_t index) const {
   // A gradient that cannot be told from zero has no direction.
   const int H = static_cast<int>(reference_.groups.size());
   if (H > 1) {
-    Estimate squared = jackknife(
-        H, H, [&](int h) { return squared_norm(reference_products_, H, h); });
+    Estimate squared =
+        jackknife(H, H, [&](int h) { return squared_norm(reference_products_, H, h); });
     squared = at_least(squared, noise_error(reference_products_, H), H);
     if (!(squared.low > 0.0)) r.agreement = r.away = without_interval(kNone, 0);
   }

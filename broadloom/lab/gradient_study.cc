@@ -51,9 +51,10 @@ std::string why_no_agreement(const Policy& policy, const GradientStudyOptions& o
            "without; leave norm_adv, value_term and entropy_term out for it";
   }
   if (policy.spec.max_episode_steps <= 0) {
-    return fmt::format("{} has no time limit, so its episodes need not end, and there is no true "
-                       "gradient to agree with; train with max_episode_steps for it",
-                       policy.config.env_id);
+    return fmt::format(
+        "{} has no time limit, so its episodes need not end, and there is no true "
+        "gradient to agree with; train with max_episode_steps for it",
+        policy.config.env_id);
   }
   return "";
 }

@@ -9,6 +9,7 @@ namespace broadloom {
 namespace {
 
 constexpr std::int64_t kRowsPerRound = 400000;
+constexpr std::int64_t kFewestRounds = 4;  // where the budget has room for them
 constexpr int kGroups = CompleteEpisodes::kGroups;
 
 // Returns minus values of the first `used` steps, 0 behind them: [1][T * N].
@@ -43,7 +44,7 @@ void returns_to_end(const RolloutBlock& block, int n, double gamma, std::vector<
 CompleteEpisodes::CompleteEpisodes(const Policy& policy, const StartPool& starts, int limit,
                                    std::int64_t budget, std::uint64_t seed, ThreadPool& pool)
     : source_(policy, &starts, seed, pool), limit_(limit) {
-  const std::int64_t rows = std::min(kRowsPerRound, budget);
+  const std::int64_t rows = std::min(kRowsPerRound, budget / kFewestRounds);
   envs_ = static_cast<int>(std::max<std::int64_t>(1, rows / (2 * limit) / kGroups));
   rounds_ = std::max<std::int64_t>(1, budget / shape().batch());
 }

@@ -31,9 +31,9 @@ struct A2cLoss {
     }
 
     int rows = 0;
-    AlignedVector<float> observations;                 // [kTileRows, D]
-    AlignedVector<float> probs;                        // [outputs, kTileRows]
-    AlignedVector<float> actions, advantages, targets; // [kTileRows] each
+    AlignedVector<float> observations;                  // [kTileRows, D]
+    AlignedVector<float> probs;                         // [outputs, kTileRows]
+    AlignedVector<float> actions, advantages, targets;  // [kTileRows] each
     AlignedVector<float> normalisers, log_probs, entropies, weights;
   };
   struct Sums {
@@ -144,27 +144,28 @@ class A2c final : public Algorithm, private MinibatchRules<A2cLoss> {
   void set_observer(UpdateObserver* observer) override { update_.set_observer(observer); }
 
   static AlgorithmEntry entry() {
-    return {.name = "a2c",
-            .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
-              return std::make_unique<A2c>(setup);
+    return {
+        .name = "a2c",
+        .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
+          return std::make_unique<A2c>(setup);
+        },
+        .bytes =
+            [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
+              return PartialGradients<A2cLoss>::bytes(network,
+                                                      static_cast<int>(config.batch_size()),
+                                                      spec.observation_size(), 1, threads);
             },
-            .bytes =
-                [](const Config& config, const ActorCritic& network, const EnvSpec& spec,
-                   int threads) {
-                  return PartialGradients<A2cLoss>::bytes(
-                      network, static_cast<int>(config.batch_size()), spec.observation_size(), 1,
-                      threads);
-                },
-            .check =
-                [](const Config&, const EnvSpec& spec) {
-                  if (spec.action.kind == SpaceKind::kDiscrete) return Status();
-                  return invalid("algorithm=a2c: got Box actions, expected Discrete ones; "
-                                 "algorithm=ppo takes both");
-                },
-            .declare_numbers =
-                [](const InfoVisitor& declare) {
-                  Numbers().visit([&](const NumberInfo& info, double) { declare(info); });
-                }};
+        .check =
+            [](const Config&, const EnvSpec& spec) {
+              if (spec.action.kind == SpaceKind::kDiscrete) return Status();
+              return invalid(
+                  "algorithm=a2c: got Box actions, expected Discrete ones; "
+                  "algorithm=ppo takes both");
+            },
+        .declare_numbers =
+            [](const InfoVisitor& declare) {
+              Numbers().visit([&](const NumberInfo& info, double) { declare(info); });
+            }};
   }
 
  private:

@@ -33,7 +33,7 @@ Config config_with(const Overrides& overrides) {
 }
 
 Overrides small(const Overrides& more = {}) {
-  Overrides all{{"num_envs", "37"},         {"num_steps", "13"},   {"hidden_sizes", "16,8"},
+  Overrides all{{"num_envs", "37"},          {"num_steps", "13"},  {"hidden_sizes", "16,8"},
                 {"total_timesteps", "5000"}, {"norm_obs", "true"}, {"seed", "7"}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
@@ -117,7 +117,8 @@ TEST_F(A2cRuns, AreOneStepABlock) {
 }
 
 TEST_F(A2cRuns, AreRecordedResumedAndRunAgain) {
-  const Config config = config_with(small({{"checkpoint_interval", "3"}, {"lr_schedule", "linear"}}));
+  const Config config =
+      config_with(small({{"checkpoint_interval", "3"}, {"lr_schedule", "linear"}}));
   ASSERT_TRUE(start_run(config, at("whole"), 2, {}).ok());
   int left = 4;
   RunHooks stop;
