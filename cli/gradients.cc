@@ -33,9 +33,11 @@ struct GradientsCommand {
 
 Status take_studies(const std::vector<std::string>& studies, GradientStudyOptions& options) {
   if (studies.empty()) return {};
-  options.correlation = options.variance = options.bias = options.exact = false;
+  options.agreement = options.correlation = options.variance = options.bias = options.exact = false;
   for (const std::string& study : studies) {
-    if (study == "correlation")
+    if (study == "agreement")
+      options.agreement = true;
+    else if (study == "correlation")
       options.correlation = true;
     else if (study == "variance")
       options.variance = true;
@@ -44,7 +46,8 @@ Status take_studies(const std::vector<std::string>& studies, GradientStudyOption
     else if (study == "exact")
       options.exact = true;
     else
-      return unknown_key_error("study", study, {"correlation", "variance", "bias", "exact"});
+      return unknown_key_error("study", study,
+                               {"agreement", "correlation", "variance", "bias", "exact"});
   }
   return {};
 }
@@ -113,9 +116,10 @@ void add_gradients_command(Command root, Context& context) {
       .required();
   app.add_option("--out", command->out, "Folder for the results (default gradients)")
       .type_name("DIR");
-  app.add_option("--study", command->studies,
-                 "Which of correlation, variance, bias, exact (which brings variance and bias with "
-                 "it); default: the first three")
+  app.add_option(
+         "--study", command->studies,
+         "Which of agreement, correlation, variance, bias, exact (which brings variance and "
+         "bias with it); default: the first four")
       .delimiter(',')
       .type_name("LIST");
   app.add_option("--batch", o.batch, "B: every factorisation N x T of it (default 1024)")
@@ -148,8 +152,8 @@ void add_gradients_command(Command root, Context& context) {
       .range(1e-3, 1.0)
       .type_name("NUMBER");
   app.add_option("--bias_budget", o.bias_budget,
-                 "Transitions that the bias study may collect, 32 trajectories at least (default "
-                 "2000000)")
+                 "Transitions that the bias study, and the true gradient of the agreement, may "
+                 "collect, 32 trajectories at least (default 2000000)")
       .range(std::int64_t{1}, std::int64_t{1} << 40)
       .type_name("INT");
   app.add_flag("--norm_adv", o.norm_adv, "Normalise advantages over each block");

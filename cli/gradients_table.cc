@@ -40,6 +40,29 @@ void print_head(const GradientStudyReport& r) {
   for (const std::string& note : r.notes) fmt::print("Note: {}\n", note);
 }
 
+void print_agreement(const GradientStudyReport& report) {
+  constexpr const char* kRow = "{:>6}  {:<10}  {:<9}  {:<30}  {:<30}  {}\n";
+  const std::vector<AgreementResult>& results = *report.agreement;
+  fmt::print(
+      "\nAgreement: the expected cosine of one block's gradient with the true one ({} blocks a "
+      "shape)\n",
+      results.front().blocks);
+  if (report.critics) {
+    fmt::print("The run's critic explains {} of the returns' variance, the refitted one {}.\n",
+               short_number(report.critics->own, 2), short_number(report.critics->refitted, 2));
+  }
+  fmt::print(kRow, "lambda", "N x T", "critic", "advantages as they are",
+             "normalised over the block", "blocks that point away");
+  for (std::size_t i = 0; i + 1 < results.size(); i += 2) {
+    const AgreementResult &plain = results[i], &normalised = results[i + 1];
+    fmt::print(kRow, fmt::format("{:g}", plain.lambda), shape_cell(plain.shape), plain.critic,
+               with_interval(plain.agreement), with_interval(normalised.agreement),
+               std::isfinite(normalised.away.value)
+                   ? fmt::format("{:.0f} %", 100.0 * normalised.away.value)
+                   : "-");
+  }
+}
+
 void print_variance(const std::vector<VarianceResult>& results) {
   constexpr const char* kRow = "{:>6}  {:<10}  {:<32}  {:>14}  {:>14}  {:>14}  {:<22}  {:>8}  {}\n";
   fmt::print(
@@ -107,6 +130,7 @@ void print_exact(const ExactReport& report) {
 
 void print_gradients(const GradientStudyReport& report) {
   print_head(report);
+  if (report.agreement && !report.agreement->empty()) print_agreement(report);
   if (report.variance && !report.variance->empty()) print_variance(*report.variance);
   if (report.correlation && !report.correlation->empty()) print_correlation(*report.correlation);
   if (report.bias && !report.bias->empty()) print_bias(*report.bias);

@@ -9,6 +9,7 @@
 #include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/gradient/factors.h"
+#include "broadloom/lab/reference_gradient.h"
 #include "broadloom/math/elementwise.h"
 
 namespace broadloom {
@@ -20,21 +21,6 @@ constexpr double kMostBytes = 8e9;
 
 double ratio(double x, double y) {
   return y > 0.0 ? x / y : std::numeric_limits<double>::quiet_NaN();
-}
-
-// The discounted return from every step of environment n to its episode's end; 0 from steps whose
-// episode does not end within the block.
-void returns_to_end(const RolloutBlock& block, int n, double gamma, std::vector<double>& out) {
-  out.assign(static_cast<std::size_t>(block.T), 0.0);
-  double next = 0.0;
-  bool ends = false;
-  for (int t = block.T - 1; t >= 0; --t) {
-    const std::size_t i = block.index(t, n);
-    const bool end = block.terminated[i] != 0 || block.truncated[i] != 0;
-    ends = ends || end;
-    next = block.rewards[i] + (end ? 0.0 : gamma * next);
-    if (ends) out[static_cast<std::size_t>(t)] = next;
-  }
 }
 
 // A gradient's sums by group. [kGroups][P]

@@ -10,7 +10,9 @@
 #include "broadloom/config/settings.h"
 #include "broadloom/config/shapes.h"
 #include "broadloom/evaluate/run_path.h"
+#include "broadloom/lab/critic_fit.h"
 #include "broadloom/lab/exact_report.h"
+#include "broadloom/lab/reference_gradient.h"
 #include "broadloom/record/run_folder.h"
 
 namespace broadloom {
@@ -20,6 +22,8 @@ constexpr int kVarianceBlocks = 1000;
 constexpr int kCorrelationBlocks = 200;
 constexpr int kFewestBlocks = 10;
 constexpr int kGroups = 40;
+// Added to the seed for episodes that no block shares a random number with.
+constexpr std::uint64_t kReferenceSeed = 0x9e3779b97f4a7c15, kCriticSeed = 0x3c6ef372fe94f82a;
 constexpr int kMatrixRows = 24;
 constexpr int kRowsPerRound = 1 << 17;
 constexpr int kMostRows = 1 << 20;
@@ -35,6 +39,35 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// Why there can be no agreement to measure; "": there can.
+std::string why_no_agreement(const Policy& policy, const GradientStudyOptions& o) {
+  if (o.synchronised) {
+    return "under synchronised starts the true gradient is another one for each T, and one block's "
+           "agreement with it is not measured; --starts stationary has it";
+  }
+  if (o.norm_adv || o.value_term || o.entropy_term) {
+    return "agreement is that of the plain policy gradient, with normalised advantages and "
+           "without; leave norm_adv, value_term and entropy_term out for it";
+  }
+  if (policy.spec.max_episode_steps <= 0) {
+    return fmt::format(
+        "{} has no time limit, so its episodes need not end, and there is no true "
+        "gradient to agree with; train with max_episode_steps for it",
+        policy.config.env_id);
+  }
+  return "";
+}
+
+Status check_agreement(const Policy& policy, GradientStudyOptions& o,
+                       std::vector<std::string>& notes) {
+  const std::string why = o.agreement ? why_no_agreement(policy, o) : "";
+  if (why.empty()) return {};
+  if (!o.correlation && !o.variance && !o.bias && !o.exact) return invalid(why);
+  o.agreement = false;
+  notes.push_back("No agreement: " + why + ".");
+  return {};
+}
 
 // Fills in what was left open, and checks the rest.
 Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::string>& notes) {
@@ -102,8 +135,10 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
     o.bias = false;
     notes.push_back(why + ": the bias study was left out.");
   }
-  if (!o.correlation && !o.variance && !o.bias) {
-    return invalid("no study was asked for; expected some of correlation, variance, bias, exact");
+  BROADLOOM_TRY(check_agreement(policy, o, notes));
+  if (!o.agreement && !o.correlation && !o.variance && !o.bias) {
+    return invalid(
+        "no study was asked for; expected some of agreement, correlation, variance, bias, exact");
   }
   return {};
 }
@@ -141,6 +176,7 @@ struct Worker {
   BlockReader reader;
   BlockRows rows;
   VarianceStudy::Scratch scratch;
+  AgreementStudy::Scratch agreement;
 };
 
 class Laboratory {
@@ -166,7 +202,8 @@ class Laboratory {
       report.burn_in = starts_->burn_in();
       report.seconds.emplace_back("burn_in", watch.seconds());
     }
-    if (o_.correlation || o_.variance) BROADLOOM_TRY(run_blocks(report));
+    if (o_.agreement) BROADLOOM_TRY(find_reference(report));
+    if (o_.agreement || o_.correlation || o_.variance) BROADLOOM_TRY(run_blocks(report));
     if (o_.bias) BROADLOOM_TRY(run_bias(report));
     if (o_.exact) {
       report.exact = exact_report(policy_, *exact_, *report.bias, *report.variance, settings_.gamma,
@@ -188,6 +225,51 @@ class Laboratory {
         solve_exactly(policy_, o_.synchronised ? Starts::kSynchronised : Starts::kStationary);
     if (exact.ok()) exact_ = exact.take();
     return exact.status();
+  }
+
+  // The true gradient and another critic, each from episodes of its own: a critic that had learnt
+  // the noise of the reference would agree with it.
+  Status find_reference(GradientStudyReport& report) {
+    const Stopwatch watch;
+    const int limit = policy_.spec.max_episode_steps;
+    CompleteEpisodes held_out(policy_, *starts_, limit, o_.bias_budget, o_.seed + kReferenceSeed,
+                              pool_);
+    Result<ReferenceGradient> reference =
+        measure_reference(policy_, held_out, settings_.gamma, pool_,
+                          [this](double share) { tell("the true gradient", share); });
+    if (!reference.ok()) return reference.status();
+    reference_ = reference.take();
+    if (policy_.network.sides_are_apart()) BROADLOOM_TRY(refit_critic(report));
+    report.agreement.emplace();
+    report.seconds.emplace_back("reference", watch.seconds());
+    return {};
+  }
+
+  Status refit_critic(GradientStudyReport& report) {
+    CompleteEpisodes episodes(policy_, *starts_, policy_.spec.max_episode_steps, o_.bias_budget,
+                              o_.seed + kCriticSeed, pool_);
+    Result<std::unique_ptr<CriticFit>> fit =
+        fit_critic(policy_, episodes, settings_.gamma, pool_,
+                   [this](double share) { tell("another critic", share); });
+    if (!fit.ok()) return fit.status();
+    critic_ = fit.take();
+    refitted_.emplace(policy_);
+    refitted_->params = critic_->params();
+    report.critics = {critic_->own_explained_variance(), critic_->explained_variance(),
+                      reference_.samples};
+    return {};
+  }
+
+  // Each lambda under each critic, without and with normalised advantages.
+  std::vector<AgreementCase> agreement_cases() const {
+    std::vector<AgreementCase> cases;
+    for (const char* critic : {"own", "refitted"}) {
+      if (critic == std::string_view("refitted") && !refitted_) continue;
+      for (const double lambda : o_.lambdas) {
+        for (const bool normalised : {false, true}) cases.push_back({lambda, critic, normalised});
+      }
+    }
+    return cases;
   }
 
   Status run_blocks(GradientStudyReport& report) {
@@ -218,8 +300,9 @@ class Laboratory {
                    GradientStudyReport& report) {
     const std::size_t P = policy_.network.parameter_count();
     const int for_variance = o_.variance ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
+    const int for_agreement = o_.agreement ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
     const int for_correlation = o_.correlation ? o_.blocks > 0 ? o_.blocks : kCorrelationBlocks : 0;
-    const int blocks = std::max(for_variance, for_correlation);
+    const int blocks = std::max({for_agreement, for_variance, for_correlation});
     // Vectors of P numbers: two sums a group in double, 400 blocks' means and a round's in float.
     const double vectors = static_cast<double>(P) * static_cast<double>(o_.lambdas.size());
     const double bytes = vectors * (2.0 * 8.0 * kGroups + 4.0 * std::min(400, blocks));
@@ -235,6 +318,8 @@ class Laboratory {
     CorrelationStudy correlation(shape, o_.lambdas, o_.lags, P, std::max(1, for_correlation),
                                  std::min(kGroups, std::max(1, for_correlation)), o_.seed,
                                  kMatrixRows);
+    AgreementStudy agreement(shape, agreement_cases(), reference_, std::max(1, for_agreement),
+                             std::min(kGroups, std::max(1, for_agreement)));
     std::vector<std::unique_ptr<Worker>> workers;
     workers.reserve(static_cast<std::size_t>(pool_.threads()));
     for (int t = 0; t < pool_.threads(); ++t) {
@@ -248,28 +333,49 @@ class Laboratory {
       Result<std::unique_ptr<RolloutBlock>> block =
           source.collect(shape, copies, static_cast<std::uint64_t>(round));
       if (!block.ok()) return block.status();
-      const std::vector<std::vector<float>> advantages = advantages_by_lambda(
+      std::vector<std::vector<float>> advantages = advantages_by_lambda(
           *block.value(), settings_.gamma, settings_.lambdas, truncation_mode(policy_.config));
+      if (refitted_) BROADLOOM_TRY(add_refitted(shape, copies, round, advantages));
+      std::vector<AgreementStudy::Products> agreements(static_cast<std::size_t>(copies));
       std::vector<std::vector<BlockMoments>> moments(static_cast<std::size_t>(copies));
       std::vector<std::vector<CorrelationStudy::Moments>> correlations(moments.size());
       pool_.run(copies, [&](int copy, int thread) {
         Worker& worker = *workers[static_cast<std::size_t>(thread)];
         worker.reader.read(*block.value(), advantages, shape, copy, worker.rows);
         const int index = first + copy;
+        if (index < for_agreement) {
+          agreements[copy] = agreement.measure(worker.rows, worker.agreement);
+        }
+        worker.rows.weights.resize(o_.lambdas.size());  // of its own critic
         if (index < for_variance) {
           moments[copy] = variance.measure(worker.rows, variance.to_check(index), worker.scratch);
         }
         if (index < for_correlation) correlations[copy] = correlation.measure(worker.rows, index);
       });
       for (int copy = 0; copy < copies; ++copy) {
+        if (!agreements[copy].empty()) agreement.fold(agreements[copy]);
         if (!moments[copy].empty()) variance.fold(moments[copy]);
         if (!correlations[copy].empty()) correlation.fold(std::move(correlations[copy]));
       }
     }
+    if (o_.agreement) append(agreement.results(), *report.agreement);
     if (o_.variance) append(variance.results(), *report.variance);
     if (o_.correlation) append(correlation.results(), *report.correlation);
     report.blocks = blocks;
     report.groups = std::min(kGroups, blocks);
+    return {};
+  }
+
+  // The same blocks once more: the policy acts as before, only its critic is another.
+  Status add_refitted(BlockShape shape, int copies, int round,
+                      std::vector<std::vector<float>>& advantages) {
+    BlockSource source(*refitted_, starts(), o_.seed, pool_);
+    Result<std::unique_ptr<RolloutBlock>> block =
+        source.collect(shape, copies, static_cast<std::uint64_t>(round));
+    if (!block.ok()) return block.status();
+    append(advantages_by_lambda(*block.value(), settings_.gamma, settings_.lambdas,
+                                truncation_mode(policy_.config)),
+           advantages);
     return {};
   }
 
@@ -302,6 +408,9 @@ class Laboratory {
   EstimatorSettings settings_;
   std::optional<StartPool> starts_;
   std::unique_ptr<ExactGradients> exact_;
+  ReferenceGradient reference_;
+  std::unique_ptr<CriticFit> critic_;
+  std::optional<Policy> refitted_;  // the policy with that critic
 };
 
 GradientStudyReport describe(const Policy& policy, const GradientStudyOptions& o) {

@@ -13,7 +13,7 @@ namespace broadloom {
 
 struct GradientStudyOptions {
   // exact brings variance and bias with it: what it is set beside.
-  bool correlation = true, variance = true, bias = true, exact = false;
+  bool agreement = true, correlation = true, variance = true, bias = true, exact = false;
   int batch = 0;                   // B; 0: that of the shapes, or 1,024
   std::vector<BlockShape> shapes;  // each of N * T = B; empty: every factorisation of B
   std::vector<double> lambdas;     // empty: 0, the run's own, 1

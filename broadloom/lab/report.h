@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/lab/agreement.h"
 #include "broadloom/lab/bias.h"
 #include "broadloom/lab/correlation.h"
 #include "broadloom/lab/variance.h"
@@ -32,6 +33,13 @@ struct ExactReport {
   std::vector<ExactResult> cases;
 };
 
+// Share of the variance of returns that a critic explains, on samples that it was not fitted to.
+struct CriticReport {
+  double own = 0.0;
+  double refitted = 0.0;     // not a number where none was
+  std::int64_t samples = 0;  // that the reference gradient was made of
+};
+
 struct GradientStudyReport {
   std::vector<std::string> command;  // arguments that gave it
 
@@ -53,6 +61,8 @@ struct GradientStudyReport {
   std::vector<std::string> notes;  // sentences that a reader must know
   std::vector<std::pair<std::string, double>> seconds;
 
+  std::optional<std::vector<AgreementResult>> agreement;
+  std::optional<CriticReport> critics;  // those of the agreement study
   std::optional<std::vector<CorrelationResult>> correlation;
   std::optional<std::vector<VarianceResult>> variance;
   std::optional<std::vector<BiasResult>> bias;

@@ -84,6 +84,19 @@ Json variance_json(const VarianceResult& r, double gamma) {
   return json;
 }
 
+Json agreement_json(const AgreementResult& r, double gamma) {
+  Json json;
+  add_shape(r.shape, json);
+  json["lambda"] = r.lambda;
+  json["gamma"] = gamma;
+  json["blocks"] = r.blocks;
+  json["critic"] = r.critic;
+  json["norm_adv"] = r.norm_adv;
+  json["agreement"] = estimate_json(r.agreement);
+  json["away"] = estimate_json(r.away);
+  return json;
+}
+
 Json bias_json(const BiasResult& r) {
   return {{"num_steps", r.num_steps},
           {"lambda", r.lambda},
@@ -171,6 +184,14 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
   json["seconds"] = Json::object();
   for (const auto& [name, seconds] : r.seconds) json["seconds"][name] = number(seconds);
   const double gamma = r.gamma;
+  add_list(
+      r.agreement, "agreement",
+      [gamma](const AgreementResult& a) { return agreement_json(a, gamma); }, json);
+  if (r.critics) {
+    json["critics"] = {{"own", number(r.critics->own)},
+                       {"refitted", number(r.critics->refitted)},
+                       {"samples", r.critics->samples}};
+  }
   add_list(
       r.correlation, "correlation",
       [gamma](const CorrelationResult& c) { return correlation_json(c, gamma); }, json);

@@ -294,8 +294,8 @@ Status Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
   if (critic_norm_) critic_norm_->state_restored();
   if (config_.shape_schedule.empty()) clock_.state_restored(block_.N);
-  BROADLOOM_TRY(envs_->traits().saves_state ? envs_->state_restored() : begin_new_episodes());
   follow_shape();
+  BROADLOOM_TRY(envs_->traits().saves_state ? envs_->state_restored() : begin_new_episodes());
   report_clock();
   report_episodes();
   return {};

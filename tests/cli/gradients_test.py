@@ -99,6 +99,24 @@ class Gradients(unittest.TestCase):
         with open(os.path.join(self.folder.name, "out", "gradients.html"), encoding="utf-8") as file:
             self.assertIn("CartPole-v1", file.read())
 
+    def test_agreement_under_both_critics(self):
+        report, text = self.report(self.cart, "--study", "agreement", "--shapes", "2x8,16x1", "--lambdas", "0,0.95", *QUICK)
+        cases = report["agreement"]
+        self.assertEqual(len(cases), 2 * 2 * 2 * 2)  # shapes, critics, lambdas, with and without normalisation
+        self.assertEqual({c["critic"] for c in cases}, {"own", "refitted"})
+        for case in cases:
+            if case["agreement"]["value"] is not None:
+                self.assertTrue(-1 <= case["agreement"]["value"] <= 1)
+                self.assertTrue(0 <= case["away"]["value"] <= 1)
+        one = [c for c in cases if c["num_steps"] == 1 and c["critic"] == "own" and not c["norm_adv"]]
+        self.assertEqual(one[0]["agreement"], one[1]["agreement"])  # at one step there is nothing for lambda to do
+        self.assertGreater(report["critics"]["refitted"], report["critics"]["own"])
+        self.assertIn("expected cosine of one block", text)
+        self.fails(2, ["stationary"], self.cart, "--study", "agreement", "--starts", "synchronised")
+        report, _ = self.report(self.cart, "--study", "agreement,variance", "--shapes", "2x8", "--norm_adv", *QUICK)
+        self.assertNotIn("agreement", report)
+        self.assertTrue(any(note.startswith("No agreement") for note in report["notes"]))
+
     def test_the_same_for_any_threads_and_anew_for_another_seed(self):
         reports = []
         for extra in (["--threads", "1"], ["--threads", "3"], ["--seed", "2"]):

@@ -68,7 +68,7 @@ TEST(CoefficientSchedules, AreTheValueOfTheirProgress) {
     for (std::size_t i = 0; i < to.size(); ++i) {
       std::memcpy(to[i].data, from[i].data, to[i].bytes());
     }
-    constant->state_restored();
+    ASSERT_TRUE(constant->state_restored().ok());
     ASSERT_TRUE(linear->iterate().ok());
     ASSERT_TRUE(constant->iterate().ok());
     ASSERT_EQ(params_of(*constant), params_of(*linear)) << linear->clock().iteration;

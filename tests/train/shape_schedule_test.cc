@@ -10,6 +10,8 @@
 
 #include "broadloom/audit/run_audit.h"
 #include "broadloom/config/memory_plan.h"
+#include "broadloom/config/settings.h"
+#include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/instruments/registry.h"
@@ -20,6 +22,7 @@
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/simulators.h"
 #include "tests/train/folder.h"
 
 namespace broadloom {
@@ -107,7 +110,7 @@ std::unique_ptr<Trainer> gone_on_with(const Config& config, Trainer& before, int
   std::unique_ptr<Trainer> after = trainer_of(config, threads);
   copy_state(before.state(), after->state());
   copy_state(before.instrument_state(), after->instrument_state());
-  after->state_restored();
+  EXPECT_TRUE(after->state_restored().ok());
   return after;
 }
 
@@ -265,6 +268,30 @@ TEST(ShapeScheduleRun, StaggersEachLotByItself) {
     if (tensor.name == "envs.episode_step") std::memcpy(ages.data(), tensor.data, tensor.bytes());
   }
   EXPECT_EQ(ages, (std::vector<std::int64_t>{0, 20, 0, 20, 0, 20}));
+}
+
+// Simulators that act on all of their environments at once follow T, and say that none can rest.
+TEST(ShapeScheduleRun, AWholeBatchChangesItsStepsAlone) {
+  const auto on_whole = [](const Config& config) {
+    std::unique_ptr<VecEnv> inner =
+        make_vec_env(config.env_id, config.env_options, vec_env_options(config)).take();
+    return Trainer::create(config, 2,
+                           std::make_unique<WholeBatch>(std::move(inner), config.env_id));
+  };
+  const Config steps = config_of("9x16 @ 0, 9x30/50 @ 0.4");
+  const std::unique_ptr<Trainer> plain = trainer_of(steps);
+  Result<std::unique_ptr<Trainer>> whole = on_whole(steps);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  while (!plain->finished()) {
+    run(*plain, 1);
+    run(*whole.value(), 1);
+    ASSERT_EQ(bytes_of(*whole.value()), bytes_of(*plain)) << plain->clock().iteration;
+  }
+  const Status refused = on_whole(config_of("9x16 @ 0, 4x16 @ 0.4")).status();
+  EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(refused.message().find("got 4 and 9 environments, but the simulator of"),
+            std::string::npos)
+      << refused.message();
 }
 
 TEST(ShapeScheduleRun, PlansForTheLargestOfEach) {

@@ -31,6 +31,7 @@ function settingFacts(data) {
 const TERMS = [
   ["G_B", "The gradient of a block: the mean of its B = N × T per-sample gradients g, at the parameters that collected it."],
   ["N × T", "The shape of a block: N environments side by side, T steps each."],
+  ["Agreement", "The expected cosine of one block's gradient with the true one, E[G_B / |G_B|] · G_T / |G_T|, against a held-out G_T with its noise taken out."],
   ["Tr Cov(G_B)", "The variance of G_B over independent blocks, summed over all parameters: the mean squared distance from its mean E G_B."],
   ["individual, within, across", "The parts of that variance: of samples by themselves, of pairs in the same trajectory, of pairs in different ones."],
   ["VIF and effective sample size", "VIF = B Tr Cov(G_B) / Tr Cov(g): 1 for independent samples. B / VIF is the number of independent samples that would give the same variance."],
@@ -66,6 +67,7 @@ function footer(main, data) {
 }
 
 const SECTIONS = [
+  ["agreement", "Agreement", "Which shape gives one block the direction that is nearest to the true one.", (box, data) => agreementSection(box, data.agreement)],
   ["variance", "Variance", "How much the gradient of a block varies from block to block.", (box, data) => varianceSection(box, data.variance, (data.settings || {}).batch)],
   ["correlation", "Correlation", "How gradients of samples, and of whole blocks, resemble each other.", (box, data) => correlationSection(box, data.correlation)],
   ["bias", "Bias", "How far the gradient is off on average.", (box, data) => biasSection(box, data.bias)],

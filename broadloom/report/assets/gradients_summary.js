@@ -155,6 +155,7 @@ function exactSentences(exact, confidence) {
 function summarise(data) {
   const blocks = [];
   const add = (title, lines) => { if (lines.some(Boolean)) blocks.push({ title, lines: lines.filter(Boolean) }); };
+  if (data.agreement) add("Agreement", agreementSentences(data.agreement, data.critics));
   if (data.variance) add("Variance", varianceSentences(data.variance));
   if (data.correlation) add("Correlation", correlationSentences(data.correlation));
   if (data.bias) add("Bias", biasSentences(data.bias));

@@ -1,0 +1,205 @@
+// Agreement where it is known, a reference against the exact gradient, and critics that are refitted.
+#include "broadloom/lab/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "broadloom/envs/registry.h"
+#include "broadloom/lab/critic_fit.h"
+#include "broadloom/lab/exact_report.h"
+#include "tests/lab/chains.h"
+
+namespace broadloom {
+namespace {
+
+const BlockShape kShape{2, 4};
+
+const std::vector<AgreementCase> kCases{{0.95, "own", false}, {0.95, "own", true}};
+
+double product(const std::vector<double>& x, const std::vector<double>& y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
+
+// Of one block, sample by sample. normalised: advantages are.
+std::vector<double> unit_gradient(const BlockRows& rows, bool normalised) {
+  const std::size_t P = rows.parameter_count;
+  const std::vector<float>& weights = rows.weights[0];
+  const double mean = std::accumulate(weights.begin(), weights.end(), 0.0) / rows.rows();
+  std::vector<double> sum(P);
+  for (int r = 0; r < rows.rows(); ++r) {
+    for (std::size_t p = 0; p < P; ++p) {
+      sum[p] += (weights[r] - (normalised ? mean : 0.0)) * rows.factors[0].extras[r * P + p];
+    }
+  }
+  const double norm = std::sqrt(product(sum, sum));
+  for (double& x : sum) x /= norm;
+  return sum;
+}
+
+// Gradients with weights that are not all alike.
+BlockRows weighted_block(std::uint64_t seed, int block) {
+  BlockRows rows = chain_block({.dimension = 4, .mean = 0.4, .rho = 0.5}, kShape, seed, block);
+  Random random(seed, Purpose::kUser, 4, static_cast<std::uint64_t>(block));
+  for (float& w : rows.weights[0]) w = static_cast<float>(1.0 + 0.5 * random.normal());
+  return rows;
+}
+
+std::vector<AgreementResult> study(const ReferenceGradient& reference, int blocks,
+                                   std::uint64_t seed) {
+  AgreementStudy study(kShape, kCases, reference, blocks, 20);
+  AgreementStudy::Scratch scratch;
+  for (int b = 0; b < blocks; ++b) study.fold(study.measure(weighted_block(seed, b), scratch));
+  return study.results();
+}
+
+TEST(Agreement, IsTheMeanCosineOfBlocks) {
+  const std::vector<double> truth{1.0, 2.0, -0.5, 0.3};
+  constexpr int kBlocks = 100;
+  const std::vector<AgreementResult> results =
+      study(ReferenceGradient::exact(truth), kBlocks, 1);
+  ASSERT_EQ(results.size(), 2u);
+  for (const AgreementResult& r : results) {
+    double sum = 0.0;
+    int away = 0;
+    for (int b = 0; b < kBlocks; ++b) {
+      const double cosine = product(unit_gradient(weighted_block(1, b), r.norm_adv), truth) /
+                            std::sqrt(product(truth, truth));
+      sum += cosine;
+      away += cosine < 0.0;
+    }
+    EXPECT_NEAR(r.agreement.value, sum / kBlocks, 1e-5);
+    EXPECT_NEAR(r.away.value, static_cast<double>(away) / kBlocks, 1e-12);
+    EXPECT_LT(r.agreement.low, r.agreement.value);
+  }
+  EXPECT_GT(std::abs(results[0].agreement.value - results[1].agreement.value), 0.1);
+}
+
+// Of 60 intervals of 95 %, fewer than 50 hold by chance less than once in a thousand.
+TEST(Agreement, IsNotLoweredByNoiseInTheReference) {
+  const std::vector<double> truth{0.5, 0.5, 0.5, 0.5};
+  constexpr int kGroups = 16;
+  const AgreementResult exact = study(ReferenceGradient::exact(truth), 20000, 9)[0];
+  int held = 0, naive_held = 0;
+  for (int repeat = 0; repeat < 60; ++repeat) {
+    Random random(3, Purpose::kUser, 5, static_cast<std::uint64_t>(repeat));
+    ReferenceGradient reference;
+    std::vector<double> mean(truth.size());
+    for (int g = 0; g < kGroups; ++g) {
+      std::vector<double> group = truth;
+      for (double& x : group) x += 0.7 * random.normal();
+      for (std::size_t p = 0; p < mean.size(); ++p) mean[p] += group[p] / kGroups;
+      reference.groups.push_back(group);
+    }
+    const AgreementResult r = study(reference, 2000, 100 + repeat)[0];
+    if (std::isnan(r.agreement.value)) continue;  // it says that it cannot tell
+    held += r.agreement.holds(exact.agreement.value);
+    naive_held += study(ReferenceGradient::exact(mean), 2000, 100 + repeat)[0].agreement.holds(
+        exact.agreement.value);
+  }
+  EXPECT_GE(held, 48);
+  EXPECT_LT(naive_held, 30);  // what is left out would show
+}
+
+TEST(Agreement, IsNoNumberWhereThereIsNoDirection) {
+  ReferenceGradient reference;
+  Random random(3, Purpose::kUser, 6, 0);
+  for (int g = 0; g < 16; ++g) {
+    reference.groups.push_back({random.normal(), random.normal(), random.normal(), random.normal()});
+  }
+  const AgreementResult r = study(reference, 40, 1)[0];
+  EXPECT_TRUE(std::isnan(r.agreement.value));
+  EXPECT_TRUE(std::isnan(r.away.value));
+}
+
+// A policy on a lake with fresh parameters that are not alike.
+struct Fresh {
+  explicit Fresh(bool shared = false)
+      : config(resolve_config({{"env_id", "FrozenLake-v1"},
+                               {"env.is_slippery", "false"},
+                               {"max_episode_steps", "20"},
+                               {"gamma", "0.95"},
+                               {"shared_encoder", shared ? "true" : "false"}})
+                   .take()),
+        spec(env_spec("FrozenLake-v1", {{"is_slippery", "false"}}, 20).take()),
+        network(shape(spec, shared)),
+        params(network.parameter_count()),
+        policy{config, spec, network, params.data()} {
+    network.initialise(3, params.data());
+    Random random(8, Purpose::kUser, 0, 0);
+    for (float& p : params) p += static_cast<float>(0.4 * random.normal());
+  }
+  static NetworkShape shape(const EnvSpec& spec, bool shared) {
+    NetworkShape shape;
+    shape.observation_size = spec.observation_size();
+    shape.action_kind = spec.action.kind;
+    shape.action_outputs = spec.action.size;
+    shape.hidden_sizes = {16, 16};
+    shape.shared_encoder = shared;
+    return shape;
+  }
+  Config config;
+  EnvSpec spec;
+  ActorCritic network;
+  std::vector<float> params;
+  Policy policy;
+};
+
+TEST(ReferenceGradient, IsTheExactOne) {
+  const Fresh fresh;
+  ThreadPool pool(2);
+  const StartPool starts = StartPool::create(fresh.policy, 1, pool).take();
+  CompleteEpisodes episodes(fresh.policy, starts, 20, 2000000, 5, pool);
+  const ReferenceGradient sampled =
+      measure_reference(fresh.policy, episodes, 0.95, pool, {}).take();
+  std::vector<double> exact =
+      solve_exactly(fresh.policy, Starts::kStationary).take()->reference(1, 0.95);
+  for (double& x : exact) x = -x;  // that of a loss points downhill
+  // What is left of the groups has a squared norm of 0 but for its noise, which is far below that
+  // of the gradient: half of it, or its negative, would show.
+  const int groups = static_cast<int>(sampled.groups.size());
+  std::vector<double> products(static_cast<std::size_t>(groups) * groups);
+  const auto rest = [&](int g) {
+    std::vector<double> out = sampled.groups[static_cast<std::size_t>(g)];
+    for (std::size_t p = 0; p < out.size(); ++p) out[p] -= exact[p];
+    return out;
+  };
+  double squared = 0.0;
+  for (int g = 0; g < groups; ++g) {
+    for (int h = 0; h < groups; ++h) {
+      products[g * groups + h] = product(rest(g), rest(h));
+      if (g != h) squared += products[g * groups + h] / (groups * (groups - 1.0));
+    }
+  }
+  const double noise = noise_error(products, groups);
+  EXPECT_LT(std::abs(squared), 3.0 * noise);
+  EXPECT_LT(3.0 * noise, 0.2 * product(exact, exact));
+  EXPECT_GT(sampled.samples, 900000);
+}
+
+TEST(CriticFit, ExplainsReturnsAndLeavesThePolicyAlone) {
+  const Fresh fresh;
+  std::vector<float> expected;
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    const StartPool starts = StartPool::create(fresh.policy, 1, pool).take();
+    CompleteEpisodes episodes(fresh.policy, starts, 20, 800000, 5, pool);
+    const Result<std::unique_ptr<CriticFit>> fit =
+        fit_critic(fresh.policy, episodes, 0.95, pool, {});
+    ASSERT_TRUE(fit.ok()) << fit.status().message();
+    const float* params = fit.value()->params();
+    const std::vector<float> found(params, params + fresh.params.size());
+    if (expected.empty()) expected = found;
+    EXPECT_EQ(found, expected) << threads << " threads";
+    EXPECT_LT(fit.value()->own_explained_variance(), 0.0);  // of a critic that never learnt
+    EXPECT_GT(fit.value()->explained_variance(), 0.05);     // chance decides most of a return
+  }
+  for (const ParameterRange& range : fresh.network.ranges(NetworkSide::kPolicy)) {
+    for (std::size_t p = range.begin; p < range.end; ++p) EXPECT_EQ(expected[p], fresh.params[p]);
+  }
+}
+
+}  // namespace
+}  // namespace broadloom
