@@ -63,7 +63,7 @@ MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
   plan.permutation = static_cast<std::size_t>(config.batch_size()) * sizeof(std::int32_t);
   plan.update = algorithm_bytes(config, network, spec, threads);
   plan.collector = static_cast<std::size_t>(threads) *
-                   (workspace + Collector::scratch_bytes(config.num_envs, threads, envs)) +
+                       (workspace + Collector::scratch_bytes(config.num_envs, threads, envs)) +
                    Collector::shared_bytes(config.num_envs, envs);
   plan.instruments = InstrumentSet::bytes(
       config.instruments, instrument_setup(config, network, spec, threads, most_envs));

@@ -215,7 +215,7 @@ class Kit : Findings {
           std::all_of(last, last + width, [](float x) { return x == kUntouched; });
       expect(cut.ended(i) != untouched,
              cut.ended(i) ? "no final observation of an ended episode"
-                           : "a final observation of an episode that has not ended");
+                          : "a final observation of an episode that has not ended");
       bool ended_before = !traits_.deterministic || options_.noisy_observations;
       for (std::size_t j = i % kEnvs; j < i; j += kEnvs) ended_before |= whole.ended(j);
       if (cut.truncated[i] == 0 || ended_before) continue;
@@ -346,7 +346,8 @@ class Kit : Findings {
     Player player(*envs), elsewhere(*other);
     if (!expect_played(player.play(steps)) || !expect_played(elsewhere.play(3))) return;
     if (!copy_state(*envs, *other)) return;
-    expect(seen_now(*envs) == seen_now(*other), "a restored environment is seen otherwise than the one that was saved");
+    expect(seen_now(*envs) == seen_now(*other),
+           "a restored environment is seen otherwise than the one that was saved");
     const Played on = player.play(steps), restored = Player(*other, steps).play(steps);
     if (!expect_played(on) || !expect_played(restored) || !traits_.deterministic) return;
     expect(on.is_as(restored),

@@ -90,9 +90,15 @@ struct Played {
 
   // Where a step of environments from `row` on writes to.
   StepRows rows_from(std::size_t row, const float* actions) {
-    return {actions,          observations_.from(row),        &rewards[row],
-            &terminated[row], &truncated[row],                last_.from(row),
-            &ends[row],       critic_observations_.from(row), critic_last_.from(row)};
+    return {actions,
+            observations_.from(row),
+            &rewards[row],
+            &terminated[row],
+            &truncated[row],
+            last_.from(row),
+            &ends[row],
+            critic_observations_.from(row),
+            critic_last_.from(row)};
   }
   // After the steps.
   void show() {

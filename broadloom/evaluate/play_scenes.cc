@@ -37,8 +37,8 @@ struct PlayedRows {
   }
 
   std::size_t action_size;
-  Observations raw, last;        // [k]
-  std::vector<float> actions;    // [k, A]
+  Observations raw, last;      // [k]
+  std::vector<float> actions;  // [k, A]
   std::vector<float> rewards;
   std::vector<std::uint8_t> terminated, truncated;
   std::vector<EpisodeEnd> ends;

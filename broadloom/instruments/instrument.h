@@ -51,9 +51,9 @@ struct InstrumentView {
   // Before the update: the one that made the block's observations. After it: the one that the next
   // block will be seen through. Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer = nullptr;
-  ThreadPool& pool;                                  // idle, for work worth sharing out
-  const VecEnv* envs = nullptr;                      // as the block left them
-  std::int64_t env_step = 0;  // of the run so far, of an environment that was always stepped
+  ThreadPool& pool;              // idle, for work worth sharing out
+  const VecEnv* envs = nullptr;  // as the block left them
+  std::int64_t env_step = 0;     // of the run so far, of an environment that was always stepped
   const ObsNormalizer* critic_normalizer = nullptr;  // as obs_normalizer, of what only critics read
 };
 

@@ -35,7 +35,8 @@ void InstrumentSet::reshape(InstrumentSetup setup) {
   }
   instruments_.clear();
   observers_.clear();
-  setup.probe = probe_;
+  setup.probe = probe_.policy;
+  setup.critic_probe = probe_.critic;
   make(setup);
   tensors.clear();
   append_state("", tensors);

@@ -66,15 +66,13 @@ struct RolloutBlock : BlockSizes {
   // then.
   void reshape(const BlockSizes& sizes) {
     static_cast<BlockSizes&>(*this) = sizes;
-    visit_arrays(sizes, [&](const BlockArray& array, auto member) {
-      resize(this->*member, array, sizes);
-    });
+    visit_arrays(
+        sizes, [&](const BlockArray& array, auto member) { resize(this->*member, array, sizes); });
   }
   // Memory to be reshaped to these sizes without taking any.
   void reserve(const BlockSizes& sizes) {
-    visit_arrays(sizes, [&](const BlockArray& array, auto member) {
-      reserve(this->*member, array, sizes);
-    });
+    visit_arrays(
+        sizes, [&](const BlockArray& array, auto member) { reserve(this->*member, array, sizes); });
   }
 
   // visit(BlockArray, member) for every array that a block of these sizes may have: the one list of

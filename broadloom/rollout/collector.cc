@@ -360,8 +360,7 @@ void Collector::keep_final_observations(Shard shard, const GroupRows& rows, int 
     const std::size_t row = rows.first + static_cast<std::size_t>(k);
     keep(normalizers_.policy, rows.of.policy.final, row, 1, block.final_observations, place);
     if (!block.has_critic()) continue;
-    keep(normalizers_.critic, rows.of.critic.final, row, 1, block.final_critic_observations,
-         place);
+    keep(normalizers_.critic, rows.of.critic.final, row, 1, block.final_critic_observations, place);
   }
 }
 

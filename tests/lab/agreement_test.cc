@@ -1,4 +1,5 @@
-// Agreement where it is known, a reference against the exact gradient, and critics that are refitted.
+// Agreement where it is known, a reference against the exact gradient, and critics that are
+// refitted.
 #include "broadloom/lab/agreement.h"
 
 #include <gtest/gtest.h>
@@ -58,8 +59,7 @@ std::vector<AgreementResult> study(const ReferenceGradient& reference, int block
 TEST(Agreement, IsTheMeanCosineOfBlocks) {
   const std::vector<double> truth{1.0, 2.0, -0.5, 0.3};
   constexpr int kBlocks = 100;
-  const std::vector<AgreementResult> results =
-      study(ReferenceGradient::exact(truth), kBlocks, 1);
+  const std::vector<AgreementResult> results = study(ReferenceGradient::exact(truth), kBlocks, 1);
   ASSERT_EQ(results.size(), 2u);
   for (const AgreementResult& r : results) {
     double sum = 0.0;
@@ -107,7 +107,8 @@ TEST(Agreement, IsNoNumberWhereThereIsNoDirection) {
   ReferenceGradient reference;
   Random random(3, Purpose::kUser, 6, 0);
   for (int g = 0; g < 16; ++g) {
-    reference.groups.push_back({random.normal(), random.normal(), random.normal(), random.normal()});
+    reference.groups.push_back(
+        {random.normal(), random.normal(), random.normal(), random.normal()});
   }
   const AgreementResult r = study(reference, 40, 1)[0];
   EXPECT_TRUE(std::isnan(r.agreement.value));

@@ -111,7 +111,7 @@ TEST_P(Typed, GoesOnFromItsState) {
     ASSERT_EQ(from[i].bytes(), to[i].bytes());
     std::memcpy(to[i].data, from[i].data, from[i].bytes());
   }
-  second->state_restored();
+  ASSERT_TRUE(second->state_restored().ok());
   run(*whole, 3);
   run(*second, 3);
   EXPECT_EQ(bytes_of(*second), bytes_of(*whole));

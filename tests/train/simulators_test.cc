@@ -362,7 +362,7 @@ TEST_F(Runs, StationaryStartsOfSerialisedState) {
   const Overrides keys{{"max_episode_steps", "4"}};
   const std::unique_ptr<Trainer> plain = trainer_of(config_of("CartPole-v1", keys));
   const std::unique_ptr<Trainer> bytes = trainer_of(config_of("Bytes-v0", keys));
-  std::vector<std::vector<float>> observations;
+  std::vector<Observations> observations;
   for (const Trainer* trainer : {plain.get(), bytes.get()}) {
     const Result<StartPool> starts = StartPool::create(trainer->policy(), 3, pool);
     ASSERT_TRUE(starts.ok()) << starts.status().message();

@@ -24,9 +24,8 @@ class TypedRuns : public ::testing::TestWithParam<std::string> {
  protected:
   Config config(const Overrides& more = {}) const {
     EXPECT_TRUE(register_observation_envs());
-    Overrides all{{"env_id", GetParam()},      {"num_envs", "37"},
-                  {"num_steps", "13"},         {"total_timesteps", "5000"},
-                  {"hidden_sizes", "16,8"},    {"hashes", "true"},
+    Overrides all{{"env_id", GetParam()},      {"num_envs", "37"},       {"num_steps", "13"},
+                  {"total_timesteps", "5000"}, {"hidden_sizes", "16,8"}, {"hashes", "true"},
                   {"checkpoint_interval", "3"}};
     if (has_critic()) all.push_back({"norm_obs", "true"});
     all.insert(all.end(), more.begin(), more.end());
@@ -70,8 +69,7 @@ TEST_P(TypedRuns, AreMadeAgainFromTheirRecord) {
     EXPECT_FALSE(contract["critic_observation"].is_object());
   }
   const std::string record = read_ledger_line(at("run") + "/ledger_line.json", 1).take();
-  const Result<RerunReport> again =
-      rerun(record, plan_rerun(record).take(), at("again"), 2, {});
+  const Result<RerunReport> again = rerun(record, plan_rerun(record).take(), at("again"), 2, {});
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_TRUE(again.value().agrees());
 }
