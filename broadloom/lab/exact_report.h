@@ -2,7 +2,7 @@
 #pragma once
 
 #include "broadloom/core/status.h"
-#include "broadloom/lab/exact.h"
+#include "broadloom/exact/exact.h"
 #include "broadloom/lab/frozen.h"
 #include "broadloom/lab/report.h"
 

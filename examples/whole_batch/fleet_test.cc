@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-#include "broadloom/env/conformance.h"
+#include "broadloom/conformance/conformance.h"
 #include "fleet.h"
 
 namespace {

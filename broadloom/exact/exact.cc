@@ -1,10 +1,10 @@
-#include "broadloom/lab/exact.h"
+#include "broadloom/exact/exact.h"
 
 #include <fmt/core.h>
 
 #include <utility>
 
-#include "broadloom/lab/exact_variance.h"
+#include "broadloom/exact/exact_variance.h"
 
 namespace broadloom {
 namespace {

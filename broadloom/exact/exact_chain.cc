@@ -1,4 +1,4 @@
-#include "broadloom/lab/exact_chain.h"
+#include "broadloom/exact/exact_chain.h"
 
 #include <fmt/core.h>
 

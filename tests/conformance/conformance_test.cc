@@ -1,5 +1,5 @@
 // The conformance kit, over environments of every kind and over ones with planted faults.
-#include "broadloom/env/conformance.h"
+#include "broadloom/conformance/conformance.h"
 
 #include <gtest/gtest.h>
 

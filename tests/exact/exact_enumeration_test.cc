@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/lab/exact_blocks.h"
+#include "tests/exact/exact_blocks.h"
 
 namespace broadloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "broadloom/lab/exact_advantage.h"
+#include "broadloom/exact/exact_advantage.h"
 
 namespace broadloom {
 AdvantageMoments::AdvantageMoments(const ExactChain& chain, const ExactCase& of,

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
-#include "broadloom/lab/exact_advantage.h"
-#include "broadloom/lab/exact_chain.h"
+#include "broadloom/exact/exact_advantage.h"
+#include "broadloom/exact/exact_chain.h"
 
 namespace broadloom {
 

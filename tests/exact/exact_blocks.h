@@ -12,7 +12,7 @@
 #include "broadloom/algo/ppo_loss.h"
 #include "broadloom/core/random.h"
 #include "broadloom/env/tabular.h"
-#include "broadloom/lab/exact.h"
+#include "broadloom/exact/exact.h"
 
 namespace broadloom {
 

@@ -20,9 +20,9 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/env/tabular.h"
-#include "broadloom/lab/exact_advantage.h"
-#include "broadloom/lab/exact_chain.h"
-#include "broadloom/lab/exact_policy.h"
+#include "broadloom/exact/exact_advantage.h"
+#include "broadloom/exact/exact_chain.h"
+#include "broadloom/exact/exact_policy.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/advantages.h"
 

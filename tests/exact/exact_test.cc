@@ -1,6 +1,6 @@
 // The exact gradients against finite differences, against each other where they must coincide, and
 // against simulation; exact_enumeration_test.cc has the small environment's every trajectory.
-#include "broadloom/lab/exact.h"
+#include "broadloom/exact/exact.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
-#include "tests/lab/exact_blocks.h"
+#include "tests/exact/exact_blocks.h"
 
 namespace broadloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "broadloom/env/conformance.h"
+#include "broadloom/conformance/conformance.h"
 
 #include <fmt/core.h>
 
@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "broadloom/conformance/findings.h"
+#include "broadloom/conformance/fixed_play.h"
 #include "broadloom/core/random.h"
-#include "broadloom/env/conformance_findings.h"
-#include "broadloom/env/fixed_play.h"
 #include "broadloom/env/random_action.h"
 
 namespace broadloom {

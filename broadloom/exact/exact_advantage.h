@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "broadloom/lab/exact_chain.h"
+#include "broadloom/exact/exact_chain.h"
 #include "broadloom/rollout/advantages.h"
 
 namespace broadloom {

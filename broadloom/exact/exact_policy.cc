@@ -1,4 +1,4 @@
-#include "broadloom/lab/exact_policy.h"
+#include "broadloom/exact/exact_policy.h"
 
 #include <algorithm>
 #include <utility>

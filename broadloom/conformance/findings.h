@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/env/conformance.h"
-#include "broadloom/env/fixed_play.h"
+#include "broadloom/conformance/conformance.h"
+#include "broadloom/conformance/fixed_play.h"
 
 namespace broadloom::fixed_play {
 

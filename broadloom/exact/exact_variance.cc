@@ -1,4 +1,4 @@
-#include "broadloom/lab/exact_variance.h"
+#include "broadloom/exact/exact_variance.h"
 
 #include <algorithm>
 #include <utility>

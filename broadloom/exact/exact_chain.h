@@ -13,7 +13,7 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/env/tabular.h"
-#include "broadloom/lab/exact_policy.h"
+#include "broadloom/exact/exact_policy.h"
 
 namespace broadloom {
 

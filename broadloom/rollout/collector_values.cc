@@ -1,0 +1,97 @@
+// What the critic says of a block: the part of collector.h that waits until its steps are made.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "broadloom/rollout/collector.h"
+
+namespace broadloom {
+namespace {
+
+// Raw rows as a network reads them.
+void see(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from, int rows,
+         float* out) {
+  if (normalizer == nullptr) return raw.read(from, static_cast<std::size_t>(rows), out);
+  const std::size_t width = static_cast<std::size_t>(raw.type().size);
+  normalizer->normalize(&raw.floats()[from * width], rows, out);
+}
+
+}  // namespace
+
+// Nothing needs a value before the block is whole, and whole tiles take less time than a shard's
+// few rows step by step.
+void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
+                           RolloutBlock& block) {
+  const std::size_t rows = static_cast<std::size_t>(shard.size());
+  const int most_steps = kTileRows / shard.size();
+  const Observations& seen = block.seen_by_critic();
+  const std::size_t width = static_cast<std::size_t>(seen.type().size);
+  for (int t = 0; t < block.T; t += most_steps) {
+    const std::size_t steps = static_cast<std::size_t>(std::min(most_steps, block.T - t));
+    float* tile = scratch.work.critic_tile();
+    for (std::size_t k = 0; k < steps; ++k) {
+      seen.read(block.index(t + k, shard.begin), rows, tile + k * rows * width);
+    }
+    network_.forward(params, tile, static_cast<int>(steps * rows), scratch.work,
+                     NetworkSide::kValue);
+    for (std::size_t k = 0; k < steps; ++k) {
+      std::copy_n(&scratch.work.values[k * rows], rows,
+                  &block.values[block.index(t + k, shard.begin)]);
+    }
+  }
+}
+
+void Collector::bootstrap_values(const float* params, RolloutBlock& block) {
+  if (simulator_.whole_batch) observe({0, envs_.num_envs()}, {whole_, 0});
+  pool_.run(static_cast<int>(groups_.size()), [&](int group, int thread) {
+    bootstrap_rows(groups_[group], scratch_[thread], params, block);
+  });
+}
+
+void Collector::bootstrap_rows(const Group& group, Scratch& scratch, const float* params,
+                               RolloutBlock& block) {
+  const Shard shard = group.rows;
+  const float* values = scratch.work.values.data();
+  const GroupRows rows = rows_of(group, scratch);
+  if (!simulator_.whole_batch) observe(shard, rows);
+  float* tile = scratch.work.critic_tile();
+  if (block.has_critic()) {
+    see(normalizers_.critic, rows.of.critic.now, rows.first, shard.size(), tile);
+  } else {
+    see(normalizers_.policy, rows.of.policy.now, rows.first, shard.size(), tile);
+  }
+  network_.forward(params, tile, shard.size(), scratch.work, NetworkSide::kValue);
+  std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
+  if (simulator_.has_final_observations) {
+    value_final_observations(shard, scratch, params, block);
+  } else {
+    std::fill(block.final_values.begin() + block.final_index(shard.begin, 0),
+              block.final_values.begin() + block.final_index(shard.end, 0),
+              std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
+// Truncated episodes are few and spread over environments: they are brought together into tiles.
+void Collector::value_final_observations(Shard shard, Scratch& scratch, const float* params,
+                                         RolloutBlock& block) {
+  std::array<std::size_t, kTileRows> places;
+  int rows = 0;
+  const Observations& finals = block.final_seen_by_critic();
+  float* tile = scratch.work.critic_tile();
+  const auto flush = [&] {
+    if (rows == 0) return;
+    network_.forward(params, tile, rows, scratch.work, NetworkSide::kValue);
+    for (int r = 0; r < rows; ++r) block.final_values[places[r]] = scratch.work.values[r];
+    rows = 0;
+  };
+  for (int n = shard.begin; n < shard.end; ++n) {
+    for (int s = 0; s < block.truncations[n]; ++s) {
+      places[rows] = block.final_index(n, s);
+      finals.read(places[rows], 1, tile + static_cast<std::size_t>(rows) * finals.type().size);
+      if (++rows == kTileRows) flush();
+    }
+  }
+  flush();
+}
+
+}  // namespace broadloom
