@@ -220,7 +220,8 @@ void add_check(Command env, Context& context) {
                  "Steps of an episode that it is asked for (default 20)")
       .range(2, 1 << 20)
       .type_name("INT");
-  app.add_option("--num_steps", check->options.num_steps, "Steps of each check (default 150)")
+  app.add_option("--num_steps", check->options.num_steps,
+                 "Steps of each check, two time limits at least (default 150)")
       .range(1, 1 << 20)
       .type_name("INT");
   app.add_flag("--no_chance", check->no_chance,

@@ -152,8 +152,8 @@ void add_gradients_command(Command root, Context& context) {
       .range(1e-3, 1.0)
       .type_name("NUMBER");
   app.add_option("--bias_budget", o.bias_budget,
-                 "Transitions that the bias study, and the true gradient of the agreement, may "
-                 "collect, 32 trajectories at least (default 2000000)")
+                 "Transitions that each of the bias study, the true gradient of the agreement, and "
+                 "its other critic may collect, 32 trajectories at least (default 2000000)")
       .range(std::int64_t{1}, std::int64_t{1} << 40)
       .type_name("INT");
   app.add_flag("--norm_adv", o.norm_adv, "Normalise advantages over each block");

@@ -66,8 +66,9 @@ Status take_axis(const std::string& text, StudySpec& spec) {
   if (is_list(key)) {
     return invalid(fmt::format(
         "--grid: {} is a list itself, and commas part the values here; put it into the study's "
-        "file, as in [grid] hidden_sizes = [[64, 64], [256, 256]]",
-        key));
+        "file, as in [grid] {} = {}",
+        key, key,
+        key == "shape_schedule" ? "[\"\", \"8x128 @ 0, 64x16 @ 0.3\"]" : "[[64, 64], [256, 256]]"));
   }
   for (const std::string& value : values) {
     Config scratch;

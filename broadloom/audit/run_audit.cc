@@ -75,23 +75,21 @@ Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts&
   return measured;
 }
 
-// Of the run's iterations, those after the checkpoint.
+// Of the run's steps, the share that is after the checkpoint.
 double share_left(const Trainer& trainer) {
-  return 1.0 - static_cast<double>(trainer.report().iteration) /
-                   static_cast<double>(trainer.config().num_iterations());
+  return 1.0 - trainer.clock().progress(trainer.config().trained_steps());
 }
 
-bool has_falling_values(const Config& config) {
-  return config.lr_schedule == "linear" || config.clip_schedule == "linear" ||
-         config.ent_schedule == "linear";
-}
-
-// What falls over the run stays where it came to. (The learning rate is part of the checkpoint.)
-void hold_values(double progress, Config& config) {
-  config.clip_coef = clip_schedule(config).at(progress);
-  config.ent_coef = entropy_schedule(config).at(progress);
-  if (config.lr_schedule == "linear") config.lr_schedule = "constant";
-  config.clip_schedule = config.ent_schedule = "constant";
+// What falls over the run stays where it was in the last iteration. (The learning rate is part of
+// the checkpoint, too.)
+void hold_values(std::int64_t iteration, Config& config) {
+  const double before = static_cast<double>(iteration > 0 ? config.steps_before(iteration) : 0);
+  const double progress = before / static_cast<double>(config.trained_steps());
+  for (const ScheduledValue& one : kScheduledValues) {
+    if (config.*one.schedule != "linear") continue;
+    config.*one.value = schedule_of("linear", config.*one.value).at(progress);
+    config.*one.schedule = "constant";
+  }
 }
 
 // Goes on from the checkpoint for as many iterations as options ask for, and says in report and
@@ -114,14 +112,13 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
       options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
   const std::int64_t left =
       checkpoint.config.num_iterations() - trainer.value()->report().iteration;
-  const bool ends = left < count && has_falling_values(checkpoint.config);
+  const bool ends = left < count && falling_value(checkpoint.config) != nullptr;
   if (ends) {
-    hold_values(trainer.value()->clock().progress(checkpoint.config.trained_steps()),
-                checkpoint.config);
+    hold_values(trainer.value()->report().iteration, checkpoint.config);
     trainer = load(checkpoint, options.threads);
     if (!trainer.ok()) return trainer.status();
     report.notes.push_back(fmt::format(
-        "the schedule has {} iterations left, so the learning rate stays as it is; what "
+        "the schedule has {} iterations left, so what falls over the run stays as it is; what "
         "updates did before is in the logs",
         left));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "broadloom/config/schedule.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/nn/mlp.h"
@@ -199,6 +200,10 @@ Status check_precision(const Config& config) {
 }  // namespace
 
 std::span<const Alias> Config::aliases() { return kAliases; }
+
+bool Config::depends_on_total() const {
+  return falling_value(*this) != nullptr || !shape_schedule.empty();
+}
 
 Config default_config(const EnvSpec& spec) {
   Config config;

@@ -120,11 +120,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int most_envs() const;
 
   // Whether total_timesteps changes what is learnt, and not only for how long.
-  bool depends_on_total() const {
-    const bool falls =
-        lr_schedule == "linear" || clip_schedule == "linear" || ent_schedule == "linear";
-    return falls || !shape_schedule.empty();
-  }
+  bool depends_on_total() const;
 
   // Every key: name, field, role (broadloom/core/key_role.h; later(...) for a new one), range,
   // help.

@@ -17,7 +17,7 @@ struct MemoryPlan {
   std::size_t environments = 0;  // states and episode statistics: grows with N
   std::size_t normaliser = 0;    // of observations, with sums of each shard: grows with N D
   std::size_t network = 0;       // parameters and moments
-  std::size_t update = 0;        // gradient lanes, and transposed weights, one set a thread
+  std::size_t update = 0;        // partial gradients, and transposed weights, one set a thread
   std::size_t collector = 0;     // scratch, one a thread
   std::size_t instruments = 0;
 

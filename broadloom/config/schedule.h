@@ -8,6 +8,28 @@
 
 namespace broadloom {
 
+// A number of the config that a schedule may let fall to 0 over the run.
+struct ScheduledValue {
+  double Config::*value;
+  std::string Config::*schedule;
+  const char* key;    // of the schedule
+  const char* words;  // for the value
+};
+// All of them.
+inline constexpr ScheduledValue kScheduledValues[] = {
+    {&Config::learning_rate, &Config::lr_schedule, "lr_schedule", "learning rate"},
+    {&Config::clip_coef, &Config::clip_schedule, "clip_schedule", "clip range"},
+    {&Config::ent_coef, &Config::ent_schedule, "ent_schedule", "entropy bonus"},
+};
+
+// The first that falls; null: none does.
+inline const ScheduledValue* falling_value(const Config& config) {
+  for (const ScheduledValue& one : kScheduledValues) {
+    if (config.*one.schedule == "linear") return &one;
+  }
+  return nullptr;
+}
+
 // kind: "linear", to 0 over the run; anything else is constant here.
 inline Schedule schedule_of(const std::string& kind, double start) {
   return {start, kind == "linear" ? 0.0 : start};

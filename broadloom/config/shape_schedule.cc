@@ -20,11 +20,11 @@ std::string_view without_blanks(std::string_view text) {
 
 Status amiss(std::string_view entry, const std::string& what) {
   constexpr std::size_t kLongest = 60;
-  return invalid(
-      fmt::format("got the entry '{}': {}; expected entries such as 8x128 @ 0, 64x16 @ 0.3: "
-                  "num_envs x num_steps (/minibatch_size where that changes), @, and the share of "
-                  "total_timesteps from which on",
-                  entry.substr(0, kLongest), what));
+  return invalid(fmt::format(
+      "got the entry '{}': {}; expected entries such as 8x128 @ 0, 64x16 @ 0.3: "
+      "num_envs x num_steps (/minibatch_size where the entry has its own), @, and the share of "
+      "total_timesteps from which on",
+      entry.substr(0, kLongest), what));
 }
 
 // A whole number from 1 to most, up to the first other character; false: there is none.

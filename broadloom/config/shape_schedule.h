@@ -38,9 +38,9 @@ struct ShapeSchedule {
   std::size_t phase_at(std::int64_t step, std::int64_t total_timesteps) const;
 };
 
-// "8x128 @ 0, 64x16/256 @ 0.3": num_envs x num_steps, /minibatch_size where it is to be another one
-// from there on, and the start. Each parses back to what it was made from. kInvalidConfig says
-// which entry is amiss.
+// "8x128 @ 0, 64x16/256 @ 0.3": num_envs x num_steps, /minibatch_size where the entry has one of
+// its own, and the start. Each parses back to what it was made from. kInvalidConfig says which
+// entry is amiss.
 std::string to_text(const ShapePhase& phase);
 std::string to_text(const ShapeSchedule& schedule);
 Status parse_text(std::string_view text, ShapeSchedule& out);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "broadloom/config/algorithms.h"
+#include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
 
@@ -23,6 +25,12 @@ Status check_schedule(const Config& config, const VecEnvTraits& simulator) {
 }
 
 }  // namespace
+
+Status check_fits(const Config& config, const VecEnv& envs) {
+  BROADLOOM_TRY(check_observations(config, envs.spec()));
+  BROADLOOM_TRY(check_algorithm(config, envs.spec()));
+  return check_simulator(config, envs.traits());
+}
 
 Status check_simulator(const Config& config, const VecEnvTraits& simulator) {
   BROADLOOM_TRY(check_schedule(config, simulator));

@@ -11,6 +11,10 @@
 
 namespace broadloom {
 
+// kInvalidConfig where environments and config do not go together: observations, algorithm,
+// simulator. What is asked before anything else is made of a run.
+Status check_fits(const Config& config, const VecEnv& envs);
+
 // kInvalidConfig where the config asks for what the environments cannot give, with the settings
 // that would do.
 Status check_simulator(const Config& config, const VecEnvTraits& simulator);

@@ -21,7 +21,9 @@ using namespace fixed_play;
 class Kit : Findings {
  public:
   Kit(MakeVecEnv make, ConformanceOptions options)
-      : make_(std::move(make)), options_(std::move(options)) {}
+      : make_(std::move(make)), options_(std::move(options)) {
+    options_.num_steps = std::max(options_.num_steps, 2 * options_.time_limit + 1);
+  }
 
   ConformanceReport run() {
     begin("number, time limit, spaces");
@@ -273,7 +275,10 @@ class Kit : Findings {
     other.streams = StreamSet::kEvaluation;
     const std::unique_ptr<Played> evaluation = played(other, options_.num_steps);
     if (here == nullptr || elsewhere == nullptr || evaluation == nullptr) return;
-    expect(!here->is_as(*elsewhere), "another seed gives the same steps");
+    expect(!here->is_as(*elsewhere),
+           "another seed gives the same steps (where chance has no part in them, has_chance = "
+           "false or "
+           "--no_chance says so)");
     expect(!here->is_as(*evaluation), "evaluation draws what training draws");
     check_families();
   }

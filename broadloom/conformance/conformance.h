@@ -28,7 +28,7 @@ struct ConformanceOptions {
   // observations are then not compared with those that an uncut episode goes on with.
   bool noisy_observations = false;
   int time_limit = 20;  // that they are asked for; at least 2
-  int num_steps = 150;  // of each check; more than two time limits
+  int num_steps = 150;  // of each check; never fewer than two time limits and one
   // How often the process has allocated memory so far, where the program counts that. Empty: that
   // no step allocates is not checked.
   std::function<std::int64_t()> allocations;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/config/shape_schedule.h"
 #include "broadloom/findings/report_tasks.h"
 
 namespace broadloom {
@@ -78,6 +79,23 @@ int task_index(const ResultCell& cell, std::vector<ReportTask>& tasks) {
   return index;
 }
 
+// Where shapes change, of those that are stepped in the widest blocks alone.
+std::int64_t least_life(const ResultCell& stored) {
+  ShapeSchedule schedule;
+  std::int64_t total = 0, life = 0;
+  if (!parse_text(stored.setting("shape_schedule"), schedule).ok() || schedule.empty() ||
+      !parse_text(stored.setting("total_timesteps"), total).ok()) {
+    return stored.environment_steps / stored.num_envs;
+  }
+  int widest = 0;
+  for (const ShapePhase& phase : schedule.phases) widest = std::max(widest, phase.shape.num_envs);
+  for (const Stretch& stretch : stretches(schedule, total)) {
+    const BlockShape& shape = schedule.phases[stretch.phase].shape;
+    if (shape.num_envs == widest) life += stretch.blocks * shape.num_steps;
+  }
+  return life;
+}
+
 ReportCell cell_of(const ResultCell& stored, int study, int task) {
   ReportCell cell;
   cell.name = stored.name;
@@ -92,6 +110,7 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   cell.update_epochs = stored.update_epochs;
   cell.iterations = stored.iterations;
   cell.environment_steps = stored.environment_steps;
+  cell.least_life = least_life(stored);
   cell.gradient_steps = stored.gradient_steps;
   double target_kl = 0.0;
   cell.counted = !parse_text(stored.setting("target_kl"), target_kl).ok() || target_kl == 0.0;

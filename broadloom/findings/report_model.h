@@ -67,6 +67,7 @@ struct ReportCell {
   bool shapes_change = false;  // then those are of the first blocks, and the mean
   std::int64_t minibatch_count = 0, minibatch_size = 0, update_epochs = 0;
   std::int64_t iterations = 0, environment_steps = 0, gradient_steps = 0;
+  std::int64_t least_life = 0;  // steps of the environment that is stepped least
   bool counted = true;  // not where target_kl may stop epochs: then gradient_steps are the most
   double samples_per_gradient = 0.0;
   std::string note;

@@ -83,21 +83,19 @@ std::string evaluation_words(const StudyReport& report) {
 
 std::string lifetime_words(const ReportCell& cell) {
   if (cell.shapes_change) {
-    return "Where shapes change, an environment that joins late or rests lives for a part of the "
-           "run only";
+    return fmt::format(
+        "Where shapes change, the environments that are stepped least live for {} steps",
+        with_commas(cell.least_life));
   }
   return fmt::format("At N = {} an environment lives for {} steps", with_commas(cell.num_envs),
-                     with_commas(cell.environment_steps / cell.num_envs));
+                     with_commas(cell.least_life));
 }
 
 void note_unended(const StudyReport& report, Notes& notes) {
   const ReportCell* worst = nullptr;
   for (const ReportCell& cell : report.cells) {
     if (cell.runs.empty() || !leaves_out_episodes(report, cell)) continue;
-    if (worst == nullptr ||
-        cell.environment_steps / cell.num_envs < worst->environment_steps / worst->num_envs) {
-      worst = &cell;
-    }
+    if (worst == nullptr || cell.least_life < worst->least_life) worst = &cell;
   }
   if (worst == nullptr) return;
   const ReportTask& task = report.tasks[static_cast<std::size_t>(worst->task)];

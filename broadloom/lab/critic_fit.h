@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <vector>
 
 #include "broadloom/algo/learner.h"
 #include "broadloom/algo/minibatch_update.h"

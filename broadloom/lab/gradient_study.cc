@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -129,6 +130,27 @@ class Laboratory {
     return {};
   }
 
+  // What a reader would otherwise take for more than it is.
+  static void note_agreement(GradientStudyReport& report) {
+    const bool unknown =
+        std::any_of(report.agreement->begin(), report.agreement->end(),
+                    [](const AgreementResult& r) { return std::isnan(r.agreement.value); });
+    if (unknown) {
+      report.notes.push_back(
+          "The true gradient cannot be told from zero with the transitions of its budget, so there "
+          "is no agreement with it; a larger --bias_budget may tell.");
+    }
+    if (!report.critics || report.critics->refitted > report.critics->own) return;
+    report.notes.push_back(fmt::format(
+        "The refitted critic explains {} of the variance of returns, which is not found to be more "
+        "than the run's own ({}): what stands under it says nothing of a better critic. A larger "
+        "--bias_budget fits it longer.",
+        share_words(report.critics->refitted), share_words(report.critics->own)));
+  }
+  static std::string share_words(double share) {
+    return std::isnan(share) ? "an unknown share" : fmt::format("{:.0f} %", 100.0 * share);
+  }
+
   // Each lambda under each critic, without and with normalised advantages.
   std::vector<AgreementCase> agreement_cases() const {
     std::vector<AgreementCase> cases;
@@ -159,6 +181,7 @@ class Laboratory {
           "The parts of the variance do not add up at {} x {}, lambda {}: do not trust that case.",
           r.shape.num_envs, r.shape.num_steps, r.lambda));
     }
+    if (report.agreement) note_agreement(report);
     report.seconds.emplace_back("blocks", watch.seconds());
     return {};
   }

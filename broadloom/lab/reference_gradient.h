@@ -13,7 +13,6 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/lab/frozen.h"
-#include "broadloom/stats/estimate.h"
 
 namespace broadloom {
 

@@ -36,7 +36,7 @@ struct ExactReport {
 // Share of the variance of returns that a critic explains, on samples that it was not fitted to.
 struct CriticReport {
   double own = 0.0;
-  double refitted = 0.0;     // not a number where none was
+  double refitted = 0.0;     // both not numbers where the budget was one round
   std::int64_t samples = 0;  // that the reference gradient was made of
 };
 

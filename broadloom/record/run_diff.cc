@@ -60,7 +60,8 @@ Result<HashedRun> open_run(const std::string& dir) {
 
 // Where a schedule changes N and T, every record has its own.
 Status check_shapes(const HashShape& a, const HashShape& b) {
-  const bool alike = a.observation_size == b.observation_size && a.action_size == b.action_size;
+  const bool alike = a.observation_size == b.observation_size && a.action_size == b.action_size &&
+                     a.has_critic == b.has_critic;
   const bool same = a.num_envs == b.num_envs && a.num_steps == b.num_steps;
   if (alike && (same || a.varies || b.varies)) return {};
   const auto words = [](const HashShape& s) {

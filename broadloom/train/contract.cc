@@ -11,7 +11,6 @@
 #include "broadloom/core/number_text.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
-#include "broadloom/envs/registry.h"
 
 namespace broadloom {
 namespace {
@@ -152,7 +151,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   const Result<std::unique_ptr<VecEnv>> made = make_one_env(config);
   if (!made.ok()) return made.status();
   VecEnv& one = *made.value();
-  BROADLOOM_TRY(check_simulator(config, one.traits()));
+  BROADLOOM_TRY(check_fits(config, one));
   RolloutContract contract;
   contract.simulator = one.traits();
   contract.env_id = config.env_id;
@@ -175,6 +174,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.most_envs = config.most_envs();
   contract.seed = config.seed;
   contract.families = config.families();
+  contract.most_families = config.seed_families > 0 ? config.seed_families : config.most_envs();
   contract.envs_per_family = config.num_envs / config.families();
   contract.eval_episodes = config.eval_episodes;
   contract.strata = strata_of(config.env_options);

@@ -40,9 +40,10 @@ struct RolloutContract {
   std::int64_t iterations = 0;
   std::int64_t gradient_steps = 0;  // of the run, where target_kl stops none
   std::uint64_t seed = 0;
-  int most_envs = 0;  // that are made; N, or the most of any shape
-  int families = 0, envs_per_family = 0;
-  int eval_episodes = 0;  // each an environment and a family of its own
+  int most_envs = 0;                      // that are made; N, or the most of any shape
+  int families = 0, envs_per_family = 0;  // of the first blocks, where shapes change
+  int most_families = 0;                  // that draw at some time of the run
+  int eval_episodes = 0;                  // each an environment and a family of its own
   struct Stratum {
     std::string name;
     double share = 0.0;  // of the episodes

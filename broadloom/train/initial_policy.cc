@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/run_path.h"
@@ -123,6 +122,7 @@ Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer) {
   BROADLOOM_TRY(check_policy_fits(policy, trainer.config()));
   const SafetensorsFile& file = policy.checkpoint.file;
   const std::vector<TensorRef> taken = places(trainer, file);
+  BROADLOOM_TRY(trainer.capture());  // what is restored beside them is what there is
   BROADLOOM_TRY(load_named(file, taken));
   BROADLOOM_TRY(trainer.state_restored());
   PolicySource source = policy.source;

@@ -133,13 +133,16 @@ Json seeds_of(const RolloutContract& contract, const std::optional<PanelResult>&
                               {"action", Purpose::kAction},
                               {"stagger", Purpose::kStagger},
                               {"curriculum", Purpose::kCurriculum}});
+  if (!contract.simulator.saves_state) {  // of new episodes after a resume
+    training["anew"] = static_cast<int>(Purpose::kAnew);
+  }
   for (const auto& [name, stream] : streams_of(StreamSet::kTraining).members()) {
     training[name] = stream;
   }
   Json out = {{"training",
                {{"seed", contract.seed},
                 {"lanes", contract.most_envs},
-                {"families", contract.families},
+                {"families", contract.most_families},
                 {"streams", training}}},
               {"evaluation",
                {{"seed", contract.seed},

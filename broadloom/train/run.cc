@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "broadloom/config/schedule.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/math/isa.h"
@@ -149,17 +150,6 @@ std::string bits_of(const Config& config, const std::string& isa, const VecEnvTr
   return config.precision == "fp32" && has_common_bits(isa) ? "common" : "own";
 }
 
-struct FallingValue {
-  const char* value;
-  const char* key;
-};
-// The first value that falls to 0 over the run.
-FallingValue falling_value(const Config& config) {
-  if (config.lr_schedule == "linear") return {"learning rate", "lr_schedule"};
-  if (config.clip_schedule == "linear") return {"clip range", "clip_schedule"};
-  return {"entropy bonus", "ent_schedule"};
-}
-
 // Makes the run longer, in memory: what it has learnt must be what it would have from the start.
 Status extend(StartedRun& run, std::int64_t total_timesteps) {
   const std::int64_t before = run.config.total_timesteps;
@@ -184,8 +174,8 @@ Status extend(StartedRun& run, std::int64_t total_timesteps) {
         "longer run would have made every one of them differently. Begin a new run with this one's "
         "policy: `broadloom train --init {} --total_timesteps N`, and the run's other settings; "
         "runs with constant schedules, or lr_schedule = adaptive, can be made longer",
-        total_timesteps, falling_value(run.config).value, dir, before,
-        falling_value(run.config).key, dir));
+        total_timesteps, falling_value(run.config)->words, dir, before,
+        falling_value(run.config)->key, dir));
   }
   const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
   run.config.total_timesteps = total_timesteps;

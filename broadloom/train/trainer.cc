@@ -8,6 +8,7 @@
 #include "broadloom/config/machine.h"
 #include "broadloom/config/memory_plan.h"
 #include "broadloom/config/network_shape.h"
+#include "broadloom/config/schedule.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/config/simulator.h"
 #include "broadloom/core/available_cores.h"
@@ -95,9 +96,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
 
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs) {
-  BROADLOOM_TRY(check_observations(config, envs->spec()));
-  BROADLOOM_TRY(check_algorithm(config, envs->spec()));
-  BROADLOOM_TRY(check_simulator(config, envs->traits()));
+  BROADLOOM_TRY(check_fits(config, *envs));
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
   return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
@@ -187,6 +186,7 @@ void Trainer::follow_shape() {
 
 Status Trainer::collect() {
   const StageTimer timer(stage_seconds_.collect);
+  if (episodes_lost_) BROADLOOM_TRY(begin_new_episodes());
   learner_.refresh_bf16(network_, pool_);  // a restore may have changed the weights
   BROADLOOM_TRY(collector_.collect(learner_.params.data(), clock_.env_step, block_));
   clock_.add_block(block_.T, block_.N);
@@ -295,7 +295,9 @@ Status Trainer::state_restored() {
   if (critic_norm_) critic_norm_->state_restored();
   if (config_.shape_schedule.empty()) clock_.state_restored(block_.N);
   follow_shape();
-  BROADLOOM_TRY(envs_->traits().saves_state ? envs_->state_restored() : begin_new_episodes());
+  episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
+  if (envs_->traits().saves_state) BROADLOOM_TRY(envs_->state_restored());
+  if (episodes_lost_ && !finished()) BROADLOOM_TRY(begin_new_episodes());
   report_clock();
   report_episodes();
   return {};
@@ -303,7 +305,7 @@ Status Trainer::state_restored() {
 
 // On a seed of their own: the run has played those that its own seed begins with.
 Status Trainer::begin_new_episodes() {
-  if (clock_.iteration == 0) return {};
+  episodes_lost_ = false;
   const std::uint64_t step = static_cast<std::uint64_t>(clock_.env_step);
   BROADLOOM_TRY(envs_->begin_anew(Random(config_.seed, Purpose::kAnew, 0, step).bits64()));
   tracker_.begin_anew();

@@ -8,9 +8,9 @@
 
 #include "broadloom/algo/algorithm.h"
 #include "broadloom/config/config.h"
-#include "broadloom/config/schedule.h"
 #include "broadloom/core/active_threads.h"
 #include "broadloom/core/number_info.h"
+#include "broadloom/core/schedule.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/episode_tracker.h"
@@ -200,6 +200,7 @@ class Trainer {
   IterationReport report_;
   StageSeconds stage_seconds_;
   Recorder* recorder_ = nullptr;
+  bool episodes_lost_ = false;  // state was restored but for the environments'
 };
 
 }  // namespace broadloom

@@ -248,7 +248,8 @@ TEST(ConformanceFaults, OfOptionsAreFound) {
   expect_found(ignoring([](VecEnvOptions& options) { options.max_episode_steps = 0; }),
                "the time limit asked for is not spec()'s");
   expect_found(ignoring([](VecEnvOptions& options) { options.seed = 1; }),
-               "another seed gives the same steps");
+               "another seed gives the same steps (where chance has no part in them, has_chance = "
+               "false or --no_chance says so)");
   expect_found(ignoring([](VecEnvOptions& options) { options.streams = StreamSet::kTraining; }),
                "evaluation draws what training draws");
   expect_found(ignoring([](VecEnvOptions& options) { options.seed_families = 0; }),

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,6 +19,7 @@
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/train/contract.h"
+#include "broadloom/train/initial_policy.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
@@ -251,6 +253,11 @@ TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
   // A finished run begins nothing.
   ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at.size(), 2u);
+  // Not even where it was killed before its line was written.
+  std::filesystem::remove(at("run/ledger_line.json"));
+  ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
+  EXPECT_EQ(json("run/ledger_line.json")["result"], line["result"]);
+  EXPECT_EQ(line["seeds"]["training"]["streams"]["anew"], 23);
 }
 
 TEST_F(Runs, DisturbancesBeginAnewWithWhatTheyAreAround) {
@@ -268,7 +275,22 @@ TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
   const Status refused = stopped_and_resumed(config, "run");
   EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(refused.message().find("VecEnv::begin_anew()"), std::string::npos) << refused.message();
-  EXPECT_TRUE(start_run(config, at("whole"), 1, {}).ok());
+  ASSERT_TRUE(start_run(config, at("whole"), 1, {}).ok());
+  EXPECT_TRUE(resume_run(at("whole"), 1, {}).ok());  // there is nothing to go on with
+}
+
+// The environments of a run that begins with another's policy are its own, as they were made.
+TEST_F(Runs, SerialisedStateOutlivesAnotherRunsPolicy) {
+  ASSERT_TRUE(start_run(config_of("Bytes-v0", kConstant), at("first"), 1, {}).ok());
+  const InitialPolicy policy = read_initial_policy(at("first")).take();
+  const auto begun = [&](const char* id) {
+    const std::unique_ptr<Trainer> trainer = trainer_of(config_of(id, {{"seed", "2"}}));
+    EXPECT_TRUE(begin_with(policy, *trainer).ok());
+    EXPECT_TRUE(trainer->iterate().ok());
+    return std::vector<float>(trainer->params(),
+                              trainer->params() + trainer->network().parameter_count());
+  };
+  EXPECT_EQ(begun("Bytes-v0"), begun("CartPole-v1"));
 }
 
 TEST_F(Runs, WithoutFinalObservationsBootstrappingIsRefused) {

@@ -2,15 +2,20 @@
 // reads: resumed, compared, made again, audited, studied, begun from.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "broadloom/audit/run_audit.h"
 #include "broadloom/lab/gradient_study.h"
+#include "broadloom/record/files.h"
+#include "broadloom/record/hash_log.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/record/run_diff.h"
+#include "broadloom/train/contract.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
@@ -42,6 +47,37 @@ class TypedRuns : public ::testing::TestWithParam<std::string> {
  private:
   golden::Folder folder_{"typed_runs"};
 };
+
+// Blocks with a critic's observations have one field more, and no field of one belongs to one of
+// the other.
+TEST(TypedRunsDiff, RefusesRunsOfWhichOneHasACritic) {
+  const golden::Folder folder("typed_runs_diff");
+  HashShape shape{.num_envs = 2, .num_steps = 3, .observation_size = 4, .action_size = 1};
+  const auto write = [&](const char* name) {
+    std::filesystem::create_directories(folder.at(name));
+    EXPECT_TRUE(write_file_atomically(folder.at(name) + "/manifest.json",
+                                      manifest_json(make_manifest({}, 1, 1, "")))
+                    .ok());
+    Result<HashLog> log = HashLog::open(folder.at(name) + "/hashes.bin", shape, 0);
+    EXPECT_TRUE(log.ok()) << log.status().message();
+    EXPECT_TRUE(log.value().append(1, BlockHashes(shape.sizes())).ok());
+  };
+  write("plain");
+  shape.has_critic = true;
+  write("critic");
+  EXPECT_EQ(diff_runs(folder.at("plain"), folder.at("critic")).status().kind(),
+            ErrorKind::kMismatch);
+  EXPECT_EQ(diff_runs(folder.at("critic"), folder.at("plain")).status().kind(),
+            ErrorKind::kMismatch);
+}
+
+// What does not go together is said before a run or a study begins.
+TEST_P(TypedRuns, AreRefusedBeforeTheContractWhereTheyCannotBe) {
+  const Overrides wrong =
+      has_critic() ? Overrides{{"shared_encoder", "true"}} : Overrides{{"norm_obs", "true"}};
+  EXPECT_EQ(make_contract(config(wrong), 1).status().kind(), ErrorKind::kInvalidConfig);
+  EXPECT_TRUE(make_contract(config(), 1).ok());
+}
 
 TEST_P(TypedRuns, GoOnWhereTheyWereStopped) {
   const Result<RunSummary> whole = start_run(config(), at("whole"), 2, {});
