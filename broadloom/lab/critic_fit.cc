@@ -75,6 +75,7 @@ double CriticFit::explained(const RolloutBlock& block) {
   std::vector<float> values(count), errors(count);
   const int tiles = tiles_of(static_cast<int>(count));
   std::vector<TileWorkspace<float>> works;
+  works.reserve(static_cast<std::size_t>(pool_.threads()));
   for (int t = 0; t < pool_.threads(); ++t) works.push_back(network_.make_workspace<float>());
   pool_.run(tiles, [&](int tile, int thread) {
     const std::size_t begin = static_cast<std::size_t>(tile) * kTileRows;
