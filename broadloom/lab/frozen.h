@@ -50,7 +50,8 @@ class StartPool {
 
 class BlockSource {
  public:
-  // starts: null for synchronised ones. The seed decides every block.
+  // What the policy shows must outlive this. starts: null for synchronised ones. The seed decides
+  // every block.
   BlockSource(const Policy& policy, const StartPool* starts, std::uint64_t seed, ThreadPool& pool)
       : policy_(policy), starts_(starts), seed_(seed), pool_(pool) {}
 
@@ -60,7 +61,7 @@ class BlockSource {
   Result<std::unique_ptr<RolloutBlock>> collect(BlockShape shape, int copies, std::uint64_t round);
 
  private:
-  const Policy& policy_;
+  Policy policy_;
   const StartPool* starts_;
   std::uint64_t seed_;
   ThreadPool& pool_;
