@@ -92,7 +92,10 @@ std::vector<std::string> tick_texts(const std::vector<double>& values, const Tic
   std::vector<std::string> texts;
   for (const double value : values) {
     const bool zero = std::abs(value) < step.step * 1e-6;
-    texts.push_back(zero ? "0" : fmt::format("{:.{}f}{}", value / unit, decimals, letter));
+    const bool whole = unit == 1.0 && decimals == 0;
+    texts.push_back(zero    ? "0"
+                    : whole ? with_commas(std::llround(value))
+                            : fmt::format("{:.{}f}{}", value / unit, decimals, letter));
   }
   return texts;
 }

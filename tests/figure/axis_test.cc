@@ -22,6 +22,8 @@ TEST(Axis, NumbersOfOneAxisAreWrittenAlike) {
   EXPECT_EQ(axis(FigureScale::kLinear, 0.0, 1.0, 4, true).texts(), (Texts{"0", "0.5", "1.0"}));
   EXPECT_EQ(axis(FigureScale::kLinear, -0.04, 0.05, 4, true).texts(),
             (Texts{"-0.05", "0", "0.05"}));
+  EXPECT_EQ(axis(FigureScale::kLinear, -1259.0, -195.0, 3, true).texts(),
+            (Texts{"-1,500", "-1,000", "-500", "0"}));
   EXPECT_EQ(axis(FigureScale::kLinear, 0.0, 499712.0, 5).texts(),
             (Texts{"0", "100k", "200k", "300k", "400k", "500k"}));
   EXPECT_EQ(axis(FigureScale::kLinear, 0.0, 2.5e6, 5).texts(),
