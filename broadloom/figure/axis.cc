@@ -36,6 +36,12 @@ std::string log_text(double value) {
   return fmt::format("{:g}", value);
 }
 
+// 5e-4, where plain decimals would be longer.
+std::string exponent_text(double value) {
+  const auto [power, exponent] = power_of_ten_below(value * (1 + 1e-9));
+  return fmt::format("{:g}e{}", std::round(value / power), exponent);
+}
+
 // Every n-th of the values, such that at most `count` are left.
 std::vector<double> thinned(const std::vector<double>& values, int count) {
   const std::size_t most = static_cast<std::size_t>(std::max(count, 2));
@@ -159,7 +165,10 @@ void Axis::set_log_ticks(int count) {
   if (values_.size() > static_cast<std::size_t>(std::max(count, 2))) {
     values_ = thinned(values_, count);
   }
-  for (const double value : values_) texts_.push_back(log_text(value));
+  const bool small = !values_.empty() && values_.front() < 1e-3;
+  for (const double value : values_) {
+    texts_.push_back(small ? exponent_text(value) : log_text(value));
+  }
 }
 
 void Axis::set_pixels(double from, double to, double inset) {

@@ -10,7 +10,7 @@ LAST = {"feature rank": "plasticity/actor_approximate_rank", "Lyle's rank": "pla
         "weight norm": "plasticity/weight_norm", "grad kurtosis": "plasticity/grad_kurtosis", "policy variance": "policy/variance",
         "explained variance": "explained_variance", "coverage %": "coverage/run", "coverage of 512 states %": "coverage/sample"}
 LEAST = {"least ess %": "policy/ess"}
-CURVES = {"evaluation": "evaluation_return", "KL": "approx_kl", "clip share": "clipfrac"}
+CURVES = {"evaluation": "evaluation_return", "KL": "approx_kl", "clip share": "clipfrac", "gradient norm": "grad_norm"}
 
 
 def shorter(x):
@@ -79,7 +79,7 @@ def curve_rows(report, cell):
     columns = [f"{name}{end}" for name in CURVES for end in ("", " low", " high")]
     for step in sorted(rows):
         yield {"task": report["tasks"][cell["task"]]["name"], "arm": arm_name(report, cell["arm"]), "N": cell["num_envs"], "T": cell["num_steps"],
-               "step": step, **{column: rows[step].get(column) for column in columns}}
+               "other": report["arms"][cell["arm"]]["other"], "step": step, **{column: rows[step].get(column) for column in columns}}
 
 
 def write(path, rows):

@@ -52,7 +52,7 @@ TEST(Axis, PowersStandAtEqualDistances) {
   EXPECT_NEAR(x.at(32.0), 50.0, 1e-9);
   EXPECT_EQ(axis(FigureScale::kLog10, 240.0, 250000.0, 5).texts(), (Texts{"1,000", "10k", "100k"}));
   EXPECT_EQ(axis(FigureScale::kLog10, 1.25e-4, 2e-3, 6).texts(),
-            (Texts{"0.0002", "0.0005", "0.001", "0.002"}));
+            (Texts{"2e-4", "5e-4", "1e-3", "2e-3"}));
 }
 
 TEST(Axis, ASingleValueStandsInTheMiddle) {
