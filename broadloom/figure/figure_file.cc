@@ -256,8 +256,9 @@ class PanelReader {
   Result<FigureRows> pick(const FigureScope& scope) {
     Result<FigureRows> picked = pick_rows(scope, tables_, panel_.kind);
     if (picked.ok()) {
-      const std::vector<std::string>& notes = picked.value().notes;
-      notes_.insert(notes_.end(), notes.begin(), notes.end());
+      for (const std::string& note : picked.value().notes) {
+        if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+      }
     }
     return picked;
   }
