@@ -120,7 +120,9 @@ Axis::Axis(const FigureAxis& axis, AxisRange range, int count, bool round_ends)
   for (const double value : axis.include) range.add(value);
   low_ = place(range.low);
   high_ = place(range.high);
-  if (!(low_ < high_)) {  // a single value stands in the middle
+  // What is a single value, but for rounding, stands in the middle.
+  const double least = std::max(1e-9 * std::max(std::abs(low_), std::abs(high_)), 1e-12);
+  if (!(high_ - low_ > least)) {
     const double room = scale_ == FigureScale::kLinear ? std::max(std::abs(low_) * 0.1, 1e-9) : 0.5;
     low_ -= room;
     high_ += room;

@@ -347,6 +347,12 @@ Status read_head(const FigureScope& scope, Figure& figure) {
   if (height.value() < 100.0 || height.value() > 2000.0) {
     return scope.error("panel_height", "expected 100 to 2,000 pixels");
   }
+  if (width.value() / columns.value() < 150.0) {
+    return scope.error("columns",
+                       fmt::format("{} panels side by side would have less than 150 of {} "
+                                   "pixels each",
+                                   columns.value(), width.value()));
+  }
   figure.columns = static_cast<int>(columns.value());
   figure.width = width.value();
   figure.panel_height = height.value();

@@ -14,6 +14,8 @@
 namespace broadloom {
 namespace {
 
+constexpr double kLargest = 1e100;  // so that spans and their steps are numbers, too
+
 // "8" is "8.0"; words are compared as they stand.
 bool same_value(const std::string& a, const std::string& b) {
   double x = 0.0, y = 0.0;
@@ -225,9 +227,9 @@ Result<FigureRows> pick_rows(const FigureScope& scope, FigureTables& tables, Fig
 Result<double> cell_number(const std::string& cell, const std::string& column,
                            const std::string& file, unsigned line) {
   double value = 0.0;
-  if (!parse_text(cell, value).ok() || !std::isfinite(value)) {
-    return invalid(fmt::format("{}:{}: column '{}': got '{}', expected a finite number", file, line,
-                               column, cell));
+  if (!parse_text(cell, value).ok() || !(std::abs(value) <= kLargest)) {
+    return invalid(fmt::format("{}:{}: column '{}': got '{}', expected a number of at most {:g}",
+                               file, line, column, cell, kLargest));
   }
   return value;
 }

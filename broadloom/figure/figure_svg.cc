@@ -15,7 +15,8 @@ namespace {
 constexpr double kSide = 14.0, kGap = 16.0;
 constexpr double kTitleSize = 16.0, kTitleLine = 21.0, kNoteSize = 11.0, kNoteLine = 15.0;
 constexpr double kKeyLine = 20.0;
-constexpr double kBold = 1.11;  // how much wider bold letters are
+constexpr double kLeast = 60.0;  // of a panel's inside, across
+constexpr double kBold = 1.11;   // how much wider bold letters are
 
 // The names of all series, once each.
 std::vector<std::pair<std::string, std::size_t>> names_of(const Figure& figure) {
@@ -58,6 +59,9 @@ class Drawing {
       margins_.top = std::max(margins_.top, own.top);
       margins_.bottom = std::max(margins_.bottom, own.bottom);
     }
+    // Names that are too long for the picture are cut, not the lines.
+    margins_.right =
+        std::min(margins_.right, std::max(12.0, panel_width_ - margins_.left - kLeast));
   }
 
   std::string head() {

@@ -152,9 +152,24 @@ TEST_F(FigureFileTest, SaysWhichFilterLeavesNothing) {
 
 TEST_F(FigureFileTest, SaysWhichCellIsNoNumber) {
   fails("x = \"N\"\ny = \"evaluation\"\nwhere = { task = \"Pole\" }\n",
-        "results/cells.csv:7: column 'evaluation': got 'bad', expected a finite number");
+        "results/cells.csv:7: column 'evaluation': got 'bad', expected a number of at most 1e+100");
   fails("x = \"task\"\ny = \"evaluation\"\nwhere = { task = \"Cart\" }\n",
         "results/cells.csv:2: column 'task': got 'Cart'");
+}
+
+TEST_F(FigureFileTest, NumbersThatAreNoneOrTooLargeAreRefusedAndLargeOnesDrawn) {
+  for (const char* cell : {"nan", "inf", "1e101", "1e400"}) {
+    write("results/cells.csv", std::string("x,y\n1,") + cell + "\n");
+    fails("x = \"x\"\ny = \"y\"\n", "expected a number of at most 1e+100");
+  }
+  for (const char* rows : {"1,1e100\n2,-1e100\n", "1,1e-300\n2,2e-300\n",
+                           "1,9e99\n2,9.000000000000001e99\n", "1,0\n1e100,0\n", "5,5\n"}) {
+    write("results/cells.csv", std::string("x,y\n") + rows);
+    const std::string svg = figure_svg(figure("x = \"x\"\ny = \"y\"\n"));
+    EXPECT_EQ(svg.find("nan"), std::string::npos) << rows;
+    EXPECT_EQ(svg.find("inf"), std::string::npos) << rows;
+    EXPECT_LT(svg.size(), 20000U) << rows;
+  }
 }
 
 TEST_F(FigureFileTest, RefusesTwoRowsAtOnePlace) {
@@ -186,6 +201,7 @@ TEST_F(FigureFileTest, RefusesWhatAnAxisHasNoPlaceFor) {
 TEST_F(FigureFileTest, RefusesValuesOfTheWrongKind) {
   fails("columns = \"three\"\n", "figure.toml:3: columns: got 'three', expected a number");
   fails("columns = 0\n", "columns: expected 1 to 12");
+  fails("columns = 12\n", "columns: 12 panels side by side would have less than 150 of 900 pixels");
   fails("where = 3\nx = \"N\"\ny = \"evaluation\"\n", "where: got");
   fails("x = \"N\"\ny = \"evaluation\"\nlines = [{ label = \"l\" }]\n", "expected one of x = ");
 }
