@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "broadloom/algo/minibatch_update-inl.h"
-#include "broadloom/instruments/explained_variance.h"
+#include "broadloom/rollout/advantages.h"
 
 namespace broadloom {
 namespace {
 
 constexpr int kMinibatch = 1024;
-constexpr int kEpochs = 4;
+constexpr int kEpochs = 8;  // on each block
 constexpr double kRate = 1e-3;
+constexpr double kLambda = 0.95;
 constexpr std::uint64_t kSeed = 1;  // of the minibatches
 
 }  // namespace
@@ -47,21 +49,24 @@ CriticFit::CriticFit(const Policy& policy, BlockShape shape, std::int64_t count,
       pool_(pool),
       count_(count),
       learner_(policy.network.parameter_count()),
-      update_(policy.network, {}, {kEpochs, 0.0, 1e-8}, shape.batch(),
+      update_(policy.network, {}, {1, 0.0, 1e-8}, shape.batch(),
               std::max(1, shape.batch() / kMinibatch), policy.spec.observation_size(),
               policy.spec.action_size(), pool) {
   std::copy_n(policy.params, policy.network.parameter_count(), learner_.params.data());
 }
 
 Status CriticFit::learn(const RolloutBlock& block) {
-  if (learnt_ > 0) {
-    explained_ = explained(block);
-    own_explained_ = broadloom::explained_variance(block.advantages, block.values);
+  const double all = static_cast<double>(count_) * kEpochs;
+  for (int epoch = 0; epoch < kEpochs; ++epoch, ++epochs_) {
+    learner_.learning_rate = kRate * (1.0 - static_cast<double>(epochs_) / all);
+    BROADLOOM_TRY(update_.run(block, kSeed, epochs_, learner_, *this));
   }
-  learner_.learning_rate =
-      kRate * (1.0 - static_cast<double>(learnt_) / static_cast<double>(count_));
-  ++learnt_;
-  return update_.run(block, kSeed, learnt_, learner_, *this);
+  return {};
+}
+
+void CriticFit::look(std::unique_ptr<RolloutBlock> returns) {
+  held_out_ = std::move(returns);
+  explained_ = broadloom::explained_variance(network_critic(network_, params(), pool_), *held_out_);
 }
 
 Status CriticFit::before_step(const MinibatchReport&, const CriticLoss::Sums& sums, Learner&) {
@@ -70,59 +75,72 @@ Status CriticFit::before_step(const MinibatchReport&, const CriticLoss::Sums& su
           "the critic could not be refitted: its loss is not finite; leave out agreement"};
 }
 
-double CriticFit::explained(const RolloutBlock& block) {
-  const std::size_t count = block.size();
-  std::vector<float> values(count), errors(count);
-  const int tiles = tiles_of(static_cast<int>(count));
-  std::vector<TileWorkspace<float>> works;
-  works.reserve(static_cast<std::size_t>(pool_.threads()));
-  for (int t = 0; t < pool_.threads(); ++t) works.push_back(network_.make_workspace<float>());
-  pool_.run(tiles, [&](int tile, int thread) {
-    const std::size_t begin = static_cast<std::size_t>(tile) * kTileRows;
-    const std::size_t rows = std::min<std::size_t>(kTileRows, count - begin);
-    TileWorkspace<float>& work = works[static_cast<std::size_t>(thread)];
-    const float* seen = block.seen_by_critic().view(begin, rows, work.critic_tile());
-    network_.forward(params(), seen, static_cast<int>(rows), work, NetworkSide::kValue);
-    std::copy_n(work.values.data(), rows, &values[begin]);
-  });
-  for (std::size_t i = 0; i < count; ++i) {
-    errors[i] = block.advantages[i] + block.values[i] - values[i];
+namespace {
+
+// advantages + values become the discounted returns to the end of the episodes.
+void set_returns(RolloutBlock& block, double gamma) {
+  std::vector<double> returns;
+  for (int n = 0; n < block.N; ++n) {
+    returns_to_end(block, n, gamma, returns);
+    for (int t = 0; t < block.T; ++t) {
+      const std::size_t i = block.index(t, n);
+      block.advantages[i] =
+          static_cast<float>(returns[static_cast<std::size_t>(t)] - block.values[i]);
+    }
   }
-  return broadloom::explained_variance(errors, values);
 }
+
+// They become lambda-returns of the fit so far. What follows the block's longest episodes is beyond
+// the returns' sight, or nothing.
+void set_lambda_returns(const CriticFit& fit, const Policy& policy, const TimeLimit& limit,
+                        double gamma, ThreadPool& pool, FrozenBlock& block) {
+  value_by(network_critic(policy.network, fit.params(), pool), block);
+  compute_advantages(
+      block, 0, block.N, gamma, kLambda,
+      limit.beyond > 0 ? TruncationMode::kBootstrap : TruncationMode::kAsTermination);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<CriticFit>> fit_critic(const Policy& policy, CompleteEpisodes& episodes,
                                               double gamma, ThreadPool& pool,
                                               const std::function<void(double)>& on_round) {
-  const BlockShape shape{episodes.shape().num_envs, episodes.used_steps()};
-  auto fit = std::make_unique<CriticFit>(policy, shape, episodes.rounds(), pool);
-  for (std::int64_t round = 0; round < episodes.rounds(); ++round) {
-    if (on_round) on_round(static_cast<double>(round) / static_cast<double>(episodes.rounds()));
-    Result<std::unique_ptr<RolloutBlock>> block = episodes.collect(round);
-    if (!block.ok()) return block.status();
-    BROADLOOM_TRY(fit->learn(*with_returns(*block.value(), shape.num_steps, gamma)));
+  const BlockShape shape{episodes.shape().num_envs * episodes.fewest_steps(), 1};
+  const std::int64_t rounds = episodes.rounds();
+  auto fit = std::make_unique<CriticFit>(policy, shape, rounds, pool);
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    if (on_round) on_round(static_cast<double>(round) / static_cast<double>(rounds));
+    Result<std::unique_ptr<FrozenBlock>> collected = episodes.collect(round);
+    if (!collected.ok()) return collected.status();
+    FrozenBlock& block = *collected.value();
+    set_returns(block, gamma);
+    if (round > 0 && round + 1 == rounds) fit->look(with_targets(episodes, block));
+    if (2 * round >= rounds && round > 0) {
+      set_lambda_returns(*fit, policy, episodes.limit(), gamma, pool, block);
+    }
+    BROADLOOM_TRY(fit->learn(*with_targets(episodes, block)));
   }
   return fit;
 }
 
-std::unique_ptr<RolloutBlock> with_returns(const RolloutBlock& block, int steps, double gamma) {
+std::unique_ptr<RolloutBlock> with_targets(const CompleteEpisodes& episodes,
+                                           const FrozenBlock& block) {
+  std::vector<std::size_t> from;
+  for (int n = 0; n < block.N; ++n) {
+    for (const int t : episodes.steps_of(block, n)) from.push_back(block.index(t, n));
+  }
   BlockSizes sizes = block;
-  sizes.T = steps;
+  sizes.T = 1;
+  sizes.N = block.N * episodes.fewest_steps();
   sizes.S = 0;
   auto out = std::make_unique<RolloutBlock>(sizes);
-  out->observations.write(0, block.observations, 0, out->size());
-  if (block.has_critic()) {
-    out->critic_observations.write(0, block.critic_observations, 0, out->size());
-  }
-  std::copy_n(block.values.begin(), out->values.size(), out->values.begin());
-  std::vector<double> returns;
-  for (int n = 0; n < block.N; ++n) {
-    returns_to_end(block, n, gamma, returns);
-    for (int t = 0; t < steps; ++t) {
-      const std::size_t i = out->index(t, n);
-      out->advantages[i] =
-          static_cast<float>(returns[static_cast<std::size_t>(t)] - block.values[i]);
-    }
+  const std::size_t count = out->size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t k = from[i * from.size() / count];
+    out->observations.write(i, block.observations, k, 1);
+    if (block.has_critic()) out->critic_observations.write(i, block.critic_observations, k, 1);
+    out->values[i] = block.values[k];
+    out->advantages[i] = block.advantages[k];
   }
   return out;
 }

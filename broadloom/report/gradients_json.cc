@@ -148,6 +148,8 @@ Json settings_json(const GradientStudyReport& r) {
           {"value_term", r.value_term},
           {"entropy_term", r.entropy_term},
           {"truncation_mode", r.truncation_mode},
+          {"max_episode_steps", r.max_episode_steps},
+          {"beyond_limit", r.beyond_limit},
           {"gamma", r.gamma},
           {"lambdas", r.lambdas},
           {"seed", r.seed},
@@ -190,6 +192,7 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
   if (r.critics) {
     json["critics"] = {{"own", number(r.critics->own)},
                        {"refitted", number(r.critics->refitted)},
+                       {"exact", number(r.critics->exact)},
                        {"samples", r.critics->samples}};
   }
   add_list(
