@@ -27,6 +27,7 @@ Json pairs(const PairCorrelation& p) {
   Json json;
   if (p.lag > 0) json["lag"] = p.lag;
   add_cosines(p.cosine, "pairs", json);
+  json["uncentred_mean"] = estimate_json(p.uncentred);
   json["autocovariance"] = estimate_json(p.autocovariance);
   return json;
 }
