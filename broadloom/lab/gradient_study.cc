@@ -308,6 +308,7 @@ GradientStudyReport describe(const Policy& policy, const GradientStudyOptions& o
   r.value_term = o.value_term;
   r.entropy_term = o.entropy_term;
   r.gamma = config.gamma;
+  r.gae_lambda = config.gae_lambda;
   r.lambdas = o.lambdas;
   r.seed = o.seed;
   r.notes = notes_of(config, o);

@@ -50,8 +50,8 @@ struct GradientStudyReport {
   int max_episode_steps = 0;  // the time limit; 0: there is none
   int beyond_limit = 0;       // steps that returns look past it; 0: it is an end
   bool norm_adv = false, value_term = false, entropy_term = false;
-  double gamma = 0.0;
-  std::vector<double> lambdas;
+  double gamma = 0.0, gae_lambda = 0.0;  // of the run
+  std::vector<double> lambdas;           // that were measured
   std::uint64_t seed = 0;
 
   std::vector<std::string> notes;  // sentences that a reader must know

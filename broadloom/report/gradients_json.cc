@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "broadloom/lab/summary.h"
 #include "broadloom/record/json.h"
 #include "broadloom/report/json_numbers.h"
 
@@ -152,6 +153,7 @@ Json settings_json(const GradientStudyReport& r) {
           {"max_episode_steps", r.max_episode_steps},
           {"beyond_limit", r.beyond_limit},
           {"gamma", r.gamma},
+          {"gae_lambda", r.gae_lambda},
           {"lambdas", r.lambdas},
           {"seed", r.seed},
           {"threads", r.threads}};
@@ -184,6 +186,7 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
                     {"shared_encoder", r.shared_encoder}};
   json["settings"] = settings_json(r);
   json["notes"] = r.notes;
+  json["summary"] = summary_of(r);
   json["seconds"] = Json::object();
   for (const auto& [name, seconds] : r.seconds) json["seconds"][name] = number(seconds);
   const double gamma = r.gamma;
