@@ -8,8 +8,8 @@
 
 #include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/frozen/step_scores.h"
 #include "broadloom/instruments/gradient/factors.h"
-#include "broadloom/lab/step_scores.h"
 #include "broadloom/math/elementwise.h"
 
 namespace broadloom {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
-#include "broadloom/lab/episodes.h"
+#include "broadloom/frozen/episodes.h"
 #include "broadloom/stats/estimate.h"
 
 namespace broadloom {

@@ -3,7 +3,7 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/exact/exact.h"
-#include "broadloom/lab/frozen.h"
+#include "broadloom/frozen/frozen.h"
 #include "broadloom/lab/report.h"
 
 namespace broadloom {

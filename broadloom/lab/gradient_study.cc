@@ -11,9 +11,9 @@
 #include "broadloom/config/settings.h"
 #include "broadloom/config/shapes.h"
 #include "broadloom/evaluate/run_path.h"
+#include "broadloom/frozen/truth.h"
 #include "broadloom/lab/exact_report.h"
 #include "broadloom/lab/study_options.h"
-#include "broadloom/lab/truth.h"
 #include "broadloom/record/run_folder.h"
 
 namespace broadloom {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/frozen/truth.h"
 #include "broadloom/lab/agreement.h"
 #include "broadloom/lab/bias.h"
 #include "broadloom/lab/correlation.h"
-#include "broadloom/lab/truth.h"
 #include "broadloom/lab/variance.h"
 
 namespace broadloom {

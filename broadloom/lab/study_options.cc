@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "broadloom/config/shapes.h"
-#include "broadloom/lab/episodes.h"
+#include "broadloom/frozen/episodes.h"
 
 namespace broadloom {
 namespace {

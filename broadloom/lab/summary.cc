@@ -135,8 +135,8 @@ class Summary {
     } else if (std::all_of(rows.end() - count, rows.end(), useful)) {
       where = fmt::format("From T = {} up", bad.back().shape.num_steps);
     }
-    std::string values = fmt::format("{} at T = {}", words(bad.front().e),
-                                     bad.front().shape.num_steps);
+    std::string values =
+        fmt::format("{} at T = {}", words(bad.front().e), bad.front().shape.num_steps);
     if (bad.size() > 1) {
       values += fmt::format(", {} at T = {}", words(bad.back().e), bad.back().shape.num_steps);
     }
@@ -174,7 +174,7 @@ class Summary {
         fmt::format("Highest under {}: {}.", critic == "exact" ? "them" : "it", words(top));
     if (higher.empty() && lower.empty()) {
       lines_.push_back(fmt::format(
-          "No shape tells {} from {}: what is found to lower agreement is not the critic. {}",
+          "Under {} agreement is not found to differ from that under {} at any shape. {}",
           critic_words(critic), critic_words("own"), ending));
       return;
     }
@@ -219,13 +219,14 @@ class Summary {
 
   std::string worth(const Rows& some, const Rows& all, bool more) const {
     const auto [low, high] = std::minmax_element(some.begin(), some.end(), less);
-    const std::string times = some.size() == 1 ? words(low->e)
-                                               : fmt::format("{:.2f} to {:.2f}", low->e.value,
-                                                             high->e.value);
-    return fmt::format("a sample of a rollout is worth {} times an independent one in {}, since "
-                       "gradients along it covary {}{}",
-                       times, counted(some, all), more ? "negatively" : "positively",
-                       lags(more ? high->shape : low->shape, more));
+    const std::string times = some.size() == 1
+                                  ? words(low->e)
+                                  : fmt::format("{:.2f} to {:.2f}", low->e.value, high->e.value);
+    return fmt::format(
+        "a sample of a rollout is worth {} times an independent one in {}, since "
+        "gradients along it covary {}{}",
+        times, counted(some, all), more ? "negatively" : "positively",
+        lags(more ? high->shape : low->shape, more));
   }
 
   // ", at 1 x 1024 most at lags 9 to 16"
@@ -237,15 +238,15 @@ class Summary {
         const Estimate& e = r.within_by_lag[b];
         const bool apart = negative ? e.high < 0.0 : e.low > 0.0;
         if (!apart) continue;
-        if (most == r.bins.size() ||
-            std::abs(e.value) > std::abs(r.within_by_lag[most].value)) {
+        if (most == r.bins.size() || std::abs(e.value) > std::abs(r.within_by_lag[most].value)) {
           most = b;
         }
       }
       if (most == r.bins.size()) return "";
       const LagBin& bin = r.bins[most];
-      const std::string range = bin.low == bin.high ? fmt::format("lag {}", bin.low)
-                                                    : fmt::format("lags {} to {}", bin.low, bin.high);
+      const std::string range = bin.low == bin.high
+                                    ? fmt::format("lag {}", bin.low)
+                                    : fmt::format("lags {} to {}", bin.low, bin.high);
       return fmt::format(" (at {} most at {})", words(shape), range);
     }
     return "";

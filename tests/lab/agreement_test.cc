@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "broadloom/envs/registry.h"
-#include "broadloom/lab/critic_fit.h"
-#include "broadloom/lab/critics.h"
+#include "broadloom/frozen/critic_fit.h"
+#include "broadloom/frozen/critics.h"
+#include "broadloom/frozen/reference_gradient.h"
 #include "broadloom/lab/exact_report.h"
-#include "broadloom/lab/reference_gradient.h"
 #include "tests/lab/chains.h"
 
 namespace broadloom {

@@ -1,6 +1,6 @@
 // Which steps of a block count, what follows them past the time limit, and what training makes of
 // the same steps.
-#include "broadloom/lab/episodes.h"
+#include "broadloom/frozen/episodes.h"
 
 #include <gtest/gtest.h>
 

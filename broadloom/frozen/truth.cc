@@ -1,4 +1,4 @@
-#include "broadloom/lab/truth.h"
+#include "broadloom/frozen/truth.h"
 
 namespace broadloom {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/exact/exact.h"
-#include "broadloom/lab/critic_fit.h"
-#include "broadloom/lab/critics.h"
-#include "broadloom/lab/reference_gradient.h"
+#include "broadloom/frozen/critic_fit.h"
+#include "broadloom/frozen/critics.h"
+#include "broadloom/frozen/reference_gradient.h"
 
 namespace broadloom {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/lab/frozen.h"
+#include "broadloom/frozen/frozen.h"
 #include "broadloom/nn/actor_critic.h"
 
 namespace broadloom {

@@ -1,4 +1,4 @@
-#include "broadloom/lab/critic_fit.h"
+#include "broadloom/frozen/critic_fit.h"
 
 #include <algorithm>
 #include <cmath>

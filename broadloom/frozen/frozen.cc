@@ -1,4 +1,4 @@
-#include "broadloom/lab/frozen.h"
+#include "broadloom/frozen/frozen.h"
 
 #include <fmt/core.h>
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
-#include "broadloom/lab/frozen.h"
+#include "broadloom/frozen/frozen.h"
 
 namespace broadloom {
 

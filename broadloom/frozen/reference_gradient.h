@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
-#include "broadloom/lab/episodes.h"
+#include "broadloom/frozen/episodes.h"
 
 namespace broadloom {
 

@@ -1,4 +1,4 @@
-#include "broadloom/lab/episodes.h"
+#include "broadloom/frozen/episodes.h"
 
 #include <fmt/core.h>
 

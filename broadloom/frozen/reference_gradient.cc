@@ -1,8 +1,8 @@
-#include "broadloom/lab/reference_gradient.h"
+#include "broadloom/frozen/reference_gradient.h"
 
 #include <algorithm>
 
-#include "broadloom/lab/step_scores.h"
+#include "broadloom/frozen/step_scores.h"
 
 namespace broadloom {
 namespace {

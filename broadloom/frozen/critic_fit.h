@@ -10,8 +10,8 @@
 #include "broadloom/algo/learner.h"
 #include "broadloom/algo/minibatch_update.h"
 #include "broadloom/evaluate/policy.h"
-#include "broadloom/lab/critics.h"
-#include "broadloom/lab/episodes.h"
+#include "broadloom/frozen/critics.h"
+#include "broadloom/frozen/episodes.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/block_shape.h"
 

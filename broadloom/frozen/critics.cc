@@ -1,4 +1,4 @@
-#include "broadloom/lab/critics.h"
+#include "broadloom/frozen/critics.h"
 
 #include <algorithm>
 #include <cstdint>
