@@ -182,9 +182,16 @@ class Summary {
     if (!lower.empty()) {
       side += (side.empty() ? "lower in " : " and lower in ") + counted(lower, own);
     }
-    lines_.push_back(fmt::format("Under {} agreement is {}, most apart at {}: {} against {}. {}",
-                                 critic_words(critic), side, words(own[most].shape),
-                                 words(other[most].e), words(own[most].e), ending));
+    std::string line = fmt::format("Under {} agreement is {}, most apart at {}: {} against {}. {}",
+                                   critic_words(critic), side, words(own[most].shape),
+                                   words(other[most].e), words(own[most].e), ending);
+    if (critic == "refitted" && !lower.empty()) {
+      line +=
+          " Where it is lower, the fit is not yet a better critic than the run's, whatever share "
+          "of "
+          "the returns it explains; a larger --bias_budget fits it longer.";
+    }
+    lines_.push_back(std::move(line));
   }
 
   // What trajectories of dependent samples are worth, in independent ones.

@@ -92,6 +92,16 @@ TEST(Summary, TheCriticIsBlamedOnlyWhereIntervalsAreApart) {
                "4 shapes (64 x 1), most apart at 64 x 1");
 }
 
+TEST(Summary, AFitThatIsWorseIsNotTakenForTheCritic) {
+  GradientStudyReport r = report_of({0.4, 0.4, 0.4, 0.4});
+  add_critic(r, "refitted", {0.1, 0.4, 0.4, 0.4});
+  EXPECT_PRED2(holds, summary_of(r)[2], "is lower in 1 of 4 shapes (1 x 64), most apart");
+  EXPECT_PRED2(holds, summary_of(r)[2], "the fit is not yet a better critic");
+  r = report_of({0.4, 0.4, 0.4, 0.4});
+  add_critic(r, "exact", {0.1, 0.4, 0.4, 0.4});
+  EXPECT_FALSE(holds(summary_of(r)[2], "the fit is not yet"));
+}
+
 TEST(Summary, OtherLambdasAreToldBesideTheRunsOwn) {
   GradientStudyReport r = report_of({0.1, 0.3, 0.5, 0.6});
   r.lambdas = {0.0, 0.95, 1.0};
