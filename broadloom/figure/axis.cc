@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "broadloom/core/number_text.h"
 #include "broadloom/core/portable_math.h"

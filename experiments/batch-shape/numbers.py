@@ -3,15 +3,17 @@
 health.py print the tables of E2 and E5."""
 import csv
 import glob
+import random
 import sys
 from collections import Counter
 
-from arms import RESULTS, better, runs, text, verdict
+from arms import RESAMPLES, RESULTS, better, runs, text, verdict
 
 TASKS = ("CartPole-v1", "Acrobot-v1", "Pendulum-v1")
 SHAPES = [f"{2 ** k}x{1024 >> k}" for k in range(11)]
 STARTS = ("synchronised", "staggered")
 SCORES = ("evaluation", "area")
+RANGES = {"CartPole-v1": (22.33, 500), "Acrobot-v1": (-498.9, -100), "Pendulum-v1": (-1228, -138.2)}  # docs/statistics.md
 
 
 def rows(study, kind="cells"):
@@ -61,6 +63,26 @@ def slopes():
         for task in TASKS:
             values = [float(found[task, s]["evaluation"]) for s in SHAPES]
             print(f"{task}, {start}: {slope(values):.2f} per doubling, to 512x2 {slope(values[:-1]):.2f}, to 128x8 {slope(values[:8]):.2f}")
+
+
+def aggregate():
+    """E1: the three tasks in one number, as the paper has it: IQM of all runs' normalised scores, runs resampled within tasks."""
+    for start in STARTS:
+        for score in SCORES:
+            scores = runs(f"ladder_{start}", score)
+            normal = {s: [[(x - RANGES[t][0]) / (RANGES[t][1] - RANGES[t][0]) for x in scores[t, s]] for t in TASKS] for s in SHAPES}
+            say(f"all tasks, {start}, {score}", ((s, pooled_iqm(values)) for s, values in normal.items()))
+
+
+def iqm(values):
+    ordered, cut = sorted(values), len(values) // 4
+    return sum(ordered[cut:len(ordered) - cut]) / (len(ordered) - 2 * cut)
+
+
+def pooled_iqm(tasks):
+    rng = random.Random(1)
+    samples = sorted(iqm([x for values in tasks for x in rng.choices(values, k=len(values))]) for _ in range(RESAMPLES))
+    return "{:.3f} [{:.3f}, {:.3f}]".format(iqm(sum(tasks, [])), samples[int(0.025 * RESAMPLES)], samples[int(0.975 * RESAMPLES) - 1])
 
 
 def clock():
@@ -183,7 +205,7 @@ def lambdas():
     print(f"Acrobot, lambda 0.99 and 1, 8x128 and 8x256: {sum(x <= -480 for x in last)} of {len(last)} runs at -480 or below")
 
 
-SECTIONS = {f.__name__: f for f in (ladder, slopes, clock, short_rollouts, n_or_t, trend, health, encoders, rate, optimiser, lambdas)}
+SECTIONS = {f.__name__: f for f in (ladder, aggregate, slopes, clock, short_rollouts, n_or_t, trend, health, encoders, rate, optimiser, lambdas)}
 for name in sys.argv[1:] or SECTIONS:
     print(f"\n== {name}: {SECTIONS[name].__doc__.splitlines()[0]}")
     SECTIONS[name]()
