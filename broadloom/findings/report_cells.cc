@@ -135,6 +135,24 @@ void measure_cell(const std::vector<const ResultRun*>& runs, int points,
   if (profile.ok()) cell.profile = profile.take();
 }
 
+// The one number that all curves of a key have at all steps, intervals included.
+std::optional<double> constant_of(const StudyReport& report, const std::string& key) {
+  std::optional<double> only;
+  for (const ReportCell& cell : report.cells) {
+    for (const ReportCurve& curve : cell.curves) {
+      if (curve.key != key) continue;
+      for (const Estimate& e : curve.iqm) {
+        if (!only) only = e.value;
+        const auto differs = [&](double x) { return std::isfinite(x) && x != *only; };
+        if (!std::isfinite(e.value) || differs(e.value) || differs(e.low) || differs(e.high)) {
+          return std::nullopt;
+        }
+      }
+    }
+  }
+  return only;
+}
+
 }  // namespace
 
 void measure_cells(const std::vector<StudyResults>& results, int threads, StudyReport& report) {
@@ -160,8 +178,9 @@ void measure_cells(const std::vector<StudyResults>& results, int threads, StudyR
                  thresholds[static_cast<std::size_t>(cell.task)], numbers, bands, cell);
   });
   for (const std::string& key : keys) {
-    if (key != kReturnKey && key != kEvaluationKey)
-      report.instruments.push_back(instrument_of(key));
+    if (key == kReturnKey || key == kEvaluationKey) continue;
+    report.instruments.push_back(instrument_of(key));
+    report.instruments.back().constant = constant_of(report, key);
   }
 }
 

@@ -109,8 +109,8 @@ std::vector<std::string> curve_keys(const std::vector<StudyResults>& results) {
 
 ReportInstrument instrument_of(const std::string& key) {
   const NumberInfo* found = find_number(known_numbers(), key);
-  return found != nullptr ? ReportInstrument{key, title_of(*found, key), found->unit}
-                          : ReportInstrument{key, key, ""};
+  return found != nullptr ? ReportInstrument{key, title_of(*found, key), found->unit, {}}
+                          : ReportInstrument{key, key, "", {}};
 }
 
 ReportCurve curve_over_steps(const std::vector<const ResultRun*>& runs, const std::string& key,
