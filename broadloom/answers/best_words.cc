@@ -16,11 +16,11 @@ constexpr std::size_t kMostRivals = 5;
 
 // The arms of a ranking by how they stand beside its leader.
 struct Standings {
-  std::vector<std::string> leading;  // the leader, and those of its very IQM that are told from it
-                                     // by nothing
-  std::vector<std::string> alike;    // cannot be told from it; without those
-  std::vector<std::string> unbeaten; // of larger IQM, though the leader's runs win more often
-  int others = 0, unknown = 0;       // besides those that lead; not compared, or of too few runs
+  std::vector<std::string> leading;   // the leader, and those of its very IQM that are told from it
+                                      // by nothing
+  std::vector<std::string> alike;     // cannot be told from it; without those
+  std::vector<std::string> unbeaten;  // of larger IQM, though the leader's runs win more often
+  int others = 0, unknown = 0;        // besides those that lead; not compared, or of too few runs
 };
 
 Standings standings_of(const StudyReport& report, const ReportRanking& ranking, ReportScore score) {
@@ -78,11 +78,11 @@ std::string none_is_best(const StudyReport& report, const ReportRanking& ranking
   const std::string where = ranking_words(report, ranking.task);
   const bool several = ranking.task >= 0 && report.tasks.size() > 1;
   std::string text =
-      fmt::format("{}o arm can be called best: {} {} {}{}",
-                  several ? "On " + where + " n" : "N", list_words(all.leading, kMostRivals),
-                  all.leading.size() > 1   ? "share the largest"
+      fmt::format("{}o arm can be called best: {} {} {}{}", several ? "On " + where + " n" : "N",
+                  list_words(all.leading, kMostRivals),
+                  all.leading.size() > 1 ? "share the largest"
                   : all.unbeaten.empty() ? "has the largest"
-                                           : "is beaten by none, with its",
+                                         : "is beaten by none, with its",
                   iqm, all.alike.empty() ? "" : ", and " + alike_words(all));
   return text + larger_words(all) + ".";
 }
@@ -90,13 +90,12 @@ std::string none_is_best(const StudyReport& report, const ReportRanking& ranking
 std::vector<std::string> sentences_on(const StudyReport& report, const ReportRanking& ranking,
                                       ReportScore score) {
   const Standings all = standings_of(report, ranking, score);
-  const std::string iqm = fmt::format(
-      "{}: IQM {} ({})", score_words(score),
-      estimate_words(ranked_score(report, ranking.leader, ranking.task, score)->iqm),
-      ranking_words(report, ranking.task));
+  const std::string iqm =
+      fmt::format("{}: IQM {} ({})", score_words(score),
+                  estimate_words(ranked_score(report, ranking.leader, ranking.task, score)->iqm),
+                  ranking_words(report, ranking.task));
   if (ranking.arms.size() == 1) {
-    return {
-        fmt::format("Only {} has {} {}; there is nothing to compare it with.", all.leading[0],
+    return {fmt::format("Only {} has {} {}; there is nothing to compare it with.", all.leading[0],
                         score == ReportScore::kEvaluation ? "an" : "a", iqm)};
   }
   if (ranking.best) {

@@ -66,9 +66,8 @@ std::vector<std::string> things(const StudyReport& report) {
 std::string tasks_of(const StudyReport& report) {
   std::vector<std::string> names;
   for (const ReportTask& task : report.tasks) names.push_back(task.name);
-  return names.size() > kMostNames
-             ? count_words(static_cast<std::int64_t>(names.size()), "task")
-             : list_words(names, kMostNames);
+  return names.size() > kMostNames ? count_words(static_cast<std::int64_t>(names.size()), "task")
+                                   : list_words(names, kMostNames);
 }
 
 int finished_runs(const StudyReport& report) {
@@ -90,13 +89,14 @@ std::string nothing_found(const StudyReport& report, const std::vector<LineOnTas
     if (room_of(line) > room_of(*widest)) widest = &line;
   }
   const ReportScore score = widest->score;
-  std::string text = fmt::format(
-      "No difference of the {} was found on {} between {} that are equal in all but {}",
-      score_words(score), tasks_of(report),
-      count_words(static_cast<std::int64_t>(report.arms.size()), "arm"),
-      list_words(things(report), kMostNames));
+  std::string text =
+      fmt::format("No difference of the {} was found on {} between {} that are equal in all but {}",
+                  score_words(score), tasks_of(report),
+                  count_words(static_cast<std::int64_t>(report.arms.size()), "arm"),
+                  list_words(things(report), kMostNames));
   if (room_of(*widest) > 0.0) {
-    text += fmt::format("; the intervals leave room for differences of up to {}{}", size_words(room_of(*widest)),
+    text += fmt::format("; the intervals leave room for differences of up to {}{}",
+                        size_words(room_of(*widest)),
                         report.tasks.size() > 1 ? " on " + task_words(report, {widest->task}) : "");
   }
   return text + ".";
@@ -107,8 +107,7 @@ std::string nothing_found(const StudyReport& report, const std::vector<LineOnTas
 std::string heading_of(const StudyReport& report) {
   std::vector<std::string> varied = things(report);
   if (varied.empty()) varied.emplace_back(report.arms.size() > 1 ? "settings" : "one setting");
-  std::string text =
-      fmt::format("{} on {}", list_words(varied, kMostNames), tasks_of(report));
+  std::string text = fmt::format("{} on {}", list_words(varied, kMostNames), tasks_of(report));
   if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
 }

@@ -45,20 +45,20 @@ std::string confounds_on(const StudyReport& report, const ReportLine& line) {
   if (!counted) {
     words.emplace_back("gradient steps (target_kl stops epochs)");
   } else if (!line.equal.gradient_steps) {
-    words.push_back(fmt::format("gradient steps ({})",
-                                range_words(report, line, &ReportCell::gradient_steps)));
+    words.push_back(
+        fmt::format("gradient steps ({})", range_words(report, line, &ReportCell::gradient_steps)));
   }
   if (!line.equal.minibatch_size) {
-    words.push_back(fmt::format("minibatch size ({})",
-                                range_words(report, line, &ReportCell::minibatch_size)));
+    words.push_back(
+        fmt::format("minibatch size ({})", range_words(report, line, &ReportCell::minibatch_size)));
   }
   if (!line.equal.environment_steps) {
     words.push_back(fmt::format("environment steps ({})",
                                 range_words(report, line, &ReportCell::environment_steps)));
   }
   if (words.empty()) return "";
-  std::string text = fmt::format("{} {} too", list_words(words, words.size()),
-                                 counted ? "change" : "may change");
+  std::string text =
+      fmt::format("{} {} too", list_words(words, words.size()), counted ? "change" : "may change");
   if (!means_to(line)) text += fmt::format(", so it says nothing of {} alone", varied_words(line));
   return text;
 }

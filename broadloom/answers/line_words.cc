@@ -83,9 +83,8 @@ std::string peak_words(const ReportLine& line, const std::vector<Stretch>& parts
   const std::string until = fmt::format("lower up to {}", place_words(line, parts[0].last));
   const Stretch& top = parts[1];
   if (parts.size() == 2) {
-    return top.first == top.last
-               ? fmt::format("{} and highest at {}", until, value(top.first))
-               : fmt::format("{} and level from {} on", until, value(top.first));
+    return top.first == top.last ? fmt::format("{} and highest at {}", until, value(top.first))
+                                 : fmt::format("{} and level from {} on", until, value(top.first));
   }
   return fmt::format("highest in the middle, at {}{}, and lower up to {} and from {} on",
                      place_words(line, top.first),
@@ -162,8 +161,8 @@ std::size_t lowest(const StudyReport& report, const ReportLine& line) {
   return found;
 }
 
-// "482 [465, 493] at N = 8 against 92 [80, 103] at N = 512"; of a line without a difference what its
-// intervals leave room for.
+// "482 [465, 493] at N = 8 against 92 [80, 103] at N = 512"; of a line without a difference what
+// its intervals leave room for.
 std::string numbers(const StudyReport& report, const ReportLine& line) {
   if (!line.differ) return room_of(line) > 0.0 ? size_words(room_of(line)) : "";
   const std::size_t high = place_of(line, line.leader), low = lowest(report, line);
@@ -174,7 +173,8 @@ std::string numbers(const StudyReport& report, const ReportLine& line) {
 
 // Of a line whose comparisons call what chance alone does often enough.
 std::string chance_words(const ReportLine& line) {
-  const bool called = std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
+  const bool called =
+      std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
   if (line.differ || !line.chance || !called) return "";
   return fmt::format(" (arms that are all alike differ as much with probability {:.2f})",
                      *line.chance);
@@ -188,9 +188,15 @@ std::string held_words(const StudyReport& report, const ReportLine& line) {
     return a.num_envs != first.num_envs || a.num_steps != first.num_steps;
   });
   switch (line.kind) {
-    case LineKind::kWidthOfBatch: text = "at a batch of " + with_commas(line.fixed); break;
-    case LineKind::kWidth: text = "at T = " + with_commas(line.fixed); break;
-    case LineKind::kLength: text = "at N = " + with_commas(line.fixed); break;
+    case LineKind::kWidthOfBatch:
+      text = "at a batch of " + with_commas(line.fixed);
+      break;
+    case LineKind::kWidth:
+      text = "at T = " + with_commas(line.fixed);
+      break;
+    case LineKind::kLength:
+      text = "at N = " + with_commas(line.fixed);
+      break;
     default:
       if (shapes) {
         text = fmt::format("at N = {}, T = {}", with_commas(first.num_envs),
@@ -225,16 +231,18 @@ std::string said_words(const StudyReport& report, const Said& said, const std::s
     if (!one.empty() && said.lines.size() > 1) all.back() += fmt::format(" ({})", tasks.back());
   }
   const ReportLine& first = *said.lines.front();
-  std::string text = fmt::format("on {}{} {}{}", list_words(tasks, tasks.size()),
-                                 held.empty() ? "" : " " + held + ",", said.clause,
-                                 chance_words(first));
+  std::string text =
+      fmt::format("on {}{} {}{}", list_words(tasks, tasks.size()),
+                  held.empty() ? "" : " " + held + ",", said.clause, chance_words(first));
   if (!all.empty()) {
-    text += fmt::format("{} {}", first.differ ? ":" : "; the intervals leave room for differences of up to",
+    text += fmt::format("{} {}",
+                        first.differ ? ":" : "; the intervals leave room for differences of up to",
                         fmt::join(all, first.differ ? ", " : " and "));
   }
   if (!brief && with_numbers && first.differ && all.size() == 1 && room_of(first) > 0.0) {
-    text += fmt::format("; between those that cannot be told apart the intervals leave room for up to {}",
-                        size_words(room_of(first)));
+    text += fmt::format(
+        "; between those that cannot be told apart the intervals leave room for up to {}",
+        size_words(room_of(first)));
   }
   return text;
 }
@@ -329,8 +337,7 @@ std::string line_sentence(const StudyReport& report, const LineOnTasks& line, bo
   const std::string held = held_words(report, *line.front());
   for (const Said& said : all) {
     const bool first = words.empty() && all.size() == 1;
-    words.push_back(
-        said_words(report, said, first ? held : "", line.size() <= kMostTasks, brief));
+    words.push_back(said_words(report, said, first ? held : "", line.size() <= kMostTasks, brief));
   }
   std::string text = fmt::format("{}", fmt::join(words, "; "));
   if (opposite(report, line)) text = "it depends on the task: " + text;

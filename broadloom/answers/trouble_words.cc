@@ -39,13 +39,13 @@ std::string listed(const std::vector<const ReportTrouble*>& all, Words&& words) 
 void say_failed(const StudyReport& report, std::vector<std::string>& lines) {
   const auto all = of_kind(report, TroubleKind::kFailed);
   if (all.empty()) return;
-  lines.push_back(fmt::format(
-      "Half of the runs or more failed of {}: what is left of them is a selection.",
-      listed(all, [&](const ReportTrouble& t) {
-        const RunCounts& runs = report.cells[static_cast<std::size_t>(t.cell)].counts;
-        return fmt::format("{} ({} of {})", cell_words(report, t.cell), runs.failed,
-                           runs.failed + runs.finished);
-      })));
+  lines.push_back(
+      fmt::format("Half of the runs or more failed of {}: what is left of them is a selection.",
+                  listed(all, [&](const ReportTrouble& t) {
+                    const RunCounts& runs = report.cells[static_cast<std::size_t>(t.cell)].counts;
+                    return fmt::format("{} ({} of {})", cell_words(report, t.cell), runs.failed,
+                                       runs.failed + runs.finished);
+                  })));
 }
 
 void say_random(const StudyReport& report, std::vector<std::string>& lines) {
@@ -56,22 +56,22 @@ void say_random(const StudyReport& report, std::vector<std::string>& lines) {
       "need not be bad in itself.",
       listed(all, [&](const ReportTrouble& t) {
         const int task = report.cells[static_cast<std::size_t>(t.cell)].task;
-        return fmt::format(
-            "{}, {} where random actions have {:.4g}", cell_words(report, t.cell),
-            estimate_words(t.after), report.tasks[static_cast<std::size_t>(task)].random_score);
+        return fmt::format("{}, {} where random actions have {:.4g}", cell_words(report, t.cell),
+                           estimate_words(t.after),
+                           report.tasks[static_cast<std::size_t>(task)].random_score);
       })));
 }
 
 void say_collapsed(const StudyReport& report, std::vector<std::string>& lines) {
   const auto all = of_kind(report, TroubleKind::kCollapsed);
   if (all.empty()) return;
-  lines.push_back(fmt::format(
-      "Learnt and lost again: {}. The last score is not what such an arm can do.",
-      listed(all, [&](const ReportTrouble& t) {
-        return fmt::format("{}, {} after {} steps and {} in the end", cell_words(report, t.cell),
-                           estimate_words(t.before), with_commas(std::llround(t.at)),
-                           estimate_words(t.after));
-      })));
+  lines.push_back(
+      fmt::format("Learnt and lost again: {}. The last score is not what such an arm can do.",
+                  listed(all, [&](const ReportTrouble& t) {
+                    return fmt::format("{}, {} after {} steps and {} in the end",
+                                       cell_words(report, t.cell), estimate_words(t.before),
+                                       with_commas(std::llround(t.at)), estimate_words(t.after));
+                  })));
 }
 
 void say_still(const StudyReport& report, std::vector<std::string>& lines) {

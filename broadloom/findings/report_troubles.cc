@@ -46,17 +46,17 @@ const ReportCurve* learning_curve(const StudyReport& report, const ReportCell& c
 std::optional<ReportTrouble> collapsed(const StudyReport& report, const ReportCell& cell, int c) {
   const ReportCurve* curve = learning_curve(report, cell);
   if (curve == nullptr || cell.counts.finished < 2) return std::nullopt;
-  const auto peak = std::max_element(
-      curve->iqm.begin(), curve->iqm.end(),
-      [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
+  const auto peak =
+      std::max_element(curve->iqm.begin(), curve->iqm.end(),
+                       [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
   const Estimate& end = curve->iqm.back();
   const ReportTask& task = report.tasks[static_cast<std::size_t>(cell.task)];
   const double from =
-      task.why_not.empty() ? task.random_score
-                           : std::min_element(curve->iqm.begin(), peak + 1,
-                                              [](const Estimate& a, const Estimate& b) {
-                                                return a.value < b.value;
-                                              })->value;
+      task.why_not.empty()
+          ? task.random_score
+          : std::min_element(curve->iqm.begin(), peak + 1,
+                             [](const Estimate& a, const Estimate& b) { return a.value < b.value; })
+                ->value;
   const bool lost = peak->value - end.value >= kMuchOfIt * (peak->value - from);
   if (!(peak->value > from) || !lost || !(end.high < peak->low)) return std::nullopt;
   const double at = curve->at[static_cast<std::size_t>(peak - curve->iqm.begin())];

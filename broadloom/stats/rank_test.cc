@@ -41,7 +41,8 @@ double apartness(const std::vector<std::int64_t>& ranks,
   for (const std::vector<double>& group : groups) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < group.size(); ++i) sum += ranks[at++];
-    apart += static_cast<double>(sum) * static_cast<double>(sum) / static_cast<double>(group.size());
+    apart +=
+        static_cast<double>(sum) * static_cast<double>(sum) / static_cast<double>(group.size());
   }
   return apart;
 }

@@ -72,6 +72,12 @@ function spread(ends, top, bottom) {
   }
 }
 
+function textWidth(text) {
+  const ctx = document.createElement("canvas").getContext("2d");
+  ctx.font = `12px ${Chart.defaults.font.family}`;
+  return ctx.measureText(text).width;
+}
+
 const MOST_LETTERS = 22;
 const shortLabel = (text, width) => {
   const most = width < 420 ? 13 : MOST_LETTERS;
@@ -92,7 +98,7 @@ function curveChart(box, { label, series, x, y, values, bands = Infinity, height
     all[2].endLabel = names[i];
     return all.slice(series.length > bands ? 2 : 0);
   });
-  const room = named ? 14 + 6.6 * Math.max(...names.map((name) => name.length)) : 8;
+  const room = named ? 16 + Math.max(...names.map(textWidth)) : 8;
   const options = baseOptions(colors, false);
   return new Chart(freshCanvas(box, label, height), {
     type: "line", data: { datasets }, plugins: [whiskers, endLabels],
