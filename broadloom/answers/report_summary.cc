@@ -170,11 +170,17 @@ SummaryPart chance_part(const StudyReport& report) {
     different += line.differ ? 1 : 0;
   }
   if (able == 0) return part;
+  if (able == 1) {
+    part.lines.push_back(fmt::format(
+        "The arms that differ in one thing alone {} at 95 %; arms that are all alike would show "
+        "one in 5 of 100 studies.",
+        different == 1 ? "show a difference" : "show no difference"));
+    return part;
+  }
   part.lines.push_back(fmt::format(
-      "Of {} that differ in one thing alone{}, {} {} a difference at 95 %; if no arm differed, "
-      "about {:.2g} would, by chance.",
-      able == 1 ? "one set of arms" : with_commas(able) + " sets of arms",
-      report.tasks.size() > 1 ? " on a task" : "", with_commas(different),
+      "Of {} sets of arms that differ in one thing alone{}, {} {} a difference at 95 %; if no arm "
+      "differed, about {:.2g} would, by chance.",
+      with_commas(able), report.tasks.size() > 1 ? " on a task" : "", with_commas(different),
       different == 1 ? "shows" : "show", kChance * static_cast<double>(able)));
   return part;
 }

@@ -22,9 +22,9 @@ ReportLine line_of(const std::string& letters, const std::string& key = "num_env
                              : c == '-' ? Standing::kLower
                                         : Standing::kUnknown);
     if (c == 'B') line.leader = static_cast<int>(i);
-    line.ahead.emplace_back(c == 'B' ? std::nullopt
-                                     : std::optional(Estimate{5, -20.0 - static_cast<double>(i),
-                                                              30, 10}));
+    line.ahead.emplace_back(
+        c == 'B' ? std::nullopt
+                 : std::optional(Estimate{5, -20.0 - static_cast<double>(i), 30, 10}));
   }
   line.differ = letters.find('-') != std::string::npos;
   return line;
@@ -60,7 +60,7 @@ TEST(ReadingWords, OfWhatIsNoNumberNameTheValues) {
 
 TEST(Room, IsOfThoseThatCannotBeToldApart) {
   EXPECT_EQ(room_of(line_of("B==")), 30.0);
-  EXPECT_EQ(room_of(line_of("B--")), 0.0);   // all are told apart
+  EXPECT_EQ(room_of(line_of("B--")), 0.0);  // all are told apart
   ReportLine called_by_chance = line_of("B--");
   called_by_chance.differ = false;
   EXPECT_EQ(room_of(called_by_chance), 30.0);
@@ -104,23 +104,28 @@ TEST_F(Lines, EveryAxisOfAGridIsComparedAllElseEqualTheLargestEffectFirst) {
                           "at N = 16, T = 4 with clip_vloss="),
             0U)
       << r.answer;
-  says(r, "Of two learning_rate, neighbours that are equal in all else, the larger is called better "
-          "in 4 of 4 pairs and the smaller in 0; by chance about 0.1 each would be.");
-  says(r, "Of two blocks of one batch, neighbours that are equal in all else, the wider (more N) is "
-          "called better in 0 of 4 pairs and the longer (more T) in 2;");
-  says(r, "Of two clip_vloss, neighbours that are equal in all else, false is called better in 0 of "
-          "4 pairs and true in 0;");
-  says(r, "Of 12 sets of arms that differ in one thing alone, 6 show a difference at 95 %; if no arm "
-          "differed, about 0.6 would, by chance.");
+  says(r,
+       "Of two learning_rate, neighbours that are equal in all else, the larger is called better "
+       "in 4 of 4 pairs and the smaller in 0; by chance about 0.1 each would be.");
+  says(r,
+       "Of two blocks of one batch, neighbours that are equal in all else, the wider (more N) is "
+       "called better in 0 of 4 pairs and the longer (more T) in 2;");
+  says(r,
+       "Of two clip_vloss, neighbours that are equal in all else, false is called better in 0 of "
+       "4 pairs and true in 0;");
+  says(r,
+       "Of 12 sets of arms that differ in one thing alone, 6 show a difference at 95 %; if no arm "
+       "differed, about 0.6 would, by chance.");
 }
 
 TEST_F(Lines, WhereNothingDiffersAlongSeveralAxesTheWidestRoomIsNamed) {
   const StudyPlan plan = grid_plan(6);
   plant(plan, "s", [](int cell, int seed) { return around(100.0, seed + 3 * cell); });
   const StudyReport r = report({"s"});
-  EXPECT_EQ(r.answer.find("No difference of the evaluation return was found on CartPole-v1 between 8 "
-                          "arms that are equal in all but "),
-            0U)
+  EXPECT_EQ(
+      r.answer.find("No difference of the evaluation return was found on CartPole-v1 between 8 "
+                    "arms that are equal in all but "),
+      0U)
       << r.answer;
   EXPECT_NE(r.answer.find("; the intervals leave room for differences of up to "),
             std::string::npos);
@@ -151,8 +156,9 @@ TEST_F(Lines, WhatChanceDoesIsNotCalledADifferenceThoughAPairIs) {
   ASSERT_EQ(r.lines[0].standings[3], Standing::kLower);
   EXPECT_GT(*r.lines[0].chance, 0.05);
   EXPECT_FALSE(r.lines[0].differ);
-  says(r, "no difference of the evaluation return was found from N = 2 to 32 (arms that are all "
-          "alike differ as much with probability 0.");
+  says(r,
+       "no difference of the evaluation return was found from N = 2 to 32 (arms that are all "
+       "alike differ as much with probability 0.");
   says(r, "; the intervals leave room for differences of up to ");
 }
 
@@ -161,10 +167,10 @@ TEST_F(Lines, OfManyTasksThoseThatSayTheSameAreNamedTogether) {
   for (const char* id : {"CartPole-v1", "Acrobot-v1", "FrozenLake-v1", "CliffWalking-v1"}) {
     variants += "'" + std::string(id) + "', ";
   }
-  const StudyPlan plan =
-      plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\nnum_envs = 4\nnum_steps = "
-                "16\n[grid]\nenv_id = [" +
-                variants + "]\nlearning_rate = [1e-4, 1e-3]\n");
+  const StudyPlan plan = plan_text(
+      "seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\nnum_envs = 4\nnum_steps = "
+      "16\n[grid]\nenv_id = [" +
+      variants + "]\nlearning_rate = [1e-4, 1e-3]\n");
   plant(plan, "s", [&](int cell, int seed) {
     const Config& config = plan.cells[static_cast<std::size_t>(cell)].config;
     const double sign = config.env_id == "FrozenLake-v1" ? -1.0 : 1.0;
@@ -180,9 +186,10 @@ TEST_F(Lines, OfManyTasksThoseThatSayTheSameAreNamedTogether) {
 }
 
 TEST_F(Lines, AnArmWithoutAScheduleIsSaidToHaveNone) {
-  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\nnum_envs = 8\nnum_steps "
-                  "= 16\n[grid]\nshape_schedule = ['', '8x16 @ 0, 16x8 @ 0.5']\n"),
-        "s", [](int cell, int seed) { return around(100.0 * cell, seed); });
+  plant(
+      plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\nnum_envs = 8\nnum_steps "
+                "= 16\n[grid]\nshape_schedule = ['', '8x16 @ 0, 16x8 @ 0.5']\n"),
+      "s", [](int cell, int seed) { return around(100.0 * cell, seed); });
   const StudyReport r = report({"s"});
   EXPECT_EQ(r.arms[0].other, "no shape_schedule");
   says(r, "than with shape_schedule=none");

@@ -42,8 +42,8 @@ TEST_F(Summary, AClearWinnerAndALineThatFalls) {
   says(r, "Which is best: N = 4, T = 16 is best: it has the largest evaluation return: IQM ");
   says(r, "(CartPole-v1), and all 2 other arms can be told from it.");
   says(r,
-       "How much may be chance: Of one set of arms that differ in one thing alone, 1 shows a "
-       "difference at 95 %; if no arm differed, about 0.05 would, by chance.");
+       "How much may be chance: The arms that differ in one thing alone show a difference at 95 %; "
+       "arms that are all alike would show one in 5 of 100 studies.");
   says(r, "How many runs: 30 of 30 runs of 3 cells on CartPole-v1 have finished.");
   never_says(r, "alone.");
   never_says(r, "unreliable");
@@ -61,7 +61,7 @@ TEST_F(Summary, NoDifferenceIsCalledNone) {
   says(r, "Which is best: No arm can be called best: N = ");
   says(r, "(CartPole-v1), and none of the 2 other arms can be told from it.");
   never_says(r, "is best: it");
-  says(r, "0 show a difference at 95 %");
+  says(r, "The arms that differ in one thing alone show no difference at 95 %;");
   never_says(r, "higher");
   never_says(r, "lower");
 }
@@ -104,7 +104,7 @@ TEST_F(Summary, OneSeedAndFewSeedsAreSaid) {
                 .find("N = 16, T = 4 was better than N = 4, T = 16 in 100 % of pairs of runs (no"),
             std::string::npos);
   never_says(one, "beats");
-  never_says(one, "by chance");
+  never_says(one, "of 100 studies");
   plant(ladder_plan(3), "three", [](int cell, int seed) { return 100.0 * cell + seed; });
   const StudyReport three = report({"three"});
   says(three, "With 3 runs intervals are unreliable: read 95 % as about 75 %");
@@ -374,7 +374,7 @@ TEST_F(Summary, TasksWithoutACommonArmAreSaidToBe) {
 
 TEST_F(Summary, ChanceIsOfLinesThatCanShowADifference) {
   plant(ladder_plan(3), "s", [](int cell, int seed) { return 100.0 * cell + seed; });
-  never_says(report({"s"}), "by chance");  // of three runs none can be
+  never_says(report({"s"}), "of 100 studies");  // of three runs none can be
   plant(ladder_plan(6), "many", [](int cell, int seed) -> std::optional<double> {
     if (cell == 1 && seed > 1) return std::nullopt;
     return around(100.0 * cell, seed);
@@ -382,7 +382,7 @@ TEST_F(Summary, ChanceIsOfLinesThatCanShowADifference) {
   const StudyReport r = report({"many"});
   says(r, "1 of the other arms was not compared with it, or has too few runs.");
   EXPECT_EQ(r.lines[0].standings[1], Standing::kUnknown);
-  says(r, "Of one set of arms that differ in one thing alone, 1 shows");
+  says(r, "The arms that differ in one thing alone show a difference at 95 %;");
 }
 
 // On one task the settings of a pair are far apart, on the other they are as far the other way
