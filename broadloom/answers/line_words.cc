@@ -166,9 +166,10 @@ std::size_t lowest(const StudyReport& report, const ReportLine& line) {
 std::string numbers(const StudyReport& report, const ReportLine& line) {
   if (!line.differ) return room_of(line) > 0.0 ? size_words(room_of(line)) : "";
   const std::size_t high = place_of(line, line.leader), low = lowest(report, line);
-  return fmt::format("{} {} against {} {}", estimate_words(iqm_at(report, line, high)),
-                     at_words(line, high), estimate_words(iqm_at(report, line, low)),
-                     at_words(line, low));
+  const std::string most = estimate_words(iqm_at(report, line, high));
+  const std::string least = estimate_words(iqm_at(report, line, low));
+  if (line.arms.size() == 2) return fmt::format("{} against {}", most, least);  // named already
+  return fmt::format("{} {} against {} {}", most, at_words(line, high), least, at_words(line, low));
 }
 
 // Of a line whose comparisons call what chance alone does often enough.
@@ -180,13 +181,27 @@ std::string chance_words(const ReportLine& line) {
                      *line.chance);
 }
 
+// What all arms of a line have, of what varies elsewhere: "clip_vloss=false".
+std::vector<std::string> held_settings(const StudyReport& report, const ReportLine& line) {
+  std::vector<std::string> held;
+  for (const auto& setting : line_arm(report, line.arms.front()).settings) {
+    const bool by_all = std::all_of(line.arms.begin(), line.arms.end(), [&](int arm) {
+      const Overrides& settings = line_arm(report, arm).settings;
+      return std::find(settings.begin(), settings.end(), setting) != settings.end();
+    });
+    if (by_all) held.push_back(setting.first + "=" + value_words(setting.second));
+  }
+  return held;
+}
+
 // "at a batch of 1,024", "at N = 8, T = 128 with clip_vloss = false"; "" where nothing else varies.
-std::string held_words(const StudyReport& report, const ReportLine& line) {
+std::string held_words(const StudyReport& report, const ReportLine& line, bool with_shape) {
   const ReportArm& first = line_arm(report, line.arms.front());
   std::string text;
-  const bool shapes = std::any_of(report.arms.begin(), report.arms.end(), [&](const ReportArm& a) {
-    return a.num_envs != first.num_envs || a.num_steps != first.num_steps;
-  });
+  const bool shapes =
+      with_shape && std::any_of(report.arms.begin(), report.arms.end(), [&](const ReportArm& a) {
+        return a.num_envs != first.num_envs || a.num_steps != first.num_steps;
+      });
   switch (line.kind) {
     case LineKind::kWidthOfBatch:
       text = "at a batch of " + with_commas(line.fixed);
@@ -203,14 +218,7 @@ std::string held_words(const StudyReport& report, const ReportLine& line) {
                            with_commas(first.num_steps));
       }
   }
-  std::vector<std::string> rest;
-  for (const auto& [key, value] : first.settings) {
-    const bool held = std::all_of(line.arms.begin(), line.arms.end(), [&](int arm) {
-      const Overrides& settings = line_arm(report, arm).settings;
-      return std::find(settings.begin(), settings.end(), std::pair(key, value)) != settings.end();
-    });
-    if (held) rest.push_back(key + "=" + value_words(value));
-  }
+  const std::vector<std::string> rest = held_settings(report, line);
   if (rest.empty()) return text;
   return fmt::format("{}{}with {}", text, text.empty() ? "" : " ", list_words(rest, rest.size()));
 }
@@ -251,13 +259,18 @@ std::string said_words(const StudyReport& report, const Said& said, const std::s
 
 std::vector<LineOnTasks> lines_on_tasks(const StudyReport& report) {
   std::vector<LineOnTasks> all;
+  const bool common = std::any_of(report.arms.begin(), report.arms.end(),
+                                  [](const ReportArm& arm) { return arm.cells.size() > 1; });
   const auto same = [&](const ReportLine& a, const ReportLine& b) {
-    return a.kind == b.kind && a.key == b.key && a.fixed == b.fixed && a.arms == b.arms &&
-           a.task != b.task;
+    if (a.kind != b.kind || a.key != b.key || a.fixed != b.fixed || a.task == b.task) return false;
+    return common ? a.arms == b.arms
+                  : a.values == b.values && held_settings(report, a) == held_settings(report, b);
   };
   for (const ReportLine& line : report.lines) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const LineOnTasks& lines) {
-      return same(*lines.front(), line);
+      return same(*lines.front(), line) &&
+             std::none_of(lines.begin(), lines.end(),
+                          [&](const ReportLine* other) { return other->task == line.task; });
     });
     if (found == all.end()) {
       all.push_back({&line});
@@ -302,13 +315,12 @@ double room_of(const ReportLine& line) {
 }
 
 bool opposite(const StudyReport& report, const LineOnTasks& line) {
-  const std::vector<int>& arms = line.front()->arms;
-  for (std::size_t i = 0; i < arms.size(); ++i) {
+  for (std::size_t i = 0; i < line.front()->arms.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       int least = 0, most = 0;
       for (const ReportLine* one : line) {
         const std::optional<Outcome> found =
-            outcome(report, arms[i], arms[j], one->task, one->score);
+            outcome(report, one->arms[i], one->arms[j], one->task, one->score);
         least = std::min(least, found ? found->result : 0);
         most = std::max(most, found ? found->result : 0);
       }
@@ -334,7 +346,11 @@ std::string line_sentence(const StudyReport& report, const LineOnTasks& line, bo
     }
   }
   std::vector<std::string> words;
-  const std::string held = held_words(report, *line.front());
+  // Tasks whose arms are of other shapes each have their own.
+  const bool one_shape = std::all_of(line.begin(), line.end(), [&](const ReportLine* one) {
+    return one->arms == line.front()->arms;
+  });
+  const std::string held = held_words(report, *line.front(), one_shape);
   for (const Said& said : all) {
     const bool first = words.empty() && all.size() == 1;
     words.push_back(said_words(report, said, first ? held : "", line.size() <= kMostTasks, brief));

@@ -11,7 +11,8 @@ namespace broadloom {
 // One line on each task that has it.
 using LineOnTasks = std::vector<const ReportLine*>;
 
-// Lines of one kind through the same values, in the order of report.lines.
+// Lines of one kind through the same arms, in the order of report.lines; where no arm has two
+// tasks, through the same values with the same rest.
 std::vector<LineOnTasks> lines_on_tasks(const StudyReport& report);
 
 // Whether it is N or T that varies.

@@ -118,7 +118,8 @@ Json cell_json(const ReportCell& c) {
                     {"area", optional_json(c.area, statistics_json)}};
   json["runs"] = list_json(c.runs, run_json);
   json["curves"] = list_json(c.curves, curve_json);
-  json["time_curve"] = {{"seconds", numbers(c.time_curve.at)},
+  json["time_curve"] = {{"key", c.time_curve.key},
+                        {"seconds", numbers(c.time_curve.at)},
                         {"iqm", estimates(c.time_curve.iqm)}};
   json["profile"] = profile_json(c.profile);
   return json;

@@ -362,6 +362,15 @@ TEST_F(Summary, TasksWithoutACommonArmAreSaidToBe) {
        "How many runs: The 2 tasks have no arm in common: each has shapes N x T of its own. So "
        "nothing of "
        "one is set beside another;");
+  // Each task has its own shape, and none is left out of the answer.
+  EXPECT_EQ(r.answer.find("On CartPole-v1 the evaluation return is higher with learning_rate=1e-04 "
+                          "than with learning_rate=0.001: 301.2 [298.2, 304.0] against 201.2 ["),
+            0U)
+      << r.answer;
+  EXPECT_NE(r.answer.find("; on Acrobot-v1 no difference of the evaluation return was found "
+                          "between learning_rate=1e-04 and 0.001;"),
+            std::string::npos)
+      << r.answer;
   says(r, "is best: it has the largest evaluation return: IQM ");
   says(r, "(CartPole-v1), and the other arm can be told from it.");
   says(r, "Which is best: On Acrobot-v1 no arm can be called best: ");

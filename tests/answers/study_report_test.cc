@@ -257,6 +257,12 @@ TEST_F(MakeReport, EvaluationsOnTheWayAreACurveAndTheArea) {
     ASSERT_EQ(cell.curves[1].key, "evaluation_return");
     EXPECT_EQ(cell.curves[1].at.size(), static_cast<std::size_t>(evaluations));
     EXPECT_EQ(cell.curves[1].iqm[1].value, 20.0);
+    // Seconds are those of the curve at the same steps: 2 of this cell's runs.
+    EXPECT_EQ(cell.time_curve.key, "evaluation_return");
+    EXPECT_EQ(cell.time_curve.at.back(), 2.0);
+    EXPECT_EQ(cell.time_curve.iqm.back().value, 10.0 * evaluations);
+    EXPECT_EQ(cell.time_curve.at.front(), 0.5);  // of four points; evaluations of before are known
+    EXPECT_EQ(cell.time_curve.iqm.front().value, 10.0);
     // 10 to 50 evenly; with fewer than five, the training returns: 10 to 40 evenly.
     EXPECT_DOUBLE_EQ(cell.area->iqm.value, evaluations == 5 ? 30.0 : 25.0);
   }

@@ -87,10 +87,13 @@ function curvesSection(parent, study) {
   const ends = timed.flatMap((panel) => panel.lines).map((line) => Math.max(0, ...line.points.map((p) => p.x))).filter((x) => x > 0);
   const log = ends.length > 1 && Math.max(...ends) > 30 * Math.min(...ends);
   const positive = timed.map((panel) => ({ ...panel, lines: panel.lines.map((line) => ({ ...line, points: line.points.filter((p) => !log || p.x > 0) })) }));
-  curveFigure(training, study, positive, {
-    title: "Training return against wall time", about: "Training return against wall time", table: "return against wall time", x: "seconds", value: "return",
+  const evaluated = study.cells.some((c) => (c.time_curve || {}).key === "evaluation_return");
+  const what = evaluated ? "Return of evaluations" : "Training return";
+  curveFigure(evaluated ? parent : training, study, positive, {
+    title: `${what} against wall time`, about: `${what} against wall time`, table: "return against wall time", x: "seconds", value: "return",
     caption: `${bandsText(study)} Times are of training alone, on the hardware below, with as many runs side by side as there were. A cell whose runs are over keeps its last value.`,
   }, { x: { title: "seconds of training", log }, y: { title: "return" } });
+  if (training !== parent) parent.append(training);
 }
 
 // ---- profiles
