@@ -102,6 +102,14 @@ std::string nothing_found(const StudyReport& report, const std::vector<LineOnTas
   return text + ".";
 }
 
+// With many sets of arms one or another differs by chance: the smallest of their chances has to
+// stand being multiplied by their number (Bonferroni).
+bool more_than_chance(const StudyReport& report) {
+  double least = 1.0;
+  for (const ReportLine& line : report.lines) least = std::min(least, line.chance);
+  return least * static_cast<double>(able_lines(report)) <= 1.0 - kConfidence;
+}
+
 }  // namespace
 
 std::string heading_of(const StudyReport& report) {
@@ -119,8 +127,16 @@ std::string answer_of(const StudyReport& report) {
   if (!report.lines.front().differ) return nothing_found(report, lines);
   std::string sentence = line_sentence(report, lines.front(), true);
   const std::vector<std::string> varied = things(report);
-  if (varied.size() < 2) return sentence;
+  const std::int64_t sets = able_lines(report);
+  const bool chance = sets > 1 && !more_than_chance(report);
+  if (varied.size() < 2 && !chance) return sentence;
   if (sentence.starts_with("On ")) sentence[0] = 'o';
+  if (chance) {
+    return fmt::format(
+        "Of {} sets of arms that differ in one thing alone, the one that differs "
+        "most does so no more than by chance: {}",
+        with_commas(sets), sentence);
+  }
   return fmt::format("Of the {} things that vary, the {} does most: {}", varied.size(),
                      varied.front(), sentence);
 }

@@ -176,9 +176,9 @@ std::string numbers(const StudyReport& report, const ReportLine& line) {
 std::string chance_words(const ReportLine& line) {
   const bool called =
       std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
-  if (line.differ || !line.chance || !called) return "";
+  if (line.differ || !called) return "";
   return fmt::format(" (arms that are all alike differ as much with probability {:.2f})",
-                     *line.chance);
+                     line.chance);
 }
 
 // What all arms of a line have, of what varies elsewhere: "clip_vloss=false".
@@ -301,6 +301,10 @@ std::string reading_words(const ReportLine& line) {
   const bool one_top = std::count_if(parts.begin(), parts.end(),
                                      [](const Stretch& part) { return !part.lower; }) == 1;
   return line.ordered && one_top ? peak_words(line, parts) : scattered_words(line);
+}
+
+std::int64_t able_lines(const StudyReport& report) {
+  return std::count_if(report.lines.begin(), report.lines.end(), enough_runs);
 }
 
 double room_of(const ReportLine& line) {

@@ -1,6 +1,7 @@
 // What a report's lines say, in words: where the score is level, where it is lower, by how much.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ std::string reading_words(const ReportLine& line);
 // one says the opposite of another, that is said first. Brief: without what the level ones leave
 // open.
 std::string line_sentence(const StudyReport& report, const LineOnTasks& line, bool brief = false);
+
+// How many lines have runs enough to show a difference.
+std::int64_t able_lines(const StudyReport& report);
 
 // The largest difference that the intervals of lines without one leave room for; 0 where there are
 // no intervals.

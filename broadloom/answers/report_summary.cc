@@ -161,14 +161,9 @@ SummaryPart lines_part(const StudyReport& report) {
 // How many lines show a difference, and how many would by chance.
 SummaryPart chance_part(const StudyReport& report) {
   SummaryPart part{"How much may be chance", {}};
-  std::int64_t able = 0, different = 0;
-  for (const ReportLine& line : report.lines) {
-    const bool can = std::any_of(line.standings.begin(), line.standings.end(), [](Standing s) {
-      return s == Standing::kAlike || s == Standing::kLower;
-    });
-    able += can ? 1 : 0;
-    different += line.differ ? 1 : 0;
-  }
+  const std::int64_t able = able_lines(report);
+  const auto different = std::count_if(report.lines.begin(), report.lines.end(),
+                                       [](const ReportLine& line) { return line.differ; });
   if (able == 0) return part;
   if (able == 1) {
     part.lines.push_back(fmt::format(

@@ -230,12 +230,9 @@ void measure(const StudyReport& report, ReportLine& line) {
     line.ahead.push_back(i == leads ? std::nullopt
                                     : std::optional(difference(scores[leads], scores[i], options)));
   }
-  if (line.arms.size() > 2) {
-    line.chance =
-        rank_test(scores, {std::min(report.replicates, kMostPermutations), report.seed, 1});
-  }
+  line.chance = rank_test(scores, {std::min(report.replicates, kMostPermutations), report.seed, 1});
   const bool lower = std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
-  line.differ = lower && (!line.chance || *line.chance <= kChance);
+  line.differ = lower && (line.arms.size() == 2 || line.chance <= kChance);
   line.effect = line.differ ? claimed(line, scale_of(report, line.task, line.score)) : 0.0;
 }
 

@@ -227,7 +227,7 @@ Json line_json(const ReportLine& l) {
                               [](const std::optional<Estimate>& ahead) {
                                 return optional_json(ahead, estimate_json);
                               })},
-          {"chance", optional_json(l.chance, six_digits)},
+          {"chance", six_digits(l.chance)},
           {"differ", l.differ},
           {"effect", six_digits(l.effect)},
           {"words", reading_words(l)},

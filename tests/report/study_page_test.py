@@ -129,7 +129,7 @@ class FirstScreenTest(unittest.TestCase):
                             self.assertTrue(0 <= left < right <= width and 0 <= top < bottom <= height, f"{what}: {left, top, right, bottom}")
                         self.assertLessEqual(boxes["answer"][3], boxes["figure"][1] + 1)
                         self.assertGreater(boxes["figure"][3] - boxes["figure"][1], 40 if name == "rows" else 0.3 * height)
-                        self.assertEqual(BROWSER.evaluate("document.querySelector('.first .answer').textContent"), data["answer"])
+                        self.assertEqual(BROWSER.evaluate("document.querySelector('.first .answer').textContent").replace("\u00a0", " "), data["answer"])
 
     def test_the_first_chart_of_several_tasks_is_within_a_phone_and_the_others_follow(self):
         self.first_screen("several_tasks", fixture.several_tasks(), "phone", False)

@@ -134,11 +134,14 @@ function answerFigure(study) {
            panels: views.map((view) => ({ title: view.title, node: rowsOf(study, view) })) };
 }
 
+// No line ends inside of an interval or of "N = 8".
+const unbroken = (text) => text.replace(/\[[^\]]+\]|\b[NT] = [\d,]+/g, (part) => part.replace(/ /g, "\u00a0"));
+
 function firstScreen(main, study) {
   const { data } = study;
   const heading = data.heading || data.title || "A study without a name";
   document.title = `Study: ${heading}`;
-  const box = element("section", { class: "first", id: "answer" }, element("h1", {}, heading), data.answer ? element("p", { class: "answer" }, data.answer) : null);
+  const box = element("section", { class: "first", id: "answer" }, element("h1", {}, heading), data.answer ? element("p", { class: "answer" }, unbroken(data.answer)) : null);
   main.append(box);
   addSection(box, "The answer", () => drawAnswer(box, study));
 }
