@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "broadloom/answers/best_words.h"
+#include "broadloom/answers/call_words.h"
 #include "broadloom/answers/line_words.h"
 #include "broadloom/answers/report_words.h"
 #include "broadloom/core/number_text.h"
@@ -110,6 +112,30 @@ bool more_than_chance(const StudyReport& report) {
   return least * static_cast<double>(able_lines(report)) <= 1.0 - kConfidence;
 }
 
+std::string begun_small(std::string sentence) {
+  if (sentence[0] >= 'A' && sentence[0] <= 'Z') {
+    sentence[0] = static_cast<char>(sentence[0] - 'A' + 'a');
+  }
+  return sentence;
+}
+
+// Where no set of arms differs by itself: what all of them say together, if one side is called
+// better more often than by chance.
+std::string calls_answer(const StudyReport& report) {
+  const std::vector<LineCalls> all = count_calls(report);
+  const LineCalls* best = nullptr;
+  for (const LineCalls& calls : all) {
+    if (best == nullptr || chance_of(calls) < chance_of(*best)) best = &calls;
+  }
+  const double many = static_cast<double>(all.size());
+  if (best == nullptr || chance_of(*best) * many > 1.0 - kConfidence) return "";
+  const std::string sentence = begun_small(calls_sentence(*best));
+  return fmt::format(
+      "On {} no set of arms that differ in one thing alone shows more than chance "
+      "would, but together they do: {}",
+      tasks_of(report), sentence);
+}
+
 }  // namespace
 
 std::string heading_of(const StudyReport& report) {
@@ -130,8 +156,10 @@ std::string answer_of(const StudyReport& report) {
   const std::int64_t sets = able_lines(report);
   const bool chance = sets > 1 && !more_than_chance(report);
   if (varied.size() < 2 && !chance) return sentence;
-  if (sentence.starts_with("On ")) sentence[0] = 'o';
+  sentence = begun_small(std::move(sentence));
   if (chance) {
+    std::string together = calls_answer(report);
+    if (!together.empty()) return together;
     return fmt::format(
         "Of {} sets of arms that differ in one thing alone, the one that differs "
         "most does so no more than by chance: {}",

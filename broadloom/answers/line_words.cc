@@ -16,7 +16,7 @@
 namespace broadloom {
 namespace {
 
-constexpr std::size_t kMostTasks = 3;  // whose numbers a sentence gives
+constexpr std::size_t kMostTasksInNumbers = 3;  // whose numbers a sentence gives
 
 const ReportArm& line_arm(const StudyReport& report, int arm) {
   return report.arms[static_cast<std::size_t>(arm)];
@@ -357,7 +357,8 @@ std::string line_sentence(const StudyReport& report, const LineOnTasks& line, bo
   const std::string held = held_words(report, *line.front(), one_shape);
   for (const Said& said : all) {
     const bool first = words.empty() && all.size() == 1;
-    words.push_back(said_words(report, said, first ? held : "", line.size() <= kMostTasks, brief));
+    words.push_back(
+        said_words(report, said, first ? held : "", line.size() <= kMostTasksInNumbers, brief));
   }
   std::string text = fmt::format("{}", fmt::join(words, "; "));
   if (opposite(report, line)) text = "it depends on the task: " + text;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "broadloom/answers/best_words.h"
+#include "broadloom/answers/call_words.h"
 #include "broadloom/answers/line_words.h"
 #include "broadloom/answers/report_notes.h"
 #include "broadloom/answers/report_words.h"
@@ -92,33 +93,6 @@ std::vector<std::string> leader_sentences(const StudyReport& report) {
     if (c != nullptr) lines.push_back(comparison_sentence(report, *c));
   }
   return lines;
-}
-
-// "N at one batch", "T", "learning_rate": what lines of one kind vary.
-std::string kind_words(const LineCalls& calls) {
-  if (calls.kind == LineKind::kWidthOfBatch) return "Of two blocks of one batch";
-  if (calls.kind == LineKind::kWidth) return "Of two N at one T";
-  if (calls.kind == LineKind::kLength) return "Of two T at one N";
-  return calls.kind == LineKind::kSettings ? "Of two settings" : "Of two " + calls.key;
-}
-
-// The names of the later and of the earlier of two neighbours on such a line.
-std::pair<std::string, std::string> names_of(const LineCalls& calls) {
-  if (calls.kind == LineKind::kWidthOfBatch) return {"the wider (more N)", "the longer (more T)"};
-  if (calls.ordered) return {"the larger", "the smaller"};
-  if (!calls.first.empty()) return {calls.second, calls.first};
-  return {"the one", "the other"};
-}
-
-// How many neighbours are told apart which way, over all settings of the rest: one line alone may
-// be an exception.
-std::string calls_sentence(const LineCalls& calls) {
-  const auto [later, earlier] = names_of(calls);
-  return fmt::format(
-      "{}, neighbours that are equal in all else, {} is called better in {} of {} pairs and {} in "
-      "{}; by chance about {:.2g} each would be.",
-      kind_words(calls), later, calls.later_better, calls.pairs, earlier, calls.earlier_better,
-      0.5 * kChance * static_cast<double>(calls.pairs));
 }
 
 // What is left to say of the line that the answer is about.

@@ -82,6 +82,7 @@ void say_still(const StudyReport& report, std::vector<std::string>& lines) {
       "What is varied can do little to it after that.",
       kStillKl, listed(all, [&](const ReportTrouble& t) {
         const ReportCell& cell = report.cells[static_cast<std::size_t>(t.cell)];
+        if (t.at == 0.0) return cell_words(report, t.cell) + " from the start on";
         return fmt::format("{} after {} of {} steps", cell_words(report, t.cell),
                            with_commas(std::llround(t.at)), with_commas(cell.environment_steps));
       })));

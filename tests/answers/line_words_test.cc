@@ -1,5 +1,6 @@
 #include "broadloom/answers/line_words.h"
 
+#include "broadloom/answers/call_words.h"
 #include "tests/findings/planted.h"
 
 namespace broadloom {
@@ -56,6 +57,19 @@ TEST(ReadingWords, OfWhatIsNoNumberNameTheValues) {
             "highest with activation=tanh and lower with activation=relu and none");
   EXPECT_EQ(reading_words(line_of("-B", "clip_vloss", {"true", "false"})),
             "higher with clip_vloss=false than with clip_vloss=true");
+}
+
+TEST(Calls, AreAsLikelyByChanceAsABinomialSays) {
+  LineCalls calls;
+  calls.pairs = 10;
+  EXPECT_EQ(chance_of(calls), 1.0);  // none
+  calls.later_better = 1;
+  EXPECT_NEAR(chance_of(calls), 2 * (1 - 0.776330), 1e-5);  // 0.975^10
+  calls.earlier_better = 2;
+  EXPECT_NEAR(chance_of(calls), 2 * (1 - 0.776330 - 0.199059), 1e-5);  // and 10 x 0.025 x 0.975^9
+  calls.pairs = 84;
+  calls.later_better = 11;
+  EXPECT_LT(chance_of(calls), 1e-4);
 }
 
 TEST(Room, IsOfThoseThatCannotBeToldApart) {
@@ -143,6 +157,25 @@ TEST_F(Lines, OneDifferenceAmongManySetsIsNotAnAnswerThoughItIsCalled) {
                           "most does so no more than by chance: on CartPole-v1 at "),
             0U)
       << r.answer;
+}
+
+TEST_F(Lines, WhatNoSetShowsByItselfAllOfThemMayShowTogether) {
+  // Two rates in four shapes, four runs each: all of one are above all of the other, which four
+  // runs can hardly say by themselves (2 in 70) and six sets of arms less.
+  const StudyPlan plan = plan_text(
+      "seeds = 4\npoints = 4\n[base]\ntotal_timesteps = 102400\n[shapes]\nlist = ['2x32', '4x16', "
+      "'8x8', '16x4']\n[grid]\nlearning_rate = [1e-4, 2e-4]\n");
+  plant(plan, "s", [&](int cell, int seed) {
+    const Config& config = plan.cells[static_cast<std::size_t>(cell)].config;
+    return (config.learning_rate > 1.5e-4 ? 120.0 : 100.0) + seed;
+  });
+  const StudyReport r = report({"s"});
+  EXPECT_EQ(
+      r.answer,
+      "On CartPole-v1 no set of arms that differ in one thing alone shows more than chance "
+      "would, but together they do: of two learning_rate, neighbours that are equal in all "
+      "else, the larger is called better in 4 of 4 pairs and the smaller in 0; by chance about "
+      "0.1 each would be.");
 }
 
 TEST_F(Lines, KeysThatVaryTogetherOnlyAreOneThing) {
