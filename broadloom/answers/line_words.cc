@@ -37,9 +37,9 @@ std::string name_words(const ReportLine& line) {
 
 // "N = 8", "learning_rate=0.001"; of settings that vary together those alone.
 std::string place_words(const ReportLine& line, std::size_t place) {
-  const std::string name = name_words(line), value = value_words(line.values[place]);
-  if (name.empty()) return value;
-  return name + (is_of_shape(line) ? " = " : "=") + value;
+  const std::string name = name_words(line);
+  if (name.empty()) return value_words(line.values[place]);
+  return name + (is_of_shape(line) ? " = " : "=") + value_words(line.values[place]);
 }
 
 // "at N = 8", "with learning_rate=0.001".
@@ -294,7 +294,6 @@ std::string reading_words(const ReportLine& line) {
   if (!line.differ) return "";
   if (line.arms.size() == 2) {
     const std::size_t high = place_of(line, line.leader), low = 1 - high;
-    const std::string name = name_words(line);
     return fmt::format("higher {} than {}", at_words(line, high), at_words(line, low));
   }
   const std::vector<Stretch> parts = stretches_of(line);

@@ -32,6 +32,7 @@ std::vector<const ReportTrouble*> of_kind(const StudyReport& report, TroubleKind
 template <class Words>
 std::string listed(const std::vector<const ReportTrouble*>& all, Words&& words) {
   std::vector<std::string> items;
+  items.reserve(all.size());
   for (const ReportTrouble* trouble : all) items.push_back(words(*trouble));
   return list_words(items, kMostCells);
 }
