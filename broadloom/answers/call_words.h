@@ -7,8 +7,8 @@
 
 namespace broadloom {
 
-// "Of two learning_rate, neighbours that are equal in all else, the larger is called better in 11 of
-// 84 pairs and the smaller in 0; by chance about 2.1 each would be."
+// "Of two learning_rate, neighbours that are equal in all else, the larger is called better in 11
+// of 84 pairs and the smaller in 0; by chance about 2.1 each would be."
 std::string calls_sentence(const LineCalls& calls);
 
 // How likely one of the two sides would be called better in as many pairs by chance, if the pairs

@@ -145,7 +145,7 @@ class FirstScreenTest(unittest.TestCase):
               return c ? c.getAttribute('aria-label') : [...document.querySelectorAll('.first .rows .arm')].map((a) => a.textContent); })()""")
         self.assertEqual(kinds["ladder"], "The answer, along what varies, CartPole-v1")
         self.assertEqual(kinds["curves"], "The answer, along the steps, CartPole-v1")
-        self.assertEqual(sorted(kinds["rows"]), ["8x128 clip_vloss=false", "8x128 clip_vloss=true"])
+        self.assertEqual(sorted(kinds["rows"]), ["clip_vloss=false", "clip_vloss=true"])
 
     def test_its_points_are_those_of_the_line(self):
         data = fixture.ladder()

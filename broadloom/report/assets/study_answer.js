@@ -97,8 +97,9 @@ function rowsOf(study, view) {
   const wanted = study.arms.length <= 8 || !line ? null : new Set(line.arms);
   const arms = ranked(study, view).filter((a) => !wanted || wanted.has(a)).slice(0, 8);
   const range = extent(arms.map((a) => iqmOf(view, a, study.score)));
+  const nameOf = (arm) => (distinct(study.arms.map(shapeName)).length > 1 ? arm.name : arm.other || arm.name);
   return element("div", { class: "rows" }, ...arms.flatMap((a) => [
-    element("span", { class: "arm" }, study.arms[a].name), intervalMark(iqmOf(view, a, study.score), range, a === study.best),
+    element("span", { class: "arm" }, nameOf(study.arms[a])), intervalMark(iqmOf(view, a, study.score), range, a === study.best),
     element("span", { class: "number" }, formatEstimate(iqmOf(view, a, study.score)))]));
 }
 
@@ -119,7 +120,7 @@ function answerFigure(study) {
     const single = study.views.filter((view) => !view.normalised);  // one a task
     const shown = views.map((view) => ({ view, task: single.indexOf(view) })).map((s) => ({ ...s, lines: linesBeside(study, s.task) })).filter((s) => s.lines.length);
     const rows = shown.flatMap(({ view, task, lines }) => distinct(lines.flatMap((l) => l.arms)).map((arm) => ({ task, arm, estimate: iqmOf(view, arm, study.score) })));
-    return { table: answerTable(study, rows, ""), about: "The answer, along what varies", caption: `Interquartile means ${of}, with 95 % intervals.` + (study.data.lines.length > 1 && line.differ ? " Thick: what the sentence is about." : ""),
+    return { table: answerTable(study, rows, ""), about: "The answer, along what varies", caption: `Interquartile means ${of}, with 95 % intervals.` + (shown.some((s) => s.lines.length > 1) && line.differ ? " Thick: what the sentence is about." : ""),
              panels: shown.map(({ view, lines }) => ({ title: view.title, draw: (box, label, height, colors) => alongChart(box, label, study, view, lines, height, colors) })) };
   }
   const curves = curvesOf(study);
