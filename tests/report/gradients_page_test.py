@@ -117,7 +117,7 @@ class PageTest(unittest.TestCase):
                               ("{value: -3, low: -5.2, high: -0.8}", "-3.0 [-5.2, -0.8]"),
                               ("{value: 12.5, low: null, high: null}", "12.50"),
                               ("{value: 12.5, low: 10.1, high: null}", "12.5 [10.1, –]"), ("{value: null}", "–"), ("null", "–"),
-                              ("{value: 0, low: 0, high: 0}", "0.0000 [0.0000, 0.0000]")):
+                              ("{value: 0, low: 0, high: 0}", "0 [0, 0]")):
             with self.subTest(given=given):
                 self.assertEqual(BROWSER.evaluate(f"formatEstimate({given})"), wanted)
 

@@ -1,4 +1,4 @@
-#include "broadloom/findings/report_notes.h"
+#include "broadloom/answers/report_notes.h"
 
 #include <fmt/core.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
+#include "broadloom/answers/report_words.h"
 #include "broadloom/core/number_text.h"
 #include "broadloom/findings/report_scores.h"
-#include "broadloom/findings/report_words.h"
 #include "broadloom/math/isa.h"
 
 namespace broadloom {
@@ -104,10 +104,10 @@ void note_unended(const StudyReport& report, Notes& notes) {
       "what has not ended is left out, and with it the longest episodes.{}",
       lifetime_words(*worst), task.name, with_commas(task.max_episode_steps),
       main_score(report) == ReportScore::kEvaluation
-          ? fmt::format(" So the sentences are about evaluations: {} of each final policy, most "
-                        "likely actions.",
+          ? fmt::format(" Evaluations are of whole episodes: {} of each final policy, most likely "
+                        "actions.",
                         evaluation_words(report))
-          : " Evaluations would not leave them out; these runs have none."));
+          : " Evaluations would not leave them out; not all of these runs have one."));
 }
 
 void note_same_runs(const StudyReport& report, Notes& notes) {

@@ -1,5 +1,6 @@
-#include "broadloom/findings/study_report.h"
+#include "broadloom/answers/study_report.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "broadloom/report/study_json.h"
@@ -64,10 +65,10 @@ TEST_F(MakeReport, CellsHaveTheScoresOfTheirRuns) {
   EXPECT_EQ(cell.curves[1].iqm[3].value, 0.5);
   EXPECT_EQ(cell.time_curve.at, (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(cell.time_curve.iqm[3].value, 120.0);
-  // Profiles of all cells have the thresholds of their task: 8 to 232.
+  // Profiles of all cells have the thresholds of their task: evaluations of 108 to 332.
   ASSERT_EQ(cell.profile.thresholds.size(), 51U);
-  EXPECT_EQ(cell.profile.thresholds.front(), 8.0);
-  EXPECT_EQ(cell.profile.thresholds.back(), 232.0);
+  EXPECT_EQ(cell.profile.thresholds.front(), 108.0);
+  EXPECT_EQ(cell.profile.thresholds.back(), 332.0);
   EXPECT_EQ(cell.profile.shares.front().value, 1.0);
   EXPECT_EQ(cell.profile.shares.back().value, 0.0);
   ASSERT_EQ(r.instruments.size(), 1U);
@@ -97,14 +98,15 @@ TEST_F(MakeReport, ComparisonsAreThoseOfTheStatistics) {
   EXPECT_GT(c.difference->high, -4.0);
   EXPECT_TRUE(c.equal.gradient_steps && c.equal.batch_size && c.equal.environment_steps);
   EXPECT_FALSE(c.equal.shape);
-  // The IQM rises by 2 from N = 4 to 8 to 16.
-  ASSERT_EQ(r.trends.size(), 2U);
-  EXPECT_EQ(r.trends[0].fixed, "batch_size");
-  EXPECT_EQ(r.trends[0].value, 64);
-  EXPECT_EQ(r.trends[0].arms, (std::vector<int>{0, 1, 2}));
-  EXPECT_DOUBLE_EQ(r.trends[0].slope.value, 2.0);
-  EXPECT_EQ(r.trends[0].best, 2);
-  EXPECT_EQ(r.trends[0].slope.count, 15);
+  // The IQM rises by 2 from N = 4 to 8 to 16, within its noise.
+  ASSERT_EQ(r.lines.size(), 1U);
+  EXPECT_EQ(r.lines[0].kind, LineKind::kWidthOfBatch);
+  EXPECT_EQ(r.lines[0].fixed, 64);
+  EXPECT_EQ(r.lines[0].arms, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(r.lines[0].leader, 2);
+  EXPECT_DOUBLE_EQ(r.lines[0].ahead[0]->value, 4.0);
+  EXPECT_FALSE(r.lines[0].ahead[2].has_value());
+  EXPECT_FALSE(r.lines[0].differ);
 }
 
 TEST_F(MakeReport, ThreadsChangeNoBit) {
@@ -135,7 +137,8 @@ TEST_F(MakeReport, RunsWithoutAReturnAreLeftOutAndNamed) {
   EXPECT_EQ(r.cells[2].training->mean.count, 3);
   EXPECT_FALSE(r.arms[0].normalised.has_value());
   for (const ReportComparison& c : r.comparisons) EXPECT_NE(c.a, 0);
-  EXPECT_TRUE(r.trends.empty());  // two arms are none
+  ASSERT_EQ(r.lines.size(), 1U);
+  EXPECT_EQ(r.lines[0].score, ReportScore::kTraining);  // the first cell has no evaluation
   ASSERT_GE(r.notes.size(), 2U);
   EXPECT_EQ(r.notes[0],
             "4x16: 3 of 3 runs ended no episode and have no training return; they "
@@ -198,7 +201,12 @@ TEST_F(MakeReport, ThreeMatchesOfOneGridAreThreeLines) {
   ASSERT_EQ(r.arms.size(), 9U);
   EXPECT_EQ(r.arms[4].name, "8x8 match=minibatch_size");
   EXPECT_EQ(r.arms[4].other, "match=minibatch_size");
-  EXPECT_EQ(r.trends.size(), 6U);  // a line a match, two scores
+  const auto of_kind = [&](LineKind kind) {
+    return std::count_if(r.lines.begin(), r.lines.end(),
+                         [&](const ReportLine& line) { return line.kind == kind; });
+  };
+  EXPECT_EQ(of_kind(LineKind::kWidth), 3);    // a line a match
+  EXPECT_EQ(of_kind(LineKind::kSetting), 3);  // and the match, at each shape
   EXPECT_EQ(r.studies[2].adjust, "minibatches");
 }
 
@@ -210,12 +218,12 @@ TEST_F(MakeReport, StoresOfOtherTasksJoinAndOfOtherBasesDoNot) {
   const StudyReport tasks = report({"pole", "bot"});
   ASSERT_EQ(tasks.arms.size(), 3U);
   EXPECT_EQ(tasks.arms[0].cells, (std::vector<int>{0, 3}));
-  EXPECT_EQ(tasks.trends.size(), 4U);  // two tasks, two scores
+  EXPECT_EQ(tasks.lines.size(), 2U);  // two tasks
   // The same cells of one task: told apart by the study, here by its file.
   const StudyReport bases = report({"pole", "gamma"});
   ASSERT_EQ(bases.arms.size(), 6U);
   EXPECT_EQ(bases.arms[3].name, "4x16 (gamma)");
-  EXPECT_EQ(bases.trends.size(), 4U);
+  EXPECT_EQ(bases.lines.size(), 5U);  // two ladders, and the store at each of three shapes
 }
 
 TEST_F(MakeReport, StoresThatCannotBeJoinedAreRefused) {
@@ -249,6 +257,12 @@ TEST_F(MakeReport, EvaluationsOnTheWayAreACurveAndTheArea) {
     ASSERT_EQ(cell.curves[1].key, "evaluation_return");
     EXPECT_EQ(cell.curves[1].at.size(), static_cast<std::size_t>(evaluations));
     EXPECT_EQ(cell.curves[1].iqm[1].value, 20.0);
+    // Seconds are those of the curve at the same steps: 2 of this cell's runs.
+    EXPECT_EQ(cell.time_curve.key, "evaluation_return");
+    EXPECT_EQ(cell.time_curve.at.back(), 2.0);
+    EXPECT_EQ(cell.time_curve.iqm.back().value, 10.0 * evaluations);
+    EXPECT_EQ(cell.time_curve.at.front(), 0.5);  // of four points; evaluations of before are known
+    EXPECT_EQ(cell.time_curve.iqm.front().value, 10.0);
     // 10 to 50 evenly; with fewer than five, the training returns: 10 to 40 evenly.
     EXPECT_DOUBLE_EQ(cell.area->iqm.value, evaluations == 5 ? 30.0 : 25.0);
   }

@@ -1,17 +1,20 @@
-#include "broadloom/findings/study_report.h"
+#include "broadloom/answers/study_report.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 
+#include "broadloom/answers/headline.h"
+#include "broadloom/answers/report_notes.h"
+#include "broadloom/answers/report_summary.h"
 #include "broadloom/findings/report_arms.h"
 #include "broadloom/findings/report_cells.h"
 #include "broadloom/findings/report_comparisons.h"
-#include "broadloom/findings/report_notes.h"
-#include "broadloom/findings/report_summary.h"
+#include "broadloom/findings/report_lines.h"
+#include "broadloom/findings/report_ranking.h"
 #include "broadloom/findings/report_tasks.h"
-#include "broadloom/findings/report_trends.h"
+#include "broadloom/findings/report_troubles.h"
 #include "broadloom/findings/study_results.h"
 
 namespace broadloom {
@@ -31,7 +34,7 @@ int within(int wanted, double cost, double budget, int fewest) {
 double comparison_draws(const StudyReport& report) {
   const auto arms = static_cast<double>(report.arms.size());
   const double pairs =
-      std::min(arms * (arms - 1.0) / 2.0, std::max<double>(kMostPairs, 4.0 * arms));
+      std::min(arms * (arms - 1.0) / 2.0, std::max<double>(kMostPairs, 8.0 * arms));
   double runs = 0.0;
   for (const ReportStudy& study : report.studies) runs += study.runs.finished;
   constexpr double kSides = 2.0, kKinds = 2.0;
@@ -80,9 +83,14 @@ Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
                                   options.most_band_draws, kFewestBandReplicates);
   measure_cells(results.value(), options.threads, report);
   normalise_arms(options.threads, report);
+  report.lines = gather_lines(report);
   compare_arms(choose_pairs(report), options.threads, report);
-  find_trends(options.threads, report);
+  find_leaders(report);
+  measure_lines(options.threads, report);
+  report.troubles = find_troubles(report);
   report.notes = report_notes(results.value(), options, report);
+  report.heading = heading_of(report);
+  report.answer = answer_of(report);
   report.summary = summarise(report);
   return report;
 }

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "broadloom/answers/report_summary.h"
+#include "broadloom/answers/report_words.h"
 #include "broadloom/core/number_text.h"
 #include "broadloom/findings/report_comparisons.h"
 #include "broadloom/findings/report_scores.h"
-#include "broadloom/findings/report_summary.h"
-#include "broadloom/findings/report_words.h"
 
 namespace broadloom {
 namespace {
@@ -74,17 +73,6 @@ std::string confounds(const StudyReport& report, const ReportComparison& c, int 
 
 Estimate flipped(const Estimate& p) { return {1.0 - p.value, 1.0 - p.high, 1.0 - p.low, p.count}; }
 
-// The smallest and the largest of a trend's cells.
-std::string range_words(const StudyReport& report, const ReportTrend& trend, Count count) {
-  std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = 0;
-  for (const int arm : trend.arms) {
-    const std::int64_t number = cell_on(report, arm_of(report, arm), trend.task)->*count;
-    low = std::min(low, number);
-    high = std::max(high, number);
-  }
-  return fmt::format("{} to {}", with_commas(low), with_commas(high));
-}
-
 // The tasks that call `result` by themselves, with how sure they are of it.
 std::vector<std::string> callers(const StudyReport& report, const ReportComparison& c, int result) {
   std::vector<std::string> words;
@@ -124,42 +112,6 @@ std::string by_task_words(const StudyReport& report, const ReportComparison& c, 
   return words.empty() ? "" : fmt::format(". Task by task, {}", fmt::join(words, ", but "));
 }
 
-std::string trend_confounds(const StudyReport& report, const ReportTrend& trend) {
-  std::vector<std::string> words;
-  const bool all_counted = std::all_of(trend.arms.begin(), trend.arms.end(), [&](int arm) {
-    return counted(report, arm_of(report, arm));
-  });
-  if (!all_counted) {
-    words.emplace_back(kNotCounted);
-  } else if (!trend.equal.gradient_steps) {
-    words.push_back(fmt::format("gradient steps ({})",
-                                range_words(report, trend, &ReportCell::gradient_steps)));
-  }
-  if (!trend.equal.minibatch_size) {
-    words.push_back(fmt::format("minibatch size ({})",
-                                range_words(report, trend, &ReportCell::minibatch_size)));
-  }
-  if (!trend.equal.environment_steps) words.emplace_back("environment steps");
-  if (words.empty()) return "";
-  return fmt::format(". Along it {} {} too, so it says nothing of N alone",
-                     fmt::join(words, " and "), all_counted ? "change" : "may change");
-}
-
-// Where the largest IQM is, all places of a tie; "" where the direction says it.
-std::string largest_words(const StudyReport& report, const ReportTrend& trend) {
-  const auto iqm = [&](int arm) {
-    return cell_on(report, arm_of(report, arm), trend.task)->summary(trend.score)->iqm.value;
-  };
-  std::vector<std::string> places;
-  for (const int arm : trend.arms) {
-    if (iqm(arm) == iqm(trend.best)) places.push_back(with_commas(arm_of(report, arm).num_envs));
-  }
-  const int expected = trend.direction > 0 ? trend.arms.back() : trend.arms.front();
-  if (places.size() == trend.arms.size()) return "; all are equal";
-  if (places.size() == 1 && trend.direction != 0 && trend.best == expected) return "";
-  return fmt::format("; the largest is at N = {}", fmt::join(places, " and "));
-}
-
 }  // namespace
 
 std::string comparison_sentence(const StudyReport& report, const ReportComparison& c) {
@@ -183,33 +135,6 @@ std::string comparison_sentence(const StudyReport& report, const ReportCompariso
   if (c.equal.gradient_steps) text += " at equal gradient steps";
   return fmt::format("{} ({}, {}){}{}.", text, score_words(c.score), average_words(report, c),
                      confounds(report, c, first, second), by_task_words(report, c, first, second));
-}
-
-std::string trend_sentence(const StudyReport& report, const ReportTrend& trend) {
-  const std::string where = trend.fixed == "batch_size"
-                                ? fmt::format("a batch of {}", with_commas(trend.value))
-                                : fmt::format("T = {}", with_commas(trend.value));
-  std::string text =
-      fmt::format("At {}{}, ", where, trend.other.empty() ? "" : fmt::format(" ({})", trend.other));
-  const std::string along = range_words(report, trend, &ReportCell::num_envs);
-  const Estimate slope = trend.direction < 0 ? Estimate{-trend.slope.value, -trend.slope.high,
-                                                        -trend.slope.low, trend.slope.count}
-                                             : trend.slope;
-  if (trend.direction != 0) {
-    text += fmt::format("the {} {} by {} for each doubling of N from {}", score_words(trend.score),
-                        trend.direction > 0 ? "rises" : "falls", estimate_words(slope), along);
-  } else if (!trend.enough_runs) {
-    text += fmt::format(
-        "the runs are too few to call a trend of the {} with N from {}: {} for "
-        "each doubling",
-        score_words(trend.score), along, estimate_words(slope));
-  } else {
-    text += fmt::format("no trend of the {} with N from {} was found: {} for each doubling",
-                        score_words(trend.score), along, estimate_words(slope));
-  }
-  text += largest_words(report, trend);
-  return fmt::format("{} ({}){}.", text, task_words(report, {trend.task}),
-                     trend_confounds(report, trend));
 }
 
 }  // namespace broadloom

@@ -12,6 +12,9 @@ namespace broadloom {
 // "31 [25, 38]", with as many digits as the interval can tell apart; "31.25" without an interval.
 std::string estimate_words(const Estimate& e);
 
+// A size in two digits: "35", "0.12", "1,200".
+std::string size_words(double size);
+
 // "0.93 [0.81, 0.99]"; "0.93" without an interval.
 std::string probability_words(const Estimate& e);
 

@@ -1,4 +1,4 @@
-#include "broadloom/findings/report_words.h"
+#include "broadloom/answers/report_words.h"
 
 #include <fmt/format.h>
 
@@ -34,10 +34,20 @@ std::string estimate_words(const Estimate& e) {
   if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
     return fixed(e.value, decimals_for(std::abs(e.value), 4));
   }
-  const bool wide = e.high > e.low;
-  const int decimals = wide ? decimals_for(e.high - e.low, 2) : decimals_for(std::abs(e.value), 4);
+  // Of an interval without width three digits: 500, not 500.0.
+  const int decimals =
+      e.high > e.low ? decimals_for(e.high - e.low, 2) : decimals_for(std::abs(e.value), 3);
   return fmt::format("{} [{}, {}]", fixed(e.value, decimals), fixed(e.low, decimals),
                      fixed(e.high, decimals));
+}
+
+std::string size_words(double size) {
+  if (!(size > 0.0)) return fixed(size, 0);
+  const int digits = static_cast<int>(std::floor(std::log10(size)));
+  if (digits < 2) return fixed(size, decimals_for(size, 2));
+  std::int64_t unit = 1;
+  for (int i = 1; i < digits; ++i) unit *= 10;
+  return with_commas(std::llround(size / static_cast<double>(unit)) * unit);
 }
 
 std::string probability_words(const Estimate& e) {

@@ -1,5 +1,6 @@
-// What one or more studies came to: scores, comparisons and trends with intervals, and sentences
-// that say no more than those allow. docs/formats/study_report.md has every number's meaning.
+// What one or more studies came to: scores, comparisons and lines of arms that differ in one thing,
+// with intervals, and sentences that say no more than those allow. docs/formats/study_report.md has
+// every number's meaning.
 #pragma once
 
 #include <cstdint>
