@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/answers/study_report.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/study_files.h"
@@ -33,7 +33,6 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
   if (command.json) {
     fmt::print("{}", files.value().json);
   } else if (!command.quiet) {
-    fmt::print("Study {}\n", report.value().title);
     print_report(stdout, report.value());
     fmt::print("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
   }

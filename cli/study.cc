@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/answers/study_report.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/study/merge.h"

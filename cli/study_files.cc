@@ -65,6 +65,10 @@ Result<ReportFiles> write_report(const StudyReport& report, const std::string& f
 }
 
 void print_report(std::FILE* stream, const StudyReport& report) {
+  if (report.studies.empty()) return;  // none was made
+  const std::size_t columns = std::min(screen_size(stream).columns, kWidest);
+  fmt::print(stream, "{}\n\n{} ({})\n", wrapped(report.answer, columns, ""), report.heading,
+             report.title);
   std::vector<std::string> notes = report.notes;
   for (const SummaryPart& part : report.summary) {
     print_lines(stream, part.title, part.lines);

@@ -96,6 +96,23 @@ std::int64_t least_life(const ResultCell& stored) {
   return life;
 }
 
+// What the cell has of every key that an axis of its study sets, whether one sets it here or not.
+Overrides settings_of(const ResultCell& stored, const std::set<std::string>& keys) {
+  Overrides settings;
+  for (const std::string& key : keys) settings.emplace_back(key, stored.setting(key));
+  return settings;
+}
+
+std::set<std::string> changed_keys(const std::vector<StudyResults>& results) {
+  std::set<std::string> keys;
+  for (const StudyResults& study : results) {
+    for (const ResultCell& cell : study.cells) {
+      for (const auto& [key, text] : cell.changes) keys.insert(key);
+    }
+  }
+  return keys;
+}
+
 ReportCell cell_of(const ResultCell& stored, int study, int task) {
   ReportCell cell;
   cell.name = stored.name;
@@ -123,6 +140,12 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
 // What a cell's N and T tell. A schedule they do not: it is a setting like any other.
 bool is_shape_key(std::string_view key) {
   return role_of(key) == Role::kShape && key != "shape_schedule";
+}
+
+// As of shape_schedule in the cells without one; names would then end in "=".
+bool has_empty_text(const Overrides& changes) {
+  return std::any_of(changes.begin(), changes.end(),
+                     [](const auto& change) { return change.second.empty(); });
 }
 
 std::string shape_of(const ReportCell& cell) {
@@ -201,6 +224,17 @@ class ArmNames {
     return text;
   }
 
+  // Besides shape and task, with what only the studies tell apart.
+  Overrides settings(const ReportCell& cell) const {
+    Overrides all;
+    if (several_matches_) all.emplace_back("match", study(cell).match);
+    if (collide_) all.emplace_back("study", labels_[static_cast<std::size_t>(cell.study)]);
+    for (const auto& [key, text] : cell.settings) {
+      if (!is_shape_key(key) && !is_of_task(cell, key)) all.emplace_back(key, text);
+    }
+    return all;
+  }
+
   std::string other(const ReportCell& cell) const {
     std::string text;
     const auto add = [&](const std::string& words) {
@@ -213,7 +247,8 @@ class ArmNames {
   }
 
   std::string name(const ReportCell& cell) const {
-    if (report_.studies.size() == 1 && report_.tasks.size() == 1) return cell.name;
+    const bool own_name = report_.studies.size() == 1 && report_.tasks.size() == 1;
+    if (own_name && !has_empty_text(cell.changes)) return cell.name;
     const std::string rest = other(cell);
     return shape_of(cell) + (rest.empty() ? "" : " " + rest);
   }
@@ -247,10 +282,15 @@ class ArmNames {
       has_shape = has_shape || is_shape_key(key);
     }
     const std::string prefix = shape_of(cell) + " ";
-    if (!has_task && !has_shape) return cell.name;
-    if (!has_task && cell.name.rfind(prefix, 0) == 0) return cell.name.substr(prefix.size());
+    const bool bare = has_empty_text(rest);
+    if (!has_task && !has_shape && !bare) return cell.name;
+    if (!has_task && !bare && cell.name.rfind(prefix, 0) == 0) {
+      return cell.name.substr(prefix.size());
+    }
     std::string words;
-    for (const auto& [key, text] : rest) words += (words.empty() ? "" : " ") + key + "=" + text;
+    for (const auto& [key, text] : rest) {
+      words += (words.empty() ? "" : " ") + (text.empty() ? "no " + key : key + "=" + text);
+    }
     return words;
   }
 
@@ -265,6 +305,7 @@ ReportArm arm_of(const ReportCell& cell, const ArmNames& names) {
   ReportArm arm;
   arm.name = names.name(cell);
   arm.other = names.other(cell);
+  arm.settings = names.settings(cell);
   arm.study = cell.study;
   arm.num_envs = cell.num_envs;
   arm.num_steps = cell.num_steps;
@@ -290,6 +331,18 @@ void gather_arms(StudyReport& report) {
       return report.cells[static_cast<std::size_t>(a)].task <
              report.cells[static_cast<std::size_t>(b)].task;
     });
+  }
+}
+
+// Leaves of every arm's settings the keys that differ between arms.
+void keep_what_varies(std::vector<ReportArm>& arms) {
+  std::map<std::string, std::set<std::string>> texts;
+  for (const ReportArm& arm : arms) {
+    for (const auto& [key, text] : arm.settings) texts[key].insert(text);
+  }
+  for (ReportArm& arm : arms) {
+    std::erase_if(arm.settings,
+                  [&](const auto& setting) { return texts[setting.first].size() < 2; });
   }
 }
 
@@ -319,12 +372,14 @@ void find_same_runs(StudyReport& report) {
 
 void describe_studies(const std::vector<StudyResults>& results, StudyReport& report) {
   std::vector<std::string> names;
+  const std::set<std::string> keys = changed_keys(results);
   for (std::size_t s = 0; s < results.size(); ++s) {
     const std::size_t first = report.cells.size();
     report.studies.push_back(study_of(results[s]));
     add_new(results[s].name, names);
     for (const ResultCell& cell : results[s].cells) {
       report.cells.push_back(cell_of(cell, static_cast<int>(s), task_index(cell, report.tasks)));
+      report.cells.back().settings = settings_of(cell, keys);
     }
     for (const ResultRun& run : results[s].runs) {
       ReportCell& cell = report.cells[first + static_cast<std::size_t>(run.cell)];
@@ -334,6 +389,7 @@ void describe_studies(const std::vector<StudyResults>& results, StudyReport& rep
   }
   report.title = fmt::format("{}", fmt::join(names, " + "));
   gather_arms(report);
+  keep_what_varies(report.arms);
   find_same_runs(report);
 }
 

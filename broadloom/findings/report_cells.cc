@@ -39,10 +39,12 @@ struct Span {
 // What the area is under. Training returns begin only when episodes have ended, which is later the
 // more environments there are, so evaluations are better where there are enough for a curve.
 constexpr std::size_t kFewestEvaluations = 5;
-const char* area_key(const CellRuns& runs) {
+
+// What a curve is of: evaluations where every run has so many, else training returns.
+const char* curve_key(const CellRuns& runs, std::size_t fewest) {
   for (const auto& of_cell : runs) {
     for (const ResultRun* run : of_cell) {
-      if (run->evaluations.size() < kFewestEvaluations) return kReturnKey;
+      if (run->evaluations.size() < fewest) return kReturnKey;
     }
   }
   return kEvaluationKey;
@@ -113,21 +115,29 @@ void take_runs(const std::vector<const ResultRun*>& runs, const Span& span, cons
   }
 }
 
+// What is the same for all cells of a report.
+struct HowToMeasure {
+  std::vector<std::string> keys;
+  std::string time_key;  // of what the curve over time is
+  ReportScore score;
+  BootstrapOptions numbers, bands;
+};
+
 void measure_cell(const std::vector<const ResultRun*>& runs, int points,
-                  const std::vector<std::string>& keys, ReportScore score,
-                  const std::vector<double>& thresholds, const BootstrapOptions& numbers,
-                  const BootstrapOptions& bands, ReportCell& cell) {
+                  const std::vector<double>& thresholds, const HowToMeasure& how,
+                  ReportCell& cell) {
+  const BootstrapOptions &numbers = how.numbers, &bands = how.bands;
   cell.training = statistics_of(finite(cell.runs, &ReportRun::training), numbers);
   cell.evaluation = statistics_of(finite(cell.runs, &ReportRun::evaluation), numbers);
   cell.area = statistics_of(finite(cell.runs, &ReportRun::area), numbers);
   const auto seconds = statistics_of(finite(cell.runs, &ReportRun::seconds), numbers);
   cell.seconds = seconds ? seconds->mean : without_interval(kNone, 0);
-  for (const std::string& key : keys) {
+  for (const std::string& key : how.keys) {
     ReportCurve curve = curve_over_steps(runs, key, bands);
     if (!curve.at.empty()) cell.curves.push_back(std::move(curve));
   }
-  cell.time_curve = curve_over_time(runs, points, bands);
-  const std::vector<double> scores = cell_scores(cell, score);
+  cell.time_curve = curve_over_time(runs, how.time_key, points, bands);
+  const std::vector<double> scores = cell_scores(cell, how.score);
   if (scores.empty()) return;
   const Scores one_task{static_cast<int>(scores.size()), 1, scores};
   Result<PerformanceProfile> profile =
@@ -135,11 +145,29 @@ void measure_cell(const std::vector<const ResultRun*>& runs, int points,
   if (profile.ok()) cell.profile = profile.take();
 }
 
+// The one number that all curves of a key have at all steps, intervals included.
+std::optional<double> constant_of(const StudyReport& report, const std::string& key) {
+  std::optional<double> only;
+  for (const ReportCell& cell : report.cells) {
+    for (const ReportCurve& curve : cell.curves) {
+      if (curve.key != key) continue;
+      for (const Estimate& e : curve.iqm) {
+        if (!only) only = e.value;
+        const auto differs = [&](double x) { return std::isfinite(x) && x != *only; };
+        if (!std::isfinite(e.value) || differs(e.value) || differs(e.low) || differs(e.high)) {
+          return std::nullopt;
+        }
+      }
+    }
+  }
+  return only;
+}
+
 }  // namespace
 
 void measure_cells(const std::vector<StudyResults>& results, int threads, StudyReport& report) {
   const CellRuns runs = runs_of_cells(results);
-  const std::string area = area_key(runs);
+  const std::string area = curve_key(runs, kFewestEvaluations);
   const std::map<int, Span> spans = common_spans(report, runs, area);
   for (std::size_t c = 0; c < runs.size(); ++c) {
     take_runs(runs[c], spans.at(report.cells[c].task), area, report.cells[c]);
@@ -148,20 +176,22 @@ void measure_cells(const std::vector<StudyResults>& results, int threads, StudyR
   for (std::size_t task = 0; task < report.tasks.size(); ++task) {
     thresholds.push_back(thresholds_of(report, static_cast<int>(task)));
   }
-  const std::vector<std::string> keys = curve_keys(results);
-  const ReportScore score = main_score(report);
-  const BootstrapOptions numbers{report.replicates, report.seed, 1};
-  const BootstrapOptions bands{report.band_replicates, report.seed, 1};
+  const HowToMeasure how{curve_keys(results),
+                         curve_key(runs, 2),
+                         main_score(report),
+                         {report.replicates, report.seed, 1},
+                         {report.band_replicates, report.seed, 1}};
   ThreadPool pool(std::max(1, threads));
   pool.run(static_cast<int>(runs.size()), [&](int c) {
     const auto at = static_cast<std::size_t>(c);
     ReportCell& cell = report.cells[at];
-    measure_cell(runs[at], report.studies[static_cast<std::size_t>(cell.study)].points, keys, score,
-                 thresholds[static_cast<std::size_t>(cell.task)], numbers, bands, cell);
+    measure_cell(runs[at], report.studies[static_cast<std::size_t>(cell.study)].points,
+                 thresholds[static_cast<std::size_t>(cell.task)], how, cell);
   });
-  for (const std::string& key : keys) {
-    if (key != kReturnKey && key != kEvaluationKey)
-      report.instruments.push_back(instrument_of(key));
+  for (const std::string& key : how.keys) {
+    if (key == kReturnKey || key == kEvaluationKey) continue;
+    report.instruments.push_back(instrument_of(key));
+    report.instruments.back().constant = constant_of(report, key);
   }
 }
 

@@ -6,7 +6,8 @@
 
 #include "broadloom/core/portable_math.h"
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/findings/report_best.h"
+#include "broadloom/findings/report_lines.h"
+#include "broadloom/findings/report_ranking.h"
 #include "broadloom/findings/report_scores.h"
 
 namespace broadloom {
@@ -218,8 +219,8 @@ std::vector<std::pair<int, int>> choose_pairs(const StudyReport& report) {
   const int arms = static_cast<int>(report.arms.size());
   std::vector<bool> is_first(report.arms.size(), false);
   if (arms > 0) is_first[0] = true;
-  for (const RankedArms& ranked : ranked_arms(report, main_score(report))) {
-    is_first[static_cast<std::size_t>(ranked.arms.front())] = true;
+  for (const ReportRanking& ranking : rank_arms(report, main_score(report))) {
+    is_first[static_cast<std::size_t>(ranking.arms.front())] = true;
   }
   std::vector<std::pair<int, int>> all, chosen;
   const auto repeats = [&](int arm) {
@@ -235,7 +236,11 @@ std::vector<std::pair<int, int>> choose_pairs(const StudyReport& report) {
       }
     }
   }
-  return all.size() <= kMostPairs ? all : chosen;
+  if (all.size() <= kMostPairs) return all;
+  for (const auto& pair : pairs_on_lines(report, report.lines)) chosen.push_back(pair);
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
 }
 
 void compare_arms(const std::vector<std::pair<int, int>>& pairs, int threads, StudyReport& report) {

@@ -20,7 +20,7 @@ void compare_arms(const std::vector<std::pair<int, int>>& pairs, int threads, St
 inline constexpr std::size_t kMostPairs = 400;
 
 // Pairs of arms with tasks in common: all of them, or where those are more than kMostPairs the ones
-// with the first arm and with those that have the largest IQM.
+// with the first arm, with those that have the largest IQM, and those that report.lines need.
 std::vector<std::pair<int, int>> choose_pairs(const StudyReport& report);
 
 // The comparison of two arms, in whichever order, or of those whose runs they repeat; nullptr where

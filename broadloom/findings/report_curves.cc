@@ -59,15 +59,26 @@ ReportCurve interquartile_curve(const std::string& key, std::vector<Curve> curve
   return {key, std::move(curve.value().steps), std::move(curve.value().iqm)};
 }
 
-// Returns against seconds instead of steps.
-Curve returns_by_time(const ResultRun& run) {
+// Seconds of training after so many steps, between the points of the run's curve; not a number
+// where those have no times.
+double elapsed_at(const ResultRun& run, double steps) {
+  const auto after = std::lower_bound(run.steps.begin(), run.steps.end(), steps);
+  if (after == run.steps.end()) return run.elapsed.empty() ? std::nan("") : run.elapsed.back();
+  const auto i = static_cast<std::size_t>(after - run.steps.begin());
+  const double from = i == 0 ? 0.0 : run.steps[i - 1], began = i == 0 ? 0.0 : run.elapsed[i - 1];
+  return began + (run.elapsed[i] - began) * (steps - from) / (run.steps[i] - from);
+}
+
+// Against seconds instead of steps.
+Curve numbers_by_time(const ResultRun& run, const std::string& key) {
+  const Curve by_steps = curve_of(run, key);
   Curve curve;
-  const auto returns = run.values.find(kReturnKey);
-  if (returns == run.values.end()) return curve;
-  for (std::size_t i = 0; i < run.elapsed.size(); ++i) {
-    if (!std::isfinite(returns->second[i]) || !std::isfinite(run.elapsed[i])) continue;
-    curve.steps.push_back(run.elapsed[i]);
-    curve.returns.push_back(returns->second[i]);
+  for (std::size_t i = 0; i < by_steps.steps.size(); ++i) {
+    const double time = elapsed_at(run, by_steps.steps[i]);
+    const bool ascends = curve.steps.empty() || time > curve.steps.back();
+    if (!std::isfinite(time) || !ascends) continue;
+    curve.steps.push_back(time);
+    curve.returns.push_back(by_steps.returns[i]);
   }
   return curve;
 }
@@ -109,8 +120,8 @@ std::vector<std::string> curve_keys(const std::vector<StudyResults>& results) {
 
 ReportInstrument instrument_of(const std::string& key) {
   const NumberInfo* found = find_number(known_numbers(), key);
-  return found != nullptr ? ReportInstrument{key, title_of(*found, key), found->unit}
-                          : ReportInstrument{key, key, ""};
+  return found != nullptr ? ReportInstrument{key, title_of(*found, key), found->unit, {}}
+                          : ReportInstrument{key, key, "", {}};
 }
 
 ReportCurve curve_over_steps(const std::vector<const ResultRun*>& runs, const std::string& key,
@@ -125,18 +136,18 @@ ReportCurve curve_over_steps(const std::vector<const ResultRun*>& runs, const st
   return interquartile_curve(key, std::move(curves), steps, options);
 }
 
-ReportCurve curve_over_time(const std::vector<const ResultRun*>& runs, int points,
-                            const BootstrapOptions& options) {
+ReportCurve curve_over_time(const std::vector<const ResultRun*>& runs, const std::string& key,
+                            int points, const BootstrapOptions& options) {
   std::vector<Curve> known;
   double first = 0.0, longest = 0.0;
   for (const ResultRun* run : runs) {
-    Curve curve = returns_by_time(*run);
+    Curve curve = numbers_by_time(*run, key);
     if (curve.steps.empty()) continue;
     first = std::max(first, curve.steps.front());
     longest = std::max(longest, curve.steps.back());
     known.push_back(std::move(curve));
   }
-  if (known.empty()) return {kReturnKey, {}, {}};
+  if (known.empty()) return {key, {}, {}};
   std::vector<double> times;
   for (int i = 1; i <= points; ++i) {
     const double time = i == points ? longest : longest * i / points;
@@ -148,7 +159,7 @@ ReportCurve curve_over_time(const std::vector<const ResultRun*>& runs, int point
     curves.push_back({times, {}});
     for (const double time : times) curves.back().returns.push_back(last_known(curve, time));
   }
-  return interquartile_curve(kReturnKey, std::move(curves), times, options);
+  return interquartile_curve(key, std::move(curves), times, options);
 }
 
 }  // namespace broadloom

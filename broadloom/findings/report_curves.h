@@ -30,9 +30,11 @@ ReportInstrument instrument_of(const std::string& key);
 ReportCurve curve_over_steps(const std::vector<const ResultRun*>& runs, const std::string& key,
                              const BootstrapOptions& options);
 
-// Returns at `points` times, evenly to the end of the longest run, from the first one on at which
-// all runs have a return. Each run stands at its last known return, after its end too.
-ReportCurve curve_over_time(const std::vector<const ResultRun*>& runs, int points,
-                            const BootstrapOptions& options);
+// The numbers of a key (training returns or evaluations) at `points` times, evenly to the end of
+// the longest run, from the first one on at which all runs have one. Each run stands at its last
+// known number, after its end too. Evaluations are as late as the curve of the run says of their
+// steps.
+ReportCurve curve_over_time(const std::vector<const ResultRun*>& runs, const std::string& key,
+                            int points, const BootstrapOptions& options);
 
 }  // namespace broadloom

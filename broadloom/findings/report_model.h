@@ -72,6 +72,7 @@ struct ReportCell {
   double samples_per_gradient = 0.0;
   std::string note;
   Overrides changes;
+  Overrides settings;  // what the cell has of every key that an axis of its study sets
   RunCounts counts;
   std::string runs_hash;  // seeds and final parameters of the finished runs
   Estimate seconds;
@@ -98,6 +99,7 @@ struct NormalisedScores {
 // A cell's settings without its environment.
 struct ReportArm {
   std::string name, other;
+  Overrides settings;  // of what varies besides the shape: every key that differs between arms
   int study = 0;
   std::int64_t num_envs = 0, num_steps = 0;
   std::vector<int> cells;  // one a task, tasks ascending
@@ -135,21 +137,61 @@ struct ReportComparison {
   std::vector<TaskComparison> by_task;
 };
 
-struct ReportTrend {
-  std::string other, fixed;  // fixed: "batch_size" or "num_steps"
-  std::int64_t value = 0;    // of what is fixed
-  std::vector<int> arms;     // by num_envs
-  ReportScore score = ReportScore::kTraining;
+// How an arm stands beside the one that leads a line or a ranking, by the comparison of the two.
+enum class Standing { kLeads, kAlike, kLower, kUnknown };  // unknown: not compared, or too few runs
+
+// What varies along a line of arms that are equal in all else.
+enum class LineKind {
+  kWidthOfBatch,  // N, with T = B / N
+  kWidth,         // N at one T
+  kLength,        // T at one N
+  kSetting,       // one key
+  kSettings,      // keys that vary together only, as those of variants
+};
+
+// Arms that differ in one thing, in its order, on one task, and how they stand by the main score.
+struct ReportLine {
+  LineKind kind = LineKind::kSetting;
+  std::string key;         // "num_envs", "num_steps", or what differs; "" for kSettings
+  bool ordered = false;    // numbers, ascending
+  std::int64_t fixed = 0;  // B, T or N of the first three kinds
+  std::vector<int> arms;
+  std::vector<std::string> values;  // of what varies, one an arm
+  ReportScore score = ReportScore::kEvaluation;
   int task = 0;
-  Estimate slope;           // change of the IQM for each doubling of N
-  int best = 0;             // the arm with the largest IQM
-  int direction = 0;        // 1: rises, -1: falls, 0: neither is certain
-  bool enough_runs = true;  // in every arm, for a direction
+  int leader = 0;                              // an arm
+  std::vector<Standing> standings;             // one an arm
+  std::vector<std::optional<Estimate>> ahead;  // IQM of the leader minus that of the arm
+  double chance = 1.0;  // how likely arms that are all alike would differ as much
+  // Some arm is told to be lower; of three or more, not by such a chance. Of two, the comparison
+  // is all there is.
+  bool differ = false;
+  double effect = 0.0;  // the least difference that the intervals allow, in units of the task
   Equality equal;
+};
+
+// A ranking of the arms of one task, or of all together.
+struct ReportRanking {
+  int task = -1;          // an index; -1: all tasks, by normalised scores
+  std::vector<int> arms;  // by IQM, then mean, the largest first; without repeats of others' runs
+  int leader = -1;        // the first of them that no other one beats
+  bool best = false;      // every other one is told to be lower
+  int without = 0;        // arms that have no such score yet
+};
+
+enum class TroubleKind { kFailed, kAtRandom, kCollapsed, kStill };
+
+// What makes a cell's score say little about its settings.
+struct ReportTrouble {
+  TroubleKind kind = TroubleKind::kFailed;
+  int cell = 0;
+  double at = 0.0;         // environment steps: of the peak, or from where on it stands still
+  Estimate before, after;  // of a collapse: the peak and the end; of kAtRandom: the end
 };
 
 struct ReportInstrument {
   std::string key, title, unit;
+  std::optional<double> constant;  // of one that has this value in all cells at all steps
 };
 
 struct SummaryPart {
@@ -159,6 +201,8 @@ struct SummaryPart {
 
 struct StudyReport {
   std::string title;
+  std::string heading;                      // what was varied on which task, in words
+  std::string answer;                       // what came out, in one sentence
   int replicates = 0, band_replicates = 0;  // of the bootstrap
   std::uint64_t seed = 0;
   std::vector<ReportStudy> studies;
@@ -166,7 +210,9 @@ struct StudyReport {
   std::vector<ReportCell> cells;
   std::vector<ReportArm> arms;
   std::vector<ReportComparison> comparisons;
-  std::vector<ReportTrend> trends;
+  std::vector<ReportLine> lines;        // those with the largest effects first
+  std::vector<ReportRanking> rankings;  // by the main score
+  std::vector<ReportTrouble> troubles;
   std::vector<ReportInstrument> instruments;
   std::vector<SummaryPart> summary;
   std::vector<std::string> notes;

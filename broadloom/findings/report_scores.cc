@@ -70,42 +70,28 @@ Equality both(const Equality& a, const Equality& b) {
           a.minibatch_size && b.minibatch_size, a.batch_size && b.batch_size, a.shape && b.shape};
 }
 
-int best_arm(const StudyReport& report, ReportScore score) {
-  int best = -1;
-  double most = 0.0;
-  for (std::size_t i = 0; i < report.arms.size(); ++i) {
-    const ReportArm& arm = report.arms[i];
-    double iqm = std::nan("");
-    if (report.tasks.size() == 1) {
-      const auto& summary = report.cells[static_cast<std::size_t>(arm.cells[0])].summary(score);
-      if (summary) iqm = summary->iqm.value;
-    } else if (arm.normalised && arm.normalised->of(score)) {
-      iqm = arm.normalised->of(score)->iqm.value;
-    }
-    if (std::isnan(iqm) || (best >= 0 && iqm <= most)) continue;
-    best = static_cast<int>(i);
-    most = iqm;
-  }
-  return best;
-}
-
 ReportScore main_score(const StudyReport& report) {
-  bool trained = false, evaluated = false, all_evaluated = true, censored = false;
+  bool trained = false, evaluated = false, all_evaluated = true;
   for (const ReportCell& cell : report.cells) {
     if (cell.runs.empty()) continue;
     const bool has_evaluation = !cell_scores(cell, ReportScore::kEvaluation).empty();
     trained = trained || !cell_scores(cell, ReportScore::kTraining).empty();
     evaluated = evaluated || has_evaluation;
     all_evaluated = all_evaluated && has_evaluation;
-    censored = censored || leaves_out_episodes(report, cell);
   }
-  const bool by_evaluation = trained ? censored && evaluated && all_evaluated : evaluated;
+  const bool by_evaluation = evaluated && (all_evaluated || !trained);
   return by_evaluation ? ReportScore::kEvaluation : ReportScore::kTraining;
 }
 
 bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell) {
   const auto limit = report.tasks[static_cast<std::size_t>(cell.task)].max_episode_steps;
   return cell.least_life < 10 * limit;
+}
+
+bool leaves_out_episodes(const StudyReport& report) {
+  return std::any_of(report.cells.begin(), report.cells.end(), [&](const ReportCell& cell) {
+    return !cell.runs.empty() && leaves_out_episodes(report, cell);
+  });
 }
 
 }  // namespace broadloom

@@ -28,17 +28,14 @@ Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm
 // What is equal in both.
 Equality both(const Equality& a, const Equality& b);
 
-// The arm with the largest IQM: of returns with one task, of normalised scores with several. -1
-// where there is none to tell it by.
-int best_arm(const StudyReport& report, ReportScore score);
-
 // Training returns are of episodes that have ended. Where an environment of the cell lives for
 // fewer than ten of the longest episodes, those that have not are a part that counts: long ones, so
 // the return is too low where living is rewarded, and too high where it costs.
 bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell);
+bool leaves_out_episodes(const StudyReport& report);  // of some cell with finished runs
 
-// The score that a report speaks of first: training, or evaluation where training returns leave
-// episodes out or are missing.
+// The score that a report speaks of: evaluations, which are of whole episodes and of the policy
+// that a user gets; training returns where some cell has runs without an evaluation.
 ReportScore main_score(const StudyReport& report);
 
 }  // namespace broadloom

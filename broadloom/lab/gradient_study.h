@@ -11,6 +11,13 @@
 
 namespace broadloom {
 
+// What the time limit is to the returns that the true gradient is made of (episodes.h).
+enum class AtLimit {
+  kAsTrained,  // by truncation_mode: bootstrap goes on, the others end
+  kEnd,
+  kContinued,
+};
+
 struct GradientStudyOptions {
   // exact brings variance and bias with it: what it is set beside.
   bool agreement = true, correlation = true, variance = true, bias = true, exact = false;
@@ -24,6 +31,8 @@ struct GradientStudyOptions {
   double bias_precision = 0.1;
   std::int64_t bias_budget = 2000000;
   bool synchronised = false;
+  AtLimit at_limit = AtLimit::kAsTrained;
+  int beyond_limit = 0;  // follows from it, from the discounts and from the run's truncation_mode
   bool norm_adv = false, value_term = false, entropy_term = false;
   std::uint64_t seed = 1;
   int threads = 1;

@@ -9,8 +9,6 @@
 namespace broadloom {
 namespace {
 
-constexpr int kPageFormat = 1;
-
 Status check_text(const DataPage& page, const std::string& text) {
   const Json json = Json::parse(text);
   if (!json.is_object()) {
@@ -20,11 +18,11 @@ Status check_text(const DataPage& page, const std::string& text) {
                               page.file, text.substr(0, 60), page.command));
   }
   const Json& format = json["format"];
-  if (format != kPageFormat) {
+  if (format != page.format) {
     return Status(ErrorKind::kMismatch,
                   fmt::format("got a {} of format {}; expected format {}, which this "
                               "program writes",
-                              page.file, format.is_null() ? "none" : format.dump(), kPageFormat));
+                              page.file, format.is_null() ? "none" : format.dump(), page.format));
   }
   const Json& kind = json["kind"];
   if (!page.kind.empty() && kind != page.kind) {

@@ -13,6 +13,7 @@ struct DataPage {
   std::string_view file;                  // "gradients.json": what messages call the text
   std::string_view command;               // what writes the text
   std::string_view kind;                  // the text's "kind"; empty where it has none
+  int format = 1;                         // that its scripts read
   std::string_view title;                 // of the page, until its scripts say better
   std::vector<std::string_view> scripts;  // its own, after those of every page; the last one draws
 };

@@ -1,5 +1,6 @@
 #include "broadloom/report/study_json.h"
 
+#include "broadloom/answers/line_words.h"
 #include "broadloom/findings/report_scores.h"
 #include "broadloom/record/json.h"
 #include "broadloom/report/json_numbers.h"
@@ -84,6 +85,12 @@ Json profile_json(const PerformanceProfile& profile) {
   return {{"thresholds", numbers(profile.thresholds)}, {"shares", estimates(profile.shares)}};
 }
 
+Json texts_json(const Overrides& texts) {
+  Json json = Json::object();
+  for (const auto& [key, text] : texts) json[key] = text;
+  return json;
+}
+
 Json cell_json(const ReportCell& c) {
   Json json{{"name", c.name},
             {"study", c.study},
@@ -101,18 +108,18 @@ Json cell_json(const ReportCell& c) {
             {"counted", c.counted},
             {"samples_per_gradient", six_digits(c.samples_per_gradient)},
             {"note", c.note},
-            {"changes", Json::object()},
+            {"changes", texts_json(c.changes)},
             {"finished", c.counts.finished},
             {"failed", c.counts.failed},
             {"pending", c.counts.pending},
             {"seconds", estimate_json(c.seconds)}};
-  for (const auto& [key, text] : c.changes) json["changes"][key] = text;
   json["scores"] = {{"training", optional_json(c.training, statistics_json)},
                     {"evaluation", optional_json(c.evaluation, statistics_json)},
                     {"area", optional_json(c.area, statistics_json)}};
   json["runs"] = list_json(c.runs, run_json);
   json["curves"] = list_json(c.curves, curve_json);
-  json["time_curve"] = {{"seconds", numbers(c.time_curve.at)},
+  json["time_curve"] = {{"key", c.time_curve.key},
+                        {"seconds", numbers(c.time_curve.at)},
                         {"iqm", estimates(c.time_curve.iqm)}};
   json["profile"] = profile_json(c.profile);
   return json;
@@ -137,6 +144,7 @@ Json arm_json(const ReportArm& a) {
           {"num_envs", a.num_envs},
           {"num_steps", a.num_steps},
           {"other", a.other},
+          {"settings", texts_json(a.settings)},
           {"cells", a.cells},
           {"gradient_steps", a.gradient_steps},
           {"batch_size", a.batch_size},
@@ -174,23 +182,95 @@ Json comparison_json(const ReportComparison& c) {
           {"by_task", list_json(c.by_task, task_comparison_json)}};
 }
 
-Json trend_json(const ReportTrend& t) {
-  return {{"other", t.other},
-          {"fixed", t.fixed},
-          {"value", t.value},
-          {"arms", t.arms},
-          {"score", score_name(t.score)},
-          {"task", t.task},
-          {"slope", estimate_json(t.slope)},
-          {"best", t.best},
-          {"monotone", t.direction > 0   ? "rises"
-                       : t.direction < 0 ? "falls"
-                                         : "none"},
-          {"equal", equality_json(t.equal)}};
+const char* standing_json(Standing standing) {
+  switch (standing) {
+    case Standing::kLeads:
+      return "leads";
+    case Standing::kAlike:
+      return "alike";
+    case Standing::kLower:
+      return "lower";
+    case Standing::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
+const char* kind_json(LineKind kind) {
+  switch (kind) {
+    case LineKind::kWidthOfBatch:
+      return "num_envs_of_batch";
+    case LineKind::kWidth:
+      return "num_envs";
+    case LineKind::kLength:
+      return "num_steps";
+    case LineKind::kSetting:
+      return "setting";
+    case LineKind::kSettings:
+      return "settings";
+  }
+  return "";
+}
+
+Json line_json(const ReportLine& l) {
+  return {{"kind", kind_json(l.kind)},
+          {"key", l.key},
+          {"ordered", l.ordered},
+          {"fixed", l.fixed},
+          {"arms", l.arms},
+          {"values", l.values},
+          {"score", score_name(l.score)},
+          {"task", l.task},
+          {"leader", l.leader},
+          {"standings", list_json(l.standings, standing_json)},
+          {"ahead", list_json(l.ahead,
+                              [](const std::optional<Estimate>& ahead) {
+                                return optional_json(ahead, estimate_json);
+                              })},
+          {"chance", six_digits(l.chance)},
+          {"differ", l.differ},
+          {"effect", six_digits(l.effect)},
+          {"words", reading_words(l)},
+          {"equal", equality_json(l.equal)}};
+}
+
+Json ranking_json(const ReportRanking& r) {
+  return {{"task", r.task >= 0 ? Json(r.task) : Json(nullptr)},
+          {"arms", r.arms},
+          {"leader", r.leader},
+          {"best", r.best},
+          {"without", r.without}};
+}
+
+const char* trouble_kind(TroubleKind kind) {
+  switch (kind) {
+    case TroubleKind::kFailed:
+      return "failed";
+    case TroubleKind::kAtRandom:
+      return "at_random";
+    case TroubleKind::kCollapsed:
+      return "collapsed";
+    case TroubleKind::kStill:
+      return "still";
+  }
+  return "";
+}
+
+Json trouble_json(const ReportTrouble& t) {
+  Json json{{"kind", trouble_kind(t.kind)}, {"cell", t.cell}};
+  if (t.kind == TroubleKind::kCollapsed || t.kind == TroubleKind::kStill) {
+    json["at"] = six_digits(t.at);
+  }
+  if (t.kind == TroubleKind::kCollapsed) json["before"] = estimate_json(t.before);
+  if (t.kind != TroubleKind::kFailed) json["after"] = estimate_json(t.after);
+  return json;
 }
 
 Json instrument_json(const ReportInstrument& i) {
-  return {{"key", i.key}, {"title", i.title}, {"unit", i.unit}};
+  return {{"key", i.key},
+          {"title", i.title},
+          {"unit", i.unit},
+          {"constant", optional_json(i.constant, six_digits)}};
 }
 
 Json part_json(const SummaryPart& part) { return {{"title", part.title}, {"lines", part.lines}}; }
@@ -199,9 +279,11 @@ Json part_json(const SummaryPart& part) { return {{"title", part.title}, {"lines
 
 std::string study_report_json(const StudyReport& r, const ReportMaker& maker) {
   Json json;
-  json["format"] = 1;
+  json["format"] = kStudyJsonFormat;
   json["kind"] = "study";
   json["title"] = r.title;
+  json["heading"] = r.heading;
+  json["answer"] = r.answer;
   json["created"] = maker.created;
   json["version"] = maker.version;
   json["revision"] = maker.revision;
@@ -209,12 +291,15 @@ std::string study_report_json(const StudyReport& r, const ReportMaker& maker) {
   json["bootstrap"] = {
       {"replicates", r.replicates}, {"band_replicates", r.band_replicates}, {"seed", r.seed}};
   json["main_score"] = score_name(main_score(r));
+  json["training_leaves_out"] = leaves_out_episodes(r);
   json["studies"] = list_json(r.studies, study_json);
   json["tasks"] = list_json(r.tasks, task_json);
   json["cells"] = list_json(r.cells, cell_json);
   json["arms"] = list_json(r.arms, arm_json);
   json["comparisons"] = list_json(r.comparisons, comparison_json);
-  json["trends"] = list_json(r.trends, trend_json);
+  json["lines"] = list_json(r.lines, line_json);
+  json["rankings"] = list_json(r.rankings, ranking_json);
+  json["troubles"] = list_json(r.troubles, trouble_json);
   json["instruments"] = list_json(r.instruments, instrument_json);
   json["summary"] = list_json(r.summary, part_json);
   json["notes"] = r.notes;

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/answers/study_report.h"
 
 namespace broadloom {
+
+inline constexpr int kStudyJsonFormat = 2;
 
 // What made a report.
 struct ReportMaker {

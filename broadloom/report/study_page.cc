@@ -1,6 +1,7 @@
 #include "broadloom/report/study_page.h"
 
 #include "broadloom/report/data_page.h"
+#include "broadloom/report/study_json.h"
 #include "report_assets.h"
 
 namespace broadloom {
@@ -10,9 +11,11 @@ Result<std::string> study_page(const std::string& json) {
       {.file = "study.json",
        .command = "broadloom report",
        .kind = "study",
+       .format = kStudyJsonFormat,
        .title = "Study",
        .scripts = {assets::kStudyArmsJs, assets::kStudyPlanJs, assets::kStudyResultsJs,
-                   assets::kStudyCurvesJs, assets::kStudyPairsJs, assets::kStudyJs}},
+                   assets::kStudyCurvesJs, assets::kStudyPairsJs, assets::kStudyAnswerJs,
+                   assets::kStudyJs}},
       json);
 }
 

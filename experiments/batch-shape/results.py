@@ -99,6 +99,7 @@ def sentences(out, reports):
                    f"{', '.join(first['run_revisions'])}, {first['hardware'][0]}. Written by `run.sh {name}`.\n")
         for report in reports:
             file.write(f"\n## {report['tasks'][0]['name']}\n")
+            file.write(f"\n{report['answer']}\n")
             for part in report["summary"]:
                 file.write(f"\n{part['title']}\n\n" + "".join(f"- {line}\n" for line in part["lines"]))
 

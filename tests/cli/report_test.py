@@ -47,6 +47,11 @@ class Report(unittest.TestCase):
         again = self.run_program("report", "a.sqlite", "--out", "b", "--threads", "3")
         self.assertEqual((again.returncode, again.stderr), (0, ""))
         self.assertIn("Written: b/study.json, b/study.html", again.stdout)
+        # The answer comes first, as on the page.
+        first = " ".join(again.stdout.split("\n\n")[0].split())
+        self.assertEqual(first, report["answer"])
+        self.assertIn("the runs are too few to call a difference", first)
+        self.assertIn(f"{report['heading']} ({report['title']})", again.stdout)
         with open(self.path("b/study.json"), encoding="utf-8") as file:
             same = json.load(file)
         for key in report:

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/answers/study_report.h"
 #include "broadloom/study/study_store.h"
 #include "tests/study/scene.h"
 

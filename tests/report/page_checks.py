@@ -37,7 +37,8 @@ def check_display(test, browser, page, display, picture=None):
     test.assertEqual(state["charts"], state["drawn"])
     if picture:
         browser.screenshot(picture, scale=0.6 if display == "phone" else 1)
-    browser.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    # What was folded away is drawn once it is open.
+    browser.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; }), new Promise((r) => setTimeout(() => requestAnimationFrame(() => r(1)), 60))")
     test.assertLessEqual(browser.evaluate("document.documentElement.scrollWidth"), DISPLAYS[display]["width"])
     blank = [i for i, colours in enumerate(browser.evaluate(COLOURS)) if colours < 2]
     test.assertEqual(blank, [], "canvases with nothing on them")

@@ -184,28 +184,29 @@ def all_comparisons(maker, cells, arms):
     return [comparison(maker, cells, arms, a, b, several) for a, b in pairs]
 
 
-def trend(maker, cells, arms, group, fixed, task):
-    points = []
-    for a in group:
-        scores = cells[arms[a]["cells"][task]]["scores"]["training"]
-        points.append((math.log2(arms[a]["num_envs"]), scores["iqm"], a) if scores else None)
-    if any(p is None for p in points) or len(points) < 3:
+def line(maker, cells, arms, comparisons, group, fixed, task):
+    """Arms of one batch or one T, by N, as they stand beside the one with the highest IQM."""
+    scores = [cells[arms[a]["cells"][task]]["scores"]["training"] for a in group]
+    if any(s is None for s in scores):
         return None
-    mx, my = mean([p[0] for p in points]), mean([p[1]["value"] for p in points])
-    square = sum((p[0] - mx) ** 2 for p in points)
-    slope = sum((p[0] - mx) * (p[1]["value"] - my) for p in points) / square
-    single = any(p[1]["low"] is None for p in points)
-    half = None if single else math.sqrt(sum(((p[0] - mx) / square * (p[1]["high"] - p[1]["value"])) ** 2 for p in points))
-    return {"other": arms[group[0]]["other"], "fixed": fixed, "value": arms[group[0]][fixed], "arms": group, "score": "training", "task": task,
-            "slope": {"value": rounded(slope), "low": rounded(slope - half) if half else None, "high": rounded(slope + half) if half else None,
-                      "count": sum(p[1]["count"] for p in points)},
-            "best": max(points, key=lambda p: p[1]["value"])[2],
-            "monotone": "none" if not half or abs(slope) < half else "rises" if slope > 0 else "falls",
+    leader = max(range(len(group)), key=lambda i: scores[i]["iqm"]["value"])
+    standings, ahead = [], []
+    for i, a in enumerate(group):
+        pair = next((c for c in comparisons if c["score"] == "training" and {c["a"], c["b"]} == {a, group[leader]}), None)
+        won = pair and pair["result"] == ("a" if pair["a"] == group[leader] else "b")
+        standings.append("leads" if i == leader else "unknown" if not pair else "lower" if won else "alike")
+        d = scores[leader]["iqm"]["value"] - scores[i]["iqm"]["value"]
+        ahead.append(None if i == leader else {"value": rounded(d), "low": rounded(d - 5), "high": rounded(d + 5), "count": 2 * len(maker.seeds)})
+    differ = "lower" in standings
+    return {"kind": "num_envs_of_batch" if fixed == "batch_size" else "num_envs", "key": "num_envs", "ordered": True, "fixed": arms[group[0]][fixed],
+            "arms": group, "values": [str(arms[a]["num_envs"]) for a in group], "score": "training", "task": task, "leader": group[leader],
+            "standings": standings, "ahead": ahead, "chance": 0.01 if len(group) > 2 else None, "differ": differ, "effect": 0.5 if differ else 0.0,
+            "words": f"highest at N = {arms[group[leader]]['num_envs']}" if differ else "",
             "equal": {key: len({arms[a][key] for a in group}) == 1 for key in ("gradient_steps", "minibatch_size", "batch_size")}
                      | {"environment_steps": True, "shape": False}}
 
 
-def all_trends(maker, cells, arms):
+def all_lines(maker, cells, arms, comparisons):
     found = []
     for other in dict.fromkeys(a["other"] for a in arms):
         for fixed in ("batch_size", "num_steps"):
@@ -213,8 +214,18 @@ def all_trends(maker, cells, arms):
             for value in values:
                 group = sorted((i for i, a in enumerate(arms) if a["other"] == other and a[fixed] == value), key=lambda i: arms[i]["num_envs"])
                 group = [i for i in group if len(arms[i]["cells"]) == len(maker.tasks)]
-                found += [trend(maker, cells, arms, group, fixed, t) for t in range(len(maker.tasks))] if len(group) > 2 else []
-    return [t for t in found if t]
+                found += [line(maker, cells, arms, comparisons, group, fixed, t) for t in range(len(maker.tasks))] if len(group) > 1 else []
+    return sorted((l for l in found if l), key=lambda l: -l["effect"])
+
+
+def all_rankings(maker, cells, arms, tasks):
+    """One task: its arms by IQM, then mean; several: none, so that the page ranks them itself."""
+    scored = [a for a in range(len(arms)) if cells[arms[a]["cells"][0]]["scores"]["training"]]
+    if len(tasks) > 1 or not scored:
+        return []
+    score = lambda a: cells[arms[a]["cells"][0]]["scores"]["training"]
+    order = sorted(scored, key=lambda a: (-score(a)["iqm"]["value"], -score(a)["mean"]["value"], a))
+    return [{"task": 0, "arms": order, "leader": order[0], "best": False, "without": len(arms) - len(order)}]
 
 
 def sentences(cells, arms, comparisons):
@@ -241,7 +252,7 @@ def study(seed=1, shapes=LADDER, tasks=(CART,), others=(("", 1.0, "minibatch_cou
     for other in others:
         for envs, steps in shapes:
             name = " ".join(x for x in (f"{envs}x{steps}", other[0]) if x)
-            arm = {"name": name, "study": 0, "num_envs": envs, "num_steps": steps, "other": other[0], "cells": []}
+            arm = {"name": name, "study": 0, "num_envs": envs, "num_steps": steps, "other": other[0], "settings": {"match": other[0]} if len(others) > 1 else {}, "cells": []}
             for t in range(len(tasks)):
                 arm["cells"].append(len(cells))
                 where = f"{tasks[t][0]} " if len(tasks) > 1 else ""
@@ -253,7 +264,9 @@ def study(seed=1, shapes=LADDER, tasks=(CART,), others=(("", 1.0, "minibatch_cou
     comparisons = all_comparisons(maker, cells, arms)
     runs = len(cells) * len(maker.seeds)
     return {
-        "format": 1, "kind": "study", "title": title, "created": "2026-11-03T12:00:00Z", "version": "0.1.0", "revision": "0123abcd",
+        "format": 2, "kind": "study", "title": title, "heading": f"Shape on {' and '.join(n for n, _, _ in tasks)}",
+        "answer": f"On {tasks[0][0]} the training return is highest somewhere in the middle and lower at both ends: 480 [470, 490] against 90 [80, 100].",
+        "main_score": "training", "training_leaves_out": False, "created": "2026-11-03T12:00:00Z", "version": "0.1.0", "revision": "0123abcd",
         "command": ["broadloom", "report", f"{title}.sqlite", "--out", "report"],
         "bootstrap": {"replicates": 50_000, "band_replicates": 2_000, "seed": 1},
         "studies": [{"name": title, "store": f"{title}.sqlite", "hash": "4f2d0c9a11b7e35d8a60f1e2c3b4a596", "match": others[0][2] if others else "none",
@@ -263,8 +276,9 @@ def study(seed=1, shapes=LADDER, tasks=(CART,), others=(("", 1.0, "minibatch_cou
                      "definition": "match = minibatch_count\nclip_coef = 0.2\nlearning_rate = 0.00025\n" + "\n".join(f"cell {c['name']}" for c in cells)}],
         "tasks": [{"name": n, "env_id": n.split()[0], "random_score": low, "reference_score": high,
                    "why_not": "" if low is not None else f"{n} has no reference score."} for n, low, high in tasks],
-        "cells": cells, "arms": arms, "comparisons": comparisons, "trends": all_trends(maker, cells, arms),
-        "instruments": [{"key": k, "title": t, "unit": u} for k, t, u in INSTRUMENTS],
+        "cells": cells, "arms": arms, "comparisons": comparisons, "lines": all_lines(maker, cells, arms, comparisons),
+        "rankings": all_rankings(maker, cells, arms, tasks), "troubles": [],
+        "instruments": [{"key": k, "title": t, "unit": u, "constant": None} for k, t, u in INSTRUMENTS],
         "summary": sentences(cells, arms, comparisons), "notes": list(notes),
     }
 
@@ -343,7 +357,7 @@ def with_gaps():
     data["comparisons"] = [c for c in data["comparisons"] if c["b"] != 4] + [{
         "a": 0, "b": 4, "score": "training", "probability": nothing, "difference": None, "result": "none",
         "equal": {"environment_steps": True, "gradient_steps": False, "minibatch_size": False, "batch_size": True, "shape": False}}]
-    data["trends"] = []
+    data["lines"] = []
     return data
 
 
@@ -355,8 +369,8 @@ def planned():
 
 def empty():
     """The least that a file can hold."""
-    return {"format": 1, "kind": "study", "title": "", "created": "", "version": "", "revision": "", "command": [], "bootstrap": {},
-            "studies": [], "tasks": [], "cells": [], "arms": [], "comparisons": [], "trends": [], "instruments": [], "summary": [], "notes": []}
+    return {"format": 2, "kind": "study", "title": "", "created": "", "version": "", "revision": "", "command": [], "bootstrap": {},
+            "studies": [], "tasks": [], "cells": [], "arms": [], "comparisons": [], "lines": [], "instruments": [], "summary": [], "notes": []}
 
 
 ALL = {f.__name__: f for f in (ladder, one_seed, one_cell, matches, doubled, several_tasks, no_range, fifty, variants, odd_names, tiny_numbers,

@@ -37,8 +37,18 @@ StudyReport small_report() {
   report.comparisons.push_back(
       {0, 1, ReportScore::kEvaluation, true, {0.25, 0, 0.4, 9}, {}, {}, -1, {}});
   report.comparisons[0].by_task = {{0, {0.75, 0.6, 0.9, 9}, 1}};
-  report.trends.emplace_back();
-  report.trends[0].direction = 1;
+  report.heading = "Shape on a task";
+  report.answer = "One sentence.";
+  report.lines.emplace_back();
+  report.lines[0].arms = {0, 0};
+  report.lines[0].values = {"4", "8"};
+  report.lines[0].standings = {Standing::kLeads, Standing::kLower};
+  report.lines[0].ahead = {std::nullopt, Estimate{3, 1, 5, 10}};
+  report.lines[0].chance = 0.01;
+  report.lines[0].differ = true;
+  report.rankings.push_back({-1, {0}, 0, false, 1});
+  report.troubles.push_back({TroubleKind::kCollapsed, 0, 50, {9, 8, 10, 5}, {1, 0, 2, 5}});
+  report.instruments = {{"epochs", "Epochs", "", 4.0}};
   report.summary = {{"Runs", {"One line."}}};
   return report;
 }
@@ -48,12 +58,20 @@ TEST(StudyJson, HasTheKeysOfItsFormat) {
       study_report_json(small_report(), {"2026-01-01T00:00:00Z", "0.1.0", "abc", {"report", "x"}});
   EXPECT_EQ(text.back(), '\n');
   const json j = json::parse(text);
-  for (const char* key : {"format", "kind", "title", "created", "version", "revision", "command",
-                          "bootstrap", "studies", "tasks", "cells", "arms", "comparisons", "trends",
-                          "instruments", "summary", "notes"}) {
+  for (const char* key : {"format",      "kind",
+                          "title",       "created",
+                          "version",     "revision",
+                          "command",     "bootstrap",
+                          "studies",     "tasks",
+                          "cells",       "arms",
+                          "comparisons", "lines",
+                          "instruments", "summary",
+                          "notes",       "heading",
+                          "answer",      "rankings",
+                          "troubles",    "training_leaves_out"}) {
     EXPECT_TRUE(j.contains(key)) << key;
   }
-  EXPECT_EQ(j["format"], 1);
+  EXPECT_EQ(j["format"], 2);
   EXPECT_EQ(j["command"], json({"report", "x"}));
   EXPECT_TRUE(j["tasks"][0]["random_score"].is_null());
   const json& cell = j["cells"][0];
@@ -72,7 +90,15 @@ TEST(StudyJson, HasTheKeysOfItsFormat) {
   EXPECT_EQ(by_task["probability"]["low"], 0.6);
   EXPECT_EQ(by_task["result"], "a");
   EXPECT_TRUE(j["comparisons"][0]["difference"].is_null());
-  EXPECT_EQ(j["trends"][0]["monotone"], "rises");
+  const json& line = j["lines"][0];
+  EXPECT_EQ(line["standings"], json({"leads", "lower"}));
+  EXPECT_TRUE(line["ahead"][0].is_null());
+  EXPECT_EQ(line["ahead"][1]["high"], 5.0);
+  EXPECT_EQ(line["chance"], 0.01);
+  EXPECT_TRUE(j["rankings"][0]["task"].is_null());
+  EXPECT_EQ(j["troubles"][0]["kind"], "collapsed");
+  EXPECT_EQ(j["troubles"][0]["before"]["low"], 8.0);
+  EXPECT_EQ(j["instruments"][0]["constant"], 4.0);
   EXPECT_EQ(j["summary"][0]["lines"][0], "One line.");
 }
 

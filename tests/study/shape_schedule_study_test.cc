@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "broadloom/findings/study_report.h"
+#include "broadloom/answers/study_report.h"
 #include "broadloom/findings/study_results.h"
 #include "broadloom/study/matching.h"
 #include "tests/study/scene.h"

@@ -11,17 +11,78 @@ function shortNumber(v) {
 // From zero, or from the least value where the axis is logarithmic, to the greatest.
 function continuousScale({ title, values, log, fromLeast }, colors) {
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  const common = { title: { display: Boolean(title), text: title, color: colors.muted }, grid: { color: colors.line, drawBorder: false } };
+  const common = { title: { ...axisTitle(title, log), color: colors.muted }, grid: { color: colors.line, drawBorder: false } };
   if (log) {
     return { ...common, type: "logarithmic", min: least, max: most,
              ticks: { color: colors.muted, maxRotation: 0, autoSkip: true, callback: logTick } };
   }
   const min = fromLeast ? least : Math.min(0, least);
-  const ends = { min, max: most > min ? most : min + (Math.abs(min) || 1) };
+  const ends = { min, max: roundEnd(min, most > min ? most : min + (Math.abs(min) || 1)) };
   const ticks = function (axis) { axis.ticks = roundTicks(ends, Math.max(2, Math.min(7, axis.chart.width / 75))); };
   return { ...common, type: "linear", ...ends, afterBuildTicks: ticks,
            ticks: { color: colors.muted, autoSkip: false, maxRotation: 0, callback: shortNumber } };
 }
+
+// The end of an axis: the next round number where that is near, so that an axis to 199,680 has its tick at 200,000.
+function roundEnd(min, max) {
+  const step = niceStep((max - min) / 5);
+  const round = Math.ceil(max / step - 1e-9) * step;
+  return round - max <= 0.03 * (max - min) ? round : max;
+}
+
+// Names each line at its right end, in its colour; lines that end close to each other get a thin stroke to their names.
+const LABEL_HEIGHT = 13;
+const endLabels = {
+  id: "endLabels",
+  afterDatasetsDraw(chart, _, { color } = {}) {
+    const { ctx, chartArea, scales } = chart;
+    const ends = chart.data.datasets.filter((d) => d.endLabel).map((d) => {
+      const last = d.data.filter((p) => p && isNumber(p.y)).pop();
+      return last && { text: d.endLabel, color: d.borderColor, x: scales.x.getPixelForValue(last.x), y: scales.y.getPixelForValue(last.y) };
+    }).filter(Boolean).sort((a, b) => a.y - b.y);
+    spread(ends, chartArea.top, chartArea.bottom);
+    ctx.save();
+    ctx.font = `12px ${Chart.defaults.font.family}`;
+    ctx.textBaseline = "middle";
+    for (const end of ends) {
+      ctx.strokeStyle = ctx.fillStyle = end.color;
+      ctx.lineWidth = 1;
+      ctx.beginPath();
+      ctx.moveTo(end.x + 3, end.y);
+      ctx.lineTo(chartArea.right + 8, end.at);
+      ctx.stroke();
+      ctx.fillStyle = color || end.color;
+      ctx.fillText(end.text, chartArea.right + 11, end.at);
+    }
+    ctx.restore();
+  },
+};
+
+// Gives each of ends, sorted by y, a place `at` near its y, none nearer to the next than a label is high.
+function spread(ends, top, bottom) {
+  let free = top;
+  for (const end of ends) {
+    end.at = Math.max(end.y, free);
+    free = end.at + LABEL_HEIGHT;
+  }
+  let limit = bottom;
+  for (const end of [...ends].reverse()) {
+    end.at = Math.min(end.at, limit);
+    limit = end.at - LABEL_HEIGHT;
+  }
+}
+
+function textWidth(text) {
+  const ctx = document.createElement("canvas").getContext("2d");
+  ctx.font = `12px ${Chart.defaults.font.family}`;
+  return ctx.measureText(text).width;
+}
+
+const MOST_LETTERS = 22;
+const shortLabel = (text, width) => {
+  const most = width < 420 ? 13 : MOST_LETTERS;
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+};
 
 // Curves with bands, up to `bands` of them. series: {label, color, dash, points: [{x, estimate, name}]}; x: {title, log, fromLeast}; y: as of
 // valueScale. Bands are the fainter the more there are. `values`: the x of all series of a figure, so that its panels
@@ -30,9 +91,19 @@ function curveChart(box, { label, series, x, y, values, bands = Infinity, height
   const alpha = series.length > 6 ? 0.08 : series.length > 3 ? 0.13 : 0.2;
   const estimates = series.flatMap((s) => s.points.map((p) => p.estimate));
   const xScale = continuousScale({ ...x, values: values || series.flatMap((s) => s.points.map((p) => p.x)) }, colors);
+  const named = series.length > 1 && series.length * LABEL_HEIGHT < 0.8 * height;
+  const names = series.map((s) => (named ? shortLabel(s.label, box.clientWidth) : ""));
+  const datasets = series.flatMap((s, i) => {
+    const all = bandDatasets({ ...s, alpha, small: true });
+    all[2].endLabel = names[i];
+    return all.slice(series.length > bands ? 2 : 0);
+  });
+  const room = named ? 16 + Math.max(...names.map(textWidth)) : 8;
+  const options = baseOptions(colors, false);
   return new Chart(freshCanvas(box, label, height), {
-    type: "line", data: { datasets: series.flatMap((s) => bandDatasets({ ...s, alpha, small: true }).slice(series.length > bands ? 2 : 0)) }, plugins: [whiskers],
-    options: { ...baseOptions(colors, false), scales: { x: xScale, y: valueScale({ ...y, estimates }, colors) } },
+    type: "line", data: { datasets }, plugins: [whiskers, endLabels],
+    options: { ...options, layout: { padding: { right: room } }, plugins: { ...options.plugins, endLabels: { color: colors.ink } },
+               scales: { x: xScale, y: valueScale({ ...y, estimates }, colors) } },
   });
 }
 

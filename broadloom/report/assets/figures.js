@@ -123,8 +123,14 @@ function logRange(estimates) {
   return { min: 0.7 * Math.max(Math.min(least, ...lows), least / 10), max: 1.3 * Math.max(...values, ...clear.map((e) => e.high || 0)) };
 }
 
+// A logarithmic axis says that it is one.
+function axisTitle(title, log) {
+  const text = log ? `${title || ""} (log scale)`.trim() : title;
+  return { display: Boolean(text), text };
+}
+
 function valueScale({ title, estimates, log, withZero, references, range, most = 7 }, colors) {
-  const common = { title: { display: Boolean(title), text: title, color: colors.muted },
+  const common = { title: { ...axisTitle(title, log), color: colors.muted },
                    grid: { color: colors.line, drawBorder: false } };
   if (log) {
     return { ...common, type: "logarithmic", ...logRange(estimates),
@@ -218,8 +224,8 @@ function estimateChart(box, { label, series, x, y, height = 300, legend = true, 
 
 function curveDataset(s, log) {
   return {
-    label: s.label, borderColor: s.color, backgroundColor: s.color, borderWidth: s.small ? 1.2 : 1.8, pointRadius: s.small ? 2 : 4,
-    pointStyle: s.marker || "circle", showLine: s.line !== false, spanGaps: true,
+    label: s.label, borderColor: s.color, backgroundColor: s.color, borderWidth: s.width || (s.small ? 1.6 : 1.8), pointRadius: s.small ? 2 : 4,
+    pointStyle: s.marker || "circle", showLine: s.line !== false, spanGaps: true, clip: 8,
     estimates: s.points.map((p) => p.estimate),
     data: s.points.map((p) => ({ x: p.x, y: log && reachesZero(p.estimate) ? null : p.estimate.value, name: p.name })),
   };

@@ -52,14 +52,17 @@ function formatNumber(x, significant = 3) {
 
 // Value and interval with as many decimals as give the interval's half width so many digits. An end that is not
 // finite is a dash. most: decimals at most.
-function formatEstimate(x, digits = 2, most = 10) {
+// least: decimals at least.
+function formatEstimate(x, digits = 2, most = 10, least = 0) {
   const e = estimate(x);
   if (e.value === null) return "–";
   if (e.low === null && e.high === null) return formatNumber(e.value, 4);
   const [low, high] = [e.low ?? 2 * e.value - e.high, e.high ?? 2 * e.value - e.low];
   const exponent = exponentFor(Math.max(Math.abs(e.value), Math.abs(low), Math.abs(high)));
   const half = (high - low) / 2 / 10 ** exponent;
-  const decimals = Math.min(most, half > 0 ? Math.max(0, digits - 1 - Math.floor(Math.log10(half))) : 4);
+  // Of an interval without width no more digits than the number itself has.
+  const exact = Math.min(4, (String(Number((e.value / 10 ** exponent).toPrecision(6))).split(".")[1] || "").length);
+  const decimals = Math.min(most, Math.max(exponent ? 0 : least, half > 0 ? digits - 1 - Math.floor(Math.log10(half)) : exact));
   const text = (y) => (y === null ? "–" : fixed(y / 10 ** exponent, decimals));
   const power = exponent ? ` × 10${superscript(exponent)}` : "";
   return `${text(e.value)} [${text(e.low)}, ${text(e.high)}]${power}`;
@@ -162,6 +165,22 @@ function namedPanel(grid, name, className) {
   return { panel, box };
 }
 
+// Parts of a page that are folded away; what is drawn in them is drawn anew when they are opened.
+function folded(parent, title, ...content) {
+  const node = element("details", { class: "folded" }, element("summary", {}, title), ...content);
+  node.addEventListener("toggle", () => { if (node.open) drawAll((chart) => node.contains(chart.box)); });
+  parent.append(node);
+  return node;
+}
+
+// Shows a hint above what is wider than its box.
+function markScrolls() {
+  for (const box of document.querySelectorAll(".scroll")) {
+    const hint = box.previousElementSibling;
+    if (hint && hint.classList.contains("hint")) hint.hidden = box.scrollWidth <= box.clientWidth + 2;
+  }
+}
+
 // A legend whose swatches follow the colours of the charts.
 function liveLegend(body, items) {
   const box = element("div");
@@ -188,6 +207,7 @@ function drawAll(wanted = () => true) {
       chart.box.replaceChildren(element("p", { class: "failed" }, `This chart could not be drawn: ${error.message}`));
     }
   }
+  markScrolls();
   const failures = page.charts.map((chart) => chart.failure).filter(Boolean);
   const root = document.documentElement.dataset;  // for tests, and for whoever looks why a chart is missing
   root.charts = String(page.charts.length);
@@ -224,4 +244,5 @@ function startPage(make) {
   Chart.defaults.font.size = 12;
   drawAll();
   followDisplay();
+  document.addEventListener("toggle", markScrolls, true);
 }

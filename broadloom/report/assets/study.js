@@ -1,14 +1,13 @@
 "use strict";
-// The page of study.json: header, summary, notes, and a section for each question.
+// The page of study.json: the first screen, summary, notes, and a section for each question.
 
-function studyHeader(main, study) {
+// Whose they are and how many, below the first screen.
+function studyFacts(main, study) {
   const { data } = study;
-  const title = data.title || "A study without a name";
-  document.title = `Study: ${title}`;
   const runs = (data.studies || []).reduce((sum, s) => sum + ((s.runs || {}).finished || 0), 0);
   const seeds = distinct((data.studies || []).flatMap((s) => s.seeds || [])).length;
-  main.append(element("h1", {}, title), element("p", { class: "subtitle" },
-    [study.tasks.map((t) => t.name).join(", "), plural(study.cells.length, "cell"), plural(seeds, "seed"), `${plural(runs, "run")} finished`].filter(Boolean).join(" · ")));
+  main.append(element("p", { class: "subtitle" },
+    [data.title, study.tasks.map((t) => t.name).join(", "), plural(study.cells.length, "cell"), plural(seeds, "seed"), `${plural(runs, "run")} finished`].filter(Boolean).join(" · ")));
 }
 
 function runsTable(study) {
@@ -72,20 +71,21 @@ const commandText = (command) => (/(^|\/)broadloom$/.test(command[0]) ? command 
 const shellWord = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${String(text).replace(/'/g, "'\\''")}'`);
 
 const SECTIONS = [
-  ["plan", "Plan", "What was compared, and what was held equal.", planSection, () => true],
-  ["results", "Final returns", "What the runs came to in the end.", resultsSection, (study) => study.arms.length > 0],
-  ["curves", "Learning curves", "How they came there.", curvesSection, (study) => study.arms.length > 0],
-  ["pairs", "Arms against each other", "How often one beats the other.", pairsSection, (study) => (study.data.comparisons || []).length > 0],
-  ["profiles", "Performance profiles", "How returns are distributed over runs.", profilesSection, (study) => study.cells.some((c) => ((c.profile || {}).shares || []).length)],
-  ["instruments", "Instruments", "What went on inside.", instrumentsSection, (study) => (study.data.instruments || []).length > 0 && study.cells.some((c) => (c.curves || []).length > 1)],
-  ["made", "How this was made", "All that is needed to do it again.", madeSection, () => true],
+  ["results", "What the runs came to", "Scores of the final policies, and what each thing that varies does to them.", resultsSection, (study) => study.arms.length > 0],
+  ["curves", "How they learnt", "Returns along the steps and along the time.", curvesSection, (study) => study.arms.length > 0],
+  ["pairs", "Which beats which", "How often a run of one arm is better than a run of another.", pairsSection, (study) => (study.data.comparisons || []).length > 0],
+  ["profiles", "How much runs differ", "How returns are distributed over runs.", profilesSection, (study) => study.cells.some((c) => ((c.profile || {}).shares || []).length)],
+  ["plan", "What was run", "What was compared, and what was held equal.", planSection, () => true],
+  ["instruments", "What went on inside", "Measurements of the updates and of the policies.", instrumentsSection, (study) => (study.data.instruments || []).length > 0 && study.cells.some((c) => (c.curves || []).length > 1)],
+  ["made", "How to run it again", "All that is needed for that.", madeSection, () => true],
 ];
 
 function makePage() {
   const main = document.getElementById("page");
   const study = readStudy(pageData());
   const sections = SECTIONS.filter(([, , , , wanted]) => wanted(study));
-  studyHeader(main, study);
+  firstScreen(main, study);
+  studyFacts(main, study);
   main.append(element("nav", { "aria-label": "Sections" }, ...sections.map(([key, title]) => element("a", { href: `#${key}` }, title))));
   summaryBox(main, study.data.summary, (line) => [line]);
   notesBox(main, study.data.notes);

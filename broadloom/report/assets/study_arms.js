@@ -16,6 +16,7 @@ function groupsOf(arms) {
   for (const group of list) {
     const unique = distinct(group.members.map(shapeName)).length === group.members.length;
     group.labelOf = (arm) => (shaped && unique ? shapeName(arm) : arm.name);
+    group.title = group.other || (list.length > 1 ? "base settings" : "");
   }
   return list;
 }
@@ -29,8 +30,11 @@ function stylesOf(groups) {
     const byEnvs = envs.length > 1 && (groups.length > 1 || members.length > 6);
     members.forEach((arm, i) => {
       const same = members.filter((a) => a.num_envs === arm.num_envs);
-      styles.set(arm.index, byEnvs ? { place: envs.indexOf(arm.num_envs), count: envs.length, dash: same.findIndex((a) => a.index === arm.index) }
-        : { place: i, count: members.length, dash: 0 });
+      const place = byEnvs ? envs.indexOf(arm.num_envs) : i;
+      const count = byEnvs ? envs.length : members.length;
+      // Neighbours on a ramp of many colours are told apart by their dashes.
+      const dash = byEnvs && same.length > 1 ? same.findIndex((a) => a.index === arm.index) : count > 4 ? place % 2 : 0;
+      styles.set(arm.index, { place, count, dash });
     });
   }
   return styles;
@@ -53,6 +57,7 @@ function firstChosen(groups, best) {
 function readStudy(data) {
   const study = { data, arms: data.arms || [], cells: data.cells || [], tasks: data.tasks || [] };
   study.several = study.tasks.length > 1;
+  study.leavesOut = data.training_leaves_out === true && data.main_score === "evaluation";
   const has = (score) => study.cells.some((c) => c.scores && c.scores[score] && hasValue(c.scores[score].iqm));
   const wanted = study.data.main_score === "evaluation" ? ["evaluation", "training"] : ["training", "evaluation"];
   study.score = wanted.find(has) || wanted[0];
@@ -60,7 +65,7 @@ function readStudy(data) {
   study.styles = stylesOf(study.groups);
   study.pairs = new Map((data.comparisons || []).map((c) => [`${c.a} ${c.b} ${c.score}`, c]));
   study.views = viewsOf(study);
-  study.best = study.views.length ? bestOf(study, study.views[0]) : null;
+  study.best = leaderOf(study);
   study.chosen = firstChosen(study.groups, study.best);
   return study;
 }
@@ -85,6 +90,14 @@ function bestOf(study, view) {
     const { value } = iqmOf(view, i, study.score);
     return value !== null && (best === null || value > iqmOf(view, best, study.score).value) ? i : best;
   }, null);
+}
+
+// The arm that the file's ranking says leads, or else the one with the highest IQM.
+function leaderOf(study) {
+  const ranking = (study.data.rankings || [])[0];
+  const said = ranking && (ranking.task === null || study.tasks.length === 1) ? ranking.leader : null;
+  if (said !== null && study.arms[said]) return said;
+  return study.views.length ? bestOf(study, study.views[0]) : null;
 }
 
 // A comparison of a with b, whichever way round the file has it: {probability and difference of a over b, settled:
@@ -115,7 +128,7 @@ function picker(body, study) {
   };
   const first = firstChosen(study.groups, study.best);
   for (const group of study.groups) {
-    const name = group.other ? element("strong", {}, group.other) : null;
+    const name = group.title ? element("strong", {}, group.title) : null;
     box.append(element("div", { class: "choices" }, name, ...group.members.map((arm) => choice(study, arm, group))));
   }
   if (study.arms.length > 2) {

@@ -4,7 +4,7 @@
 // A panel for each task and group: {title, task, lines: [{arm, label, cell}]}.
 function curvePanels(study) {
   return study.tasks.flatMap((task, t) => study.groups.map((group) => ({
-    task: t, title: [study.several ? task.name : "", group.other].filter(Boolean).join(", ") || task.name,
+    task: t, title: [study.several ? task.name : "", group.title].filter(Boolean).join(", ") || task.name,
     lines: group.members.map((arm) => ({ arm: arm.index, label: group.labelOf(arm), cell: (arm.cells || []).map((c) => study.cells[c]).find((c) => c && c.task === t) }))
       .filter((line) => line.cell),
   }))).filter((panel) => panel.lines.length);
@@ -74,23 +74,26 @@ function curvesSection(parent, study) {
   const list = curvePanels(study);
   const seen = list.filter((panel) => panel.lines.some((line) => anyValue(curveOf(line.cell, "episodic_return"))));
   if (!seen.length) parent.append(element("p", {}, "There are no curves in this file."));
-  curveFigure(parent, study, withPoints(list, (cell) => curveOf(cell, "episodic_return")), {
-    title: "Training return against environment steps", about: "Training return against environment steps", table: "return against environment steps", x: "environment steps", value: "return",
-    caption: `${bandsText(study)} Panels of one task share their axes.` +
-      (study.data.main_score === "evaluation" ? " Episodes that have not ended are left out, the longest above all: see the evaluations." : ""),
-  }, { x: { title: "environment steps" }, y: { title: "return" } });
   curveFigure(parent, study, withPoints(list, (cell) => curveOf(cell, "evaluation_return")), {
     title: "Return of evaluations against environment steps", about: "Return of evaluations against environment steps", table: "evaluations against environment steps", x: "environment steps", value: "return",
-    caption: `${bandsText(study)} Whole episodes of most likely actions, on seeds that are never trained on.`,
+    caption: `${bandsText(study)} Whole episodes of most likely actions, on seeds that are never trained on. Panels of one task share their axes.`,
+  }, { x: { title: "environment steps" }, y: { title: "return" } });
+  const training = study.leavesOut && seen.length ? folded(parent, "Training returns, which leave out the longest episodes: see the note") : parent;
+  curveFigure(training, study, withPoints(list, (cell) => curveOf(cell, "episodic_return")), {
+    title: "Training return against environment steps", about: "Training return against environment steps", table: "return against environment steps", x: "environment steps", value: "return",
+    caption: `${bandsText(study)} Panels of one task share their axes.` + (study.leavesOut ? " Episodes that have not ended are left out, the longest above all." : ""),
   }, { x: { title: "environment steps" }, y: { title: "return" } });
   const timed = withPoints(list, (cell) => (cell.time_curve ? pointsOf(cell.time_curve.seconds, cell.time_curve.iqm) : []));
   const ends = timed.flatMap((panel) => panel.lines).map((line) => Math.max(0, ...line.points.map((p) => p.x))).filter((x) => x > 0);
   const log = ends.length > 1 && Math.max(...ends) > 30 * Math.min(...ends);
   const positive = timed.map((panel) => ({ ...panel, lines: panel.lines.map((line) => ({ ...line, points: line.points.filter((p) => !log || p.x > 0) })) }));
-  curveFigure(parent, study, positive, {
-    title: "Training return against wall time", about: "Training return against wall time", table: "return against wall time", x: "seconds", value: "return",
+  const evaluated = study.cells.some((c) => (c.time_curve || {}).key === "evaluation_return");
+  const what = evaluated ? "Return of evaluations" : "Training return";
+  curveFigure(evaluated ? parent : training, study, positive, {
+    title: `${what} against wall time`, about: `${what} against wall time`, table: "return against wall time", x: "seconds", value: "return",
     caption: `${bandsText(study)} Times are of training alone, on the hardware below, with as many runs side by side as there were. A cell whose runs are over keeps its last value.`,
   }, { x: { title: "seconds of training", log }, y: { title: "return" } });
+  if (training !== parent) parent.append(training);
 }
 
 // ---- profiles
@@ -106,7 +109,7 @@ function profilesSection(parent, study) {
   const both = study.several && study.arms.some((a) => a.normalised && a.normalised.profile);
   const points = (profile) => (profile ? pointsOf(profile.thresholds, profile.shares) : []);
   const pooled = both ? study.groups.map((group) => ({
-    task: "all", of: "all tasks", title: ["all tasks", group.other].filter(Boolean).join(", "),
+    task: "all", of: "all tasks", title: ["all tasks", group.title].filter(Boolean).join(", "),
     lines: group.members.map((arm) => ({ arm: arm.index, label: group.labelOf(arm), points: points(arm.normalised && arm.normalised.profile) })),
   })) : [];
   const axes = { bands: 6, y: { title: "share of runs above τ", range: [0, 1] } };
@@ -122,7 +125,9 @@ function profilesSection(parent, study) {
 
 // One panel an instrument, of one task and group at a time: the reader chooses which.
 function instrumentsSection(parent, study) {
-  const keys = study.data.instruments || [];
+  const constant = (study.data.instruments || []).filter((k) => isNumber(k.constant));
+  const keys = (study.data.instruments || []).filter((k) => !isNumber(k.constant));
+  if (constant.length) parent.append(element("p", {}, `The same in all arms at all steps, and not drawn: ${constant.map((k) => `${k.title || k.key} (${formatNumber(k.constant)})`).join(", ")}.`));
   const list = curvePanels(study).filter((panel) => keys.some(({ key }) => panel.lines.some((line) => anyValue(curveOf(line.cell, key)))));
   if (!list.length) return;
   const rows = keys.flatMap(({ key, title }) => curveRows(study, withPoints(list, (cell) => curveOf(cell, key)), title || key));

@@ -61,10 +61,14 @@ function pairFigure(parent, study, score) {
   });
   const names = (list) => list.map((i) => study.arms[i].name);
   const caption = `Probability that a run of the row's arm is better than one of the column's, ${score}.`;
-  body.append(pairLegend(marks), element("div", { class: scrollClass(rows, " fit"), tabindex: "0", role: "region", "aria-label": `Table: ${caption}` },
+  body.append(pairLegend(marks), scrolling(scrollClass(rows, " fit"), caption,
     heatTable({ caption, rows: names(rows), columns: names(columns), cell: (i, j) => pairCell(study, rows[i], columns[j], score) })));
 }
 
 function pairsSection(parent, study) {
-  for (const score of distinct(study.data.comparisons.map((c) => c.score))) pairFigure(parent, study, score);
+  const scores = distinct(study.data.comparisons.map((c) => c.score)).sort((a, b) => (a === study.score ? -1 : b === study.score ? 1 : 0));
+  for (const score of scores) {
+    const away = score === "training" && study.leavesOut && scores.length > 1;
+    pairFigure(away ? folded(parent, "By training returns, which leave out the longest episodes") : parent, study, score);
+  }
 }

@@ -3,8 +3,10 @@
 
 const nameColumn = (title, of) => ({ title, of, text: true, literal: true });
 const estimateColumn = (title, of) => ({ title, of, interval: true });
+// Of one quantity in all rows, with as many decimals in each.
+const alikeColumn = (title, of) => ({ ...estimateColumn(title, of), alike: true });
 // Of a probability nobody needs more than two decimals.
-const shareColumn = (title, of) => ({ ...estimateColumn(title, of), decimals: 2 });
+const shareColumn = (title, of) => ({ ...estimateColumn(title, of), decimals: 2, least: 2 });
 
 const PLAN = [["environment_steps", "environment steps"], ["gradient_steps", "gradient steps"], ["minibatch_size", "minibatch size"],
               ["minibatch_count", "minibatches"], ["update_epochs", "epochs"], ["batch_size", "batch B = N × T"], ["iterations", "iterations"],
@@ -66,7 +68,7 @@ function planTable(study, all) {
       ...(several(study.data.studies) ? [nameColumn("study", (c) => study.data.studies[c.study]?.name)] : []),
       { title: "N", of: (c) => c.num_envs, plain: true }, { title: "T", of: (c) => c.num_steps, plain: true },
       ...COLUMNS.filter(wanted).map(([key, title]) => number(key, title)), { title: "runs finished", of: runsText, text: true, bad: (c) => c.failed > 0 || c.pending > 0 },
-      estimateColumn("seconds a run", (c) => c.seconds),
+      alikeColumn("seconds a run", (c) => c.seconds),
       ...(study.cells.some((c) => c.note) ? [nameColumn("note", (c) => c.note || "")] : []),
     ],
   };

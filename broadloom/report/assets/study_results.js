@@ -18,12 +18,12 @@ function isUnequal(study, a, b) {
   return study.arms[a].gradient_steps !== study.arms[b].gradient_steps;
 }
 
-// "best" only where every other arm of the table can be told from it.
+// By the comparison with the arm that leads, which is "best" only where every other arm can be told from it.
 function verdict(study, i, rows) {
   const same = (a) => study.arms[a].same_runs ?? a;
   if (i === study.best) {
     const others = rows.filter((a) => same(a) !== same(i));
-    return others.every((a) => compared(study, i, a, study.score)?.settled === "better") ? "best" : "highest";
+    return others.every((a) => compared(study, i, a, study.score)?.settled === "better") ? "best" : "leads";
   }
   const pair = compared(study, study.best, i, study.score);
   if (same(i) === same(study.best)) return "the same runs";
@@ -35,12 +35,13 @@ function verdict(study, i, rows) {
 function ranked(study, view) {
   const value = (i) => iqmOf(view, i, study.score).value ?? -Infinity;
   const present = study.arms.map((_, i) => i).filter((i) => view.normalised || view.cellOf(i));
-  return present.sort((a, b) => (value(a) === value(b) ? a - b : value(b) - value(a)));
+  const mean = (i) => estimate((view.scores(i, study.score) || {}).mean).value ?? -Infinity;
+  return present.sort((a, b) => value(b) - value(a) || mean(b) - mean(a) || a - b);
 }
 
 function rankTable(study, view) {
   const rows = ranked(study, view);
-  const other = study.score === "training" ? "evaluation" : null;
+  const other = study.score === "training" ? "evaluation" : study.leavesOut ? null : "training";
   const range = extent(rows.map((i) => iqmOf(view, i, study.score)));
   const against = (i) => (i === study.best ? null : compared(study, study.best, i, study.score));
   const varies = (key) => study.best !== null && distinct(rows.map((i) => (view.cellOf(i) || study.arms[i])[key])).length > 1;
@@ -51,12 +52,12 @@ function rankTable(study, view) {
     columns: [
       nameColumn("arm", (i) => study.arms[i].name),
       { title: "", draw: (i) => intervalMark(iqmOf(view, i, study.score), range, view.compared && i === study.best) },
-      estimateColumn(`${study.score} IQM`, (i) => iqmOf(view, i, study.score)),
-      ...(comparison && rows.some((i) => hasValue(against(i)?.difference)) ? [estimateColumn("below the highest", (i) => against(i)?.difference)] : []),
-      ...(comparison ? [shareColumn("P(highest better)", (i) => against(i)?.probability), { title: "verdict", of: (i) => verdict(study, i, rows), text: true }] : []),
+      alikeColumn(`${study.score} IQM`, (i) => iqmOf(view, i, study.score)),
+      ...(comparison && rows.some((i) => hasValue(against(i)?.difference)) ? [alikeColumn("below the leader", (i) => against(i)?.difference)] : []),
+      ...(comparison ? [shareColumn("P(leader better)", (i) => against(i)?.probability), { title: "verdict", of: (i) => verdict(study, i, rows), text: true }] : []),
       ...(varies("gradient_steps") ? [{ title: "gradient steps", of: (i) => gradientText(study, i, view), bad: (i) => i !== study.best && isUnequal(study, i, study.best) }] : []),
       ...(varies("minibatch_size") ? [{ title: "minibatch", of: (i) => (view.cellOf(i) || study.arms[i]).minibatch_size }] : []),
-      ...(other && rows.some((i) => hasValue(iqmOf(view, i, other))) ? [estimateColumn("evaluation IQM", (i) => iqmOf(view, i, other))] : []),
+      ...(other && rows.some((i) => hasValue(iqmOf(view, i, other))) ? [alikeColumn(`${other} IQM`, (i) => iqmOf(view, i, other))] : []),
       { title: "runs", of: (i) => iqmOf(view, i, study.score).count, plain: true },
     ],
   };
@@ -84,7 +85,7 @@ function linesOf(study) {
     return steps.map((t) => {
       const arms = members.filter((a) => t === null || a.num_steps === t);
       const unequal = arms.some((a) => isUnequal(study, a.index, arms[0].index));
-      return { arms, unequal, name: [other, t === null ? "" : `T = ${t}`].filter(Boolean).join(", ") };
+      return { arms, unequal, name: [other, t === null ? "" : `T = ${t}`].filter(Boolean).join(", ") || (study.groups.length > 1 ? "base settings" : "") };
     });
   });
 }
@@ -116,34 +117,71 @@ function shapeChart(box, label, study, view, score, lines, colors) {
 function againstEnvs(parent, study) {
   if (distinct(study.arms.map((a) => a.num_envs)).length < 2) return;
   const lines = linesOf(study);
-  const drawn = study.views.flatMap((view) => SCORES.filter(([score]) => score !== "area" || !study.several).map(([score, title]) => ({ view, score, title })))
+  const order = [...SCORES].sort(([a], [b]) => (a === study.score ? -1 : b === study.score ? 1 : 0));
+  const drawn = study.views.flatMap((view) => order.filter(([score]) => score !== "area" || !study.several).map(([score, title]) => ({ view, score, title })))
     .filter(({ view, score }) => study.arms.some((_, i) => hasValue(iqmOf(view, i, score))));
+  const away = drawn.filter(({ score }) => score === "training" && study.leavesOut);
+  envsFigure(parent, study, lines, drawn.filter((d) => !away.includes(d)), "Final return against N", [statisticsTable(study)]);
+  if (away.length) envsFigure(folded(parent, "By training returns, which leave out the longest episodes"), study, lines, away, "Training return against N", []);
+}
+
+function envsFigure(parent, study, lines, drawn, title, tables) {
   if (!drawn.length) return;
   const unequal = lines.some((line) => line.unequal);
   const body = figure(parent, {
-    title: "Final return against N", tables: [statisticsTable(study), ...((study.data.trends || []).length ? [trendTable(study)] : [])],
-    caption: "Interquartile mean over runs, with 95 % intervals, against the number of environments (doubling along the axis)." +
+    title, tables: tables.length ? tables : [scoresTable(study, drawn)],
+    caption: "Interquartile mean over runs, with 95 % intervals, against the number of environments (doubling along the axis)." +
       (lines.length > 1 ? " Lines differ in what their names say; their points stand a little aside of each other." : "") +
       (unequal ? " ≠: arms along this line differ in gradient steps too, so it shows what both do together, not the shape alone." : " Gradient steps are equal along each line."),
   });
   const grid = panels(body, 330);
-  for (const { view, score, title } of drawn) {
-    const name = study.several ? `${view.title}: ${title}` : title;
-    const label = `Final ${title} against N, ${view.title}`;
+  for (const { view, score, title: what } of drawn) {
+    const name = study.several ? `${view.title}: ${what}` : what;
+    const label = `Final ${what} against N, ${view.title}`;
     const { box } = namedPanel(grid, name, "canvas");
     addChart(label, box, (colors) => shapeChart(box, label, study, view, score, lines, colors));
   }
 }
 
-function trendTable(study) {
-  const unequal = (t) => Object.entries(t.equal || {}).filter(([key, same]) => same === false && key !== "shape").map(([key]) => key.replace("_", " ")).join(", ");
+function scoresTable(study, drawn) {
+  const rows = drawn.flatMap(({ view, score, title }) => study.arms.map((arm, i) => ({ view, arm, i, score, title })).filter((r) => hasValue(iqmOf(view, r.i, score))));
+  return { title: "training returns against N", rows, caption: "Interquartile means over runs, with 95 % intervals.",
+           columns: [nameColumn("task", (r) => r.view.title), nameColumn("arm", (r) => r.arm.name), { title: "score", of: (r) => r.title, text: true }, estimateColumn("IQM", (r) => iqmOf(r.view, r.i, r.score))] };
+}
+
+// ---- what each thing that varies does
+
+const VARIED = { num_envs_of_batch: (l) => `N at B = ${formatNumber(l.fixed)}`, num_envs: (l) => `N at T = ${formatNumber(l.fixed)}`,
+                 num_steps: (l) => `T at N = ${formatNumber(l.fixed)}`, setting: (l) => l.key, settings: () => "settings" };
+
+// What all arms of a line have, of what varies elsewhere.
+function heldText(study, line) {
+  const arms = line.arms.map((a) => study.arms[a]);
+  const first = arms[0] || { settings: {} };
+  const shape = ["setting", "settings"].includes(line.kind) && distinct(study.arms.map(shapeName)).length > 1 ? [shapeName(first)] : [];
+  const same = Object.entries(first.settings || {}).filter(([key, value]) => arms.every((a) => (a.settings || {})[key] === value));
+  return [...shape, ...same.map(([key, value]) => `${key}=${value || "none"}`)].join(" ") || "–";
+}
+
+// The largest of what the leader is ahead by, of the arms told to be lower.
+function fallOf(line) {
+  const lower = line.standings.map((s, i) => (s === "lower" ? line.ahead[i] : null)).filter(hasValue);
+  return lower.reduce((most, e) => (most === null || e.value > most.value ? e : most), null);
+}
+
+function linesTable(study) {
+  const unequal = (l) => Object.entries(l.equal || {}).filter(([key, same]) => same === false && !["shape", "batch_size"].includes(key)).map(([key]) => key.replace("_", " ")).join(", ");
+  const rows = study.data.lines;
   return {
-    title: "trends over N", rows: study.data.trends, caption: "Change of the IQM for each doubling of N, by least squares, with 95 % intervals.",
-    columns: [nameColumn("line", (t) => t.other || "–"), { title: "fixed", of: (t) => `${t.fixed === "batch_size" ? "B" : "T"} = ${formatNumber(t.value)}`, text: true },
-              nameColumn("task", (t) => study.tasks[t.task]?.name), { title: "score", of: (t) => t.score, text: true },
-              { title: "arms", of: (t) => (t.arms || []).length }, estimateColumn("change a doubling", (t) => t.slope),
-              { title: "trend", of: (t) => ({ rises: "rises", falls: "falls" })[t.monotone] || "not settled", text: true },
-              nameColumn("highest IQM", (t) => study.arms[t.best]?.name), { title: "not equal along it", of: (t) => unequal(t) || "–", text: true }],
+    title: "what each thing that varies does", heading: "What each thing that varies does, all else equal", rows,
+    caption: "Arms that differ in one thing alone, the largest effects first.",
+    columns: [nameColumn("varies", (l) => (VARIED[l.kind] || (() => l.key))(l)), nameColumn("held", (l) => heldText(study, l)),
+              ...(study.several ? [nameColumn("task", (l) => study.tasks[l.task]?.name)] : []),
+              { title: "values", of: (l) => l.values.map((v) => v || "none").join(", "), text: true, literal: true },
+              { title: `the ${rows[0].score} return is`, of: (l) => l.words || "not told to differ", text: true },
+              { title: "leads by", of: fallOf, interval: true, alike: !study.several },
+              ...(rows.some((l) => isNumber(l.chance)) ? [{ title: "P(all alike)", of: (l) => (isNumber(l.chance) ? (l.chance < 0.001 ? "< 0.001" : fixed(l.chance, 3)) : null) }] : []),
+              ...(rows.some(unequal) ? [{ title: "not equal", of: (l) => unequal(l) || "–", text: true }] : [])],
   };
 }
 
@@ -157,9 +195,14 @@ function resultsSection(parent, study) {
     const table = rankTable(study, view);
     const best = view.compared && study.best !== null ? study.arms[study.best].name : null;
     const caption = `Interquartile means (IQM) of ${view.normalised ? "normalised scores over all tasks" : study.score === "training" ? "the last training returns" : "the last evaluations"} with 95 % intervals over runs, highest first.` +
-      (best && table.rows.length > 1 ? ` "The highest" is ${best}, called best only where every other arm can be told from it. P: how likely one of its runs is better than a run of that arm; "not settled": the interval holds a half, or the runs are too few to say. ≠: gradient steps differ from those of the highest.` : "");
+      (best && table.rows.length > 1 ? ` ${best} leads: no other arm is told to beat it; it is called best only where every other one is told to be worse. The verdict goes by P alone, how likely one of its runs is better than a run of that arm ("not settled": the interval holds a half, or the runs are too few). How far the arm is below may be less sure than that, or surer, where single runs fail. ≠: gradient steps differ from those of the leader.` : "");
     if (table.rows.length > 16 && shown.indexOf(view) > 0) parent.append(dataDetails(table, fileName(table.title)));
     else tableFigure(parent, table, caption);
+  }
+  if ((study.data.lines || []).length) {
+    const table = linesTable(study);
+    if (table.rows.length > 24) parent.append(dataDetails(table, fileName(table.title)));
+    else tableFigure(parent, table, `${table.caption} Words: where arms cannot be told from the one that leads, and where they are told to be lower, each by its comparison with that one, and only where all of them together differ more than arms that are alike would in 95 of 100 cases (P(all alike), rank test).`);
   }
   againstEnvs(parent, study);
 }

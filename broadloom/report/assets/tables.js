@@ -6,14 +6,26 @@
 // estimate where `interval` is set (`decimals`: at most so many of them).
 function cellText(column, row) {
   const value = column.of(row);
-  if (column.interval) return formatEstimate(value, 2, column.decimals);
+  if (column.interval) return formatEstimate(value, 2, column.decimals, column.least);
   if (typeof value === "number") return column.plain ? String(value) : formatNumber(value, 4);
   return value === null || value === undefined ? "–" : String(value);
 }
 
+// Columns whose rows are of one quantity: all of them with as many decimals as the widest interval needs.
+function alikeColumns(columns, rows) {
+  return columns.map((c) => {
+    if (!c.alike) return c;
+    const halves = rows.map((row) => estimate(c.of(row))).filter(hasInterval).map((e) => (e.high - e.low) / 2).filter((half) => half > 0);
+    if (!halves.length) return c;
+    const decimals = Math.min(c.decimals ?? 10, Math.max(0, 1 - Math.floor(Math.log10(Math.max(...halves)))));
+    return { ...c, decimals, least: decimals };
+  });
+}
+
 const MOST_ROWS = 400;  // of a table that is shown; more would make the page slow, and nobody reads them
 
-function tableOf({ caption, columns, rows, id }) {
+function tableOf({ caption, columns: given, rows, id }) {
+  const columns = alikeColumns(given, rows);
   const kind = (c, more = []) => [c.text ? "text" : "", c.draw ? "drawn" : "", ...more].filter(Boolean).join(" ") || null;
   const length = (c, row) => (c.text ? cellText(c, row).length : 20);
   const cellKind = (c, row) => kind(c, [c.bad && c.bad(row) ? "bad" : "", length(c, row) > 28 ? "long" : length(c, row) < 13 ? "brief" : ""]);
@@ -28,7 +40,13 @@ function tableOf({ caption, columns, rows, id }) {
 
 const scrollClass = (rows, more = "") => `scroll${rows.length > 24 ? " tall" : ""}${more}`;
 function scrollingTable(table) {
-  return element("div", { class: scrollClass(table.rows), tabindex: "0", role: "region", "aria-label": `Table: ${table.caption}` }, tableOf(table));
+  return scrolling(scrollClass(table.rows), table.caption, tableOf(table));
+}
+
+// Something wide, with a hint above it where it is wider than the page (markScrolls in report.js finds out).
+function scrolling(className, caption, content) {
+  return element("div", {}, element("p", { class: "hint", hidden: "" }, "Wider than the screen: scroll it sideways →"),
+    element("div", { class: className, tabindex: "0", role: "region", "aria-label": `Table: ${caption}` }, content));
 }
 
 // The table behind a figure, folded away.
@@ -66,7 +84,7 @@ function download(name, text) {
 
 // What is shown, as rows of texts; drawings are left out.
 function tableTexts({ columns, rows }) {
-  const shown = columns.filter((c) => c.of);
+  const shown = alikeColumns(columns, rows).filter((c) => c.of);
   return { aligned: shown.map((c) => (c.text ? "l" : "r")), head: shown.map((c) => c.title),
            body: rows.map((row) => shown.map((c) => cellText(c, row))) };
 }
