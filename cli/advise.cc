@@ -97,8 +97,8 @@ Status make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!error) return {};
-  return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
-                                      folder, error.message())};
+  return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out", folder,
+                                      error.message())};
 }
 
 // Where there is no advice, none of an earlier call may be taken for it.
@@ -152,8 +152,8 @@ int exit_code_of(const AdviceResult& result) {
   return result.advice.verdict == AdviceVerdict::kNothing ? kNoAdviceExit : 0;
 }
 
-Result<int> say(const AdviseCommand& command, const AdviceResult& result,
-                const std::string& folder, const std::vector<std::string>& arguments) {
+Result<int> say(const AdviseCommand& command, const AdviceResult& result, const std::string& folder,
+                const std::vector<std::string>& arguments) {
   Json json = advice_json(result, arguments);
   const Result<std::vector<std::string>> written = write_advice(result, json, folder);
   if (!written.ok()) return written.status();
@@ -177,8 +177,7 @@ Result<int> advise(const AdviseCommand& command, const Context& context) {
   if (!given.ok()) return given.status();
   const Result<Config> config = read_config(command.file, command.flags, context.env_options);
   if (!config.ok()) return config.status();
-  const std::string folder =
-      command.out.empty() ? "advice/" + config.value().env_id : command.out;
+  const std::string folder = command.out.empty() ? "advice/" + config.value().env_id : command.out;
   BROADLOOM_TRY(make_folder(folder));
   BROADLOOM_TRY(set_isa(config.value().isa));
   catch_interrupts();
@@ -213,7 +212,8 @@ void add_advice_flags(Command app, AdviseCommand& command) {
        "What decides: race (default), trainings side by side; gradient, the laboratory alone");
   text("--seeds", command.seeds, "INT", "Trainings of each setting in the race (default 3)")
       .range(1, 10);
-  text("--out", command.out, "DIR", "Folder for advice.toml, .json, .html (default advice/<env_id>)");
+  text("--out", command.out, "DIR",
+       "Folder for advice.toml, .json, .html (default advice/<env_id>)");
   text("--threads", command.threads, "INT", "Worker threads, and what speeds are of (default: all)")
       .range(0, 1024);
   app.add_flag("--quiet", command.quiet, "Print nothing but errors").group(kAdviceGroup);

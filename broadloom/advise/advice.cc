@@ -37,23 +37,6 @@ std::vector<std::size_t> order_of(const AdviceEvidence& evidence, double thresho
   return order;
 }
 
-// Whether a candidate does better than the untrained policy: on average above what its episodes
-// leave open, and so with two of three seeds.
-bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate) {
-  const double high =
-      std::isnan(evidence.untrained.high) ? evidence.untrained.value : evidence.untrained.high;
-  int above = 0, trials = 0;
-  double sum = 0.0;
-  for (const TrialCurve& trial : evidence.candidates[candidate].trials) {
-    if (trial.points.empty()) continue;
-    const double last = trial.points.back().mean_return;
-    above += last > high ? 1 : 0;
-    sum += last;
-    ++trials;
-  }
-  return trials > 0 && sum / trials > high && 3 * above >= 2 * trials;
-}
-
 Estimate estimate_of(const std::vector<double>& values) {
   return values.empty() ? without_interval(kUnknown, 0) : mean_of(values);
 }
@@ -92,14 +75,28 @@ void add_rivals(const AdviceEvidence& evidence, Advice& advice) {
     const std::size_t other = advice.order[i];
     const bool is_default = evidence.candidates[other].is_default;
     if (i > kRunnersUp && !is_default) continue;
-    const RunnerUp rival{other,
-                         probability_better(evidence, advised, other, advice.threshold)};
+    const RunnerUp rival{other, probability_better(evidence, advised, other, advice.threshold)};
     if (i <= kRunnersUp) advice.runners_up.push_back(rival);
     if (is_default) advice.against_default = rival;
   }
 }
 
 }  // namespace
+
+bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate) {
+  const double high =
+      std::isnan(evidence.untrained.high) ? evidence.untrained.value : evidence.untrained.high;
+  int above = 0, trials = 0;
+  double sum = 0.0;
+  for (const TrialCurve& trial : evidence.candidates[candidate].trials) {
+    if (trial.points.empty()) continue;
+    const double last = trial.points.back().mean_return;
+    above += last > high && trial.points.back().unfinished == 0 ? 1 : 0;
+    sum += last;
+    ++trials;
+  }
+  return trials > 0 && sum / trials > high && 3 * above >= 2 * trials;
+}
 
 const char* verdict_name(AdviceVerdict verdict) {
   switch (verdict) {

@@ -43,4 +43,8 @@ struct Advice {
 
 Advice advice_of(const AdviceEvidence& evidence);
 
+// Whether a candidate does better than the untrained policy: its last evaluations are above what
+// that one's episodes leave open, on average and with two of three seeds, and their episodes end.
+bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate);
+
 }  // namespace broadloom

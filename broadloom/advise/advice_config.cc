@@ -93,8 +93,8 @@ Config advised_config(const Config& base, const Overrides& given, const AdviceEv
 }
 
 std::string advice_toml(const Config& config, const Advice& advice) {
-  static const std::set<std::string> kAdvised{"env_id",         "num_envs",      "num_steps",
-                                              "minibatch_size", "update_epochs", "learning_rate",
+  static const std::set<std::string> kAdvised{"env_id",         "num_envs",       "num_steps",
+                                              "minibatch_size", "update_epochs",  "learning_rate",
                                               "lr_schedule",    "total_timesteps"};
   const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
   Config defaults = spec.ok() ? default_config(spec.value()) : Config{};

@@ -53,30 +53,49 @@ std::string no_answer(const AdviceEvidence& evidence, const Advice& advice) {
     return fmt::format("No advice: after {} nothing had been evaluated.", budget_text(evidence));
   }
   double best = kUnknown;
+  int unfinished = 0;
   for (const CandidateEvidence& candidate : evidence.candidates) {
     for (const TrialCurve& trial : candidate.trials) {
-      if (!trial.points.empty()) best = std::fmax(best, trial.points.back().mean_return);
+      if (trial.points.empty()) continue;
+      best = std::fmax(best, trial.points.back().mean_return);
+      unfinished += trial.points.back().unfinished > 0 ? 1 : 0;
     }
   }
+  const std::string cut =
+      unfinished == 0
+          ? ""
+          : fmt::format(
+                " In {} of the trainings the episodes of the last evaluation did not end, "
+                "and were cut: such a policy has not learnt the task.",
+                unfinished);
   return fmt::format(
       "No advice: after {} none of {} settings of {} had come to do better than the untrained "
-      "policy, whose {} episodes returned {} on average ({} to {}); the best of all trainings stood "
-      "at {}.",
+      "policy, whose {} episodes returned {} on average ({} to {}); the best of all trainings "
+      "stood "
+      "at {}.{}",
       budget_text(evidence), advice.order.size(), evidence.env_id, evidence.untrained.count,
       return_text(evidence.untrained.value), return_text(evidence.untrained.low),
-      return_text(evidence.untrained.high), return_text(best));
+      return_text(evidence.untrained.high), return_text(best), cut);
 }
 
 std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
   if (advice.verdict == AdviceVerdict::kNothing) return no_answer(evidence, advice);
   const CandidateEvidence& advised = evidence.candidates[advice.order.front()];
-  return fmt::format("Train {} with {} x {} (N x T), minibatches of {}, {} epoch{} and a constant "
-                     "learning rate of {:.3g}{}.",
-                     evidence.env_id, advised.candidate.num_envs, advised.candidate.num_steps,
-                     advised.candidate.minibatch_size, advised.candidate.update_epochs,
-                     advised.candidate.update_epochs == 1 ? "" : "s",
-                     advised.candidate.learning_rate,
-                     advised.is_default ? ", which are its defaults" : "");
+  const bool is_open = advice.verdict == AdviceVerdict::kNotReached &&
+                       evidence.goal == AdviceGoal::kSpeed && evidence.rule == AdviceRule::kRace;
+  const std::string so_far =
+      is_open ? fmt::format(
+                    "; it was ahead of {} others when the budget ended, and not dependably "
+                    "at the threshold",
+                    advice.order.size() - 1)
+              : "";
+  return fmt::format(
+      "Train {} with {} x {} (N x T), minibatches of {}, {} epoch{} and a constant "
+      "learning rate of {:.3g}{}{}.",
+      evidence.env_id, advised.candidate.num_envs, advised.candidate.num_steps,
+      advised.candidate.minibatch_size, advised.candidate.update_epochs,
+      advised.candidate.update_epochs == 1 ? "" : "s", advised.candidate.learning_rate,
+      advised.is_default ? ", which are its defaults" : "", so_far);
 }
 
 std::string interval_text(const AdviceEvidence& evidence, const Estimate& cost, int trials) {
@@ -93,9 +112,10 @@ std::string expected_text(const AdviceEvidence& evidence, const Advice& advice) 
   const std::string untrained = return_text(evidence.untrained.value);
   const bool reached = advice.verdict == AdviceVerdict::kReached;
   if (evidence.goal == AdviceGoal::kReturn) {
-    return fmt::format("Its evaluations came to {} after {}{}, mean over {} seed{}, from {} untrained.",
-                       last, cost_text(evidence, advice.horizon), machine_text(evidence),
-                       advice.trials, advice.trials == 1 ? "" : "s", untrained);
+    return fmt::format(
+        "Its evaluations came to {} after {}{}, mean over {} seed{}, from {} untrained.", last,
+        cost_text(evidence, advice.horizon), machine_text(evidence), advice.trials,
+        advice.trials == 1 ? "" : "s", untrained);
   }
   if (!reached) {
     return fmt::format(
@@ -104,10 +124,9 @@ std::string expected_text(const AdviceEvidence& evidence, const Advice& advice) 
         threshold_text(evidence, advice), cost_text(evidence, advice.horizon),
         machine_text(evidence), advice.reached, advice.trials, last, untrained);
   }
-  const std::string steps =
-      evidence.counts_seconds
-          ? fmt::format(", {} environment steps", steps_text(advice.steps.value))
-          : "";
+  const std::string steps = evidence.counts_seconds ? fmt::format(", {} environment steps",
+                                                                  steps_text(advice.steps.value))
+                                                    : "";
   return fmt::format("It was at {} after {}{}{} ({}).", threshold_text(evidence, advice),
                      cost_text(evidence, advice.cost.value), steps, machine_text(evidence),
                      interval_text(evidence, advice.cost, advice.trials));
@@ -121,7 +140,8 @@ std::string compared(const AdviceEvidence& evidence, const Advice& advice, std::
   const double horizon = common_horizon(evidence, {advised, other}, advice.threshold);
   const CandidateScore mine = score_of(evidence, advised, advice.threshold, horizon);
   const CandidateScore its = score_of(evidence, other, advice.threshold, horizon);
-  if (its.failed > 0) return fmt::format("{} of its {} trainings broke down", its.failed, its.trials);
+  if (its.failed > 0)
+    return fmt::format("{} of its {} trainings broke down", its.failed, its.trials);
   if (evidence.goal == AdviceGoal::kSpeed && mine.reached > 0) {
     return its.reached == its.trials && mine.reached == mine.trials
                ? fmt::format("it took {} to the threshold, against {}",
@@ -177,10 +197,9 @@ void add_factors(const AdviceEvidence& evidence, Advice& advice) {
     }
   }
   for (const auto& [other, names] : rivals) {
-    advice.because.push_back(
-        fmt::format("The best with another {} was {}: {}.", names,
-                    candidate_text(evidence.candidates[other].candidate),
-                    compared(evidence, advice, other)));
+    advice.because.push_back(fmt::format("The best with another {} was {}: {}.", names,
+                                         candidate_text(evidence.candidates[other].candidate),
+                                         compared(evidence, advice, other)));
   }
 }
 
@@ -215,19 +234,21 @@ std::string direction_text(const GradientEvidence& gradient, const Candidate& ad
   const std::string where = fmt::format("The laboratory, on its policy after {} steps: ",
                                         with_commas(gradient.global_step));
   if (best == nullptr || own == nullptr || std::isnan(own->cosine.value)) {
-    return where + "the true gradient cannot be told from zero there, so nothing is said of "
-                   "directions.";
+    return where +
+           "the true gradient cannot be told from zero there, so nothing is said of "
+           "directions.";
   }
-  const std::string cosine =
-      fmt::format("the mean gradient of blocks of {} steps has a cosine of {:.2f} with the true one",
-                  own->num_steps, own->cosine.value);
+  const std::string cosine = fmt::format(
+      "the mean gradient of blocks of {} steps has a cosine of {:.2f} with the true one",
+      own->num_steps, own->cosine.value);
   const bool is_apart = own->cosine.high < best->cosine.low;
   if (is_apart) {
     return where + cosine +
-           fmt::format(", of {} steps {:.2f}: there {} blocks point better, which speaks against the "
-                       "advised T.",
-                       best->num_steps, best->cosine.value,
-                       best->num_steps > own->num_steps ? "longer" : "shorter");
+           fmt::format(
+               ", of {} steps {:.2f}: there {} blocks point better, which speaks against the "
+               "advised T.",
+               best->num_steps, best->cosine.value,
+               best->num_steps > own->num_steps ? "longer" : "shorter");
   }
   return where + cosine + ", and no other T that was measured is apart from it.";
 }
@@ -237,18 +258,22 @@ std::string noise_text(const GradientEvidence& gradient, const Candidate& advise
   if (own == nullptr || std::isnan(own->critical_batch.value)) return "";
   const Estimate& critical = own->critical_batch;
   if (!(critical.low > 0.0)) {
-    return fmt::format("How large a block must be for its gradient to outweigh its noise (the "
-                       "critical batch) cannot be told there at T = {}.",
-                       own->num_steps);
+    return fmt::format(
+        "How large a block must be for its gradient to outweigh its noise (the "
+        "critical batch) cannot be told there at T = {}.",
+        own->num_steps);
   }
   const auto batch = static_cast<double>(advised.batch_size());
   const char* what = batch < critical.low    ? "noise outweighs the signal of one block"
                      : batch > critical.high ? "the signal outweighs the noise of one block"
                                              : "noise and signal are not told apart in size";
+  const std::string interval =
+      std::isfinite(critical.high)
+          ? fmt::format("{} to {}", steps_text(critical.low), steps_text(critical.high))
+          : fmt::format("{} or more", steps_text(critical.low));
   return fmt::format(
-      "The critical batch there is {} samples ({} to {}) at T = {}, and the advised block has {}: {}.",
-      steps_text(critical.value), steps_text(critical.low), steps_text(critical.high),
-      own->num_steps, steps_text(batch), what);
+      "The critical batch there is {} samples ({}) at T = {}, and the advised block has {}: {}.",
+      steps_text(critical.value), interval, own->num_steps, steps_text(batch), what);
 }
 
 void add_laboratory(const AdviceEvidence& evidence, Advice& advice) {
@@ -280,8 +305,8 @@ void add_changes(const AdviceEvidence& evidence, Advice& advice) {
     AdviceEvidence by_steps = evidence;
     by_steps.counts_seconds = false;
     const std::size_t finalists = 1 + advice.runners_up.size();
-    const std::vector<std::size_t> best(advice.order.begin(),
-                                        advice.order.begin() + static_cast<std::ptrdiff_t>(finalists));
+    const std::vector<std::size_t> best(
+        advice.order.begin(), advice.order.begin() + static_cast<std::ptrdiff_t>(finalists));
     const std::size_t first = ranked(by_steps, best, advice.threshold).front();
     const double speed = evidence.candidates[advice.order.front()].steps_per_second;
     out.push_back(fmt::format(
@@ -299,13 +324,15 @@ void add_changes(const AdviceEvidence& evidence, Advice& advice) {
   }
   if (evidence.left_out > 0) {
     out.push_back(fmt::format(
-        "A longer budget or more memory: {} settings of the portfolio were left out.",
-        evidence.left_out));
+        "A longer budget or more memory: {} of the portfolio {} left out.",
+        evidence.left_out == 1 ? "a setting" : fmt::format("{} settings", evidence.left_out),
+        evidence.left_out == 1 ? "was" : "were"));
   }
   if (evidence.threshold_source == "best seen" && evidence.goal == AdviceGoal::kSpeed) {
-    out.push_back(fmt::format("Another threshold: the task names none, and {} follows from the best "
-                              "that was seen; --threshold says what is enough.",
-                              return_text(advice.threshold)));
+    out.push_back(
+        fmt::format("Another threshold: the task names none, and {} follows from the best "
+                    "that was seen; --threshold says what is enough.",
+                    return_text(advice.threshold)));
   }
 }
 
@@ -314,11 +341,13 @@ void add_ways_out(const AdviceEvidence& evidence, Advice& advice) {
   out.emplace_back("A longer budget, as in --time 300s: some tasks pay nothing for long.");
   if (evidence.max_episode_steps <= 0) {
     out.emplace_back(
-        "A time limit, as in --max_episode_steps 200: its episodes have none, and may be as long as "
+        "A time limit, as in --max_episode_steps 200: its episodes have none, and may be as long "
+        "as "
         "a training.");
   }
   out.emplace_back(
-      "Other settings than those that are advised on: exploration (--ent_coef), discount (--gamma), "
+      "Other settings than those that are advised on: exploration (--ent_coef), discount "
+      "(--gamma), "
       "normalisation (--norm_obs, --norm_reward), or rewards that say more.");
 }
 
@@ -333,9 +362,10 @@ void add_unknown(const AdviceEvidence& evidence, Advice& advice) {
       "as given.");
   if (evidence.rungs.size() > 1) {
     const Rung& first = evidence.rungs.front();
+    const int left = first.candidates - evidence.rungs[1].candidates;
     out.push_back(fmt::format(
-        "What the {} settings that left after {} of training would have come to later.",
-        first.candidates - evidence.rungs[1].candidates, cost_text(evidence, first.cost)));
+        "What the {} that left after {} of training would have come to later.",
+        left == 1 ? "setting" : fmt::format("{} settings", left), cost_text(evidence, first.cost)));
   }
   if (advice.verdict != AdviceVerdict::kNothing) {
     out.push_back(fmt::format("What a training does after the {} that these were watched for.",
@@ -346,8 +376,7 @@ void add_unknown(const AdviceEvidence& evidence, Advice& advice) {
                               evidence.gradient.why_not));
   }
   if (!evidence.deterministic) {
-    out.emplace_back(
-        "What the same call would say again: the simulator is not deterministic.");
+    out.emplace_back("What the same call would say again: the simulator is not deterministic.");
   }
   for (const std::string& note : evidence.notes) out.push_back(note);
 }
@@ -355,9 +384,13 @@ void add_unknown(const AdviceEvidence& evidence, Advice& advice) {
 }  // namespace
 
 std::string runner_up_text(const AdviceEvidence& evidence, const RunnerUp& rival) {
-  return fmt::format("{}: the advised setting does better with probability {}.",
-                     candidate_text(evidence.candidates[rival.candidate].candidate),
-                     probability_text(rival.advised_is_better));
+  // The order is that of means, which a seed that is late weighs down.
+  const bool is_behind = rival.advised_is_better.value < 0.5;
+  return fmt::format(
+      "{}: the advised setting does better with probability {}{}.",
+      candidate_text(evidence.candidates[rival.candidate].candidate),
+      probability_text(rival.advised_is_better),
+      is_behind ? ", so behind in most pairs of trainings, and ahead on average" : "");
 }
 
 std::string return_text(double value) {

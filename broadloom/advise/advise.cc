@@ -23,10 +23,10 @@ constexpr double kMachineShare = 0.1, kLaboratoryShare = 0.15, kFinalShare = 0.2
 constexpr double kMidst = 0.5;  // of the leader's steps, where its gradients are measured
 constexpr double kProbeShare = 0.2, kProbeLaboratoryShare = 0.4;  // of the rule of the laboratory
 constexpr std::int64_t kProbeSteps = 20000;
-constexpr int kMostSeeds = 10;         // of a finalist
-constexpr double kMemoryShare = 0.8;   // of what the run may plan to hold
+constexpr int kMostSeeds = 10;        // of a finalist
+constexpr double kMemoryShare = 0.8;  // of what the run may plan to hold
 constexpr int kEvalEpisodes = 10, kFewestEvalEpisodes = 3;
-constexpr double kEvalShare = 0.002;   // of the budget, that one evaluation may take
+constexpr double kEvalShare = 0.002;  // of the budget, that one evaluation may take
 
 // One advice, from its evidence's beginning to its end.
 class Adviser {
@@ -88,6 +88,10 @@ class Adviser {
     evidence_.deterministic = policy.simulator.deterministic;
     jobs_ = policy.simulator.whole_batch ? 1 : options_.threads;
     evidence_.eval_episodes = episodes_for(purse_.elapsed() - begin);
+    const double length = policy.spec.max_episode_steps > 0
+                              ? static_cast<double>(policy.spec.max_episode_steps)
+                              : policy.mean_length;
+    evidence_.eval_steps = static_cast<std::int64_t>(length * evidence_.eval_episodes);
     if (options_.threshold) {
       evidence_.threshold = *options_.threshold;
       evidence_.threshold_source = "given";
@@ -117,8 +121,8 @@ class Adviser {
       if (!known.ok()) return known.status();
       speeds = known.take();
     } else if (!purse_.counts_steps()) {
-      Result<std::vector<double>> measured = measure_speeds(
-          entrants_, options_.threads, kMachineShare * purse_.seconds(), purse_);
+      Result<std::vector<double>> measured =
+          measure_speeds(entrants_, options_.threads, kMachineShare * purse_.seconds(), purse_);
       if (!measured.ok()) return measured.status();
       speeds = measured.take();
     }
@@ -135,10 +139,10 @@ class Adviser {
 
   // What the budget and the memory have no room for, the least trusted first.
   Status leave_out() {
-    const double steps =
-        purse_.counts_steps()
-            ? kRaceShareOfSteps * static_cast<double>(purse_.steps())
-            : (1.0 - kMachineShare - kLaboratoryShare - kFinalShare) * purse_.seconds() * mean_speed();
+    const double steps = purse_.counts_steps()
+                             ? kRaceShareOfSteps * static_cast<double>(purse_.steps())
+                             : (1.0 - kMachineShare - kLaboratoryShare - kFinalShare) *
+                                   purse_.seconds() * mean_speed();
     std::size_t room = entrants_with_room(entrants_.size(), steps, options_.seeds);
     const auto allowed = kMemoryShare * static_cast<double>(memory_allowed(base_));
     double planned = 0.0;
@@ -168,8 +172,11 @@ class Adviser {
 
   void enter() {
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
-      evidence_.candidates.push_back({entrants_[i].candidate, entrants_[i].is_default,
-                                      evidence_.counts_seconds ? speeds_[i] : kUnknown, 0, {}});
+      evidence_.candidates.push_back({entrants_[i].candidate,
+                                      entrants_[i].is_default,
+                                      evidence_.counts_seconds ? speeds_[i] : kUnknown,
+                                      0,
+                                      {}});
     }
   }
 
@@ -201,7 +208,7 @@ class Adviser {
     }
     // Who is first with the new seeds may be another one than before.
     const std::vector<std::size_t> best = finalists();
-    if (!best.empty()) visit_laboratory(best.front());
+    if (!best.empty() && has_learnt(evidence_, best.front())) visit_laboratory(best.front());
   }
 
   // In the midst of what it learns, since at its end there may be no gradient left: a training of
@@ -213,7 +220,8 @@ class Adviser {
       if (trial.points.empty()) continue;
       const std::int64_t made = trial.points.back().global_step;
       const auto at = steps_to_threshold(trial, speed_threshold(evidence_), made);
-      steps += static_cast<double>(at.value_or(made)) / static_cast<double>(candidate.trials.size());
+      steps +=
+          static_cast<double>(at.value_or(made)) / static_cast<double>(candidate.trials.size());
     }
     Trial trial(entrants_[leader].config, base_.seed, evidence_.eval_episodes);
     purse_.tell("on the way to the laboratory");
@@ -223,17 +231,15 @@ class Adviser {
       evidence_.gradient.why_not = "nothing was left of the budget";
       return;
     }
-    evidence_.gradient =
-        measure_gradients(*trial.trainer(), laboratory_steps(kLaboratoryShare, leader),
-                          options_.threads, purse_);
+    evidence_.gradient = measure_gradients(
+        *trial.trainer(), laboratory_steps(kLaboratoryShare, leader), options_.threads, purse_);
   }
 
   std::int64_t laboratory_steps(double share, std::size_t candidate) const {
     if (purse_.counts_steps()) {
       return static_cast<std::int64_t>(share * static_cast<double>(purse_.steps()));
     }
-    const double seconds =
-        std::min(share * purse_.seconds(), purse_.seconds() - purse_.elapsed());
+    const double seconds = std::min(share * purse_.seconds(), purse_.seconds() - purse_.elapsed());
     return static_cast<std::int64_t>(seconds * evidence_.candidates[candidate].steps_per_second);
   }
 
@@ -263,9 +269,8 @@ class Adviser {
   }
 
   Status try_choice(const Entrant& start) {
-    const double affordable = purse_.counts_steps()
-                                  ? static_cast<double>(purse_.steps())
-                                  : purse_.seconds() * speeds_.front();
+    const double affordable = purse_.counts_steps() ? static_cast<double>(purse_.steps())
+                                                    : purse_.seconds() * speeds_.front();
     const GradientChoice choice =
         choose_by_gradient(evidence_.gradient, start.candidate, affordable);
     evidence_.rule_words = choice.words;
@@ -309,8 +314,8 @@ Status check_options(const AdviceOptions& options) {
     return invalid(fmt::format("threads is {}; expected at least 1", options.threads));
   }
   if (options.steps < 0 || (options.steps == 0 && !(options.seconds >= 1.0))) {
-    return invalid(fmt::format("the budget is {} seconds; expected at least 1, or --steps",
-                               options.seconds));
+    return invalid(
+        fmt::format("the budget is {} seconds; expected at least 1, or --steps", options.seconds));
   }
   if (options.steps == 0 && !options.speeds.empty()) {
     return invalid(

@@ -38,6 +38,7 @@ bool same_speed(const Candidate& a, const Candidate& b);
 struct TrialPoint {
   std::int64_t global_step = 0;
   double mean_return = 0.0;
+  int unfinished = 0;  // episodes that were cut, since they did not end by themselves
 };
 
 // One seed of one candidate.
@@ -49,9 +50,9 @@ struct TrialCurve {
 
 struct CandidateEvidence {
   Candidate candidate;
-  bool is_default = false;           // what `train` takes when nothing is said, but at constant rate
+  bool is_default = false;  // what `train` takes when nothing is said, but at constant rate
   double steps_per_second = kUnknown;  // of training on all threads; not known where not measured
-  int rungs = 0;                     // of the race that it was in
+  int rungs = 0;                       // of the race that it was in
   std::vector<TrialCurve> trials;
 };
 
@@ -85,7 +86,8 @@ struct AdviceEvidence {
   std::string threshold_source;  // "given", "task", "best seen"
   Estimate untrained;            // return of the policy that has learnt nothing, acting by chance
   int eval_episodes = 10;
-  bool deterministic = true;  // the simulator
+  std::int64_t eval_steps = 0;  // that an evaluation takes at most, or as the untrained policy does
+  bool deterministic = true;    // the simulator
 
   bool counts_seconds = true;  // costs are seconds on this machine; otherwise environment steps
   double budget_seconds = 0.0, spent_seconds = 0.0;
@@ -97,7 +99,7 @@ struct AdviceEvidence {
   bool interrupted = false;
 
   std::vector<CandidateEvidence> candidates;
-  std::size_t chosen = 0;  // by the rule of the laboratory; the race has none
+  std::size_t chosen = 0;         // by the rule of the laboratory; the race has none
   std::vector<std::string> held;  // keys that the caller set, and that no candidate changes
   int left_out = 0;               // candidates that the budget or the memory had no room for
   std::vector<Rung> rungs;

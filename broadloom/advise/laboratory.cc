@@ -21,9 +21,9 @@ constexpr int kEpisodeSteps = 64;  // times the time limit
 constexpr int kFewestBlocks = 10, kMostBlocks = 400;
 constexpr int kLeastBatch = 256, kMostBatch = 4096;
 
-constexpr double kNearBest = 0.05;         // cosine that is given up for a shorter block
-constexpr double kUpdates = 50.0;          // that the affordable steps have room for
-constexpr int kBatchOfMinibatch = 16;      // B / M
+constexpr double kNearBest = 0.05;     // cosine that is given up for a shorter block
+constexpr double kUpdates = 50.0;      // that the affordable steps have room for
+constexpr int kBatchOfMinibatch = 16;  // B / M
 constexpr int kMostEnvs = 4096, kLeastMinibatch = 16;
 
 GradientStudyOptions study_options(const LaboratoryPlan& plan, std::vector<BlockShape> shapes,
@@ -48,8 +48,8 @@ GradientEvidence::Row& row_of(std::vector<GradientEvidence::Row>& rows, int num_
   for (GradientEvidence::Row& row : rows) {
     if (row.num_steps == num_steps) return row;
   }
-  rows.push_back({num_envs, num_steps, not_known(), not_known(), not_known(), not_known(),
-                  not_known()});
+  rows.push_back(
+      {num_envs, num_steps, not_known(), not_known(), not_known(), not_known(), not_known()});
   return rows.back();
 }
 
@@ -82,14 +82,16 @@ std::vector<GradientEvidence::Row> rows_of(const GradientStudyReport& report) {
 std::string why_no_laboratory(const Trainer& trainer) {
   const std::string id = trainer.config().env_id;
   if (!trainer.simulator().saves_state) {
-    return fmt::format("the simulator of {} does not save its state, and the laboratory begins in "
-                       "states that it copies",
-                       id);
+    return fmt::format(
+        "the simulator of {} does not save its state, and the laboratory begins in "
+        "states that it copies",
+        id);
   }
   if (trainer.spec().max_episode_steps <= 0) {
-    return fmt::format("episodes of {} have no time limit, so that they need not end, and there is "
-                       "no true gradient to compare with; set max_episode_steps for it",
-                       id);
+    return fmt::format(
+        "episodes of {} have no time limit, so that they need not end, and there is "
+        "no true gradient to compare with; set max_episode_steps for it",
+        id);
   }
   if (trainer.config().precision != "fp32") return "its gradients are those of float32";
   return "";
@@ -129,10 +131,12 @@ LaboratoryPlan plan_laboratory(std::int64_t steps, int max_episode_steps, int sh
   LaboratoryPlan plan;
   const auto limit = static_cast<std::int64_t>(max_episode_steps);
   const std::int64_t of_blocks = std::int64_t{shapes} * batch;
-  plan.least =
-      kFewestStartEnvs * kStartLimits * limit + 3 * kEpisodeSteps * limit + kFewestBlocks * of_blocks;
+  plan.least = kFewestStartEnvs * kStartLimits * limit + 3 * kEpisodeSteps * limit +
+               kFewestBlocks * of_blocks;
   if (steps < plan.least) return plan;
-  const auto share = [&](double s) { return static_cast<std::int64_t>(s * static_cast<double>(steps)); };
+  const auto share = [&](double s) {
+    return static_cast<std::int64_t>(s * static_cast<double>(steps));
+  };
   const std::int64_t envs = share(kStartShare) / (kStartLimits * limit);
   plan.start_envs = static_cast<int>(std::clamp<std::int64_t>(
       envs / kFewestStartEnvs * kFewestStartEnvs, kFewestStartEnvs, kMostStartEnvs));
@@ -177,11 +181,11 @@ GradientChoice choose_by_gradient(const GradientEvidence& gradient, const Candid
                                   double affordable_steps) {
   const GradientEvidence::Row* row = shortest_good(gradient);
   if (row == nullptr) {
-    return {start, fmt::format("The laboratory measured nothing ({}), so its rule stays with {}.",
-                               gradient.why_not.empty()
-                                   ? "the true gradient cannot be told from zero"
-                                   : gradient.why_not,
-                               candidate_text(start))};
+    return {start,
+            fmt::format("The laboratory measured nothing ({}), so its rule stays with {}.",
+                        gradient.why_not.empty() ? "the true gradient cannot be told from zero"
+                                                 : gradient.why_not,
+                        candidate_text(start))};
   }
   Candidate chosen = start;
   chosen.num_steps = row->num_steps;

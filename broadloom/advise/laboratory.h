@@ -11,8 +11,8 @@ namespace broadloom {
 
 // What the laboratory can be asked for with so many environment steps, at a policy of this spec.
 struct LaboratoryPlan {
-  int start_envs = 0;  // 0: too few steps for anything
-  int blocks = 0;      // of each shape
+  int start_envs = 0;       // 0: too few steps for anything
+  int blocks = 0;           // of each shape
   std::int64_t budget = 0;  // of each of its three uses: reference, critic, bias
   std::int64_t least = 0;   // steps that it takes at the least
 };

@@ -104,10 +104,11 @@ Result<std::vector<double>> look_up_speeds(const std::vector<Entrant>& entrants,
     }
     if (!std::isnan(speeds[i])) continue;
     const Candidate& c = entrants[i].candidate;
-    return invalid(fmt::format(
-        "the speeds given have none of {} x {}, minibatches of {}, {} epochs; expected one of every "
-        "candidate, as advice.json of the same task and settings has them",
-        c.num_envs, c.num_steps, c.minibatch_size, c.update_epochs));
+    return invalid(
+        fmt::format("the speeds given have none of {} x {}, minibatches of {}, {} epochs; expected "
+                    "one of every "
+                    "candidate, as advice.json of the same task and settings has them",
+                    c.num_envs, c.num_steps, c.minibatch_size, c.update_epochs));
   }
   return speeds;
 }

@@ -19,12 +19,12 @@ struct PortfolioRow {
 
 // The order is that of trust: where the budget has no room for all, the last ones are left out.
 constexpr PortfolioRow kRows[] = {
-    {32, 32, 256, 0, 4},    {64, 16, 256, 0, 4},   {8, 128, 256, 0, 4},   {64, 32, 512, 0, 8},
-    {16, 64, 256, 0, 4},    {128, 16, 512, 0, 8},  {32, 32, 128, 0, 4},   {32, 64, 256, 0, 4},
-    {256, 16, 1024, 0, 16}, {16, 128, 256, 0, 4},  {8, 32, 64, 0, 4},     {64, 16, 256, 0, 8},
-    {32, 32, 256, 0, 8},    {32, 128, 512, 0, 4},  {64, 64, 1024, 0, 8},  {16, 32, 128, 0, 4},
-    {8, 128, 64, 0, 1},     {64, 32, 256, 10, 4},  {128, 32, 1024, 0, 8}, {8, 256, 256, 10, 4},
-    {32, 128, 1024, 0, 16}, {256, 8, 512, 0, 8},   {16, 64, 64, 0, 2},    {128, 16, 256, 4, 4},
+    {32, 32, 256, 0, 4},    {64, 16, 256, 0, 4},  {8, 128, 256, 0, 4},   {64, 32, 512, 0, 8},
+    {16, 64, 256, 0, 4},    {128, 16, 512, 0, 8}, {32, 32, 128, 0, 4},   {32, 64, 256, 0, 4},
+    {256, 16, 1024, 0, 16}, {16, 128, 256, 0, 4}, {8, 32, 64, 0, 4},     {64, 16, 256, 0, 8},
+    {32, 32, 256, 0, 8},    {32, 128, 512, 0, 4}, {64, 64, 1024, 0, 8},  {16, 32, 128, 0, 4},
+    {8, 128, 64, 0, 1},     {64, 32, 256, 10, 4}, {128, 32, 1024, 0, 8}, {8, 256, 256, 10, 4},
+    {32, 128, 1024, 0, 16}, {256, 8, 512, 0, 8},  {16, 64, 64, 0, 2},    {128, 16, 256, 4, 4},
 };
 
 constexpr const char* kShapeKeys[] = {"num_envs", "num_steps"};
@@ -58,9 +58,10 @@ Status check_schedules(const Config& base, const Overrides& given) {
   }
   const bool asked = is_given(given, "lr_schedule") || is_given(given, "anneal_lr");
   if (asked && base.lr_schedule != "constant") {
-    return invalid(fmt::format("lr_schedule: got {}; expected constant: {}, without an end that a "
-                               "rate could fall to",
-                               base.lr_schedule, tried));
+    return invalid(
+        fmt::format("lr_schedule: got {}; expected constant: {}, without an end that a "
+                    "rate could fall to",
+                    base.lr_schedule, tried));
   }
   Config constant = base;
   constant.lr_schedule = "constant";
@@ -119,9 +120,9 @@ Result<Portfolio> make_portfolio(const Config& base, const Overrides& given) {
     const Config config = entrant_config(constant, portfolio.held, row);
     const Candidate candidate = candidate_of(config);
     // What the caller holds may not go with this shape, as families that do not divide N.
-    const bool is_new = std::none_of(
-        portfolio.entrants.begin(), portfolio.entrants.end(),
-        [&](const Entrant& entrant) { return entrant.candidate == candidate; });
+    const bool is_new =
+        std::none_of(portfolio.entrants.begin(), portfolio.entrants.end(),
+                     [&](const Entrant& entrant) { return entrant.candidate == candidate; });
     if (is_new && check_config(config).ok()) {
       portfolio.entrants.push_back({candidate, false, config});
     }

@@ -19,13 +19,14 @@ struct Entrant {
 
 struct Portfolio {
   std::vector<Entrant> entrants;  // the default first, then as the table has them, each once
-  std::vector<std::string> held;  // keys of a candidate that the caller set: no entrant changes them
+  std::vector<std::string>
+      held;  // keys of a candidate that the caller set: no entrant changes them
 };
 
-// Entrants for a task. given: what the caller set, in the order given, of which `base` is made; what
-// stands in it of N, T, M, K and the learning rate is held. kInvalidConfig where that leaves nothing
-// to choose, or where the config asks for what is not tried here: schedules of the learning rate
-// or the shape, and what else depends on how long a run will be.
+// Entrants for a task. given: what the caller set, in the order given, of which `base` is made;
+// what stands in it of N, T, M, K and the learning rate is held. kInvalidConfig where that leaves
+// nothing to choose, or where the config asks for what is not tried here: schedules of the learning
+// rate or the shape, and what else depends on how long a run will be.
 Result<Portfolio> make_portfolio(const Config& base, const Overrides& given);
 
 // The config of one candidate, without regard to what is held.

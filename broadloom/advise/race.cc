@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kFewestSteps = 25000.0;    // of a trial of the first rung
 constexpr std::size_t kFewestEntrants = 4;  // that a race is run with
-constexpr int kSlices = 6;                  // of a rung, an evaluation at the end of each
+// Parts of a rung, an evaluation at the end of each.
+constexpr int kFewestSlices = 2, kMostSlices = 6;
 constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -41,8 +42,8 @@ Race::Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence, Purse
     alive_.push_back(c);
     for (int s = 0; s < evidence_.seeds; ++s) {
       const std::uint64_t seed = evidence_.seed + static_cast<std::uint64_t>(s);
-      runners_.push_back(std::make_unique<Runner>(Runner{
-          c, std::make_unique<Trial>(entrants_[c].config, seed, evidence_.eval_episodes)}));
+      runners_.push_back(std::make_unique<Runner>(
+          Runner{c, std::make_unique<Trial>(entrants_[c].config, seed, evidence_.eval_episodes)}));
     }
   }
 }
@@ -106,14 +107,31 @@ void Race::advance(const std::vector<Runner*>& runners, double cost) {
     Runner& runner = *runners[static_cast<std::size_t>(r)];
     const CandidateEvidence& candidate = evidence_.candidates[runner.candidate];
     const std::int64_t target = steps_for(evidence_, candidate, cost);
-    const std::int64_t steps =
-        runner.trial->go_on_to(target, [this] { return purse_.is_over(); });
+    const std::int64_t steps = runner.trial->go_on_to(target, [this] { return purse_.is_over(); });
     purse_.add_steps(steps);
     const std::lock_guard<std::mutex> one_at_a_time(mutex);
     made += cost_of(evidence_, candidate, steps);
     purse_.tell(fmt::format("racing {} candidates", alive_.size()));
   });
-  if (made > 0.0) slowness_ = std::max(0.05, (purse_.elapsed() - begin) / made);
+  if (made <= 0.0) return;
+  const double seconds = purse_.elapsed() - begin;
+  slowness_ = std::max(0.05, seconds / made);
+  seconds_ += seconds;
+  made_ += made;
+}
+
+// As many as leave more steps for training than for evaluations.
+int Race::slices_of(double rung_cost) const {
+  const std::vector<Runner*> runners = going();
+  double steps = 0.0;
+  for (const Runner* runner : runners) {
+    steps += static_cast<double>(
+        steps_for(evidence_, evidence_.candidates[runner->candidate], rung_cost));
+  }
+  const double each = steps / static_cast<double>(std::max<std::size_t>(1, runners.size()));
+  const double fitting =
+      each / static_cast<double>(std::max<std::int64_t>(1, evidence_.eval_steps));
+  return static_cast<int>(std::clamp(fitting, 1.0 * kFewestSlices, 1.0 * kMostSlices));
 }
 
 // Parts of the budget that are left are counted in rungs; the slices of this one have theirs.
@@ -122,12 +140,13 @@ void Race::run_rung(std::size_t rung, std::size_t rungs, const PhaseBudget& budg
   const double share = 1.0 / static_cast<double>(rungs - rung);
   PhaseBudget of_rung = budget;
   of_rung.steps = static_cast<std::int64_t>(static_cast<double>(budget.steps) * share);
-  of_rung.end_seconds =
-      purse_.elapsed() + (budget.end_seconds - purse_.elapsed()) * share;
-  for (int slice = 0; slice < kSlices && !purse_.is_over() && !is_decided(); ++slice) {
+  of_rung.end_seconds = purse_.elapsed() + (budget.end_seconds - purse_.elapsed()) * share;
+  if (going().empty()) return;
+  const int slices = slices_of(next_cost(of_rung, spent_before, 1.0));
+  for (int slice = 0; slice < slices && !purse_.is_over() && !is_decided(); ++slice) {
     const std::vector<Runner*> runners = going();
     if (runners.empty()) break;
-    cost_ += next_cost(of_rung, spent_before, kSlices - slice);
+    cost_ += next_cost(of_rung, spent_before, slices - slice);
     grid_.push_back(cost_);
     advance(runners, cost_);
     publish();
@@ -181,7 +200,7 @@ std::int64_t Race::seeds_with_room(const std::vector<std::size_t>& candidates,
                             : horizon;
     needed += purse_.counts_steps()
                   ? static_cast<double>(steps_for(evidence_, evidence_.candidates[c], cost))
-                  : cost * slowness_;
+                  : cost * (made_ > 0.0 ? seconds_ / made_ : slowness_);
   }
   const double left = purse_.counts_steps() ? static_cast<double>(budget.steps)
                                             : budget.end_seconds - purse_.elapsed();
@@ -206,8 +225,7 @@ void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudg
   pool_.run(static_cast<int>(fresh.size()), [&](int f) {
     Runner& runner = fresh[static_cast<std::size_t>(f)];
     const auto is_late = [&] {
-      return purse_.is_over() ||
-             (!purse_.counts_steps() && purse_.elapsed() > budget.end_seconds);
+      return purse_.is_over() || (!purse_.counts_steps() && purse_.elapsed() > budget.end_seconds);
     };
     run_again(runner, horizon, is_late);
     is_whole[static_cast<std::size_t>(f)] = is_late() ? 0 : 1;

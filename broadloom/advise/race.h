@@ -54,6 +54,7 @@ class Race {
   };
 
   void run_rung(std::size_t rung, std::size_t rungs, const PhaseBudget& budget);
+  int slices_of(double rung_cost) const;
   double next_cost(const PhaseBudget& budget, std::int64_t spent_before, double parts_left) const;
   bool is_decided() const;
   void advance(const std::vector<Runner*>& runners, double cost);
@@ -74,7 +75,8 @@ class Race {
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<double> grid_;  // costs at which trials were evaluated
   double cost_ = 0.0;         // that all trials in the race have come to
-  double slowness_ = 1.0;     // seconds of the clock for a second of cost, side by side
+  double slowness_ = 1.0;     // seconds of the clock for a second of cost, side by side: lately
+  double seconds_ = 0.0, made_ = 0.0;  // of the clock and of cost, so far
 };
 
 }  // namespace broadloom

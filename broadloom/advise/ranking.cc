@@ -12,6 +12,7 @@ namespace broadloom {
 namespace {
 
 constexpr double kShareOfBest = 0.9;
+constexpr double kRounding = 1e-9;
 
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -27,10 +28,18 @@ double best_mean(const CandidateEvidence& candidate) {
   double best = kUnknown;
   for (std::size_t k = 0; k < evaluations; ++k) {
     double sum = 0.0;
-    for (const TrialCurve& trial : candidate.trials) sum += trial.points[k].mean_return;
+    for (const TrialCurve& trial : candidate.trials) {
+      sum += trial.points[k].unfinished > 0 ? kUnknown : trial.points[k].mean_return;
+    }
     best = std::fmax(best, sum / static_cast<double>(candidate.trials.size()));
   }
   return best;
+}
+
+// A mean of ten ones may be a rounding below one.
+bool is_at(const TrialPoint& point, double threshold) {
+  const double rounding = kRounding * std::fmax(1.0, std::fabs(threshold));
+  return point.mean_return >= threshold - rounding && point.unfinished == 0;
 }
 
 // Where the trial is at the horizon: its curve up to there.
@@ -67,9 +76,7 @@ CutTrial cut_trial(const AdviceEvidence& evidence, const CandidateEvidence& cand
   for (std::size_t k = 0; k + 1 < trial.points.size(); ++k) {
     const double cost = cost_of(evidence, candidate, trial.points[k].global_step);
     if (cost > horizon) break;
-    if (trial.points[k].mean_return < threshold || trial.points[k + 1].mean_return < threshold) {
-      continue;
-    }
+    if (!is_at(trial.points[k], threshold) || !is_at(trial.points[k + 1], threshold)) continue;
     cut.reached = cost;
     break;
   }
@@ -129,8 +136,8 @@ std::optional<std::int64_t> steps_to_threshold(const TrialCurve& trial, double t
                                                std::int64_t most_steps) {
   for (std::size_t k = 0; k + 1 < trial.points.size(); ++k) {
     if (trial.points[k].global_step > most_steps) break;
-    if (trial.points[k].mean_return < threshold) continue;
-    if (trial.points[k + 1].mean_return >= threshold) return trial.points[k].global_step;
+    if (!is_at(trial.points[k], threshold)) continue;
+    if (is_at(trial.points[k + 1], threshold)) return trial.points[k].global_step;
   }
   return std::nullopt;
 }
@@ -198,16 +205,13 @@ Estimate probability_better(const AdviceEvidence& evidence, std::size_t a, std::
       high = std::max(high, value);
     }
   }
-  const Result<Scores> of_a =
-      make_scores({trial_orders(evidence, cuts[0], horizon, low, high)});
-  const Result<Scores> of_b =
-      make_scores({trial_orders(evidence, cuts[1], horizon, low, high)});
+  const Result<Scores> of_a = make_scores({trial_orders(evidence, cuts[0], horizon, low, high)});
+  const Result<Scores> of_b = make_scores({trial_orders(evidence, cuts[1], horizon, low, high)});
   if (!of_a.ok() || !of_b.ok()) return without_interval(kUnknown, 0);
   BootstrapOptions options;
   options.replicates = kBandReplicates;
   options.seed = evidence.seed;
-  const Result<Estimate> p =
-      probability_of_improvement(of_a.value(), of_b.value(), options);
+  const Result<Estimate> p = probability_of_improvement(of_a.value(), of_b.value(), options);
   return p.ok() ? p.value() : without_interval(kUnknown, 0);
 }
 

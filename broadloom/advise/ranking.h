@@ -2,7 +2,8 @@
 //
 // All trials of candidates that are compared are looked at up to one cost, the horizon, that all of
 // them were run to: what one of them did later, on a budget that others did not have, does not
-// count.
+// count. An evaluation with episodes that had to be cut is never at a threshold, nor the best that
+// was seen: a policy that walks on the spot has not learnt the task.
 #pragma once
 
 #include <cstddef>

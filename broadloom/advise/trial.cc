@@ -63,7 +63,11 @@ Status Trial::evaluate() {
   options.seed = config_.seed;
   const Result<EvalResult> result = evaluate_policy(trainer_->policy(), options);
   if (!result.ok()) return result.status();
-  curve_.points.push_back({global_step(), result.value().mean_return});
+  int unfinished = 0;
+  for (const EvalResult::Reason& reason : result.value().reasons) {
+    if (reason.name == "unfinished") unfinished = reason.count;
+  }
+  curve_.points.push_back({global_step(), result.value().mean_return, unfinished});
   return {};
 }
 
@@ -79,6 +83,7 @@ Result<UntrainedPolicy> play_untrained(const Config& config, int episodes, int t
   if (!result.ok()) return result.status();
   const EvalResult& r = result.value();
   return UntrainedPolicy{{r.mean_return, r.ci_low, r.ci_high, r.episodes},
+                         r.mean_length,
                          trainer.value()->simulator(),
                          trainer.value()->spec()};
 }

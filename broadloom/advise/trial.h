@@ -45,6 +45,7 @@ class Trial {
 // what its simulator can do.
 struct UntrainedPolicy {
   Estimate mean_return;
+  double mean_length = 0.0;  // steps of an episode
   VecEnvTraits simulator;
   EnvSpec spec;
 };

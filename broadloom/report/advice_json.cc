@@ -22,12 +22,17 @@ void add_keys(const Candidate& candidate, Json& json) {
 }
 
 Json trial_json(const TrialCurve& trial) {
-  Json steps = Json::array(), returns = Json::array();
+  Json steps = Json::array(), returns = Json::array(), unfinished = Json::array();
   for (const TrialPoint& point : trial.points) {
     steps.push_back(point.global_step);
     returns.push_back(six_digits(point.mean_return));
+    unfinished.push_back(point.unfinished);
   }
-  return {{"seed", trial.seed}, {"error", trial.error}, {"steps", steps}, {"returns", returns}};
+  return {{"seed", trial.seed},
+          {"error", trial.error},
+          {"steps", steps},
+          {"returns", returns},
+          {"unfinished", unfinished}};
 }
 
 // Beside the curves, what they come to at the horizon that the candidate itself was run to.
@@ -59,8 +64,8 @@ Json rival_json(const AdviceEvidence& evidence, const RunnerUp& rival) {
 
 Json words_json(const AdviceEvidence& evidence, const Advice& advice) {
   Json json{{"verdict", verdict_name(advice.verdict)},
-            {"candidate", advice.verdict == AdviceVerdict::kNothing ? Json()
-                                                                    : Json(advice.order.front())},
+            {"candidate",
+             advice.verdict == AdviceVerdict::kNothing ? Json() : Json(advice.order.front())},
             {"order", advice.order},
             {"threshold", six_digits(advice.threshold)},
             {"cost", estimate_json(advice.cost)},
@@ -75,8 +80,10 @@ Json words_json(const AdviceEvidence& evidence, const Advice& advice) {
             {"changes_mind", advice.changes_mind},
             {"not_known", advice.not_known}};
   json["runners_up"] = Json::array();
-  for (const RunnerUp& rival : advice.runners_up) json["runners_up"].push_back(rival_json(evidence, rival));
-  json["against_default"] = advice.against_default ? rival_json(evidence, *advice.against_default) : Json();
+  for (const RunnerUp& rival : advice.runners_up)
+    json["runners_up"].push_back(rival_json(evidence, rival));
+  json["against_default"] =
+      advice.against_default ? rival_json(evidence, *advice.against_default) : Json();
   return json;
 }
 

@@ -2,20 +2,19 @@
 // The page of advice.json: the answer, the curves behind it, the race, and what the laboratory found.
 
 const SHOWN_CURVES = 4;  // the advised setting, two runners-up, and the default
-const seriesColor = (i) => (colors) => colors.get(`series-${i + 1}`);
 
 const unitOf = (data) => (data.unit === "seconds" ? "seconds of training" : "environment steps");
 const costOf = (data, candidate, steps) => (data.unit === "seconds" ? steps / candidate.steps_per_second : steps);
 
-// Mean, least and greatest return over the seeds at each evaluation that all of them have.
+// Mean, least and greatest return over the seeds at each evaluation. A seed that was at the threshold was trained no
+// further: it stays where it was.
 function meanCurve(data, candidate) {
-  const trials = candidate.trials.filter((t) => !t.error);
-  const length = Math.min(...trials.map((t) => t.steps.length));
-  if (!trials.length || !Number.isFinite(length)) return [];
+  const trials = candidate.trials.filter((t) => !t.error && t.steps.length);
+  const length = Math.max(0, ...trials.map((t) => t.steps.length));
   return Array.from({ length }, (_, k) => {
-    const values = trials.map((t) => t.returns[k]);
-    const steps = trials.reduce((sum, t) => sum + t.steps[k], 0) / trials.length;
-    return { x: costOf(data, candidate, steps),
+    const values = trials.map((t) => t.returns[Math.min(k, t.returns.length - 1)]);
+    const steps = trials.filter((t) => k < t.steps.length).map((t) => t.steps[k]);
+    return { x: costOf(data, candidate, steps.reduce((a, b) => a + b, 0) / steps.length),
              estimate: estimate({ value: values.reduce((a, b) => a + b, 0) / values.length, low: Math.min(...values), high: Math.max(...values), count: values.length }) };
   });
 }
@@ -26,7 +25,7 @@ function shownCandidates(data) {
   const shown = order.slice(0, 3);
   const usual = data.candidates.findIndex((c) => c.default);
   if (order.includes(usual) && !shown.includes(usual)) shown.push(usual);
-  return shown.slice(0, SHOWN_CURVES).map((index, i) => ({ index, candidate: data.candidates[index], color: seriesColor(i) }));
+  return shown.slice(0, SHOWN_CURVES).map((index, i) => ({ index, candidate: data.candidates[index], color: (colors) => colors.series[i] }));
 }
 const roleOf = (data, index) => (index === data.advice.candidate ? "advised" : data.candidates[index].default ? "the task's defaults" : "");
 function nameOf(data, index) {
@@ -43,7 +42,7 @@ function curvesFigure(parent, data) {
   const rows = shown.flatMap((s) => s.points.map((p) => ({ ...p, name: data.candidates[s.index].name })));
   const body = figure(parent, {
     title: `Return against ${unitOf(data)}`, long: true,
-    caption: "The mean of the seeds' evaluations; bands go from the worst seed to the best, and points that not all seeds have are left out. " +
+    caption: "The mean of the seeds' evaluations; bands go from the worst seed to the best. A seed that was at the threshold twice was trained no further and stays where it was. " +
       `At 0 stands the untrained policy.${isNumber(threshold) ? ` Dashed: ${formatNumber(threshold, 3)}, which is asked for.` : ""}`,
     tables: [{ title: "curves", rows, caption: "Evaluations: mean over seeds; brackets: least and greatest seed.", columns: [
       { title: "setting", of: (r) => r.name, text: true, literal: true }, { title: unitOf(data), of: (r) => r.x },
@@ -68,13 +67,13 @@ function raceTable(parent, data) {
   tableFigure(parent, {
     heading: "Every setting that was tried", title: "settings", rows,
     caption: "Settings in the order of the race.",
-    columns: [number("", (r) => r.rank, true), { title: "setting", of: (r) => nameOf(data, r.index), text: true, literal: true }, number("N", (r) => r.num_envs, true),
+    columns: [number("", (r) => r.rank, true), { title: "", of: (r) => roleOf(data, r.index), text: true }, number("N", (r) => r.num_envs, true),
               number("T", (r) => r.num_steps, true), number("M", (r) => r.minibatch_size, true), number("K", (r) => r.update_epochs, true),
               number("rate", (r) => r.learning_rate), number("steps/s", (r) => r.steps_per_second), number("rungs", (r) => r.rungs),
-              number(`watched for (${data.unit})`, (r) => r.horizon), { title: "at the threshold", of: (r) => `${r.reached} of ${r.trials.length}`, text: true },
-              number("mean time to it", (r) => (r.reached === r.trials.length ? r.mean_cost : null)), number("last return", (r) => r.mean_last)],
+              number(data.unit === "seconds" ? "seconds" : "steps", (r) => r.horizon), { title: "at threshold", of: (r) => `${r.reached} of ${r.trials.length}`, text: true },
+              number("after", (r) => (r.reached === r.trials.length ? r.mean_cost : null)), number("last return", (r) => r.mean_last)],
   }, "Those that stayed longest first, and among those that left together the better ones. Numbers are means over the seeds, up to the cost that the setting itself was " +
-     "watched for; compare those of the same number of rungs. A mean time is given where all seeds were at the threshold.");
+     "watched for (" + data.unit + "); compare those of the same number of rungs. After: mean of the seeds until the threshold, where all were there.");
 }
 
 function rungsTable(parent, data) {
