@@ -10,6 +10,7 @@
 #include "broadloom/advise/advice_config.h"
 #include "broadloom/advise/advice_words.h"
 #include "broadloom/advise/advise.h"
+#include "broadloom/advise/portfolio.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/report/advice_json.h"
@@ -177,6 +178,8 @@ Result<int> advise(const AdviseCommand& command, const Context& context) {
   if (!given.ok()) return given.status();
   const Result<Config> config = read_config(command.file, command.flags, context.env_options);
   if (!config.ok()) return config.status();
+  BROADLOOM_TRY(check_options(options.value()));  // before a folder is made
+  BROADLOOM_TRY(make_portfolio(config.value(), given.value()).status());
   const std::string folder = command.out.empty() ? "advice/" + config.value().env_id : command.out;
   BROADLOOM_TRY(make_folder(folder));
   BROADLOOM_TRY(set_isa(config.value().isa));

@@ -34,13 +34,12 @@ class Adviser {
   Adviser(const Config& base, const AdviceOptions& options, const AdviceHooks& hooks)
       : base_(base),
         options_(options),
-        purse_(options.seconds, options.steps, hooks.should_stop, hooks.on_progress) {
-    base_.lr_schedule = "constant";
-  }
+        purse_(options.seconds, options.steps, hooks.should_stop, hooks.on_progress) {}
 
   Result<AdviceResult> run(const Overrides& given) {
     Result<Portfolio> portfolio = make_portfolio(base_, given);
     if (!portfolio.ok()) return portfolio.status();
+    base_.lr_schedule = "constant";  // the caller's own was looked at there
     entrants_ = std::move(portfolio.value().entrants);
     evidence_.held = std::move(portfolio.value().held);
     describe();

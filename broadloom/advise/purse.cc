@@ -26,7 +26,8 @@ bool Purse::is_over() const {
 }
 
 void Purse::tell(const std::string& what) const {
-  if (!progress_) return;
+  const std::unique_lock<std::mutex> one_at_a_time(telling_, std::try_to_lock);
+  if (!progress_ || !one_at_a_time.owns_lock()) return;
   const double share = counts_steps()
                            ? static_cast<double>(spent_steps()) / static_cast<double>(steps_)
                            : elapsed() / seconds_;

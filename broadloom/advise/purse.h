@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 
 namespace broadloom {
@@ -31,7 +32,7 @@ class Purse {
   bool is_over() const;
   bool was_stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
-  // From one thread at a time.
+  // Any thread may tell; what comes while another one does is left untold.
   void tell(const std::string& what) const;
 
  private:
@@ -44,6 +45,7 @@ class Purse {
   Clock::time_point start_ = Clock::now();
   std::atomic<std::int64_t> spent_steps_{0};
   mutable std::atomic<bool> stopped_{false};
+  mutable std::mutex telling_;
 };
 
 }  // namespace broadloom

@@ -103,15 +103,19 @@ void Race::advance(const std::vector<Runner*>& runners, double cost) {
   const double begin = purse_.elapsed();
   double made = 0.0;  // cost of all of them
   std::mutex mutex;
+  const std::string what = fmt::format("racing {} candidates", alive_.size());
+  const auto should_stop = [&] {  // asked after each block
+    purse_.tell(what);
+    return purse_.is_over();
+  };
   pool_.run(static_cast<int>(runners.size()), [&](int r) {
     Runner& runner = *runners[static_cast<std::size_t>(r)];
     const CandidateEvidence& candidate = evidence_.candidates[runner.candidate];
     const std::int64_t target = steps_for(evidence_, candidate, cost);
-    const std::int64_t steps = runner.trial->go_on_to(target, [this] { return purse_.is_over(); });
+    const std::int64_t steps = runner.trial->go_on_to(target, should_stop);
     purse_.add_steps(steps);
     const std::lock_guard<std::mutex> one_at_a_time(mutex);
     made += cost_of(evidence_, candidate, steps);
-    purse_.tell(fmt::format("racing {} candidates", alive_.size()));
   });
   if (made <= 0.0) return;
   const double seconds = purse_.elapsed() - begin;
@@ -221,17 +225,16 @@ void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudg
     }
   }
   std::vector<char> is_whole(fresh.size(), 0);
-  std::mutex mutex;
+  const std::string what = fmt::format("{} more seeds of {}", room, candidates.size());
   pool_.run(static_cast<int>(fresh.size()), [&](int f) {
     Runner& runner = fresh[static_cast<std::size_t>(f)];
     const auto is_late = [&] {
+      purse_.tell(what);
       return purse_.is_over() || (!purse_.counts_steps() && purse_.elapsed() > budget.end_seconds);
     };
     run_again(runner, horizon, is_late);
     is_whole[static_cast<std::size_t>(f)] = is_late() ? 0 : 1;
     runner.trial->release();
-    const std::lock_guard<std::mutex> one_at_a_time(mutex);
-    purse_.tell(fmt::format("{} more seeds of {}", room, candidates.size()));
   });
   // A seed that was cut short with one of them is of no use beside the others.
   for (std::size_t first = 0; first < fresh.size(); first += candidates.size()) {

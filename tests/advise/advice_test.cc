@@ -28,12 +28,13 @@ TEST(Advice, SaysWhyKeyByKey) {
   const Advice advice = advice_of(planted_race());
   EXPECT_TRUE(says(advice.because, {"best with another shape was 8 x 128",
                                     "it took 3 s to the threshold, against 2 s"}));
-  EXPECT_TRUE(says(advice.because,
-                   {"best with another learning rate was 64 x 16", "learning rate 0.004",
-                    "by 4 s it was at the threshold with 0 of 3 seeds, against 3 of 3"}));
+  EXPECT_TRUE(
+      says(advice.because, {"best with another learning rate was 64 x 16", "learning rate 0.004",
+                            "by 4 s it was at the threshold with 0 of 3 seeds, against 3 of 3"}));
   EXPECT_TRUE(says(advice.because, {"best with another minibatch was 4 x 128"}));
   EXPECT_FALSE(says(advice.because, {"number of epochs"})) << "all have 4";
-  EXPECT_TRUE(says(advice.because, {"Against the defaults (4 x 128", "probability 1 (so in all of 9"}));
+  EXPECT_TRUE(
+      says(advice.because, {"Against the defaults (4 x 128", "probability 1 (so in all of 9"}));
 }
 
 TEST(Advice, TellsRunnersUpApartOrNot) {
@@ -61,11 +62,13 @@ TEST(Advice, SaysWhereAverageAndPairsDisagree) {
 
 TEST(Advice, KnowsWhatStepsInsteadOfSecondsWouldSay) {
   AdviceEvidence evidence = planted_race();
-  EXPECT_TRUE(says(advice_of(evidence).changes_mind, {"1,000 steps/s", "be ahead of the runners-up, too"}));
+  EXPECT_TRUE(
+      says(advice_of(evidence).changes_mind, {"1,000 steps/s", "be ahead of the runners-up, too"}));
   evidence.candidates[2].steps_per_second = 4000.0;
   evidence.candidates[2].trials = {curve(1, {0, 0, 0, 100, 100}), curve(2, {0, 0, 0, 100, 100}),
                                    curve(3, {0, 0, 0, 100, 100})};
-  EXPECT_TRUE(says(advice_of(evidence).changes_mind, {"4,000 steps/s", "8 x 128", "would be ahead of it"}));
+  EXPECT_TRUE(
+      says(advice_of(evidence).changes_mind, {"4,000 steps/s", "8 x 128", "would be ahead of it"}));
   evidence.counts_seconds = false;
   EXPECT_FALSE(says(advice_of(evidence).changes_mind, {"Another machine"}));
 }
@@ -86,7 +89,8 @@ TEST(Advice, HasNoWinnerWhereNothingLearnt) {
   }
   const Advice advice = advice_of(evidence);
   EXPECT_EQ(advice.verdict, AdviceVerdict::kNothing);
-  EXPECT_TRUE(says({advice.answer}, {"No advice: after 60.0 s none of 4 settings", "the best of all trainings stood at 2"}));
+  EXPECT_TRUE(says({advice.answer}, {"No advice: after 60.0 s none of 4 settings",
+                                     "the best of all trainings stood at 2"}));
   EXPECT_EQ(advice.expected, "");
   EXPECT_TRUE(advice.runners_up.empty());
   EXPECT_TRUE(says(advice.changes_mind, {"--ent_coef"}));
@@ -140,7 +144,8 @@ TEST(Advice, WithoutAThresholdSaysWhereItsOwnIsFrom) {
   evidence.threshold = kUnknown;
   evidence.threshold_source = "best seen";
   const Advice advice = advice_of(evidence);
-  EXPECT_TRUE(says({advice.expected}, {"90 % of the way from the untrained policy's 0 to the best seen"}));
+  EXPECT_TRUE(
+      says({advice.expected}, {"90 % of the way from the untrained policy's 0 to the best seen"}));
   EXPECT_TRUE(says(advice.changes_mind, {"Another threshold", "--threshold"}));
 }
 
@@ -148,13 +153,15 @@ TEST(Advice, CountsWhatWasLeftOut) {
   AdviceEvidence evidence = planted_race();
   EXPECT_FALSE(says(advice_of(evidence).changes_mind, {"left out"}));
   evidence.left_out = 7;
-  EXPECT_TRUE(says(advice_of(evidence).changes_mind, {"7 settings of the portfolio were left out"}));
+  EXPECT_TRUE(
+      says(advice_of(evidence).changes_mind, {"7 settings of the portfolio were left out"}));
   EXPECT_TRUE(says(advice_of(evidence).not_known, {"the setting that left after 2 s"}));
   evidence.notes = {"A note."};
   evidence.deterministic = false;
   EXPECT_TRUE(says(advice_of(evidence).not_known, {"A note."}));
   EXPECT_TRUE(says(advice_of(evidence).not_known, {"not deterministic"}));
-  EXPECT_TRUE(says(advice_of(evidence).not_known, {"the laboratory measured nothing (it was not asked)"}));
+  EXPECT_TRUE(
+      says(advice_of(evidence).not_known, {"the laboratory measured nothing (it was not asked)"}));
 }
 
 GradientEvidence planted_gradient(double own, double best) {

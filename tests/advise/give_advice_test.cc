@@ -18,8 +18,8 @@
 namespace broadloom {
 namespace {
 
-// Each of sixteen lights has its lever of four, and an episode is one pull: with small steps on small
-// blocks, who learns at a higher rate is there sooner.
+// Each of sixteen lights has its lever of four, and an episode is one pull: with small steps on
+// small blocks, who learns at a higher rate is there sooner.
 struct Levers {
   struct Params {
     template <class Visitor>
@@ -111,7 +111,7 @@ Result<AdviceResult> advise_on(const Overrides& given, const AdviceOptions& opti
 
 // Small networks, and one shape: only the rate is open.
 Overrides levers() {
-  return {{"env_id", "Levers-v0"}, {"hidden_sizes", "8"},     {"num_envs", "8"},
+  return {{"env_id", "Levers-v0"}, {"hidden_sizes", "8"},    {"num_envs", "8"},
           {"num_steps", "8"},      {"num_minibatches", "1"}, {"update_epochs", "1"}};
 }
 
@@ -204,7 +204,9 @@ TEST(GiveAdvice, TellsHowFarItIs) {
     EXPECT_FALSE(what.empty());
     shares.push_back(share);
   };
-  ASSERT_TRUE(advise_on({{"env_id", "Wall-v0"}, {"hidden_sizes", "8"}}, steps_options(100000, 1), hooks).ok());
+  ASSERT_TRUE(
+      advise_on({{"env_id", "Wall-v0"}, {"hidden_sizes", "8"}}, steps_options(100000, 1), hooks)
+          .ok());
   ASSERT_GT(shares.size(), 10U);
   EXPECT_GT(shares.back(), 0.5);
   for (const double share : shares) EXPECT_TRUE(share >= 0.0 && share <= 1.0);
@@ -236,8 +238,8 @@ TEST(GiveAdvice, SimulatorsThatCannotBeLookedIntoAreSaid) {
 }
 
 TEST(GiveAdvice, WholeBatchesAreSteppedFromOneThread) {
-  const Result<AdviceResult> result = advise_on(
-      {{"env_id", "Advised-Whole-v0"}, {"hidden_sizes", "8"}}, steps_options(60000, 3));
+  const Result<AdviceResult> result =
+      advise_on({{"env_id", "Advised-Whole-v0"}, {"hidden_sizes", "8"}}, steps_options(60000, 3));
   EXPECT_TRUE(result.ok()) << result.status().message();  // the simulator itself looks
 }
 
@@ -252,6 +254,9 @@ TEST(GiveAdvice, WhatASimulatorCannotDoIsRefusedBefore) {
 TEST(GiveAdvice, BadInputIsRefused) {
   EXPECT_EQ(advise_on({{"num_envs", "0"}}, steps_options(1000)).status().kind(),
             ErrorKind::kInvalidConfig);
+  Overrides linear = levers();
+  linear.emplace_back("lr_schedule", "linear");
+  EXPECT_EQ(advise_on(linear, steps_options(1000)).status().kind(), ErrorKind::kInvalidConfig);
   AdviceOptions seeds = steps_options(1000);
   seeds.seeds = 0;
   EXPECT_EQ(advise_on(levers(), seeds).status().kind(), ErrorKind::kInvalidConfig);

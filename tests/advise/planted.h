@@ -50,8 +50,8 @@ inline AdviceEvidence planted_task() {
 constexpr Candidate kWide{64, 16, 256, 4, 1e-3}, kLong{8, 128, 256, 4, 1e-3},
     kFast{64, 16, 256, 4, 4e-3}, kUsual{4, 128, 128, 4, 2.5e-4};
 
-// kWide is at the threshold after 2 s with each seed; kLong after 3 s, kFast never; the default left
-// in the first rung.
+// kWide is at the threshold after 2 s with each seed; kLong after 3 s, kFast never; the default
+// left in the first rung.
 inline AdviceEvidence planted_race() {
   AdviceEvidence evidence = planted_task();
   evidence.candidates = {

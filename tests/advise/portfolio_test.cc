@@ -49,11 +49,13 @@ TEST(Portfolio, HoldsWhatTheCallerSet) {
   EXPECT_GT(steps.size(), 3U);
   const Portfolio minibatches =
       portfolio({{"env_id", "CartPole-v1"}, {"num_minibatches", "2"}}).take();
-  for (const Entrant& entrant : minibatches.entrants) EXPECT_EQ(entrant.config.minibatch_count(), 2);
+  for (const Entrant& entrant : minibatches.entrants)
+    EXPECT_EQ(entrant.config.minibatch_count(), 2);
 }
 
 TEST(Portfolio, LeavesOutWhatDoesNotGoWithTheConfig) {
-  const Portfolio p = portfolio({{"env_id", "CartPole-v1"}, {"num_envs", "96"}, {"seed_families", "3"}}).take();
+  const Portfolio p =
+      portfolio({{"env_id", "CartPole-v1"}, {"num_envs", "96"}, {"seed_families", "3"}}).take();
   EXPECT_GT(p.entrants.size(), 1U);
   const Portfolio families = portfolio({{"env_id", "CartPole-v1"}, {"seed_families", "4"}}).take();
   for (const Entrant& entrant : families.entrants) EXPECT_EQ(entrant.candidate.num_envs % 4, 0);
@@ -67,8 +69,11 @@ TEST(Portfolio, RefusesWhatItCannotTry) {
   EXPECT_NE(message({{"shape_schedule", "8x128 @ 0, 64x16 @ 0.5"}}).find("leave it out"),
             std::string::npos);
   EXPECT_NE(message({{"ent_schedule", "linear"}}).find("ent_schedule linear"), std::string::npos);
-  EXPECT_NE(message({{"num_envs", "8"}, {"num_steps", "32"}, {"minibatch_size", "64"},
-                     {"update_epochs", "4"}, {"learning_rate", "0.001"}})
+  EXPECT_NE(message({{"num_envs", "8"},
+                     {"num_steps", "32"},
+                     {"minibatch_size", "64"},
+                     {"update_epochs", "4"},
+                     {"learning_rate", "0.001"}})
                 .find("nothing is left to advise on"),
             std::string::npos);
   EXPECT_TRUE(portfolio({{"lr_schedule", "constant"}}).ok());
@@ -112,11 +117,17 @@ TEST(AdviceOptionsCheck, SaysWhatWasGot) {
     return check_options(options).message();
   };
   EXPECT_EQ(message([](AdviceOptions&) {}), "");
-  EXPECT_NE(message([](AdviceOptions& o) { o.seconds = 0.2; }).find("0.2 seconds"), std::string::npos);
+  EXPECT_NE(message([](AdviceOptions& o) { o.seconds = 0.2; }).find("0.2 seconds"),
+            std::string::npos);
   EXPECT_NE(message([](AdviceOptions& o) { o.seeds = 0; }).find("seeds is 0"), std::string::npos);
-  EXPECT_NE(message([](AdviceOptions& o) { o.threads = 0; }).find("threads is 0"), std::string::npos);
-  EXPECT_NE(message([](AdviceOptions& o) { o.speeds = {{kWide, 1.0}}; }).find("--steps"), std::string::npos);
-  EXPECT_NE(message([](AdviceOptions& o) { o.threshold = kUnknown; }).find("not finite"), std::string::npos);
+  EXPECT_NE(message([](AdviceOptions& o) { o.threads = 0; }).find("threads is 0"),
+            std::string::npos);
+  EXPECT_NE(message([](AdviceOptions& o) {
+              o.speeds = {{kWide, 1.0}};
+            }).find("--steps"),
+            std::string::npos);
+  EXPECT_NE(message([](AdviceOptions& o) { o.threshold = kUnknown; }).find("not finite"),
+            std::string::npos);
 }
 
 TEST(LaboratoryPlan, FitsItsBudgetOrSaysWhatItTakes) {
@@ -141,16 +152,16 @@ GradientEvidence by_steps(std::vector<std::pair<double, double>> cosines_and_bat
   int T = 4;
   for (const auto& [cosine, batch] : cosines_and_batches) {
     const Estimate none = without_interval(kUnknown, 0);
-    gradient.rows.push_back({1024 / T, T, without_interval(cosine, 1), none, none, none,
-                             without_interval(batch, 1)});
+    gradient.rows.push_back(
+        {1024 / T, T, without_interval(cosine, 1), none, none, none, without_interval(batch, 1)});
     T *= 4;
   }
   return gradient;
 }
 
 TEST(GradientRule, TakesTheShortestGoodTAndTheCriticalBatch) {
-  const GradientChoice choice = choose_by_gradient(
-      by_steps({{0.2, 100.0}, {0.92, 2100.0}, {0.95, 9000.0}}), kUsual, 1e9);
+  const GradientChoice choice =
+      choose_by_gradient(by_steps({{0.2, 100.0}, {0.92, 2100.0}, {0.95, 9000.0}}), kUsual, 1e9);
   EXPECT_EQ(choice.candidate.num_steps, 16);
   EXPECT_EQ(choice.candidate.num_envs, 128) << "the power of two below 2,100 / 16";
   EXPECT_EQ(choice.candidate.minibatch_size, 128);
@@ -172,13 +183,17 @@ TEST(GradientRule, StaysWhereNothingWasMeasured) {
   EXPECT_NE(nothing.words.find("cannot be told from zero"), std::string::npos);
   GradientEvidence not_asked;
   not_asked.why_not = "of a reason";
-  EXPECT_NE(choose_by_gradient(not_asked, kUsual, 1e9).words.find("of a reason"), std::string::npos);
+  EXPECT_NE(choose_by_gradient(not_asked, kUsual, 1e9).words.find("of a reason"),
+            std::string::npos);
 }
 
 TEST(AdviceToml, GivesTheConfigBack) {
-  const Overrides given{{"env_id", "FrozenLake-v1"}, {"env.map_name", "8x8"},
-                        {"env.is_slippery", "false"}, {"hidden_sizes", "32,16"},
-                        {"norm_obs", "true"},         {"instruments", "gradient,policy"},
+  const Overrides given{{"env_id", "FrozenLake-v1"},
+                        {"env.map_name", "8x8"},
+                        {"env.is_slippery", "false"},
+                        {"hidden_sizes", "32,16"},
+                        {"norm_obs", "true"},
+                        {"instruments", "gradient,policy"},
                         {"gamma", "0.98"}};
   AdviceEvidence evidence = planted_race();
   const Advice advice = advice_of(evidence);
@@ -196,8 +211,10 @@ TEST(AdviceToml, GivesTheConfigBack) {
 }
 
 TEST(AdviceToml, GivesStrataAndDisturbancesBack) {
-  const Overrides given{{"env_id", "CartPole-v1"}, {"strata.light.gravity", "5.0..9.0"},
-                        {"strata.heavy.gravity", "10.0..12.0"}, {"disturb.obs_noise", "0.1"}};
+  const Overrides given{{"env_id", "CartPole-v1"},
+                        {"strata.light.gravity", "5.0..9.0"},
+                        {"strata.heavy.gravity", "10.0..12.0"},
+                        {"disturb.obs_noise", "0.1"}};
   const AdviceEvidence evidence = planted_race();
   const Advice advice = advice_of(evidence);
   const Result<Config> base = resolve_config(given);
@@ -211,7 +228,8 @@ TEST(AdviceToml, GivesStrataAndDisturbancesBack) {
   for (const auto& option : config.env_options) {
     EXPECT_NE(std::find(back.env_options.begin(), back.env_options.end(), option),
               back.env_options.end())
-        << option.first << " " << option.second << "\n" << text;
+        << option.first << " " << option.second << "\n"
+        << text;
   }
 }
 

@@ -15,7 +15,8 @@ constexpr std::int64_t kEver = 1 << 30;
 TEST(Ranking, ThresholdIsMetByTwoEvaluationsInARow) {
   EXPECT_EQ(steps_to_threshold(curve(1, {50, 100, 100}), 100.0, kEver), 2000);
   EXPECT_EQ(steps_to_threshold(curve(1, {100, 50, 120, 99, 130, 140}), 100.0, kEver), 5000);
-  EXPECT_FALSE(steps_to_threshold(curve(1, {50, 99, 100}), 100.0, kEver)) << "the last one is alone";
+  EXPECT_FALSE(steps_to_threshold(curve(1, {50, 99, 100}), 100.0, kEver))
+      << "the last one is alone";
   EXPECT_FALSE(steps_to_threshold(curve(1, {50, 100, 100}), 100.0, 1999));
   EXPECT_FALSE(steps_to_threshold(curve(1, {}), 100.0, kEver));
   const double ten_ones = 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1;
@@ -54,8 +55,7 @@ TEST(Ranking, SpeedIsMeasuredInCost) {
 TEST(Ranking, HorizonIsWhatAllWereRunTo) {
   AdviceEvidence evidence = planted_task();
   evidence.candidates = {tried(kLong, 1000.0, 1, {{0, 0, 0, 0, 0, 0}}),
-                         tried(kWide, 1000.0, 1, {{0, 10}}),
-                         tried(kFast, 1000.0, 1, {{100, 100}})};
+                         tried(kWide, 1000.0, 1, {{0, 10}}), tried(kFast, 1000.0, 1, {{100, 100}})};
   EXPECT_DOUBLE_EQ(common_horizon(evidence, {0, 1, 2}, 100.0), 2.0);
   EXPECT_DOUBLE_EQ(common_horizon(evidence, {0, 2}, 100.0), 6.0) << "who is there needs no more";
   EXPECT_DOUBLE_EQ(common_horizon(evidence, {2}, 100.0), 2.0);

@@ -28,9 +28,11 @@ function shownCandidates(data) {
   return shown.slice(0, SHOWN_CURVES).map((index, i) => ({ index, candidate: data.candidates[index], color: (colors) => colors.series[i] }));
 }
 const roleOf = (data, index) => (index === data.advice.candidate ? "advised" : data.candidates[index].default ? "the task's defaults" : "");
-function nameOf(data, index) {
-  const role = roleOf(data, index);
-  return data.candidates[index].name + (role ? ` (${role})` : "");
+// Short enough for a phone; the caption says what is what.
+function shortName(data, index) {
+  const c = data.candidates[index];
+  const role = index === data.advice.candidate ? " (advised)" : c.default ? " (defaults)" : "";
+  return `${c.num_envs} x ${c.num_steps} / ${c.minibatch_size} / ${formatNumber(c.learning_rate, 2)}${role}`;
 }
 
 function curvesFigure(parent, data) {
@@ -42,18 +44,18 @@ function curvesFigure(parent, data) {
   const rows = shown.flatMap((s) => s.points.map((p) => ({ ...p, name: data.candidates[s.index].name })));
   const body = figure(parent, {
     title: `Return against ${unitOf(data)}`, long: true,
-    caption: "The mean of the seeds' evaluations; bands go from the worst seed to the best. A seed that was at the threshold twice was trained no further and stays where it was. " +
+    caption: "N x T / M / learning rate. The mean of the seeds' evaluations; bands go from the worst seed to the best. A seed that was at the threshold twice was trained no further and stays where it was. " +
       `At 0 stands the untrained policy.${isNumber(threshold) ? ` Dashed: ${formatNumber(threshold, 3)}, which is asked for.` : ""}`,
     tables: [{ title: "curves", rows, caption: "Evaluations: mean over seeds; brackets: least and greatest seed.", columns: [
       { title: "setting", of: (r) => r.name, text: true, literal: true }, { title: unitOf(data), of: (r) => r.x },
       { title: "return", of: (r) => r.estimate, interval: true }] }],
   });
-  liveLegend(body, (colors) => shown.map((s) => ({ label: nameOf(data, s.index), color: s.color(colors) })));
+  liveLegend(body, (colors) => shown.map((s) => ({ label: shortName(data, s.index), color: s.color(colors) })));
   const box = element("div");
   body.append(box);
   addChart("return", box, (colors) => curveChart(box, {
     label: `Return against ${unitOf(data)}`, height: 340,
-    series: [...shown.map((s) => ({ label: data.candidates[s.index].name, color: s.color(colors), points: [{ x: 0, estimate: start }, ...s.points] })),
+    series: [...shown.map((s) => ({ label: shortName(data, s.index), color: s.color(colors), points: [{ x: 0, estimate: start }, ...s.points] })),
              ...(isNumber(threshold) ? [{ label: "asked for", color: colors.muted, flat: true, points: [0, most].map((x) => ({ x, estimate: estimate(threshold) })) }] : [])],
     x: { title: unitOf(data) }, y: { title: "return of an evaluation" },
   }, colors));
