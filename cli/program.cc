@@ -53,9 +53,8 @@ void add_commands(Command root, Context& context) {
       "More of a command: {0} help COMMAND\n"
       "Exit codes: 0 done, 1 no memory or a fault, 2 wrong call, 3 not there, 4 cannot read or "
       "write,\n"
-      "  5 damaged, 6 does not agree, 7 not finite, 20 and 21 found by audit, 22 no advice, 130 "
-      "stopped by "
-      "Ctrl-C\n",
+      "  5 damaged, 6 does not agree, 7 not finite, 20 and 21 found by audit, 22 no advice,\n"
+      "  130 stopped by Ctrl-C\n",
       program_name(), first_environment()));
 }
 
