@@ -20,7 +20,8 @@ namespace {
 
 // Where the budget goes.
 constexpr double kMachineShare = 0.1, kLaboratoryShare = 0.15, kFinalShare = 0.2;
-constexpr double kMidst = 0.5;  // of the leader's steps, where its gradients are measured
+constexpr double kLaboratorySpeed = 2.0;  // its steps a second to training's: nothing is updated
+constexpr double kMidst = 0.5;            // of the leader's steps, where its gradients are measured
 constexpr double kProbeShare = 0.2, kProbeLaboratoryShare = 0.4;  // of the rule of the laboratory
 constexpr std::int64_t kProbeSteps = 20000;
 constexpr int kMostSeeds = 10;        // of a finalist
@@ -239,7 +240,8 @@ class Adviser {
       return static_cast<std::int64_t>(share * static_cast<double>(purse_.steps()));
     }
     const double seconds = std::min(share * purse_.seconds(), purse_.seconds() - purse_.elapsed());
-    return static_cast<std::int64_t>(seconds * evidence_.candidates[candidate].steps_per_second);
+    return static_cast<std::int64_t>(kLaboratorySpeed * seconds *
+                                     evidence_.candidates[candidate].steps_per_second);
   }
 
   // The rule of the laboratory: a short training at the defaults, its gradients, a choice, and what

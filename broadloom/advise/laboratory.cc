@@ -15,9 +15,11 @@ namespace {
 
 // Shares of the steps, and what the studies take at the least. They begin in states of environments
 // that run for six time limits; complete episodes are 32 environments of two.
-constexpr double kStartShare = 0.35, kBudgetShare = 0.15, kBlockShare = 0.2;
-constexpr int kStartLimits = 6, kFewestStartEnvs = 64, kMostStartEnvs = 4096;
-constexpr int kEpisodeSteps = 64;  // times the time limit
+constexpr double kStartShare = 0.25, kBudgetShare = 0.55, kBlockShare = 0.2;
+constexpr int kStartLimits = 6, kFewestStartEnvs = 32, kMostStartEnvs = 4096;
+constexpr std::int64_t kAgreementSteps = 10000000;  // from which on there is agreement, too
+constexpr int kAgreementUses = 3;                   // that the budget is then parted between
+constexpr int kEpisodeSteps = 64;                   // times the time limit
 constexpr int kFewestBlocks = 10, kMostBlocks = 400;
 constexpr int kLeastBatch = 256, kMostBatch = 4096;
 
@@ -30,6 +32,7 @@ GradientStudyOptions study_options(const LaboratoryPlan& plan, std::vector<Block
                                    const Config& config, int threads, const Purse& purse) {
   GradientStudyOptions options;
   options.correlation = false;
+  options.agreement = plan.agreement;
   options.shapes = std::move(shapes);
   options.lambdas = {config.gae_lambda};
   options.blocks = plan.blocks;
@@ -131,8 +134,8 @@ LaboratoryPlan plan_laboratory(std::int64_t steps, int max_episode_steps, int sh
   LaboratoryPlan plan;
   const auto limit = static_cast<std::int64_t>(max_episode_steps);
   const std::int64_t of_blocks = std::int64_t{shapes} * batch;
-  plan.least = kFewestStartEnvs * kStartLimits * limit + 3 * kEpisodeSteps * limit +
-               kFewestBlocks * of_blocks;
+  plan.least =
+      kFewestStartEnvs * kStartLimits * limit + kEpisodeSteps * limit + kFewestBlocks * of_blocks;
   if (steps < plan.least) return plan;
   const auto share = [&](double s) {
     return static_cast<std::int64_t>(s * static_cast<double>(steps));
@@ -140,7 +143,9 @@ LaboratoryPlan plan_laboratory(std::int64_t steps, int max_episode_steps, int sh
   const std::int64_t envs = share(kStartShare) / (kStartLimits * limit);
   plan.start_envs = static_cast<int>(std::clamp<std::int64_t>(
       envs / kFewestStartEnvs * kFewestStartEnvs, kFewestStartEnvs, kMostStartEnvs));
-  plan.budget = std::max(share(kBudgetShare), kEpisodeSteps * limit);
+  plan.agreement = steps >= kAgreementSteps;
+  plan.budget =
+      std::max(share(kBudgetShare) / (plan.agreement ? kAgreementUses : 1), kEpisodeSteps * limit);
   plan.blocks = static_cast<int>(
       std::clamp<std::int64_t>(share(kBlockShare) / of_blocks, kFewestBlocks, kMostBlocks));
   return plan;

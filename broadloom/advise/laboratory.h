@@ -11,10 +11,12 @@ namespace broadloom {
 
 // What the laboratory can be asked for with so many environment steps, at a policy of this spec.
 struct LaboratoryPlan {
-  int start_envs = 0;       // 0: too few steps for anything
-  int blocks = 0;           // of each shape
-  std::int64_t budget = 0;  // of each of its three uses: reference, critic, bias
-  std::int64_t least = 0;   // steps that it takes at the least
+  int start_envs = 0;  // 0: too few steps for anything
+  int blocks = 0;      // of each shape
+  std::int64_t budget =
+      0;  // of the bias study; with agreement of its reference and critic each, too
+  bool agreement = false;  // only where there are steps for it
+  std::int64_t least = 0;  // steps that it takes at the least
 };
 LaboratoryPlan plan_laboratory(std::int64_t steps, int max_episode_steps, int shapes, int batch);
 

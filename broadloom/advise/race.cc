@@ -16,6 +16,7 @@ constexpr double kFewestSteps = 25000.0;    // of a trial of the first rung
 constexpr std::size_t kFewestEntrants = 4;  // that a race is run with
 // Parts of a rung, an evaluation at the end of each.
 constexpr int kFewestSlices = 2, kMostSlices = 6;
+constexpr double kFurther = 2.0;  // that fresh seeds may go beyond the others
 constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -211,9 +212,23 @@ std::int64_t Race::seeds_with_room(const std::vector<std::size_t>& candidates,
   return needed > 0.0 ? static_cast<std::int64_t>(std::floor(left / needed)) : 0;
 }
 
+// How far fresh seeds go, for which the grid of evaluations is made long enough.
+double Race::horizon_of_more(const std::vector<std::size_t>& candidates) {
+  const double horizon = common_horizon(evidence_, candidates, speed_threshold(evidence_));
+  const bool all_there = std::all_of(runners_.begin(), runners_.end(), [&](const auto& runner) {
+    const bool asked =
+        std::find(candidates.begin(), candidates.end(), runner->candidate) != candidates.end();
+    return !asked || is_over(*runner);
+  });
+  if (!all_there || grid_.empty()) return horizon;
+  const double step = grid_.back() - (grid_.size() > 1 ? grid_[grid_.size() - 2] : 0.0);
+  while (step > 0.0 && grid_.back() < kFurther * horizon) grid_.push_back(grid_.back() + step);
+  return kFurther * horizon;
+}
+
 void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudget& budget,
                      int most_seeds) {
-  const double horizon = common_horizon(evidence_, candidates, speed_threshold(evidence_));
+  const double horizon = horizon_of_more(candidates);
   const auto room = static_cast<int>(
       std::min<std::int64_t>(most_seeds, seeds_with_room(candidates, budget, horizon)));
   std::vector<Runner> fresh;  // seed by seed

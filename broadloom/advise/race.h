@@ -42,8 +42,9 @@ class Race {
   // Fills in curves and rungs. Trials that fail are part of the result.
   void run(const PhaseBudget& budget);
 
-  // More seeds of the candidates, each trained as far as they were; as many as the budget and
-  // most_seeds have room for, which may be none. Only seeds that all of them have are kept.
+  // More seeds of the candidates, each trained as far as they were, or twice as far where all their
+  // trials are at the threshold, which were lucky perhaps; as many as the budget and most_seeds
+  // have room for, which may be none. Only seeds that all of them have are kept.
   void add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudget& budget,
                  int most_seeds);
 
@@ -61,6 +62,7 @@ class Race {
   void run_again(Runner& runner, double horizon, const std::function<bool()>& should_stop);
   bool is_over(const Runner& runner) const;
   std::vector<Runner*> going() const;
+  double horizon_of_more(const std::vector<std::size_t>& candidates);
   void keep(const std::vector<std::size_t>& candidates);
   void publish();
   double unit_cost(const std::vector<Runner*>& runners) const;

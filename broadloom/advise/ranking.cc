@@ -73,13 +73,10 @@ CutTrial cut_trial(const AdviceEvidence& evidence, const CandidateEvidence& cand
   // A training that broke down leaves a policy that nobody has.
   if (cut.failed) cut.area = cut.last = evidence.untrained.value;
   if (cut.failed || std::isnan(threshold)) return cut;
-  for (std::size_t k = 0; k + 1 < trial.points.size(); ++k) {
-    const double cost = cost_of(evidence, candidate, trial.points[k].global_step);
-    if (cost > horizon) break;
-    if (!is_at(trial.points[k], threshold) || !is_at(trial.points[k + 1], threshold)) continue;
-    cut.reached = cost;
-    break;
-  }
+  const auto at = steps_to_threshold(trial, threshold, std::numeric_limits<std::int64_t>::max());
+  if (!at) return cut;
+  const double cost = cost_of(evidence, candidate, *at);
+  if (cost <= horizon) cut.reached = cost;
   return cut;
 }
 
@@ -134,10 +131,12 @@ double speed_threshold(const AdviceEvidence& evidence) {
 
 std::optional<std::int64_t> steps_to_threshold(const TrialCurve& trial, double threshold,
                                                std::int64_t most_steps) {
-  for (std::size_t k = 0; k + 1 < trial.points.size(); ++k) {
-    if (trial.points[k].global_step > most_steps) break;
-    if (!is_at(trial.points[k], threshold)) continue;
-    if (is_at(trial.points[k + 1], threshold)) return trial.points[k].global_step;
+  std::size_t row = 0;
+  for (std::size_t k = 0; k < trial.points.size(); ++k) {
+    row = is_at(trial.points[k], threshold) ? row + 1 : 0;
+    if (row < kInARow) continue;
+    const std::int64_t first = trial.points[k + 1 - kInARow].global_step;
+    return first <= most_steps ? std::optional<std::int64_t>(first) : std::nullopt;
   }
   return std::nullopt;
 }

@@ -20,8 +20,12 @@ namespace broadloom {
 // better than the untrained policy was seen.
 double speed_threshold(const AdviceEvidence& evidence);
 
-// When a trial was first at the threshold in two evaluations in a row, the first of them; nothing
-// where it was not, by the horizon.
+// Evaluations in a row that must be at the threshold before a trial counts as being there: ten
+// episodes are few, and policies come and go.
+inline constexpr std::size_t kInARow = 3;
+
+// When a trial was at the threshold in so many evaluations in a row for the first time, the first
+// of them; nothing where that one was later than most_steps.
 std::optional<std::int64_t> steps_to_threshold(const TrialCurve& trial, double threshold,
                                                std::int64_t most_steps);
 

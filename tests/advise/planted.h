@@ -56,8 +56,9 @@ inline AdviceEvidence planted_race() {
   AdviceEvidence evidence = planted_task();
   evidence.candidates = {
       tried(kUsual, 1000.0, 1, {{1, 2}, {2, 3}, {3, 4}}),
-      tried(kLong, 1000.0, 2, {{20, 60, 100, 120}, {20, 60, 110, 120}, {10, 50, 130, 120}}),
-      tried(kWide, 1000.0, 2, {{50, 110, 120}, {60, 120, 130}, {40, 105, 120}}),
+      tried(kLong, 1000.0, 2,
+            {{20, 60, 100, 120, 110}, {20, 60, 110, 120, 110}, {10, 50, 130, 120, 110}}),
+      tried(kWide, 1000.0, 2, {{50, 110, 120, 110}, {60, 120, 130, 110}, {40, 105, 120, 110}}),
       tried(kFast, 1000.0, 2, {{50, 60, 70, 80}, {50, 60, 70, 80}, {50, 60, 70, 80}})};
   evidence.candidates.front().is_default = true;
   evidence.rungs = {{2.0, 4}, {4.0, 3}};

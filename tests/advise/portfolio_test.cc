@@ -134,10 +134,12 @@ TEST(LaboratoryPlan, FitsItsBudgetOrSaysWhatItTakes) {
   const LaboratoryPlan none = plan_laboratory(1000, 500, 4, 1024);
   EXPECT_EQ(none.start_envs, 0);
   const LaboratoryPlan least = plan_laboratory(none.least, 500, 4, 1024);
-  EXPECT_GE(least.start_envs, 64);
+  EXPECT_GE(least.start_envs, 32);
+  EXPECT_FALSE(least.agreement);
   EXPECT_GE(least.blocks, 10);
   const LaboratoryPlan much = plan_laboratory(20000000, 500, 4, 1024);
   EXPECT_GT(much.start_envs, least.start_envs);
+  EXPECT_TRUE(much.agreement);
   EXPECT_LE(6LL * 500 * much.start_envs + 3 * much.budget + 4LL * 1024 * much.blocks, 20000000);
 }
 
@@ -243,7 +245,7 @@ TEST(AdviceToml, LengthFollowsWhatWasSeenOrAsked) {
   EXPECT_EQ(advised_config(base, {}, evidence, advice_of(evidence)).total_timesteps, 500736)
       << "the task's own length, in whole blocks";
   evidence.goal = AdviceGoal::kReturn;
-  EXPECT_EQ(advised_config(base, {}, evidence, advice_of(evidence)).total_timesteps, 3072);
+  EXPECT_EQ(advised_config(base, {}, evidence, advice_of(evidence)).total_timesteps, 5120);
 }
 
 }  // namespace

@@ -12,17 +12,18 @@ namespace {
 
 constexpr std::int64_t kEver = 1 << 30;
 
-TEST(Ranking, ThresholdIsMetByTwoEvaluationsInARow) {
-  EXPECT_EQ(steps_to_threshold(curve(1, {50, 100, 100}), 100.0, kEver), 2000);
-  EXPECT_EQ(steps_to_threshold(curve(1, {100, 50, 120, 99, 130, 140}), 100.0, kEver), 5000);
-  EXPECT_FALSE(steps_to_threshold(curve(1, {50, 99, 100}), 100.0, kEver))
-      << "the last one is alone";
-  EXPECT_FALSE(steps_to_threshold(curve(1, {50, 100, 100}), 100.0, 1999));
+TEST(Ranking, ThresholdIsMetByThreeEvaluationsInARow) {
+  EXPECT_EQ(steps_to_threshold(curve(1, {50, 100, 100, 100}), 100.0, kEver), 2000);
+  EXPECT_EQ(steps_to_threshold(curve(1, {100, 100, 50, 120, 99, 130, 140, 150}), 100.0, kEver),
+            6000);
+  EXPECT_FALSE(steps_to_threshold(curve(1, {50, 99, 100, 100}), 100.0, kEver))
+      << "the last two are alone";
+  EXPECT_FALSE(steps_to_threshold(curve(1, {50, 100, 100, 100}), 100.0, 1999));
   EXPECT_FALSE(steps_to_threshold(curve(1, {}), 100.0, kEver));
   const double ten_ones = 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1;
   ASSERT_LT(ten_ones, 1.0);
-  EXPECT_EQ(steps_to_threshold(curve(1, {ten_ones, ten_ones}), 1.0, kEver), 1000);
-  TrialCurve cut = curve(1, {100, 100, 100});
+  EXPECT_EQ(steps_to_threshold(curve(1, {ten_ones, ten_ones, ten_ones}), 1.0, kEver), 1000);
+  TrialCurve cut = curve(1, {100, 100, 100, 100});
   cut.points[1].unfinished = 1;
   EXPECT_FALSE(steps_to_threshold(cut, 100.0, kEver)) << "episodes that do not end are no success";
 }
@@ -45,8 +46,8 @@ TEST(Ranking, ThresholdOfATaskWithoutOneIsNearTheBestSeen) {
 TEST(Ranking, SpeedIsMeasuredInCost) {
   AdviceEvidence evidence = planted_task();
   // Twice the steps at four times the speed.
-  evidence.candidates = {tried(kLong, 1000.0, 1, {{0, 100, 100}}),
-                         tried(kWide, 4000.0, 1, {{0, 0, 0, 100, 100}})};
+  evidence.candidates = {tried(kLong, 1000.0, 1, {{0, 100, 100, 100}}),
+                         tried(kWide, 4000.0, 1, {{0, 0, 0, 100, 100, 100}})};
   EXPECT_EQ(ranked(evidence, {0, 1}, 100.0), (std::vector<std::size_t>{1, 0}));
   evidence.counts_seconds = false;
   EXPECT_EQ(ranked(evidence, {0, 1}, 100.0), (std::vector<std::size_t>{0, 1}));
@@ -55,17 +56,18 @@ TEST(Ranking, SpeedIsMeasuredInCost) {
 TEST(Ranking, HorizonIsWhatAllWereRunTo) {
   AdviceEvidence evidence = planted_task();
   evidence.candidates = {tried(kLong, 1000.0, 1, {{0, 0, 0, 0, 0, 0}}),
-                         tried(kWide, 1000.0, 1, {{0, 10}}), tried(kFast, 1000.0, 1, {{100, 100}})};
+                         tried(kWide, 1000.0, 1, {{0, 10}}),
+                         tried(kFast, 1000.0, 1, {{100, 100, 100}})};
   EXPECT_DOUBLE_EQ(common_horizon(evidence, {0, 1, 2}, 100.0), 2.0);
   EXPECT_DOUBLE_EQ(common_horizon(evidence, {0, 2}, 100.0), 6.0) << "who is there needs no more";
-  EXPECT_DOUBLE_EQ(common_horizon(evidence, {2}, 100.0), 2.0);
+  EXPECT_DOUBLE_EQ(common_horizon(evidence, {2}, 100.0), 3.0);
   evidence.goal = AdviceGoal::kReturn;
-  EXPECT_DOUBLE_EQ(common_horizon(evidence, {0, 2}, 100.0), 2.0) << "its return goes on";
+  EXPECT_DOUBLE_EQ(common_horizon(evidence, {0, 2}, 100.0), 3.0) << "its return goes on";
 }
 
 TEST(Ranking, WhatOthersHadNoBudgetForDoesNotCount) {
   AdviceEvidence evidence = planted_task();
-  evidence.candidates = {tried(kLong, 1000.0, 1, {{10, 10, 100, 100}}),
+  evidence.candidates = {tried(kLong, 1000.0, 1, {{10, 10, 100, 100, 100}}),
                          tried(kWide, 1000.0, 1, {{20, 20}})};
   EXPECT_EQ(ranked(evidence, {0, 1}, 100.0).front(), 1U) << "by 2 s it has the larger area";
 }
@@ -112,7 +114,7 @@ TEST(Ranking, ProbabilityCountsPairs) {
 
 TEST(Ranking, ProbabilityOfThoseThatAreNotThereGoesByArea) {
   AdviceEvidence evidence = planted_task();
-  evidence.candidates = {tried(kLong, 1000.0, 1, {{0, 10, 20}, {0, 100, 100}}),
+  evidence.candidates = {tried(kLong, 1000.0, 1, {{0, 10, 20}, {100, 100, 100}}),
                          tried(kWide, 1000.0, 1, {{0, 30, 40}, {0, 35, 45}})};
   // The one that is there beats both; the other one is beaten by both.
   EXPECT_DOUBLE_EQ(probability_better(evidence, 0, 1, 100.0).value, 0.5);
