@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Every page has a place in the site, and every relative link of a page, with its anchor, leads somewhere."""
+import os
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "site"))
+import pages  # noqa: E402
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def markdown_files():
+    skipped = {".git", ".venv", "build", "runs", "studies"}
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = sorted(set(folders) - skipped)
+        for name in sorted(names):
+            if name.endswith(".md"):
+                yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+def broken(page, text):
+    for link, path, anchor in pages.links(text):
+        to = pages.target(page, path) if path else page
+        if path and not os.path.exists(os.path.join(ROOT, to)):
+            yield f"{page}: {link}: there is no {to}"
+        elif anchor and to.endswith(".md") and anchor not in pages.anchors(text if to == page else read(to)):
+            yield f"{page}: {link}: {to} has no such heading"
+
+
+class Links(unittest.TestCase):
+    def test_every_link_leads_somewhere(self):
+        self.assertEqual([line for page in markdown_files() for line in broken(page, read(page))], [])
+
+    def test_every_page_has_a_place(self):
+        self.assertIn("README.md", [page for _, section in pages.placed(list(markdown_files())) for page in section])
+
+    def test_a_page_without_a_place_is_told(self):
+        with self.assertRaisesRegex(SystemExit, "no section for lost/page.md"):
+            pages.placed(["README.md", "lost/page.md"])
+
+    def test_broken_links_are_found(self):
+        text = "# One\n[a](README.md) [b](nowhere.md) [c](#one) [d](#two) `[e](code.md)`\n```\n[f](code.md)\n```\n"
+        self.assertEqual([line.split(": ")[1] for line in broken("page.md", text)], ["nowhere.md", "#two"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Stages the repository's pages with their pictures and all files that they link to, each at its own place, and has mkdocs make
+the site of them. `--serve`: shows it, made again on every change of a page."""
+import os
+import posixpath
+import re
+import shutil
+import sys
+
+from mkdocs.commands import build, serve
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
+from pymdownx.slugs import slugify
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import pages  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OUT = os.path.join(ROOT, "build", "site")
+STAGE = os.path.join(OUT, "pages")
+SHIM = "assets/iframe-worker.js"
+LANGUAGES = {".h": "cpp", ".cc": "cpp", ".toml": "toml", ".sh": "bash", ".py": "python", ".json": "json", ".txt": "text"}
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def stage(path, text=None):
+    to = os.path.join(STAGE, path)
+    os.makedirs(os.path.dirname(to), exist_ok=True)
+    if text is None:
+        shutil.copyfile(os.path.join(ROOT, path), to)
+    else:
+        with open(to, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def source_page(path):
+    """A source file as a page, so that a link to it shows it with its colours."""
+    language = LANGUAGES.get(os.path.splitext(path)[1], "text")
+    return f"# {path}\n\n````{language}\n{read(path)}\n````\n"
+
+
+def folder_page(folder, files):
+    """A page for a folder that has none of its own: what is in it."""
+    inside = [path for path in files if posixpath.dirname(path) == folder]
+    lines = [f"- [{posixpath.basename(path)}]({staged_name(path, files, folder)})" for path in inside]
+    return f"# {folder}\n\n" + "\n".join(lines) + "\n"
+
+
+def staged_name(path, files, start):
+    """The link from folder `start` to where the site shows a file or folder of the repository."""
+    if path in files:
+        is_source = os.path.splitext(path)[1] in LANGUAGES or "." not in posixpath.basename(path)
+        to = path + ".md" if is_source else path
+    else:
+        to = posixpath.join(path, "README.md")
+    return posixpath.relpath(to, start or ".")
+
+
+def stage_target(path, files):
+    """Whatever a page links to, unless it is staged as a page anyhow."""
+    if path in files:
+        if path.endswith(".md"):
+            if not os.path.exists(os.path.join(STAGE, path)):
+                stage(path)
+            return
+        if os.path.splitext(path)[1] in LANGUAGES or "." not in posixpath.basename(path):
+            stage(path + ".md", source_page(path))
+        else:
+            stage(path)
+    elif posixpath.join(path, "README.md") not in files:
+        stage(posixpath.join(path, "README.md"), folder_page(path, files))
+        for inside in files:
+            if posixpath.dirname(inside) == path:
+                stage_target(inside, files)
+
+
+def stage_page(page, files):
+    text = read(page)
+    for link, path, anchor in set(pages.links(text)):
+        if not path:
+            continue
+        to = pages.target(page, path)
+        if to not in files and not any(one.startswith(to + "/") for one in files):
+            raise SystemExit(f"{page}: links to {link}, which is not in the repository")
+        stage_target(to, files)
+        new = staged_name(to, files, posixpath.dirname(page)) + ("#" + anchor if anchor else "")
+        text = text.replace(f"]({link})", f"]({new})")
+    stage(page, text)
+
+
+def title_of(page):
+    heading = re.search(r"^# +(.+)$", read(page), flags=re.M)
+    return re.sub(r"`|\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(1)) if heading else page
+
+
+def settings(sections):
+    return {
+        "site_name": "Broadloom",
+        "docs_dir": STAGE,
+        "site_dir": os.path.join(OUT, "html"),
+        "use_directory_urls": False,  # so that links work from disk
+        "theme": {
+            "name": "material",
+            "font": False,  # the reader's own: no network
+            "features": ["navigation.tabs", "navigation.indexes", "navigation.footer", "toc.follow", "content.code.copy"],
+            "palette": [
+                {"media": "(prefers-color-scheme: light)", "scheme": "default", "primary": "indigo"},
+                {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "primary": "indigo"},
+            ],
+        },
+        # Search from disk, without the shim that `offline` would have from elsewhere.
+        "plugins": ["search", "offline"],
+        "extra": {"polyfills": [SHIM], "generator": False},
+        "markdown_extensions": ["tables", "pymdownx.highlight", "pymdownx.superfences",
+                                {"toc": {"permalink": True, "slugify": slugify(case="lower")}}],  # anchors as GitHub's
+        "validation": {"links": {"not_found": "warn", "anchors": "warn", "unrecognized_links": "warn"},
+                       "nav": {"omitted_files": "ignore"}},
+        "nav": [{title: [{title_of(page): page} for page in section]} for title, section in sections if section],
+    }
+
+
+def main():
+    files = pages.tracked(ROOT)
+    shutil.rmtree(STAGE, ignore_errors=True)
+    sections = pages.placed(files)
+    for _, section in sections:
+        for page in section:
+            stage_page(page, files)
+    for path in files:
+        if path.endswith((".svg", ".png")) and path.startswith(("docs/", "experiments/", "bench/")):
+            stage(path)
+    os.makedirs(os.path.join(STAGE, "assets"), exist_ok=True)
+    shutil.copyfile(os.path.join(ROOT, "tools", "site", SHIM), os.path.join(STAGE, SHIM))
+    config = os.path.join(OUT, "mkdocs.yml")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write("site_name: Broadloom\n")
+    if sys.argv[1:] == ["--serve"]:
+        serve.serve(config_file=config, **settings(sections))
+        return
+    try:
+        build.build(load_config(config, strict=True, **settings(sections)))
+    except Abort as error:
+        sys.exit(f"the site was not built: {error}")
+    print(os.path.relpath(os.path.join(OUT, "html", "index.html"), ROOT))
+
+
+main()

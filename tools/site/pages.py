@@ -1,0 +1,76 @@
+"""Which pages the site has, in which order, and where links lead that do not point at a page."""
+import fnmatch
+import os
+import posixpath
+import re
+import subprocess
+
+# Section: pages, in order. A pattern takes those that no line before it took.
+SECTIONS = [
+    ("Start", ["README.md", "docs/glossary.md"]),
+    ("Guides", ["docs/advise.md", "docs/study.md", "docs/gradients.md", "docs/audit.md", "docs/panel.md", "docs/episodes.md",
+                "docs/own_environment.md", "docs/shape_schedule.md", "docs/instruments.md", "docs/guides/*.md", "docs/*.md"]),
+    ("Results", ["experiments/README.md", "experiments/*.md", "experiments/*/README.md", "experiments/*/PREREGISTRATION.md",
+                 "bench/RESULTS.md", "bench/peers/README.md"]),
+    ("Environments", ["docs/envs/*.md"]),
+    ("Reference", ["docs/reference/*.md"]),
+    ("Formats", ["docs/formats/*.md"]),
+    ("The house", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/adr/*.md"]),
+]
+# Pages that only their folder needs.
+ELSEWHERE = ["experiments/*/results/*.md", "tests/*", "tests/*/*"]
+
+LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+
+
+def tracked(root):
+    """What git knows or would add: a page that is not committed yet is shown, too."""
+    out = subprocess.run(["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard"], check=True,
+                         capture_output=True, text=True).stdout
+    return [path for path in sorted(set(out.split("\n"))) if path and os.path.exists(os.path.join(root, path))]
+
+
+def placed(files):
+    """[(section, [pages])]. A page that has no place is an error."""
+    left = [path for path in files if path.endswith(".md")
+            and not any(fnmatch.fnmatch(path, pattern) for pattern in ELSEWHERE)]
+    sections = []
+    for title, patterns in SECTIONS:
+        pages = []
+        for pattern in patterns:
+            depth = pattern.count("/")
+            taken = [path for path in left if fnmatch.fnmatch(path, pattern) and path.count("/") == depth]
+            pages += taken
+            left = [path for path in left if path not in taken]
+        sections.append((title, pages))
+    if left:
+        raise SystemExit(f"tools/site/pages.py: no section for {', '.join(left)}")
+    return sections
+
+
+def links(text):
+    """Relative links of a page, code left out: (whole, path, anchor)."""
+    text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.M | re.S)
+    for match in LINK.finditer(re.sub(r"`[^`\n]*`", "", text)):
+        link = match.group(2)
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        yield link, path, anchor
+
+
+def target(page, path):
+    """Where a page's link leads, from the repository's root."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+
+
+def anchors(text):
+    """Of a page's headings, as GitHub and the site's table of contents name them."""
+    text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.M | re.S)
+    found, seen = set(), {}
+    for heading in re.findall(r"^#+ +(.+?) *#*$", text, flags=re.M):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r" ", "-", re.sub(r"[^\w\- ]", "", plain.lower().strip()))
+        seen[name] = seen.get(name, -1) + 1
+        found.add(name if seen[name] == 0 else f"{name}-{seen[name]}")
+    return found
