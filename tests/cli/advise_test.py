@@ -1,9 +1,13 @@
 """`broadloom advise` from outside: its files, its words, what it refuses, and what stops it."""
 import json
 import os
+import re
 import signal
 import subprocess
+import sys
 import unittest
+
+FORMAT_PAGE = os.path.abspath(sys.argv.pop(2))
 
 from program_test_case import PROGRAM, ProgramTest
 
@@ -44,6 +48,25 @@ class Advise(ProgramTest):
             return {key: value for key, value in json.loads(text).items() if key not in ("created", "machine", "command")}
 
         self.assertEqual(but_for_the_clock(self.read("1", "advice.json")), but_for_the_clock(self.read("3", "advice.json")))
+
+    def test_the_file_has_the_keys_of_its_page_and_no_others(self):
+        with open(FORMAT_PAGE, encoding="utf-8") as file:
+            page = file.read()
+
+        def keys_under(heading):
+            """The words in backquotes of the first column; in lists of members those of the second, too."""
+            text = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0] if heading else page.partition("\n## ")[0]
+            rows = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
+            return {key for row in rows for key in re.findall(r"`(\w+)`", row[1])}, {row[1].strip(" `"): row[2] for row in rows}
+
+        data = self.object_of(*TASK, *ANSWERED, "--out", "a", "--json")
+        del data["written"]  # of the command, not of the file
+        self.assertEqual(set(data), keys_under(None)[0])
+        for heading in ("advice", "candidates", "gradient"):
+            one = data[heading][0] if heading == "candidates" else data[heading]
+            self.assertEqual(set(one), keys_under(heading)[0], heading)
+        members = keys_under("candidates")[1]["trials"]
+        self.assertEqual(set(data["candidates"][0]["trials"][0]), set(re.findall(r"`(\w+)`", members)))
 
     def test_json_is_one_object(self):
         data = self.object_of(*TASK, *ANSWERED, "--out", "a", "--json")
