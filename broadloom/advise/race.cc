@@ -16,7 +16,8 @@ constexpr double kFewestSteps = 25000.0;    // of a trial of the first rung
 constexpr std::size_t kFewestEntrants = 4;  // that a race is run with
 // Parts of a rung, an evaluation at the end of each.
 constexpr int kFewestSlices = 2, kMostSlices = 6;
-constexpr double kFurther = 2.0;  // that fresh seeds may go beyond the others
+constexpr double kPatience = 2.0;  // times the slowest trial of the fastest candidate
+constexpr double kFurther = 2.0;   // that fresh seeds may go beyond the others
 constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -90,6 +91,29 @@ bool Race::is_decided() const {
   return complete >= std::min(kFinalists, alive_.size());
 }
 
+// Of candidates of which all trials are at the threshold: when the last one of them was, where that
+// was soonest; infinite where there is no such candidate.
+double Race::slowest_of_fastest() const {
+  double soonest = std::numeric_limits<double>::infinity();
+  for (const std::size_t c : alive_) {
+    double last = 0.0;
+    for (const auto& runner : runners_) {
+      if (runner->candidate != c) continue;
+      const auto at = steps_to_threshold(runner->trial->curve(), evidence_.threshold, kEver);
+      const bool is_there = at && is_over(*runner);
+      last = is_there ? std::max(last, cost_of(evidence_, evidence_.candidates[c], *at))
+                      : std::numeric_limits<double>::infinity();
+      if (!is_there) break;
+    }
+    soonest = std::min(soonest, last);
+  }
+  return soonest;
+}
+
+// Who needs far longer than the slowest trial of another candidate is not waited for: more seeds of
+// those ahead are worth more.
+bool Race::is_settled() const { return is_decided() || cost_ >= kPatience * slowest_of_fastest(); }
+
 double Race::next_cost(const PhaseBudget& budget, std::int64_t spent_before,
                        double parts_left) const {
   const std::vector<Runner*> runners = going();
@@ -148,7 +172,7 @@ void Race::run_rung(std::size_t rung, std::size_t rungs, const PhaseBudget& budg
   of_rung.end_seconds = purse_.elapsed() + (budget.end_seconds - purse_.elapsed()) * share;
   if (going().empty()) return;
   const int slices = slices_of(next_cost(of_rung, spent_before, 1.0));
-  for (int slice = 0; slice < slices && !purse_.is_over() && !is_decided(); ++slice) {
+  for (int slice = 0; slice < slices && !purse_.is_over() && !is_settled(); ++slice) {
     const std::vector<Runner*> runners = going();
     if (runners.empty()) break;
     cost_ += next_cost(of_rung, spent_before, slices - slice);

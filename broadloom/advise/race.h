@@ -58,6 +58,8 @@ class Race {
   int slices_of(double rung_cost) const;
   double next_cost(const PhaseBudget& budget, std::int64_t spent_before, double parts_left) const;
   bool is_decided() const;
+  double slowest_of_fastest() const;
+  bool is_settled() const;
   void advance(const std::vector<Runner*>& runners, double cost);
   void run_again(Runner& runner, double horizon, const std::function<bool()>& should_stop);
   bool is_over(const Runner& runner) const;

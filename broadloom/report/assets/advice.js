@@ -28,11 +28,12 @@ function shownCandidates(data) {
   return shown.slice(0, SHOWN_CURVES).map((index, i) => ({ index, candidate: data.candidates[index], color: (colors) => colors.series[i] }));
 }
 const roleOf = (data, index) => (index === data.advice.candidate ? "advised" : data.candidates[index].default ? "the task's defaults" : "");
+const rateText = (rate) => String(Number(rate.toPrecision(3)));
 // Short enough for a phone; the caption says what is what.
 function shortName(data, index) {
   const c = data.candidates[index];
   const role = index === data.advice.candidate ? " (advised)" : c.default ? " (defaults)" : "";
-  return `${c.num_envs} x ${c.num_steps} / ${c.minibatch_size} / ${formatNumber(c.learning_rate, 2)}${role}`;
+  return `${c.num_envs} x ${c.num_steps} / ${c.minibatch_size} / ${rateText(c.learning_rate)}${role}`;
 }
 
 function curvesFigure(parent, data) {
@@ -44,7 +45,7 @@ function curvesFigure(parent, data) {
   const rows = shown.flatMap((s) => s.points.map((p) => ({ ...p, name: data.candidates[s.index].name })));
   const body = figure(parent, {
     title: `Return against ${unitOf(data)}`, long: true,
-    caption: "N x T / M / learning rate. The mean of the seeds' evaluations; bands go from the worst seed to the best. A seed that was at the threshold twice was trained no further and stays where it was. " +
+    caption: "N x T / M / learning rate. The mean of the seeds' evaluations; bands go from the worst seed to the best. A seed that was at the threshold three times in a row was trained no further and stays where it was. " +
       `At 0 stands the untrained policy.${isNumber(threshold) ? ` Dashed: ${formatNumber(threshold, 3)}, which is asked for.` : ""}`,
     tables: [{ title: "curves", rows, caption: "Evaluations: mean over seeds; brackets: least and greatest seed.", columns: [
       { title: "setting", of: (r) => r.name, text: true, literal: true }, { title: unitOf(data), of: (r) => r.x },
@@ -71,7 +72,7 @@ function raceTable(parent, data) {
     caption: "Settings in the order of the race.",
     columns: [number("", (r) => r.rank, true), { title: "", of: (r) => roleOf(data, r.index), text: true }, number("N", (r) => r.num_envs, true),
               number("T", (r) => r.num_steps, true), number("M", (r) => r.minibatch_size, true), number("K", (r) => r.update_epochs, true),
-              number("rate", (r) => r.learning_rate), number("steps/s", (r) => r.steps_per_second), number("rungs", (r) => r.rungs),
+              number("rate", (r) => rateText(r.learning_rate)), number("steps/s", (r) => r.steps_per_second), number("rungs", (r) => r.rungs),
               number(data.unit === "seconds" ? "seconds" : "steps", (r) => r.horizon), { title: "at threshold", of: (r) => `${r.reached} of ${r.trials.length}`, text: true },
               number("after", (r) => (r.reached === r.trials.length ? r.mean_cost : null)), number("last return", (r) => r.mean_last)],
   }, "Those that stayed longest first, and among those that left together the better ones. Numbers are means over the seeds, up to the cost that the setting itself was " +
