@@ -83,6 +83,16 @@ std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
   const CandidateEvidence& advised = evidence.candidates[advice.order.front()];
   const bool is_open = advice.verdict == AdviceVerdict::kNotReached &&
                        evidence.goal == AdviceGoal::kSpeed && evidence.rule == AdviceRule::kRace;
+  const bool is_worse = evidence.rule == AdviceRule::kGradient && advice.against_default &&
+                        advice.against_default->advised_is_better.value < 0.5;
+  if (is_worse) {
+    return fmt::format(
+        "The laboratory's rule says {} for {}; but in the trials that followed the task's "
+        "defaults, "
+        "{}, did better.",
+        candidate_text(advised.candidate), evidence.env_id,
+        candidate_text(evidence.candidates[advice.against_default->candidate].candidate));
+  }
   const std::string so_far =
       is_open ? fmt::format(
                     "; it was ahead of {} others when the budget ended, and not dependably "
@@ -385,7 +395,7 @@ void add_unknown(const AdviceEvidence& evidence, Advice& advice) {
 
 std::string runner_up_text(const AdviceEvidence& evidence, const RunnerUp& rival) {
   // The order is that of means, which a seed that is late weighs down.
-  const bool is_behind = rival.advised_is_better.value < 0.5;
+  const bool is_behind = evidence.rule == AdviceRule::kRace && rival.advised_is_better.value < 0.5;
   return fmt::format(
       "{}: the advised setting does better with probability {}{}.",
       candidate_text(evidence.candidates[rival.candidate].candidate),

@@ -21,7 +21,10 @@ namespace {
 // Where the budget goes.
 constexpr double kMachineShare = 0.1, kLaboratoryShare = 0.15, kFinalShare = 0.2;
 constexpr double kLaboratorySpeed = 2.0;  // its steps a second to training's: nothing is updated
-constexpr double kMidst = 0.5;            // of the leader's steps, where its gradients are measured
+constexpr std::ptrdiff_t kFirst =
+    4;  // entrants that are timed before it is known how many take part
+constexpr double kFirstShare = 0.3;  // of the time for timing
+constexpr double kMidst = 0.5;       // of the leader's steps, where its gradients are measured
 constexpr double kProbeShare = 0.2, kProbeLaboratoryShare = 0.4;  // of the rule of the laboratory
 constexpr std::int64_t kProbeSteps = 20000;
 constexpr int kMostSeeds = 10;        // of a finalist
@@ -46,6 +49,7 @@ class Adviser {
     describe();
     BROADLOOM_TRY(look_at_task());
     if (options_.rule == AdviceRule::kRace) {
+      if (!purse_.counts_steps()) BROADLOOM_TRY(leave_out_by_first());
       BROADLOOM_TRY(find_speeds());
       if (!purse_.is_over()) {
         BROADLOOM_TRY(leave_out());
@@ -113,6 +117,29 @@ class Adviser {
         std::clamp(fitting, static_cast<double>(kFewestEvalEpisodes), 1.0 * kEvalEpisodes));
   }
 
+  // Timing all of them may take longer than there is: how fast the first are says how many there is
+  // room for.
+  Status leave_out_by_first() {
+    const std::vector<Entrant> first(
+        entrants_.begin(),
+        entrants_.begin() + std::min<std::ptrdiff_t>(kFirst, std::ssize(entrants_)));
+    const Result<std::vector<double>> speeds = measure_speeds(
+        first, options_.threads, kFirstShare * kMachineShare * purse_.seconds(), purse_);
+    if (!speeds.ok()) return speeds.status();
+    double fastest = 0.0;
+    for (const double speed : speeds.value()) fastest = std::fmax(fastest, speed);
+    if (fastest <= 0.0) return {};
+    const std::size_t room =
+        entrants_with_room(entrants_.size(), race_seconds() * fastest, options_.seeds);
+    evidence_.left_out += static_cast<int>(entrants_.size() - room);
+    entrants_.resize(room);
+    return {};
+  }
+
+  double race_seconds() const {
+    return (1.0 - kMachineShare - kLaboratoryShare - kFinalShare) * purse_.seconds();
+  }
+
   // Of every entrant; those that cannot be timed since their losses are not finite are left out.
   Status find_speeds() {
     std::vector<double> speeds(entrants_.size(), 1.0);
@@ -141,8 +168,7 @@ class Adviser {
   Status leave_out() {
     const double steps = purse_.counts_steps()
                              ? kRaceShareOfSteps * static_cast<double>(purse_.steps())
-                             : (1.0 - kMachineShare - kLaboratoryShare - kFinalShare) *
-                                   purse_.seconds() * mean_speed();
+                             : race_seconds() * mean_speed();
     std::size_t room = entrants_with_room(entrants_.size(), steps, options_.seeds);
     const auto allowed = kMemoryShare * static_cast<double>(memory_allowed(base_));
     double planned = 0.0;
@@ -202,7 +228,10 @@ class Adviser {
     enter();
     {
       Race race(entrants_, evidence_, purse_, jobs_);
-      race.run(until(1.0 - kLaboratoryShare - kFinalShare, kRaceShareOfSteps));
+      // At least half of what is left, where what came before took longer than it should.
+      const double left = 1.0 - purse_.elapsed() / purse_.seconds();
+      const double end = std::max(1.0 - kLaboratoryShare - kFinalShare, 1.0 - 0.5 * left);
+      race.run(until(end, kRaceShareOfSteps));
       race.add_seeds(finalists(), until(1.0 - kLaboratoryShare, kFinalShare),
                      kMostSeeds - options_.seeds);
     }

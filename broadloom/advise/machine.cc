@@ -79,9 +79,10 @@ Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants,
   }
   const double each = seconds / static_cast<double>(kinds.size()) / kRounds;
   std::vector<TimedTraining> trainings(entrants.size());
+  const Clock::time_point begin = Clock::now();
   for (int round = 0; round < kRounds; ++round) {
     for (const std::size_t i : kinds) {
-      if (purse.is_over()) break;
+      if (purse.is_over() || (round > 0 && since(begin) > seconds)) break;
       const Candidate& candidate = entrants[i].candidate;
       purse.tell(fmt::format("timing {} x {}", candidate.num_envs, candidate.num_steps));
       if (round == 0) BROADLOOM_TRY(trainings[i].begin(entrants[i].config, threads));

@@ -204,6 +204,12 @@ TEST(Advice, TheRuleOfTheLaboratoryStandsByItsChoice) {
   EXPECT_EQ(advice.verdict, AdviceVerdict::kNotReached) << "though others were there";
   EXPECT_TRUE(says(advice.because, {"The rule's own words."}));
   EXPECT_FALSE(says(advice.because, {"best with another"}));
+  // The default does better in the trials: that is the first thing to be said.
+  evidence.candidates[0].trials = {curve(1, {90, 95, 95, 95}), curve(2, {90, 95, 95, 95})};
+  const Advice worse = advice_of(evidence);
+  EXPECT_EQ(worse.order.front(), 3U);
+  EXPECT_TRUE(says({worse.answer}, {"The laboratory's rule says 64 x 16",
+                                    "the task's defaults, 4 x 128", "did better"}));
 }
 
 TEST(Advice, TextsOfNumbers) {
