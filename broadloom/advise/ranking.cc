@@ -104,6 +104,7 @@ double trial_order(const AdviceEvidence& evidence, const CutTrial& cut, double h
 std::vector<double> trial_orders(const AdviceEvidence& evidence, const std::vector<CutTrial>& cuts,
                                  double horizon, double low, double high) {
   std::vector<double> orders;
+  orders.reserve(cuts.size());
   for (const CutTrial& cut : cuts) {
     orders.push_back(trial_order(evidence, cut, horizon, low, high));
   }
