@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""results.py OUT study.json...: what is kept of a study's reports, one a task: OUT_cells.csv, OUT_pairs.csv, OUT_runs.csv and
-OUT.md, the sentences."""
+"""results.py OUT STORE study.json...: what is kept of a study, from its store and its reports, one a task: OUT_cells.csv,
+OUT_pairs.csv, OUT_runs.csv, OUT_curves.csv and OUT.md, the sentences."""
 import csv
 import json
+import sqlite3
 import sys
 
 LAST = {"feature rank": "plasticity/actor_approximate_rank", "Lyle's rank": "plasticity/actor_feature_rank", "dormant %": "plasticity/dormant", "constant %": "plasticity/constant",
         "weight norm": "plasticity/weight_norm", "grad kurtosis": "plasticity/grad_kurtosis", "policy variance": "policy/variance",
         "explained variance": "explained_variance", "coverage %": "coverage/run", "coverage of 512 states %": "coverage/sample"}
 LEAST = {"least ess %": "policy/ess"}
+CURVES = {"evaluation": "evaluation_return", "KL": "approx_kl", "clip share": "clipfrac", "gradient norm": "grad_norm"}
 
 
 def shorter(x):
@@ -50,14 +52,40 @@ def pair_row(report, pair):
             "equal gradient steps": str(pair["equal"]["gradient_steps"]).lower(), "result": pair["result"]}
 
 
-def run_rows(report, cell):
+def last_numbers(store):
+    """{(cell, seed): {name: last value of the instrument}}, as the store has it."""
+    names = {key: name for name, key in {**LAST, "KL": "approx_kl", "clip share": "clipfrac"}.items()}
+    found = {}
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
+        for cell, seed, key, value in connection.execute("SELECT cell, seed, key, value FROM learning_curves ORDER BY environment_steps"):
+            if key in names:
+                found.setdefault((cell, seed), {})[names[key]] = value
+    return found
+
+
+def run_rows(report, cell, last):
     for run in cell["runs"]:
-        yield {"task": report["tasks"][cell["task"]]["name"], "arm": arm_name(report, cell["arm"]), **run}
+        yield {"task": report["tasks"][cell["task"]]["name"], "arm": arm_name(report, cell["arm"]), **run, **last.get((cell["name"], run["seed"]), {})}
+
+
+def curve_rows(report, cell):
+    """One row a point of the grid, with those of the curves that have a number there."""
+    rows = {}
+    for name, key in CURVES.items():
+        for curve in cell["curves"]:
+            if curve["key"] == key:
+                for step, estimate in zip(curve["steps"], curve["iqm"]):
+                    rows.setdefault(step, {}).update(interval(name, estimate))
+    columns = [f"{name}{end}" for name in CURVES for end in ("", " low", " high")]
+    for step in sorted(rows):
+        yield {"task": report["tasks"][cell["task"]]["name"], "arm": arm_name(report, cell["arm"]), "N": cell["num_envs"], "T": cell["num_steps"],
+               "other": report["arms"][cell["arm"]]["other"], "step": step, **{column: rows[step].get(column) for column in columns}}
 
 
 def write(path, rows):
+    names = list(dict.fromkeys(name for row in rows for name in row))
     with open(path, "w", newline="", encoding="utf-8") as file:
-        out = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        out = csv.DictWriter(file, names, lineterminator="\n")
         out.writeheader()
         for row in rows:
             out.writerow({name: shorter(x) for name, x in row.items()})
@@ -76,13 +104,15 @@ def sentences(out, reports):
 
 
 def main():
-    out, reports = sys.argv[1], []
-    for path in sys.argv[2:]:
+    out, store, reports = sys.argv[1], sys.argv[2], []
+    for path in sys.argv[3:]:
         with open(path, encoding="utf-8") as file:
             reports.append(json.load(file))
     write(out + "_cells.csv", [cell_row(r, cell) for r in reports for cell in r["cells"]])
     write(out + "_pairs.csv", [pair_row(r, pair) for r in reports for pair in r["comparisons"] if pair["score"] == "evaluation"])
-    write(out + "_runs.csv", [row for r in reports for cell in r["cells"] for row in run_rows(r, cell)])
+    last = last_numbers(store)
+    write(out + "_runs.csv", [row for r in reports for cell in r["cells"] for row in run_rows(r, cell, last)])
+    write(out + "_curves.csv", [row for r in reports for cell in r["cells"] for row in curve_rows(r, cell)])
     sentences(out, reports)
 
 

@@ -6,14 +6,14 @@ folder=experiments/batch-shape
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(ladder_synchronised ladder_staggered doubled_minibatch_count doubled_minibatch_size \
   doubled_gradient_steps trend_minibatch_count trend_gradient_steps epochs encoders_minibatch_count \
-  encoders_gradient_steps learning_rate lambda gamma)
+  encoders_gradient_steps encoders_norm_reward learning_rate lambda gamma optimiser)
 for name in "${names[@]}"; do
   store=studies/batch-shape/$name.sqlite
   "$broadloom" study $folder/$name.toml --out "$store" --no_report
   reports=()
-  for task in CartPole-v1 Acrobot-v1 Pendulum-v1; do
+  for task in $(sed -n 's/^env_id = "\(.*\)"/\1/p' $folder/$name.toml); do
     "$broadloom" report "$store" --task $task --out "$work/$name/$task" --quiet
     reports+=("$work/$name/$task/study.json")
   done
-  python3 $folder/results.py $folder/results/$name "${reports[@]}"
+  python3 $folder/results.py $folder/results/$name "$store" "${reports[@]}"
 done

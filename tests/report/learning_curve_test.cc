@@ -26,11 +26,17 @@ TEST(LearningCurve, DrawsOneRunOrSeveralAndEscapesTheTitle) {
   EXPECT_FALSE(learning_curve_svg("t", {}).ok());
 }
 
-// Two runs far apart, one mean: all of the band lies within the frame, 48 to 344 from the top.
+// Where a line of the grid lies, from the top.
+double grid_line(const std::string& svg, std::size_t at) {
+  return std::stod(svg.substr(svg.find("y1='", at) + 4, 6));
+}
+
+// Two runs far apart, one mean: all of the band lies between the first and the last line of the
+// grid.
 TEST(LearningCurve, TheAxisCoversTheIntervalNotTheMeanAlone) {
   const Curve low{{100, 200}, {-300, -290}}, high{{100, 200}, {310, 300}};
   const std::string svg = learning_curve_svg("t", {low, high}).take();
-  const std::size_t begin = svg.find("<path class='band' d='M") + 23;
+  const std::size_t begin = svg.find("<path class='band f0' d='M") + 26;
   std::istringstream points(svg.substr(begin, svg.find('Z', begin) - begin));
   double lowest = 0.0, highest = 400.0;
   for (std::string point; std::getline(points, point, 'L');) {
@@ -38,8 +44,8 @@ TEST(LearningCurve, TheAxisCoversTheIntervalNotTheMeanAlone) {
     lowest = std::max(lowest, y);
     highest = std::min(highest, y);
   }
-  EXPECT_GE(highest, 48.0);
-  EXPECT_LE(lowest, 344.0);
+  EXPECT_GE(highest, grid_line(svg, svg.rfind("class='grid'")));
+  EXPECT_LE(lowest, grid_line(svg, svg.find("class='grid'")));
   EXPECT_GT(lowest - highest, 150.0);  // the band is there, and wide
 }
 
