@@ -14,7 +14,6 @@
 namespace broadloom {
 namespace {
 
-constexpr int kPoolEnvs = 4096;
 constexpr int kPoolLooks = 64;
 constexpr int kUnlimitedEpisode = 1000;
 
@@ -104,9 +103,10 @@ std::size_t row_bytes(const TensorRef& tensor, int rows) {
 
 }  // namespace
 
-Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool) {
+Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
+                                    int num_envs) {
   const std::uint64_t pool_seed = seed_for(seed, kPoolLane, 0);
-  Result<std::unique_ptr<VecEnv>> made = make_envs(policy, kPoolEnvs, true, pool_seed);
+  Result<std::unique_ptr<VecEnv>> made = make_envs(policy, num_envs, true, pool_seed);
   if (!made.ok()) return made.status();
   VecEnv& envs = *made.value();
   BROADLOOM_TRY(check_copyable(envs));
@@ -128,7 +128,7 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
   for (int look = 0; look < kPoolLooks; ++look) {
     const std::int64_t place = std::int64_t{4} * episode * look / kPoolLooks;
     BROADLOOM_TRY(run_to(starts.burn_in_ + place));
-    BROADLOOM_TRY(starts.take(envs, std::int64_t{look} * kPoolEnvs));
+    BROADLOOM_TRY(starts.take(envs, std::int64_t{look} * num_envs));
   }
   return starts;
 }

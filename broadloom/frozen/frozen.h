@@ -31,7 +31,10 @@ class StartPool {
  public:
   StartPool() = default;
   // kInvalidConfig where the environments do not save their state, or not an environment a row.
-  static Result<StartPool> create(const Policy& policy, std::uint64_t seed, ThreadPool& pool);
+  // num_envs: environments that are looked at 64 times each.
+  static Result<StartPool> create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
+                                  int num_envs = kPoolEnvs);
+  static constexpr int kPoolEnvs = 4096;
 
   // Puts every environment into a state of the pool; which, follows from the seed. Fails where the
   // environments cannot take it.

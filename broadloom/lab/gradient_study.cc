@@ -63,14 +63,16 @@ class Laboratory {
     if (!o_.synchronised) {
       const Stopwatch watch;
       tell("burning in", 0.0);
-      Result<StartPool> starts = StartPool::create(policy_, o_.seed, pool_);
+      Result<StartPool> starts = StartPool::create(policy_, o_.seed, pool_, o_.start_envs);
       if (!starts.ok()) return starts.status();
       starts_ = starts.take();
       report.burn_in = starts_->burn_in();
       report.seconds.emplace_back("burn_in", watch.seconds());
     }
+    BROADLOOM_TRY(go_on());
     if (o_.agreement) BROADLOOM_TRY(find_reference(report));
     if (o_.agreement || o_.correlation || o_.variance) BROADLOOM_TRY(run_blocks(report));
+    BROADLOOM_TRY(go_on());
     if (o_.bias) BROADLOOM_TRY(run_bias(report));
     if (o_.exact) {
       report.exact = exact_report(policy_, *exact_, *report.bias, *report.variance, settings_.gamma,
@@ -84,6 +86,11 @@ class Laboratory {
   const StartPool* starts() const { return starts_ ? &*starts_ : nullptr; }
   void tell(const std::string& what, double share) const {
     if (progress_) progress_(what, share);
+  }
+
+  Status go_on() const {
+    if (!o_.should_stop || !o_.should_stop()) return {};
+    return invalid("the study of gradients was stopped before its end");
   }
 
   // First, so that what cannot be solved is said before anything is sampled. For the agreement
@@ -205,6 +212,7 @@ class Laboratory {
     const int per_round = std::max(1, std::min(fitting, kRowsPerRound / shape.batch()));
     for (int first = 0, round = 0; first < blocks; first += per_round, ++round) {
       tell_share(static_cast<double>(first) / blocks);
+      BROADLOOM_TRY(go_on());
       const int copies = std::min(per_round, blocks - first);
       Result<std::unique_ptr<FrozenBlock>> block =
           source.collect(shape, copies, static_cast<std::uint64_t>(round));
@@ -328,14 +336,19 @@ std::vector<BlockShape> factorisations(int batch) {
 Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint,
                                             const GradientStudyOptions& options,
                                             const GradientProgress& progress) {
-  if (options.threads < 1) {
-    return invalid(fmt::format("threads is {}; expected at least 1", options.threads));
-  }
   const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");
   if (!loaded.ok()) return loaded.status();
-  const Policy policy = loaded.value()->view();
+  return study_gradients(loaded.value()->view(), options, progress);
+}
+
+Result<GradientStudyReport> study_gradients(const Policy& policy,
+                                            const GradientStudyOptions& options,
+                                            const GradientProgress& progress) {
+  if (options.threads < 1) {
+    return invalid(fmt::format("threads is {}; expected at least 1", options.threads));
+  }
   GradientStudyOptions completed = options;
   std::vector<std::string> notes;
   BROADLOOM_TRY(complete(policy, completed, notes));

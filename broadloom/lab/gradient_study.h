@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/evaluate/policy.h"
 #include "broadloom/lab/report.h"
 
 namespace broadloom {
@@ -36,6 +37,9 @@ struct GradientStudyOptions {
   bool norm_adv = false, value_term = false, entropy_term = false;
   std::uint64_t seed = 1;
   int threads = 1;
+  int start_envs = 4096;  // environments whose states stationary blocks begin in, 64 of each
+  // May be empty; asked now and then, and where it says so the study ends with kInvalidConfig.
+  std::function<bool()> should_stop = {};
 };
 
 // Called now and then from the calling thread: what is being done, and how far, in [0, 1].
@@ -49,6 +53,11 @@ std::vector<BlockShape> factorisations(int batch);
 // kCorrupt, kMismatch of the checkpoint; kInvalidConfig of options (shapes that do not give B, too
 // few blocks for an interval, an exact study of an environment without a table).
 Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint,
+                                            const GradientStudyOptions& options,
+                                            const GradientProgress& progress);
+
+// The same of a policy that is there, as of a trainer that waits.
+Result<GradientStudyReport> study_gradients(const Policy& policy,
                                             const GradientStudyOptions& options,
                                             const GradientProgress& progress);
 

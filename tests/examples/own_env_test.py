@@ -115,6 +115,11 @@ class OwnEnv(unittest.TestCase):
         self.assertIn("Hover-v0", self.read("report/study.json"))
         self.assertEqual(self.call(BROADLOOM, "report", "own.sqlite", "--out", "plain").returncode, 0)
 
+    def test_advise(self):
+        self.own("advise", "--env_id", "Hover-v0", "--hidden_sizes", "16", "--steps", "60000", "--seeds", "1", "--threads", "1", "--out", "advice",
+                 "--quiet", codes=(0, 22))
+        self.assertEqual(json.loads(self.read("advice/advice.json"))["env_id"], "Hover-v0")
+
     def test_bench(self):
         with open(os.path.join(self.folder, "hover.toml"), "w", encoding="utf-8") as file:
             file.write('env_id = "Hover-v0"\nnum_envs = 4\nnum_steps = 16\n')
