@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -46,6 +47,11 @@ std::string threshold_text(const AdviceEvidence& evidence, const Advice& advice)
                              return_text(evidence.untrained.value));
 }
 
+// What the caller set is no default, though `train` would take it then.
+std::string defaults_text(const AdviceEvidence& evidence, const char* defaults) {
+  return evidence.held.empty() ? defaults : std::string(defaults) + " beside what was set";
+}
+
 // ---- the answer
 
 std::string no_answer(const AdviceEvidence& evidence, const Advice& advice) {
@@ -87,10 +93,9 @@ std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
                         advice.against_default->advised_is_better.value < 0.5;
   if (is_worse) {
     return fmt::format(
-        "The laboratory's rule says {} for {}; but in the trials that followed the task's "
-        "defaults, "
-        "{}, did better.",
+        "The laboratory's rule says {} for {}; but in the trials that followed {}, {}, did better.",
         candidate_text(advised.candidate), evidence.env_id,
+        defaults_text(evidence, "the task's defaults"),
         candidate_text(evidence.candidates[advice.against_default->candidate].candidate));
   }
   const std::string so_far =
@@ -105,7 +110,7 @@ std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
       evidence.env_id, advised.candidate.num_envs, advised.candidate.num_steps,
       advised.candidate.minibatch_size, advised.candidate.update_epochs,
       advised.candidate.update_epochs == 1 ? "" : "s", advised.candidate.learning_rate,
-      advised.is_default ? ", which are its defaults" : "", so_far);
+      advised.is_default ? ", which are " + defaults_text(evidence, "its defaults") : "", so_far);
 }
 
 std::string interval_text(const AdviceEvidence& evidence, const Estimate& cost, int trials) {
@@ -114,6 +119,15 @@ std::string interval_text(const AdviceEvidence& evidence, const Estimate& cost, 
   return fmt::format("{} to {}, 95 % interval over {}",
                      cost_text(evidence, std::max(0.0, cost.low)), cost_text(evidence, cost.high),
                      of);
+}
+
+// The mean time is that of the seeds that were there: those that were not would make it longer.
+std::string late_text(const AdviceEvidence& evidence, const Advice& advice) {
+  const int late = advice.trials - advice.reached;
+  if (late == 0) return "";
+  return fmt::format(" The other {} not there by {}, so a training may well take longer.",
+                     late == 1 ? "seed was" : fmt::format("{} seeds were", late),
+                     cost_text(evidence, advice.horizon));
 }
 
 std::string expected_text(const AdviceEvidence& evidence, const Advice& advice) {
@@ -137,9 +151,10 @@ std::string expected_text(const AdviceEvidence& evidence, const Advice& advice) 
   const std::string steps = evidence.counts_seconds ? fmt::format(", {} environment steps",
                                                                   steps_text(advice.steps.value))
                                                     : "";
-  return fmt::format("It was at {} after {}{}{} ({}).", threshold_text(evidence, advice),
+  return fmt::format("It was at {} after {}{}{} ({}).{}", threshold_text(evidence, advice),
                      cost_text(evidence, advice.cost.value), steps, machine_text(evidence),
-                     interval_text(evidence, advice.cost, advice.trials));
+                     interval_text(evidence, advice.cost, advice.trials),
+                     late_text(evidence, advice));
 }
 
 // ---- why
@@ -217,7 +232,8 @@ void add_default(const AdviceEvidence& evidence, Advice& advice) {
   if (!advice.against_default) return;
   const RunnerUp& rival = *advice.against_default;
   advice.because.push_back(fmt::format(
-      "Against the defaults ({}): {}; the advised setting is ahead then with probability {}.",
+      "Against {} ({}): {}; the advised setting is ahead then with probability {}.",
+      defaults_text(evidence, "the defaults"),
       candidate_text(evidence.candidates[rival.candidate].candidate),
       compared(evidence, advice, rival.candidate), probability_text(rival.advised_is_better)));
 }
@@ -301,6 +317,36 @@ void add_laboratory(const AdviceEvidence& evidence, Advice& advice) {
 
 // ---- what would change it
 
+// Whether every trial of the candidates was evaluated before the steps at which all are compared: a
+// setting that makes many steps a second is evaluated after more of them, and would be behind
+// unseen.
+bool is_seen(const AdviceEvidence& evidence, const std::vector<std::size_t>& candidates,
+             double steps) {
+  return std::all_of(candidates.begin(), candidates.end(), [&](std::size_t c) {
+    const std::vector<TrialCurve>& trials = evidence.candidates[c].trials;
+    return std::all_of(trials.begin(), trials.end(), [&](const TrialCurve& trial) {
+      return !trial.points.empty() &&
+             static_cast<double>(trial.points.front().global_step) <= steps;
+    });
+  });
+}
+
+// Who would be ahead if costs were environment steps; "" where that was not seen.
+std::string by_steps_text(const AdviceEvidence& evidence, const Advice& advice) {
+  AdviceEvidence by_steps = evidence;
+  by_steps.counts_seconds = false;
+  const std::size_t finalists = 1 + advice.runners_up.size();
+  const std::vector<std::size_t> best(
+      advice.order.begin(), advice.order.begin() + static_cast<std::ptrdiff_t>(finalists));
+  if (!is_seen(by_steps, best, common_horizon(by_steps, best, advice.threshold))) return "";
+  const std::size_t first = ranked(by_steps, best, advice.threshold).front();
+  return fmt::format(
+      " By environment steps instead of seconds, {}.",
+      first == advice.order.front()
+          ? "it would be ahead of the runners-up, too"
+          : candidate_text(evidence.candidates[first].candidate) + " would be ahead of it");
+}
+
 void add_changes(const AdviceEvidence& evidence, Advice& advice) {
   std::vector<std::string>& out = advice.changes_mind;
   for (const RunnerUp& rival : advice.runners_up) {
@@ -312,20 +358,10 @@ void add_changes(const AdviceEvidence& evidence, Advice& advice) {
         probability_text(rival.advised_is_better)));
   }
   if (evidence.counts_seconds && advice.order.size() > 1) {
-    AdviceEvidence by_steps = evidence;
-    by_steps.counts_seconds = false;
-    const std::size_t finalists = 1 + advice.runners_up.size();
-    const std::vector<std::size_t> best(
-        advice.order.begin(), advice.order.begin() + static_cast<std::ptrdiff_t>(finalists));
-    const std::size_t first = ranked(by_steps, best, advice.threshold).front();
     const double speed = evidence.candidates[advice.order.front()].steps_per_second;
     out.push_back(fmt::format(
-        "Another machine or number of threads: here the advised setting makes {} steps/s. By "
-        "environment steps instead of seconds, {}.",
-        steps_text(speed),
-        first == advice.order.front()
-            ? "it would be ahead of the runners-up, too"
-            : candidate_text(evidence.candidates[first].candidate) + " would be ahead of it"));
+        "Another machine or number of threads: here the advised setting makes {} steps/s.{}",
+        steps_text(speed), by_steps_text(evidence, advice)));
   }
   if (advice.verdict == AdviceVerdict::kNotReached && evidence.goal == AdviceGoal::kSpeed) {
     out.emplace_back(

@@ -302,7 +302,7 @@ class Adviser {
     const double affordable = purse_.counts_steps() ? static_cast<double>(purse_.steps())
                                                     : purse_.seconds() * speeds_.front();
     const GradientChoice choice =
-        choose_by_gradient(evidence_.gradient, start.candidate, affordable);
+        choose_by_gradient(evidence_.gradient, start.candidate, evidence_.held, affordable);
     evidence_.rule_words = choice.words;
     entrants_ = {start};
     speeds_.clear();

@@ -1,6 +1,6 @@
 #include "broadloom/advise/laboratory.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -106,6 +106,10 @@ int power_of_two_below(double x) {
       std::bit_floor(static_cast<std::uint32_t>(std::clamp(x, 1.0, 1073741824.0))));
 }
 
+bool is_set_by_caller(const std::vector<std::string>& held, const char* key) {
+  return std::find(held.begin(), held.end(), key) != held.end();
+}
+
 const GradientEvidence::Row* shortest_good(const GradientEvidence& gradient) {
   double best = kUnknown;
   for (const auto& row : gradient.rows) best = std::fmax(best, row.cosine.value);
@@ -113,6 +117,49 @@ const GradientEvidence::Row* shortest_good(const GradientEvidence& gradient) {
     if (row.cosine.value >= best - kNearBest) return &row;
   }
   return nullptr;
+}
+
+// Of the T that is held, or else the shortest that is good.
+const GradientEvidence::Row* row_to_choose(const GradientEvidence& gradient, const Candidate& start,
+                                           bool is_length_held) {
+  if (!is_length_held) return shortest_good(gradient);
+  for (const auto& row : gradient.rows) {
+    if (row.num_steps == start.num_steps && !std::isnan(row.cosine.value)) return &row;
+  }
+  return nullptr;
+}
+
+// A number of minibatches that is held stays one, whatever the block becomes.
+int minibatch_for(const Candidate& chosen, const Candidate& start,
+                  const std::vector<std::string>& held) {
+  std::int64_t size =
+      std::max<std::int64_t>(kLeastMinibatch, chosen.batch_size() / kBatchOfMinibatch);
+  if (is_set_by_caller(held, "minibatch_size")) size = start.minibatch_size;
+  if (is_set_by_caller(held, "num_minibatches")) {
+    size = chosen.batch_size() * start.minibatch_size / start.batch_size();
+  }
+  return static_cast<int>(std::clamp<std::int64_t>(size, 1, chosen.batch_size()));
+}
+
+std::string length_words(const GradientEvidence::Row& row, bool is_held) {
+  return is_held ? fmt::format(
+                       "T = {} is held; its mean gradient has a cosine of {:.2f} with the true one",
+                       row.num_steps, row.cosine.value)
+                 : fmt::format(
+                       "T = {} is the shortest block whose mean gradient has a cosine with "
+                       "the true one ({:.2f}) within {} of the largest",
+                       row.num_steps, row.cosine.value, kNearBest);
+}
+
+// How M and the rate follow from the block, of what is not held.
+std::string rest_words(const std::vector<std::string>& held) {
+  const bool is_size_held =
+      is_set_by_caller(held, "minibatch_size") || is_set_by_caller(held, "num_minibatches");
+  std::string words;
+  if (!is_size_held) words += "; M is a sixteenth of the block";
+  if (!is_set_by_caller(held, "learning_rate")) words += "; the rate grows with the root of M";
+  if (!held.empty()) words += fmt::format("; {} stay as they were set", fmt::join(held, ", "));
+  return words + ".";
 }
 
 }  // namespace
@@ -183,8 +230,9 @@ GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, i
 }
 
 GradientChoice choose_by_gradient(const GradientEvidence& gradient, const Candidate& start,
-                                  double affordable_steps) {
-  const GradientEvidence::Row* row = shortest_good(gradient);
+                                  const std::vector<std::string>& held, double affordable_steps) {
+  const bool is_length_held = is_set_by_caller(held, "num_steps");
+  const GradientEvidence::Row* row = row_to_choose(gradient, start, is_length_held);
   if (row == nullptr) {
     return {start,
             fmt::format("The laboratory measured nothing ({}), so its rule stays with {}.",
@@ -200,21 +248,22 @@ GradientChoice choose_by_gradient(const GradientEvidence& gradient, const Candid
   const double batch =
       std::max(static_cast<double>(row->num_steps),
                std::min(is_known ? critical : static_cast<double>(start.batch_size()), room));
-  chosen.num_envs = std::min(kMostEnvs, power_of_two_below(batch / row->num_steps));
-  chosen.minibatch_size = static_cast<int>(std::min<std::int64_t>(
-      chosen.batch_size(),
-      std::max<std::int64_t>(kLeastMinibatch, chosen.batch_size() / kBatchOfMinibatch)));
-  chosen.learning_rate =
-      scaled_learning_rate(start.learning_rate, static_cast<double>(start.minibatch_size),
-                           static_cast<double>(chosen.minibatch_size));
+  if (!is_set_by_caller(held, "num_envs")) {
+    chosen.num_envs = std::min(kMostEnvs, power_of_two_below(batch / row->num_steps));
+  }
+  chosen.minibatch_size = minibatch_for(chosen, start, held);
+  if (!is_set_by_caller(held, "learning_rate")) {
+    chosen.learning_rate =
+        scaled_learning_rate(start.learning_rate, static_cast<double>(start.minibatch_size),
+                             static_cast<double>(chosen.minibatch_size));
+  }
   return {chosen,
-          fmt::format("T = {} is the shortest block whose mean gradient has a cosine with the true "
-                      "one ({:.2f}) within {} of the largest; the critical batch there is {}, and "
-                      "{} environment steps have room for {:.0f} updates of {:.0f}; M is a "
-                      "sixteenth of the block, and the rate grows with the root of M.",
-                      row->num_steps, row->cosine.value, kNearBest,
+          fmt::format("{}; the critical batch there is {}, and {} environment steps have room for "
+                      "{:.0f} updates of {:.0f}{}",
+                      length_words(*row, is_length_held),
                       is_known ? fmt::format("{:.0f} samples", critical) : "not known",
-                      with_commas(static_cast<std::int64_t>(affordable_steps)), kUpdates, room)};
+                      with_commas(static_cast<std::int64_t>(affordable_steps)), kUpdates, room,
+                      rest_words(held))};
 }
 
 }  // namespace broadloom

@@ -30,13 +30,13 @@ GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, i
 // The laboratory's own rule (docs/advise.md): T, the smallest whose mean gradient agrees with the
 // true one to within 0.05 of the largest cosine; N, what makes a block of the critical batch at
 // that T, but leaves room for 50 updates in so many affordable steps; M, a sixteenth of the block;
-// the rate from scaled_learning_rate(). words: how it came to that. The candidate it began with
-// where nothing was measured.
+// the rate from scaled_learning_rate(). What stands in `held`, keys of a config, stays as it is in
+// `start`. words: how it came to that. The candidate it began with where nothing was measured.
 struct GradientChoice {
   Candidate candidate;
   std::string words;
 };
 GradientChoice choose_by_gradient(const GradientEvidence& gradient, const Candidate& start,
-                                  double affordable_steps);
+                                  const std::vector<std::string>& held, double affordable_steps);
 
 }  // namespace broadloom

@@ -83,17 +83,21 @@ std::string without_lines(const StudyReport& report) {
   return best.empty() ? "No run has a return: nothing can be said." : best.front();
 }
 
-// Where nothing differs along several lines: how much each of them leaves room for, at most.
+// Where nothing differs along several lines: how much each of them leaves room for, at most, if
+// any has runs enough.
 std::string nothing_found(const StudyReport& report, const std::vector<LineOnTasks>& lines) {
   if (lines.size() == 1) return line_sentence(report, lines.front(), true);
   const ReportLine* widest = &report.lines.front();
   for (const ReportLine& line : report.lines) {
     if (room_of(line) > room_of(*widest)) widest = &line;
   }
-  const ReportScore score = widest->score;
+  // What runs are too few to show was not looked for.
+  const char* found = able_lines(report) > 0
+                          ? "No difference of the {} was found"
+                          : "The runs are too few to call a difference of the {}";
   std::string text =
-      fmt::format("No difference of the {} was found on {} between {} that are equal in all but {}",
-                  score_words(score), tasks_of(report),
+      fmt::format("{} on {} between {} that are equal in all but {}",
+                  fmt::format(fmt::runtime(found), score_words(widest->score)), tasks_of(report),
                   count_words(static_cast<std::int64_t>(report.arms.size()), "arm"),
                   list_words(things(report), kMostNames));
   if (room_of(*widest) > 0.0) {

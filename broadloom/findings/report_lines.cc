@@ -19,6 +19,9 @@ namespace {
 
 // More than that decide nothing: the chance is asked for once a line, beside many comparisons.
 constexpr int kMostPermutations = 5000;
+// Of a chance that has to stand being multiplied by the number of lines: permutations a line, and
+// lines that get them.
+constexpr int kPermutationsALine = 100, kMostSharpened = 10;
 constexpr double kChance = 1.0 - kConfidence;
 
 const ReportArm& arm_at(const StudyReport& report, int arm) {
@@ -212,15 +215,28 @@ double claimed(const ReportLine& line, double scale) {
   return most;
 }
 
-void measure(const StudyReport& report, ReportLine& line) {
-  const BootstrapOptions options{report.replicates, report.seed, 1};
-  const auto cell = [&](int arm) -> const ReportCell& {
-    return *cell_on(report, arm_at(report, arm), line.task);
-  };
+const ReportCell& cell_of(const StudyReport& report, const ReportLine& line, int arm) {
+  return *cell_on(report, arm_at(report, arm), line.task);
+}
+
+std::vector<std::vector<double>> scores_on(const StudyReport& report, const ReportLine& line) {
   std::vector<std::vector<double>> scores;
   for (const int arm : line.arms) {
-    scores.push_back(cell_scores(cell(arm), line.score));
-    line.equal = both(line.equal, equality(cell(line.arms.front()), cell(arm)));
+    scores.push_back(cell_scores(cell_of(report, line, arm), line.score));
+  }
+  return scores;
+}
+
+int permutations(const StudyReport& report) {
+  return std::min(report.replicates, kMostPermutations);
+}
+
+void measure(const StudyReport& report, ReportLine& line) {
+  const BootstrapOptions options{report.replicates, report.seed, 1};
+  const std::vector<std::vector<double>> scores = scores_on(report, line);
+  for (const int arm : line.arms) {
+    line.equal = both(
+        line.equal, equality(cell_of(report, line, line.arms.front()), cell_of(report, line, arm)));
   }
   line.leader = leader_of(report, line.arms, line.task, line.score);
   const auto leads = static_cast<std::size_t>(
@@ -230,10 +246,27 @@ void measure(const StudyReport& report, ReportLine& line) {
     line.ahead.push_back(i == leads ? std::nullopt
                                     : std::optional(difference(scores[leads], scores[i], options)));
   }
-  line.chance = rank_test(scores, {std::min(report.replicates, kMostPermutations), report.seed, 1});
+  line.chance = rank_test(scores, {permutations(report), report.seed, 1});
   const bool lower = std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
   line.differ = lower && (line.arms.size() == 2 || line.chance <= kChance);
   line.effect = line.differ ? claimed(line, scale_of(report, line.task, line.score)) : 0.0;
+}
+
+// The smallest chance that permutations can show is one in their number, which times many lines is
+// much however clear a difference is. So the lines of the largest effects that stand at it are
+// asked with more, until one can stand it.
+void sharpen_chances(StudyReport& report) {
+  const double smallest = 1.0 / (permutations(report) + 1.0);
+  const auto lines = static_cast<double>(report.lines.size());
+  if (smallest * lines <= kChance) return;
+  const int more = kPermutationsALine * static_cast<int>(std::min(lines, 1e6));
+  int sharpened = 0;
+  for (ReportLine& line : report.lines) {
+    if (!line.differ || line.chance > smallest || sharpened == kMostSharpened) continue;
+    ++sharpened;
+    line.chance = rank_test(scores_on(report, line), {more, report.seed, 1});
+    if (line.chance * lines <= kChance) return;
+  }
 }
 
 }  // namespace
@@ -270,6 +303,7 @@ void measure_lines(int threads, StudyReport& report) {
            [&](int i) { measure(report, report.lines[static_cast<std::size_t>(i)]); });
   std::stable_sort(report.lines.begin(), report.lines.end(),
                    [](const ReportLine& a, const ReportLine& b) { return a.effect > b.effect; });
+  sharpen_chances(report);
 }
 
 std::vector<LineCalls> count_calls(const StudyReport& report) {

@@ -124,8 +124,9 @@ class Summary {
     if (bad.empty()) return "Blocks of every shape point the true way on average.";
     const Rows away = those(bad, [](const Row& r) { return r.e.high < 0.0; });
     const std::string what = away.size() == bad.size() ? "reversed: it points away on average"
-                             : away.empty()            ? "useless: it cannot be told from zero"
-                                                       : "useless or reversed";
+                             : away.empty()
+                                 ? "not shown to point the true way: its interval holds zero"
+                                 : "reversed or not shown to point the true way";
     const std::size_t count = rows.size() - bad.size();
     std::string where = "In " + counted(bad, rows);
     if (count == 0) {
@@ -210,8 +211,8 @@ class Summary {
     const Rows fewer = those(rows, [](const Row& r) { return r.e.high < 1.0; });
     if (more.empty() && fewer.empty()) {
       lines_.push_back(fmt::format(
-          "Samples of a trajectory are as good as independent ones at lambda {:g}: the interval of "
-          "the variance inflation holds 1 in {}.",
+          "Samples of a trajectory are not told from independent ones at lambda {:g}: the interval "
+          "of the variance inflation holds 1 in {}.",
           lambda_, rows.size() == 1 ? "the one shape" : fmt::format("all {} shapes", rows.size())));
       return;
     }

@@ -74,6 +74,35 @@ TEST(Advice, KnowsWhatStepsInsteadOfSecondsWouldSay) {
   EXPECT_FALSE(says(advice_of(evidence).changes_mind, {"Another machine"}));
 }
 
+TEST(Advice, SaysNothingOfStepsAtWhichAFastSettingWasNotEvaluated) {
+  AdviceEvidence evidence = planted_race();
+  evidence.threshold = 500.0;
+  evidence.candidates[1].trials[0] = curve(1, {20});  // and the others first after 2,000 steps
+  for (TrialCurve& trial : evidence.candidates[2].trials) trial.points.erase(trial.points.begin());
+  const Advice advice = advice_of(evidence);
+  EXPECT_TRUE(says(advice.changes_mind, {"Another machine", "steps/s."}));
+  EXPECT_FALSE(says(advice.changes_mind, {"By environment steps"}));
+}
+
+TEST(Advice, CallsWhatWasSetNoDefault) {
+  AdviceEvidence evidence = planted_race();
+  evidence.held = {"num_envs"};
+  EXPECT_TRUE(says(advice_of(evidence).because, {"Against the defaults beside what was set (4 x"}));
+  evidence.candidates[2].is_default = true;
+  EXPECT_TRUE(says({advice_of(evidence).answer}, {"which are its defaults beside what was set."}));
+  evidence.held.clear();
+  EXPECT_TRUE(says({advice_of(evidence).answer}, {"which are its defaults."}));
+}
+
+TEST(Advice, SaysThatSeedsWhichWereNotThereAreNotInTheTime) {
+  AdviceEvidence evidence = planted_race();
+  evidence.candidates[2].trials[2] = curve(3, {40, 50, 60, 70});
+  evidence.candidates.erase(evidence.candidates.begin() + 1);  // else that one is ahead
+  const Advice advice = advice_of(evidence);
+  ASSERT_EQ(advice.reached, 2);
+  EXPECT_TRUE(says({advice.expected}, {"over 2 of 3 seeds). The other seed was not there by 4 s"}));
+}
+
 TEST(Advice, DoesNotClaimAThresholdThatWasNotMet) {
   AdviceEvidence evidence = planted_race();
   evidence.threshold = 500.0;

@@ -163,7 +163,7 @@ GradientEvidence by_steps(std::vector<std::pair<double, double>> cosines_and_bat
 
 TEST(GradientRule, TakesTheShortestGoodTAndTheCriticalBatch) {
   const GradientChoice choice =
-      choose_by_gradient(by_steps({{0.2, 100.0}, {0.92, 2100.0}, {0.95, 9000.0}}), kUsual, 1e9);
+      choose_by_gradient(by_steps({{0.2, 100.0}, {0.92, 2100.0}, {0.95, 9000.0}}), kUsual, {}, 1e9);
   EXPECT_EQ(choice.candidate.num_steps, 16);
   EXPECT_EQ(choice.candidate.num_envs, 128) << "the power of two below 2,100 / 16";
   EXPECT_EQ(choice.candidate.minibatch_size, 128);
@@ -174,18 +174,35 @@ TEST(GradientRule, TakesTheShortestGoodTAndTheCriticalBatch) {
 
 TEST(GradientRule, LeavesRoomForUpdates) {
   const GradientChoice choice =
-      choose_by_gradient(by_steps({{0.9, 1e6}, {0.9, 1e6}}), kUsual, 50.0 * 256.0);
+      choose_by_gradient(by_steps({{0.9, 1e6}, {0.9, 1e6}}), kUsual, {}, 50.0 * 256.0);
   EXPECT_EQ(choice.candidate.num_steps, 4);
   EXPECT_EQ(choice.candidate.num_envs, 64);
 }
 
+TEST(GradientRule, ChangesNothingThatIsHeld) {
+  const GradientEvidence gradient = by_steps({{0.2, 100.0}, {0.92, 2100.0}, {0.95, 9000.0}});
+  const Candidate long_one{4, 64, 128, 4, 2.5e-4};
+  const std::vector<std::string> all{"num_envs", "num_steps", "minibatch_size", "learning_rate"};
+  const GradientChoice none = choose_by_gradient(gradient, long_one, all, 1e9);
+  EXPECT_EQ(none.candidate, long_one);
+  EXPECT_NE(none.words.find("T = 64 is held"), std::string::npos) << none.words;
+  EXPECT_NE(none.words.find("learning_rate stay as they were set"), std::string::npos);
+  const GradientChoice length = choose_by_gradient(gradient, long_one, {"num_steps"}, 1e9);
+  EXPECT_EQ(length.candidate.num_steps, 64);
+  EXPECT_EQ(length.candidate.num_envs, 128) << "the critical batch at that T";
+  const GradientChoice count = choose_by_gradient(gradient, long_one, {"num_minibatches"}, 1e9);
+  EXPECT_EQ(count.candidate.minibatch_size, count.candidate.batch_size() / 2) << "two, as before";
+  const GradientChoice unmeasured = choose_by_gradient(gradient, kUsual, {"num_steps"}, 1e9);
+  EXPECT_EQ(unmeasured.candidate, kUsual) << "nothing is known of T = 128";
+}
+
 TEST(GradientRule, StaysWhereNothingWasMeasured) {
-  const GradientChoice nothing = choose_by_gradient(by_steps({{kUnknown, 100.0}}), kUsual, 1e9);
+  const GradientChoice nothing = choose_by_gradient(by_steps({{kUnknown, 100.0}}), kUsual, {}, 1e9);
   EXPECT_EQ(nothing.candidate, kUsual);
   EXPECT_NE(nothing.words.find("cannot be told from zero"), std::string::npos);
   GradientEvidence not_asked;
   not_asked.why_not = "of a reason";
-  EXPECT_NE(choose_by_gradient(not_asked, kUsual, 1e9).words.find("of a reason"),
+  EXPECT_NE(choose_by_gradient(not_asked, kUsual, {}, 1e9).words.find("of a reason"),
             std::string::npos);
 }
 

@@ -145,6 +145,16 @@ TEST_F(Lines, WhereNothingDiffersAlongSeveralAxesTheWidestRoomIsNamed) {
             std::string::npos);
 }
 
+TEST_F(Lines, RunsTooFewToShowADifferenceAlongSeveralAxesAreNotSaidToShowNone) {
+  const StudyPlan plan = grid_plan(3);
+  plant(plan, "s", [](int cell, int seed) { return around(100.0 * cell, seed); });
+  EXPECT_EQ(report({"s"}).answer.find("The runs are too few to call a difference of the evaluation "
+                                      "return on CartPole-v1 between 8 arms that are equal in all "
+                                      "but "),
+            0U)
+      << report({"s"}).answer;
+}
+
 TEST_F(Lines, OneDifferenceAmongManySetsIsNotAnAnswerThoughItIsCalled) {
   const StudyPlan plan = grid_plan(6);
   // One arm of eight is a little higher: some of the pairs that it is in are called, narrowly.
@@ -156,6 +166,20 @@ TEST_F(Lines, OneDifferenceAmongManySetsIsNotAnAnswerThoughItIsCalled) {
   EXPECT_EQ(r.answer.find("Of 12 sets of arms that differ in one thing alone, the one that differs "
                           "most does so no more than by chance: on CartPole-v1 at "),
             0U)
+      << r.answer;
+}
+
+TEST_F(Lines, AClearDifferenceStandsBesideManySetsThoughThereAreFewPermutations) {
+  // Of 100 permutations no chance is below 1 in 101, which 12 sets of arms make 12 in 101.
+  const StudyPlan plan = grid_plan(8);
+  plant(plan, "s", [&](int cell, int seed) {
+    const Config& config = plan.cells[static_cast<std::size_t>(cell)].config;
+    return around(config.learning_rate > 5e-4 ? 300.0 : 100.0, seed + 3 * cell);
+  });
+  const StudyReport r = report({"s"}, 1, 100);
+  ASSERT_GT(12.0 / 101.0, 0.05);
+  EXPECT_LE(12.0 * r.lines[0].chance, 0.05) << r.lines[0].chance;
+  EXPECT_EQ(r.answer.find("Of the 3 things that vary, the learning rate does most"), 0U)
       << r.answer;
 }
 

@@ -60,15 +60,17 @@ TEST(Summary, TheBestShapeIsNamedWithThoseThatAreLevel) {
 }
 
 TEST(Summary, DirectionsAreCalledReversedOnlyBelowZero) {
-  EXPECT_EQ(summary_of(report_of({0.4, 0.2, 0.01, -0.4}))[1],
-            "From T = 4 down one block's direction is useless or reversed (0.01 [-0.04, 0.06] at T "
-            "= 4, -0.40 [-0.45, -0.35] at T = 1).");
+  EXPECT_EQ(
+      summary_of(report_of({0.4, 0.2, 0.01, -0.4}))[1],
+      "From T = 4 down one block's direction is reversed or not shown to point the true way (0.01 "
+      "[-0.04, 0.06] at T = 4, -0.40 [-0.45, -0.35] at T = 1).");
   EXPECT_EQ(summary_of(report_of({0.4, 0.2, 0.1, -0.4}))[1],
             "From T = 1 down one block's direction is reversed: it points away on average (-0.40 "
             "[-0.45, -0.35] at T = 1).");
-  EXPECT_PRED2(holds, summary_of(report_of({0.04, 0.02, 0.1, 0.4}))[1],
-               "From T = 16 up one block's direction is useless: it cannot be told from "
-               "zero (0.04 [-0.01, 0.09] at T = 64, 0.02");
+  EXPECT_PRED2(
+      holds, summary_of(report_of({0.04, 0.02, 0.1, 0.4}))[1],
+      "From T = 16 up one block's direction is not shown to point the true way: its interval "
+      "holds zero (0.04 [-0.01, 0.09] at T = 64, 0.02");
   EXPECT_PRED2(holds, summary_of(report_of({0.4, 0.02, 0.1, 0.4}))[1],
                "In 1 of 4 shapes (4 x 16) one");
   EXPECT_PRED2(holds, summary_of(report_of({-0.4, -0.2, -0.1, -0.4}))[1], "At every shape");
@@ -143,7 +145,7 @@ TEST(Summary, DependenceIsToldInIndependentSamplesAndItsSign) {
                "64), since gradients along it covary positively (at 1 x 64 most at lags 2 "
                "to 3)");
   EXPECT_PRED2(holds, only_line(summary_of(inflation_of({1.02, 0.97}))),
-               "as good as independent ones at lambda 0.95: the interval of "
+               "not told from independent ones at lambda 0.95: the interval of "
                "the variance inflation holds 1 in all 2 shapes.");
   EXPECT_TRUE(summary_of(inflation_of({})).empty());
 }

@@ -166,6 +166,15 @@ class LookTest(unittest.TestCase):
         self.assertTrue(all(b - a >= 13 for a, b in zip(found["ends"], found["ends"][1:])))
         self.assertTrue(all(0 <= y <= 205 for y in found["ends"]))
 
+    def test_arms_of_one_setting_and_several_shapes_are_named_by_their_shapes(self):
+        open_page("ladder")
+        def names(*arms):
+            rows = [{"other": other, "num_envs": n, "num_steps": t, "name": f"{n}x{t} {other}"} for other, n, t in arms]
+            return BROWSER.evaluate(f"namesApart({{arms: {json.dumps(rows)}}}, [...{json.dumps(rows)}.keys()])")
+        self.assertEqual(names(("0.001", 256, 4), ("0.001", 1024, 4)), ["256x4", "1024x4"])
+        self.assertEqual(names(("rate=0.001", 8, 8), ("rate=0.01", 8, 8)), ["0.001", "0.01"])
+        self.assertEqual(names(("a", 8, 8), ("a", 16, 4), ("b", 8, 8)), ["8x8 a", "16x4 a", "8x8 b"])
+
     def test_neighbours_of_many_lines_differ_in_more_than_their_shade(self):
         open_page("ladder")
         dashes = BROWSER.evaluate("Chart.getChart(document.querySelector('#curves canvas')).data.datasets.filter((d) => d.endLabel).map((d) => String(d.borderDash))")

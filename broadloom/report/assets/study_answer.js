@@ -81,10 +81,17 @@ function shortNames(names) {
   return key && !names.some((name) => name.slice(key.length).includes("=")) && names.every((name) => name.startsWith(key)) ? names.map((name) => name.slice(key.length)) : names;
 }
 
+// What tells the arms of one chart apart: their settings, else their shapes, else both.
+function namesApart(study, arms) {
+  const ways = [(arm) => arm.other || shapeName(arm), shapeName];
+  const way = ways.find((one) => distinct(arms.map((a) => one(study.arms[a]))).length === arms.length) || ((arm) => arm.name);
+  return shortNames(arms.map((a) => way(study.arms[a])));
+}
+
 function curvesChart(box, label, study, panel, height, colors) {
   const values = panel.lines.flatMap((line) => line.points.map((p) => p.x));
   const count = panel.lines.length;
-  const names = shortNames(panel.lines.map((line) => study.arms[line.arm].other || shapeName(study.arms[line.arm])));
+  const names = namesApart(study, panel.lines.map((line) => line.arm));
   const series = panel.lines.map((line, i) => ({
     label: names[i], color: seriesColor(colors, i, count), width: 2,
     points: line.points.map((p) => ({ ...p, name: `environment steps: ${shortNumber(p.x)}` })) }));
