@@ -39,10 +39,10 @@ def compiled(algorithm: Any, state: Any, key: Any, every: int) -> tuple[Any, Any
             0, every, lambda _, inner: algorithm.train_iteration(inner), before
         )
 
-    def mean_return(after: Any, seed: Any) -> Any:
+    def mean_return(after: Any, starts: Any) -> Any:
         limit = algorithm.env_params.max_steps_in_episode
         act = most_likely(algorithm, after)
-        _, returns = evaluate(act, seed, algorithm.env, algorithm.env_params, EPISODES, limit)
+        _, returns = evaluate(act, starts, algorithm.env, algorithm.env_params, EPISODES, limit)
         return returns.mean()
 
     training = jax.jit(advance).lower(state).compile()
@@ -72,8 +72,7 @@ def train(options: Any, settings: dict[str, Any], course: Course) -> None:
         steps += every * block
         if options.probe:
             continue
-        key, seed = jax.random.split(key)
-        course.add(steps, seconds, float(mean_return(state, seed)))
+        course.add(steps, seconds, float(mean_return(state, key)))  # the same episodes each time
         course.evaluation_seconds += time.perf_counter() - now
     if options.probe:
         report_probe(steps, seconds)

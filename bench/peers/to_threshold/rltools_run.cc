@@ -82,8 +82,9 @@ static double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Mean return of episodes from drawn starts, with the mean of the policy's normal distribution as action.
-static double mean_return(Device& device, Random& random) {
+// Mean return of the same episodes each time, with the mean of the policy's normal distribution as action.
+static double mean_return(Device& device, Random& random, Index seed) {
+  rlt::init(device, random, seed);
   Pendulum env;
   rlt::rl::environments::DummyUI ui;
   rlt::rl::utils::evaluation::Result<Evaluation> result;
@@ -108,7 +109,6 @@ int main(int argc, char** argv) {
   rlt::init(device, state, seed);
   Random random;
   rlt::malloc(device, random);
-  rlt::init(device, random, 1000000 + seed);
 
   constexpr long kBlock = Settings::DATASET_SIZE;
   double seconds = 0;
@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
     const bool last = iteration * kBlock >= budget;
     if (every == 0 || (!last && iteration % every != 0)) continue;
     start = Clock::now();
-    const double found = mean_return(device, random);
+    const double found = mean_return(device, random, 1000000 + seed);
     std::printf("%ld %.9f %.6f %.9f\n", iteration * kBlock, seconds, found, since(start));
     std::fflush(stdout);
   }

@@ -19,16 +19,16 @@ from to_threshold.tasks import EPISODES, interval
 
 
 class Evaluation:
-    """Episodes in environments of their own, side by side, with the policy's most likely actions."""
+    """The same episodes each time, in environments of their own, with the policy's most likely actions."""
 
     def __init__(self, env_id: str, seed: int) -> None:
         self.envs = [gymnasium.make(env_id) for _ in range(EPISODES)]
-        for number, env in enumerate(self.envs):
-            env.reset(seed=1_000_000 + seed * EPISODES + number)
+        self.first = 1_000_000 + seed * EPISODES
 
     def mean_return(self, model: PPO) -> float:
         normalizer = model.get_vec_normalize_env()
-        observations = np.stack([env.reset()[0] for env in self.envs])
+        starts = [env.reset(seed=self.first + row)[0] for row, env in enumerate(self.envs)]
+        observations = np.stack(starts)
         returns = np.zeros(EPISODES)
         running = list(range(EPISODES))
         while running:
