@@ -19,7 +19,10 @@ def advise(task: str, options: argparse.Namespace) -> dict[str, Any]:
         words = [options.broadloom, "advise", "--env_id", task, "--time", options.advice]
         words += ["--threshold", str(THRESHOLDS[task]), "--threads", str(options.cores)]
         start = time.perf_counter()
-        call([*words, "--quiet", "--out", folder], options)
+        try:
+            call([*words, "--quiet", "--out", folder], options)
+        except Missing as error:
+            raise Missing(f"advise {error}; docs/reference/exit_codes.md says what that is") from error
         seconds = time.perf_counter() - start
         config = Path(folder) / "advice.toml"
         if not config.exists():

@@ -87,7 +87,7 @@ def call(words: list[str], options: argparse.Namespace) -> str:
     except OSError as error:
         raise Missing(str(error)) from error
     if done.returncode != 0:
-        raise Missing(last_line(done.stderr))
+        raise Missing(f"ended with {done.returncode}: {last_line(done.stderr)}")
     return done.stdout
 
 
