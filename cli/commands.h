@@ -20,6 +20,7 @@ struct Context {
 // The context must outlive the command line.
 void add_train_command(Command root, Context& context);
 void add_eval_command(Command root, Context& context);
+void add_advise_command(Command root, Context& context);
 void add_study_command(Command root, Context& context);
 void add_report_command(Command root, Context& context);
 void add_audit_command(Command root, Context& context);

@@ -66,6 +66,11 @@ Json spec_json(const EnvSpec& spec) {
   if (spec.has_critic_observation()) {
     out["critic_observation"] = space_json(spec.critic_observation);
   }
+  for (const RewardTerm& term : spec.reward_terms) out["reward_terms"][term.name] = term.weight;
+  for (const CommandRange& command : spec.commands) {
+    out["commands"][command.name] = std::vector<double>{command.low, command.high};
+  }
+  if (!spec.terrain.empty()) out["terrain"] = spec.terrain;
   if (spec.has_reward_threshold) out["reward_threshold"] = spec.reward_threshold;
   if (spec.has_score_range) {
     out["random_score"] = spec.random_score;
@@ -129,6 +134,18 @@ void print_options(const std::vector<FieldInfo>& options) {
   }
 }
 
+// "-1 angle_squared - 0.1 speed_squared".
+std::string reward_text(const EnvSpec& spec) {
+  std::string out;
+  for (const RewardTerm& term : spec.reward_terms) {
+    const double size = term.weight < 0.0 ? -term.weight : term.weight;
+    const char* sign = term.weight < 0.0 ? "-" : "+";
+    out += out.empty() ? fmt::format("{:g} {}", term.weight, term.name)
+                       : fmt::format(" {} {:g} {}", sign, size, term.name);
+  }
+  return out;
+}
+
 void print_spec(const EnvSpec& spec) {
   fmt::print("{}\n{}{}\n\n", spec.id, spec.summary, origin_text(spec));
   fmt::print("  observation   {} {}\n", shape_text(spec.observation),
@@ -141,6 +158,11 @@ void print_spec(const EnvSpec& spec) {
   fmt::print("  time limit    {} steps\n", limit_text(spec));
   fmt::print("  threshold     {}\n", threshold_text(spec));
   fmt::print("  scores        {}\n", score_range_text(spec));
+  if (!spec.reward_terms.empty()) fmt::print("  reward        {}\n", reward_text(spec));
+  for (const CommandRange& command : spec.commands) {
+    fmt::print("  command       {}: {:g} to {:g}\n", command.name, command.low, command.high);
+  }
+  if (!spec.terrain.empty()) fmt::print("  terrain       {}\n", spec.terrain);
   fmt::print("  ends by       {}\n", fmt::join(spec.end_reasons, ", "));
   fmt::print("  upstream      {}\n", spec.upstream);
 }

@@ -25,6 +25,7 @@ struct GradientsCommand {
   std::vector<std::string> shapes;
   std::vector<std::string> studies;
   std::string starts = "stationary";
+  std::string time_limit = "as_trained";
   std::string out = "gradients";
   GradientStudyOptions options;
   int threads = 0;
@@ -52,6 +53,19 @@ Status take_studies(const std::vector<std::string>& studies, GradientStudyOption
   return {};
 }
 
+Status take_limit(const std::string& name, GradientStudyOptions& options) {
+  if (name == "as_trained")
+    options.at_limit = AtLimit::kAsTrained;
+  else if (name == "end")
+    options.at_limit = AtLimit::kEnd;
+  else if (name == "continued")
+    options.at_limit = AtLimit::kContinued;
+  else
+    return invalid(
+        fmt::format("--time_limit: got '{}'; expected as_trained, end or continued", name));
+  return {};
+}
+
 Status take_options(GradientsCommand& command) {
   BROADLOOM_TRY(take_studies(command.studies, command.options));
   for (const std::string& text : command.shapes) {
@@ -63,6 +77,7 @@ Status take_options(GradientsCommand& command) {
     return invalid(
         fmt::format("--starts: got '{}'; expected stationary or synchronised", command.starts));
   }
+  BROADLOOM_TRY(take_limit(command.time_limit, command.options));
   command.options.synchronised = command.starts == "synchronised";
   command.options.threads = resolve_threads(command.threads);
   return {};
@@ -140,6 +155,10 @@ void add_gradients_command(Command root, Context& context) {
   app.add_option("--starts", command->starts,
                  "Where blocks begin: stationary (default), in all phases of episodes; or "
                  "synchronised, all at reset")
+      .type_name("TEXT");
+  app.add_option("--time_limit", command->time_limit,
+                 "What it is to the returns of the true gradient: an end, or continued past; "
+                 "as_trained (default): continued where the run bootstraps there")
       .type_name("TEXT");
   app.add_option("--lags", o.lags, "Lags of the correlation study (default 1 to 200)")
       .delimiter(',')

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
+#include "broadloom/lab/summary.h"
 #include "cli/console.h"
 
 namespace broadloom::cli {
@@ -34,10 +36,20 @@ std::string share(const Estimate& part, const Estimate& total) {
 }
 
 void print_head(const GradientStudyReport& r) {
-  fmt::print("{} at step {} ({} policy parameters), {} starts, gamma {:g}\n", r.env_id,
+  fmt::print("{} at step {}, one run's policy ({} parameters), {} starts, gamma {:g}\n", r.env_id,
              with_commas(r.global_step),
              with_commas(static_cast<std::int64_t>(r.policy_parameters)), r.starts, r.gamma);
+  for (const std::string& line : summary_of(r)) fmt::print("- {}\n", line);
   for (const std::string& note : r.notes) fmt::print("Note: {}\n", note);
+}
+
+void print_critics(const CriticReport& critics) {
+  std::string text = fmt::format("The run's critic {}", short_number(critics.own, 3));
+  for (const auto& [name, explained] : {std::pair("the refitted one", critics.refitted),
+                                        std::pair("exact values", critics.exact)}) {
+    if (std::isfinite(explained)) text += fmt::format(", {} {}", name, short_number(explained, 3));
+  }
+  fmt::print("{}: shares of the returns' variance that they explain.\n", text);
 }
 
 void print_agreement(const GradientStudyReport& report) {
@@ -47,10 +59,7 @@ void print_agreement(const GradientStudyReport& report) {
       "\nAgreement: the expected cosine of one block's gradient with the true one ({} blocks a "
       "shape)\n",
       results.front().blocks);
-  if (report.critics) {
-    fmt::print("The run's critic explains {} of the returns' variance, the refitted one {}.\n",
-               short_number(report.critics->own, 2), short_number(report.critics->refitted, 2));
-  }
+  if (report.critics && std::isfinite(report.critics->own)) print_critics(*report.critics);
   fmt::print(kRow, "lambda", "N x T", "critic", "advantages as they are",
              "normalised over the block", "blocks that point away");
   for (std::size_t i = 0; i + 1 < results.size(); i += 2) {

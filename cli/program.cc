@@ -35,6 +35,7 @@ std::string first_environment() {
 void add_commands(Command root, Context& context) {
   add_train_command(root, context);
   add_eval_command(root, context);
+  add_advise_command(root, context);
   add_study_command(root, context);
   add_report_command(root, context);
   add_audit_command(root, context);
@@ -53,8 +54,8 @@ void add_commands(Command root, Context& context) {
       "More of a command: {0} help COMMAND\n"
       "Exit codes: 0 done, 1 no memory or a fault, 2 wrong call, 3 not there, 4 cannot read or "
       "write,\n"
-      "  5 damaged, 6 does not agree, 7 not finite, 20 and 21 found by audit, 130 stopped by "
-      "Ctrl-C\n",
+      "  5 damaged, 6 does not agree, 7 not finite, 20 and 21 found by audit, 22 no advice,\n"
+      "  130 stopped by Ctrl-C\n",
       program_name(), first_environment()));
 }
 

@@ -41,6 +41,25 @@ def variance_and_bias(report):
           rows)
 
 
+CRITICS = ("own", "refitted", "exact")
+
+
+def agreement(report):
+    """One row a shape and lambda: advantages as training takes them, normalised over the block."""
+    cases = {}
+    for c in report["agreement"]:
+        if c["norm_adv"]:
+            cases.setdefault((c["lambda"], c["num_envs"], c["num_steps"]), {})[c["critic"]] = c
+    critics = [name for name in CRITICS if any(name in of for of in cases.values())]
+    explained = [f"{name} {100 * report['critics'][name]:.1f} %" for name in critics if report["critics"].get(name) is not None]
+    print("Expected cosine of one block's gradient with the true one" +
+          (f"; share of the returns' variance that the critic explains: {', '.join(explained)}" if explained else "") + ".\n")
+    table(["lambda", "N x T", *[f"agreement, {name} critic" for name in critics], "blocks that point away, own"],
+          [[f"{lam:g}", f"{envs} x {steps}", *[text(of[name]["agreement"]) if name in of else "-" for name in critics],
+            "-" if of["own"]["away"]["value"] is None else f"{100 * of['own']['away']['value']:.0f} %"]
+           for (lam, envs, steps), of in sorted(cases.items())])
+
+
 def correlations(report):
     rows = []
     for c in report["correlation"]:
@@ -48,10 +67,11 @@ def correlations(report):
             if kind["pairs"] == 0:
                 continue
             rows.append([f"{c['lambda']:g}", f"{c['num_envs']} x {c['num_steps']}", kind.get("lag", "across"),
-                         text(kind["mean"]), text(kind["mean_abs"]), text(kind["autocovariance"])])
+                         text(kind["mean"]), text(kind.get("uncentred_mean")), text(kind["mean_abs"]),
+                         text(kind["autocovariance"])])
         rows.append([f"{c['lambda']:g}", f"{c['num_envs']} x {c['num_steps']}", "blocks' means",
-                     text(c["batch_means"]["mean"]), text(c["batch_means"]["mean_abs"]), ""])
-    table(["lambda", "N x T", "lag", "mean cos", "mean abs cos", "autocovariance"], rows)
+                     text(c["batch_means"]["mean"]), "", text(c["batch_means"]["mean_abs"]), ""])
+    table(["lambda", "N x T", "lag", "mean cos", "not centred", "mean abs cos", "autocovariance"], rows)
 
 
 def exact(report):
@@ -73,6 +93,8 @@ def main(files):
         print(f"## {report['checkpoint']['env_id']} at step {report['checkpoint']['global_step']:,}\n")
         print(f"B = {report['settings']['batch']}, {report['settings']['blocks']} blocks a shape, "
               f"{report['settings']['starts']} starts, gamma {report['settings']['gamma']:g}. In brackets: 95 %.\n")
+        if "agreement" in report:
+            agreement(report)
         if "variance" in report:
             variance_and_bias(report)
         if "exact" in report:

@@ -42,6 +42,18 @@ struct Space {
 std::string shape_text(const Space& space);
 bool same_shape(const Space& a, const Space& b);
 
+// reward = sum of weight * term, the terms being the environment's own.
+struct RewardTerm {
+  std::string name;
+  double weight = 0.0;
+};
+
+// What a policy is asked to do in an episode, drawn from here: a speed to walk at, say.
+struct CommandRange {
+  std::string name;  // with its unit
+  double low = 0.0, high = 0.0;
+};
+
 struct EnvSpec {
   std::string id;     // "CartPole-v1"
   Space observation;  // Discrete observations reach the policy one-hot
@@ -62,7 +74,11 @@ struct EnvSpec {
   std::string summary;           // one line for `broadloom env list`
   // Why episodes end: the environment's own reasons, then "time_limit". See env/outcome.h.
   std::vector<std::string> end_reasons{"terminated", "time_limit"};
-  bool names_success = false;       // whether the environment says which episodes succeeded
+  bool names_success = false;  // whether the environment says which episodes succeeded
+  // What a record should say of the task and only the environment knows; empty: not said.
+  std::vector<RewardTerm> reward_terms;
+  std::vector<CommandRange> commands;
+  std::string terrain;
   std::vector<std::string> strata;  // that constants are drawn from, see env/strata.h; empty: none
 
   void set_score_range(double random, double reference) {

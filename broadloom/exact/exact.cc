@@ -19,6 +19,13 @@ void add_pairs(const ExactChain& chain, const double* factors, const std::vector
   }
 }
 
+// [S]: sums of x [n, S] over its rows.
+std::vector<double> by_state(const ExactChain& chain, const std::vector<double>& x) {
+  std::vector<double> sums(static_cast<std::size_t>(chain.num_states), 0.0);
+  for (std::size_t i = 0; i < x.size(); ++i) sums[i % sums.size()] += x[i];
+  return sums;
+}
+
 // Where there is a limit L, calls f(tau, Q [S, A]) for tau = L - 1 down to 0.
 template <class F>
 void for_action_values(const ExactChain& chain, double gamma, F&& f) {
@@ -84,28 +91,49 @@ std::vector<double> ExactGradients::expected(const ExactCase& of) const {
 }
 
 std::vector<double> ExactGradients::reference(int num_steps, double gamma) const {
-  const bool synchronised = settings_.synchronised;
+  const std::vector<double> ages = age_weights(chain_, num_steps, settings_.synchronised);
   std::vector<double> weights(static_cast<std::size_t>(chain_.num_pairs()), 0.0);
   const double* const baseline = chain_.values.data();
   if (chain_.max_episode_steps == 0) {
-    // Q does not depend on tau.
-    const PositionWeights positions = position_weights(chain_, num_steps, synchronised);
-    std::vector<double> factors(static_cast<std::size_t>(chain_.num_states), 0.0);
-    for (std::size_t i = 0; i < positions.beyond.size(); ++i) {
-      factors[i % factors.size()] += positions.beyond[i];
-    }
-    add_pairs(chain_, factors.data(), action_values(chain_, gamma, unlimited_values(chain_, gamma)),
-              baseline, weights);
+    const PositionWeights positions = position_weights(chain_, num_steps, settings_.synchronised);
+    add_pairs(chain_, by_state(chain_, positions.beyond).data(),
+              action_values(chain_, gamma, unlimited_values(chain_, gamma)), baseline, weights);
     return gradient_of(weights, -1.0 / num_steps);
   }
-  const std::vector<double> ages = age_weights(chain_, num_steps, synchronised);
   std::vector<double> factors = episode_occupancy(chain_, static_cast<int>(ages.size()));
   for (std::size_t i = 0; i < factors.size(); ++i) factors[i] *= ages[i / chain_.num_states];
+  if (settings_.continued) {  // Q does not depend on tau
+    add_pairs(chain_, by_state(chain_, factors).data(),
+              action_values(chain_, gamma, unlimited_values(chain_, gamma)), baseline, weights);
+    return gradient_of(weights, -1.0 / num_steps);
+  }
   for_action_values(chain_, gamma, [&](std::size_t tau, const std::vector<double>& q) {
     if (tau >= ages.size()) return;
     add_pairs(chain_, factors.data() + tau * chain_.num_states, q, baseline, weights);
   });
   return gradient_of(weights, -1.0 / num_steps);
+}
+
+std::vector<double> ExactGradients::state_values(double gamma) const {
+  std::vector<double> values;
+  if (!ends_at_limit()) {
+    values = unlimited_values(chain_, gamma);
+  } else {
+    values.assign(static_cast<std::size_t>(chain_.num_states), 0.0);
+    const std::vector<double> rho = episode_occupancy(chain_, chain_.max_episode_steps);
+    for_action_values(chain_, gamma, [&](std::size_t tau, const std::vector<double>& q) {
+      const std::vector<double> now = policy_average(chain_, q);
+      for (int s = 0; s < chain_.num_states; ++s) {
+        values[s] += rho[tau * chain_.num_states + s] * now[s];
+      }
+    });
+    for (int s = 0; s < chain_.num_states; ++s) {
+      if (chain_.visits[s] > 0.0) values[s] /= chain_.visits[s];
+    }
+  }
+  std::vector<double> all(static_cast<std::size_t>(policy_.num_states()), 0.0);
+  for (int s = 0; s < chain_.num_states; ++s) all[chain_.states[s]] = values[s];
+  return all;
 }
 
 double ExactGradients::objective(double gamma) const {

@@ -35,6 +35,9 @@ struct ExactSettings {
   // began long ago, with its phase spread, so that it is in state s after tau steps of an episode
   // with probability rho_tau(s) / E[length].
   bool synchronised = false;
+  // Whether returns look past the time limit, as training does that bootstraps there: Q and V are
+  // then those of the policy continued, gamma < 1, over the states that it meets before the limit.
+  bool continued = false;
 };
 
 // Variances, as traces of covariance matrices.
@@ -71,9 +74,15 @@ class ExactGradients {
 
   // G_T, [P]: what G_B would estimate without bias. As expected(), with A replaced by Q(s, tau, a)
   // - V(s): Q is the expected discounted return up to the end of the episode, which the time limit
-  // is too, and the critic is but a baseline. With stationary starts all T give the same. Cost:
-  // O(L outcomes), or O(S^3) without a limit, and one backward pass.
+  // is too unless `continued`, and the critic is but a baseline. With stationary starts all T give
+  // the same. Cost: O(L outcomes), or O(S^3) without a limit or past it, and one backward pass.
   std::vector<double> reference(int num_steps, double gamma) const;
+
+  // What a critic that reads the state alone should say, of all of the model's states: the expected
+  // discounted return from there on; where the limit is an end, averaged over the steps that are
+  // left, as a stationary environment has them. 0 at states that no episode meets. Cost: as
+  // reference(), without the pass.
+  std::vector<double> state_values(double gamma) const;
 
   // E[sum over one episode of gamma^t r_t], and its gradient [P]:
   //   sum over tau, s, a of gamma^tau rho_tau(s) pi(a | s) Q(s, tau, a) grad log pi(a | s)
@@ -96,6 +105,7 @@ class ExactGradients {
  private:
   ExactGradients(ExactPolicy policy, ExactChain chain, const ExactSettings& settings);
   std::vector<double> gradient_of(const std::vector<double>& weights, double scale) const;
+  bool ends_at_limit() const { return chain_.max_episode_steps > 0 && !settings_.continued; }
 
   ExactPolicy policy_;
   ExactChain chain_;

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/frozen/reference_gradient.h"
 #include "broadloom/lab/block_rows.h"
-#include "broadloom/lab/reference_gradient.h"
 #include "broadloom/stats/estimate.h"
 
 namespace broadloom {

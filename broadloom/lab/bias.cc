@@ -8,8 +8,8 @@
 
 #include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/frozen/step_scores.h"
 #include "broadloom/instruments/gradient/factors.h"
-#include "broadloom/lab/reference_gradient.h"
 #include "broadloom/math/elementwise.h"
 
 namespace broadloom {
@@ -36,18 +36,19 @@ struct Case {
 class BiasStudy {
  public:
   BiasStudy(const Policy& policy, const StartPool* starts, const BiasSettings& settings,
-            std::uint64_t seed, int limit, ThreadPool& pool)
+            std::uint64_t seed, const TimeLimit& limit, ThreadPool& pool)
       : policy_(policy),
         settings_(settings),
-        source_(policy, starts, seed, pool),
+        source_(policy, starts, seed, pool, limit.longest()),
         pool_(pool),
         limit_(limit) {
     longest_ = *std::max_element(settings.num_steps.begin(), settings.num_steps.end());
     stationary_ = starts != nullptr;
-    span_ = stationary_ ? longest_ * ((limit + longest_ - 1) / longest_) : longest_;
-    const std::int64_t steps = span_ + limit;
+    span_ = stationary_ ? longest_ * ((limit.steps + longest_ - 1) / longest_) : longest_;
+    // Room for what follows each limit that is met, and for the last episode's end.
+    collected_ = span_ + limit.steps + limit.beyond * ((span_ - 1) / limit.steps + 2);
     envs_per_group_ = static_cast<int>(
-        std::max<std::int64_t>(1, std::min(kRowsPerRound, settings.budget) / steps / kGroups));
+        std::max<std::int64_t>(1, std::min(kRowsPerRound, settings.budget) / collected_ / kGroups));
     for (const int T : settings.num_steps) {
       for (const double gamma : settings.gammas) references_.push_back({T, 0.0, gamma, 0});
       for (const double lambda : settings.lambdas) {
@@ -68,8 +69,7 @@ class BiasStudy {
     const GroupSums zero(kGroups, std::vector<float>(policy_.network.parameter_count()));
     sums_.assign(cases_.size(), zero);
     reference_sums_.assign(references_.size(), zero);
-    const std::int64_t per_round =
-        static_cast<std::int64_t>(span_ + limit_) * kGroups * envs_per_group_;
+    const std::int64_t per_round = std::int64_t{collected_} * kGroups * envs_per_group_;
     std::vector<BiasResult> results;
     for (std::int64_t next_look = 1;; next_look *= 2) {
       for (; rounds_ < next_look; ++rounds_) {
@@ -93,61 +93,70 @@ class BiasStudy {
   }
 
   Status add_round() {
-    const BlockShape shape{kGroups * envs_per_group_, span_ + limit_};
-    Result<std::unique_ptr<RolloutBlock>> block =
+    const BlockShape shape{kGroups * envs_per_group_, collected_};
+    Result<std::unique_ptr<FrozenBlock>> block =
         source_.collect(shape, 1, static_cast<std::uint64_t>(rounds_));
     if (!block.ok()) return block.status();
+    BROADLOOM_TRY(check_continued(*block.value(), limit_));
     pool_.run(kGroups, [&](int group) { add_group(*block.value(), group); });
     return {};
   }
 
   // One environment after the other: its scores once, then every case's weights.
-  void add_group(const RolloutBlock& block, int group) {
+  void add_group(const FrozenBlock& block, int group) {
     const int begin = group * envs_per_group_, end = begin + envs_per_group_;
-    const std::vector<RolloutBlock> advantages = cut_advantages(block, begin, end);
-    FactorMaker<float> maker(policy_.network, {});
-    maker.set_params(policy_.params);
-    GradientFactors<float> factors;
-    std::vector<float> observations(static_cast<std::size_t>(span_) * block.D);
-    std::vector<float> actions(static_cast<std::size_t>(span_) * block.A);
+    std::vector<std::vector<int>> places;
+    for (int n = begin; n < end; ++n) places.push_back(steps_within(block, n, limit_));
+    const RolloutBlock trained = as_trained(block, begin, end, places, span_ + 1, limit_);
+    const std::vector<RolloutBlock> advantages = cut_advantages(trained);
+    StepScores scores(policy_);
+    for (int n = 0; n < trained.N; ++n) {
+      std::vector<int>& steps = places[static_cast<std::size_t>(n)];
+      steps.resize(static_cast<std::size_t>(span_));
+      const GradientFactors<float>& factors = scores.of(block, begin + n, steps);
+      add_cases(advantages, n, factors, group);
+      add_references(block, begin + n, steps, factors, group);
+    }
+  }
+
+  // Environment n of the cut blocks.
+  void add_cases(const std::vector<RolloutBlock>& advantages, int n,
+                 const GradientFactors<float>& factors, int group) {
     std::vector<float> weights(static_cast<std::size_t>(span_));
-    std::vector<double> returns;
-    for (int n = begin; n < end; ++n) {
+    for (std::size_t c = 0; c < cases_.size(); ++c) {
+      const int T = cases_[c].num_steps, rows = used_rows(T);
+      const RolloutBlock& cut = advantages[c];
       for (int t = 0; t < span_; ++t) {
-        const std::size_t i = block.index(t, n), row = static_cast<std::size_t>(t);
-        block.observations.read(i, 1, &observations[row * block.D]);
-        std::copy_n(&block.actions[i * block.A], block.A, &actions[row * block.A]);
+        const int column = n * (rows / T) + t / T;
+        weights[t] = t < rows ? cut.advantages[cut.index(t % T, column)] : 0.0f;
       }
-      maker.make(observations.data(), actions.data(), nullptr, nullptr, span_, factors);
-      for (std::size_t c = 0; c < cases_.size(); ++c) {
-        const int T = cases_[c].num_steps, rows = used_rows(T);
-        const RolloutBlock& cut = advantages[c];
-        for (int t = 0; t < span_; ++t) {
-          const int column = (n - begin) * (rows / T) + t / T;
-          weights[t] = t < rows ? cut.advantages[cut.index(t % T, column)] : 0.0f;
-        }
-        add_weighted_sum(factors, weights.data(), sums_[c][group].data());
+      add_weighted_sum(factors, weights.data(), sums_[c][group].data());
+    }
+  }
+
+  void add_references(const FrozenBlock& block, int n, const std::vector<int>& steps,
+                      const GradientFactors<float>& factors, int group) {
+    std::vector<float> weights(steps.size());
+    std::vector<double> returns;
+    for (std::size_t r = 0; r < references_.size(); ++r) {
+      if (r == 0 || references_[r].gamma != references_[r - 1].gamma) {
+        returns_to_end(block, n, references_[r].gamma, returns);
       }
-      for (std::size_t r = 0; r < references_.size(); ++r) {
-        if (r == 0 || references_[r].gamma != references_[r - 1].gamma) {
-          returns_to_end(block, n, references_[r].gamma, returns);
-        }
-        for (int t = 0; t < span_; ++t) {
-          const float value = block.values[block.index(t, n)];
-          const bool used = t < used_rows(references_[r].num_steps);
-          weights[t] = used ? static_cast<float>(returns[t] - value) : 0.0f;
-        }
-        add_weighted_sum(factors, weights.data(), reference_sums_[r][group].data());
+      const int rows = used_rows(references_[r].num_steps);
+      for (int t = 0; t < span_; ++t) {
+        const float value = block.values[block.index(steps[t], n)];
+        weights[t] = t < rows ? static_cast<float>(returns[steps[t]] - value) : 0.0f;
       }
+      add_weighted_sum(factors, weights.data(), reference_sums_[r][group].data());
     }
   }
 
   // Blocks cut from these environments with the advantages of every case.
-  std::vector<RolloutBlock> cut_advantages(const RolloutBlock& block, int begin, int end) const {
+  std::vector<RolloutBlock> cut_advantages(const RolloutBlock& trained) const {
     std::vector<RolloutBlock> out;
     for (const Case& c : cases_) {
-      out.push_back(
-          cut_block(block, begin, end, c.num_steps, used_rows(c.num_steps) / c.num_steps, limit_));
+      out.push_back(cut_block(trained, 0, trained.N, c.num_steps,
+                              used_rows(c.num_steps) / c.num_steps, limit_.steps));
       compute_advantages(out.back(), 0, out.back().N, c.gamma, c.lambda,
                          truncation_mode(policy_.config));
     }
@@ -262,7 +271,8 @@ class BiasStudy {
   const BiasSettings& settings_;
   BlockSource source_;
   ThreadPool& pool_;
-  int limit_, longest_ = 1, span_ = 1, envs_per_group_ = 1;
+  TimeLimit limit_;
+  int longest_ = 1, span_ = 1, collected_ = 1, envs_per_group_ = 1;
   bool stationary_ = true;
   std::int64_t rounds_ = 0;
   std::vector<Case> cases_, references_;
@@ -270,6 +280,35 @@ class BiasStudy {
 };
 
 }  // namespace
+
+RolloutBlock as_trained(const FrozenBlock& block, int begin, int end,
+                        const std::vector<std::vector<int>>& places, int steps,
+                        const TimeLimit& limit) {
+  RolloutBlock out(steps, end - begin, 0, 0, (steps - 1) / limit.steps + 1);
+  for (int n = begin; n < end; ++n) {
+    int age = block.ages[static_cast<std::size_t>(n)], slot = 0, t = 0;
+    for (int place = 0; t < steps; ++place, ++age) {
+      const std::size_t from = block.index(place, n), to = out.index(t, n - begin);
+      const bool ended = block.terminated[from] != 0 || block.truncated[from] != 0;
+      if (places[static_cast<std::size_t>(n - begin)][static_cast<std::size_t>(t)] == place) {
+        out.values[to] = block.values[from];
+        out.rewards[to] = block.rewards[from];
+        out.terminated[to] = block.terminated[from];
+        out.truncated[to] =
+            block.terminated[from] == 0 && (block.truncated[from] != 0 || age + 1 == limit.steps);
+        if (out.truncated[to] != 0) {  // what comes next is the final observation, or another's
+          out.final_values[out.final_index(n - begin, out.truncations[n - begin]++)] =
+              block.truncated[from] == 0 ? block.values[block.index(place + 1, n)]
+                                         : block.final_values[block.final_index(n, slot)];
+        }
+        ++t;
+      }
+      if (block.truncated[from] != 0) ++slot;
+      if (ended) age = -1;
+    }
+  }
+  return out;
+}
 
 RolloutBlock cut_block(const RolloutBlock& whole, int begin, int end, int num_steps, int segments,
                        int limit) {
@@ -308,7 +347,7 @@ Result<std::vector<BiasResult>> study_bias(const Policy& policy, const StartPool
                               "leave the study out",
                               policy.config.env_id));
   }
-  BiasStudy study(policy, starts, settings, seed, limit, pool);
+  BiasStudy study(policy, starts, settings, seed, {limit, settings.beyond}, pool);
   if (study.bytes() > kMostBytes) {
     return Status(ErrorKind::kInvalidConfig,
                   fmt::format("the bias study would take {:.1f} GB ({} groups of gradients with {} "

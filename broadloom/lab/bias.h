@@ -1,7 +1,7 @@
 // The bias of the batch gradient against the number of steps, lambda and gamma.
 //
-// The reference G_T weighs the same samples by what really followed them: the discounted return to
-// the end of the episode, where the time limit is an end too, minus V(s). Nothing is bootstrapped,
+// The reference G_T weighs the same samples by what really followed them: the discounted return, as
+// far as it looks past the time limit (episodes.h), minus V(s). Nothing is bootstrapped,
 // so E G_T = -E [Q(s, a) grad log pi(a|s)] over the blocks' own state distribution. Both gradients
 // come from the same transitions, so that most of their noise cancels in the difference.
 #pragma once
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
-#include "broadloom/lab/frozen.h"
+#include "broadloom/frozen/episodes.h"
 #include "broadloom/stats/estimate.h"
 
 namespace broadloom {
@@ -25,6 +25,7 @@ struct BiasSettings {
   std::int64_t budget = 2000000;  // transitions to collect at most; a trajectory a group at least
   // May be empty; told before each round what share of the budget is spent.
   std::function<void(double)> on_round = {};
+  int beyond = 0;  // steps that returns look past the time limit; 0: it is an end
 };
 
 struct BiasResult {
@@ -49,6 +50,13 @@ struct BiasResult {
 Result<std::vector<BiasResult>> study_bias(const Policy& policy, const StartPool* starts,
                                            const BiasSettings& settings, std::uint64_t seed,
                                            ThreadPool& pool);
+
+// The first `steps` of each of these environments' lists of places in time (steps_within), one
+// after the other, as training would have had them: an episode that went on past the limit is
+// truncated there. [steps, end - begin], without observations and actions.
+RolloutBlock as_trained(const FrozenBlock& block, int begin, int end,
+                        const std::vector<std::vector<int>>& places, int steps,
+                        const TimeLimit& limit);
 
 // The same transitions as blocks of num_steps steps: environments [begin, end) of `whole`, the
 // first `segments` pieces of each one a column, piece s of environment n at column (n - begin) *

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "broadloom/frozen/frozen.h"
 #include "broadloom/instruments/gradient/factors.h"
-#include "broadloom/lab/frozen.h"
 #include "broadloom/rollout/advantages.h"
 
 namespace broadloom {

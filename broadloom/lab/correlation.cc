@@ -68,6 +68,10 @@ void count_pair(const Centring& c, int i, int j, double score_product,
   const double product = static_cast<double>(c.weights[i]) * c.weights[j] * score_product;
   tally.pairs += 1.0;
   tally.product += product;
+  if (c.squares[i] > c.shortest && c.squares[j] > c.shortest) {
+    tally.directed += 1.0;
+    tally.uncentred += std::clamp(product / std::sqrt(c.squares[i] * c.squares[j]), -1.0, 1.0);
+  }
   const double ci = c.centred_square(i), cj = c.centred_square(j);
   if (!(ci > c.shortest) || !(cj > c.shortest)) return;
   const double centred = product - c.along_mean[i] - c.along_mean[j] + c.mean_square;
@@ -87,6 +91,8 @@ void CorrelationStudy::Tally::add(const Tally& other, double sign) {
   square += sign * other.square;
   pairs += sign * other.pairs;
   product += sign * other.product;
+  directed += sign * other.directed;
+  uncentred += sign * other.uncentred;
 }
 
 void CorrelationStudy::Sums::add(const Sums& other, double sign) {
@@ -283,6 +289,8 @@ CorrelationResult CorrelationStudy::result(std::size_t lambda) const {
     PairCorrelation p;
     p.lag = lag;
     p.cosine = summary([k](const Sums& x) -> const Tally& { return x.kinds[k]; }, of.histograms[k]);
+    p.uncentred =
+        estimate([k](const Sums& x) { return ratio(x.kinds[k].uncentred, x.kinds[k].directed); });
     p.autocovariance = jackknife(groups_, folded_, [&](int left_out) {
       const std::size_t s = static_cast<std::size_t>(left_out) + 1;
       const Tally& t = sums[s].kinds[k];

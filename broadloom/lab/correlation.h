@@ -20,8 +20,12 @@ struct CosineSummary {
 };
 
 struct PairCorrelation {
-  int lag = 0;  // 0: pairs of different trajectories
-  CosineSummary cosine;
+  int lag = 0;           // 0: pairs of different trajectories
+  CosineSummary cosine;  // of centred gradients
+  // Mean cosine of the gradients as they are. Of independent ones it is |E g/|g| |^2, whereas
+  // centring makes all that are shorter than their block's mean resemble minus that mean, and so
+  // each other.
+  Estimate uncentred;
   // E <g_i - mu, g_j - mu> / E |g - mu|^2, mu the mean over all blocks.
   Estimate autocovariance;
 };
@@ -52,6 +56,7 @@ class CorrelationStudy {
   struct Tally {
     double count = 0.0, sum = 0.0, abs = 0.0, square = 0.0;  // of cosines
     double pairs = 0.0, product = 0.0;                       // of inner products, not centred
+    double directed = 0.0, uncentred = 0.0;                  // of cosines, not centred
     void add(const Tally& other, double sign);
   };
   // What is kept of one block and lambda; the last kind of pair is `across`.

@@ -23,7 +23,8 @@ std::optional<Estimate> where_known(const Estimate& e) {
 
 }  // namespace
 
-Result<std::unique_ptr<ExactGradients>> solve_exactly(const Policy& policy, Starts starts) {
+Result<std::unique_ptr<ExactGradients>> solve_exactly(const Policy& policy, Starts starts,
+                                                      bool continued) {
   const Result<TabularModel> model =
       make_tabular_model(policy.config.env_id, policy.config.env_options);
   if (!model.ok()) return model.status();
@@ -39,7 +40,7 @@ Result<std::unique_ptr<ExactGradients>> solve_exactly(const Policy& policy, Star
   }
   return ExactGradients::create(model.value(), policy.network, policy.params,
                                 {policy.spec.max_episode_steps, truncation_mode(policy.config),
-                                 starts == Starts::kSynchronised});
+                                 starts == Starts::kSynchronised, continued});
 }
 
 ExactReport exact_report(const Policy& policy, ExactGradients& exact,

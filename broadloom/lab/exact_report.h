@@ -3,7 +3,7 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/exact/exact.h"
-#include "broadloom/lab/frozen.h"
+#include "broadloom/frozen/frozen.h"
 #include "broadloom/lab/report.h"
 
 namespace broadloom {
@@ -11,7 +11,9 @@ namespace broadloom {
 // The exact gradients of a policy. kInvalidConfig where its environment has no table, or where
 // observations or rewards are normalised (the table knows nothing of that); errors as
 // ExactGradients::create().
-Result<std::unique_ptr<ExactGradients>> solve_exactly(const Policy& policy, Starts starts);
+// continued: see ExactSettings.
+Result<std::unique_ptr<ExactGradients>> solve_exactly(const Policy& policy, Starts starts,
+                                                      bool continued);
 
 // One case a bias result, with the exact numbers of its (T, lambda, gamma); Tr Cov(G_B) is added
 // where `variance` has a result for that T and lambda, all of which are for `gamma`. Variances too

@@ -11,9 +11,8 @@
 #include "broadloom/config/settings.h"
 #include "broadloom/config/shapes.h"
 #include "broadloom/evaluate/run_path.h"
-#include "broadloom/lab/critic_fit.h"
+#include "broadloom/frozen/truth.h"
 #include "broadloom/lab/exact_report.h"
-#include "broadloom/lab/reference_gradient.h"
 #include "broadloom/lab/study_options.h"
 #include "broadloom/record/run_folder.h"
 
@@ -23,8 +22,6 @@ namespace {
 constexpr int kVarianceBlocks = 1000;
 constexpr int kCorrelationBlocks = 200;
 constexpr int kGroups = 40;
-// Added to the seed for episodes that no block shares a random number with.
-constexpr std::uint64_t kReferenceSeed = 0x9e3779b97f4a7c15, kCriticSeed = 0x3c6ef372fe94f82a;
 constexpr int kMatrixRows = 24;
 constexpr int kRowsPerRound = 1 << 17;
 constexpr double kMostBytes = 8e9;       // of sums that a shape's studies keep
@@ -62,18 +59,20 @@ class Laboratory {
 
   Status run(GradientStudyReport& report) {
     const Stopwatch whole;
-    if (o_.exact) BROADLOOM_TRY(solve());
+    if (o_.exact || o_.agreement) BROADLOOM_TRY(solve());
     if (!o_.synchronised) {
       const Stopwatch watch;
       tell("burning in", 0.0);
-      Result<StartPool> starts = StartPool::create(policy_, o_.seed, pool_);
+      Result<StartPool> starts = StartPool::create(policy_, o_.seed, pool_, o_.start_envs);
       if (!starts.ok()) return starts.status();
       starts_ = starts.take();
       report.burn_in = starts_->burn_in();
       report.seconds.emplace_back("burn_in", watch.seconds());
     }
+    BROADLOOM_TRY(go_on());
     if (o_.agreement) BROADLOOM_TRY(find_reference(report));
     if (o_.agreement || o_.correlation || o_.variance) BROADLOOM_TRY(run_blocks(report));
+    BROADLOOM_TRY(go_on());
     if (o_.bias) BROADLOOM_TRY(run_bias(report));
     if (o_.exact) {
       report.exact = exact_report(policy_, *exact_, *report.bias, *report.variance, settings_.gamma,
@@ -89,44 +88,34 @@ class Laboratory {
     if (progress_) progress_(what, share);
   }
 
-  // First, so that what cannot be solved is said before anything is sampled.
+  Status go_on() const {
+    if (!o_.should_stop || !o_.should_stop()) return {};
+    return invalid("the study of gradients was stopped before its end");
+  }
+
+  // First, so that what cannot be solved is said before anything is sampled. For the agreement
+  // alone a task is solved where it can be.
   Status solve() {
     Result<std::unique_ptr<ExactGradients>> exact =
-        solve_exactly(policy_, o_.synchronised ? Starts::kSynchronised : Starts::kStationary);
+        solve_exactly(policy_, o_.synchronised ? Starts::kSynchronised : Starts::kStationary,
+                      o_.beyond_limit > 0);
     if (exact.ok()) exact_ = exact.take();
-    return exact.status();
+    return o_.exact ? exact.status() : Status();
   }
 
-  // The true gradient and another critic, each from episodes of its own: a critic that had learnt
-  // the noise of the reference would agree with it.
   Status find_reference(GradientStudyReport& report) {
     const Stopwatch watch;
-    const int limit = policy_.spec.max_episode_steps;
-    CompleteEpisodes held_out(policy_, *starts_, limit, o_.bias_budget, o_.seed + kReferenceSeed,
-                              pool_);
-    Result<ReferenceGradient> reference =
-        measure_reference(policy_, held_out, settings_.gamma, pool_,
-                          [this](double share) { tell("the true gradient", share); });
-    if (!reference.ok()) return reference.status();
-    reference_ = reference.take();
-    if (policy_.network.sides_are_apart()) BROADLOOM_TRY(refit_critic(report));
+    TruthSettings settings{{policy_.spec.max_episode_steps, o_.beyond_limit},
+                           settings_.gamma,
+                           o_.bias_budget,
+                           o_.seed,
+                           [this](const std::string& what, double share) { tell(what, share); }};
+    Result<Truth> truth = find_truth(policy_, exact_.get(), settings, pool_);
+    if (!truth.ok()) return truth.status();
+    truth_ = truth.take();
     report.agreement.emplace();
+    report.critics = truth_.report;
     report.seconds.emplace_back("reference", watch.seconds());
-    return {};
-  }
-
-  Status refit_critic(GradientStudyReport& report) {
-    CompleteEpisodes episodes(policy_, *starts_, policy_.spec.max_episode_steps, o_.bias_budget,
-                              o_.seed + kCriticSeed, pool_);
-    Result<std::unique_ptr<CriticFit>> fit =
-        fit_critic(policy_, episodes, settings_.gamma, pool_,
-                   [this](double share) { tell("another critic", share); });
-    if (!fit.ok()) return fit.status();
-    critic_ = fit.take();
-    refitted_.emplace(policy_);
-    refitted_->params = critic_->params();
-    report.critics = {critic_->own_explained_variance(), critic_->explained_variance(),
-                      reference_.samples};
     return {};
   }
 
@@ -140,7 +129,8 @@ class Laboratory {
           "The true gradient cannot be told from zero with the transitions of its budget, so there "
           "is no agreement with it; a larger --bias_budget may tell.");
     }
-    if (!report.critics || report.critics->refitted > report.critics->own) return;
+    if (!report.critics || std::isnan(report.critics->refitted)) return;
+    if (report.critics->refitted > report.critics->own) return;
     report.notes.push_back(fmt::format(
         "The refitted critic explains {} of the variance of returns, which is not found to be more "
         "than the run's own ({}): what stands under it says nothing of a better critic. A larger "
@@ -154,8 +144,9 @@ class Laboratory {
   // Each lambda under each critic, without and with normalised advantages.
   std::vector<AgreementCase> agreement_cases() const {
     std::vector<AgreementCase> cases;
-    for (const char* critic : {"own", "refitted"}) {
-      if (critic == std::string_view("refitted") && !refitted_) continue;
+    std::vector<std::string> critics(1, "own");
+    for (const auto& [name, critic] : truth_.critics) critics.push_back(name);
+    for (const std::string& critic : critics) {
       for (const double lambda : o_.lambdas) {
         for (const bool normalised : {false, true}) cases.push_back({lambda, critic, normalised});
       }
@@ -210,7 +201,7 @@ class Laboratory {
     CorrelationStudy correlation(shape, o_.lambdas, o_.lags, P, std::max(1, for_correlation),
                                  std::min(kGroups, std::max(1, for_correlation)), o_.seed,
                                  kMatrixRows);
-    AgreementStudy agreement(shape, agreement_cases(), reference_, std::max(1, for_agreement),
+    AgreementStudy agreement(shape, agreement_cases(), truth_.reference, std::max(1, for_agreement),
                              std::min(kGroups, std::max(1, for_agreement)));
     std::vector<std::unique_ptr<Worker>> workers;
     workers.reserve(static_cast<std::size_t>(pool_.threads()));
@@ -221,13 +212,12 @@ class Laboratory {
     const int per_round = std::max(1, std::min(fitting, kRowsPerRound / shape.batch()));
     for (int first = 0, round = 0; first < blocks; first += per_round, ++round) {
       tell_share(static_cast<double>(first) / blocks);
+      BROADLOOM_TRY(go_on());
       const int copies = std::min(per_round, blocks - first);
-      Result<std::unique_ptr<RolloutBlock>> block =
+      Result<std::unique_ptr<FrozenBlock>> block =
           source.collect(shape, copies, static_cast<std::uint64_t>(round));
       if (!block.ok()) return block.status();
-      std::vector<std::vector<float>> advantages = advantages_by_lambda(
-          *block.value(), settings_.gamma, settings_.lambdas, truncation_mode(policy_.config));
-      if (refitted_) BROADLOOM_TRY(add_refitted(shape, copies, round, advantages));
+      const std::vector<std::vector<float>> advantages = advantages_of(*block.value());
       std::vector<AgreementStudy::Products> agreements(static_cast<std::size_t>(copies));
       std::vector<std::vector<BlockMoments>> moments(static_cast<std::size_t>(copies));
       std::vector<std::vector<CorrelationStudy::Moments>> correlations(moments.size());
@@ -258,17 +248,18 @@ class Laboratory {
     return {};
   }
 
-  // The same blocks once more: the policy acts as before, only its critic is another.
-  Status add_refitted(BlockShape shape, int copies, int round,
-                      std::vector<std::vector<float>>& advantages) {
-    BlockSource source(*refitted_, starts(), o_.seed, pool_);
-    Result<std::unique_ptr<RolloutBlock>> block =
-        source.collect(shape, copies, static_cast<std::uint64_t>(round));
-    if (!block.ok()) return block.status();
-    append(advantages_by_lambda(*block.value(), settings_.gamma, settings_.lambdas,
-                                truncation_mode(policy_.config)),
-           advantages);
-    return {};
+  // Of each critic, for every lambda: the run's own first.
+  std::vector<std::vector<float>> advantages_of(FrozenBlock& block) const {
+    const auto of_lambdas = [&] {
+      return advantages_by_lambda(block, settings_.gamma, settings_.lambdas,
+                                  truncation_mode(policy_.config));
+    };
+    std::vector<std::vector<float>> advantages = of_lambdas();
+    for (const auto& [name, critic] : truth_.critics) {
+      value_by(critic, block);
+      append(of_lambdas(), advantages);
+    }
+    return advantages;
   }
 
   template <class T>
@@ -285,6 +276,7 @@ class Laboratory {
     settings.gammas = o_.gammas;
     settings.precision = o_.bias_precision;
     settings.budget = o_.bias_budget;
+    settings.beyond = o_.beyond_limit;
     Result<std::vector<BiasResult>> results =
         study_bias(policy_, starts(), settings, o_.seed, pool_);
     if (!results.ok()) return results.status();
@@ -300,9 +292,7 @@ class Laboratory {
   EstimatorSettings settings_;
   std::optional<StartPool> starts_;
   std::unique_ptr<ExactGradients> exact_;
-  ReferenceGradient reference_;
-  std::unique_ptr<CriticFit> critic_;
-  std::optional<Policy> refitted_;  // the policy with that critic
+  Truth truth_;
 };
 
 GradientStudyReport describe(const Policy& policy, const GradientStudyOptions& o) {
@@ -320,10 +310,13 @@ GradientStudyReport describe(const Policy& policy, const GradientStudyOptions& o
   r.threads = o.threads;
   r.starts = o.synchronised ? "synchronised" : "stationary";
   r.truncation_mode = config.truncation_mode;
+  r.max_episode_steps = policy.spec.max_episode_steps;
+  r.beyond_limit = o.beyond_limit;
   r.norm_adv = o.norm_adv;
   r.value_term = o.value_term;
   r.entropy_term = o.entropy_term;
   r.gamma = config.gamma;
+  r.gae_lambda = config.gae_lambda;
   r.lambdas = o.lambdas;
   r.seed = o.seed;
   r.notes = notes_of(config, o);
@@ -343,14 +336,19 @@ std::vector<BlockShape> factorisations(int batch) {
 Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint,
                                             const GradientStudyOptions& options,
                                             const GradientProgress& progress) {
-  if (options.threads < 1) {
-    return invalid(fmt::format("threads is {}; expected at least 1", options.threads));
-  }
   const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");
   if (!loaded.ok()) return loaded.status();
-  const Policy policy = loaded.value()->view();
+  return study_gradients(loaded.value()->view(), options, progress);
+}
+
+Result<GradientStudyReport> study_gradients(const Policy& policy,
+                                            const GradientStudyOptions& options,
+                                            const GradientProgress& progress) {
+  if (options.threads < 1) {
+    return invalid(fmt::format("threads is {}; expected at least 1", options.threads));
+  }
   GradientStudyOptions completed = options;
   std::vector<std::string> notes;
   BROADLOOM_TRY(complete(policy, completed, notes));

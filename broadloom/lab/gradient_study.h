@@ -7,9 +7,17 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/evaluate/policy.h"
 #include "broadloom/lab/report.h"
 
 namespace broadloom {
+
+// What the time limit is to the returns that the true gradient is made of (episodes.h).
+enum class AtLimit {
+  kAsTrained,  // by truncation_mode: bootstrap goes on, the others end
+  kEnd,
+  kContinued,
+};
 
 struct GradientStudyOptions {
   // exact brings variance and bias with it: what it is set beside.
@@ -24,9 +32,14 @@ struct GradientStudyOptions {
   double bias_precision = 0.1;
   std::int64_t bias_budget = 2000000;
   bool synchronised = false;
+  AtLimit at_limit = AtLimit::kAsTrained;
+  int beyond_limit = 0;  // follows from it, from the discounts and from the run's truncation_mode
   bool norm_adv = false, value_term = false, entropy_term = false;
   std::uint64_t seed = 1;
   int threads = 1;
+  int start_envs = 4096;  // environments whose states stationary blocks begin in, 64 of each
+  // May be empty; asked now and then, and where it says so the study ends with kInvalidConfig.
+  std::function<bool()> should_stop = {};
 };
 
 // Called now and then from the calling thread: what is being done, and how far, in [0, 1].
@@ -40,6 +53,11 @@ std::vector<BlockShape> factorisations(int batch);
 // kCorrupt, kMismatch of the checkpoint; kInvalidConfig of options (shapes that do not give B, too
 // few blocks for an interval, an exact study of an environment without a table).
 Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint,
+                                            const GradientStudyOptions& options,
+                                            const GradientProgress& progress);
+
+// The same of a policy that is there, as of a trainer that waits.
+Result<GradientStudyReport> study_gradients(const Policy& policy,
                                             const GradientStudyOptions& options,
                                             const GradientProgress& progress);
 

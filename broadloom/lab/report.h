@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/frozen/truth.h"
 #include "broadloom/lab/agreement.h"
 #include "broadloom/lab/bias.h"
 #include "broadloom/lab/correlation.h"
@@ -33,13 +34,6 @@ struct ExactReport {
   std::vector<ExactResult> cases;
 };
 
-// Share of the variance of returns that a critic explains, on samples that it was not fitted to.
-struct CriticReport {
-  double own = 0.0;
-  double refitted = 0.0;     // both not numbers where the budget was one round
-  std::int64_t samples = 0;  // that the reference gradient was made of
-};
-
 struct GradientStudyReport {
   std::vector<std::string> command;  // arguments that gave it
 
@@ -53,9 +47,11 @@ struct GradientStudyReport {
 
   int batch = 0, blocks = 0, groups = 0, burn_in = 0, threads = 1;
   std::string starts, truncation_mode;
+  int max_episode_steps = 0;  // the time limit; 0: there is none
+  int beyond_limit = 0;       // steps that returns look past it; 0: it is an end
   bool norm_adv = false, value_term = false, entropy_term = false;
-  double gamma = 0.0;
-  std::vector<double> lambdas;
+  double gamma = 0.0, gae_lambda = 0.0;  // of the run
+  std::vector<double> lambdas;           // that were measured
   std::uint64_t seed = 0;
 
   std::vector<std::string> notes;  // sentences that a reader must know

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "broadloom/config/shapes.h"
+#include "broadloom/frozen/episodes.h"
 
 namespace broadloom {
 namespace {
@@ -38,6 +39,30 @@ Status check_agreement(const Policy& policy, GradientStudyOptions& o,
   if (!o.correlation && !o.variance && !o.bias && !o.exact) return invalid(why);
   o.agreement = false;
   notes.push_back("No agreement: " + why + ".");
+  return {};
+}
+
+// How far returns look past the time limit.
+Status set_limit(const Policy& policy, GradientStudyOptions& o, std::vector<std::string>& notes) {
+  o.beyond_limit = 0;
+  const int limit = policy.spec.max_episode_steps;
+  const bool bootstraps = policy.config.truncation_mode == "bootstrap";
+  const bool asked = o.at_limit == AtLimit::kContinued;
+  if (limit <= 0 || o.at_limit == AtLimit::kEnd || (!asked && !bootstraps)) return {};
+  const double gamma =
+      std::max(policy.config.gamma, *std::max_element(o.gammas.begin(), o.gammas.end()));
+  o.beyond_limit = steps_to_a_hundredth(gamma);
+  if (o.beyond_limit > 0) return {};
+  const std::string why = fmt::format(
+      "with a discount of {} a return would have to look more than 10,000 steps past the time "
+      "limit of {}",
+      gamma, limit);
+  if (asked) return invalid(why + "; give --time_limit end");
+  if (o.agreement || o.bias) {
+    notes.push_back(
+        "The true gradient takes the time limit as an end, where training bootstraps: " + why +
+        ".");
+  }
   return {};
 }
 
@@ -109,6 +134,7 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
     notes.push_back(why + ": the bias study was left out.");
   }
   BROADLOOM_TRY(check_agreement(policy, o, notes));
+  BROADLOOM_TRY(set_limit(policy, o, notes));
   if (!o.agreement && !o.correlation && !o.variance && !o.bias) {
     return invalid(
         "no study was asked for; expected some of agreement, correlation, variance, bias, exact");

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "broadloom/lab/summary.h"
 #include "broadloom/record/json.h"
 #include "broadloom/report/json_numbers.h"
 
@@ -27,6 +28,7 @@ Json pairs(const PairCorrelation& p) {
   Json json;
   if (p.lag > 0) json["lag"] = p.lag;
   add_cosines(p.cosine, "pairs", json);
+  json["uncentred_mean"] = estimate_json(p.uncentred);
   json["autocovariance"] = estimate_json(p.autocovariance);
   return json;
 }
@@ -148,7 +150,10 @@ Json settings_json(const GradientStudyReport& r) {
           {"value_term", r.value_term},
           {"entropy_term", r.entropy_term},
           {"truncation_mode", r.truncation_mode},
+          {"max_episode_steps", r.max_episode_steps},
+          {"beyond_limit", r.beyond_limit},
           {"gamma", r.gamma},
+          {"gae_lambda", r.gae_lambda},
           {"lambdas", r.lambdas},
           {"seed", r.seed},
           {"threads", r.threads}};
@@ -181,6 +186,7 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
                     {"shared_encoder", r.shared_encoder}};
   json["settings"] = settings_json(r);
   json["notes"] = r.notes;
+  json["summary"] = summary_of(r);
   json["seconds"] = Json::object();
   for (const auto& [name, seconds] : r.seconds) json["seconds"][name] = number(seconds);
   const double gamma = r.gamma;
@@ -190,6 +196,7 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
   if (r.critics) {
     json["critics"] = {{"own", number(r.critics->own)},
                        {"refitted", number(r.critics->refitted)},
+                       {"exact", number(r.critics->exact)},
                        {"samples", r.critics->samples}};
   }
   add_list(

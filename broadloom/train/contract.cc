@@ -158,6 +158,9 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.num_steps = config.num_steps;
   contract.num_envs = config.num_envs;
   contract.observation_size = one.spec().observation_size();
+  contract.reward_terms = one.spec().reward_terms;
+  contract.commands = one.spec().commands;
+  contract.terrain = one.spec().terrain;
   const Space& seen = one.spec().observation;
   if (seen.dtype != Dtype::kF32 || !seen.shape.empty()) contract.observation = observed(seen);
   if (one.spec().has_critic_observation()) {

@@ -51,9 +51,12 @@ struct RolloutContract {
   };
   std::vector<Stratum> strata;  // by name
   std::string strata_sampling;
-  CurriculumOptions curriculum;  // over them; no levels: none
-  Overrides disturbances;        // names and values, as given
-  VecEnvTraits simulator;        // what the environments can do
+  CurriculumOptions curriculum;          // over them; no levels: none
+  Overrides disturbances;                // names and values, as given
+  std::vector<RewardTerm> reward_terms;  // what the environment says of its task; empty: nothing
+  std::vector<CommandRange> commands;
+  std::string terrain;
+  VecEnvTraits simulator;  // what the environments can do
   int threads = 0;
   MemoryPlan memory;
   std::size_t memory_allowed = 0;  // bytes; 0: not known

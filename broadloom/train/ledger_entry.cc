@@ -80,6 +80,17 @@ Json observed_of(const RolloutContract::Observed& observed) {
   return {{"dtype", observed.dtype}, {"shape", observed.shape}};
 }
 
+// What the environment says of its task, where it does.
+void add_task(const RolloutContract& contract, Json& out) {
+  for (const RewardTerm& term : contract.reward_terms) {
+    out["reward_terms"][term.name] = term.weight;
+  }
+  for (const CommandRange& command : contract.commands) {
+    out["commands"][command.name] = std::vector<double>{command.low, command.high};
+  }
+  if (!contract.terrain.empty()) out["terrain"] = contract.terrain;
+}
+
 // What is promised, without what belongs to a machine: threads and memory.
 Json contract_of(const RolloutContract& contract, int action_size) {
   Json disturbances = Json::object();
@@ -103,6 +114,7 @@ Json contract_of(const RolloutContract& contract, int action_size) {
               {"curriculum", curriculum_of(contract.curriculum)},
               {"disturbances", disturbances}};
   if (contract.simulator != VecEnvTraits{}) out["simulator"] = simulator_json(contract.simulator);
+  add_task(contract, out);
   if (!contract.shapes.empty()) out["shapes"] = shapes_of(contract);
   if (contract.observation) out["observation"] = observed_of(*contract.observation);
   if (contract.critic_observation) {
@@ -167,7 +179,9 @@ Json machine_of(const Manifest& manifest) {
               {"cpu", manifest.cpu},
               {"cores", manifest.cores},
               {"memory_bytes", manifest.memory_bytes},
-              {"isa", manifest.isa}};
+              {"isa", manifest.isa},
+              // Where each lives, so that nobody takes a copy between devices for none.
+              {"residency", {{"simulation", "host"}, {"rollout", "host"}, {"update", "host"}}}};
   if (!manifest.bits.empty()) out["bits"] = manifest.bits;
   return out;
 }

@@ -6,7 +6,7 @@ results=experiments/pendulum-gradients/results
 train pendulum --env_id Pendulum-v1 --num_envs 4 --num_steps 256 --total_timesteps 1000000 --checkpoint_interval 10
 for iteration in 390 440 720; do
   measure pendulum $iteration $results/step_$((iteration * 1024)).json --shapes 4x256,16x64 --lambdas 0,0.95,1 \
-    --lags 1,3,5,7,10,20,40,50
+    --lags 1,3,5,7,10,20,40,50 --bias_budget 8000000
 done
 for iteration in $(seq 40 40 800); do
   measure pendulum $iteration "$work/curve/$iteration.json" --study correlation --shapes 4x256 --lambdas 0,0.95,1 \

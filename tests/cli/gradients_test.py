@@ -112,10 +112,32 @@ class Gradients(unittest.TestCase):
         self.assertEqual(one[0]["agreement"], one[1]["agreement"])  # at one step there is nothing for lambda to do
         self.assertGreater(report["critics"]["refitted"], report["critics"]["own"])
         self.assertIn("expected cosine of one block", text)
+        self.assertIn("- " + report["summary"][0], text)
+        self.assertIn("lambda 0.95", report["summary"][0])
+        self.assertEqual(report["settings"]["beyond_limit"], 459)  # 0.99^459 is a hundredth
         self.fails(2, ["stationary"], self.cart, "--study", "agreement", "--starts", "synchronised")
         report, _ = self.report(self.cart, "--study", "agreement,variance", "--shapes", "2x8", "--norm_adv", *QUICK)
         self.assertNotIn("agreement", report)
         self.assertTrue(any(note.startswith("No agreement") for note in report["notes"]))
+
+    def test_the_limit_is_an_end_where_asked_or_trained_so(self):
+        some = ["--study", "agreement,bias", "--shapes", "4x4", "--lambdas", "0.95", "--blocks", "10", "--bias_budget", "100000"]
+        for flags, beyond in (([], 459), (["--time_limit", "end"], 0), (["--gammas", "0.9,0.5"], 459),
+                              (["--gammas", "1"], 0)):
+            report, _ = self.report(self.cart, *some, *flags)
+            self.assertEqual(report["settings"]["beyond_limit"], beyond)
+            told = [note for note in report["notes"] if "takes the time limit as an end" in note]
+            self.assertEqual(len(told), 1 if flags == ["--gammas", "1"] else 0)
+        self.fails(2, ["--time_limit end"], self.cart, *some, "--gammas", "1", "--time_limit", "continued")
+        self.fails(2, ["--time_limit", "'never'"], self.cart, "--time_limit", "never")
+
+    def test_exact_values_where_there_is_a_table(self):
+        report, text = self.report(self.lake, "--study", "agreement", "--shapes", "4x8,32x1", "--lambdas", "0.95", *QUICK)
+        self.assertEqual({c["critic"] for c in report["agreement"]}, {"own", "refitted", "exact"})
+        self.assertEqual(report["critics"]["samples"], 0)
+        self.assertGreater(report["critics"]["exact"], report["critics"]["own"])
+        self.assertNotIn("exact", report)
+        self.assertIn("exact values", text)
 
     def test_the_same_for_any_threads_and_anew_for_another_seed(self):
         reports = []

@@ -1,4 +1,4 @@
-"""What the documentation has one type: README's blocks of commands run as they stand, one after the other, in a folder
+"""What the documentation has one type: blocks of commands of README and docs/first_run.md run as they stand, one after the other, in a folder
 that looks like a fresh clone after its build; the study file of docs/study.md is the one in configs; studies have plans."""
 import json
 import os
@@ -55,8 +55,13 @@ class Readme(unittest.TestCase):
             wanted = (STOPPED, 0) if line.startswith("timeout ") else (0,)
             self.assertIn(result.returncode, wanted, f"{line}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
 
+    def test_the_lines_of_the_readme_run_in_order(self):
+        pasted = [block for block in blocks("README.md", "sh") if "broadloom train" in block]
+        self.assertEqual(len(pasted), 1)
+        self.run_in_order(commands(pasted[0]))
+
     def test_the_block_to_paste_runs_in_order(self):
-        pasted = [block for block in blocks("README.md", "sh") if "broadloom train --env_id" in block]
+        pasted = [block for block in blocks("docs/first_run.md", "sh") if "broadloom train --env_id" in block]
         self.assertEqual(len(pasted), 1)
         lines = commands(pasted[0])
         for command in ("train", "eval", "compare", "curve", "rerun", "diff", "audit", "gradients", "study", "report", "bench"):
@@ -69,13 +74,6 @@ class Readme(unittest.TestCase):
         listed = subprocess.run([PROGRAM, "env", "list", "--json"], capture_output=True, text=True, timeout=60, check=True)
         for env in json.loads(listed.stdout)["environments"]:
             self.assertIn(env["id"], pages)
-
-    def test_every_file_that_is_linked_is_there(self):
-        for page in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "docs/study.md", "docs/glossary.md",
-                     "docs/own_environment.md"):
-            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(page)):
-                path = os.path.join(SOURCE, os.path.dirname(page), link)
-                self.assertTrue(os.path.exists(path), f"{page}: {link}")
 
 
 class Studies(unittest.TestCase):

@@ -15,9 +15,9 @@ def read(path):
 
 
 def markdown_files():
-    skipped = {".git", ".venv", "build", "runs", "studies"}
+    skipped = {"build", "runs", "studies"}
     for folder, folders, names in os.walk(ROOT):
-        folders[:] = sorted(set(folders) - skipped)
+        folders[:] = sorted(name for name in set(folders) - skipped if not name.startswith("."))
         for name in sorted(names):
             if name.endswith(".md"):
                 yield os.path.relpath(os.path.join(folder, name), ROOT)

@@ -97,6 +97,37 @@ TEST(Golden, Pendulum) {
   }
 }
 
+// Terms of a state and action, weighed as the environment says, are its reward.
+double weighed(const EnvSpec& spec, std::initializer_list<double> terms) {
+  EXPECT_EQ(spec.reward_terms.size(), terms.size());
+  double sum = 0.0;
+  std::size_t i = 0;
+  for (const double term : terms) sum += spec.reward_terms[i++].weight * term;
+  return sum;
+}
+
+TEST(RewardTerms, MakeTheRewardOfBoxActions) {
+  for (const float u : {-1.5f, 0.0f, 0.75f}) {
+    Pendulum::State s{0.7, -0.4};
+    EXPECT_NEAR(step<Pendulum>(s, u).reward,
+                weighed(Pendulum::spec(Pendulum::Params{}), {0.49, 0.16, u * u}), 1e-12);
+    MountainCarContinuous::State car{0.3, 0.0}, goal{0.44, 0.06};
+    const EnvSpec spec = MountainCarContinuous::spec(MountainCarContinuous::Params{});
+    EXPECT_NEAR(step<MountainCarContinuous>(car, u).reward, weighed(spec, {0, u * u}), 1e-12);
+    EXPECT_NEAR(step<MountainCarContinuous>(goal, u).reward, weighed(spec, {1, u * u}), 1e-12);
+  }
+}
+
+TEST(RewardTerms, MakeTheRewardOfAStep) {
+  CartPole::State pole{};
+  EXPECT_EQ(step<CartPole>(pole, 1).reward, weighed(CartPole::spec(CartPole::Params{}), {1}));
+  Acrobot::State robot{.1, -.1, .05, -.05};
+  EXPECT_EQ(step<Acrobot>(robot, 2).reward, weighed(Acrobot::spec(Acrobot::Params{}), {1}));
+  MountainCar::State car{-0.5, 0.0};
+  EXPECT_EQ(step<MountainCar>(car, 1).reward,
+            weighed(MountainCar::spec(MountainCar::Params{}), {1}));
+}
+
 TEST(Golden, Acrobot) {
   Acrobot::State s{.1, -.1, .05, -.05};
   const double expected[2][4] = {

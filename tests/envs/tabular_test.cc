@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 
 #include "broadloom/envs/registry.h"
@@ -66,6 +67,24 @@ void expect_steps_follow_the_table(const typename Env::Params& params, int draws
       }
     }
   }
+}
+
+// Each of these tasks gives one of its terms a step, or nothing.
+template <class Env>
+void expect_rewards_are_terms(const typename Env::Params& params) {
+  std::set<double> weights{0.0}, seen;
+  for (const RewardTerm& term : Env::spec(params).reward_terms) weights.insert(term.weight);
+  for (const auto& outcomes : Env::table(params).transitions) {
+    for (const TabularModel::Outcome& outcome : outcomes) seen.insert(outcome.reward);
+  }
+  for (const double reward : seen) EXPECT_TRUE(weights.count(reward)) << reward;
+  EXPECT_GE(seen.size() + 1, weights.size());
+}
+
+TEST(RewardTerms, AreThoseOfTheTables) {
+  expect_rewards_are_terms<FrozenLake>(lake("4x4"));
+  expect_rewards_are_terms<CliffWalking>(CliffWalking::Params{});
+  expect_rewards_are_terms<Taxi>(Taxi::Params{});
 }
 
 TEST(Tabular, ProbabilitiesSumToOne) {

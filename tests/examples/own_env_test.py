@@ -1,5 +1,5 @@
 """examples/own_env as a program of its own: every command for an environment that is not the library's, and what plain
-broadloom says to such runs. The lines of the README about it run as they stand."""
+broadloom says to such runs. The lines of docs/own_environment.md run as they stand."""
 import json
 import os
 import re
@@ -115,6 +115,11 @@ class OwnEnv(unittest.TestCase):
         self.assertIn("Hover-v0", self.read("report/study.json"))
         self.assertEqual(self.call(BROADLOOM, "report", "own.sqlite", "--out", "plain").returncode, 0)
 
+    def test_advise(self):
+        self.own("advise", "--env_id", "Hover-v0", "--hidden_sizes", "16", "--steps", "60000", "--seeds", "1", "--threads", "1", "--out", "advice",
+                 "--quiet", codes=(0, 22))
+        self.assertEqual(json.loads(self.read("advice/advice.json"))["env_id"], "Hover-v0")
+
     def test_bench(self):
         with open(os.path.join(self.folder, "hover.toml"), "w", encoding="utf-8") as file:
             file.write('env_id = "Hover-v0"\nnum_envs = 4\nnum_steps = 16\n')
@@ -137,8 +142,8 @@ class OwnEnv(unittest.TestCase):
                 result = self.call(BROADLOOM, *call)
                 self.assertEqual(result.returncode, 0, result.stderr)
 
-    def test_the_lines_of_the_readme(self):
-        with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
+    def test_the_lines_of_the_page(self):
+        with open(os.path.join(SOURCE, "docs", "own_environment.md"), encoding="utf-8") as file:
             blocks = re.findall(r"^```sh\n(.*?)^```$", file.read(), re.M | re.S)
         lines = [line for block in blocks for line in block.splitlines() if line.startswith(("build/own_env/own_env ", "build/own_env/own_loop "))]
         self.assertGreater(len(lines), 2)

@@ -119,6 +119,35 @@ TEST(CorrelationStudy, EqualsExplicitVectors) {
   }
 }
 
+// States of two kinds, drawn independently: in one of them gradients are long and rare, in the
+// other short. Nothing depends on anything, and no direction is favoured; but less their block's
+// mean, the short ones all are minus that mean.
+TEST(CorrelationStudy, CentringAtTheBlocksMeanMakesIndependentGradientsResemble) {
+  constexpr int kDimension = 20;
+  const BlockShape shape{16, 16};
+  CorrelationStudy study(shape, {0.95}, {1}, kDimension, 100, 20, 9, 1);
+  for (int b = 0; b < 100; ++b) {
+    BlockRows rows = chain_block({kDimension, 0.0, 0.0, 0.0}, shape, 11, b);
+    Random random(12, Purpose::kUser, 0, static_cast<std::uint64_t>(b));
+    for (float& w : rows.weights[0]) w = random.uniform() < 0.1 ? 1.0f : 0.001f;
+    study.fold(study.measure(rows, b));
+  }
+  const CorrelationResult r = study.results().front();
+  for (const PairCorrelation* p : {&r.across, &r.within[0]}) {
+    EXPECT_TRUE(p->uncentred.holds(0.0)) << p->uncentred.low << " " << p->uncentred.high;
+    EXPECT_LT(p->uncentred.high, 0.01);
+    EXPECT_GT(p->cosine.mean.low, 0.7);  // pairs of two short ones are 81 %
+    EXPECT_TRUE(p->autocovariance.holds(0.0));
+  }
+}
+
+// As long as all are, on the other hand, they resemble less by one in their number.
+TEST(CorrelationStudy, CentringDoesLittleToGradientsOfOneLength) {
+  const CorrelationResult r = study({5, 0.0, 0.0, 0.0}, {16, 16}, {1}, 400, 1);
+  EXPECT_NEAR(r.across.cosine.mean.value, -1.0 / 256.0, 0.003);
+  EXPECT_NEAR(r.across.uncentred.value, 0.0, 0.003);
+}
+
 // Gradients that are all zero (no reward was ever seen) have no direction: nothing is counted, and
 // nothing is not a number but what has no pairs.
 TEST(CorrelationStudy, GradientsOfZeroAreLeftOut) {

@@ -14,7 +14,7 @@ from browser import Browser, find_browser
 import gradients_fixture as fixture
 from page_checks import DISPLAYS, check_display, write_page
 
-STUDIES = ("correlation", "variance", "bias", "exact")
+STUDIES = ("agreement", "correlation", "variance", "bias", "exact")
 PICTURED = ("rich",)  # pictures take much of the test's time
 FEW = ("only_variance", "only_exact", "bare")  # parts of what the others have: two displays are enough
 MAKE_PAGE = OUT = BROWSER = None
@@ -57,9 +57,16 @@ class PageTest(unittest.TestCase):
         self.assertEqual(count("Heat map"), shapes * lambdas)
         self.assertEqual(count("Stacked bars"), lambdas)
         self.assertEqual(count("Sampled against exact"), 5)
+        self.assertEqual(count("Agreement under"), 3)
+        self.assertTrue(labels[0].startswith("Agreement under"), "the answer's figure comes first")
+        lines = BROWSER.evaluate("[...document.querySelectorAll('#summary > ul > li')].map((li) => li.textContent)")
+        self.assertEqual(lines[0], "Best shape for one block under the run's critic at λ = 0.95: 1 × 64 (0.49 [0.44, 0.54]); "
+                                   "least agrees 64 × 1.")
+        self.assertEqual(len(lines), len(data["summary"]))
+        self.assertEqual(BROWSER.evaluate("[...document.querySelectorAll('details.folded')].map((d) => d.open)"), [False])
         self.assertEqual(len(labels), len(set(labels)), "two drawings with the same name")
         rows = BROWSER.evaluate("[...document.querySelectorAll('table')].map((t) => t.tBodies[0].rows.length)")
-        self.assertEqual(rows[0], shapes * lambdas)
+        self.assertEqual(rows[0], shapes * lambdas)  # agreement
 
     def test_colours_follow_the_system_while_the_page_is_open(self):
         BROWSER.display(**DISPLAYS["light"])

@@ -1,8 +1,9 @@
-// make_page gradients|study IN.json OUT.html: the page of a gradients.json or a study.json.
+// make_page gradients|study|advice IN.json OUT.html: the page of such a JSON file.
 #include <cstdio>
 #include <string>
 
 #include "broadloom/record/files.h"
+#include "broadloom/report/advice_json.h"
 #include "broadloom/report/gradients_page.h"
 #include "broadloom/report/study_page.h"
 
@@ -13,7 +14,9 @@ broadloom::Status make_page(const std::string& kind, const std::string& in,
   broadloom::Result<std::string> json = broadloom::read_file(in);
   if (!json.ok()) return json.status();
   broadloom::Result<std::string> page = kind == "study" ? broadloom::study_page(json.value())
-                                                        : broadloom::gradients_page(json.value());
+                                        : kind == "advice"
+                                            ? broadloom::advice_page(json.value())
+                                            : broadloom::gradients_page(json.value());
   if (!page.ok()) return page.status();
   return broadloom::write_file_atomically(out, page.value());
 }
@@ -22,7 +25,7 @@ broadloom::Status make_page(const std::string& kind, const std::string& in,
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: make_page gradients|study IN.json OUT.html\n");
+    std::fprintf(stderr, "usage: make_page gradients|study|advice IN.json OUT.html\n");
     return 2;
   }
   const broadloom::Status status = make_page(argv[1], argv[2], argv[3]);

@@ -314,6 +314,37 @@ TEST_F(Ledger, ALineSaysWhatEpisodesDrewFromAndHowTheyEnded) {
   EXPECT_TRUE(report.agrees());
 }
 
+TEST_F(Ledger, ALineSaysWhatTheEnvironmentSaysOfItsTask) {
+  const std::string text = trained({{"env_id", "Pendulum-v1"}, {"num_minibatches", "2"}});
+  const Json line = Json::parse(text);
+  EXPECT_EQ(line["contract"]["reward_terms"].dump(),
+            R"({"angle_squared":-1.0,"speed_squared":-0.1,"torque_squared":-0.001})");
+  EXPECT_FALSE(line["contract"].contains("commands"));  // it has none
+  EXPECT_EQ(line["machine"]["residency"].dump(),
+            R"({"simulation":"host","rollout":"host","update":"host"})");
+}
+
+TEST_F(Ledger, ARecordFromBeforeTasksWereSaidAgrees) {
+  const std::string line = trained();
+  const auto change = [&](void (*how)(Json&), const std::string& name) {
+    const Result<std::string> other = sealed_anew(line, how);
+    EXPECT_TRUE(other.ok()) << other.status().message();
+    return run_again(other.value(), name);
+  };
+  const RerunReport older = change(
+      [](Json& json) {
+        json["contract"].erase("reward_terms");
+        json["machine"].erase("residency");
+      },
+      "older");
+  EXPECT_TRUE(older.agrees());
+  EXPECT_FALSE(field(older, "contract.reward_terms").agrees);
+  EXPECT_EQ(field(older, "contract.reward_terms").rule, FieldRule::kNoted);
+  const RerunReport other =
+      change([](Json& json) { json["contract"]["reward_terms"]["step"] = 2.0; }, "other");
+  EXPECT_FALSE(other.agrees());
+}
+
 TEST_F(Ledger, ACurriculumIsRecordedAndFollowedAgain) {
   const std::string text = trained({{"strata.a.half_length", "0.4..0.6"},
                                     {"strata.b.half_length", "0.1..0.2"},

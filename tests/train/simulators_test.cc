@@ -14,7 +14,7 @@
 #include "broadloom/config/settings.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/evaluate/evaluator.h"
-#include "broadloom/lab/frozen.h"
+#include "broadloom/frozen/frozen.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"

@@ -64,6 +64,7 @@ struct Acrobot {
     spec.has_reward_threshold = true;
     spec.reward_threshold = -100.0;
     spec.set_score_range(-498.9, -100.0);  // mean of 100,000 episodes; upstream's threshold
+    spec.reward_terms = {{"step_below_line", -1.0}};
     spec.upstream = "Gymnasium 1.4.0 classic_control/acrobot.py";
     spec.summary = "Swing a two-link robot's tip above a line.";
     return spec;

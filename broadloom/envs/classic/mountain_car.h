@@ -50,6 +50,7 @@ struct MountainCar {
     spec.has_reward_threshold = true;
     spec.reward_threshold = -110.0;
     spec.set_score_range(-200.0, -110.0);  // none of 100,000 got out; upstream's threshold
+    spec.reward_terms = {{"step", -1.0}};
     spec.upstream = "Gymnasium 1.4.0 classic_control/mountain_car.py";
     spec.summary = "Rock a weak car out of a valley (three throttles).";
     return spec;

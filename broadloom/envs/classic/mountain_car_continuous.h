@@ -50,6 +50,7 @@ struct MountainCarContinuous {
     spec.has_reward_threshold = true;
     spec.reward_threshold = 90.0;
     spec.set_score_range(-33.12, 90.0);  // mean of 100,000 episodes; upstream's threshold
+    spec.reward_terms = {{"goal", 100.0}, {"action_squared", -0.1}};
     spec.upstream = "Gymnasium 1.4.0 classic_control/continuous_mountain_car.py";
     spec.summary = "Rock a weak car out of a valley (continuous throttle).";
     return spec;

@@ -53,6 +53,8 @@ struct Pendulum {
     spec.action = Space::box({-torque}, {torque});
     spec.max_episode_steps = 200;
     spec.set_score_range(-1228.0, -138.2);  // mean of 100,000 episodes; near-optimal control
+    spec.reward_terms = {
+        {"angle_squared", -1.0}, {"speed_squared", -0.1}, {"torque_squared", -0.001}};
     spec.upstream = "Gymnasium 1.4.0 classic_control/pendulum.py";
     spec.summary = "Swing a pendulum up and hold it there.";
     return spec;

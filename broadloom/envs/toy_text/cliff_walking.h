@@ -43,6 +43,7 @@ struct CliffWalking {
     spec.observation = Space::discrete(kRows * kCols);
     spec.action = Space::discrete(kActions);
     spec.set_score_range(-65375.1304, -13.0);  // both exact, from table()
+    spec.reward_terms = {{"other_step", -1.0}, {"fall", -100.0}};
     spec.upstream = "Gymnasium 1.4.0 toy_text/cliffwalking.py";
     spec.summary = "Walk along a cliff to the goal; falling costs 100 and leads back.";
     return spec;

@@ -65,6 +65,7 @@ struct FrozenLake {
     spec.has_reward_threshold = true;
     spec.reward_threshold = 0.70;
     spec.set_score_range(0.01393980, 0.74419029);  // both exact, from table() within 100 steps
+    spec.reward_terms = {{"goal", 1.0}};
     spec.upstream = "Gymnasium 1.4.0 toy_text/frozen_lake.py";
     spec.summary = "Cross slippery ice to the goal (4x4 unless map_name or desc say otherwise).";
     return spec;

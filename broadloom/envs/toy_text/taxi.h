@@ -42,6 +42,8 @@ struct Taxi {
     spec.has_reward_threshold = true;
     spec.reward_threshold = 8.0;
     spec.set_score_range(-771.0909994, 7.93);  // both exact, from table() within 200 steps
+    spec.reward_terms = {
+        {"other_step", -1.0}, {"illegal_pickup_or_dropoff", -10.0}, {"delivery", 20.0}};
     spec.upstream = "Gymnasium 1.4.0 toy_text/taxi.py";
     spec.summary = "Fetch a passenger and drop them off at one of four places.";
     return spec;

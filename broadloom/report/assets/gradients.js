@@ -10,6 +10,13 @@ function policyWords(policy) {
           yesNo(policy.shared_encoder, "encoder shared with the critic", "encoder of its own")].filter(Boolean).join("; ");
 }
 
+// What the time limit is to the returns that the true gradient is made of.
+function limitWords(s) {
+  if (!s.max_episode_steps) return null;
+  const limit = plural(s.max_episode_steps, "step");
+  return s.beyond_limit ? `${limit}; returns of the true gradient look ${formatNumber(s.beyond_limit)} steps past it, as training does that bootstraps there` : `${limit}; an end to the returns of the true gradient`;
+}
+
 function settingFacts(data) {
   const s = data.settings || {};
   const checkpoint = data.checkpoint || {};
@@ -21,6 +28,7 @@ function settingFacts(data) {
     ["transitions of a block, B", s.batch], ["independent blocks of each shape, R", s.blocks],
     ["groups of blocks, for the intervals", s.groups], ["intervals hold at", isNumber(s.confidence) ? `${formatNumber(100 * s.confidence)} %` : null],
     ["blocks start", starts[s.starts] || s.starts], ["truncated episodes", s.truncation_mode],
+    ["time limit", limitWords(s)],
     ["discount γ", s.gamma], ["λ", (s.lambdas || []).join(", ")],
     ["advantages", yesNo(s.norm_adv, "normalised within the block", "as they are")],
     ["loss", [yesNo(s.norm_adv !== undefined, "policy term", null), yesNo(s.value_term, "value term", null), yesNo(s.entropy_term, "entropy term", null)].filter(Boolean).join(", ")],
@@ -36,7 +44,7 @@ const TERMS = [
   ["individual, within, across", "The parts of that variance: of samples by themselves, of pairs in the same trajectory, of pairs in different ones."],
   ["VIF and effective sample size", "VIF = B Tr Cov(G_B) / Tr Cov(g): 1 for independent samples. B / VIF is the number of independent samples that would give the same variance."],
   ["Signal to noise, noise scale, critical batch", "|E G_B|² / Tr Cov(G_B); Tr Cov(g) / |E G_B|²; B Tr Cov(G_B) / |E G_B|². The last two are in samples."],
-  ["Bias", "E G_B − G_T. The reference G_T weighs the same transitions by what really followed them, the discounted return to the end of the episode minus V(s): nothing is bootstrapped, and no critic stands in for rewards."],
+  ["Bias", "E G_B − G_T. The reference G_T weighs the same transitions by what really followed them, the discounted return, past the time limit where training bootstraps there, minus V(s): nothing is bootstrapped, and no critic stands in for rewards."],
   ["Interval", "All intervals are for one number by itself; of many, some miss their true value. Apart: two intervals share no number."],
 ];
 
@@ -46,10 +54,22 @@ function header(main, data) {
   document.title = `Gradients of ${name}` + (isNumber(checkpoint.global_step) ? ` at step ${formatNumber(checkpoint.global_step)}` : "");
   const batch = (data.settings || {}).batch;
   main.append(element("h1", {}, `Policy gradients of ${name}`),
-    element("p", { class: "subtitle" }, isNumber(checkpoint.global_step) ? `The policy after ${formatNumber(checkpoint.global_step)} steps, held fixed` : "A policy held fixed"),
-    element("p", {}, "The policy of one checkpoint was kept as it is while many independent blocks of transitions were collected with it, and the gradient of each was taken. " +
-      "The page shows how these gradients vary, how their samples depend on each other, and how far they are off, by the shape of the block" +
-      (isNumber(batch) ? `: N environments × T steps, always ${formatNumber(batch)} transitions.` : ".")));
+    element("p", { class: "subtitle" }, `One policy of one run${isNumber(checkpoint.global_step) ? `, after ${formatNumber(checkpoint.global_step)} steps` : ""}, held fixed: ` +
+      "another run, or another step of this one, may answer otherwise."),
+    element("p", {}, `Which shape of a rollout block, N environments × T steps${isNumber(batch) ? `, always ${formatNumber(batch)} transitions` : ""}, tells most of this policy's gradient? ` +
+      "PPO normalises advantages over each minibatch, and agreement is of gradients with advantages normalised over the block; " +
+      (data.settings && data.settings.norm_adv ? "so is all else here." : "variance, correlation and bias are of the gradient as it is.")));
+}
+
+// The sentences that come with the data, in the page's signs.
+const inSigns = (line) => line.replace(/(\d) x (\d)/g, "$1 × $2").replace(/lambda (\d)/g, "λ = $1");
+function summarySection(main, data) {
+  const lines = data.summary || [];
+  const blocks = summarise(data);
+  if (!lines.length) return summaryBox(main, blocks);
+  const list = (items) => element("ul", {}, ...items.map((line) => element("li", {}, ...words(line))));
+  main.append(element("section", { class: "summary", id: "summary" }, element("h2", {}, "In short"), list(lines.map(inSigns)),
+    blocks.length ? element("details", {}, element("summary", {}, "Study by study"), ...blocks.flatMap(({ title, lines: more }) => [element("h3", {}, title), list(more)])) : null));
 }
 
 function settingsSection(main, data) {
@@ -67,8 +87,8 @@ function footer(main, data) {
 }
 
 const SECTIONS = [
-  ["agreement", "Agreement", "Which shape gives one block the direction that is nearest to the true one.", (box, data) => agreementSection(box, data.agreement)],
-  ["variance", "Variance", "How much the gradient of a block varies from block to block.", (box, data) => varianceSection(box, data.variance, (data.settings || {}).batch)],
+  ["agreement", "Agreement", "Which shape gives one block the direction that is nearest to the true one.", (box, data) => agreementSection(box, data.agreement, data.critics)],
+  ["variance", "Variance", "How much the gradient of a block varies from block to block. These are lengths, which normalised advantages and Adam take away.", (box, data) => varianceSection(box, data.variance, (data.settings || {}).batch)],
   ["correlation", "Correlation", "How gradients of samples, and of whole blocks, resemble each other.", (box, data) => correlationSection(box, data.correlation)],
   ["bias", "Bias", "How far the gradient is off on average.", (box, data) => biasSection(box, data.bias)],
   ["exact", "Exact values", "The environment is small enough to solve, so that estimates can be checked.", (box, data) => exactSection(box, data.exact)],
@@ -82,14 +102,14 @@ function makePage() {
   header(main, data);
   main.append(element("nav", { "aria-label": "Sections" }, ...sections.map(([key, title]) => element("a", { href: `#${key}` }, title)),
     element("a", { href: "#settings" }, "What was measured")));
-  summaryBox(main, summarise(data));
+  summarySection(main, data);
   notesBox(main, data.notes);
-  settingsSection(main, data);
   for (const [key, title, about, fill] of sections) {
     const box = element("section", { id: key }, element("h2", {}, title), element("p", { class: "subtitle" }, about));
     main.append(box);
     addSection(box, title, () => fill(box, data));
   }
+  settingsSection(main, data);
   footer(main, data);
 }
 

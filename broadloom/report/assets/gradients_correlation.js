@@ -40,7 +40,7 @@ function pairTable(cases) {
     title: "cosine and autocovariance of pairs", rows,
     caption: "Pairs of centred per-sample gradients, by lag within a trajectory, and across trajectories. Brackets: interval.",
     columns: [...caseColumns(cases), { title: "pairs of", of: (r) => r.kind, text: true }, { title: "number of pairs", of: (r) => r.w.pairs },
-              ...cosineColumns((r) => r.w), estimateColumn("autocovariance", (r) => r.w.autocovariance)],
+              ...cosineColumns((r) => r.w), estimateColumn("mean cos, not centred", (r) => r.w.uncentred_mean), estimateColumn("autocovariance", (r) => r.w.autocovariance)],
   };
 }
 
@@ -50,7 +50,7 @@ function cosineHistograms(parent, cases) {
   const body = figure(parent, {
     title: "Cosine between gradients of two samples", tables: [pairTable(cases)], long: true,
     caption: "Lines: two samples of the same trajectory, so many steps (the lag) apart. Grey area: two samples of different trajectories. " +
-      "Each gradient is taken relative to its block's mean; the height is a density, so every curve has area one. A line that has more weight near −1 or 1 than " +
+      "Each gradient is taken relative to its block's mean, as in the article that this is after; that alone makes short gradients resemble each other (table: not centred). The height is a density, so every curve has area one. A line that has more weight near −1 or 1 than " +
       "the grey area shows that samples of one trajectory depend on each other, whatever the sign. " +
       (lags.length < all ? `Drawn are ${lags.length} of ${all} lags; all are in the table.` : ""),
   });
@@ -81,7 +81,7 @@ function lagCurves(parent, cases) {
     title: "Autocovariance of the gradient along a trajectory", long: true,
     caption: "Mean inner product of two gradients of the same trajectory, each less the mean over all blocks, as a share of their variance Tr Cov(g), against the number of steps between them (spread out logarithmically). " +
       "Bands are intervals. Dashed and grey: the same for pairs of different trajectories. Where a band holds zero, no covariance was found at that lag. " +
-      "Panels of one λ share their axes. The numbers are in the table of the figure before.",
+      "Panels of one λ share their axes. The numbers are in the table of cosines, folded below.",
   });
   const color = (colors) => colors.series[0];
   liveLegend(body, (colors) => [{ label: "same trajectory, with interval", color: color(colors) },
@@ -164,9 +164,18 @@ function batchMeanMaps(parent, cases) {
   }
 }
 
+// Figures that most readers can do without: drawn to their box's width when they are opened.
+function folded(parent, title) {
+  const box = element("details", { class: "folded" }, element("summary", {}, title));
+  box.addEventListener("toggle", () => { if (box.open) drawAll((chart) => box.contains(chart.box)); });
+  parent.append(box);
+  return box;
+}
+
 function correlationSection(parent, cases) {
-  cosineHistograms(parent, cases);
   lagCurves(parent, cases);
-  meanCosines(parent, cases);
-  batchMeanMaps(parent, cases);
+  const box = folded(parent, "Histograms of cosines, and heat maps of blocks");
+  cosineHistograms(box, cases);
+  meanCosines(box, cases);
+  batchMeanMaps(box, cases);
 }

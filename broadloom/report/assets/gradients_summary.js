@@ -151,11 +151,10 @@ function exactSentences(exact, confidence) {
   return [`The sampled interval holds the exact value in ${agree.length} of ${plural(tested.length, "comparison")}.${expected}`];
 }
 
-// [{title, lines}] for the studies that are there.
+// [{title, lines}] for the studies that are there: what stands behind the sentences that come with the data.
 function summarise(data) {
   const blocks = [];
   const add = (title, lines) => { if (lines.some(Boolean)) blocks.push({ title, lines: lines.filter(Boolean) }); };
-  if (data.agreement) add("Agreement", agreementSentences(data.agreement, data.critics));
   if (data.variance) add("Variance", varianceSentences(data.variance));
   if (data.correlation) add("Correlation", correlationSentences(data.correlation));
   if (data.bias) add("Bias", biasSentences(data.bias));

@@ -114,21 +114,22 @@ function quantityCharts(body, cases, quantities, xOf, nameOf, x) {
 
 function shapeCurves(parent, cases, batch) {
   const body = figure(parent, {
-    title: "Variance inflation, effective sample size and signal to noise",
+    title: "Signal to noise, variance inflation, effective sample size, and the variance once more",
     caption: "Against the shape, from few long trajectories (left) to many short ones (right), the number of environments doubling along the axis. " +
       "Variance inflation says how many times the variance of B independent samples the block has (dashed: 1, as good as independent). Effective sample size is B over that " +
-      "(dashed: B). Signal to noise is the squared norm of the mean gradient over its variance. Whiskers are intervals. " + TRIANGLES + " The numbers are in the table of the figure before.",
+      "(dashed: B). Signal to noise is the squared norm of the mean gradient over its variance. Whiskers are intervals. " + TRIANGLES + " The numbers are in the table of the next figure.",
   });
   const references = isNumber(batch) ? [{ value: batch }] : [];
   quantityCharts(body, cases, [
+    ["signal_to_noise", "Signal to noise"],
     ["variance_inflation", "Variance inflation (VIF)", [{ value: 1 }]],
     ["effective_sample_size", "Effective sample size", references],
-    ["signal_to_noise", "Signal to noise"],
-  ], (c) => Math.log2(c.num_envs), shapeName, { places: shapePlaces(cases), title: "N × T", about: "against the shape" });
+    ["total", "Tr Cov(G_B), on a logarithmic axis", [], true],
+  ], (c) => Math.log2(c.num_envs), shapeName, { places: shapePlaces(cases), title: "N × T", about: "against the shape", thin: true });
 }
 
 function varianceSection(parent, cases, batch) {
-  varianceBars(parent, cases);
   shapeCurves(parent, cases, batch);
+  varianceBars(parent, cases);
   withinByLag(parent, cases);
 }

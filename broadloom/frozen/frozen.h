@@ -31,7 +31,10 @@ class StartPool {
  public:
   StartPool() = default;
   // kInvalidConfig where the environments do not save their state, or not an environment a row.
-  static Result<StartPool> create(const Policy& policy, std::uint64_t seed, ThreadPool& pool);
+  // num_envs: environments that are looked at 64 times each.
+  static Result<StartPool> create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
+                                  int num_envs = kPoolEnvs);
+  static constexpr int kPoolEnvs = 4096;
 
   // Puts every environment into a state of the pool; which, follows from the seed. Fails where the
   // environments cannot take it.
@@ -48,23 +51,36 @@ class StartPool {
   std::vector<std::vector<unsigned char>> tensors_;  // of each tensor of the state, [size, bytes]
 };
 
+// A block, and what else the laboratory asks of it.
+struct FrozenBlock : RolloutBlock {
+  using RolloutBlock::RolloutBlock;
+  Observations last_seen_by_critic;  // [N] what a critic reads of the observation after the block
+  std::vector<int> ages;  // [N] steps that the episodes had before the block that it begins within
+};
+
 class BlockSource {
  public:
   // What the policy shows must outlive this. starts: null for synchronised ones. The seed decides
-  // every block.
-  BlockSource(const Policy& policy, const StartPool* starts, std::uint64_t seed, ThreadPool& pool)
-      : policy_(policy), starts_(starts), seed_(seed), pool_(pool) {}
+  // every block. max_episode_steps: of the environments; 0: that of the policy's.
+  BlockSource(const Policy& policy, const StartPool* starts, std::uint64_t seed, ThreadPool& pool,
+              int max_episode_steps = 0)
+      : policy_(policy),
+        starts_(starts),
+        seed_(seed),
+        pool_(pool),
+        max_episode_steps_(max_episode_steps) {}
 
   // `copies` independent blocks side by side, [T, copies * N]: environments [c * N, (c + 1) * N)
   // are block c. Rewards are scaled as in training, values and bootstrap values set, advantages
   // not. Different rounds, and shapes, share no random number.
-  Result<std::unique_ptr<RolloutBlock>> collect(BlockShape shape, int copies, std::uint64_t round);
+  Result<std::unique_ptr<FrozenBlock>> collect(BlockShape shape, int copies, std::uint64_t round);
 
  private:
   Policy policy_;
   const StartPool* starts_;
   std::uint64_t seed_;
   ThreadPool& pool_;
+  int max_episode_steps_;
 };
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-#include "broadloom/lab/frozen.h"
+#include "broadloom/frozen/frozen.h"
 
 #include <fmt/core.h>
 
@@ -14,7 +14,6 @@
 namespace broadloom {
 namespace {
 
-constexpr int kPoolEnvs = 4096;
 constexpr int kPoolLooks = 64;
 constexpr int kUnlimitedEpisode = 1000;
 
@@ -27,13 +26,14 @@ std::uint64_t seed_for(std::uint64_t seed, std::uint32_t lane, std::uint64_t rou
 }
 
 Result<std::unique_ptr<VecEnv>> make_envs(const Policy& policy, int count, bool stagger,
-                                          std::uint64_t seed) {
+                                          std::uint64_t seed, int max_episode_steps = 0) {
   VecEnvOptions options;
   options.num_envs = count;
   options.seed = seed;
   options.streams = StreamSet::kEvaluation;  // no stream of any training run
   options.stagger_starts = stagger;
-  options.max_episode_steps = policy.config.max_episode_steps;
+  options.max_episode_steps =
+      max_episode_steps > 0 ? max_episode_steps : policy.config.max_episode_steps;
   options.strata_sampling = strata_sampling(policy.config.strata_sampling);
   return make_vec_env(policy.config.env_id, policy.config.env_options, options);
 }
@@ -59,10 +59,27 @@ struct Rollout {
   Collector collector;
 };
 
-std::unique_ptr<RolloutBlock> make_block(const VecEnv& envs, int num_steps) {
+std::unique_ptr<FrozenBlock> make_block(const VecEnv& envs, int num_steps) {
   BlockSizes sizes = block_sizes(envs, num_steps, envs.num_envs());
   sizes.with_ends = false;  // the laboratory asks for advantages, not for how episodes ended
-  return std::make_unique<RolloutBlock>(sizes);
+  return std::make_unique<FrozenBlock>(sizes);
+}
+
+// What a critic reads of the observations as they stand.
+Observations seen_by_critic(const VecEnv& envs, const Rollout& rollout) {
+  const EnvSpec& spec = envs.spec();
+  const bool own = spec.has_critic_observation();
+  Observations seen(observation_type(own ? spec.critic_observation : spec.observation),
+                    static_cast<std::size_t>(envs.num_envs()));
+  if (own) {
+    envs.observe_critic(0, envs.num_envs(), seen.rows());
+  } else {
+    envs.observe(0, envs.num_envs(), seen.rows());
+  }
+  const std::optional<ObsNormalizer>& normalizer = own ? rollout.critic_norm : rollout.obs_norm;
+  if (normalizer)
+    normalizer->normalize(seen.floats().data(), envs.num_envs(), seen.floats().data());
+  return seen;
 }
 
 // States are copied from environment to environment.
@@ -86,9 +103,10 @@ std::size_t row_bytes(const TensorRef& tensor, int rows) {
 
 }  // namespace
 
-Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool) {
+Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
+                                    int num_envs) {
   const std::uint64_t pool_seed = seed_for(seed, kPoolLane, 0);
-  Result<std::unique_ptr<VecEnv>> made = make_envs(policy, kPoolEnvs, true, pool_seed);
+  Result<std::unique_ptr<VecEnv>> made = make_envs(policy, num_envs, true, pool_seed);
   if (!made.ok()) return made.status();
   VecEnv& envs = *made.value();
   BROADLOOM_TRY(check_copyable(envs));
@@ -99,7 +117,7 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
   const auto run_to = [&](std::int64_t end) -> Status {
     while (step < end) {
       const int steps = static_cast<int>(std::min<std::int64_t>(64, end - step));
-      const std::unique_ptr<RolloutBlock> block = make_block(envs, steps);
+      const std::unique_ptr<FrozenBlock> block = make_block(envs, steps);
       BROADLOOM_TRY(rollout.collector.collect(policy.params, step, *block));
       step += steps;
     }
@@ -110,7 +128,7 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
   for (int look = 0; look < kPoolLooks; ++look) {
     const std::int64_t place = std::int64_t{4} * episode * look / kPoolLooks;
     BROADLOOM_TRY(run_to(starts.burn_in_ + place));
-    BROADLOOM_TRY(starts.take(envs, std::int64_t{look} * kPoolEnvs));
+    BROADLOOM_TRY(starts.take(envs, std::int64_t{look} * num_envs));
   }
   return starts;
 }
@@ -145,22 +163,27 @@ Status StartPool::draw(std::uint64_t seed, VecEnv& envs) const {
   return envs.state_restored();
 }
 
-Result<std::unique_ptr<RolloutBlock>> BlockSource::collect(BlockShape shape, int copies,
-                                                           std::uint64_t round) {
+Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int copies,
+                                                          std::uint64_t round) {
   const std::uint64_t seed = seed_for(seed_, static_cast<std::uint32_t>(shape.num_steps),
                                       (static_cast<std::uint64_t>(shape.num_envs) << 28) + round);
-  Result<std::unique_ptr<VecEnv>> made = make_envs(policy_, shape.num_envs * copies, false, seed);
+  Result<std::unique_ptr<VecEnv>> made =
+      make_envs(policy_, shape.num_envs * copies, false, seed, max_episode_steps_);
   if (!made.ok()) return made.status();
   VecEnv& envs = *made.value();
   if (starts_ != nullptr) BROADLOOM_TRY(starts_->draw(seed, envs));
   Rollout rollout(policy_, envs, seed, pool_);
-  std::unique_ptr<RolloutBlock> block = make_block(envs, shape.num_steps);
+  std::unique_ptr<FrozenBlock> block = make_block(envs, shape.num_steps);
+  for (int n = 0; n < envs.num_envs(); ++n) {
+    block->ages.push_back(static_cast<int>(envs.episode_step(n)));
+  }
   const Status collected = rollout.collector.collect(policy_.params, 0, *block);
   if (!collected.ok()) return collected;
   if (policy_.reward_norm != nullptr) {
     policy_.reward_norm->scale(block->rewards.data(), block->size());
   }
   rollout.collector.bootstrap_values(policy_.params, *block);
+  block->last_seen_by_critic = seen_by_critic(envs, rollout);
   return block;
 }
 

@@ -10,7 +10,8 @@
 #include "broadloom/algo/learner.h"
 #include "broadloom/algo/minibatch_update.h"
 #include "broadloom/evaluate/policy.h"
-#include "broadloom/lab/reference_gradient.h"
+#include "broadloom/frozen/critics.h"
+#include "broadloom/frozen/episodes.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/block_shape.h"
 
@@ -51,41 +52,45 @@ class CriticFit : private MinibatchRules<CriticLoss> {
   // shape: of every block; count: how many blocks there will be.
   CriticFit(const Policy& policy, BlockShape shape, std::int64_t count, ThreadPool& pool);
 
-  // block: advantages + values are what the values shall be. Takes a quarter of a million samples
-  // a second and core on two layers of 64.
+  // block: advantages + values are what the values shall be. Eight epochs: 60,000
+  // samples a second and core on two layers of 64.
   Status learn(const RolloutBlock& block);
 
   const float* params() const { return learner_.params.data(); }  // [P]
-  // Share of the returns' variance that the critic explains, on the newest block before it was
-  // learnt from; not a number while there was none before it.
+  // Before it learns from these episodes: how much of their returns it explains. advantages +
+  // values are the returns.
+  void look(std::unique_ptr<RolloutBlock> returns);
+  // The episodes it looked at last, and what share of the variance of their returns it explained;
+  // null, and not a number, where there were none.
+  const RolloutBlock* held_out() const { return held_out_.get(); }
   double explained_variance() const { return explained_; }
-  // Of the policy's own critic, on that block.
-  double own_explained_variance() const { return own_explained_; }
 
  private:
   CriticLoss::Context context(const RolloutBlock&, const std::int32_t*, int) override { return {}; }
   void describe(const CriticLoss::Sums&, MinibatchReport&) const override {}
   Status before_step(const MinibatchReport&, const CriticLoss::Sums& sums, Learner&) override;
-  double explained(const RolloutBlock& block);
 
   const ActorCritic& network_;
   ThreadPool& pool_;
-  std::int64_t count_, learnt_ = 0;
+  std::int64_t count_, epochs_ = 0;
   Learner learner_;
   MinibatchUpdate<CriticLoss> update_;
+  std::unique_ptr<RolloutBlock> held_out_;
   double explained_ = std::numeric_limits<double>::quiet_NaN();
-  double own_explained_ = std::numeric_limits<double>::quiet_NaN();
 };
 
-// The policy's critic refitted on episodes that nothing else is measured on. on_round: may be
-// empty; told the share that is done.
+// The policy's critic refitted on episodes that nothing else is measured on: on the first half of
+// them to their returns (Monte Carlo), then to lambda-returns of what it has become, which vary
+// less and have the same expectation where it is right. on_round: may be empty; told the share that
+// is done.
 Result<std::unique_ptr<CriticFit>> fit_critic(const Policy& policy, CompleteEpisodes& episodes,
                                               double gamma, ThreadPool& pool,
                                               const std::function<void(double)>& on_round);
 
-// The first `steps` steps of a block as one of their own, with the discounted returns to the end of
-// the episodes as what the values shall be: advantages + values. Every episode that is under way in
-// them ends within the block.
-std::unique_ptr<RolloutBlock> with_returns(const RolloutBlock& block, int steps, double gamma);
+// The steps of a block's environments that count, as a block of one step: observations, and what
+// the values shall be. They are spread evenly over those steps, as many as every environment has at
+// least, so that all such blocks are alike in size.
+std::unique_ptr<RolloutBlock> with_targets(const CompleteEpisodes& episodes,
+                                           const FrozenBlock& block);
 
 }  // namespace broadloom

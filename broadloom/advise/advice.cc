@@ -1,0 +1,124 @@
+#include "broadloom/advise/advice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "broadloom/advise/advice_words.h"
+#include "broadloom/advise/ranking.h"
+
+namespace broadloom {
+namespace {
+
+constexpr std::size_t kRunnersUp = 2;
+
+// Those that were in the race longest first, then those that were given more seeds; among those
+// that were treated alike, the better ones.
+std::vector<std::size_t> race_order(const AdviceEvidence& evidence, double threshold) {
+  std::map<std::pair<int, std::size_t>, std::vector<std::size_t>, std::greater<>> groups;
+  for (std::size_t c = 0; c < evidence.candidates.size(); ++c) {
+    const CandidateEvidence& candidate = evidence.candidates[c];
+    groups[{candidate.rungs, candidate.trials.size()}].push_back(c);
+  }
+  std::vector<std::size_t> order;
+  for (const auto& [treated, group] : groups) {
+    for (const std::size_t c : ranked(evidence, group, threshold)) order.push_back(c);
+  }
+  return order;
+}
+
+std::vector<std::size_t> order_of(const AdviceEvidence& evidence, double threshold) {
+  std::vector<std::size_t> order = race_order(evidence, threshold);
+  if (evidence.rule == AdviceRule::kRace) return order;
+  const auto chosen = std::find(order.begin(), order.end(), evidence.chosen);
+  if (chosen != order.end()) std::rotate(order.begin(), chosen, chosen + 1);
+  return order;
+}
+
+Estimate estimate_of(const std::vector<double>& values) {
+  return values.empty() ? without_interval(kUnknown, 0) : mean_of(values);
+}
+
+void add_times(const AdviceEvidence& evidence, Advice& advice) {
+  const CandidateEvidence& advised = evidence.candidates[advice.order.front()];
+  advice.horizon = common_horizon(evidence, {advice.order.front()}, advice.threshold);
+  std::vector<double> costs, steps, lasts;
+  for (const TrialCurve& trial : advised.trials) {
+    if (!trial.points.empty()) lasts.push_back(trial.points.back().mean_return);
+    if (std::isnan(advice.threshold)) continue;
+    const auto at = steps_to_threshold(trial, advice.threshold,
+                                       trial.points.empty() ? 0 : trial.points.back().global_step);
+    if (!at) continue;
+    steps.push_back(static_cast<double>(*at));
+    costs.push_back(cost_of(evidence, advised, *at));
+  }
+  advice.trials = static_cast<int>(advised.trials.size());
+  advice.reached = static_cast<int>(costs.size());
+  advice.cost = estimate_of(costs);
+  advice.steps = estimate_of(steps);
+  advice.last_return = estimate_of(lasts).value;
+}
+
+AdviceVerdict verdict_of(const AdviceEvidence& evidence, const Advice& advice) {
+  if (advice.order.empty() || !has_learnt(evidence, advice.order.front())) {
+    return AdviceVerdict::kNothing;
+  }
+  return advice.reached > 0 && 2 * advice.reached >= advice.trials ? AdviceVerdict::kReached
+                                                                   : AdviceVerdict::kNotReached;
+}
+
+void add_rivals(const AdviceEvidence& evidence, Advice& advice) {
+  const std::size_t advised = advice.order.front();
+  for (std::size_t i = 1; i < advice.order.size(); ++i) {
+    const std::size_t other = advice.order[i];
+    const bool is_default = evidence.candidates[other].is_default;
+    if (i > kRunnersUp && !is_default) continue;
+    const RunnerUp rival{other, probability_better(evidence, advised, other, advice.threshold)};
+    if (i <= kRunnersUp) advice.runners_up.push_back(rival);
+    if (is_default) advice.against_default = rival;
+  }
+}
+
+}  // namespace
+
+bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate) {
+  const double high =
+      std::isnan(evidence.untrained.high) ? evidence.untrained.value : evidence.untrained.high;
+  int above = 0, trials = 0;
+  double sum = 0.0;
+  for (const TrialCurve& trial : evidence.candidates[candidate].trials) {
+    if (trial.points.empty()) continue;
+    const double last = trial.points.back().mean_return;
+    above += last > high && trial.points.back().unfinished == 0 ? 1 : 0;
+    sum += last;
+    ++trials;
+  }
+  return trials > 0 && sum / trials > high && 3 * above >= 2 * trials;
+}
+
+const char* verdict_name(AdviceVerdict verdict) {
+  switch (verdict) {
+    case AdviceVerdict::kReached:
+      return "reached";
+    case AdviceVerdict::kNotReached:
+      return "not reached";
+    case AdviceVerdict::kNothing:
+      break;
+  }
+  return "nothing learnt";
+}
+
+Advice advice_of(const AdviceEvidence& evidence) {
+  Advice advice;
+  advice.threshold = speed_threshold(evidence);
+  advice.order = order_of(evidence, advice.threshold);
+  if (!advice.order.empty()) add_times(evidence, advice);
+  advice.verdict = verdict_of(evidence, advice);
+  if (advice.verdict != AdviceVerdict::kNothing) add_rivals(evidence, advice);
+  add_words(evidence, advice);
+  return advice;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,50 @@
+// From evidence to advice, in numbers and in words. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "broadloom/advise/evidence.h"
+
+namespace broadloom {
+
+enum class AdviceVerdict {
+  kReached,     // the advised setting was at the threshold with at least half of its seeds
+  kNotReached,  // it learnt something, and was not there
+  kNothing      // nothing did better than the untrained policy: there is no advice
+};
+const char* verdict_name(AdviceVerdict verdict);  // "reached", "not reached", "nothing learnt"
+
+struct RunnerUp {
+  std::size_t candidate = 0;
+  Estimate advised_is_better;  // probability, of one training of each
+};
+
+struct Advice {
+  AdviceVerdict verdict = AdviceVerdict::kNothing;
+  std::vector<std::size_t> order;  // candidates of the evidence that were tried, the advised first
+  double threshold = kUnknown;     // that times are measured against
+  Estimate cost;                   // to the threshold, of the trials that were there; see `reached`
+  Estimate steps;                  // the same in environment steps
+  int reached = 0, trials = 0;     // of the advised setting
+  double horizon = 0.0;            // cost that its trials were run to
+  double last_return = kUnknown;   // mean of their last evaluations
+  std::vector<RunnerUp> runners_up;
+  std::optional<RunnerUp> against_default;  // where that was tried and is not advised
+
+  std::string answer;    // what to train with
+  std::string expected;  // when the threshold is met
+  std::vector<std::string> because;
+  std::vector<std::string> changes_mind;
+  std::vector<std::string> not_known;
+};
+
+Advice advice_of(const AdviceEvidence& evidence);
+
+// Whether a candidate does better than the untrained policy: its last evaluations are above what
+// that one's episodes leave open, on average and with two of three seeds, and their episodes end.
+bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate);
+
+}  // namespace broadloom

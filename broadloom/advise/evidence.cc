@@ -1,0 +1,36 @@
+#include "broadloom/advise/evidence.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+namespace broadloom {
+
+std::string candidate_text(const Candidate& c) {
+  return fmt::format("{} x {}, minibatches of {}, {} epoch{}, learning rate {:.3g}", c.num_envs,
+                     c.num_steps, c.minibatch_size, c.update_epochs,
+                     c.update_epochs == 1 ? "" : "s", c.learning_rate);
+}
+
+bool same_speed(const Candidate& a, const Candidate& b) {
+  return a.num_envs == b.num_envs && a.num_steps == b.num_steps &&
+         a.minibatch_size == b.minibatch_size && a.update_epochs == b.update_epochs;
+}
+
+double cost_of(const AdviceEvidence& evidence, const CandidateEvidence& candidate,
+               std::int64_t steps) {
+  const auto count = static_cast<double>(steps);
+  return evidence.counts_seconds ? count / candidate.steps_per_second : count;
+}
+
+std::int64_t steps_for(const AdviceEvidence& evidence, const CandidateEvidence& candidate,
+                       double cost) {
+  const double steps = evidence.counts_seconds ? cost * candidate.steps_per_second : cost;
+  return static_cast<std::int64_t>(std::floor(steps));
+}
+
+const char* goal_name(AdviceGoal goal) { return goal == AdviceGoal::kSpeed ? "speed" : "return"; }
+
+const char* rule_name(AdviceRule rule) { return rule == AdviceRule::kRace ? "race" : "gradient"; }
+
+}  // namespace broadloom

@@ -1,0 +1,42 @@
+// The gradient laboratory on a training that waits: evidence by T, within a budget of steps.
+#pragma once
+
+#include <cstdint>
+
+#include "broadloom/advise/evidence.h"
+#include "broadloom/advise/purse.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+
+// What the laboratory can be asked for with so many environment steps, at a policy of this spec.
+struct LaboratoryPlan {
+  int start_envs = 0;  // 0: too few steps for anything
+  int blocks = 0;      // of each shape
+  std::int64_t budget =
+      0;  // of the bias study; with agreement of its reference and critic each, too
+  bool agreement = false;  // only where there are steps for it
+  std::int64_t least = 0;  // steps that it takes at the least
+};
+LaboratoryPlan plan_laboratory(std::int64_t steps, int max_episode_steps, int shapes, int batch);
+
+// T of the blocks that are measured, each with N = batch / T.
+std::vector<BlockShape> laboratory_shapes(int batch, int own_num_steps);
+
+// Never fails: what stands against it is in why_not.
+GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, int threads,
+                                   const Purse& purse);
+
+// The laboratory's own rule (docs/advise.md): T, the smallest whose mean gradient agrees with the
+// true one to within 0.05 of the largest cosine; N, what makes a block of the critical batch at
+// that T, but leaves room for 50 updates in so many affordable steps; M, a sixteenth of the block;
+// the rate from scaled_learning_rate(). words: how it came to that. The candidate it began with
+// where nothing was measured.
+struct GradientChoice {
+  Candidate candidate;
+  std::string words;
+};
+GradientChoice choose_by_gradient(const GradientEvidence& gradient, const Candidate& start,
+                                  double affordable_steps);
+
+}  // namespace broadloom

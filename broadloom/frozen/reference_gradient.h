@@ -1,0 +1,35 @@
+// A held-out estimate of the true policy gradient, which blocks are compared with.
+//
+// Its samples are complete episodes, with the distribution of states that stationary blocks have,
+// and weighed by what really followed them: the discounted return, as far as it looks past the time
+// limit (episodes.h), minus V(s), which changes no expectation. Nothing is bootstrapped. Its groups
+// are independent of each other and of all blocks, so that its own noise can be taken out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/frozen/episodes.h"
+
+namespace broadloom {
+
+struct ReferenceGradient {
+  // Means of the groups' samples: of weight times score, so uphill, as 1/B sum g_i of a block.
+  std::vector<std::vector<double>> groups;  // [H][P]
+  std::int64_t samples = 0;                 // of all groups; 0: solved
+
+  // A task's solution, without noise. gradient: [P].
+  static ReferenceGradient exact(std::vector<double> gradient) {
+    return {{std::move(gradient)}, 0};
+  }
+};
+
+// on_round: may be empty; told the share that is done.
+Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisodes& episodes,
+                                            double gamma, ThreadPool& pool,
+                                            const std::function<void(double)>& on_round);
+
+}  // namespace broadloom

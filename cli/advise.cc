@@ -1,0 +1,247 @@
+// `broadloom advise`: how many environments, steps, minibatches, and which learning rate.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/advise/advice_config.h"
+#include "broadloom/advise/advice_words.h"
+#include "broadloom/advise/advise.h"
+#include "broadloom/advise/portfolio.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/record/files.h"
+#include "broadloom/report/advice_json.h"
+#include "cli/commands.h"
+#include "cli/config_file.h"
+#include "cli/config_flags.h"
+#include "cli/console.h"
+#include "cli/progress.h"
+
+namespace broadloom::cli {
+namespace {
+
+// Another code than those of errors: the question was answered, with nothing to train with.
+constexpr int kNoAdviceExit = 22;
+constexpr const char* kAdviceGroup = "Command";
+
+struct AdviseCommand {
+  std::string file, out, time = "60s", goal = "speed", rule = "race", threshold, speeds;
+  std::int64_t steps = 0;
+  int seeds = 3, threads = 0;
+  bool quiet = false, json = false;
+  Overrides flags;
+};
+
+// "60s", "5m", "0.5h"; a number alone is seconds.
+Result<double> seconds_of(const std::string& text) {
+  const Status wrong =
+      invalid(fmt::format("--time: got '{}'; expected seconds, as in 60s, or 5m, or 1h", text));
+  if (text.empty()) return wrong;
+  const std::string units = "smh";
+  const std::size_t unit = units.find(text.back());
+  const std::string number = unit == std::string::npos ? text : text.substr(0, text.size() - 1);
+  double value = 0.0;
+  if (!parse_text(number, value).ok() || value < 1.0 / 3600.0 || value > 1e6) return wrong;
+  const double factors[] = {1.0, 60.0, 3600.0};
+  return value * (unit == std::string::npos ? 1.0 : factors[unit]);
+}
+
+Result<AdviceOptions> advice_options(const AdviseCommand& command) {
+  AdviceOptions options;
+  const Result<double> seconds = seconds_of(command.time);
+  if (!seconds.ok()) return seconds.status();
+  options.seconds = seconds.value();
+  options.steps = command.steps;
+  options.seeds = command.seeds;
+  options.threads = resolve_threads(command.threads);
+  if (command.goal != "speed" && command.goal != "return") {
+    return invalid(fmt::format("--for: got '{}'; expected speed or return", command.goal));
+  }
+  options.goal = command.goal == "speed" ? AdviceGoal::kSpeed : AdviceGoal::kReturn;
+  if (command.rule != "race" && command.rule != "gradient") {
+    return invalid(fmt::format("--rule: got '{}'; expected race or gradient", command.rule));
+  }
+  options.rule = command.rule == "race" ? AdviceRule::kRace : AdviceRule::kGradient;
+  if (!command.threshold.empty()) {
+    double threshold = 0.0;
+    if (!parse_text(command.threshold, threshold).ok()) {
+      return invalid(fmt::format("--threshold: got '{}'; expected a mean return, as in 475",
+                                 command.threshold));
+    }
+    options.threshold = threshold;
+  }
+  if (!command.speeds.empty()) {
+    Result<std::vector<KnownSpeed>> speeds = read_speeds(command.speeds);
+    if (!speeds.ok()) return speeds.status();
+    options.speeds = speeds.take();
+  }
+  return options;
+}
+
+// What the caller set, by file and flags: of it depends what is held.
+Result<Overrides> given_keys(const AdviseCommand& command, const Context& context) {
+  Overrides given;
+  if (!command.file.empty()) {
+    Result<Overrides> from_file = read_toml_overrides(command.file);
+    if (!from_file.ok()) return explain_file(from_file.status(), command.file);
+    given = from_file.take();
+  }
+  given.insert(given.end(), command.flags.begin(), command.flags.end());
+  given.insert(given.end(), context.env_options.begin(), context.env_options.end());
+  return given;
+}
+
+Status make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return {};
+  return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out", folder,
+                                      error.message())};
+}
+
+// Where there is no advice, none of an earlier call may be taken for it.
+Result<std::vector<std::string>> write_advice(const AdviceResult& result, const Json& json,
+                                              const std::string& folder) {
+  const std::string text = json.dump(1) + "\n";
+  std::vector<std::string> written{folder + "/advice.json", folder + "/advice.html"};
+  BROADLOOM_TRY(write_file_atomically(written[0], text));
+  const Result<std::string> page = advice_page(text);
+  if (!page.ok()) return page.status();
+  BROADLOOM_TRY(write_file_atomically(written[1], page.value()));
+  const std::string toml = folder + "/advice.toml";
+  if (result.advice.verdict == AdviceVerdict::kNothing) {
+    std::error_code error;
+    std::filesystem::remove(toml, error);
+    return written;
+  }
+  BROADLOOM_TRY(write_file_atomically(toml, advice_toml(result.advised, result.advice)));
+  written.insert(written.begin(), toml);
+  return written;
+}
+
+void print_list(const char* title, const std::vector<std::string>& lines, std::size_t columns) {
+  if (lines.empty()) return;
+  fmt::print("\n{}\n", title);
+  for (const std::string& line : lines) fmt::print("{}\n", wrapped("- " + line, columns, "  "));
+}
+
+std::vector<std::string> runner_up_lines(const AdviceResult& result) {
+  std::vector<std::string> lines;
+  for (const RunnerUp& rival : result.advice.runners_up) {
+    lines.push_back(runner_up_text(result.evidence, rival));
+  }
+  return lines;
+}
+
+void print_advice(const AdviceResult& result) {
+  const std::size_t columns = std::clamp<std::size_t>(screen_size(stdout).columns, 60, 100);
+  fmt::print("{}\n", wrapped(result.advice.answer, columns, ""));
+  if (!result.advice.expected.empty()) {
+    fmt::print("{}\n", wrapped(result.advice.expected, columns, ""));
+  }
+  print_list("Why:", result.advice.because, columns);
+  print_list("Runners-up:", runner_up_lines(result), columns);
+  print_list("What would change it:", result.advice.changes_mind, columns);
+  print_list("What it does not know:", result.advice.not_known, columns);
+}
+
+int exit_code_of(const AdviceResult& result) {
+  if (result.evidence.interrupted) return kInterruptedExit;
+  return result.advice.verdict == AdviceVerdict::kNothing ? kNoAdviceExit : 0;
+}
+
+Result<int> say(const AdviseCommand& command, const AdviceResult& result, const std::string& folder,
+                const std::vector<std::string>& arguments) {
+  Json json = advice_json(result, arguments);
+  const Result<std::vector<std::string>> written = write_advice(result, json, folder);
+  if (!written.ok()) return written.status();
+  if (command.json) {
+    json["written"] = written.value();
+    print_json(json);
+  } else if (!command.quiet) {
+    print_advice(result);
+    fmt::print("\nWritten: {}\n", fmt::join(written.value(), ", "));
+    if (result.advice.verdict != AdviceVerdict::kNothing) {
+      fmt::print("Next: {} train {}/advice.toml\n", program_name(), folder);
+    }
+  }
+  return exit_code_of(result);
+}
+
+Result<int> advise(const AdviseCommand& command, const Context& context) {
+  const Result<AdviceOptions> options = advice_options(command);
+  if (!options.ok()) return options.status();
+  const Result<Overrides> given = given_keys(command, context);
+  if (!given.ok()) return given.status();
+  const Result<Config> config = read_config(command.file, command.flags, context.env_options);
+  if (!config.ok()) return config.status();
+  BROADLOOM_TRY(check_options(options.value()));  // before a folder is made
+  BROADLOOM_TRY(make_portfolio(config.value(), given.value()).status());
+  const std::string folder = command.out.empty() ? "advice/" + config.value().env_id : command.out;
+  BROADLOOM_TRY(make_folder(folder));
+  BROADLOOM_TRY(set_isa(config.value().isa));
+  catch_interrupts();
+  ShareLine line(command.quiet);
+  AdviceHooks hooks;
+  hooks.on_progress = [&](const std::string& what, double share) { line.show(what, share); };
+  hooks.should_stop = was_interrupted;
+  const Result<AdviceResult> result =
+      give_advice(config.value(), given.value(), options.value(), hooks);
+  line.clear();
+  if (!result.ok()) return result.status();
+  return say(command, result.value(), folder, context.arguments);
+}
+
+void add_advice_flags(Command app, AdviseCommand& command) {
+  const auto text = [&](const char* flag, auto& out, const char* type, const char* help) {
+    return app.add_option(flag, out, help).type_name(type).group(kAdviceGroup);
+  };
+  app.add_option("FILE", command.file, "Config in TOML; flags win over it").type_name("TOML");
+  text("--time", command.time, "TIME", "Budget: 60s (default), 5m, 1h");
+  text("--steps", command.steps, "INT",
+       "Budget in environment steps of training instead: the same answer on any machine")
+      .range(std::int64_t{1}, std::int64_t{1} << 50);
+  text("--speeds", command.speeds, "FILE",
+       "advice.json whose speeds make steps into seconds, with --steps");
+  text("--for", command.goal, "WORD",
+       "speed: soon at the threshold (default); return: the highest return within the budget");
+  text("--threshold", command.threshold, "NUMBER",
+       "Mean return of an evaluation that is enough (default: the task's own, else 90 % of the way "
+       "to the best seen)");
+  text("--rule", command.rule, "WORD",
+       "What decides: race (default), trainings side by side; gradient, the laboratory alone");
+  text("--seeds", command.seeds, "INT", "Trainings of each setting in the race (default 3)")
+      .range(1, 10);
+  text("--out", command.out, "DIR",
+       "Folder for advice.toml, .json, .html (default advice/<env_id>)");
+  text("--threads", command.threads, "INT", "Worker threads, and what speeds are of (default: all)")
+      .range(0, 1024);
+  app.add_flag("--quiet", command.quiet, "Print nothing but errors").group(kAdviceGroup);
+  app.add_flag("--json", command.json, "Standard output is one JSON object").group(kAdviceGroup);
+}
+
+}  // namespace
+
+void add_advise_command(Command root, Context& context) {
+  const Command app = root.add_subcommand(
+      "advise", "Say which N x T, minibatch and learning rate suit a task on this machine");
+  const auto command = std::make_shared<AdviseCommand>();
+  add_advice_flags(app, *command);
+  add_config_flags(app, command->flags);
+  app.footer(fmt::format(
+      "What is set of num_envs, num_steps, minibatches, update_epochs and learning_rate is held.\n"
+      "Exit code: {} where nothing learnt, so that nothing is advised; {} where stopped, with the\n"
+      "answer from what there was.\n",
+      kNoAdviceExit, kInterruptedExit));
+  app.callback([&context, command] {
+    context.action = [&context, command] {
+      const Result<int> code = advise(*command, context);
+      return code.ok() ? code.value() : report_error(code.status(), command->json);
+    };
+  });
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""analyse.py STORE RESULTS: what is kept of the laboratories and runs of run.sh, and the verdict on every prediction of PREREGISTRATION.md."""
+import csv
+import glob
+import json
+import os
+import random
+import statistics
+import sys
+
+SHAPES = ["1x1024", "16x64", "64x16", "256x4", "1024x1"]
+SHARES = ["5 %", "20 %", "60 %"]
+REPLICATES = 2000
+
+
+def lines(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def read(store):
+    """A row a laboratory's number, and a row a run."""
+    labs, runs = [], []
+    for run in sorted(glob.glob(os.path.join(store, "*-*-*"))):
+        task, trained, seed = os.path.basename(run).rsplit("-", 2)
+        found = sorted(glob.glob(os.path.join(run, "iteration_*.json")))
+        if len(found) < len(SHARES):
+            continue
+        area = statistics.fmean(line["mean_return"] for line in lines(os.path.join(run, "eval.jsonl")))
+        with open(os.path.join(run, "ledger_line.json"), encoding="utf-8") as file:
+            record = json.load(file)
+        runs.append({"task": task, "trained": trained, "seed": int(seed), "rate": float(record["config"]["learning_rate"]), "area": area,
+                     "last": record["evaluation"]["mean_return"], "parameters": record["result"]["parameters_hash"]})
+        for share, path in zip(SHARES, found):
+            with open(path, encoding="utf-8") as file:
+                lab = json.load(file)
+            for one in lab["agreement"]:
+                labs.append({"task": task, "trained": trained, "seed": int(seed), "checkpoint": share, "step": lab["checkpoint"]["global_step"],
+                             "measured": f"{one['num_envs']}x{one['num_steps']}", "critic": one["critic"],
+                             "normalised": "yes" if one["norm_adv"] else "no", "agreement": one["agreement"]["value"],
+                             "low": one["agreement"]["low"], "high": one["agreement"]["high"], "away": one["away"]["value"]})
+    return labs, runs
+
+
+def select(rows, **where):
+    return [row for row in rows if all(row[key] == value for key, value in where.items())]
+
+
+def mean(rows, key="agreement"):
+    return statistics.fmean(row[key] for row in rows)
+
+
+def over_seeds(groups, statistic):
+    """value and 95 % interval of statistic(groups), where every group {seed: rows} is drawn anew by its seeds, all groups by the same draw
+    where they have the same seeds (they are measurements of the same policies)."""
+    seeds = sorted(groups[0])
+    draws = random.Random(1)
+    values = []
+    for _ in range(REPLICATES):
+        drawn = draws.choices(seeds, k=len(seeds))
+        values.append(statistic([[row for seed in drawn for row in group[seed]] for group in groups]))
+    values.sort()
+    whole = statistic([[row for seed in seeds for row in group[seed]] for group in groups])
+    return whole, values[int(0.025 * REPLICATES)], values[int(0.975 * REPLICATES) - 1]
+
+
+def seeds_of(rows):
+    out = {}
+    for row in rows:
+        out.setdefault(row["seed"], []).append(row)
+    return out
+
+
+def interval(name, estimate):
+    return dict(zip((name, f"{name} low", f"{name} high"), estimate))
+
+
+def text(estimate):
+    return "{:.3f} [{:.3f}, {:.3f}]".format(*estimate)
+
+
+def ranks(values):
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    out = [0.0] * len(values)
+    i = 0
+    while i < len(order):
+        j = i
+        while j + 1 < len(order) and values[order[j + 1]] == values[order[i]]:
+            j += 1
+        for k in range(i, j + 1):
+            out[order[k]] = (i + j) / 2
+        i = j + 1
+    return out
+
+
+def spearman(pairs):
+    x, y = ranks([a for a, _ in pairs]), ranks([b for _, b in pairs])
+    if len(set(x)) < 2 or len(set(y)) < 2:
+        return 0.0
+    return statistics.correlation(x, y)
+
+
+def difference(groups):
+    return mean(groups[0]) - mean(groups[1])
+
+
+def table(labs):
+    """Mean agreement by task, checkpoint, critic and measured shape, over all trained shapes and seeds."""
+    for task in dict.fromkeys(row["task"] for row in labs):
+        for share in SHARES:
+            for critic in ("own", "refitted", "exact"):
+                for shape in SHAPES:
+                    rows = select(labs, task=task, checkpoint=share, critic=critic, measured=shape, normalised="yes")
+                    if rows:
+                        yield {"task": task, "checkpoint": share, "critic": critic, "measured": shape, "N": int(shape.split("x")[0]),
+                               "policies": len(rows)} | interval("agreement", over_seeds([seeds_of(rows)], lambda g: mean(g[0])))
+
+
+def short_against_long(labs, task, share, critic):
+    pick = [seeds_of(select(labs, task=task, checkpoint=share, critic=critic, measured=shape, normalised="yes")) for shape in ("1024x1", "1x1024")]
+    return over_seeds(pick, difference) if pick[0] else None
+
+
+def gap(labs, task, share):
+    """Of refitted over own critic, each measured at its trained shape: that of 1024x1 less that of 1x1024."""
+    def own_shape(shape, critic):
+        return seeds_of(select(labs, task=task, checkpoint=share, critic=critic, measured=shape, trained=shape, normalised="yes"))
+    groups = [own_shape(shape, critic) for shape in ("1024x1", "1x1024") for critic in ("refitted", "own")]
+    return over_seeds(groups, lambda g: (mean(g[0]) - mean(g[1])) - (mean(g[2]) - mean(g[3])))
+
+
+def predicts(labs, runs, task, critic):
+    areas = {(row["trained"], row["seed"]): row["area"] for row in select(runs, task=task)}
+    pairs = {}
+    for (trained, seed), area in areas.items():
+        rows = select(labs, task=task, critic=critic, trained=trained, measured=trained, seed=seed, normalised="yes")
+        pairs.setdefault(seed, []).append((mean(rows), area))
+    return over_seeds([pairs], lambda g: spearman(g[0]))
+
+
+def verdicts(labs, runs):
+    tasks = list(dict.fromkeys(row["task"] for row in labs))
+    out = []
+
+    def say(prediction, what, estimate, refuted):
+        out.append({"prediction": prediction, "what": what} | interval("value", estimate) | {"refuted": "yes" if refuted else "no"})
+
+    for task in tasks:
+        for share in SHARES:
+            for critic in ("refitted", "exact"):
+                found = short_against_long(labs, task, share, critic)
+                if found:
+                    say(1, f"{task} at {share}, {critic} critic: agreement of 1024x1 less that of 1x1024", found, found[2] < 0)
+    for task in ("CartPole-v1", "FrozenLake8x8-v1"):
+        found = short_against_long(labs, task, SHARES[0], "own")
+        say(2, f"{task} at {SHARES[0]}, own critic: agreement of 1024x1 less that of 1x1024", found, found[1] > 0)
+    gaps = {task: gap(labs, task, SHARES[1]) for task in tasks}
+    held = sum(found[1] > 0 for found in gaps.values())
+    for task, found in gaps.items():
+        say(3, f"{task} at {SHARES[1]}: what refitting gains, trained and measured at 1024x1 less at 1x1024", found, held < 2)
+    for task in tasks:
+        for critic in ("own", "refitted"):
+            found = predicts(labs, runs, task, critic)
+            asked = task != "FrozenLake8x8-v1"
+            refuted = asked and (found[1] <= 0 if critic == "own" else found[1] > 0)
+            say(4, f"{task}: rank correlation of area and agreement, {critic} critic" + ("" if asked else " (not asked)"), found, refuted)
+    return out
+
+
+def write(path, rows):
+    rows = list(rows)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        out = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        out.writeheader()
+        out.writerows({key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in row.items()} for row in rows)
+
+
+def main():
+    store, results = sys.argv[1:3]
+    os.makedirs(results, exist_ok=True)
+    labs, runs = read(store)
+    write(os.path.join(results, "laboratories.csv"), labs)
+    write(os.path.join(results, "runs.csv"), runs)
+    write(os.path.join(results, "agreement.csv"), table(labs))
+    found = verdicts(labs, runs)
+    write(os.path.join(results, "verdicts.csv"), found)
+    for row in found:
+        print(f"{row['prediction']}  {row['what']}: {text((row['value'], row['value low'], row['value high']))}" + ("  REFUTED" if row["refuted"] == "yes" else ""))
+
+
+main()

@@ -1,0 +1,229 @@
+// Every sentence of advice, from planted evidence.
+#include "broadloom/advise/advice.h"
+
+#include <gtest/gtest.h>
+
+#include "broadloom/advise/advice_words.h"
+#include "tests/advise/planted.h"
+
+namespace broadloom {
+namespace {
+
+TEST(Advice, NamesTheFirstAtTheThreshold) {
+  const Advice advice = advice_of(planted_race());
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kReached);
+  EXPECT_EQ(advice.order, (std::vector<std::size_t>{2, 1, 3, 0}));
+  EXPECT_EQ(advice.answer,
+            "Train Planted-v0 with 64 x 16 (N x T), minibatches of 256, 4 epochs and a constant "
+            "learning rate of 0.001.");
+  EXPECT_DOUBLE_EQ(advice.cost.value, 2.0);
+  EXPECT_DOUBLE_EQ(advice.steps.value, 2000.0);
+  EXPECT_EQ(advice.expected,
+            "It was at 100, the task's own threshold, after 2 s, 2,000 environment steps of "
+            "training on this machine with 2 threads (2 s to 2 s, 95 % interval over 3 of 3 "
+            "seeds).");
+}
+
+TEST(Advice, SaysWhyKeyByKey) {
+  const Advice advice = advice_of(planted_race());
+  EXPECT_TRUE(says(advice.because, {"best with another shape was 8 x 128",
+                                    "it took 3 s to the threshold, against 2 s"}));
+  EXPECT_TRUE(
+      says(advice.because, {"best with another learning rate was 64 x 16", "learning rate 0.004",
+                            "by 4 s it was at the threshold with 0 of 3 seeds, against 3 of 3"}));
+  EXPECT_TRUE(says(advice.because, {"best with another minibatch was 4 x 128"}));
+  EXPECT_FALSE(says(advice.because, {"number of epochs"})) << "all have 4";
+  EXPECT_TRUE(
+      says(advice.because, {"Against the defaults (4 x 128", "probability 1 (so in all of 9"}));
+}
+
+TEST(Advice, TellsRunnersUpApartOrNot) {
+  AdviceEvidence evidence = planted_race();
+  Advice advice = advice_of(evidence);
+  ASSERT_EQ(advice.runners_up.size(), 2U);
+  EXPECT_EQ(advice.runners_up[0].candidate, 1U);
+  EXPECT_FALSE(says(advice.changes_mind, {"More seeds"}));
+  evidence.candidates[1].trials[0] = curve(1, {50, 108, 120, 110});
+  evidence.candidates[1].trials[1] = curve(2, {101, 108, 120, 110});
+  advice = advice_of(evidence);
+  EXPECT_TRUE(says(advice.changes_mind, {"More seeds", "not told apart"}));
+}
+
+TEST(Advice, SaysWhereAverageAndPairsDisagree) {
+  AdviceEvidence evidence = planted_race();
+  // Faster with two seeds, and not there with the third.
+  evidence.candidates[1].trials = {curve(1, {100, 110, 110}), curve(2, {100, 110, 110}),
+                                   curve(3, {0, 0, 0, 0, 0, 0, 0, 0})};
+  const Advice advice = advice_of(evidence);
+  ASSERT_EQ(advice.order.front(), 2U);
+  EXPECT_NE(runner_up_text(evidence, advice.runners_up[0]).find("behind in most pairs"),
+            std::string::npos);
+}
+
+TEST(Advice, KnowsWhatStepsInsteadOfSecondsWouldSay) {
+  AdviceEvidence evidence = planted_race();
+  EXPECT_TRUE(
+      says(advice_of(evidence).changes_mind, {"1,000 steps/s", "be ahead of the runners-up, too"}));
+  evidence.candidates[2].steps_per_second = 4000.0;
+  evidence.candidates[2].trials = {curve(1, {0, 0, 0, 100, 100, 100}),
+                                   curve(2, {0, 0, 0, 100, 100, 100}),
+                                   curve(3, {0, 0, 0, 100, 100, 100})};
+  EXPECT_TRUE(
+      says(advice_of(evidence).changes_mind, {"4,000 steps/s", "8 x 128", "would be ahead of it"}));
+  evidence.counts_seconds = false;
+  EXPECT_FALSE(says(advice_of(evidence).changes_mind, {"Another machine"}));
+}
+
+TEST(Advice, DoesNotClaimAThresholdThatWasNotMet) {
+  AdviceEvidence evidence = planted_race();
+  evidence.threshold = 500.0;
+  const Advice advice = advice_of(evidence);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kNotReached);
+  EXPECT_TRUE(says({advice.expected}, {"It was not at 500", "0 of 3 were", "from 0 untrained"}));
+  EXPECT_TRUE(says(advice.changes_mind, {"A longer budget", "no setting was shown"}));
+}
+
+TEST(Advice, HasNoWinnerWhereNothingLearnt) {
+  AdviceEvidence evidence = planted_race();
+  for (CandidateEvidence& candidate : evidence.candidates) {
+    for (TrialCurve& trial : candidate.trials) trial = curve(trial.seed, {0, 4, -3, 2});
+  }
+  const Advice advice = advice_of(evidence);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kNothing);
+  EXPECT_TRUE(says({advice.answer}, {"No advice: after 60.0 s none of 4 settings",
+                                     "the best of all trainings stood at 2"}));
+  EXPECT_EQ(advice.expected, "");
+  EXPECT_TRUE(advice.runners_up.empty());
+  EXPECT_TRUE(says(advice.changes_mind, {"--ent_coef"}));
+  EXPECT_FALSE(says(advice.changes_mind, {"time limit"}));
+  evidence.max_episode_steps = 0;
+  EXPECT_TRUE(says(advice_of(evidence).changes_mind, {"A time limit", "have none"}));
+}
+
+TEST(Advice, OneLuckySeedIsNoLearning) {
+  AdviceEvidence evidence = planted_task();
+  evidence.candidates = {tried(kWide, 1000.0, 1, {{0, 90}, {0, 1}, {0, 2}})};
+  EXPECT_EQ(advice_of(evidence).verdict, AdviceVerdict::kNothing);
+  evidence.candidates = {tried(kWide, 1000.0, 1, {{0, 90}, {0, 80}, {0, 2}})};
+  EXPECT_EQ(advice_of(evidence).verdict, AdviceVerdict::kNotReached);
+}
+
+TEST(Advice, EpisodesWithoutAnEndAreNoLearning) {
+  AdviceEvidence evidence = planted_task();
+  evidence.candidates = {tried(kWide, 1000.0, 1, {{100, 100}, {100, 100}, {100, 100}})};
+  for (TrialCurve& trial : evidence.candidates[0].trials) {
+    for (TrialPoint& point : trial.points) point.unfinished = 10;
+  }
+  const Advice advice = advice_of(evidence);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kNothing);
+  EXPECT_TRUE(says({advice.answer}, {"In 3 of the trainings", "did not end"}));
+}
+
+TEST(Advice, StoppedAtOnceItSaysSo) {
+  AdviceEvidence evidence = planted_task();
+  evidence.interrupted = true;
+  evidence.spent_seconds = 0.25;
+  evidence.candidates = {tried(kWide, 1000.0, 0, {})};
+  const Advice advice = advice_of(evidence);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kNothing);
+  EXPECT_EQ(advice.answer, "No advice: after 0.2 s nothing had been evaluated.");
+  EXPECT_TRUE(says(advice.not_known, {"It was stopped after 0.2 s"}));
+}
+
+TEST(Advice, ForReturnsSaysWhatTheyCameTo) {
+  AdviceEvidence evidence = planted_race();
+  evidence.goal = AdviceGoal::kReturn;
+  for (CandidateEvidence& candidate : evidence.candidates) candidate.rungs = 1;
+  const Advice advice = advice_of(evidence);
+  EXPECT_EQ(advice.order.front(), 2U) << "at 2 s, where the default left";
+  EXPECT_TRUE(says({advice.expected}, {"Its evaluations came to 110 after 4 s"}));
+  EXPECT_TRUE(says(advice.because, {"its return at"}));
+}
+
+TEST(Advice, WithoutAThresholdSaysWhereItsOwnIsFrom) {
+  AdviceEvidence evidence = planted_race();
+  evidence.threshold = kUnknown;
+  evidence.threshold_source = "best seen";
+  const Advice advice = advice_of(evidence);
+  EXPECT_TRUE(
+      says({advice.expected}, {"90 % of the way from the untrained policy's 0 to the best seen"}));
+  EXPECT_TRUE(says(advice.changes_mind, {"Another threshold", "--threshold"}));
+}
+
+TEST(Advice, CountsWhatWasLeftOut) {
+  AdviceEvidence evidence = planted_race();
+  EXPECT_FALSE(says(advice_of(evidence).changes_mind, {"left out"}));
+  evidence.left_out = 7;
+  EXPECT_TRUE(
+      says(advice_of(evidence).changes_mind, {"7 settings of the portfolio were left out"}));
+  EXPECT_TRUE(says(advice_of(evidence).not_known, {"the setting that left after 2 s"}));
+  evidence.notes = {"A note."};
+  evidence.deterministic = false;
+  EXPECT_TRUE(says(advice_of(evidence).not_known, {"A note."}));
+  EXPECT_TRUE(says(advice_of(evidence).not_known, {"not deterministic"}));
+  EXPECT_TRUE(
+      says(advice_of(evidence).not_known, {"the laboratory measured nothing (it was not asked)"}));
+}
+
+GradientEvidence planted_gradient(double own, double best) {
+  const auto estimate = [](double x, double half) { return Estimate{x, x - half, x + half, 40}; };
+  const Estimate none = without_interval(kUnknown, 0);
+  GradientEvidence gradient;
+  gradient.policy = kWide;
+  gradient.global_step = 1000;
+  gradient.rows = {{64, 16, estimate(own, 0.1), none, none, none, estimate(5000.0, 1000.0)},
+                   {4, 256, estimate(best, 0.1), none, none, none, estimate(9000.0, 1000.0)}};
+  return gradient;
+}
+
+TEST(Advice, LetsTheLaboratorySpeakAgainstIt) {
+  AdviceEvidence evidence = planted_race();
+  evidence.gradient = planted_gradient(0.3, 0.9);
+  Advice advice = advice_of(evidence);
+  EXPECT_TRUE(says(advice.because, {"blocks of 16 steps has a cosine of 0.30", "of 256 steps 0.90",
+                                    "longer blocks point better"}));
+  EXPECT_TRUE(says(advice.because, {"critical batch there is 5,000 samples (4,000 to 6,000)",
+                                    "the advised block has 1,024: noise outweighs"}));
+  evidence.gradient = planted_gradient(0.85, 0.9);
+  EXPECT_TRUE(says(advice_of(evidence).because, {"no other T that was measured is apart"}));
+  evidence.gradient.rows[0].cosine = without_interval(kUnknown, 0);
+  EXPECT_TRUE(says(advice_of(evidence).because, {"cannot be told from zero"}));
+  evidence.gradient.rows[0].critical_batch = {5000.0, -100.0, 9000.0, 40};
+  EXPECT_TRUE(says(advice_of(evidence).because, {"cannot be told there at T = 16"}));
+  evidence.gradient.rows[0].critical_batch = {500.0, 100.0, kUnknown, 40};
+  EXPECT_TRUE(says(advice_of(evidence).because, {"500 samples (100 or more)"}));
+}
+
+TEST(Advice, TheRuleOfTheLaboratoryStandsByItsChoice) {
+  AdviceEvidence evidence = planted_race();
+  evidence.rule = AdviceRule::kGradient;
+  evidence.rule_words = "The rule's own words.";
+  evidence.chosen = 3;
+  const Advice advice = advice_of(evidence);
+  EXPECT_EQ(advice.order.front(), 3U);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kNotReached) << "though others were there";
+  EXPECT_TRUE(says(advice.because, {"The rule's own words."}));
+  EXPECT_FALSE(says(advice.because, {"best with another"}));
+  // The default does better in the trials: that is the first thing to be said.
+  evidence.candidates[0].trials = {curve(1, {90, 95, 95, 95}), curve(2, {90, 95, 95, 95})};
+  const Advice worse = advice_of(evidence);
+  EXPECT_EQ(worse.order.front(), 3U);
+  EXPECT_TRUE(says({worse.answer}, {"The laboratory's rule says 64 x 16",
+                                    "the task's defaults, 4 x 128", "did better"}));
+}
+
+TEST(Advice, TextsOfNumbers) {
+  EXPECT_EQ(return_text(475.0), "475");
+  EXPECT_EQ(return_text(-0.1234), "-0.123");
+  EXPECT_EQ(return_text(-1234.5), "-1,235");
+  EXPECT_EQ(return_text(kUnknown), "-");
+  EXPECT_EQ(return_text(-0.0), "0");
+  AdviceEvidence evidence = planted_task();
+  EXPECT_EQ(cost_text(evidence, 0.4213), "0.42 s");
+  EXPECT_EQ(cost_text(evidence, 321.4), "321 s");
+  evidence.counts_seconds = false;
+  EXPECT_EQ(cost_text(evidence, 12000.0), "12,000 environment steps");
+}
+
+}  // namespace
+}  // namespace broadloom

@@ -1,0 +1,149 @@
+"""`broadloom advise` from outside: its files, its words, what it refuses, and what stops it."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import unittest
+
+FORMAT_PAGE = os.path.abspath(sys.argv.pop(2))
+
+from program_test_case import PROGRAM, ProgramTest
+
+TASK = ["advise", "--env_id", "FrozenLake-v1", "--env.is_slippery", "false", "--hidden_sizes", "8", "--threads", "2"]
+ANSWERED = ["--steps", "400000"]
+HOPELESS = ["advise", "--env_id", "MountainCar-v0", "--hidden_sizes", "8", "--threads", "2", "--seeds", "2"]
+FEW = ["--steps", "60000"]
+
+
+class Advise(ProgramTest):
+    def read(self, *names):
+        with open(os.path.join(self.folder.name, *names), encoding="utf-8") as file:
+            return file.read()
+
+    def test_answers_in_words_and_files_and_train_takes_them(self):
+        result = self.run_program(*TASK, *ANSWERED, "--out", "a")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for words in ("Train FrozenLake-v1 with ", "Why:", "Runners-up:", "What would change it:", "What it does not know:",
+                      "Written: a/advice.toml, a/advice.json, a/advice.html", "Next: broadloom train a/advice.toml"):
+            self.assertIn(words, result.stdout)
+        data = json.loads(self.read("a", "advice.json"))
+        self.assertEqual((data["format"], data["kind"], data["unit"]), (1, "advice", "environment steps"))
+        self.assertIn(data["advice"]["answer"], self.read("a", "advice.html").replace("\\u003c", "<"))
+        trained = self.run_program("train", "a/advice.toml", "--total_timesteps", "5000", "--out", "run", "--quiet")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        config = json.loads(self.read("run", "manifest.json"))["config"]
+        advised = data["candidates"][data["advice"]["candidate"]]
+        for key in ("num_envs", "num_steps", "minibatch_size", "update_epochs", "learning_rate"):
+            self.assertEqual(float(config[key]), advised[key], key)
+        self.assertEqual((config["lr_schedule"], config["hidden_sizes"], config["env.is_slippery"]), ("constant", "8", "false"))
+
+    def test_steps_answer_the_same_on_any_number_of_threads(self):
+        for threads in ("1", "3"):
+            self.assertEqual(self.run_program(*TASK[:-1], threads, *ANSWERED, "--out", threads, "--quiet").returncode, 0)
+        self.assertEqual(self.read("1", "advice.toml"), self.read("3", "advice.toml"))
+
+        def but_for_the_clock(text):
+            return {key: value for key, value in json.loads(text).items() if key not in ("created", "machine", "command")}
+
+        self.assertEqual(but_for_the_clock(self.read("1", "advice.json")), but_for_the_clock(self.read("3", "advice.json")))
+
+    def test_the_file_has_the_keys_of_its_page_and_no_others(self):
+        with open(FORMAT_PAGE, encoding="utf-8") as file:
+            page = file.read()
+
+        def keys_under(heading):
+            """The words in backquotes of the first column; in lists of members those of the second, too."""
+            text = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0] if heading else page.partition("\n## ")[0]
+            rows = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
+            return {key for row in rows for key in re.findall(r"`(\w+)`", row[1])}, {row[1].strip(" `"): row[2] for row in rows}
+
+        data = self.object_of(*TASK, *ANSWERED, "--out", "a", "--json")
+        del data["written"]  # of the command, not of the file
+        self.assertEqual(set(data), keys_under(None)[0])
+        for heading in ("advice", "candidates", "gradient"):
+            one = data[heading][0] if heading == "candidates" else data[heading]
+            self.assertEqual(set(one), keys_under(heading)[0], heading)
+        members = keys_under("candidates")[1]["trials"]
+        self.assertEqual(set(data["candidates"][0]["trials"][0]), set(re.findall(r"`(\w+)`", members)))
+
+    def test_json_is_one_object(self):
+        data = self.object_of(*TASK, *ANSWERED, "--out", "a", "--json")
+        self.assertEqual(data["written"], ["a/advice.toml", "a/advice.json", "a/advice.html"])
+        self.assertEqual(data["advice"]["order"][0], data["advice"]["candidate"])
+
+    def test_speeds_of_an_earlier_advice_make_steps_into_seconds(self):
+        timed = self.run_program(*TASK, "--time", "3s", "--out", "timed", "--quiet")
+        self.assertIn(timed.returncode, (0, 22), timed.stderr)
+        few = json.loads(self.read("timed", "advice.json"))
+        held = [f"--{key}={few['candidates'][0][key]}" for key in ("num_envs", "num_steps", "minibatch_size", "update_epochs")]
+        first = self.object_of(*TASK, *ANSWERED, *held, "--speeds", "timed/advice.json", "--out", "b", "--json")
+        self.assertEqual(first["unit"], "seconds")
+        self.assertEqual({c["steps_per_second"] for c in first["candidates"]}, {few["candidates"][0]["steps_per_second"]})
+
+    def test_a_hopeless_task_gets_no_advice_and_no_file_of_before(self):
+        os.makedirs(os.path.join(self.folder.name, "a"))
+        self.write("a/advice.toml", "env_id = \"CartPole-v1\"\n")
+        result = self.run_program(*HOPELESS, *FEW, "--out", "a")
+        self.assertEqual(result.returncode, 22, result.stderr)
+        self.assertIn("No advice: ", result.stdout)
+        self.assertNotIn("Next:", result.stdout)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder.name, "a"))), ["advice.html", "advice.json"])
+        self.assertIsNone(json.loads(self.read("a", "advice.json"))["advice"]["candidate"])
+
+    def test_ctrl_c_answers_from_what_there_is(self):
+        process = subprocess.Popen([PROGRAM, "advise", "--env_id", "CartPole-v1", "--steps", "100000000000", "--threads", "1", "--out", "a"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder.name)
+        self.addCleanup(process.kill)
+        self.assertIn("%", process.stderr.readline())  # its line of progress
+        process.send_signal(signal.SIGINT)
+        words, errors = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("It was stopped after", words)
+        self.assertTrue(json.loads(self.read("a", "advice.json"))["interrupted"])
+
+    def test_a_terminal_sees_how_far_it_is(self):
+        code, text = self.on_a_terminal(*HOPELESS, "--steps", "1000000", "--out", "a")
+        self.assertEqual(code, 22, text)
+        self.assertRegex(text, r"\d+ %  racing \d+ candidates")
+        self.assertIn("\x1b[K", text, "one line, written anew")
+
+    def test_what_is_set_is_held(self):
+        data = self.object_of(*TASK, *ANSWERED, "--num_envs", "16", "--out", "a", "--json")
+        self.assertEqual(data["held"], ["num_envs"])
+        self.assertEqual({c["num_envs"] for c in data["candidates"]}, {16})
+        self.write("base.toml", "env_id = \"FrozenLake-v1\"\nlearning_rate = 0.002\nhidden_sizes = [8]\n")
+        data = self.object_of("advise", "base.toml", *ANSWERED, "--out", "b", "--json", code=0)
+        self.assertEqual({c["learning_rate"] for c in data["candidates"]}, {0.002})
+
+    def test_returns_are_another_question(self):
+        data = self.object_of(*TASK, *ANSWERED, "--for", "return", "--out", "a", "--json")
+        self.assertEqual(data["goal"], "return")
+        self.assertIn("Its evaluations came to", data["advice"]["expected"])
+
+    def test_wrong_calls(self):
+        self.fails(2, ["--time", "soon", "60s"], "advise", "--time", "soon")
+        self.fails(2, ["--for", "glory", "speed or return"], "advise", "--for", "glory")
+        self.fails(2, ["--rule", "dice", "race or gradient"], "advise", "--rule", "dice")
+        self.fails(2, ["--threshold", "high"], "advise", "--threshold", "high")
+        self.fails(2, ["budget", "0.5 seconds"], "advise", "--time", "0.5s")
+        self.fails(2, ["lr_schedule", "constant"], "advise", "--lr_schedule", "linear")
+        self.fails(2, ["nothing is left to advise on"], "advise", "--num_envs", "8", "--num_steps", "8", "--num_minibatches", "1",
+                   "--update_epochs", "1", "--learning_rate", "0.1")
+        self.fails(2, ["--steps"], "advise", "--speeds", self.speeds())
+        self.fails(3, ["nowhere.toml"], "advise", "nowhere.toml")
+        self.fails(3, ["nowhere.json"], "advise", "--steps", "1000", "--speeds", "nowhere.json")
+        self.write("x.json", "{}")
+        self.fails(5, ["x.json", "advice.json"], "advise", "--steps", "1000", "--speeds", "x.json")
+        self.fails(3, ["NoSuch-v0"], "advise", "--env_id", "NoSuch-v0")
+        self.write("file", "")
+        self.fails(4, ["file", "--out"], "advise", "--out", "file/a")
+
+    def speeds(self):
+        return self.write("speeds.json", json.dumps({"format": 1, "kind": "advice", "candidates": [
+            {"num_envs": 1, "num_steps": 1, "minibatch_size": 1, "update_epochs": 1, "learning_rate": 1, "steps_per_second": 1}]}))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
