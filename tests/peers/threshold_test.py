@@ -161,7 +161,10 @@ class Reports(unittest.TestCase):
             self.assertEqual(rows[2]["seconds"], "")
             figure = tomllib.loads((path.parent / "figure_threshold.toml").read_text())
             self.assertEqual([panel["where"]["task"] for panel in figure["panels"]], ["CartPole-v1"])
-            self.assertEqual(figure["data"], "threshold_curve.csv")
+            drawn = subprocess.run([BROADLOOM, "figure", str(path.parent / "figure_threshold.toml")],
+                                   capture_output=True, text=True, check=False)
+            self.assertEqual(drawn.returncode, 0, drawn.stderr)
+            self.assertIn("CartPole-v1, return 475", (path.parent / "figure_threshold.svg").read_text())
 
 
 class TheRecord(unittest.TestCase):

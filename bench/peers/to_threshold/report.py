@@ -107,7 +107,8 @@ def markdown(data: dict[str, Any], found: list[Cell]) -> str:
         "Seconds and steps are medians over all runs, with a bootstrap 95 % interval; runs that were never there "
         "count as longer than any. Evaluations, start-up and compilation are not in the seconds. "
         "Over advised, over defaults: the median over Broadloom's; *at least* where half of the runs "
-        "were never there, with their whole training in place of the time. Compiling: seconds before the "
+        "were never there, with their whole training in place of the time. An interval from 0: half of Broadloom's "
+        "might not be there either. Compiling: seconds before the "
         "clock. Others: the most cores that other processes used during a run.",
         "",
         *table(found, data["failed"], thresholds),
@@ -183,7 +184,7 @@ def figure(stem: str, data: dict[str, Any], found: list[Cell]) -> str:
         *("y_include = [0, 1]", 'series_by = "contender"', 'labels = "top"'),
     ]
     for task in tasks:
-        lines += ["", "[[panels]]", f'title = "{task}, {thresholds[task]:g}"', f'where = {{ task = "{task}" }}']
+        lines += ["", "[[panels]]", f'title = "{task}, return {thresholds[task]:g}"', f'where = {{ task = "{task}" }}']
     return "\n".join(lines) + "\n"
 
 
