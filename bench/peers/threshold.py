@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -118,7 +119,12 @@ def main() -> None:
     print(write_report(options.out))
 
 
+def stop(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt  # subprocess.run ends the training that is on
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)
     try:
         main()
     except KeyboardInterrupt:

@@ -208,11 +208,13 @@ class TheSettings(unittest.TestCase):
 
 
 class TheCommand(unittest.TestCase):
-    def call(self, folder, *arguments):
+    def command(self, folder, *arguments):
         command = [sys.executable, str(PEERS / "threshold.py"), "--cores", "1", "--seeds", "1", "--no-install"]
         command += ["--broadloom", BROADLOOM, "--out", f"{folder}/t.json", "--task", "CartPole-v1"]
-        command += ["--venv", f"{folder}/venv", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return [*command, "--venv", f"{folder}/venv", *arguments]
+
+    def call(self, folder, *arguments):
+        return subprocess.run(self.command(folder, *arguments), capture_output=True, text=True, check=False)
 
     def test_trains_once_and_goes_on_with_what_is_there(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -238,6 +240,20 @@ class TheCommand(unittest.TestCase):
             self.assertIn("SB3, RL Zoo's settings | ", done.stdout)
             self.assertIn("venv/bin/python", done.stdout)
             self.assertIn("Broadloom, defaults | 0 of 1", done.stdout)
+
+    def test_a_stop_loses_no_training_that_was_finished(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = self.command(folder, "--seeds", "1000", "--peer", "Broadloom, defaults", "--budget", "2048")
+            with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+                for line in process.stderr:
+                    if "seed 101" in line:
+                        process.terminate()
+                        break
+                said = process.stderr.read()
+            self.assertIn("the same call goes on", said)
+            self.assertNotEqual(process.returncode, 0)
+            runs = json.loads(pathlib.Path(folder, "t.json").read_text())["runs"]
+            self.assertEqual(runs[0]["seed"], 101)
 
     def test_wrong_calls(self):
         with tempfile.TemporaryDirectory() as folder:

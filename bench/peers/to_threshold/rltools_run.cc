@@ -1,11 +1,12 @@
-// RLtools' PPO on its pendulum with its zoo's settings, evaluated by RLtools. Written against the headers in
-// the rltools package; rltools_run.py compiles it.
+// RLtools' PPO on its pendulum with its zoo's settings, evaluated by RLtools. Written against the
+// headers in the rltools package; rltools_run.py compiles it.
 //
 //   rltools_run SEED BUDGET EVERY
 //
-// trains BUDGET environment steps and prints, each EVERY iterations, "steps seconds mean_return evaluation_seconds".
-// With EVERY 0 nothing is evaluated, and one line "steps seconds" comes at the end. The clock covers whole
-// steps of RLtools' training loop and nothing else: evaluations, allocation and initialisation lie outside.
+// trains BUDGET environment steps and prints, each EVERY iterations, "steps seconds mean_return
+// evaluation_seconds". With EVERY 0 nothing is evaluated, and one line "steps seconds" comes at the
+// end. The clock covers whole steps of RLtools' training loop and nothing else: evaluations,
+// allocation and initialisation lie outside.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -42,7 +43,8 @@ using Activation = rlt::nn::activation_functions::ActivationFunction;
 #error "compile with -DNUM_ENVS= -DNUM_STEPS= -DMINIBATCH= -DENTROPY= -DEPISODES="
 #endif
 
-// The numbers of src/rl/zoo/pendulum-v1/ppo.h; settings.py has those that it changed, with the commits.
+// The numbers of src/rl/zoo/pendulum-v1/ppo.h; settings.py has those that it changed, with the
+// commits.
 struct Settings
     : rlt::rl::algorithms::ppo::loop::core::DefaultParameters<Numbers, Index, Pendulum> {
   static constexpr Index N_ENVIRONMENTS = NUM_ENVS;
@@ -56,12 +58,10 @@ struct Settings
   static constexpr Index STEP_LIMIT = 1u << 30;  // the caller stops
   static constexpr Index EPISODE_STEP_LIMIT = Pendulum::EPISODE_STEP_LIMIT;
   static constexpr bool NORMALIZE_OBSERVATIONS = true;
-  struct OPTIMIZER_PARAMETERS
-      : rlt::nn::optimizers::adam::DEFAULT_PARAMETERS_TENSORFLOW<Numbers> {
+  struct OPTIMIZER_PARAMETERS : rlt::nn::optimizers::adam::DEFAULT_PARAMETERS_TENSORFLOW<Numbers> {
     static constexpr Real ALPHA = 0.001;
   };
-  struct PPO_PARAMETERS
-      : rlt::rl::algorithms::ppo::DefaultParameters<Numbers, Index, BATCH_SIZE> {
+  struct PPO_PARAMETERS : rlt::rl::algorithms::ppo::DefaultParameters<Numbers, Index, BATCH_SIZE> {
     static constexpr Real ACTION_ENTROPY_COEFFICIENT = ENTROPY;
     static constexpr Index N_EPOCHS = 1;
     static constexpr Real GAMMA = 0.9;
@@ -82,7 +82,8 @@ static double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Mean return of the same episodes each time, with the mean of the policy's normal distribution as action.
+// Mean return of the same episodes each time, with the mean of the policy's normal distribution as
+// action.
 static double mean_return(Device& device, Random& random, Index seed) {
   rlt::init(device, random, seed);
   Pendulum env;
