@@ -37,6 +37,11 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--advice", default="60s", help="time that `advise` has (default 60s)")
     parser.add_argument(
+        "--advised_steps",
+        type=int,
+        help="environment steps that an advised training goes on for; default: what the advice says",
+    )
+    parser.add_argument(
         "--budget", type=int, help="environment steps at most, to try the harness; not for results"
     )
     parser.add_argument("--timeout", type=float, default=3600.0, help="seconds, for one training")

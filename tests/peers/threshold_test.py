@@ -94,7 +94,7 @@ def planted():
         runs.append(run("Broadloom, advised", seed, good, 1))
         runs.append(run("slow", seed, bad if seed == 103 else good, 5))
         runs.append(run("never", seed, bad, 5))
-    options = argparse.Namespace(cores=2, budget=None, advice="60s", broadloom="/bin/true")
+    options = argparse.Namespace(cores=2, budget=None, advice="60s", advised_steps=None, broadloom="/bin/true")
     about = {"begun": "now", "system": "s", "compiler": "c", "python": "p", "revision": "r", "versions": {}}
     return {
         "conditions": conditions(options), "about": about, "probes": [], "runs": runs,
@@ -145,6 +145,8 @@ class Reports(unittest.TestCase):
     def test_a_try_is_called_one(self):
         data = planted()
         data["conditions"]["budget"] = 4096
+        data["conditions"]["advised_steps"] = 500000
+        self.assertIn("went on to 500,000 steps", markdown(data, cells(data)))
         self.assertIn("no result**: budgets were cut to 4,096 steps", markdown(data, cells(data)))
 
     def test_files(self):
@@ -169,7 +171,7 @@ class Reports(unittest.TestCase):
 
 class TheRecord(unittest.TestCase):
     def options(self, folder, **other):
-        given = {"cores": 2, "budget": None, "advice": "60s", "broadloom": "/bin/true",
+        given = {"cores": 2, "budget": None, "advice": "60s", "advised_steps": None, "broadloom": "/bin/true",
                  "venv": pathlib.Path(folder) / "venv", "out": pathlib.Path(folder) / "t.json"}
         return argparse.Namespace(**{**given, **other})
 

@@ -105,8 +105,10 @@ def run(
         call([*words, "--build-only"], options)
     if probe:
         words += ["--probe", str(who.probe)]
-    elif options.budget:
-        words += ["--budget", str(options.budget)]
+    else:
+        longer = options.advised_steps if who.advised else None
+        budget = options.budget or longer
+        words += ["--budget", str(budget)] if budget else []
     neighbours, start = Neighbours(), time.perf_counter()
     output = call(words, options)
     try:

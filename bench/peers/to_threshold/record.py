@@ -27,6 +27,7 @@ def conditions(options: argparse.Namespace) -> dict[str, Any]:
         "cores": options.cores,
         "budget": options.budget,
         "advice": options.advice,
+        "advised_steps": options.advised_steps,
         "processor": processor(),
         "broadloom": first_line([options.broadloom, "--version"]),
     }

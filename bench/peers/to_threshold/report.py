@@ -89,6 +89,8 @@ def heading(data: dict[str, Any]) -> list[str]:
     ]
     for task, advice in data["advice"].items():
         lines.append(f"- advice for {task} took {advice['seconds']:.0f} s, once, on top: {advised(advice)}")
+    if conditions["advised_steps"]:
+        lines.append(f"- advised trainings went on to {conditions['advised_steps']:,} steps, past the advice's own end")
     if conditions["budget"]:
         lines.append(f"- **a try of the harness, no result**: budgets were cut to {conditions['budget']:,} steps")
     return lines
