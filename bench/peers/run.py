@@ -21,6 +21,7 @@ from pathlib import Path
 from calm import Neighbours
 from cases import CASES, Stepping
 from install import install, versions
+from machine import first_line, last_line, processor
 from table import markdown
 
 HERE = Path(__file__).resolve().parent
@@ -90,11 +91,6 @@ def broadlooms(options: argparse.Namespace) -> tuple[Contender, ...]:
         return (one,)
     arguments = (*common, "--threads", str(options.threads))
     return (Contender("Broadloom", "broadloom_bench.py", arguments, TRAINING), one)
-
-
-def last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "no output"
 
 
 def python_for(contender: Contender, options: argparse.Namespace) -> str:
@@ -184,24 +180,6 @@ def summary(measurements: list[Measurement]) -> dict[str, object]:
         "repeats": rates,
         "others": [one.others for one in measurements],
     }
-
-
-def processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def first_line(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
-    except OSError as error:
-        return str(error)
-    return (done.stdout or done.stderr).splitlines()[0] if done.stdout or done.stderr else ""
 
 
 def header(options: argparse.Namespace) -> dict[str, object]:

@@ -42,7 +42,7 @@ class Pictures(unittest.TestCase):
             for picture in pictures:
                 for dark in (False, True):
                     with self.subTest(picture=picture.name, dark=dark):
-                        page.display(width=1200, height=1000, dark=dark)
+                        page.display(width=1600, height=2000, dark=dark)  # larger than any of them
                         self.assertEqual(page.open(picture)[0], [])
                         found = page.evaluate(BOXES)
                         width, height = found["size"]

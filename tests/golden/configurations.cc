@@ -137,8 +137,14 @@ const std::vector<Configuration>& configurations() {
     for (const Run& run : training_runs()) {
       list.push_back({run.name, [&run](const std::string& isa) { return measure_run(run, isa); }});
     }
-    list.push_back({"gradients_cartpole", measure_gradients});
-    list.push_back({"gradients_exact", measure_exact_gradients});
+    for (const auto& [name, at_limit] :
+         {std::pair{"", AtLimit::kEnd}, {"_past_limit", AtLimit::kAsTrained}}) {
+      const AtLimit at = at_limit;
+      list.push_back({std::string("gradients_cartpole") + name,
+                      [at](const std::string& isa) { return measure_gradients(isa, at); }});
+      list.push_back({std::string("gradients_exact") + name,
+                      [at](const std::string& isa) { return measure_exact_gradients(isa, at); }});
+    }
     list.push_back({"study", measure_study});
     return list;
   }();

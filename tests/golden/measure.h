@@ -4,6 +4,7 @@
 #include <string>
 
 #include "broadloom/core/status.h"
+#include "broadloom/lab/gradient_study.h"
 #include "tests/golden/configurations.h"
 
 namespace broadloom::golden {
@@ -17,9 +18,9 @@ Result<Lines> measure_run(const Run& run, const std::string& isa);
 Result<Lines> measure_functions(const std::string& isa);
 
 // A gradient study of a policy that has trained a little: correlation, variance, bias.
-Result<Lines> measure_gradients(const std::string& isa);
+Result<Lines> measure_gradients(const std::string& isa, AtLimit at_limit);
 // The same beside what is exact, for a policy of a tabular environment.
-Result<Lines> measure_exact_gradients(const std::string& isa);
+Result<Lines> measure_exact_gradients(const std::string& isa, AtLimit at_limit);
 
 // A study: what its store holds of each cell, curves and scores.
 Result<Lines> measure_study(const std::string& isa);

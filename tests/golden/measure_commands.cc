@@ -107,7 +107,7 @@ Result<Lines> lines_of(const Result<GradientStudyReport>& result) {
 
 }  // namespace
 
-Result<Lines> measure_gradients(const std::string& isa) {
+Result<Lines> measure_gradients(const std::string& isa, AtLimit at_limit) {
   const Run run{"gradients_cartpole",
                 {{"env_id", "CartPole-v1"},
                  {"max_episode_steps", "12"},
@@ -119,11 +119,12 @@ Result<Lines> measure_gradients(const std::string& isa) {
   options.lags = {1, 2, 5};
   options.blocks = 10;
   options.bias_budget = 2000;
+  options.at_limit = at_limit;
   options.threads = 2;
   return lines_of(gradients_of(run, isa, options));
 }
 
-Result<Lines> measure_exact_gradients(const std::string& isa) {
+Result<Lines> measure_exact_gradients(const std::string& isa, AtLimit at_limit) {
   const Run run{"gradients_exact",
                 {{"env_id", "FrozenLake-v1"}, {"max_episode_steps", "9"}, {"hidden_sizes", "6"}}};
   GradientStudyOptions options;
@@ -133,6 +134,7 @@ Result<Lines> measure_exact_gradients(const std::string& isa) {
   options.lambdas = {0.9};
   options.blocks = 10;
   options.bias_budget = 2000;
+  options.at_limit = at_limit;
   options.threads = 2;
   return lines_of(gradients_of(run, isa, options));
 }

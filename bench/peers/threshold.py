@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Seconds of training until a policy is good enough: Broadloom beside its peers, in turn (see THRESHOLD.md).
+
+Goes on where it was stopped: what FILE.json has is not run again. Beside FILE.json it writes FILE.md (the table),
+FILE_cells.csv, FILE_runs.csv, FILE_curve.csv and figure_FILE.toml, which `broadloom figure` draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+
+from install import install
+from to_threshold.advice import advise
+from to_threshold.contenders import Contender, Missing, contenders, run
+from to_threshold.record import Record
+from to_threshold.report import write_report
+from to_threshold.tasks import THRESHOLDS
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FIRST_SEED = 101  # `advise` tries the first few; nobody is scored on those
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cores", type=int, default=2, help="that everybody is held to (default 2)")
+    parser.add_argument("--seeds", type=int, default=10, help="trainings of each (default 10)")
+    parser.add_argument("--out", type=Path, default=HERE / ".results/threshold.json")
+    parser.add_argument("--broadloom", default=str(ROOT / "build/release/cli/broadloom"))
+    parser.add_argument("--task", action="append", choices=list(THRESHOLDS), help="repeatable")
+    parser.add_argument(
+        "--peer", action="append", metavar="TEXT", help="only those with this in their names; repeatable"
+    )
+    parser.add_argument("--advice", default="60s", help="time that `advise` has (default 60s)")
+    parser.add_argument(
+        "--advised_steps",
+        type=int,
+        help="environment steps that an advised training goes on for; default: what the advice says",
+    )
+    parser.add_argument(
+        "--budget", type=int, help="environment steps at most, to try the harness; not for results"
+    )
+    parser.add_argument("--timeout", type=float, default=3600.0, help="seconds, for one training")
+    parser.add_argument("--venv", type=Path, default=HERE / ".venv")
+    parser.add_argument("--no-install", action="store_true", help="take the environment as it is")
+    options = parser.parse_args()
+    options.broadloom = str(Path(options.broadloom).resolve())
+    options.out = options.out.resolve()
+    options.venv = options.venv.absolute()
+    if options.seeds < 1 or options.cores < 1:
+        parser.error("--seeds and --cores: expected at least 1")
+    options.cpus = sorted(os.sched_getaffinity(0))[: options.cores]
+    if len(options.cpus) < options.cores:
+        parser.error(f"--cores {options.cores}: this process has {len(options.cpus)}")
+    if not os.access(options.broadloom, os.X_OK):
+        parser.error(f"no Broadloom at {options.broadloom}: build it, or pass --broadloom PATH")
+    return options
+
+
+def chosen(options: argparse.Namespace) -> list[Contender]:
+    wanted = [text.lower() for text in options.peer or [""]]
+    found = [c for c in contenders(options) if any(text in c.name.lower() for text in wanted)]
+    if not found:
+        names = ", ".join(c.name for c in contenders(options))
+        raise SystemExit(f"--peer: got {', '.join(options.peer)}; expected part of one of {names}")
+    return found
+
+
+def prepare(who: Contender, task: str, record: Record, options: argparse.Namespace) -> None:
+    """Advice where it is needed, and the number of threads that is faster; each only once a file."""
+    if who.advised and record.advice(task) is None:
+        record.add_advice(task, advise(task, options))
+    for threads in sorted({1, options.cores}):
+        for _ in range(max(0, 2 - len(record.probes(who.name, task, threads)))):
+            line = run(who, task, FIRST_SEED - 1, threads, record, options, probe=True)
+            record.add_probe(who.name, task, threads, line["steps_per_second"])
+            say(f"{task}: {who.name}, {threads} threads: {line['steps_per_second']:,.0f} steps/s")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def measure(who: Contender, task: str, seed: int, record: Record, options: argparse.Namespace) -> None:
+    if record.has_run(who.name, task, seed):
+        return
+    prepare(who, task, record, options)
+    threads = record.faster_threads(who.name, task)
+    line = run(who, task, seed, threads, record, options)
+    kept = record.add_run(who.name, task, seed, threads, line)
+    found = f"{kept['seconds']:.3f} s" if kept["reached"] else "not reached"
+    say(f"{task}, seed {seed}: {who.name}: {found}, others {line['others']:.2f} cores")
+
+
+def main() -> None:
+    options = parse()
+    everybody = chosen(options)
+    packages = {c.package for c in everybody if c.package}
+    missing = {} if options.no_install else install(options.venv, packages)
+    record = Record.open(options)
+    # Left out from then on, each with its reason; the others go on. A later call tries them again.
+    failed = {(c.name, t): missing[c.package] for c in everybody if c.package in missing for t in c.tasks}
+    broken: dict[tuple[str, str, int], str] = {}
+    tasks = options.task or list(THRESHOLDS)
+    for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
+        for task in tasks:
+            for who in everybody:
+                if task not in who.tasks or (who.name, task) in failed:
+                    continue
+                try:
+                    measure(who, task, seed, record, options)
+                except Missing as error:
+                    # Who could before may again with the next seed; this one counts as never there.
+                    if record.runs(who.name, task):
+                        broken[who.name, task, seed] = str(error)
+                    else:
+                        failed[who.name, task] = str(error)
+                    say(f"{task}: {who.name}: {error}")
+    record.finish(failed, broken)
+    print(write_report(options.out))
+
+
+def stop(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt  # subprocess.run ends the training that is on
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("stopped; the same call goes on with what is there")

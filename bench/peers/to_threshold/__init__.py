@@ -1,0 +1,1 @@
+"""Seconds of training until the evaluation is at a task's threshold; threshold.py runs it."""

@@ -1,0 +1,36 @@
+"""`broadloom advise`, once a task, for the threshold that everybody is measured against."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from to_threshold.contenders import Missing, call
+from to_threshold.tasks import THRESHOLDS
+
+
+def advise(task: str, options: argparse.Namespace) -> dict[str, Any]:
+    """The config that it wrote, what it expected, and the seconds that it took, which come on top."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [options.broadloom, "advise", "--env_id", task, "--time", options.advice]
+        words += ["--threshold", str(THRESHOLDS[task]), "--threads", str(options.cores)]
+        start = time.perf_counter()
+        try:
+            call([*words, "--quiet", "--out", folder], options)
+        except Missing as error:
+            raise Missing(f"advise {error}; docs/reference/exit_codes.md says what that is") from error
+        seconds = time.perf_counter() - start
+        config = Path(folder) / "advice.toml"
+        if not config.exists():
+            raise Missing(f"advise had no setting for {task}")
+        told = json.loads((Path(folder) / "advice.json").read_text())["advice"]
+        return {
+            "config": config.read_text(),
+            "seconds": round(seconds, 1),
+            "verdict": told["verdict"],
+            "expected": told["cost"],
+        }

@@ -1,0 +1,31 @@
+"""What is asked of everybody: the tasks, their thresholds, and how often a policy is evaluated."""
+
+from __future__ import annotations
+
+import math
+
+# Mean return of an evaluation that is enough. Pendulum has no threshold upstream; README.md says why -200.
+THRESHOLDS = {
+    "CartPole-v1": 475.0,
+    "Acrobot-v1": -100.0,
+    "Pendulum-v1": -200.0,
+    "MountainCarContinuous-v0": 90.0,
+}
+EVERY = 1000  # environment steps of training between evaluations, in whole blocks
+EPISODES = 20  # of an evaluation
+IN_A_ROW = 3  # evaluations that must be there
+
+
+def interval(block: int) -> int:
+    """Iterations between evaluations of somebody whose block has so many environment steps."""
+    return math.ceil(EVERY / block)
+
+
+def protocol() -> dict[str, object]:
+    """What a file of results must agree in to be gone on with."""
+    return {
+        "thresholds": THRESHOLDS,
+        "every": EVERY,
+        "episodes": EPISODES,
+        "in_a_row": IN_A_ROW,
+    }
