@@ -108,11 +108,11 @@ std::string nothing_found(const StudyReport& report, const std::vector<LineOnTas
   return text + ".";
 }
 
-// With many sets of arms one or another differs by chance: the smallest of their chances has to
-// stand being multiplied by their number (Bonferroni).
-bool more_than_chance(const StudyReport& report) {
+// With many sets of arms one or another differs by chance: the chance of the one that is named has
+// to stand being multiplied by their number (Bonferroni).
+bool more_than_chance(const StudyReport& report, const LineOnTasks& named) {
   double least = 1.0;
-  for (const ReportLine& line : report.lines) least = std::min(least, line.chance);
+  for (const ReportLine* line : named) least = std::min(least, line->chance);
   return least * static_cast<double>(able_lines(report)) <= 1.0 - kConfidence;
 }
 
@@ -158,7 +158,7 @@ std::string answer_of(const StudyReport& report) {
   std::string sentence = line_sentence(report, lines.front(), true);
   const std::vector<std::string> varied = things(report);
   const std::int64_t sets = able_lines(report);
-  const bool chance = sets > 1 && !more_than_chance(report);
+  const bool chance = sets > 1 && !more_than_chance(report, lines.front());
   if (varied.size() < 2 && !chance) return sentence;
   sentence = begun_small(std::move(sentence));
   if (chance) {
