@@ -15,10 +15,11 @@ THRESHOLDS = {"CartPole-v1": 475, "Acrobot-v1": -100, "FrozenLake8x8-v1": 0.85, 
 CHOOSING = set(range(1, 4)) | set(range(11, 15))
 REPORTED = set(range(15, 23))
 REPLICATES = 2000
+ALONG = {"KL": "approx_kl", "clip share": "clipfrac"}  # kept at every evaluation
 
 
 class Run(dict):
-    """task, N, T, rate, seed, what else the cell sets; curve: [(step, mean return)]; last: the last of every metric."""
+    """task, N, T, rate, seed, what else the cell sets; curve: [(step, mean return)]; metrics: the last of each; at: those of a step."""
 
     @property
     def shape(self):
@@ -33,9 +34,11 @@ def runs_of(path, *settings):
     curves = collections.defaultdict(list)
     for run, step, value in store.execute("SELECT run_id, global_step, mean_return FROM evaluations ORDER BY 1, 2"):
         curves[run].append((step, value))
-    last = collections.defaultdict(dict)
-    for run, key, value in store.execute("SELECT run_id, key, value FROM metrics ORDER BY run_id, point"):
+    last, at = collections.defaultdict(dict), collections.defaultdict(dict)
+    for run, key, value, step in store.execute("SELECT run_id, key, value, global_step FROM metrics JOIN points USING (run_id, point) ORDER BY run_id, point"):
         last[run][key] = value
+        if key in ALONG.values():
+            at[run][key, step] = value
     more = "".join(f", json_extract(config, '$.{key}')" for key in ("learning_rate",) + settings)
     query = ("SELECT runs.id, seed, json_extract(config, '$.env_id'), num_envs, num_steps, gradient_steps, seconds, parameters_hash"
              + more + " FROM runs JOIN cells ON cells.id = cell_id WHERE status = 'finished' ORDER BY runs.id")
@@ -43,7 +46,7 @@ def runs_of(path, *settings):
         out = Run({"task": task, "N": n, "T": t, "seed": seed, "gradient steps": steps, "seconds": seconds, "parameters": parameters})
         out.update(zip(("rate",) + settings, values))
         out["rate"] = float(out["rate"])
-        out["curve"], out["metrics"] = curves[run], last[run]
+        out["curve"], out["metrics"], out["at"] = curves[run], last[run], at[run]
         out["area"] = statistics.fmean(value for _, value in curves[run])
         out["last"] = curves[run][-1][1]
         out["steps to threshold"] = steps_to(task, curves[run])
@@ -102,12 +105,16 @@ def run_rows(runs, *more):
 
 
 def curve_rows(arms, keys):
-    """25 points at most: mean and interval over runs of one arm at every evaluation, with KL and clip share of then."""
+    """25 points at most: mean and interval over runs of one arm at every evaluation, with the mean KL and clip share of the block before it."""
     for key, runs in arms.items():
         for point in range(max(len(run["curve"]) for run in runs)):
             values = [run["curve"][point][1] for run in runs if point < len(run["curve"])]
-            yield dict(zip(keys, key)) | {"step": runs[0]["curve"][point][0]} | interval(
-                "return", bootstrap([values], statistics.fmean, point))
+            step = runs[0]["curve"][point][0]
+            row = dict(zip(keys, key)) | {"step": step} | interval("return", bootstrap([values], statistics.fmean, point))
+            for name, metric in ALONG.items():
+                found = [run["at"][metric, step] for run in runs if (metric, step) in run["at"]]
+                row[name] = statistics.fmean(found) if found else None
+            yield row
 
 
 # The surface.
@@ -235,4 +242,5 @@ def main():
         {"surface": surface, "parts": parts, "value_clip": value_clip, "health": health}[part](stores, results)
 
 
-main()
+if __name__ == "__main__":
+    main()

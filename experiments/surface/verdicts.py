@@ -7,7 +7,8 @@ import random
 import statistics
 import sys
 
-REPLICATES = 2000
+import analyse
+
 DENSE = ("CartPole-v1", "Acrobot-v1", "Pendulum-v1")
 
 
@@ -53,22 +54,24 @@ def fit(design, y):
     return x, 1 - left / sum((value - mean) ** 2 for value in y)
 
 
-def bootstrap(units, statistic, seed=1):
-    """value, low, high: units drawn anew with replacement; draws without a solution are left out."""
-    draws, values = random.Random(seed), []
-    while len(values) < REPLICATES:
+def of_fit(units, statistic):
+    """value, low, high of what a fit gives: units drawn anew with replacement; draws without a solution are left out."""
+    draws, values = random.Random(1), []
+    while len(values) < analyse.REPLICATES:
         try:
             values.append(statistic(draws.choices(units, k=len(units))))
         except ZeroDivisionError:
             continue
     values.sort()
-    return statistic(units), values[int(0.025 * REPLICATES)], values[int(0.975 * REPLICATES) - 1]
+    return statistic(units), values[int(0.025 * analyse.REPLICATES)], values[int(0.975 * analyse.REPLICATES) - 1]
 
 
-def share_difference(a, b, seed=1):
-    draws = random.Random(seed)
-    values = sorted(statistics.fmean(draws.choices(a, k=len(a))) - statistics.fmean(draws.choices(b, k=len(b))) for _ in range(REPLICATES))
-    return statistics.fmean(a) - statistics.fmean(b), values[int(0.025 * REPLICATES)], values[int(0.975 * REPLICATES) - 1]
+def share_difference(a, b):
+    return analyse.bootstrap([a, b], lambda x, y: statistics.fmean(x) - statistics.fmean(y), seed=1)
+
+
+def probability(a, b):
+    return analyse.bootstrap([a, b], analyse.probability, seed=1)
 
 
 def tied(row, score):
@@ -113,23 +116,15 @@ def of_shapes(out, results):
         def slope(rows, place=place):
             design = [[math.log(row["N"]), math.log(row["T"])] + [float(row["task"] == task) for task in tasks] for row in rows]
             return fit(design, [math.log(row["rate"]) for row in rows])[0][place]
-        found = bootstrap(shapes, slope)
+        found = of_fit(shapes, slope)
         refuted = letter == "N" and not (found[1] <= 0 <= found[2])
         out.say(5, f"exponent of the chosen rate in {letter}" + ("" if letter == "N" else " (not asked)"), found[0], refuted, *found[1:])
     for task in tasks:
         for place, letter in enumerate("NT"):
             def slope_of_task(rows, place=place):
                 return fit([[math.log(row["N"]), math.log(row["T"]), 1.0] for row in rows], [math.log(row["rate"]) for row in rows])[0][place]
-            found = bootstrap(select(shapes, task=task), slope_of_task)
+            found = of_fit(select(shapes, task=task), slope_of_task)
             out.say(5, f"{task}: exponent of the chosen rate in {letter} (not asked)", found[0], False, *found[1:])
-
-
-def probability(a, b, seed=1):
-    def better(x, y):
-        return sum((p > q) + 0.5 * (p == q) for p in x for q in y) / (len(x) * len(y))
-    draws = random.Random(seed)
-    values = sorted(better(draws.choices(a, k=len(a)), draws.choices(b, k=len(b))) for _ in range(REPLICATES))
-    return better(a, b), values[int(0.025 * REPLICATES)], values[int(0.975 * REPLICATES) - 1]
 
 
 def of_parts(out, results):
@@ -169,7 +164,7 @@ def of_health(out, results):
         def slope(drawn):
             return fit([[math.log(row["gradient steps"]), math.log(row["N"])] + [float(row["task"] == task) for task in tasks] for row in drawn],
                        [row["constant %"] for row in drawn])[0][place]
-        found = bootstrap(relu, slope)
+        found = of_fit(relu, slope)
         refuted = found[1] <= 0 if name == "gradient steps" else not found[1] <= 0 <= found[2]
         out.say(7, f"ReLU: idle units, percentage points for each e-fold of {name}, the other held", found[0], refuted, *found[1:])
 
@@ -202,4 +197,5 @@ def main():
         print(f"{row['prediction']}  {row['what']}: {row['value']:.3g}{interval}" + ("  REFUTED" if row["refuted"] == "yes" else ""))
 
 
-main()
+if __name__ == "__main__":
+    main()
