@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Trained shape x measured shape x critic: trains 75 runs and measures 225 checkpoints, into studies/critic. Needs results/rates.csv of the
-# surface. Stop it at any moment; the same command goes on where it was. Then analyse.py makes results/.
+# Trained shape x measured shape x critic: trains 150 runs and measures 450 checkpoints, into studies/critic. Needs results/rates.csv of the
+# surface. Seeds may be given (two halves side by side are faster than one after the other). Stop it at any moment; the same command goes on where it was. Then analyse.py makes results/.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/critic
 out=studies/critic
 shapes=(1x1024 16x64 64x16 256x4 1024x1)
 mkdir -p $out
-for seed in 61 62 63 64 65; do
+for seed in ${*:-61 62 63 64 65 66 67 68 69 70}; do
   for task in CartPole-v1:300000 Pendulum-v1:300000 FrozenLake8x8-v1:500000; do
     for shape in "${shapes[@]}"; do
       env=${task%:*} steps=${task#*:}
