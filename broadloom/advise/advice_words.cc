@@ -113,9 +113,11 @@ std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
       advised.is_default ? ", which are " + defaults_text(evidence, "its defaults") : "", so_far);
 }
 
+constexpr int kFewestOfInterval = 3;  // two numbers say next to nothing of their spread
+
 std::string interval_text(const AdviceEvidence& evidence, const Estimate& cost, int trials) {
   const std::string of = fmt::format("{} of {} seeds", cost.count, trials);
-  if (std::isnan(cost.low)) return "in " + of;
+  if (std::isnan(cost.low) || cost.count < kFewestOfInterval) return "in " + of;
   return fmt::format("{} to {}, 95 % interval over {}",
                      cost_text(evidence, std::max(0.0, cost.low)), cost_text(evidence, cost.high),
                      of);
@@ -172,9 +174,13 @@ std::string compared(const AdviceEvidence& evidence, const Advice& advice, std::
                ? fmt::format("it took {} to the threshold, against {}",
                              cost_text(evidence, its.mean_cost),
                              cost_text(evidence, mine.mean_cost))
-               : fmt::format("by {} it was at the threshold with {} of {} seeds, against {} of {}",
-                             cost_text(evidence, horizon), its.reached, its.trials, mine.reached,
-                             mine.trials);
+               : fmt::format(
+                     "by {} it was at the threshold with {} of {} seeds, against {} of {} (on "
+                     "average after {}, against {}, where those that were not count with all of "
+                     "it)",
+                     cost_text(evidence, horizon), its.reached, its.trials, mine.reached,
+                     mine.trials, cost_text(evidence, its.mean_cost),
+                     cost_text(evidence, mine.mean_cost));
   }
   const bool last = evidence.goal == AdviceGoal::kReturn;
   return fmt::format("{} {} {} was {}, against {}", last ? "its return" : "its mean return",

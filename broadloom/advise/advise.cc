@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "broadloom/advise/advice_config.h"
 #include "broadloom/advise/laboratory.h"
@@ -27,7 +28,15 @@ constexpr double kFirstShare = 0.3;  // of the time for timing
 constexpr double kMidst = 0.5;       // of the leader's steps, where its gradients are measured
 constexpr double kProbeShare = 0.2, kProbeLaboratoryShare = 0.4;  // of the rule of the laboratory
 constexpr std::int64_t kProbeSteps = 20000;
-constexpr int kMostSeeds = 10;        // of a finalist
+// Once the race is settled: how many of the best are given how many seeds, in turns.
+struct Wave {
+  std::size_t candidates;
+  int seeds;
+};
+constexpr Wave kSettled[] = {{12, 8}, {6, 16}, {3, 32}};
+constexpr Wave kUnsettled[] = {{kFinalists, 10}};
+constexpr int kMostSeeds = 10;        // of the race
+constexpr double kGoOnShare = 0.25;   // of what is left after the race
 constexpr double kMemoryShare = 0.8;  // of what the run may plan to hold
 constexpr int kEvalEpisodes = 10, kFewestEvalEpisodes = 3;
 constexpr double kEvalShare = 0.002;  // of the budget, that one evaluation may take
@@ -212,7 +221,30 @@ class Adviser {
             static_cast<std::int64_t>(share_of_steps * static_cast<double>(purse_.steps()))};
   }
 
-  std::vector<std::size_t> finalists() const {
+  // A share of what is left before the laboratory.
+  PhaseBudget rest(double share) const {
+    const double begin = purse_.elapsed();
+    const double end = (1.0 - kLaboratoryShare) * purse_.seconds();
+    const double steps = (1.0 - kLaboratoryShare) * static_cast<double>(purse_.steps()) -
+                         static_cast<double>(purse_.spent_steps());
+    return {begin + share * std::max(0.0, end - begin),
+            static_cast<std::int64_t>(share * std::max(0.0, steps))};
+  }
+
+  // The race has found out who is good; who is best takes more seeds, of fewer and fewer.
+  void add_seeds(Race& race) {
+    const bool settled = race.is_settled();
+    if (settled) race.go_on(finalists(kSettled[0].candidates), rest(kGoOnShare));
+    const std::span<const Wave> waves =
+        settled ? std::span<const Wave>(kSettled) : std::span<const Wave>(kUnsettled);
+    for (std::size_t w = 0; w < waves.size() && !purse_.is_over(); ++w) {
+      race.add_seeds(finalists(waves[w].candidates),
+                     rest(1.0 / static_cast<double>(waves.size() - w)), waves[w].seeds);
+    }
+  }
+
+  // The best of them, so many at most.
+  std::vector<std::size_t> finalists(std::size_t count = kFinalists) const {
     std::vector<std::size_t> all(evidence_.candidates.size());
     std::iota(all.begin(), all.end(), 0);
     // Those that were in it longest; before them nobody was compared at their horizon.
@@ -220,7 +252,7 @@ class Adviser {
     for (const CandidateEvidence& c : evidence_.candidates) most = std::max(most, c.rungs);
     std::erase_if(all, [&](std::size_t c) { return evidence_.candidates[c].rungs < most; });
     all = ranked(evidence_, all, speed_threshold(evidence_));
-    all.resize(std::min(all.size(), kFinalists));
+    all.resize(std::min(all.size(), count));
     return all;
   }
 
@@ -232,8 +264,7 @@ class Adviser {
       const double left = 1.0 - purse_.elapsed() / purse_.seconds();
       const double end = std::max(1.0 - kLaboratoryShare - kFinalShare, 1.0 - 0.5 * left);
       race.run(until(end, kRaceShareOfSteps));
-      race.add_seeds(finalists(), until(1.0 - kLaboratoryShare, kFinalShare),
-                     kMostSeeds - options_.seeds);
+      add_seeds(race);
     }
     // Who is first with the new seeds may be another one than before.
     const std::vector<std::size_t> best = finalists();

@@ -15,9 +15,10 @@ namespace {
 constexpr double kFewestSteps = 25000.0;    // of a trial of the first rung
 constexpr std::size_t kFewestEntrants = 4;  // that a race is run with
 // Parts of a rung, an evaluation at the end of each.
-constexpr int kFewestSlices = 2, kMostSlices = 6;
-constexpr double kPatience = 2.0;  // times the slowest trial of the fastest candidate
-constexpr double kFurther = 2.0;   // that fresh seeds may go beyond the others
+constexpr int kFewestSlices = 2, kMostSlices = 12;
+constexpr double kEvaluationSpeed = 3.0;  // its steps a second to training's: nothing is updated
+constexpr double kPatience = 2.0;         // times the slowest trial of the fastest candidate
+constexpr double kFurther = 2.0;          // that the best go beyond the race
 constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -39,7 +40,11 @@ std::size_t entrants_with_room(std::size_t entrants, double race_steps, int seed
 }
 
 Race::Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence, Purse& purse, int jobs)
-    : entrants_(entrants), evidence_(evidence), purse_(purse), pool_(jobs) {
+    : entrants_(entrants),
+      evidence_(evidence),
+      purse_(purse),
+      pool_(jobs),
+      next_seed_(evidence.seeds) {
   for (std::size_t c = 0; c < entrants_.size(); ++c) {
     alive_.push_back(c);
     for (int s = 0; s < evidence_.seeds; ++s) {
@@ -149,7 +154,7 @@ void Race::advance(const std::vector<Runner*>& runners, double cost) {
   made_ += made;
 }
 
-// As many as leave more steps for training than for evaluations.
+// As many as leave more time for training than for evaluations.
 int Race::slices_of(double rung_cost) const {
   const std::vector<Runner*> runners = going();
   double steps = 0.0;
@@ -158,8 +163,8 @@ int Race::slices_of(double rung_cost) const {
         steps_for(evidence_, evidence_.candidates[runner->candidate], rung_cost));
   }
   const double each = steps / static_cast<double>(std::max<std::size_t>(1, runners.size()));
-  const double fitting =
-      each / static_cast<double>(std::max<std::int64_t>(1, evidence_.eval_steps));
+  const double fitting = kEvaluationSpeed * each /
+                         static_cast<double>(std::max<std::int64_t>(1, evidence_.eval_steps));
   return static_cast<int>(std::clamp(fitting, 1.0 * kFewestSlices, 1.0 * kMostSlices));
 }
 
@@ -180,8 +185,18 @@ void Race::run_rung(std::size_t rung, std::size_t rungs, const PhaseBudget& budg
     advance(runners, cost_);
     publish();
   }
-  for (const std::size_t c : alive_) evidence_.candidates[c].rungs += 1;
-  evidence_.rungs.push_back({cost_, static_cast<int>(alive_.size())});
+  end_rung(alive_);
+}
+
+void Race::end_rung(const std::vector<std::size_t>& candidates) {
+  for (const std::size_t c : candidates) evidence_.candidates[c].rungs += 1;
+  evidence_.rungs.push_back({cost_, static_cast<int>(candidates.size())});
+}
+
+bool Race::is_spent(const PhaseBudget& budget, std::int64_t spent_before) const {
+  if (purse_.is_over()) return true;
+  return purse_.counts_steps() ? purse_.spent_steps() - spent_before >= budget.steps
+                               : purse_.elapsed() >= budget.end_seconds;
 }
 
 void Race::run(const PhaseBudget& budget) {
@@ -191,7 +206,7 @@ void Race::run(const PhaseBudget& budget) {
     PhaseBudget left = budget;
     left.steps = budget.steps - (purse_.spent_steps() - before);
     run_rung(rung, sizes.size(), left);
-    if (purse_.is_over() || rung + 1 == sizes.size() || is_decided()) break;
+    if (purse_.is_over() || rung + 1 == sizes.size() || is_settled()) break;
     std::vector<std::size_t> order = ranked(evidence_, alive_, speed_threshold(evidence_));
     order.resize(std::min(order.size(), sizes[rung + 1]));
     keep(order);
@@ -236,27 +251,28 @@ std::int64_t Race::seeds_with_room(const std::vector<std::size_t>& candidates,
   return needed > 0.0 ? static_cast<std::int64_t>(std::floor(left / needed)) : 0;
 }
 
-// How far fresh seeds go, for which the grid of evaluations is made long enough.
-double Race::horizon_of_more(const std::vector<std::size_t>& candidates) {
-  const double horizon = common_horizon(evidence_, candidates, speed_threshold(evidence_));
-  const bool all_there = std::all_of(runners_.begin(), runners_.end(), [&](const auto& runner) {
-    const bool asked =
-        std::find(candidates.begin(), candidates.end(), runner->candidate) != candidates.end();
-    return !asked || is_over(*runner);
-  });
-  if (!all_there || grid_.empty()) return horizon;
+void Race::go_on(const std::vector<std::size_t>& candidates, const PhaseBudget& budget) {
+  if (grid_.empty()) return;
+  keep(candidates);
+  const std::int64_t before = purse_.spent_steps();
   const double step = grid_.back() - (grid_.size() > 1 ? grid_[grid_.size() - 2] : 0.0);
-  while (step > 0.0 && grid_.back() < kFurther * horizon) grid_.push_back(grid_.back() + step);
-  return kFurther * horizon;
+  const double end = kFurther * cost_;
+  while (step > 0.0 && cost_ < end && !is_spent(budget, before)) {
+    cost_ += step;
+    grid_.push_back(cost_);
+    if (const std::vector<Runner*> runners = going(); !runners.empty()) advance(runners, cost_);
+    publish();
+  }
+  end_rung(alive_);
 }
 
 void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudget& budget,
                      int most_seeds) {
-  const double horizon = horizon_of_more(candidates);
   const auto room = static_cast<int>(
-      std::min<std::int64_t>(most_seeds, seeds_with_room(candidates, budget, horizon)));
+      std::min<std::int64_t>(most_seeds - next_seed_, seeds_with_room(candidates, budget, cost_)));
+  if (room < 1) return;
   std::vector<Runner> fresh;  // seed by seed
-  for (int s = evidence_.seeds; s < evidence_.seeds + room; ++s) {
+  for (int s = next_seed_; s < next_seed_ + room; ++s) {
     const std::uint64_t seed = evidence_.seed + static_cast<std::uint64_t>(s);
     for (const std::size_t c : candidates) {
       fresh.push_back(
@@ -271,10 +287,11 @@ void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudg
       purse_.tell(what);
       return purse_.is_over() || (!purse_.counts_steps() && purse_.elapsed() > budget.end_seconds);
     };
-    run_again(runner, horizon, is_late);
+    run_again(runner, is_late);
     is_whole[static_cast<std::size_t>(f)] = is_late() ? 0 : 1;
     runner.trial->release();
   });
+  next_seed_ += room;
   // A seed that was cut short with one of them is of no use beside the others.
   for (std::size_t first = 0; first < fresh.size(); first += candidates.size()) {
     const auto begin = is_whole.begin() + static_cast<std::ptrdiff_t>(first);
@@ -284,13 +301,14 @@ void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudg
       evidence_.candidates[fresh[i].candidate].trials.push_back(fresh[i].trial->curve());
     }
   }
+  end_rung(candidates);
 }
 
-// Evaluated where the others were, up to the horizon.
-void Race::run_again(Runner& runner, double horizon, const std::function<bool()>& should_stop) {
+// Evaluated where the others were, as far as they came.
+void Race::run_again(Runner& runner, const std::function<bool()>& should_stop) {
   const CandidateEvidence& candidate = evidence_.candidates[runner.candidate];
   for (const double cost : grid_) {
-    if (cost > horizon * 1.001 || is_over(runner) || should_stop()) return;
+    if (is_over(runner) || should_stop()) return;
     const std::int64_t target = steps_for(evidence_, candidate, cost);
     purse_.add_steps(runner.trial->go_on_to(target, should_stop));
   }

@@ -42,9 +42,15 @@ class Race {
   // Fills in curves and rungs. Trials that fail are part of the result.
   void run(const PhaseBudget& budget);
 
-  // More seeds of the candidates, each trained as far as they were, or twice as far where all their
-  // trials are at the threshold, which were lucky perhaps; as many as the budget and most_seeds
-  // have room for, which may be none. Only seeds that all of them have are kept.
+  // Whether those ahead are at the threshold, and all others have had twice as long: more seeds
+  // tell more from here on than more steps. Never where what is asked for is a return.
+  bool is_settled() const;
+
+  // The candidates alone go on, twice as far as they came, so that late seeds are seen to arrive.
+  void go_on(const std::vector<std::size_t>& candidates, const PhaseBudget& budget);
+
+  // More seeds of the candidates, each trained as far as the others were, until each has
+  // most_seeds or the budget has no room. Only seeds that all of them have are kept.
   void add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudget& budget,
                  int most_seeds);
 
@@ -59,12 +65,12 @@ class Race {
   double next_cost(const PhaseBudget& budget, std::int64_t spent_before, double parts_left) const;
   bool is_decided() const;
   double slowest_of_fastest() const;
-  bool is_settled() const;
   void advance(const std::vector<Runner*>& runners, double cost);
-  void run_again(Runner& runner, double horizon, const std::function<bool()>& should_stop);
+  void run_again(Runner& runner, const std::function<bool()>& should_stop);
   bool is_over(const Runner& runner) const;
   std::vector<Runner*> going() const;
-  double horizon_of_more(const std::vector<std::size_t>& candidates);
+  void end_rung(const std::vector<std::size_t>& candidates);
+  bool is_spent(const PhaseBudget& budget, std::int64_t spent_before) const;
   void keep(const std::vector<std::size_t>& candidates);
   void publish();
   double unit_cost(const std::vector<Runner*>& runners) const;
@@ -79,6 +85,7 @@ class Race {
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<double> grid_;  // costs at which trials were evaluated
   double cost_ = 0.0;         // that all trials in the race have come to
+  int next_seed_;             // of add_seeds, counted from the first
   double slowness_ = 1.0;     // seconds of the clock for a second of cost, side by side: lately
   double seconds_ = 0.0, made_ = 0.0;  // of the clock and of cost, so far
 };

@@ -100,7 +100,7 @@ TEST(Advice, SaysThatSeedsWhichWereNotThereAreNotInTheTime) {
   evidence.candidates.erase(evidence.candidates.begin() + 1);  // else that one is ahead
   const Advice advice = advice_of(evidence);
   ASSERT_EQ(advice.reached, 2);
-  EXPECT_TRUE(says({advice.expected}, {"over 2 of 3 seeds). The other seed was not there by 4 s"}));
+  EXPECT_TRUE(says({advice.expected}, {"(in 2 of 3 seeds). The other seed was not there by 4 s"}));
 }
 
 TEST(Advice, DoesNotClaimAThresholdThatWasNotMet) {

@@ -141,6 +141,24 @@ TEST(GiveAdvice, FindsTheRateThatIsKnownToBeBest) {
   EXPECT_GT(evidence.candidates[advice.order.front()].trials.size(), 3U) << "more seeds at the end";
 }
 
+// The levers are learnt within a part of the budget; what is left goes to who is ahead.
+TEST(GiveAdvice, OnceSettledMoreSeedsGoToFewerAndFewer) {
+  const Result<AdviceResult> result = advise_on(levers(), steps_options(2000000));
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  const AdviceEvidence& evidence = result.value().evidence;
+  const std::vector<std::size_t>& order = result.value().advice.order;
+  ASSERT_GT(order.size(), 3U);
+  EXPECT_GT(evidence.candidates[order[0]].trials.size(), 10U);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    EXPECT_GE(evidence.candidates[order[i - 1]].trials.size(),
+              evidence.candidates[order[i]].trials.size())
+        << "place " << i;
+  }
+  EXPECT_LE(evidence.rungs.back().candidates, 3);
+  EXPECT_GE(evidence.rungs.back().cost, 2.0 * evidence.rungs.front().cost * 0.999) << "it went on";
+  EXPECT_LE(evidence.spent_steps, 2000000);
+}
+
 TEST(GiveAdvice, StepsGiveTheSameForAnyNumberOfThreads) {
   const Result<AdviceResult> one = advise_on(levers(), steps_options(200000, 1));
   const Result<AdviceResult> three = advise_on(levers(), steps_options(200000, 3));

@@ -107,7 +107,7 @@ TEST(Speeds, AreLookedUpByWhatTheyDependOn) {
   EXPECT_EQ(look_up_speeds(one, {{other_rate, 123.0}}).take(), std::vector<double>{123.0});
   const Status missing = look_up_speeds(p.entrants, {{other_rate, 123.0}}).status();
   EXPECT_EQ(missing.kind(), ErrorKind::kInvalidConfig);
-  EXPECT_NE(missing.message().find("32 x 32"), std::string::npos) << missing.message();
+  EXPECT_NE(missing.message().find("4 x 256"), std::string::npos) << missing.message();
 }
 
 TEST(AdviceOptionsCheck, SaysWhatWasGot) {
