@@ -84,6 +84,16 @@ std::string no_answer(const AdviceEvidence& evidence, const Advice& advice) {
       return_text(evidence.untrained.high), return_text(best), cut);
 }
 
+// Of a setting that is not dependably at the threshold.
+std::string so_far_text(const Advice& advice) {
+  const bool is_first =
+      advice.runners_up.empty() || is_told_apart(advice.runners_up.front().advised_is_better);
+  return fmt::format(
+      "; it was {} {} others when the budget ended{}, and not dependably at the threshold",
+      is_first ? "ahead of" : "first of it and", advice.order.size() - 1,
+      is_first ? "" : ", though the next could not be told from it");
+}
+
 std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
   if (advice.verdict == AdviceVerdict::kNothing) return no_answer(evidence, advice);
   const CandidateEvidence& advised = evidence.candidates[advice.order.front()];
@@ -98,12 +108,7 @@ std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
         defaults_text(evidence, "the task's defaults"),
         candidate_text(evidence.candidates[advice.against_default->candidate].candidate));
   }
-  const std::string so_far =
-      is_open ? fmt::format(
-                    "; it was ahead of {} others when the budget ended, and not dependably "
-                    "at the threshold",
-                    advice.order.size() - 1)
-              : "";
+  const std::string so_far = is_open ? so_far_text(advice) : "";
   return fmt::format(
       "Train {} with {} x {} (N x T), minibatches of {}, {} epoch{} and a constant "
       "learning rate of {:.3g}{}{}.",
@@ -390,6 +395,10 @@ void add_changes(const AdviceEvidence& evidence, Advice& advice) {
 
 void add_ways_out(const AdviceEvidence& evidence, Advice& advice) {
   std::vector<std::string>& out = advice.changes_mind;
+  if (evidence.interrupted && advice.order.empty()) {
+    out.emplace_back("Letting it go on: it was stopped before anything was evaluated.");
+    return;
+  }
   out.emplace_back("A longer budget, as in --time 300s: some tasks pay nothing for long.");
   if (evidence.max_episode_steps <= 0) {
     out.emplace_back(

@@ -58,10 +58,11 @@ class Adviser {
     describe();
     BROADLOOM_TRY(look_at_task());
     if (options_.rule == AdviceRule::kRace) {
+      BROADLOOM_TRY(leave_out_by_memory());
       if (!purse_.counts_steps()) BROADLOOM_TRY(leave_out_by_first());
       BROADLOOM_TRY(find_speeds());
       if (!purse_.is_over()) {
-        BROADLOOM_TRY(leave_out());
+        leave_out_by_time();
         race();
       }
     } else {
@@ -138,10 +139,7 @@ class Adviser {
     double fastest = 0.0;
     for (const double speed : speeds.value()) fastest = std::fmax(fastest, speed);
     if (fastest <= 0.0) return {};
-    const std::size_t room =
-        entrants_with_room(entrants_.size(), race_seconds() * fastest, options_.seeds);
-    evidence_.left_out += static_cast<int>(entrants_.size() - room);
-    entrants_.resize(room);
+    leave_out_from(entrants_with_room(entrants_.size(), race_seconds() * fastest, options_.seeds));
     return {};
   }
 
@@ -173,12 +171,10 @@ class Adviser {
     return {};
   }
 
-  // What the budget and the memory have no room for, the least trusted first.
-  Status leave_out() {
-    const double steps = purse_.counts_steps()
-                             ? kRaceShareOfSteps * static_cast<double>(purse_.steps())
-                             : race_seconds() * mean_speed();
-    std::size_t room = entrants_with_room(entrants_.size(), steps, options_.seeds);
+  // The least trusted of those that do not fit. All are in memory at once, when they are timed and
+  // when they race.
+  Status leave_out_by_memory() {
+    std::size_t room = entrants_.size();
     const auto allowed = kMemoryShare * static_cast<double>(memory_allowed(base_));
     double planned = 0.0;
     for (std::size_t i = 0; i < room && allowed > 0.0; ++i) {
@@ -193,10 +189,21 @@ class Adviser {
           "networks or a larger memory_limit",
           options_.seeds, allowed * 1e-9));
     }
+    leave_out_from(room);
+    return {};
+  }
+
+  void leave_out_by_time() {
+    const double steps = purse_.counts_steps()
+                             ? kRaceShareOfSteps * static_cast<double>(purse_.steps())
+                             : race_seconds() * mean_speed();
+    leave_out_from(entrants_with_room(entrants_.size(), steps, options_.seeds));
+    speeds_.resize(entrants_.size());
+  }
+
+  void leave_out_from(std::size_t room) {
     evidence_.left_out += static_cast<int>(entrants_.size() - room);
     entrants_.resize(room);
-    speeds_.resize(room);
-    return {};
   }
 
   double mean_speed() const {

@@ -106,6 +106,7 @@ std::string to_text(const ShapeSchedule& schedule) {
 
 Status parse_text(std::string_view text, ShapeSchedule& out) {
   ShapeSchedule schedule;
+  if (without_blanks(text) == "none") text = {};
   for (std::string_view rest = without_blanks(text); !rest.empty();) {
     const std::size_t comma = rest.find(',');
     const std::string_view entry = without_blanks(rest.substr(0, comma));

@@ -63,7 +63,10 @@ class RowPicker {
     filters_ = filters.take();
     for (const std::string& path : data.value()) {
       const Result<const CsvTable*> table = tables_.table(path);
-      if (!table.ok()) return scope_.error("data", table.status().message());
+      if (!table.ok()) {
+        const Status& why = table.status();
+        return Status(why.kind(), scope_.error("data", why.message()).message());
+      }
       BROADLOOM_TRY(add(*table.value()));
     }
     if (out_.rows.empty()) return nothing_left(data.value());

@@ -106,7 +106,9 @@ def main():
             print(f"{name_of(setting)}  {score:.2f}")
         dump(rest[2], order[0][0])
     elif what == "advised":
-        kinds = {kind_of(setting) for setting, _ in advice(rest[0], rest[1]).values() if setting}
+        found = advice(rest[0], rest[1]).values()
+        kinds = {kind_of(setting) for setting, _ in found if setting}
+        kinds |= {Kind(*(c[key] for key in Kind._fields)) for _, file in found for c in file["candidates"] if c["is_default"]}
         kinds.add(kind_of(Setting(*read_json(os.path.join(HERE, FIXED)))))
         dump(rest[2], sorted(kinds))
     else:

@@ -112,6 +112,18 @@ TEST(Advice, DoesNotClaimAThresholdThatWasNotMet) {
   EXPECT_TRUE(says(advice.changes_mind, {"A longer budget", "no setting was shown"}));
 }
 
+TEST(Advice, DoesNotCallLevelSettingsAhead) {
+  AdviceEvidence evidence = planted_race();
+  evidence.threshold = 500.0;
+  EXPECT_TRUE(says({advice_of(evidence).answer}, {"it was ahead of 3 others"}));
+  for (CandidateEvidence& candidate : evidence.candidates) {
+    candidate.rungs = 2;
+    for (TrialCurve& trial : candidate.trials) trial = curve(trial.seed, {50, 80, 80, 80});
+  }
+  EXPECT_TRUE(says({advice_of(evidence).answer},
+                   {"first of it and 3 others", "the next could not be told from it"}));
+}
+
 TEST(Advice, HasNoWinnerWhereNothingLearnt) {
   AdviceEvidence evidence = planted_race();
   for (CandidateEvidence& candidate : evidence.candidates) {
@@ -157,6 +169,8 @@ TEST(Advice, StoppedAtOnceItSaysSo) {
   EXPECT_EQ(advice.verdict, AdviceVerdict::kNothing);
   EXPECT_EQ(advice.answer, "No advice: after 0.2 s nothing had been evaluated.");
   EXPECT_TRUE(says(advice.not_known, {"It was stopped after 0.2 s"}));
+  EXPECT_TRUE(says(advice.changes_mind, {"Letting it go on"}));
+  EXPECT_FALSE(says(advice.changes_mind, {"longer budget"}));
 }
 
 TEST(Advice, ForReturnsSaysWhatTheyCameTo) {

@@ -47,6 +47,7 @@ TEST(ShapeSchedule, ReadsBackWhatItWrites) {
   const ShapeSchedule third = parsed("1x2 @ 0, 3x4 @ 0.3333333333333333, 5x6/7 @ 0.99999");
   EXPECT_EQ(parsed(to_text(third)), third);
   EXPECT_TRUE(parsed("").empty());
+  EXPECT_TRUE(parsed("none").empty()) << "as the help calls it";
   EXPECT_TRUE(parsed("  ").empty());
   EXPECT_EQ(to_text(ShapeSchedule{}), "");
 }

@@ -134,6 +134,7 @@ TEST_F(FigureFileTest, SaysWhatIsMissing) {
       write("figure.toml", "title = \"t\"\ndata = \"none.csv\"\nx = \"N\"\ny = \"evaluation\"\n"));
   EXPECT_NE(no_data.status().message().find("figure.toml:2: data: "), std::string::npos);
   EXPECT_NE(no_data.status().message().find("none.csv"), std::string::npos);
+  EXPECT_EQ(no_data.status().kind(), ErrorKind::kNotFound);
 }
 
 TEST_F(FigureFileTest, SaysWhichColumnWasMeant) {
