@@ -36,7 +36,6 @@ struct Wave {
 constexpr Wave kSettled[] = {{12, 8}, {6, 16}, {3, 32}};
 constexpr Wave kUnsettled[] = {{kFinalists, 10}};
 constexpr int kMostSeeds = 10;        // of the race
-constexpr double kGoOnShare = 0.25;   // of what is left after the race
 constexpr double kMemoryShare = 0.8;  // of what the run may plan to hold
 constexpr int kEvalEpisodes = 10, kFewestEvalEpisodes = 3;
 constexpr double kEvalShare = 0.002;  // of the budget, that one evaluation may take
@@ -241,7 +240,7 @@ class Adviser {
   // The race has found out who is good; who is best takes more seeds, of fewer and fewer.
   void add_seeds(Race& race) {
     const bool settled = race.is_settled();
-    if (settled) race.go_on(finalists(kSettled[0].candidates), rest(kGoOnShare));
+    if (settled) race.begin_anew();
     const std::span<const Wave> waves =
         settled ? std::span<const Wave>(kSettled) : std::span<const Wave>(kUnsettled);
     for (std::size_t w = 0; w < waves.size() && !purse_.is_over(); ++w) {

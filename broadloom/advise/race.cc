@@ -18,8 +18,21 @@ constexpr std::size_t kFewestEntrants = 4;  // that a race is run with
 constexpr int kFewestSlices = 2, kMostSlices = 12;
 constexpr double kEvaluationSpeed = 3.0;  // its steps a second to training's: nothing is updated
 constexpr double kPatience = 2.0;         // times the slowest trial of the fastest candidate
-constexpr double kFurther = 2.0;          // that the best go beyond the race
+constexpr double kFurther = 2.0;          // that fresh seeds may go beyond the race
+// Evaluations of a fresh seed until the slowest trial of the fastest candidate was there; in all.
+constexpr double kStepsToThreshold = 12.0, kMostSteps = 120.0;
+constexpr double kGrowth = 1.5;  // from one part of the first rung to the next
 constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
+
+// Where the parts of a rung end, of which each is longer than the one before by a factor: in the
+// first rung nobody knows yet how long the task takes. The last one ends at 1.
+std::vector<double> slice_ends(int slices, double growth) {
+  std::vector<double> ends;
+  double end = 0.0, length = 1.0;
+  for (int slice = 0; slice < slices; ++slice, length *= growth) ends.push_back(end += length);
+  for (double& e : ends) e /= end;
+  return ends;
+}
 
 }  // namespace
 
@@ -177,10 +190,12 @@ void Race::run_rung(std::size_t rung, std::size_t rungs, const PhaseBudget& budg
   of_rung.end_seconds = purse_.elapsed() + (budget.end_seconds - purse_.elapsed()) * share;
   if (going().empty()) return;
   const int slices = slices_of(next_cost(of_rung, spent_before, 1.0));
-  for (int slice = 0; slice < slices && !purse_.is_over() && !is_settled(); ++slice) {
+  const std::vector<double> ends = slice_ends(slices, cost_ == 0.0 ? kGrowth : 1.0);
+  for (std::size_t slice = 0; slice < ends.size() && !purse_.is_over() && !is_settled(); ++slice) {
     const std::vector<Runner*> runners = going();
     if (runners.empty()) break;
-    cost_ += next_cost(of_rung, spent_before, slices - slice);
+    const double begin = slice > 0 ? ends[slice - 1] : 0.0;
+    cost_ += next_cost(of_rung, spent_before, (1.0 - begin) / (ends[slice] - begin));
     grid_.push_back(cost_);
     advance(runners, cost_);
     publish();
@@ -191,12 +206,6 @@ void Race::run_rung(std::size_t rung, std::size_t rungs, const PhaseBudget& budg
 void Race::end_rung(const std::vector<std::size_t>& candidates) {
   for (const std::size_t c : candidates) evidence_.candidates[c].rungs += 1;
   evidence_.rungs.push_back({cost_, static_cast<int>(candidates.size())});
-}
-
-bool Race::is_spent(const PhaseBudget& budget, std::int64_t spent_before) const {
-  if (purse_.is_over()) return true;
-  return purse_.counts_steps() ? purse_.spent_steps() - spent_before >= budget.steps
-                               : purse_.elapsed() >= budget.end_seconds;
 }
 
 void Race::run(const PhaseBudget& budget) {
@@ -251,19 +260,16 @@ std::int64_t Race::seeds_with_room(const std::vector<std::size_t>& candidates,
   return needed > 0.0 ? static_cast<std::int64_t>(std::floor(left / needed)) : 0;
 }
 
-void Race::go_on(const std::vector<std::size_t>& candidates, const PhaseBudget& budget) {
-  if (grid_.empty()) return;
-  keep(candidates);
-  const std::int64_t before = purse_.spent_steps();
-  const double step = grid_.back() - (grid_.size() > 1 ? grid_[grid_.size() - 2] : 0.0);
-  const double end = kFurther * cost_;
-  while (step > 0.0 && cost_ < end && !is_spent(budget, before)) {
-    cost_ += step;
-    grid_.push_back(cost_);
-    if (const std::vector<Runner*> runners = going(); !runners.empty()) advance(runners, cost_);
-    publish();
-  }
-  end_rung(alive_);
+void Race::begin_anew() {
+  const double soonest = slowest_of_fastest();
+  if (!(soonest > 0.0) || std::isinf(soonest)) return;
+  cost_ *= kFurther;
+  const double step = std::max(soonest / kStepsToThreshold, cost_ / kMostSteps);
+  grid_.clear();
+  for (double cost = step; cost < cost_ + 0.5 * step; cost += step) grid_.push_back(cost);
+  next_seed_ = 0;
+  replaces_ = true;
+  runners_.clear();  // their memory
 }
 
 void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudget& budget,
@@ -292,11 +298,24 @@ void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudg
     runner.trial->release();
   });
   next_seed_ += room;
-  // A seed that was cut short with one of them is of no use beside the others.
+  keep_whole(candidates, fresh, is_whole);
+}
+
+// A seed that was cut short with one of them is of no use beside the others.
+void Race::keep_whole(const std::vector<std::size_t>& candidates, const std::vector<Runner>& fresh,
+                      const std::vector<char>& is_whole) {
+  std::vector<std::size_t> whole;  // the first of each such seed
   for (std::size_t first = 0; first < fresh.size(); first += candidates.size()) {
     const auto begin = is_whole.begin() + static_cast<std::ptrdiff_t>(first);
     const auto end = begin + static_cast<std::ptrdiff_t>(candidates.size());
-    if (std::find(begin, end, 0) != end) continue;
+    if (std::find(begin, end, 0) == end) whole.push_back(first);
+  }
+  if (replaces_ && std::ssize(whole) < evidence_.seeds) return;
+  for (const std::size_t c : candidates) {
+    if (replaces_) evidence_.candidates[c].trials.clear();
+  }
+  replaces_ = false;
+  for (const std::size_t first : whole) {
     for (std::size_t i = first; i < first + candidates.size(); ++i) {
       evidence_.candidates[fresh[i].candidate].trials.push_back(fresh[i].trial->curve());
     }

@@ -46,11 +46,13 @@ class Race {
   // tell more from here on than more steps. Never where what is asked for is a return.
   bool is_settled() const;
 
-  // The candidates alone go on, twice as far as they came, so that late seeds are seen to arrive.
-  void go_on(const std::vector<std::size_t>& candidates, const PhaseBudget& budget);
+  // From here on seeds are evaluated a dozen times on the way to the threshold, and go twice as far
+  // as the race came, so that late ones are seen to arrive; those of the race are replaced.
+  void begin_anew();
 
   // More seeds of the candidates, each trained as far as the others were, until each has
-  // most_seeds or the budget has no room. Only seeds that all of them have are kept.
+  // most_seeds or the budget has no room. Only seeds that all of them have are kept, and where
+  // seeds begin anew, only if they are not fewer than those of the race.
   void add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudget& budget,
                  int most_seeds);
 
@@ -70,8 +72,9 @@ class Race {
   bool is_over(const Runner& runner) const;
   std::vector<Runner*> going() const;
   void end_rung(const std::vector<std::size_t>& candidates);
-  bool is_spent(const PhaseBudget& budget, std::int64_t spent_before) const;
   void keep(const std::vector<std::size_t>& candidates);
+  void keep_whole(const std::vector<std::size_t>& candidates, const std::vector<Runner>& fresh,
+                  const std::vector<char>& is_whole);
   void publish();
   double unit_cost(const std::vector<Runner*>& runners) const;
   std::int64_t seeds_with_room(const std::vector<std::size_t>& candidates,
@@ -84,8 +87,9 @@ class Race {
   std::vector<std::size_t> alive_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<double> grid_;  // costs at which trials were evaluated
-  double cost_ = 0.0;         // that all trials in the race have come to
+  double cost_ = 0.0;         // that all trials in the race have come to, or fresh seeds may
   int next_seed_;             // of add_seeds, counted from the first
+  bool replaces_ = false;     // whether the next fresh seeds replace those of the race
   double slowness_ = 1.0;     // seconds of the clock for a second of cost, side by side: lately
   double seconds_ = 0.0, made_ = 0.0;  // of the clock and of cost, so far
 };

@@ -21,7 +21,7 @@ HEAD = """# Written by choose.py: what is scored on {task}. See PREREGISTRATION.
 seeds = "101-120"
 match = "none"
 points = 20
-evaluations = 100
+evaluations = 400
 
 [base]
 env_id = "{task}"

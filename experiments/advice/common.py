@@ -13,7 +13,6 @@ THRESHOLDS = {"CartPole-v1": 475, "Pendulum-v1": -200, "Acrobot-v1": -100, "Moun
 STEPS = {"CartPole-v1": 150_000, "Pendulum-v1": 300_000, "Acrobot-v1": 150_000, "MountainCarContinuous-v0": 100_000,
          "FrozenLake-v1": 200_000, "FrozenLake8x8-v1": 400_000, "Hover-v0": 200_000}
 RULES = ["race", "gradient"]
-ADVICE_SEEDS = [1, 2, 3]
 FIXED = "fixed.json"  # the setting that is best on the two tuned tasks
 
 Setting = collections.namedtuple("Setting", "num_envs num_steps minibatch_size update_epochs learning_rate")

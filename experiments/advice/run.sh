@@ -45,8 +45,11 @@ rest() {
 }
 
 advices() {
+  for task in "${tuned[@]}"; do
+    for rule in race gradient; do advise "$task" $rule 1; done
+  done
   for seed in 1 2 3; do
-    for task in "${held_out[@]}" "${tuned[@]}"; do
+    for task in "${held_out[@]}"; do
       for rule in race gradient; do advise "$task" $rule $seed; done
     done
   done

@@ -352,8 +352,15 @@ function heatMap(box, { label, matrix }, colors) {
   box.replaceChildren(canvas);
 }
 
+// Items of marks have the sign of their points.
+const SIGNS = { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✳", crossRot: "✕" };
 function legendOf(items) {
-  return element("div", { class: "legend" }, ...items.map(({ label, color, area, mark }) => {
+  return element("div", { class: "legend" }, ...items.map(({ label, color, area, mark, marker }) => {
+    if (marker) {
+      const sign = element("b", {}, SIGNS[marker] || SIGNS.circle);
+      sign.style.color = color;
+      return element("span", {}, sign, ` ${label}`);
+    }
     const swatch = element("i", { class: area ? "box" : null });
     if (area) swatch.style.background = withAlpha(color, 0.45);
     else swatch.style.borderColor = color;

@@ -18,7 +18,7 @@ function linesBeside(study, task) {
   const first = study.data.lines[0];
   const lines = study.data.lines.filter((l) => l.task === task && l.kind === first.kind && l.key === first.key);
   const own = lines.find((l) => String(l.arms) === String(first.arms));
-  return (own ? [own] : []).concat(lines.filter((l) => l !== own)).slice(0, MOST_ANSWER_LINES);
+  return (own ? [own] : []).concat(lines.filter((l) => l !== own));
 }
 
 // What the arms of a line have in common beside those of others: "T = 16, learning_rate=0.001".
@@ -45,19 +45,27 @@ function axisOfLine(line) {
   return { num_envs: "N, environments", num_steps: "T, steps of a rollout" }[line.key] || line.key;
 }
 
-function alongChart(box, label, study, view, lines, height, colors) {
-  const values = distinct(lines.flatMap((l) => l.values));
-  const ordered = lines.every((l) => l.ordered);
-  if (ordered) values.sort((a, b) => a - b);
-  const places = placesOf(values, ordered);
-  const at = new Map(values.map((value, i) => [value, places[i].value]));
-  const series = lines.map((line, k) => ({
-    label: lineName(study, line, lines) || "IQM", color: seriesColor(colors, k, lines.length), marker: MARKERS[k % MARKERS.length], width: k === 0 ? 2.6 : 1.6, line: ordered,
-    points: line.arms.map((a, i) => ({ x: at.get(line.values[i]) + 0.08 * (k - (lines.length - 1) / 2), estimate: iqmOf(view, a, study.score), name: study.arms[a].name })),
-  }));
-  const one = { ...lines[0], kind: distinct(lines.map((l) => l.fixed)).length > 1 && lines[0].kind === "num_envs_of_batch" ? "num_envs" : lines[0].kind };
-  estimateChart(box, { label, series, height, x: { places, title: axisOfLine(one), thin: true }, y: { title: SCORE_AXIS[study.score] }, legend: lines.length > 1 }, colors);
+// The lines of all panels in one order, that of the first panel, so that a colour means the same in each.
+function alike(panels) {
+  const order = distinct(panels.flatMap((lines) => lines.map((l) => String(l.arms)))).slice(0, MOST_ANSWER_LINES);
+  return panels.map((lines) => order.map((arms) => lines.find((l) => String(l.arms) === arms)));
 }
+
+// Places in the order of all panels stay free where a panel has no such line.
+function alongChart(box, label, study, view, ordered, height, colors) {
+  const lines = ordered.filter(Boolean);
+  const values = distinct(lines.flatMap((l) => l.values));
+  values.sort((a, b) => a - b);
+  const places = placesOf(values, true);
+  const at = new Map(values.map((value, i) => [value, places[i].value]));
+  const series = ordered.flatMap((line, k) => (!line ? [] : [{
+    label: lineName(study, line, lines) || "IQM", ...lookOf(colors, k, ordered.length), width: k === 0 ? 2.6 : 1.6,
+    points: line.arms.map((a, i) => ({ x: at.get(line.values[i]) + 0.08 * (k - (ordered.length - 1) / 2), estimate: iqmOf(view, a, study.score), name: study.arms[a].name })),
+  }]));
+  const one = { ...lines[0], kind: distinct(lines.map((l) => l.fixed)).length > 1 && lines[0].kind === "num_envs_of_batch" ? "num_envs" : lines[0].kind };
+  estimateChart(box, { label, series, height, x: { places, title: axisOfLine(one), thin: true }, y: { title: SCORE_AXIS[study.score] }, legend: false }, colors);
+}
+const lookOf = (colors, k, count) => ({ color: seriesColor(colors, k, count), marker: MARKERS[k % MARKERS.length] });
 const SCORE_AXIS = { evaluation: "evaluation return", training: "training return" };
 
 // Arms whose curves are drawn: all of few, else those of the line that the sentence is about.
@@ -125,9 +133,15 @@ function answerFigure(study) {
   const of = `of the ${study.score === "evaluation" ? "evaluations of the final policies" : "last training returns"}, over ${plural(runs, "run")} an arm`;
   if (line && line.ordered && line.arms.length > 2) {
     const single = study.views.filter((view) => !view.normalised);  // one a task
-    const shown = views.map((view) => ({ view, task: single.indexOf(view) })).map((s) => ({ ...s, lines: linesBeside(study, s.task) })).filter((s) => s.lines.length);
-    const rows = shown.flatMap(({ view, task, lines }) => distinct(lines.flatMap((l) => l.arms)).map((arm) => ({ task, arm, estimate: iqmOf(view, arm, study.score) })));
-    return { table: answerTable(study, rows, ""), about: "The answer, along what varies", caption: `Interquartile means ${of}, with 95 % intervals.` + (shown.some((s) => s.lines.length > 1) && line.differ ? " Thick: what the sentence is about." : ""),
+    const tasks = views.map((view) => ({ view, task: single.indexOf(view), beside: linesBeside(study, single.indexOf(view)) })).filter((s) => s.beside.length);
+    const orders = alike(tasks.map((s) => s.beside));
+    const all = distinct(tasks.flatMap((s) => s.beside.map((l) => String(l.arms)))).length;
+    const cut = all > MOST_ANSWER_LINES ? ` Drawn: ${MOST_ANSWER_LINES} of ${all} lines.` : "";
+    const shown = tasks.map((s, i) => ({ ...s, lines: orders[i] })).filter((s) => s.lines.some(Boolean));
+    const named = (orders[0] || []).map((_, k) => orders.map((lines) => lines[k]).find(Boolean));
+    const legend = named.length < 2 ? null : (colors) => named.map((line, k) => ({ label: lineName(study, line, named), ...lookOf(colors, k, named.length) }));
+    const rows = shown.flatMap(({ view, task, lines }) => distinct(lines.filter(Boolean).flatMap((l) => l.arms)).map((arm) => ({ task, arm, estimate: iqmOf(view, arm, study.score) })));
+    return { legend, table: answerTable(study, rows, ""), about: "The answer, along what varies", caption: `Interquartile means ${of}, with 95 % intervals.` + (legend && line.differ ? " Thick: what the sentence is about." : "") + cut,
              panels: shown.map(({ view, lines }) => ({ title: view.title, draw: (box, label, height, colors) => alongChart(box, label, study, view, lines, height, colors) })) };
   }
   const curves = curvesOf(study);
@@ -160,6 +174,7 @@ function drawAnswer(box, study) {
   const shown = figure.panels.slice(0, MOST_ANSWER_PANELS);
   const rest = figure.panels.length - shown.length;
   const node = element("figure", {});
+  if (figure.legend) liveLegend(node, figure.legend);
   const grid = panels(node, shown.length > 1 ? 330 : 600);
   grid.classList.add("whole");
   for (const panel of shown) {
