@@ -31,7 +31,7 @@ struct AdviseCommand {
   std::string file, out, time = "60s", goal = "speed", rule = "race", threshold, speeds;
   std::int64_t steps = 0;
   int seeds = 3, threads = 0;
-  bool quiet = false, json = false;
+  bool reprobe = false, quiet = false, json = false;
   Overrides flags;
 };
 
@@ -56,6 +56,7 @@ Result<AdviceOptions> advice_options(const AdviseCommand& command) {
   options.seconds = seconds.value();
   options.steps = command.steps;
   options.seeds = command.seeds;
+  options.reprobe = command.reprobe;
   options.threads = resolve_threads(command.threads);
   if (command.goal != "speed" && command.goal != "return") {
     return invalid(fmt::format("--for: got '{}'; expected speed or return", command.goal));
@@ -215,6 +216,9 @@ void add_advice_flags(Command app, AdviseCommand& command) {
        "What decides: race (default), trainings side by side; gradient, the laboratory alone");
   text("--seeds", command.seeds, "INT", "Trainings of each setting in the race (default 3)")
       .range(1, 10);
+  app.add_flag("--reprobe", command.reprobe,
+               "Also try the winner with other shapes from half-way on (shape_schedule)")
+      .group(kAdviceGroup);
   text("--out", command.out, "DIR",
        "Folder for advice.toml, .json, .html (default advice/<env_id>)");
   text("--threads", command.threads, "INT", "Worker threads, and what speeds are of (default: all)")

@@ -8,6 +8,7 @@
 
 #include "broadloom/advise/advice_words.h"
 #include "broadloom/advise/ranking.h"
+#include "broadloom/advise/reprobe.h"
 
 namespace broadloom {
 namespace {
@@ -38,7 +39,7 @@ std::vector<std::size_t> order_of(const AdviceEvidence& evidence, double thresho
 }
 
 Estimate estimate_of(const std::vector<double>& values) {
-  return values.empty() ? without_interval(kUnknown, 0) : mean_of(values);
+  return values.empty() ? without_interval(kNotKnown, 0) : mean_of(values);
 }
 
 void add_times(const AdviceEvidence& evidence, Advice& advice) {
@@ -81,7 +82,27 @@ void add_rivals(const AdviceEvidence& evidence, Advice& advice) {
   }
 }
 
+// A change must be told apart to be advised: one shape is simpler.
+void add_change(const AdviceEvidence& evidence, Advice& advice) {
+  if (evidence.changes.size() < 2) return;
+  const AdviceEvidence changes = with_changes(evidence);
+  const std::vector<std::size_t> order = race_order(changes, advice.threshold);
+  if (order.empty()) return;
+  ChangeAdvice change;
+  change.change = order.front();
+  const std::size_t next = order.size() > 1 ? order[1] : 0;
+  const std::size_t rival = change.change > 0 ? 0 : next;
+  change.is_better = probability_better(changes, change.change, rival, advice.threshold);
+  change.is_taken =
+      change.change > 0 && is_told_apart(change.is_better) && change.is_better.value > 0.5;
+  advice.change = change;
+}
+
 }  // namespace
+
+bool is_told_apart(const Estimate& probability) {
+  return !std::isnan(probability.low) && !probability.holds(0.5);
+}
 
 bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate) {
   const double high =
@@ -116,7 +137,10 @@ Advice advice_of(const AdviceEvidence& evidence) {
   advice.order = order_of(evidence, advice.threshold);
   if (!advice.order.empty()) add_times(evidence, advice);
   advice.verdict = verdict_of(evidence, advice);
-  if (advice.verdict != AdviceVerdict::kNothing) add_rivals(evidence, advice);
+  if (advice.verdict != AdviceVerdict::kNothing) {
+    add_rivals(evidence, advice);
+    add_change(evidence, advice);
+  }
   add_words(evidence, advice);
   return advice;
 }

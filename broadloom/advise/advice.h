@@ -22,17 +22,25 @@ struct RunnerUp {
   Estimate advised_is_better;  // probability, of one training of each
 };
 
+// The best of the evidence's changes of shape.
+struct ChangeAdvice {
+  std::size_t change = 0;  // 0: none was ahead of the setting that does not change
+  Estimate is_better;      // probability that it does better than that one, or the next if none
+  bool is_taken = false;   // whether it is advised: ahead, and told apart
+};
+
 struct Advice {
   AdviceVerdict verdict = AdviceVerdict::kNothing;
   std::vector<std::size_t> order;  // candidates of the evidence that were tried, the advised first
-  double threshold = kUnknown;     // that times are measured against
+  double threshold = kNotKnown;    // that times are measured against
   Estimate cost;                   // to the threshold, of the trials that were there; see `reached`
   Estimate steps;                  // the same in environment steps
   int reached = 0, trials = 0;     // of the advised setting
   double horizon = 0.0;            // cost that its trials were run to
-  double last_return = kUnknown;   // mean of their last evaluations
+  double last_return = kNotKnown;  // mean of their last evaluations
   std::vector<RunnerUp> runners_up;
   std::optional<RunnerUp> against_default;  // where that was tried and is not advised
+  std::optional<ChangeAdvice> change;       // where changes were tried
 
   std::string answer;    // what to train with
   std::string expected;  // when the threshold is met
@@ -42,6 +50,9 @@ struct Advice {
 };
 
 Advice advice_of(const AdviceEvidence& evidence);
+
+// Whether the interval of a probability leaves out a half.
+bool is_told_apart(const Estimate& probability);
 
 // Whether a candidate does better than the untrained policy: its last evaluations are above what
 // that one's episodes leave open, on average and with two of three seeds, and their episodes end.

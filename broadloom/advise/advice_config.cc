@@ -89,7 +89,8 @@ Config advised_config(const Config& base, const Overrides& given, const AdviceEv
     const std::int64_t steps = steps_to_train(base, evidence, advice);
     config.total_timesteps = (steps + B - 1) / B * B;
   }
-  return config;
+  if (!advice.change || !advice.change->is_taken) return config;
+  return config_of(config, evidence.changes[advice.change->change].candidate);
 }
 
 std::string advice_toml(const Config& config, const Advice& advice) {

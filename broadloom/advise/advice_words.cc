@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "broadloom/advise/ranking.h"
+#include "broadloom/advise/reprobe.h"
 #include "broadloom/core/number_text.h"
 
 namespace broadloom {
@@ -25,8 +26,6 @@ std::string probability_text(const Estimate& p) {
   if (std::isnan(p.low)) return fmt::format("{:.2f}", p.value);
   return fmt::format("{:.2f} ({:.2f} to {:.2f})", p.value, p.low, p.high);
 }
-
-bool is_told_apart(const Estimate& p) { return !std::isnan(p.low) && !p.holds(0.5); }
 
 std::string budget_text(const AdviceEvidence& evidence) {
   return evidence.budget_steps > 0 ? with_commas(evidence.spent_steps) + " environment steps"
@@ -58,7 +57,7 @@ std::string no_answer(const AdviceEvidence& evidence, const Advice& advice) {
   if (advice.order.empty()) {
     return fmt::format("No advice: after {} nothing had been evaluated.", budget_text(evidence));
   }
-  double best = kUnknown;
+  double best = kNotKnown;
   int unfinished = 0;
   for (const CandidateEvidence& candidate : evidence.candidates) {
     for (const TrialCurve& trial : candidate.trials) {
@@ -94,6 +93,11 @@ std::string so_far_text(const Advice& advice) {
       is_first ? "" : ", though the next could not be told from it");
 }
 
+std::string then_text(const AdviceEvidence& evidence, const Advice& advice) {
+  if (!advice.change || !advice.change->is_taken) return "";
+  return ", then " + change_text(evidence.changes[advice.change->change].candidate.then);
+}
+
 std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
   if (advice.verdict == AdviceVerdict::kNothing) return no_answer(evidence, advice);
   const CandidateEvidence& advised = evidence.candidates[advice.order.front()];
@@ -111,11 +115,12 @@ std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
   const std::string so_far = is_open ? so_far_text(advice) : "";
   return fmt::format(
       "Train {} with {} x {} (N x T), minibatches of {}, {} epoch{} and a constant "
-      "learning rate of {:.3g}{}{}.",
+      "learning rate of {:.3g}{}{}{}.",
       evidence.env_id, advised.candidate.num_envs, advised.candidate.num_steps,
       advised.candidate.minibatch_size, advised.candidate.update_epochs,
       advised.candidate.update_epochs == 1 ? "" : "s", advised.candidate.learning_rate,
-      advised.is_default ? ", which are " + defaults_text(evidence, "its defaults") : "", so_far);
+      advised.is_default ? ", which are " + defaults_text(evidence, "its defaults") : "",
+      then_text(evidence, advice), so_far);
 }
 
 constexpr int kFewestOfInterval = 3;  // two numbers say next to nothing of their spread
@@ -247,6 +252,28 @@ void add_default(const AdviceEvidence& evidence, Advice& advice) {
       defaults_text(evidence, "the defaults"),
       candidate_text(evidence.candidates[rival.candidate].candidate),
       compared(evidence, advice, rival.candidate), probability_text(rival.advised_is_better)));
+}
+
+void add_change_words(const AdviceEvidence& evidence, Advice& advice) {
+  if (!advice.change) return;
+  const ChangeAdvice& change = *advice.change;
+  const AdviceEvidence changes = with_changes(evidence);
+  const std::size_t tried = changes.candidates.size() - 1;
+  const std::string of =
+      fmt::format("Of {} other shape{} from half-way on", tried, tried == 1 ? "" : "s");
+  if (change.change == 0) {
+    advice.because.push_back(fmt::format(
+        "{} none came out ahead of staying with one; staying does better than the next with "
+        "probability {}.",
+        of, probability_text(change.is_better)));
+    return;
+  }
+  advice.because.push_back(fmt::format(
+      "{}, {} came out ahead of staying with one: it does better with probability {}{}.", of,
+      change_text(changes.candidates[change.change].candidate.then),
+      probability_text(change.is_better),
+      change.is_taken ? "; advice.toml has it as shape_schedule"
+                      : ", which does not tell them apart; advice.toml stays with one shape"));
 }
 
 const GradientEvidence::Row* best_direction(const GradientEvidence& gradient) {
@@ -436,6 +463,10 @@ void add_unknown(const AdviceEvidence& evidence, Advice& advice) {
     out.push_back(fmt::format("What the gradients are like: the laboratory measured nothing ({}).",
                               evidence.gradient.why_not));
   }
+  if (!evidence.no_changes.empty()) {
+    out.push_back(fmt::format("What another shape from half-way on would do: none was tried ({}).",
+                              evidence.no_changes));
+  }
   if (!evidence.deterministic) {
     out.emplace_back("What the same call would say again: the simulator is not deterministic.");
   }
@@ -474,6 +505,7 @@ void add_words(const AdviceEvidence& evidence, Advice& advice) {
   } else {
     if (evidence.rule == AdviceRule::kRace) add_factors(evidence, advice);
     add_default(evidence, advice);
+    add_change_words(evidence, advice);
     add_laboratory(evidence, advice);
     add_changes(evidence, advice);
   }

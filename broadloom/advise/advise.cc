@@ -13,6 +13,7 @@
 #include "broadloom/advise/portfolio.h"
 #include "broadloom/advise/race.h"
 #include "broadloom/advise/ranking.h"
+#include "broadloom/advise/reprobe.h"
 #include "broadloom/advise/trial.h"
 #include "broadloom/config/memory_plan.h"
 
@@ -35,6 +36,9 @@ struct Wave {
 };
 constexpr Wave kSettled[] = {{12, 8}, {6, 16}, {3, 32}};
 constexpr Wave kUnsettled[] = {{kFinalists, 10}};
+constexpr Wave kChanged[] = {{4, 8}, {2, 32}};  // of those that change their shape half-way
+constexpr double kReprobeShare = 0.3;           // where that is asked for
+constexpr double kReprobeMachineShare = 0.02, kReprobeRaceShare = 0.4;
 constexpr int kMostSeeds = 10;        // of the race
 constexpr double kMemoryShare = 0.8;  // of what the run may plan to hold
 constexpr int kEvalEpisodes = 10, kFewestEvalEpisodes = 3;
@@ -142,9 +146,11 @@ class Adviser {
     return {};
   }
 
-  double race_seconds() const {
-    return (1.0 - kMachineShare - kLaboratoryShare - kFinalShare) * purse_.seconds();
+  double race_share() const {
+    return 1.0 - kLaboratoryShare - kFinalShare - (options_.reprobe ? kReprobeShare : 0.0);
   }
+
+  double race_seconds() const { return (race_share() - kMachineShare) * purse_.seconds(); }
 
   // Of every entrant; those that cannot be timed since their losses are not finite are left out.
   Status find_speeds() {
@@ -193,9 +199,8 @@ class Adviser {
   }
 
   void leave_out_by_time() {
-    const double steps = purse_.counts_steps()
-                             ? kRaceShareOfSteps * static_cast<double>(purse_.steps())
-                             : race_seconds() * mean_speed();
+    const double steps = purse_.counts_steps() ? race_share() * static_cast<double>(purse_.steps())
+                                               : race_seconds() * mean_speed();
     leave_out_from(entrants_with_room(entrants_.size(), steps, options_.seeds));
     speeds_.resize(entrants_.size());
   }
@@ -215,7 +220,8 @@ class Adviser {
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       evidence_.candidates.push_back({entrants_[i].candidate,
                                       entrants_[i].is_default,
-                                      evidence_.counts_seconds ? speeds_[i] : kUnknown,
+                                      evidence_.counts_seconds ? speeds_[i] : kNotKnown,
+                                      kNotKnown,
                                       0,
                                       {}});
     }
@@ -227,54 +233,99 @@ class Adviser {
             static_cast<std::int64_t>(share_of_steps * static_cast<double>(purse_.steps()))};
   }
 
-  // A share of what is left before the laboratory.
+  // A share of what is left before the part of the budget that is reserved.
   PhaseBudget rest(double share) const {
     const double begin = purse_.elapsed();
-    const double end = (1.0 - kLaboratoryShare) * purse_.seconds();
-    const double steps = (1.0 - kLaboratoryShare) * static_cast<double>(purse_.steps()) -
+    const double end = (1.0 - reserved_) * purse_.seconds();
+    const double steps = (1.0 - reserved_) * static_cast<double>(purse_.steps()) -
                          static_cast<double>(purse_.spent_steps());
     return {begin + share * std::max(0.0, end - begin),
             static_cast<std::int64_t>(share * std::max(0.0, steps))};
   }
 
   // The race has found out who is good; who is best takes more seeds, of fewer and fewer.
-  void add_seeds(Race& race) {
-    const bool settled = race.is_settled();
-    if (settled) race.begin_anew();
-    const std::span<const Wave> waves =
-        settled ? std::span<const Wave>(kSettled) : std::span<const Wave>(kUnsettled);
+  void add_seeds(Race& race, const AdviceEvidence& evidence, std::span<const Wave> settled) {
+    const bool is_settled = race.is_settled();
+    if (is_settled) race.begin_anew();
+    const std::span<const Wave> waves = is_settled ? settled : std::span<const Wave>(kUnsettled);
     for (std::size_t w = 0; w < waves.size() && !purse_.is_over(); ++w) {
-      race.add_seeds(finalists(waves[w].candidates),
+      race.add_seeds(finalists(evidence, waves[w].candidates),
                      rest(1.0 / static_cast<double>(waves.size() - w)), waves[w].seeds);
     }
   }
 
   // The best of them, so many at most.
-  std::vector<std::size_t> finalists(std::size_t count = kFinalists) const {
-    std::vector<std::size_t> all(evidence_.candidates.size());
+  static std::vector<std::size_t> finalists(const AdviceEvidence& evidence, std::size_t count) {
+    std::vector<std::size_t> all(evidence.candidates.size());
     std::iota(all.begin(), all.end(), 0);
     // Those that were in it longest; before them nobody was compared at their horizon.
     int most = 0;
-    for (const CandidateEvidence& c : evidence_.candidates) most = std::max(most, c.rungs);
-    std::erase_if(all, [&](std::size_t c) { return evidence_.candidates[c].rungs < most; });
-    all = ranked(evidence_, all, speed_threshold(evidence_));
+    for (const CandidateEvidence& c : evidence.candidates) most = std::max(most, c.rungs);
+    std::erase_if(all, [&](std::size_t c) { return evidence.candidates[c].rungs < most; });
+    all = ranked(evidence, all, speed_threshold(evidence));
     all.resize(std::min(all.size(), count));
     return all;
   }
 
   void race() {
     enter();
+    reserved_ = kLaboratoryShare + (options_.reprobe ? kReprobeShare : 0.0);
     {
       Race race(entrants_, evidence_, purse_, jobs_);
       // At least half of what is left, where what came before took longer than it should.
       const double left = 1.0 - purse_.elapsed() / purse_.seconds();
-      const double end = std::max(1.0 - kLaboratoryShare - kFinalShare, 1.0 - 0.5 * left);
-      race.run(until(end, kRaceShareOfSteps));
-      add_seeds(race);
+      const double end = std::max(1.0 - reserved_ - kFinalShare, 1.0 - 0.5 * left);
+      race.run(until(end, 1.0 - reserved_ - kFinalShare));
+      add_seeds(race, evidence_, kSettled);
     }
+    reserved_ = kLaboratoryShare;
     // Who is first with the new seeds may be another one than before.
-    const std::vector<std::size_t> best = finalists();
-    if (!best.empty() && has_learnt(evidence_, best.front())) visit_laboratory(best.front());
+    const std::vector<std::size_t> best = finalists(evidence_, 1);
+    if (best.empty() || !has_learnt(evidence_, best.front())) return;
+    if (options_.reprobe) reprobe(best.front());
+    visit_laboratory(best.front());
+  }
+
+  // The leader beside itself with blocks of other shapes from half-way on.
+  void reprobe(std::size_t leader) {
+    const std::int64_t after = half_way(evidence_.candidates[leader], speed_threshold(evidence_));
+    if (after == 0) {
+      evidence_.no_changes = "it is over within two blocks";
+      return;
+    }
+    const std::vector<Entrant> entrants =
+        changed_entrants(entrants_[leader], after, evidence_.held);
+    const Result<std::vector<double>> speeds = speeds_after(entrants);
+    if (!speeds.ok()) {
+      evidence_.no_changes = speeds.status().message();
+      return;
+    }
+    AdviceEvidence again = evidence_;
+    again.candidates.clear();
+    again.rungs.clear();
+    for (std::size_t i = 0; i < entrants.size(); ++i) {
+      again.candidates.push_back({entrants[i].candidate,
+                                  false,
+                                  evidence_.candidates[leader].steps_per_second,
+                                  speeds.value()[i],
+                                  0,
+                                  {}});
+    }
+    {
+      Race race(entrants, again, purse_, jobs_);
+      race.run(rest(kReprobeRaceShare));
+      add_seeds(race, again, kChanged);
+    }
+    evidence_.changes = std::move(again.candidates);
+  }
+
+  // Of what comes after the change.
+  Result<std::vector<double>> speeds_after(const std::vector<Entrant>& entrants) {
+    std::vector<Entrant> plain;
+    for (const Entrant& entrant : entrants) plain.push_back(second_stretch(entrant));
+    if (!options_.speeds.empty()) return look_up_speeds(plain, options_.speeds);
+    if (purse_.counts_steps()) return std::vector<double>(plain.size(), kNotKnown);
+    return measure_speeds(plain, options_.threads, kReprobeMachineShare * purse_.seconds(), purse_);
   }
 
   // In the midst of what it learns, since at its end there may be no gradient left: a training of
@@ -360,8 +411,6 @@ class Adviser {
     return {};
   }
 
-  static constexpr double kRaceShareOfSteps = 1.0 - kLaboratoryShare - kFinalShare;
-
   Config base_;
   const AdviceOptions& options_;
   Purse purse_;
@@ -369,6 +418,7 @@ class Adviser {
   std::vector<Entrant> entrants_;
   std::vector<double> speeds_;  // of the entrants
   int jobs_ = 1;
+  double reserved_ = kLaboratoryShare;  // of the budget, for what comes after
 };
 
 }  // namespace
@@ -383,6 +433,10 @@ Status check_options(const AdviceOptions& options) {
   if (options.steps < 0 || (options.steps == 0 && !(options.seconds >= 1.0))) {
     return invalid(
         fmt::format("the budget is {} seconds; expected at least 1, or --steps", options.seconds));
+  }
+  if (options.reprobe && options.rule == AdviceRule::kGradient) {
+    return invalid(
+        "reprobe is given with rule gradient, which trains nothing half-way; expected race");
   }
   if (options.steps == 0 && !options.speeds.empty()) {
     return invalid(

@@ -4,12 +4,20 @@
 
 #include <cmath>
 
+#include "broadloom/core/number_text.h"
+
 namespace broadloom {
 
 std::string candidate_text(const Candidate& c) {
-  return fmt::format("{} x {}, minibatches of {}, {} epoch{}, learning rate {:.3g}", c.num_envs,
+  return fmt::format("{} x {}, minibatches of {}, {} epoch{}, learning rate {:.3g}{}", c.num_envs,
                      c.num_steps, c.minibatch_size, c.update_epochs,
-                     c.update_epochs == 1 ? "" : "s", c.learning_rate);
+                     c.update_epochs == 1 ? "" : "s", c.learning_rate,
+                     c.changes() ? ", then " + change_text(c.then) : "");
+}
+
+std::string change_text(const ShapeChange& change) {
+  return fmt::format("{} x {} (minibatches of {}) after {} environment steps", change.num_envs,
+                     change.num_steps, change.minibatch_size, with_commas(change.after));
 }
 
 bool same_speed(const Candidate& a, const Candidate& b) {
@@ -20,12 +28,19 @@ bool same_speed(const Candidate& a, const Candidate& b) {
 double cost_of(const AdviceEvidence& evidence, const CandidateEvidence& candidate,
                std::int64_t steps) {
   const auto count = static_cast<double>(steps);
-  return evidence.counts_seconds ? count / candidate.steps_per_second : count;
+  if (!evidence.counts_seconds) return count;
+  if (!candidate.candidate.changes()) return count / candidate.steps_per_second;
+  const double before = std::fmin(count, static_cast<double>(candidate.candidate.then.after));
+  return before / candidate.steps_per_second + (count - before) / candidate.then_steps_per_second;
 }
 
 std::int64_t steps_for(const AdviceEvidence& evidence, const CandidateEvidence& candidate,
                        double cost) {
-  const double steps = evidence.counts_seconds ? cost * candidate.steps_per_second : cost;
+  double steps = evidence.counts_seconds ? cost * candidate.steps_per_second : cost;
+  const auto after = static_cast<double>(candidate.candidate.then.after);
+  if (evidence.counts_seconds && candidate.candidate.changes() && steps > after) {
+    steps = after + (cost - after / candidate.steps_per_second) * candidate.then_steps_per_second;
+  }
   return static_cast<std::int64_t>(std::floor(steps));
 }
 

@@ -11,12 +11,19 @@
 
 namespace broadloom {
 
-inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 
 // What is asked for: to be at the threshold soon, or a high return when the budget is spent.
 enum class AdviceGoal { kSpeed, kReturn };
 // Who decides: the race, or the laboratory alone.
 enum class AdviceRule { kRace, kGradient };
+
+// Blocks of another shape from some step of a run on: the second entry of a shape_schedule.
+struct ShapeChange {
+  int num_envs = 0, num_steps = 0, minibatch_size = 0;  // 0: the shape does not change
+  std::int64_t after = 0;                               // environment steps
+  bool operator==(const ShapeChange&) const = default;
+};
 
 // What a run is advised to set.
 struct Candidate {
@@ -24,14 +31,18 @@ struct Candidate {
   int minibatch_size = 1;           // M
   int update_epochs = 1;            // K
   double learning_rate = 0.0;
+  ShapeChange then = {};
 
+  bool changes() const { return then.num_envs > 0; }
   std::int64_t batch_size() const { return std::int64_t{num_envs} * num_steps; }
   bool operator==(const Candidate&) const = default;
 };
 
 // "64 x 32, minibatches of 256, 4 epochs, learning rate 0.001"
 std::string candidate_text(const Candidate& candidate);
-// How fast training goes depends on these alone.
+// "8 x 128 (minibatches of 256) after 30,720 environment steps"
+std::string change_text(const ShapeChange& change);
+// How fast training goes depends on these alone, as long as the shape does not change.
 bool same_speed(const Candidate& a, const Candidate& b);
 
 // One evaluation of one training.
@@ -51,8 +62,9 @@ struct TrialCurve {
 struct CandidateEvidence {
   Candidate candidate;
   bool is_default = false;  // what `train` takes when nothing is said, but at constant rate
-  double steps_per_second = kUnknown;  // of training on all threads; not known where not measured
-  int rungs = 0;                       // of the race that it was in
+  double steps_per_second = kNotKnown;  // of training on all threads; not known where not measured
+  double then_steps_per_second = kNotKnown;  // after its shape has changed
+  int rungs = 0;                             // of the race that it was in
   std::vector<TrialCurve> trials;
 };
 
@@ -82,7 +94,7 @@ struct AdviceEvidence {
   AdviceGoal goal = AdviceGoal::kSpeed;
   AdviceRule rule = AdviceRule::kRace;
   int max_episode_steps = 0;
-  double threshold = kUnknown;   // given, or the task's own; not known where there is none
+  double threshold = kNotKnown;  // given, or the task's own; not known where there is none
   std::string threshold_source;  // "given", "task", "best seen"
   Estimate untrained;            // return of the policy that has learnt nothing, acting by chance
   int eval_episodes = 10;
@@ -103,6 +115,9 @@ struct AdviceEvidence {
   std::vector<std::string> held;  // keys that the caller set, and that no candidate changes
   int left_out = 0;               // candidates that the budget or the memory had no room for
   std::vector<Rung> rungs;
+  // Where it was asked for: the one that was ahead, and it with another shape from half-way on.
+  std::vector<CandidateEvidence> changes;
+  std::string no_changes;  // why none were tried though it was asked; "": they were, or was not
   GradientEvidence gradient;
   std::string rule_words;  // how the laboratory's rule came to its choice; "": the race decides
   std::vector<std::string> notes;

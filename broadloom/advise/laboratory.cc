@@ -44,7 +44,7 @@ GradientStudyOptions study_options(const LaboratoryPlan& plan, std::vector<Block
   return options;
 }
 
-Estimate not_known() { return without_interval(kUnknown, 0); }
+Estimate not_known() { return without_interval(kNotKnown, 0); }
 
 GradientEvidence::Row& row_of(std::vector<GradientEvidence::Row>& rows, int num_envs,
                               int num_steps) {
@@ -111,7 +111,7 @@ bool is_set_by_caller(const std::vector<std::string>& held, const char* key) {
 }
 
 const GradientEvidence::Row* shortest_good(const GradientEvidence& gradient) {
-  double best = kUnknown;
+  double best = kNotKnown;
   for (const auto& row : gradient.rows) best = std::fmax(best, row.cosine.value);
   for (const auto& row : gradient.rows) {
     if (row.cosine.value >= best - kNearBest) return &row;

@@ -58,7 +58,7 @@ class TimedTraining {
 
   std::unique_ptr<Trainer> trainer_;
   bool goes_on_ = false;
-  double fastest_ = kUnknown;
+  double fastest_ = kNotKnown;
 };
 
 // The place of the first entrant that is as fast as this one: itself, or one before it.
@@ -98,7 +98,7 @@ Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants,
 
 Result<std::vector<double>> look_up_speeds(const std::vector<Entrant>& entrants,
                                            const std::vector<KnownSpeed>& known) {
-  std::vector<double> speeds(entrants.size(), kUnknown);
+  std::vector<double> speeds(entrants.size(), kNotKnown);
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     for (const KnownSpeed& speed : known) {
       if (same_speed(speed.candidate, entrants[i].candidate)) speeds[i] = speed.steps_per_second;

@@ -28,6 +28,7 @@ struct AdviceOptions {
   std::int64_t steps = 0;
   std::vector<KnownSpeed> speeds;  // only with `steps`: of every candidate; empty: not known
   int seeds = 3;                   // of each candidate in the race
+  bool reprobe = false;            // whether to try other shapes from half-way on, too
   int threads = 1;                 // that trials share, and that speeds are measured on
 };
 

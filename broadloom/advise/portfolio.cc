@@ -93,6 +93,11 @@ Config entrant_config(const Config& base, const std::vector<std::string>& held,
   return config;
 }
 
+// Of the whole run; half a step before, so that no rounding leads to the block after.
+double share_of(std::int64_t steps, const Config& config) {
+  return (static_cast<double>(steps) - 0.5) / static_cast<double>(config.total_timesteps);
+}
+
 }  // namespace
 
 Candidate candidate_of(const Config& config) {
@@ -108,6 +113,13 @@ Config config_of(const Config& base, const Candidate& candidate) {
   config.update_epochs = candidate.update_epochs;
   config.learning_rate = candidate.learning_rate;
   config.lr_schedule = "constant";
+  config.shape_schedule = {};
+  const ShapeChange& then = candidate.then;
+  if (candidate.changes()) {
+    config.shape_schedule.phases = {
+        {{candidate.num_envs, candidate.num_steps}, candidate.minibatch_size, 0.0},
+        {{then.num_envs, then.num_steps}, then.minibatch_size, share_of(then.after, config)}};
+  }
   return config;
 }
 

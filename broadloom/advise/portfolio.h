@@ -29,7 +29,8 @@ struct Portfolio {
 // rate or the shape, and what else depends on how long a run will be.
 Result<Portfolio> make_portfolio(const Config& base, const Overrides& given);
 
-// The config of one candidate, without regard to what is held.
+// The config of one candidate, without regard to what is held. Where its shape changes, that is a
+// share of base.total_timesteps.
 Config config_of(const Config& base, const Candidate& candidate);
 // What a config trains with.
 Candidate candidate_of(const Config& config);

@@ -24,12 +24,12 @@ double best_mean(const CandidateEvidence& candidate) {
   for (const TrialCurve& trial : candidate.trials) {
     evaluations = std::min(evaluations, trial.points.size());
   }
-  if (candidate.trials.empty()) return kUnknown;
-  double best = kUnknown;
+  if (candidate.trials.empty()) return kNotKnown;
+  double best = kNotKnown;
   for (std::size_t k = 0; k < evaluations; ++k) {
     double sum = 0.0;
     for (const TrialCurve& trial : candidate.trials) {
-      sum += trial.points[k].unfinished > 0 ? kUnknown : trial.points[k].mean_return;
+      sum += trial.points[k].unfinished > 0 ? kNotKnown : trial.points[k].mean_return;
     }
     best = std::fmax(best, sum / static_cast<double>(candidate.trials.size()));
   }
@@ -122,12 +122,12 @@ bool is_ahead(AdviceGoal goal, const CandidateScore& a, const CandidateScore& b)
 
 double speed_threshold(const AdviceEvidence& evidence) {
   if (!std::isnan(evidence.threshold)) return evidence.threshold;
-  double best = kUnknown;
+  double best = kNotKnown;
   for (const CandidateEvidence& candidate : evidence.candidates) {
     best = std::fmax(best, best_mean(candidate));
   }
   const double from = evidence.untrained.value;
-  return best > from ? from + kShareOfBest * (best - from) : kUnknown;
+  return best > from ? from + kShareOfBest * (best - from) : kNotKnown;
 }
 
 std::optional<std::int64_t> steps_to_threshold(const TrialCurve& trial, double threshold,
@@ -207,12 +207,12 @@ Estimate probability_better(const AdviceEvidence& evidence, std::size_t a, std::
   }
   const Result<Scores> of_a = make_scores({trial_orders(evidence, cuts[0], horizon, low, high)});
   const Result<Scores> of_b = make_scores({trial_orders(evidence, cuts[1], horizon, low, high)});
-  if (!of_a.ok() || !of_b.ok()) return without_interval(kUnknown, 0);
+  if (!of_a.ok() || !of_b.ok()) return without_interval(kNotKnown, 0);
   BootstrapOptions options;
   options.replicates = kBandReplicates;
   options.seed = evidence.seed;
   const Result<Estimate> p = probability_of_improvement(of_a.value(), of_b.value(), options);
-  return p.ok() ? p.value() : without_interval(kUnknown, 0);
+  return p.ok() ? p.value() : without_interval(kNotKnown, 0);
 }
 
 }  // namespace broadloom

@@ -37,9 +37,9 @@ double common_horizon(const AdviceEvidence& evidence, const std::vector<std::siz
 // How a candidate does up to a horizon, over its seeds.
 struct CandidateScore {
   int trials = 0, reached = 0, failed = 0;
-  double mean_cost = kUnknown;  // to the threshold, or the horizon for trials that were not there
-  double mean_area = kUnknown;  // mean return over cost, the untrained policy's at the start
-  double mean_last = kUnknown;  // last evaluation
+  double mean_cost = kNotKnown;  // to the threshold, or the horizon for trials that were not there
+  double mean_area = kNotKnown;  // mean return over cost, the untrained policy's at the start
+  double mean_last = kNotKnown;  // last evaluation
 };
 CandidateScore score_of(const AdviceEvidence& evidence, std::size_t candidate, double threshold,
                         double horizon);
@@ -51,7 +51,7 @@ std::vector<std::size_t> ranked(const AdviceEvidence& evidence, std::vector<std:
                                 double threshold);
 
 // How likely a training of candidate a does better than one of b at their common horizon, with its
-// interval where both have two seeds or more. kUnknown where either has no trial.
+// interval where both have two seeds or more. kNotKnown where either has no trial.
 Estimate probability_better(const AdviceEvidence& evidence, std::size_t a, std::size_t b,
                             double threshold);
 

@@ -4,6 +4,7 @@
 
 #include "broadloom/advise/advice_words.h"
 #include "broadloom/advise/ranking.h"
+#include "broadloom/advise/reprobe.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/report/data_page.h"
@@ -40,6 +41,14 @@ Json candidate_json(const AdviceEvidence& evidence, const Advice& advice, std::s
   const CandidateEvidence& candidate = evidence.candidates[index];
   Json json{{"name", candidate_text(candidate.candidate)}};
   add_keys(candidate.candidate, json);
+  const ShapeChange& then = candidate.candidate.then;
+  if (candidate.candidate.changes()) {
+    json["then"] = {{"num_envs", then.num_envs},
+                    {"num_steps", then.num_steps},
+                    {"minibatch_size", then.minibatch_size},
+                    {"after", then.after},
+                    {"steps_per_second", six_digits(candidate.then_steps_per_second)}};
+  }
   json["default"] = candidate.is_default;
   json["steps_per_second"] = six_digits(candidate.steps_per_second);
   json["rungs"] = candidate.rungs;
@@ -82,6 +91,10 @@ Json words_json(const AdviceEvidence& evidence, const Advice& advice) {
   json["runners_up"] = Json::array();
   for (const RunnerUp& rival : advice.runners_up)
     json["runners_up"].push_back(rival_json(evidence, rival));
+  json["change"] = !advice.change ? Json()
+                                  : Json{{"change", advice.change->change},
+                                         {"is_better", estimate_json(advice.change->is_better)},
+                                         {"is_taken", advice.change->is_taken}};
   json["against_default"] =
       advice.against_default ? rival_json(evidence, *advice.against_default) : Json();
   return json;
@@ -156,6 +169,12 @@ Json advice_json(const AdviceResult& result, const std::vector<std::string>& com
   for (const Rung& rung : e.rungs) {
     json["rungs"].push_back({{"cost", six_digits(rung.cost)}, {"candidates", rung.candidates}});
   }
+  json["changes"] = Json::array();
+  const AdviceEvidence changes = with_changes(e);
+  for (std::size_t c = 0; c < e.changes.size(); ++c) {
+    json["changes"].push_back(candidate_json(changes, result.advice, c));
+  }
+  json["no_changes"] = e.no_changes;
   json["gradient"] = gradient_json(e.gradient);
   return json;
 }

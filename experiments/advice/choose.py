@@ -108,7 +108,7 @@ def main():
     elif what == "advised":
         found = advice(rest[0], rest[1]).values()
         kinds = {kind_of(setting) for setting, _ in found if setting}
-        kinds |= {Kind(*(c[key] for key in Kind._fields)) for _, file in found for c in file["candidates"] if c["is_default"]}
+        kinds |= {Kind(*(c[key] for key in Kind._fields)) for _, file in found for c in file["candidates"] if c["default"]}
         kinds.add(kind_of(Setting(*read_json(os.path.join(HERE, FIXED)))))
         dump(rest[2], sorted(kinds))
     else:

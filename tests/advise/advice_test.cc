@@ -185,7 +185,7 @@ TEST(Advice, ForReturnsSaysWhatTheyCameTo) {
 
 TEST(Advice, WithoutAThresholdSaysWhereItsOwnIsFrom) {
   AdviceEvidence evidence = planted_race();
-  evidence.threshold = kUnknown;
+  evidence.threshold = kNotKnown;
   evidence.threshold_source = "best seen";
   const Advice advice = advice_of(evidence);
   EXPECT_TRUE(
@@ -210,7 +210,7 @@ TEST(Advice, CountsWhatWasLeftOut) {
 
 GradientEvidence planted_gradient(double own, double best) {
   const auto estimate = [](double x, double half) { return Estimate{x, x - half, x + half, 40}; };
-  const Estimate none = without_interval(kUnknown, 0);
+  const Estimate none = without_interval(kNotKnown, 0);
   GradientEvidence gradient;
   gradient.policy = kWide;
   gradient.global_step = 1000;
@@ -229,11 +229,11 @@ TEST(Advice, LetsTheLaboratorySpeakAgainstIt) {
                                     "the advised block has 1,024: noise outweighs"}));
   evidence.gradient = planted_gradient(0.85, 0.9);
   EXPECT_TRUE(says(advice_of(evidence).because, {"no other T that was measured is apart"}));
-  evidence.gradient.rows[0].cosine = without_interval(kUnknown, 0);
+  evidence.gradient.rows[0].cosine = without_interval(kNotKnown, 0);
   EXPECT_TRUE(says(advice_of(evidence).because, {"cannot be told from zero"}));
   evidence.gradient.rows[0].critical_batch = {5000.0, -100.0, 9000.0, 40};
   EXPECT_TRUE(says(advice_of(evidence).because, {"cannot be told there at T = 16"}));
-  evidence.gradient.rows[0].critical_batch = {500.0, 100.0, kUnknown, 40};
+  evidence.gradient.rows[0].critical_batch = {500.0, 100.0, kNotKnown, 40};
   EXPECT_TRUE(says(advice_of(evidence).because, {"500 samples (100 or more)"}));
 }
 
@@ -259,7 +259,7 @@ TEST(Advice, TextsOfNumbers) {
   EXPECT_EQ(return_text(475.0), "475");
   EXPECT_EQ(return_text(-0.1234), "-0.123");
   EXPECT_EQ(return_text(-1234.5), "-1,235");
-  EXPECT_EQ(return_text(kUnknown), "-");
+  EXPECT_EQ(return_text(kNotKnown), "-");
   EXPECT_EQ(return_text(-0.0), "0");
   AdviceEvidence evidence = planted_task();
   EXPECT_EQ(cost_text(evidence, 0.4213), "0.42 s");

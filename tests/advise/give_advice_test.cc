@@ -159,6 +159,28 @@ TEST(GiveAdvice, OnceSettledMoreSeedsGoToFewerAndFewer) {
   EXPECT_LE(evidence.spent_steps, 2000000);
 }
 
+TEST(GiveAdvice, ProbesAgainHalfWay) {
+  AdviceOptions options = steps_options(3000000);
+  options.reprobe = true;
+  const Result<AdviceResult> result =
+      advise_on({{"env_id", "Levers-v0"}, {"hidden_sizes", "8"}}, options);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  const AdviceEvidence& evidence = result.value().evidence;
+  if (!evidence.no_changes.empty()) {
+    EXPECT_TRUE(evidence.changes.empty());
+    EXPECT_TRUE(says(result.value().advice.not_known, {"none was tried"}));
+    return;
+  }
+  ASSERT_GE(evidence.changes.size(), 2U);
+  EXPECT_FALSE(evidence.changes[0].candidate.changes());
+  EXPECT_TRUE(evidence.changes[1].candidate.changes());
+  EXPECT_FALSE(evidence.changes[1].trials.empty());
+  EXPECT_TRUE(result.value().advice.change.has_value());
+  EXPECT_LE(evidence.spent_steps, 3000000);
+  options.rule = AdviceRule::kGradient;
+  EXPECT_EQ(advise_on(levers(), options).status().kind(), ErrorKind::kInvalidConfig);
+}
+
 TEST(GiveAdvice, StepsGiveTheSameForAnyNumberOfThreads) {
   const Result<AdviceResult> one = advise_on(levers(), steps_options(200000, 1));
   const Result<AdviceResult> three = advise_on(levers(), steps_options(200000, 3));

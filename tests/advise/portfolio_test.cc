@@ -126,7 +126,7 @@ TEST(AdviceOptionsCheck, SaysWhatWasGot) {
               o.speeds = {{kWide, 1.0}};
             }).find("--steps"),
             std::string::npos);
-  EXPECT_NE(message([](AdviceOptions& o) { o.threshold = kUnknown; }).find("not finite"),
+  EXPECT_NE(message([](AdviceOptions& o) { o.threshold = kNotKnown; }).find("not finite"),
             std::string::npos);
 }
 
@@ -153,7 +153,7 @@ GradientEvidence by_steps(std::vector<std::pair<double, double>> cosines_and_bat
   GradientEvidence gradient;
   int T = 4;
   for (const auto& [cosine, batch] : cosines_and_batches) {
-    const Estimate none = without_interval(kUnknown, 0);
+    const Estimate none = without_interval(kNotKnown, 0);
     gradient.rows.push_back(
         {1024 / T, T, without_interval(cosine, 1), none, none, none, without_interval(batch, 1)});
     T *= 4;
@@ -197,7 +197,8 @@ TEST(GradientRule, ChangesNothingThatIsHeld) {
 }
 
 TEST(GradientRule, StaysWhereNothingWasMeasured) {
-  const GradientChoice nothing = choose_by_gradient(by_steps({{kUnknown, 100.0}}), kUsual, {}, 1e9);
+  const GradientChoice nothing =
+      choose_by_gradient(by_steps({{kNotKnown, 100.0}}), kUsual, {}, 1e9);
   EXPECT_EQ(nothing.candidate, kUsual);
   EXPECT_NE(nothing.words.find("cannot be told from zero"), std::string::npos);
   GradientEvidence not_asked;

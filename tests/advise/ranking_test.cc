@@ -30,7 +30,7 @@ TEST(Ranking, ThresholdIsMetByThreeEvaluationsInARow) {
 
 TEST(Ranking, ThresholdOfATaskWithoutOneIsNearTheBestSeen) {
   AdviceEvidence evidence = planted_task();
-  evidence.threshold = kUnknown;
+  evidence.threshold = kNotKnown;
   EXPECT_TRUE(std::isnan(speed_threshold(evidence)));
   // One lucky seed is not the best mean.
   evidence.candidates = {tried(kWide, 1000.0, 1, {{10, 200}, {10, 0}}),

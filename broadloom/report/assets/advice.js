@@ -87,6 +87,17 @@ function rungsTable(parent, data) {
     "At the end of a rung the worse half leaves, but three stay to the end.");
 }
 
+// The advised setting beside itself with another shape from half-way on; the first row does not change.
+function changesSection(parent, data) {
+  const rows = data.changes || [];
+  const number = (title, of, plain) => ({ title, of, plain });
+  tableFigure(parent, { heading: "Other shapes from half-way on", title: "changes", rows, caption: "Changes of the shape.",
+    columns: [{ title: "after", of: (r) => (r.then ? r.then.after : null) }, number("N", (r) => (r.then || r).num_envs, true), number("T", (r) => (r.then || r).num_steps, true),
+              number("M", (r) => (r.then || r).minibatch_size, true), number("steps/s", (r) => (r.then || r).steps_per_second), number("rungs", (r) => r.rungs),
+              { title: "at threshold", of: (r) => `${r.reached} of ${r.trials.length}`, text: true }, number("on average after", (r) => r.mean_cost), number("last return", (r) => r.mean_last)],
+  }, `The setting that is advised, which does not change, and the same with another shape after so many environment steps. On average after: mean ${data.unit} to the threshold, where those that were not there count with all that they were trained for.`);
+}
+
 function laboratorySection(parent, data) {
   const gradient = data.gradient || {};
   const rows = gradient.rows || [];
@@ -125,6 +136,7 @@ function makePage() {
   summaryBox(main, [{ title: "Why", lines: advice.because }, { title: "Runners-up", lines: rivals }, { title: "What would change it", lines: advice.changes_mind },
                     { title: "What it does not know", lines: advice.not_known }].filter((b) => b.lines.length));
   for (const [id, title, fill] of [["race", "The race", (box) => { raceTable(box, data); rungsTable(box, data); }],
+                                   ...((data.changes || []).length ? [["changes", "Changing the shape", (box) => changesSection(box, data)]] : []),
                                    ["laboratory", "The laboratory", (box) => laboratorySection(box, data)],
                                    ["settings", "What was asked", (box) => box.append(factList(adviceFacts(data)))]]) {
     const box = element("section", { id }, element("h2", {}, title));

@@ -45,9 +45,13 @@ function axisOfLine(line) {
   return { num_envs: "N, environments", num_steps: "T, steps of a rollout" }[line.key] || line.key;
 }
 
-// The lines of all panels in one order, that of the first panel, so that a colour means the same in each.
+// The lines of all panels in one order, so that a colour means the same in each: those of most panels first, else in the order of the first panel.
 function alike(panels) {
-  const order = distinct(panels.flatMap((lines) => lines.map((l) => String(l.arms)))).slice(0, MOST_ANSWER_LINES);
+  const all = distinct(panels.flatMap((lines) => lines.map((l) => String(l.arms))));
+  const count = (arms) => panels.filter((lines) => lines.some((l) => String(l.arms) === arms)).length;
+  // Where tasks have no line in common they take turns.
+  const rank = (arms) => Math.min(...panels.map((lines) => lines.findIndex((l) => String(l.arms) === arms)).filter((at) => at >= 0));
+  const order = all.sort((a, b) => count(b) - count(a) || rank(a) - rank(b)).slice(0, MOST_ANSWER_LINES);
   return panels.map((lines) => order.map((arms) => lines.find((l) => String(l.arms) === arms)));
 }
 
