@@ -39,8 +39,7 @@ Entrant changing(const Entrant& leader, const ShapeChange& then) {
 std::int64_t half_way(const CandidateEvidence& candidate, double threshold) {
   std::int64_t steps = 0;
   for (const TrialCurve& trial : candidate.trials) {
-    const auto at =
-        steps_to_threshold(trial, threshold, std::numeric_limits<std::int64_t>::max());
+    const auto at = steps_to_threshold(trial, threshold, std::numeric_limits<std::int64_t>::max());
     steps += at.value_or(trial.points.empty() ? 0 : trial.points.back().global_step);
   }
   const auto trials = std::max<std::int64_t>(1, std::ssize(candidate.trials));

@@ -34,7 +34,7 @@ std::int64_t add_environments(const Policy& policy, const CompleteEpisodes& epis
 }  // namespace
 
 Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisodes& episodes,
-                                            double gamma, ThreadPool& pool,
+                                            double gamma, const Critic& baseline, ThreadPool& pool,
                                             const std::function<void(double)>& on_round) {
   const std::size_t P = policy.network.parameter_count();
   const int envs = episodes.envs_of_a_group();
@@ -45,6 +45,7 @@ Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisod
     if (on_round) on_round(static_cast<double>(round) / static_cast<double>(episodes.rounds()));
     Result<std::unique_ptr<FrozenBlock>> block = episodes.collect(round);
     if (!block.ok()) return block.status();
+    if (baseline) block.value()->values = baseline(block.value()->seen_by_critic());
     pool.run(kGroups, [&](int group) {
       sums[group].assign(P, 0.0f);
       samples[group] += add_environments(policy, episodes, *block.value(), group * envs,

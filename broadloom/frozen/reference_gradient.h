@@ -2,8 +2,9 @@
 //
 // Its samples are complete episodes, with the distribution of states that stationary blocks have,
 // and weighed by what really followed them: the discounted return, as far as it looks past the time
-// limit (episodes.h), minus V(s), which changes no expectation. Nothing is bootstrapped. Its groups
-// are independent of each other and of all blocks, so that its own noise can be taken out.
+// limit (episodes.h), minus a baseline V(s), which changes no expectation: the better V explains
+// the returns, the fewer samples it takes. Nothing is bootstrapped. Its groups are independent of
+// each other, of the baseline and of all blocks, so that its own noise can be taken out.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/frozen/critics.h"
 #include "broadloom/frozen/episodes.h"
 
 namespace broadloom {
@@ -27,9 +29,10 @@ struct ReferenceGradient {
   }
 };
 
-// on_round: may be empty; told the share that is done.
+// baseline: must not know these episodes; empty: the policy's own critic. on_round: may be empty;
+// told the share that is done.
 Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisodes& episodes,
-                                            double gamma, ThreadPool& pool,
+                                            double gamma, const Critic& baseline, ThreadPool& pool,
                                             const std::function<void(double)>& on_round);
 
 }  // namespace broadloom

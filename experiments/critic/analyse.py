@@ -179,7 +179,9 @@ def main():
     store, results = sys.argv[1:3]
     os.makedirs(results, exist_ok=True)
     labs, runs = read(store)
-    write(os.path.join(results, "laboratories.csv"), labs)
+    # Two files, since one would be larger than what belongs into a repository.
+    for normalised, name in (("yes", "laboratories.csv"), ("no", "laboratories_not_normalised.csv")):
+        write(os.path.join(results, name), select(labs, normalised=normalised))
     write(os.path.join(results, "runs.csv"), runs)
     write(os.path.join(results, "agreement.csv"), table(labs))
     found = verdicts(labs, runs)

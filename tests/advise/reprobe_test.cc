@@ -23,13 +23,16 @@ AdviceEvidence planted_changes(const std::vector<std::vector<double>>& changed_r
   Candidate changed = kWide;
   changed.then = {8, 128, 256, 1000};
   evidence.changes = {
-      tried(kWide, 1000.0, 2, {{50, 60, 120, 110, 120}, {60, 70, 130, 110, 120}, {40, 50, 120, 110, 120}}),
+      tried(kWide, 1000.0, 2,
+            {{50, 60, 120, 110, 120}, {60, 70, 130, 110, 120}, {40, 50, 120, 110, 120}}),
       tried(changed, 1000.0, 2, changed_returns)};
   evidence.changes[1].then_steps_per_second = 1000.0;
   return evidence;
 }
-const std::vector<std::vector<double>> kSooner{{50, 110, 120, 110}, {60, 110, 130, 110}, {40, 110, 120, 110}};
-const std::vector<std::vector<double>> kLater{{50, 60, 60, 110, 120, 110}, {60, 60, 70, 110, 120, 110}, {40, 60, 60, 110, 120, 110}};
+const std::vector<std::vector<double>> kSooner{
+    {50, 110, 120, 110}, {60, 110, 130, 110}, {40, 110, 120, 110}};
+const std::vector<std::vector<double>> kLater{
+    {50, 60, 60, 110, 120, 110}, {60, 60, 70, 110, 120, 110}, {40, 60, 60, 110, 120, 110}};
 
 TEST(Reprobe, HalfWayIsInWholeBlocks) {
   EXPECT_EQ(half_way(tried({4, 100, 100, 4, 1e-3}, 1.0, 1, {{0, 100, 100, 100}}), 100.0), 800);
@@ -44,7 +47,8 @@ TEST(Reprobe, TriesShapesAroundTheLeader) {
   EXPECT_FALSE(all[0].candidate.changes());
   EXPECT_EQ(all[1].candidate.then, (ShapeChange{32, 8, 256, 2560}));
   EXPECT_EQ(all[5].candidate.then, (ShapeChange{2, 32, 64, 2560})) << "M is no more than the block";
-  for (const Entrant& entrant : changed_entrants(leader({8, 32, 256, 4, 1e-3}), 2560, {"num_envs"})) {
+  for (const Entrant& entrant :
+       changed_entrants(leader({8, 32, 256, 4, 1e-3}), 2560, {"num_envs"})) {
     if (entrant.candidate.changes()) EXPECT_EQ(entrant.candidate.then.num_envs, 8);
   }
   for (const Entrant& entrant : changed_entrants(leader({1, 2, 2, 4, 1e-3}), 2560, {})) {
@@ -109,7 +113,8 @@ TEST(Reprobe, OtherwiseItStaysWithOneShape) {
 TEST(Reprobe, WhyNoneWasTriedIsSaid) {
   AdviceEvidence evidence = planted_race();
   evidence.no_changes = "it is over within two blocks";
-  EXPECT_TRUE(says(advice_of(evidence).not_known, {"none was tried (it is over within two blocks)"}));
+  EXPECT_TRUE(
+      says(advice_of(evidence).not_known, {"none was tried (it is over within two blocks)"}));
 }
 
 }  // namespace

@@ -152,18 +152,12 @@ struct Fresh {
 
 class ReferenceAtLimit : public ::testing::TestWithParam<int> {};
 
-TEST_P(ReferenceAtLimit, IsTheExactOne) {
-  const int beyond = GetParam();
-  const Fresh fresh;
-  ThreadPool pool(2);
-  CompleteEpisodes episodes(fresh.policy, {20, beyond}, 2000000, 5, pool);
-  const ReferenceGradient sampled =
-      measure_reference(fresh.policy, episodes, 0.95, pool, {}).take();
-  std::vector<double> exact =
-      solve_exactly(fresh.policy, Starts::kStationary, beyond > 0).take()->reference(1, 0.95);
-  for (double& x : exact) x = -x;  // that of a loss points downhill
-  // What is left of the groups has a squared norm of 0 but for its noise, which is far below that
-  // of the gradient: half of it, or its negative, would show.
+// The squared norm of what a sampled reference has beside the exact one, with its own noise, and
+// that noise. What is left of the groups has a squared norm of 0 but for it.
+struct Rest {
+  double squared = 0.0, noise = 0.0;
+};
+Rest rest_of(const ReferenceGradient& sampled, const std::vector<double>& exact) {
   const int groups = static_cast<int>(sampled.groups.size());
   std::vector<double> products(static_cast<std::size_t>(groups) * groups);
   const auto rest = [&](int g) {
@@ -171,16 +165,45 @@ TEST_P(ReferenceAtLimit, IsTheExactOne) {
     for (std::size_t p = 0; p < out.size(); ++p) out[p] -= exact[p];
     return out;
   };
-  double squared = 0.0;
+  Rest out;
   for (int g = 0; g < groups; ++g) {
     for (int h = 0; h < groups; ++h) {
       products[g * groups + h] = product(rest(g), rest(h));
-      if (g != h) squared += products[g * groups + h] / (groups * (groups - 1.0));
+      if (g != h) out.squared += products[g * groups + h] / (groups * (groups - 1.0));
     }
   }
-  const double noise = noise_error(products, groups);
-  EXPECT_LT(std::abs(squared), 3.0 * noise);
-  EXPECT_LT(3.0 * noise, 0.2 * product(exact, exact));
+  out.noise = noise_error(products, groups);
+  return out;
+}
+
+TEST_P(ReferenceAtLimit, IsTheExactOne) {
+  const int beyond = GetParam();
+  const Fresh fresh;
+  ThreadPool pool(2);
+  CompleteEpisodes episodes(fresh.policy, {20, beyond}, 2000000, 5, pool);
+  const ReferenceGradient sampled =
+      measure_reference(fresh.policy, episodes, 0.95, {}, pool, {}).take();
+  const auto solved = solve_exactly(fresh.policy, Starts::kStationary, beyond > 0).take();
+  std::vector<double> exact = solved->reference(1, 0.95);
+  for (double& x : exact) x = -x;  // that of a loss points downhill
+  // Half of the gradient, or its negative, would show.
+  const Rest rest = rest_of(sampled, exact);
+  EXPECT_LT(std::abs(rest.squared), 3.0 * rest.noise);
+  EXPECT_LT(3.0 * rest.noise, 0.2 * product(exact, exact));
+  // Another baseline changes the noise, and nothing else.
+  const Critic far_off = [](const Observations& seen) {
+    return std::vector<float>(seen.size() / static_cast<std::size_t>(seen.type().size), 0.7f);
+  };
+  const Rest with_far =
+      rest_of(measure_reference(fresh.policy, episodes, 0.95, far_off, pool, {}).take(), exact);
+  EXPECT_LT(std::abs(with_far.squared), 3.0 * with_far.noise);
+  const Rest with_true =
+      rest_of(measure_reference(fresh.policy, episodes, 0.95,
+                                table_critic(solved->state_values(0.95)), pool, {})
+                  .take(),
+              exact);
+  EXPECT_LT(std::abs(with_true.squared), 3.0 * with_true.noise);
+  EXPECT_LT(with_true.noise, with_far.noise);
   EXPECT_GT(sampled.samples, beyond > 0 ? 250000 : 900000);
 }
 
