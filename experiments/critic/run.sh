@@ -25,7 +25,7 @@ for seed in ${*:-61 62 63 64 65 66 67 68 69 70}; do
       for checkpoint in "$run"/checkpoints/*.safetensors; do
         result=$run/$(basename "$checkpoint" .safetensors).json
         [ -f "$result" ] && continue
-        "$broadloom" gradients "$checkpoint" --study agreement --shapes "$(IFS=,; echo "${shapes[*]}")" --lambdas 0.95 --blocks 300 --bias_budget 8000000 --quiet --out "$work/gradients"
+        "$broadloom" gradients "$checkpoint" --study agreement --shapes "$(IFS=,; echo "${shapes[*]}")" --lambdas 0.95 --blocks 300 --quiet --out "$work/gradients"
         mv "$work/gradients/gradients.json" "$result"
       done
       echo "$env $shape seed $seed"
