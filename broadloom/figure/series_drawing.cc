@@ -12,10 +12,14 @@ namespace {
 
 constexpr double kLabelHeight = 14.0;
 
-// So that bars of several series at one x stand beside each other.
+// So that bars of several series at one x stand beside each other. Points may lie anywhere between
+// two categories, but not between two numbers.
 double dodge_of(const FigurePanel& panel, std::size_t i) {
-  if (panel.intervals != FigureIntervals::kBars || panel.series.size() > 4) return 0.0;
-  return 3.0 * (static_cast<double>(i) - (static_cast<double>(panel.series.size()) - 1.0) / 2.0);
+  const bool apart = panel.kind == FigureKind::kPoints;
+  if (apart && panel.x.scale != FigureScale::kCategories) return 0.0;
+  if (!apart && (panel.intervals != FigureIntervals::kBars || panel.series.size() > 4)) return 0.0;
+  const double middle = (static_cast<double>(panel.series.size()) - 1.0) / 2.0;
+  return (apart ? 11.0 : 3.0) * (static_cast<double>(i) - middle);
 }
 
 std::string corner(bool first, double x, double y) {
@@ -133,7 +137,7 @@ std::string draw_series(const FigurePanel& panel, const PanelAxes& axes, const P
   std::string out;
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
     const FigureSeries& series = panel.series[i];
-    const double dodge = lines ? dodge_of(panel, i) : 0.0;
+    const double dodge = dodge_of(panel, i);
     if (as_band) out += band(series, axes);
     if (panel.intervals == FigureIntervals::kBars) out += bars(series, axes, dodge);
     if (lines) out += curve(series, axes, dodge);

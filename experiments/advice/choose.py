@@ -12,10 +12,9 @@ import os
 import statistics
 import sys
 
-from common import (FIXED, STEPS, TUNED, Kind, Setting, cost, geometric, horizon, kind_of, name_of, read_json, read_speeds, read_store)
+from common import (FIXED, STEPS, TUNED, Kind, Setting, cost, geometric, grid_kinds, horizon, kind_of, name_of, read_json, read_speeds, read_store)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SHAPES = ["4x64", "16x16", "64x4", "4x256", "16x64", "64x16", "256x4", "16x256", "64x64", "256x16"]
 BEST = 8
 HEAD = """# Written by choose.py: what is scored on {task}. See PREREGISTRATION.md.
 seeds = "101-120"
@@ -44,14 +43,10 @@ name = "defaults"
 """
 
 
-def grid_kinds():
-    return [Kind(*map(int, shape.split("x")), m, k) for shape in SHAPES for m in (64, 256) for k in (1, 4)]
-
-
 def costs(store, speeds):
     """{task: {setting: mean seconds over the seeds}}."""
     out = {}
-    for (task, setting, _), seeds in read_store(store).items():
+    for (task, setting), seeds in read_store(store).items():
         most = horizon(task, speeds)
         out.setdefault(task, {})[setting] = statistics.fmean(cost(task, setting, steps, speeds, most) for steps in seeds.values())
     return out

@@ -13,10 +13,15 @@ THRESHOLDS = {"CartPole-v1": 475, "Pendulum-v1": -200, "Acrobot-v1": -100, "Moun
 STEPS = {"CartPole-v1": 150_000, "Pendulum-v1": 300_000, "Acrobot-v1": 150_000, "MountainCarContinuous-v0": 100_000,
          "FrozenLake-v1": 200_000, "FrozenLake8x8-v1": 400_000, "Hover-v0": 200_000}
 RULES = ["race", "gradient"]
+SHAPES = ["4x64", "16x16", "64x4", "4x256", "16x64", "64x16", "256x4", "16x256", "64x64", "256x16"]
 FIXED = "fixed.json"  # the setting that is best on the two tuned tasks
 
 Setting = collections.namedtuple("Setting", "num_envs num_steps minibatch_size update_epochs learning_rate")
 Kind = collections.namedtuple("Kind", "num_envs num_steps minibatch_size update_epochs")  # what a speed depends on
+
+
+def grid_kinds():
+    return [Kind(*map(int, shape.split("x")), m, k) for shape in SHAPES for m in (64, 256) for k in (1, 4)]
 
 
 def kind_of(setting):
@@ -38,19 +43,16 @@ def reached(curve, threshold):
 
 
 def read_store(path):
-    """{(task, setting): {seed: steps until the threshold or None}} of a whole store; (task, setting): its arm's name, too."""
+    """{(task, setting): {seed: steps until the threshold or None}} of a whole store. The defaults, which count minibatches, have a minibatch_size of 0."""
     store = sqlite3.connect(path)
     pending = store.execute("SELECT count(*) FROM runs WHERE status = 'pending'").fetchone()[0]
     if pending:
         raise SystemExit(f"{path}: {pending} runs are still to be made")
-    columns = {row[1] for row in store.execute("PRAGMA table_info(settings)")}
-    rate = "CAST(learning_rate AS REAL)"
-    anneal = "anneal_lr" if "anneal_lr" in columns else "0"
     curves = collections.defaultdict(lambda: collections.defaultdict(list))
-    for row in store.execute(f"SELECT env_id, num_envs, num_steps, minibatch_size, update_epochs, {rate}, {anneal}, seed, global_step, mean_return FROM "
+    for row in store.execute("SELECT env_id, num_envs, num_steps, minibatch_size, update_epochs, CAST(learning_rate AS REAL), seed, global_step, mean_return FROM "
                              "evaluations JOIN runs ON runs.id = run_id JOIN settings USING (cell_id) ORDER BY global_step"):
-        task, *setting, schedule, seed, step, value = row
-        curves[task, Setting(*setting), str(schedule)][seed].append((step, value))
+        task, *setting, seed, step, value = row
+        curves[task, Setting(*setting)][seed].append((step, value))
     return {key: {seed: reached(curve, THRESHOLDS[key[0]]) for seed, curve in seeds.items()} for key, seeds in curves.items()}
 
 
@@ -62,7 +64,7 @@ def read_speeds(path):
 
 def horizon(task, speeds):
     """Seconds that a training which is not there counts with: the whole budget of steps at the slowest setting of the grid, so the same for all."""
-    return STEPS[task] / min(speed for (other, _), speed in speeds.items() if other == task)
+    return STEPS[task] / min(speeds[task, kind] for kind in grid_kinds())
 
 
 def cost(task, setting, steps, speeds, most):

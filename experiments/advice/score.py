@@ -25,12 +25,12 @@ class Task:
         self.fixed = Setting(*read_json(os.path.join(HERE, FIXED)))
         self.advice = advice(stores, task)
         self.seconds, self.steps = {}, {}
-        for (_, setting, schedule), seeds in read_store(os.path.join(stores, f"final_{task}.sqlite")).items():
-            arm = setting if schedule in ("0", "false", "False") else DEFAULTS
+        usual = next(c for _, file in self.advice.values() for c in file["candidates"] if c["default"])
+        for (_, setting), seeds in read_store(os.path.join(stores, f"final_{task}.sqlite")).items():
+            arm = setting if setting.minibatch_size else DEFAULTS
+            trained = setting if setting.minibatch_size else Setting(*(usual[key] for key in Setting._fields))
             self.steps[arm] = seeds
-            self.seconds[arm] = {seed: cost(task, setting, steps, speeds, self.most) for seed, steps in seeds.items()}
-            if arm == DEFAULTS:
-                self.default_setting = setting
+            self.seconds[arm] = {seed: cost(task, trained, steps, speeds, self.most) for seed, steps in seeds.items()}
         self.seeds = sorted(next(iter(self.seconds.values())))
 
     def mean(self, arm, seeds=None):

@@ -21,7 +21,7 @@ for seed in ${*:-61 62 63 64 65 66 67 68 69 70}; do
       fi
       kept=()
       for share in 5 20 60; do kept+=("$(printf 'iteration_%010d.safetensors' $(((iterations * share + 50) / 100)))"); done
-      find "$run/checkpoints" -name '*.safetensors' | grep -v -F "$(printf '%s\n' "${kept[@]}")" | xargs -r rm
+      find "$run/checkpoints" -name '*.safetensors' | { grep -v -F "$(printf '%s\n' "${kept[@]}")" || true; } | xargs -r rm
       for checkpoint in "$run"/checkpoints/*.safetensors; do
         result=$run/$(basename "$checkpoint" .safetensors).json
         [ -f "$result" ] && continue

@@ -55,6 +55,23 @@ TEST(FigureSvg, EscapesTextAndHasAStyleForDarkPages) {
   EXPECT_EQ(svg.find("inf"), std::string::npos);
 }
 
+TEST(FigureSvg, PointsAtCategoriesStandBesideEachOther) {
+  Figure figure = figure_of({series("a", {1, 2}), series("b", {1, 2}), series("c", {1, 2})});
+  figure.panels[0].kind = FigureKind::kPoints;
+  const auto places = [&] {
+    std::set<double> all;
+    for (const char* bar : {"bar s0' x1='", "bar s1' x1='", "bar s2' x1='"}) {
+      for (const double x : numbers_after(figure_svg(figure), bar)) all.insert(x);
+    }
+    return all.size();
+  };
+  const std::size_t of_numbers = places();
+  figure.panels[0].x.scale = FigureScale::kCategories;
+  figure.panels[0].x.categories = {"first", "second"};
+  EXPECT_EQ(of_numbers, 2U);
+  EXPECT_EQ(places(), 6U);
+}
+
 TEST(FigureSvg, TheSameFigureIsTheSameBytes) {
   EXPECT_EQ(figure_svg(figure_of({series("a", {1, 2, 7})})),
             figure_svg(figure_of({series("a", {1, 2, 7})})));
