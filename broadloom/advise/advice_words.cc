@@ -123,7 +123,7 @@ std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
       then_text(evidence, advice), so_far);
 }
 
-constexpr int kFewestOfInterval = 3;  // two numbers say next to nothing of their spread
+constexpr int kFewestOfInterval = 5;  // fewer numbers say next to nothing of their spread
 
 std::string interval_text(const AdviceEvidence& evidence, const Estimate& cost, int trials) {
   const std::string of = fmt::format("{} of {} seeds", cost.count, trials);

@@ -20,8 +20,15 @@ TEST(Advice, NamesTheFirstAtTheThreshold) {
   EXPECT_DOUBLE_EQ(advice.steps.value, 2000.0);
   EXPECT_EQ(advice.expected,
             "It was at 100, the task's own threshold, after 2 s, 2,000 environment steps of "
-            "training on this machine with 2 threads (2 s to 2 s, 95 % interval over 3 of 3 "
-            "seeds).");
+            "training on this machine with 2 threads (in 3 of 3 seeds).");
+}
+
+TEST(Advice, IntervalsAreOfFiveSeedsAndMore) {
+  AdviceEvidence evidence = planted_race();
+  for (std::uint64_t seed : {4, 5}) {
+    evidence.candidates[2].trials.push_back(curve(seed, {50, 60, 110, 120, 110}));
+  }
+  EXPECT_TRUE(says({advice_of(evidence).expected}, {"95 % interval over 5 of 5 seeds"}));
 }
 
 TEST(Advice, SaysWhyKeyByKey) {

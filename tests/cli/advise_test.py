@@ -68,6 +68,16 @@ class Advise(ProgramTest):
         members = keys_under("candidates")[1]["trials"]
         self.assertEqual(set(data["candidates"][0]["trials"][0]), set(re.findall(r"`(\w+)`", members)))
 
+    def test_probing_again_adds_changes_of_shape(self):
+        data = self.object_of(*TASK, "--steps", "2000000", "--reprobe", "--out", "a", "--json")
+        self.assertTrue(data["changes"] or data["no_changes"])
+        for change in data["changes"][1:]:
+            self.assertEqual(set(change) - set(data["changes"][0]), {"then"})
+            self.assertGreater(change["then"]["after"], 0)
+        self.assertEqual(data["advice"]["change"] is None, not data["changes"])
+        self.assertEqual(self.run_program("train", "a/advice.toml", "--out", "run", "--quiet").returncode, 0)
+        self.fails(2, ["reprobe", "race"], *TASK, *ANSWERED, "--reprobe", "--rule", "gradient")
+
     def test_json_is_one_object(self):
         data = self.object_of(*TASK, *ANSWERED, "--out", "a", "--json")
         self.assertEqual(data["written"], ["a/advice.toml", "a/advice.json", "a/advice.html"])
@@ -110,7 +120,7 @@ class Advise(ProgramTest):
         self.assertIn("\x1b[K", text, "one line, written anew")
 
     def test_what_is_set_is_held(self):
-        data = self.object_of(*TASK, *ANSWERED, "--num_envs", "16", "--out", "a", "--json")
+        data = self.object_of(*TASK, "--steps", "1200000", "--num_envs", "16", "--out", "a", "--json")
         self.assertEqual(data["held"], ["num_envs"])
         self.assertEqual({c["num_envs"] for c in data["candidates"]}, {16})
         self.write("base.toml", "env_id = \"FrozenLake-v1\"\nlearning_rate = 0.002\nhidden_sizes = [8]\n")
