@@ -322,6 +322,7 @@ class Adviser {
   // Of what comes after the change.
   Result<std::vector<double>> speeds_after(const std::vector<Entrant>& entrants) {
     std::vector<Entrant> plain;
+    plain.reserve(entrants.size());
     for (const Entrant& entrant : entrants) plain.push_back(second_stretch(entrant));
     if (!options_.speeds.empty()) return look_up_speeds(plain, options_.speeds);
     if (purse_.counts_steps()) return std::vector<double>(plain.size(), kNotKnown);

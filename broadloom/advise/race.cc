@@ -266,7 +266,8 @@ void Race::begin_anew() {
   cost_ *= kFurther;
   const double step = std::max(soonest / kStepsToThreshold, cost_ / kMostSteps);
   grid_.clear();
-  for (double cost = step; cost < cost_ + 0.5 * step; cost += step) grid_.push_back(cost);
+  const auto count = static_cast<int>(std::lround(cost_ / step));
+  for (int i = 1; i <= count; ++i) grid_.push_back(step * i);
   next_seed_ = 0;
   replaces_ = true;
   runners_.clear();  // their memory
