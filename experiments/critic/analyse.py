@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """analyse.py STORE RESULTS: what is kept of the laboratories and runs of run.sh, and the verdict on every prediction of PREREGISTRATION.md."""
+import collections
 import csv
 import glob
 import json
@@ -11,6 +12,7 @@ import sys
 SHAPES = ["1x1024", "16x64", "64x16", "256x4", "1024x1"]
 SHARES = ["5 %", "20 %", "60 %"]
 REPLICATES = 2000
+UNTOLD = []  # laboratories' numbers that there are none of: (task, checkpoint)
 
 
 def lines(path):
@@ -35,6 +37,9 @@ def read(store):
             with open(path, encoding="utf-8") as file:
                 lab = json.load(file)
             for one in lab["agreement"]:
+                if one["agreement"]["value"] is None:  # the true gradient was not told from zero: nothing to agree with
+                    UNTOLD.append((task, share))
+                    continue
                 labs.append({"task": task, "trained": trained, "seed": int(seed), "checkpoint": share, "step": lab["checkpoint"]["global_step"],
                              "measured": f"{one['num_envs']}x{one['num_steps']}", "critic": one["critic"],
                              "normalised": "yes" if one["norm_adv"] else "no", "agreement": one["agreement"]["value"],
@@ -184,6 +189,8 @@ def main():
         write(os.path.join(results, name), select(labs, normalised=normalised))
     write(os.path.join(results, "runs.csv"), runs)
     write(os.path.join(results, "agreement.csv"), table(labs))
+    for (task, share), count in sorted(collections.Counter(UNTOLD).items()):
+        print(f"{task} at {share}: {count} numbers are left out, the true gradient is not told from zero")
     found = verdicts(labs, runs)
     write(os.path.join(results, "verdicts.csv"), found)
     for row in found:
