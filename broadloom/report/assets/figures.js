@@ -357,9 +357,9 @@ const SIGNS = { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", sta
 function legendOf(items) {
   return element("div", { class: "legend" }, ...items.map(({ label, color, area, mark, marker }) => {
     if (marker) {
-      const sign = element("b", {}, SIGNS[marker] || SIGNS.circle);
+      const sign = element("i", { class: "sign" }, SIGNS[marker] || SIGNS.circle);
       sign.style.color = color;
-      return element("span", {}, sign, ` ${label}`);
+      return element("span", { class: "long" }, sign, label);
     }
     const swatch = element("i", { class: area ? "box" : null });
     if (area) swatch.style.background = withAlpha(color, 0.45);
