@@ -293,9 +293,8 @@ class Adviser {
       evidence_.no_changes = "it is over within two blocks";
       return;
     }
-    const std::vector<Entrant> entrants =
-        changed_entrants(entrants_[leader], after, evidence_.held);
-    const Result<std::vector<double>> speeds = speeds_after(entrants);
+    const std::vector<Entrant> all = changed_entrants(entrants_[leader], after, evidence_.held);
+    const Result<std::vector<double>> speeds = speeds_after(all);
     if (!speeds.ok()) {
       evidence_.no_changes = speeds.status().message();
       return;
@@ -303,13 +302,17 @@ class Adviser {
     AdviceEvidence again = evidence_;
     again.candidates.clear();
     again.rungs.clear();
-    for (std::size_t i = 0; i < entrants.size(); ++i) {
-      again.candidates.push_back({entrants[i].candidate,
-                                  false,
-                                  evidence_.candidates[leader].steps_per_second,
-                                  speeds.value()[i],
-                                  0,
-                                  {}});
+    std::vector<Entrant> entrants;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double speed = speeds.value()[i];
+      if (evidence_.counts_seconds && !(speed > 0.0)) continue;  // the budget ended before
+      entrants.push_back(all[i]);
+      again.candidates.push_back(
+          {all[i].candidate, false, evidence_.candidates[leader].steps_per_second, speed, 0, {}});
+    }
+    if (entrants.size() < 2 || entrants.front().candidate.changes()) {
+      evidence_.no_changes = "the budget was over, or what was set leaves no other shape";
+      return;
     }
     {
       Race race(entrants, again, purse_, jobs_);
