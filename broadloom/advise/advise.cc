@@ -274,8 +274,8 @@ class Adviser {
       Race race(entrants_, evidence_, purse_, jobs_);
       // At least half of what is left, where what came before took longer than it should.
       const double left = 1.0 - purse_.elapsed() / purse_.seconds();
-      const double end = std::max(1.0 - reserved_ - kFinalShare, 1.0 - 0.5 * left);
-      race.run(until(end, 1.0 - reserved_ - kFinalShare));
+      const double end = std::max(race_share(), 1.0 - 0.5 * left);
+      race.run(until(end, race_share()));
       add_seeds(race, evidence_, kSettled);
     }
     reserved_ = kLaboratoryShare;
