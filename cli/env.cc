@@ -104,10 +104,14 @@ int list(const EnvCommand& command) {
     print_json({{"environments", all}});
     return 0;
   }
-  constexpr const char* kRow = "{:<26} {:<14} {:<12} {:>6} {:>10}  {}\n";
-  fmt::print(kRow, "ID", "OBSERVATION", "ACTION", "LIMIT", "THRESHOLD", "WHAT IT IS");
+  std::size_t widest = std::string("OBSERVATION").size();
   for (const EnvSpec& spec : specs) {
-    fmt::print(kRow, spec.id, shape_text(spec.observation), shape_text(spec.action),
+    widest = std::max(widest, shape_text(spec.observation).size());
+  }
+  constexpr const char* kRow = "{:<26} {:<{}} {:<12} {:>6} {:>10}  {}\n";
+  fmt::print(kRow, "ID", "OBSERVATION", widest, "ACTION", "LIMIT", "THRESHOLD", "WHAT IT IS");
+  for (const EnvSpec& spec : specs) {
+    fmt::print(kRow, spec.id, shape_text(spec.observation), widest, shape_text(spec.action),
                limit_text(spec), threshold_text(spec), spec.summary + origin_text(spec));
   }
   return 0;

@@ -36,8 +36,8 @@ Status check_observations(const Config& config, const EnvSpec& spec) {
     if (!config.norm_obs || space->dtype == Dtype::kF32) continue;
     return invalid(fmt::format(
         "norm_obs = true: observations of {} are uint8, {}, which networks read divided "
-        "by 255 instead of normalised; set norm_obs = false",
-        spec.id, shape_text(*space)));
+        "by {:g} instead of normalised; set norm_obs = false",
+        spec.id, shape_text(*space), space->full_scale()));
   }
   return {};
 }

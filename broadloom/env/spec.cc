@@ -4,14 +4,25 @@
 
 namespace broadloom {
 
+namespace {
+
+std::string dtype_text(const Space& space) {
+  if (space.dtype != Dtype::kU8) return "";
+  if (space.full_scale() == 255.0f) return "; uint8";
+  return fmt::format("; uint8 to {:g}", space.full_scale());
+}
+
+}  // namespace
+
 std::string shape_text(const Space& space) {
   if (space.size == 0) return "none";
   return fmt::format("{}({}{})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box",
-                     fmt::join(space.extents(), ", "), space.dtype == Dtype::kU8 ? "; uint8" : "");
+                     fmt::join(space.extents(), ", "), dtype_text(space));
 }
 
 bool same_shape(const Space& a, const Space& b) {
-  return a.kind == b.kind && a.dtype == b.dtype && a.extents() == b.extents();
+  return a.kind == b.kind && a.dtype == b.dtype && a.full_scale() == b.full_scale() &&
+         a.extents() == b.extents();
 }
 
 }  // namespace broadloom

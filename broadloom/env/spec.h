@@ -12,7 +12,7 @@ namespace broadloom {
 enum class SpaceKind { kDiscrete, kBox };
 
 // Discrete(n): values 0..n-1. Box: `size` numbers with bounds (infinities allowed), float32 or, as
-// pixels are, uint8. A network sees uint8 numbers divided by 255.
+// pixels are, uint8. A network sees uint8 numbers divided by full_scale(): from 0 to 1.
 struct Space {
   SpaceKind kind = SpaceKind::kBox;
   int size = 0;               // n of a Discrete, how many numbers a Box has
@@ -26,19 +26,31 @@ struct Space {
     const int size = static_cast<int>(low.size());
     return {SpaceKind::kBox, size, std::move(low), std::move(high), Dtype::kF32, {}};
   }
-  // uint8 from 0 to 255, as of an image.
-  static Space bytes(std::vector<int> shape) {
+  // uint8 from 0 to 255, as of an image, or to another highest number of at most 255.
+  static Space bytes(std::vector<int> shape, int highest = 255) {
     int size = 1;
     for (const int extent : shape) size *= extent;
     const std::size_t count = static_cast<std::size_t>(size > 0 ? size : 0);
-    std::vector<float> low(count, 0.0f), high(count, 255.0f);
+    std::vector<float> low(count, 0.0f), high(count, static_cast<float>(highest));
     return {SpaceKind::kBox, size, std::move(low), std::move(high), Dtype::kU8, std::move(shape)};
   }
+  // uint8 that are 0 or 1, as of planes that say what is where: what a network sees, too.
+  static Space bits(std::vector<int> shape) { return bytes(std::move(shape), 1); }
 
   std::vector<int> extents() const { return shape.empty() ? std::vector<int>{size} : shape; }
+  // What networks see uint8 numbers divided by: the largest of the upper bounds. 255 where none is
+  // at least 1, and of float32, which is seen as it is.
+  float full_scale() const {
+    float largest = 0.0f;
+    if (dtype == Dtype::kU8) {
+      for (const float bound : high) largest = bound > largest ? bound : largest;
+    }
+    return largest >= 1.0f ? largest : 255.0f;
+  }
 };
 
-// What a network knows of a space: "Discrete(3)", "Box(4)" or "Box(84, 84, 4; uint8)".
+// What a network knows of a space: "Discrete(3)", "Box(4)" or "Box(84, 84, 4; uint8)", and where
+// uint8 numbers are not of 0 to 255, "Box(10, 10, 4; uint8 to 1)".
 std::string shape_text(const Space& space);
 bool same_shape(const Space& a, const Space& b);
 

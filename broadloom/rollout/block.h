@@ -19,6 +19,7 @@ struct BlockSizes {
   int S = 0;                    // most truncations of one environment within T steps
   bool with_ends = false;       // whether there is room for how episodes ended
   Dtype dtype = Dtype::kF32;    // of observations
+  float full_scale = 255.0f;    // of uint8 ones, as networks read them
   ObservationType critic = {};  // what only the critic reads; of size 0: it reads what acts
 
   bool has_critic() const { return critic.size > 0; }
@@ -40,6 +41,7 @@ struct BlockArray {
   bool is_hashed = false;     // instruments/hashes: of what happened, not of what was made of it
   bool is_present = true;     // whether these sizes have it
   Dtype dtype = Dtype::kF32;  // of observations; other arrays have one type for all sizes
+  float full_scale = 255.0f;  // of uint8 observations
 
   std::size_t rows(const BlockSizes& sizes) const {
     if (!is_present) return 0;
@@ -81,10 +83,11 @@ struct RolloutBlock : BlockSizes {
   static constexpr void visit_arrays(const BlockSizes& sizes, Visitor&& visit) {
     using Block = RolloutBlock;
     constexpr BlockPlaces kTransitions = BlockPlaces::kTransitions;
-    visit(BlockArray{"observations", kTransitions, sizes.D, true, true, sizes.dtype},
+    visit(BlockArray{"observations", kTransitions, sizes.D, true, true, sizes.dtype,
+                     sizes.full_scale},
           &Block::observations);
     visit(BlockArray{"critic_observations", kTransitions, sizes.critic.size, true,
-                     sizes.has_critic(), sizes.critic.dtype},
+                     sizes.has_critic(), sizes.critic.dtype, sizes.critic.full_scale},
           &Block::critic_observations);
     visit(BlockArray{"values", kTransitions, 1, true}, &Block::values);
     visit(BlockArray{"log_probs", kTransitions, 1, true}, &Block::log_probs);
@@ -96,10 +99,10 @@ struct RolloutBlock : BlockSizes {
     visit(BlockArray{"last_values", BlockPlaces::kEnvs, 1}, &Block::last_values);
     visit(BlockArray{"truncations", BlockPlaces::kEnvs, 1}, &Block::truncations);
     visit(BlockArray{"final_observations", BlockPlaces::kTruncations, sizes.D, false, true,
-                     sizes.dtype},
+                     sizes.dtype, sizes.full_scale},
           &Block::final_observations);
     visit(BlockArray{"final_critic_observations", BlockPlaces::kTruncations, sizes.critic.size,
-                     false, sizes.has_critic(), sizes.critic.dtype},
+                     false, sizes.has_critic(), sizes.critic.dtype, sizes.critic.full_scale},
           &Block::final_critic_observations);
     visit(BlockArray{"final_values", BlockPlaces::kTruncations, 1}, &Block::final_values);
     visit(BlockArray{"advantages", kTransitions, 1}, &Block::advantages);
@@ -158,7 +161,7 @@ struct RolloutBlock : BlockSizes {
     numbers.resize(array.count(sizes));
   }
   static void resize(Observations& rows, const BlockArray& array, const BlockSizes& sizes) {
-    const ObservationType type{array.width, array.dtype};
+    const ObservationType type{array.width, array.dtype, array.full_scale};
     if (rows.type() != type) rows = Observations(type, 0);
     rows.resize(array.rows(sizes));
   }
@@ -182,6 +185,7 @@ inline BlockSizes block_sizes(const VecEnv& envs, int num_steps, int num_envs) {
           .S = envs.max_truncations(num_steps),
           .with_ends = spec.names_success,
           .dtype = spec.observation.dtype,
+          .full_scale = spec.observation.full_scale(),
           .critic = observation_type(spec.critic_observation)};
 }
 

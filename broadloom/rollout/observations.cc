@@ -45,11 +45,17 @@ std::span<const std::byte> Observations::row_bytes(std::size_t row) const {
   });
 }
 
-// A division, as of those who train on x / 255: a product with 1 / 255 has other bits.
+// A division, as of those who train on x / 255: a product with 1 / 255 has other bits. Planes of 0
+// and 1 need none.
 void Observations::read_bytes(std::size_t first, std::size_t count, float* out) const {
   const std::uint8_t* from = bytes_.data() + first * width();
   const std::size_t numbers = count * width();
-  for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(from[i]) / 255.0f;
+  const float full_scale = type_.full_scale;
+  if (full_scale == 1.0f) {
+    for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(from[i]);
+    return;
+  }
+  for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(from[i]) / full_scale;
 }
 
 }  // namespace broadloom

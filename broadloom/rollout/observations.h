@@ -17,12 +17,15 @@ namespace broadloom {
 struct ObservationType {
   int size = 0;  // numbers
   Dtype dtype = Dtype::kF32;
+  float full_scale = 255.0f;  // what networks read uint8 divided by
 
   std::size_t row_bytes() const { return static_cast<std::size_t>(size) * dtype_size(dtype); }
   bool operator==(const ObservationType&) const = default;
 };
 
-inline ObservationType observation_type(const Space& space) { return {space.size, space.dtype}; }
+inline ObservationType observation_type(const Space& space) {
+  return {space.size, space.dtype, space.full_scale()};
+}
 
 class Observations {
  public:
@@ -44,7 +47,7 @@ class Observations {
   // Takes over `count` rows of another one of the same type.
   void write(std::size_t first, const Observations& from, std::size_t from_row, std::size_t count);
 
-  // As networks read them: float32 as they are, uint8 divided by 255. out: [count, size].
+  // As networks read them: float32 as they are, uint8 divided by full_scale. out: [count, size].
   void read(std::size_t first, std::size_t count, float* out) const {
     if (type_.dtype != Dtype::kF32) return read_bytes(first, count, out);
     const float* from = floats_.data() + first * width();

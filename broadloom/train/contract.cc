@@ -49,22 +49,27 @@ Overrides disturbances_of(const Overrides& env_options) {
 }
 
 RolloutContract::Observed observed(const Space& space) {
-  return {space.dtype == Dtype::kU8 ? "uint8" : "float32", space.extents()};
+  return {space.dtype == Dtype::kU8 ? "uint8" : "float32", space.extents(), space.full_scale()};
+}
+
+std::string scale_text(const RolloutContract::Observed& observed) {
+  if (observed.dtype != "uint8") return "";
+  if (observed.full_scale == 1.0f) return ", each 0 or 1";
+  return fmt::format(", which networks read divided by {:g}", observed.full_scale);
 }
 
 // Where there is more to say than D.
 std::string observations_text(const RolloutContract& c) {
   std::string out;
   if (c.observation) {
-    out +=
-        fmt::format("Observations: {} of shape ({}){}\n", c.observation->dtype,
-                    fmt::join(c.observation->shape, ", "),
-                    c.observation->dtype == "uint8" ? ", which networks read divided by 255" : "");
+    out += fmt::format("Observations: {} of shape ({}){}\n", c.observation->dtype,
+                       fmt::join(c.observation->shape, ", "), scale_text(*c.observation));
   }
   if (!c.critic_observation) return out;
-  return out + fmt::format("The critic reads observations of its own: {} of shape ({})\n",
+  return out + fmt::format("The critic reads observations of its own: {} of shape ({}){}\n",
                            c.critic_observation->dtype,
-                           fmt::join(c.critic_observation->shape, ", "));
+                           fmt::join(c.critic_observation->shape, ", "),
+                           scale_text(*c.critic_observation));
 }
 
 std::string percent(double share) { return fmt::format("{:g} %", 100.0 * share); }

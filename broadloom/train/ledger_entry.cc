@@ -77,7 +77,11 @@ Json shapes_of(const RolloutContract& contract) {
 }
 
 Json observed_of(const RolloutContract::Observed& observed) {
-  return {{"dtype", observed.dtype}, {"shape", observed.shape}};
+  Json out = {{"dtype", observed.dtype}, {"shape", observed.shape}};
+  if (observed.dtype == "uint8" && observed.full_scale != 255.0f) {
+    out["full_scale"] = observed.full_scale;
+  }
+  return out;
 }
 
 // What the environment says of its task, where it does.
