@@ -19,6 +19,7 @@
 #include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/progress.h"
+#include "cli/run_dir.h"
 
 namespace broadloom::cli {
 namespace {
@@ -181,7 +182,8 @@ Result<int> advise(const AdviseCommand& command, const Context& context) {
   if (!config.ok()) return config.status();
   BROADLOOM_TRY(check_options(options.value()));  // before a folder is made
   BROADLOOM_TRY(make_portfolio(config.value(), given.value()).status());
-  const std::string folder = command.out.empty() ? "advice/" + config.value().env_id : command.out;
+  const std::string folder =
+      command.out.empty() ? "advice/" + file_name(config.value().env_id) : command.out;
   BROADLOOM_TRY(make_folder(folder));
   BROADLOOM_TRY(set_isa(config.value().isa));
   catch_interrupts();

@@ -2,15 +2,21 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 namespace broadloom::cli {
 
+std::string file_name(std::string id) {
+  std::replace(id.begin(), id.end(), '/', '_');
+  return id;
+}
+
 std::string default_run_dir(const std::string& name) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  const std::string first = fmt::format("runs/{}__{}", name, seconds);
+  const std::string first = fmt::format("runs/{}__{}", file_name(name), seconds);
   std::string dir = first;
   std::error_code error;
   for (int i = 2; std::filesystem::exists(dir, error); ++i) dir = fmt::format("{}-{}", first, i);

@@ -13,6 +13,7 @@
 #include "broadloom/study/runner.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/run_dir.h"
 #include "cli/study_files.h"
 #include "cli/study_lines.h"
 #include "cli/study_options.h"
@@ -43,7 +44,7 @@ struct MergeCommand {
 // when it is another study.
 std::string default_store(const StudyCommand& command, const StudyPlan& plan,
                           const StudyPart& part) {
-  std::string path = "studies/" + plan.name;
+  std::string path = "studies/" + file_name(plan.name);
   if (command.flags.file.empty()) path += "__" + plan.hash.substr(0, 8);
   if (part.count > 1) path += fmt::format(".part-{}-of-{}", part.index, part.count);
   return path + ".sqlite";

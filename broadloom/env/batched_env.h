@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -232,10 +233,19 @@ class BatchedEnv final : public VecEnv {
     }
     Random random(seed_, reset_purpose_, lanes_[i], static_cast<std::uint64_t>(episode));
     State state{};
+    keep_members(i, state);
     Env::reset(params_of(i), state, random);
     Loops::Arrays::store(Env::members, batch_.states, i, state);
     episode_[i] = episode;
     episode_step_[i] = 0;
+  }
+
+  // What one episode leaves to the next. (Nothing, before the first: all is 0 then.)
+  void keep_members([[maybe_unused]] int i, [[maybe_unused]] State& state) const {
+    if constexpr (requires { Env::kept; }) {
+      const State last = Loops::Arrays::load(Env::members, batch_.states, i);
+      std::apply([&](auto... member) { ((state.*member = last.*member), ...); }, Env::kept);
+    }
   }
 
   // Each lot of environments that are stepped from the same time on is spread by itself, so that

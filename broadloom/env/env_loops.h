@@ -6,12 +6,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "broadloom/core/random.h"
@@ -54,7 +56,25 @@ template <class Member>
 using Kept = std::conditional_t<std::is_same_v<typename MemberType<Member>::type, bool>,
                                 std::uint8_t, typename MemberType<Member>::type>;
 
-// One array per member of State, [N] each.
+// A member is one number, or a std::array of them.
+template <class Field>
+struct NumbersOf {
+  using type = Field;
+  static std::vector<std::int64_t> shape(std::size_t envs) {
+    return {static_cast<std::int64_t>(envs)};
+  }
+};
+template <class Number, std::size_t kCount>
+struct NumbersOf<std::array<Number, kCount>> {
+  using type = Number;
+  static std::vector<std::int64_t> shape(std::size_t envs) {
+    return {static_cast<std::int64_t>(envs), static_cast<std::int64_t>(kCount)};
+  }
+};
+template <class Member>
+using Numbers = NumbersOf<typename MemberType<Member>::type>;
+
+// One array per member of State: [N], or [N, K] where the member is an array of K numbers.
 template <class State, class... Members>
 class StateArrays {
  public:
@@ -67,14 +87,17 @@ class StateArrays {
   Pointers pointers() {
     return std::apply([](auto&... array) { return Pointers{array.data()...}; }, arrays_);
   }
-  static State load(std::tuple<Members...> members, const Pointers& pointers, int i) {
+  // Always inlined: which member is where is then known, and nothing is left of the tuples.
+  [[gnu::always_inline]] static inline State load(std::tuple<Members...> members,
+                                                  const Pointers& pointers, int i) {
     State state{};
-    over(members, pointers, [&](auto member, auto* array) { state.*member = array[i]; });
+    load_each(members, pointers, i, state, std::index_sequence_for<Members...>());
     return state;
   }
-  static void store(std::tuple<Members...> members, const Pointers& pointers, int i,
-                    const State& state) {
-    over(members, pointers, [&](auto member, auto* array) { array[i] = state.*member; });
+  [[gnu::always_inline]] static inline void store(std::tuple<Members...> members,
+                                                  const Pointers& pointers, int i,
+                                                  const State& state) {
+    store_each(members, pointers, i, state, std::index_sequence_for<Members...>());
   }
 
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) {
@@ -82,22 +105,26 @@ class StateArrays {
     std::apply(
         [&](auto&... array) {
           (out.push_back({prefix + ".state" + std::to_string(field++),
-                          dtype_of<typename MemberType<Members>::type>(),
-                          {static_cast<std::int64_t>(array.size())},
-                          array.data()}),
+                          dtype_of<typename Numbers<Members>::type>(),
+                          Numbers<Members>::shape(array.size()), array.data()}),
            ...);
         },
         arrays_);
   }
 
  private:
-  template <class F>
-  static void over(const std::tuple<Members...>& members, const Pointers& pointers, F&& f) {
-    std::apply(
-        [&](auto... member) {
-          std::apply([&](auto*... array) { (f(member, array), ...); }, pointers);
-        },
-        members);
+  template <std::size_t... kIndices>
+  [[gnu::always_inline]] static inline void load_each(const std::tuple<Members...>& members,
+                                                      const Pointers& pointers, int i, State& state,
+                                                      std::index_sequence<kIndices...>) {
+    ((state.*std::get<kIndices>(members) = std::get<kIndices>(pointers)[i]), ...);
+  }
+  template <std::size_t... kIndices>
+  [[gnu::always_inline]] static inline void store_each(const std::tuple<Members...>& members,
+                                                       const Pointers& pointers, int i,
+                                                       const State& state,
+                                                       std::index_sequence<kIndices...>) {
+    ((std::get<kIndices>(pointers)[i] = state.*std::get<kIndices>(members)), ...);
   }
 
   std::tuple<Members...> members_;

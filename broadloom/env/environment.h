@@ -2,7 +2,7 @@
 //
 //   struct MyEnv {
 //     struct Params { ... };   // constants, trivially copyable, with units
-//     struct State { ... };    // everything that changes, trivially copyable numbers
+//     struct State { ... };    // everything that changes: numbers and std::arrays of numbers
 //     using Options = ...;     // what a user may set: has visit_fields (core/config_table.h)
 //     static constexpr auto members = std::tuple{&State::x, ...};  // every member of State: one
 //                                             // that is left out does not compile (batched_env.h)
@@ -22,8 +22,12 @@
 //     static int end_reason(const Params&, const State& last);       // which of them it was
 //     static bool success(const Params&, const State& last, bool terminated, bool truncated);
 //
+// Every member of State is 0 when reset() is called, but those that the environment names as what
+// an episode leaves to the next one (as sticky actions do), which are 0 before the first alone:
+//     static constexpr auto kept = std::tuple{&State::last_action};
+//
 // observe() may write std::uint8_t* instead of float*, where spec() says so of its observations
-// (Space::bytes). What only the critic is to read, with spec().critic_observation:
+// (Space::bytes, Space::bits). What only the critic is to read, with spec().critic_observation:
 //     static void observe_critic(const Params&, const State&, float* out);   // or std::uint8_t*
 // and kCriticObservationSize, if the other sizes are named.
 //

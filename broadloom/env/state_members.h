@@ -23,7 +23,8 @@ inline constexpr bool kTakesValues<State, std::index_sequence<I...>> = requires 
   State{AnyValue(I)...};
 };
 
-// Of an aggregate whose members are numbers: the most values that it can be initialised with.
+// Of an aggregate whose members are numbers and std::arrays of numbers: the most values that it can
+// be initialised with.
 template <class State, std::size_t Count = 0>
 constexpr std::size_t member_count() {
   if constexpr (kTakesValues<State, std::make_index_sequence<Count + 1>>) {

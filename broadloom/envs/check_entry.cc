@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,19 +16,27 @@ bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// Folders of runs are named after it, and tables, TOML and the shell show it.
-Status check_id(const std::string& id) {
+bool is_name(std::string_view name) {
   const auto allowed = [](char c) {
     return is_letter_or_digit(c) || std::string_view("-_.").find(c) != std::string_view::npos;
   };
-  if (!id.empty() && id.size() <= kLongestId && is_letter_or_digit(id.front()) &&
-      std::all_of(id.begin(), id.end(), allowed)) {
-    return {};
-  }
+  return !name.empty() && is_letter_or_digit(name.front()) &&
+         std::all_of(name.begin(), name.end(), allowed);
+}
+
+// Folders of runs are named after it, and tables, TOML and the shell show it. Gymnasium's
+// namespaces, "MinAtar/Breakout-v1", are allowed; files have '_' there (cli/run_dir.h).
+Status check_id(const std::string& id) {
+  const std::string_view whole = id;
+  const std::size_t slash = whole.find('/');
+  const bool named = slash == std::string_view::npos
+                         ? is_name(whole)
+                         : is_name(whole.substr(0, slash)) && is_name(whole.substr(slash + 1));
+  if (named && id.size() <= kLongestId) return {};
   return invalid(fmt::format(
       "an environment cannot be registered as '{}': folders are named after it; expected "
-      "letters, digits, '-', '_' and '.', a letter or digit first, at most {} in all, "
-      "such as 'Hover-v0'",
+      "letters, digits, '-', '_' and '.', a letter or digit first, and before that at most one "
+      "namespace and '/', at most {} in all, such as 'Hover-v0' or 'Mine/Hover-v0'",
       id, kLongestId));
 }
 

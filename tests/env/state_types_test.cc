@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -154,6 +156,76 @@ TEST(StateTypes, EveryMemberIsSavedWhole) {
   }
 }
 
+// A State with an array, and a number that an episode leaves to the next one.
+struct Shelf {
+  struct Params {};
+  using Options = Params;
+  struct State {
+    std::int32_t steps;
+    std::array<std::uint16_t, 3> places;
+    std::int32_t episodes;
+  };
+  static constexpr auto members = std::tuple{&State::steps, &State::places, &State::episodes};
+  static constexpr auto kept = std::tuple{&State::episodes};
+  static Result<Params> make_params(const Options& options) { return options; }
+  static EnvSpec spec(const Params&) {
+    EnvSpec spec;
+    spec.id = "Shelf";
+    spec.observation = Space::box(std::vector<float>(5, 0.0F), std::vector<float>(5, 9999.0F));
+    spec.action = Space::discrete(2);
+    spec.max_episode_steps = 4;
+    return spec;
+  }
+  static void reset(const Params&, State& state, Random&) {
+    const bool is_new = state.steps == 0 && state.places == std::array<std::uint16_t, 3>{};
+    state.episodes += is_new ? 1 : 1000;
+  }
+  static StepResult step(const Params&, State& state, const float*, Random&) {
+    state.places[static_cast<std::size_t>(++state.steps % 3)] += 300;
+    return {1.0, 0};
+  }
+  static void observe(const Params&, const State& state, float* out) {
+    out[0] = static_cast<float>(state.steps);
+    for (const std::uint16_t number : state.places) *++out = static_cast<float>(number);
+    *++out = static_cast<float>(state.episodes);
+  }
+};
+
+std::unique_ptr<VecEnv> make_shelf() {
+  return std::make_unique<BatchedEnv<Shelf>>(Shelf::Params{}, Shelf::spec({}),
+                                             VecEnvOptions{.num_envs = kEnvs});
+}
+
+std::vector<float> seen(const VecEnv& envs) {
+  std::vector<float> observed(kEnvs * 5);
+  envs.observe(0, kEnvs, observed.data());
+  return observed;
+}
+
+// A reset sees nothing of the episode before but what is kept.
+TEST(StateTypes, ArraysAreKeptAndSavedAndAResetSeesWhatIsKeptAlone) {
+  const std::unique_ptr<VecEnv> envs = make_shelf();
+  take_steps(*envs, 10);  // 4, 4 and 2
+  std::vector<float> expected;
+  for (int i = 0; i < kEnvs; ++i) expected.insert(expected.end(), {2, 0, 300, 300, 3});
+  EXPECT_EQ(seen(*envs), expected);
+
+  std::vector<TensorRef> from, to;
+  envs->append_state("envs", from);
+  EXPECT_EQ(from.at(1).dtype, Dtype::kU16);
+  EXPECT_EQ(from.at(1).shape, (std::vector<std::int64_t>{kEnvs, 3}));
+  EXPECT_EQ(from.at(1).bytes(), kEnvs * 6U);
+  const std::unique_ptr<VecEnv> other = make_shelf();
+  other->append_state("envs", to);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  }
+  take_steps(*envs, 7);
+  take_steps(*other, 7);
+  EXPECT_EQ(seen(*other), seen(*envs));
+  EXPECT_EQ(seen(*envs).at(4), 5.0F);
+}
+
 // What a header forgets in members is found when it is compiled.
 struct Whole {
   struct State {
@@ -169,6 +241,7 @@ struct Short {
 };
 static_assert(env_detail::names_every_member<Whole>());
 static_assert(!env_detail::names_every_member<Short>());
+static_assert(env_detail::member_count<Shelf::State>() == 3);
 static_assert(env_detail::member_count<Counters::State>() ==
               std::tuple_size_v<decltype(Counters::members)>);
 

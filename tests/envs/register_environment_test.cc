@@ -85,11 +85,13 @@ TEST(RegisterEnvironment, RefusesAnIdThatIsTaken) {
 }
 
 TEST(RegisterEnvironment, RefusesIdsThatCannotNameAFolder) {
-  for (const char* id : {"", "../x", "ALE/Breakout-v5", ".hidden", "-v0", "a b", "a\nb", "a:b"}) {
+  for (const char* id : {"", "../x", "/x", "x/", "x//y", "x/../y", "x/.y", "x/y/z", ".hidden",
+                         "-v0", "a b", "a\nb", "a:b"}) {
     expect_refused(register_environment<Hover>(id), {"folders", "such as 'Hover-v0'"});
   }
   expect_refused(register_environment<Hover>(std::string(101, 'a')), {"at most 100"});
   EXPECT_TRUE(register_environment<Hover>(std::string(100, 'a')).ok());
+  EXPECT_TRUE(register_environment<Hover>("Mine/Hover-v0").ok());
 }
 
 TEST(RegisterEnvironment, RefusesWhatLacksAFunctionOrASpace) {
