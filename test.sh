@@ -106,6 +106,14 @@ add_rliable() {
   "${pip[@]}" "${rliable_wants[@]}" </dev/null && "${pip[@]}" --no-deps rliable==1.2.0 </dev/null && rliable_is_ready
 }
 
+# MinAtar, for one test, which compares its games step by step: without the plotting packages that it wants for its windows.
+minatar_is_ready() { .venv/bin/python -c "import importlib.metadata as m; assert m.version('MinAtar') == '1.0.15'; import minatar.gym"; }
+add_minatar() {
+  minatar_is_ready 2>/dev/null && return 0
+  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
+    --no-deps MinAtar==1.0.15 </dev/null && minatar_is_ready
+}
+
 # GCC 12's ThreadSanitizer does not start under some kernels' address space randomisation.
 no_aslr=()
 setarch "$(uname -m)" -R true 2>/dev/null && no_aslr=(setarch "$(uname -m)" -R)
@@ -138,6 +146,12 @@ if [ -x .venv/bin/python ]; then
   else
     rows+=("$stage_row   NOT INSTALLED: the test against rliable is SKIPPED")
     echo "**** rliable could not be installed: study.rliable reports SKIPPED. With a registry: ./test.sh again"
+  fi
+  if stage "minatar" add_minatar; then
+    rows+=("$stage_row")
+  else
+    rows+=("$stage_row   NOT INSTALLED: the test against MinAtar is SKIPPED")
+    echo "**** MinAtar could not be installed: oracle.minatar reports SKIPPED. With a registry: ./test.sh again"
   fi
 fi
 

@@ -47,6 +47,24 @@ class Train(ProgramTest):
         self.assertEqual(len(runs), 1)
         self.assertRegex(runs[0], r"^FrozenLake-v1__ppo__6__\d+$")
 
+    def test_files_named_after_an_id_with_a_namespace_are_no_folders_of_it(self):
+        game = ["--env_id", "MinAtar/Breakout-v1", *SMALL, "--max_episode_steps", "20", "--hidden_sizes", "8", "--quiet"]
+        run = self.run_program("train", *game)
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
+        study = self.run_program("study", *game, "--grid", "learning_rate=1e-3,3e-4", "--seeds", "1")
+        self.assertEqual((study.returncode, study.stdout, study.stderr), (0, "", ""))
+        advice = self.run_program("advise", *game, "--steps", "20000", "--seeds", "1", "--threads", "1")
+        self.assertIn(advice.returncode, (0, 22), advice.stderr)
+        runs = sorted(os.listdir(os.path.join(self.folder.name, "runs")))
+        self.assertRegex(runs[0], r"^MinAtar_Breakout-v1__ppo__1__\d+$")
+        stores = os.listdir(os.path.join(self.folder.name, "studies"))
+        self.assertTrue(all(name.startswith("MinAtar_Breakout-v1__") for name in stores), stores)
+        self.assertEqual(os.listdir(os.path.join(self.folder.name, "advice")), ["MinAtar_Breakout-v1"])
+        again = self.run_program("rerun", os.path.join("runs", runs[0]), "--quiet")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertTrue(any(name.startswith("rerun__MinAtar_Breakout-v1__1__")
+                            for name in os.listdir(os.path.join(self.folder.name, "runs"))))
+
     def test_errors_come_before_the_contract(self):
         os.makedirs(os.path.join(self.folder.name, "taken", "by"))
         self.fails(4, ["'taken' exists", "--resume taken"], "train", *SMALL, "--out", "taken")

@@ -145,7 +145,7 @@ inline std::vector<std::string> all_ids() {
 
 inline std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
+  for (const char c : {'-', '/'}) std::replace(name.begin(), name.end(), c, '_');
   return name;
 }
 

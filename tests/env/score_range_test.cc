@@ -36,8 +36,13 @@ double random_value(const TabularModel& model, int horizon) {
   return expected;
 }
 
-TEST(ScoreRange, IsThereForEveryEnvironment) {
+// Of MinAtar's games nobody knows what is near the best.
+TEST(ScoreRange, IsThereForEveryEnvironmentButMinAtars) {
   for (const EnvSpec& spec : list_envs()) {
+    if (spec.id.starts_with("MinAtar/")) {
+      EXPECT_FALSE(spec.has_score_range) << spec.id;
+      continue;
+    }
     EXPECT_TRUE(spec.has_score_range) << spec.id;
     EXPECT_LT(spec.random_score, spec.reference_score) << spec.id;
   }

@@ -114,6 +114,18 @@ const std::vector<Run>& training_runs() {
       {"cliff_walking",
        {{"env_id", "CliffWalking-v1"}, {"max_episode_steps", "29"}, {"activation", "elu"}}},
       {"taxi", {{"env_id", "Taxi-v3"}, {"shared_encoder", "true"}, {"max_episode_steps", "29"}}},
+      {"breakout", {{"env_id", "MinAtar/Breakout-v0"}, {"max_episode_steps", "61"}}},
+      {"breakout_minimal", {{"env_id", "MinAtar/Breakout-v1"}, {"max_episode_steps", "19"}}, 1},
+      {"asterix", {{"env_id", "MinAtar/Asterix-v0"}, {"max_episode_steps", "61"}}},
+      {"asterix_minimal", {{"env_id", "MinAtar/Asterix-v1"}, {"max_episode_steps", "19"}}, 1},
+      {"freeway", {{"env_id", "MinAtar/Freeway-v0"}, {"max_episode_steps", "61"}}},
+      {"freeway_minimal", {{"env_id", "MinAtar/Freeway-v1"}, {"max_episode_steps", "19"}}, 1},
+      {"seaquest", {{"env_id", "MinAtar/Seaquest-v0"}, {"max_episode_steps", "61"}}},
+      {"seaquest_minimal", {{"env_id", "MinAtar/Seaquest-v1"}, {"max_episode_steps", "19"}}, 1},
+      {"space_invaders", {{"env_id", "MinAtar/SpaceInvaders-v0"}, {"max_episode_steps", "61"}}},
+      {"space_invaders_minimal",
+       {{"env_id", "MinAtar/SpaceInvaders-v1"}, {"max_episode_steps", "19"}},
+       1},
   };
   return runs;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # nvcc_test.sh SOURCE BINARY HEADERS...: compiles every environment header for the GPU, with a kernel that
-# calls its element functions. SKIPPED (exit 77) where there is no nvcc.
+# calls its element functions. Headers that hold no environment come along with those that do. SKIPPED (exit 77) where there is no nvcc.
 source=$1
 binary=$2
 shift 2
@@ -10,11 +10,16 @@ if ! command -v nvcc >/dev/null; then
 fi
 file=$binary/environments.cu
 : >"$file"
-for header in "$@"; do echo "#include \"$header\"" >>"$file"; done
+environments=
+for header in "$@"; do
+  grep -q 'static_assert(Environment<' "$source/$header" || continue
+  environments="$environments $header"
+  echo "#include \"$header\"" >>"$file"
+done
 cat >>"$file" <<'CUDA'
 template <class Env>
-__global__ void run(typename Env::Params params, typename Env::State* states, const float* actions, float* out,
-                    double* rewards, int count) {
+__global__ void run(typename Env::Params params, typename Env::State* states, const float* actions,
+                    broadloom::env_detail::Observed<Env>* out, double* rewards, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   broadloom::Random random(1, broadloom::Purpose::kUser, i, 0);
@@ -24,8 +29,8 @@ __global__ void run(typename Env::Params params, typename Env::State* states, co
 }
 CUDA
 # Types are named after their files: cart_pole.h holds CartPole.
-for header in "$@"; do
+for header in $environments; do
   type=$(basename "$header" .h | sed -E 's/(^|_)([a-z])/\U\2/g')
-  echo "template __global__ void run<broadloom::$type>(broadloom::$type::Params, broadloom::$type::State*, const float*, float*, double*, int);" >>"$file"
+  echo "template __global__ void run<broadloom::$type>(broadloom::$type::Params, broadloom::$type::State*, const float*, broadloom::env_detail::Observed<broadloom::$type>*, double*, int);" >>"$file"
 done
-nvcc -std=c++20 --expt-relaxed-constexpr -Werror cross-execution-space-call -I"$source" -c "$file" -o "$binary/environments.o" && echo "$# environments compiled for the GPU"
+nvcc -std=c++20 --expt-relaxed-constexpr -Werror cross-execution-space-call -I"$source" -c "$file" -o "$binary/environments.o" && echo "$(echo $environments | wc -w) environments compiled for the GPU"

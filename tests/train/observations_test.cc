@@ -2,6 +2,7 @@
 // and observations that only the critic reads. What holds of any run holds of these.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -140,7 +141,9 @@ TEST_P(Typed, ItsCheckpointHoldsItsPolicy) {
             trainer->critic_normalizer()->statistics().mean());
 }
 
-INSTANTIATE_TEST_SUITE_P(Environments, Typed, ::testing::Values(kCatch, kWindy));
+const Overrides kPlanes{{"env_id", "MinAtar/Breakout-v1"}};
+
+INSTANTIATE_TEST_SUITE_P(Environments, Typed, ::testing::Values(kCatch, kWindy, kPlanes));
 
 TEST(Pixels, AreOneByteEachInTheBlock) {
   const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kCatch), 2);
@@ -174,6 +177,44 @@ TEST(Pixels, AreDividedBy255ForTheNetwork) {
     trainer->network().forward(params.data(), row.data(), 1, work);
     ASSERT_EQ(block.values[i], work.values[0]);
   }
+}
+
+// Planes of 0 and 1 are what they are.
+TEST(Planes, AreZeroAndOneForTheNetwork) {
+  const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kPlanes), 2);
+  std::vector<float> params(trainer->params(),
+                            trainer->params() + trainer->network().parameter_count());
+  run(*trainer, 1);
+  const RolloutBlock& block = trainer->block();
+  EXPECT_EQ(block.observations.type(), (ObservationType{400, Dtype::kU8, 1.0f}));
+  EXPECT_EQ(block.final_observations.type(), block.observations.type());
+  TileWorkspace<float> work = trainer->network().make_workspace<float>();
+  std::vector<float> row(400);
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const auto cells = block.observations.row_bytes(i);
+    for (std::size_t d = 0; d < row.size(); ++d)
+      row[d] = static_cast<float>(static_cast<std::uint8_t>(cells[d]));
+    ASSERT_EQ(*std::max_element(row.begin(), row.end()), 1.0f);
+    trainer->network().forward(params.data(), row.data(), 1, work);
+    ASSERT_EQ(block.values[i], work.values[0]);
+  }
+}
+
+// Where networks read the same bytes otherwise, it is another task.
+TEST(Planes, AreNotPixelsOfTheSameShape) {
+  const Space planes = Space::bits({10, 10, 4}), pixels = Space::bytes({10, 10, 4});
+  EXPECT_EQ(shape_text(planes), "Box(10, 10, 4; uint8 to 1)");
+  EXPECT_EQ(shape_text(pixels), "Box(10, 10, 4; uint8)");
+  EXPECT_FALSE(same_shape(planes, pixels));
+  EXPECT_TRUE(same_shape(planes, Space::bits({10, 10, 4})));
+  EXPECT_EQ(Space::bytes({2}, 15).full_scale(), 15.0f);
+  EXPECT_EQ(Space::bytes({2}, 0).full_scale(), 255.0f);
+  Observations rows({2, Dtype::kU8, 15.0f}, 1);
+  rows.rows().bytes()[0] = 5;
+  rows.rows().bytes()[1] = 15;
+  std::vector<float> out(2);
+  rows.read(0, 1, out.data());
+  EXPECT_EQ(out, (std::vector<float>{5.0f / 15.0f, 1.0f}));
 }
 
 TEST(Pixels, AreLearntFrom) {

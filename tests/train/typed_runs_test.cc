@@ -32,6 +32,7 @@ class TypedRuns : public ::testing::TestWithParam<std::string> {
     Overrides all{{"env_id", GetParam()},      {"num_envs", "37"},       {"num_steps", "13"},
                   {"total_timesteps", "5000"}, {"hidden_sizes", "16,8"}, {"hashes", "true"},
                   {"checkpoint_interval", "3"}};
+    if (is_minatar()) all.push_back({"max_episode_steps", "50"});
     if (has_critic()) all.push_back({"norm_obs", "true"});
     all.insert(all.end(), more.begin(), more.end());
     Result<Config> config = resolve_config(all);
@@ -40,6 +41,7 @@ class TypedRuns : public ::testing::TestWithParam<std::string> {
   }
   std::string at(const std::string& name) const { return folder_.at(name); }
   bool has_critic() const { return GetParam() == "Windy-v0"; }
+  bool is_minatar() const { return GetParam().starts_with("MinAtar/"); }
   Json line(const std::string& run) const {
     return Json::parse(read_ledger_line(at(run) + "/ledger_line.json", 1).take());
   }
@@ -102,6 +104,7 @@ TEST_P(TypedRuns, AreMadeAgainFromTheirRecord) {
     EXPECT_EQ(contract["critic_observation"]["dtype"].text(), "float32");
   } else {
     EXPECT_EQ(contract["observation"]["dtype"].text(), "uint8");
+    EXPECT_EQ(contract["observation"]["full_scale"].is_number(), is_minatar());
     EXPECT_FALSE(contract["critic_observation"].is_object());
   }
   const std::string record = read_ledger_line(at("run") + "/ledger_line.json", 1).take();
@@ -153,14 +156,20 @@ TEST_P(TypedRuns, GiveTheirPolicyToOthersOfTheirKindAlone) {
   Result<Config> other = resolve_config({{"env_id", "CartPole-v1"}, {"hidden_sizes", "16,8"}});
   const Status refused = check_policy_fits(policy.value(), other.value());
   EXPECT_EQ(refused.kind(), ErrorKind::kMismatch);
-  EXPECT_NE(refused.message().find(has_critic() ? "critic observations: got Box(3)"
-                                                : "got Box(6, 5, 1; uint8), expected Box(4)"),
-            std::string::npos)
+  EXPECT_NE(
+      refused.message().find(has_critic()   ? "critic observations: got Box(3)"
+                             : is_minatar() ? "got Box(10, 10, 4; uint8 to 1), expected Box(4)"
+                                            : "got Box(6, 5, 1; uint8), expected Box(4)"),
+      std::string::npos)
       << refused.message();
 }
 
-INSTANTIATE_TEST_SUITE_P(Environments, TypedRuns, ::testing::Values("Catch-v0", "Windy-v0"),
-                         [](const auto& info) { return info.param.substr(0, 5); });
+INSTANTIATE_TEST_SUITE_P(Environments, TypedRuns,
+                         ::testing::Values("Catch-v0", "Windy-v0", "MinAtar/Breakout-v0"),
+                         [](const auto& info) {
+                           return info.param.starts_with("MinAtar/") ? std::string("Planes")
+                                                                     : info.param.substr(0, 5);
+                         });
 
 }  // namespace
 }  // namespace broadloom

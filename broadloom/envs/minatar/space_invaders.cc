@@ -1,0 +1,19 @@
+#include "broadloom/envs/minatar/space_invaders.h"
+
+#include "broadloom/envs/minatar/minimal_entry.h"
+
+namespace broadloom {
+
+struct SpaceInvadersMinimal;  // a name for the registry; its type is SpaceInvaders
+
+template <>
+EnvEntry entry_of<SpaceInvaders>() {
+  return make_entry<SpaceInvaders>();
+}
+
+template <>
+EnvEntry entry_of<SpaceInvadersMinimal>() {
+  return minatar::minimal_entry<SpaceInvaders>();
+}
+
+}  // namespace broadloom
