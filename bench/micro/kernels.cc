@@ -15,8 +15,8 @@
 #include "broadloom/math/linear.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/math/random_rows.h"
+#include "broadloom/nn/chain.h"
 #include "broadloom/nn/distributions.h"
-#include "broadloom/nn/mlp.h"
 
 namespace broadloom {
 namespace {
