@@ -51,10 +51,10 @@ std::size_t Pqn::bytes(const ActorCritic& network, int largest_minibatch, int ob
 }
 
 void Pqn::begin_block(double progress) {
-  const double passed =
-      settings_.eps_decay > 0.0 ? std::min(1.0, progress / settings_.eps_decay) : 1.0;
-  actor_.set_epsilon(settings_.eps_start +
-                     (settings_.eps_finish - settings_.eps_start) * passed);
+  const PqnSettings& s = settings_;
+  actor_.set_epsilon(progress >= s.eps_decay ? s.eps_finish
+                                             : s.eps_start + (s.eps_finish - s.eps_start) *
+                                                                 (progress / s.eps_decay));
 }
 
 void Pqn::compute_targets(RolloutBlock& block, int begin, int end) const {
