@@ -40,7 +40,8 @@ void count_flops(benchmark::State& state, double per_iteration) {
 
 // Arguments: in, out.
 void widths(benchmark::internal::Benchmark* b) {
-  for (const auto& [in, out] : {std::pair{3, 64}, {64, 64}, {32, 32}, {256, 256}, {1024, 1024}, {3136, 512}}) {
+  for (const auto& [in, out] :
+       {std::pair{3, 64}, {64, 64}, {32, 32}, {256, 256}, {1024, 1024}, {3136, 512}}) {
     b->Args({in, out});
   }
 }

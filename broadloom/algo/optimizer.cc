@@ -15,15 +15,13 @@ void rectify(double power2, std::int64_t steps, AdamStep& step) {
   step.correction2 = 1.0;
   step.is_adaptive = rho > 5.0;
   if (!step.is_adaptive) return;
-  const double share =
-      (rho - 4.0) * (rho - 2.0) * most / ((most - 4.0) * (most - 2.0) * rho);
+  const double share = (rho - 4.0) * (rho - 2.0) * most / ((most - 4.0) * (most - 2.0) * rho);
   step.learning_rate *= std::sqrt(share) * std::sqrt(1.0 - power2);
 }
 
 }  // namespace
 
-AdamStep optimizer_step(Optimizer optimizer, double learning_rate, double eps,
-                        std::int64_t steps) {
+AdamStep optimizer_step(Optimizer optimizer, double learning_rate, double eps, std::int64_t steps) {
   AdamStep step;
   step.learning_rate = learning_rate;
   step.eps = eps;

@@ -9,7 +9,8 @@ namespace broadloom {
 
 enum class Optimizer {
   kAdam,   // Kingma and Ba 2015 (arXiv 1412.6980), algorithm 1
-  kRadam,  // Liu et al. 2020 (arXiv 1908.03265), algorithm 2, with torch.optim.RAdam's placing of eps
+  kRadam,  // Liu et al. 2020 (arXiv 1908.03265), algorithm 2, with torch.optim.RAdam's placing of
+           // eps
 };
 
 // The steps-th step, 1 being the first. grad_scale is left at 1.

@@ -38,10 +38,10 @@ Pqn::Pqn(const ActorCritic& network, const PqnSettings& settings, int batch_size
          int minibatch_count, int observation_size, ThreadPool& pool)
     : settings_(settings),
       actor_(network.shape().action_outputs),
-      update_(network, {settings.vf_coef},
-              {settings.update_epochs, settings.max_grad_norm, settings.adam_eps,
-               Optimizer::kRadam},
-              batch_size, minibatch_count, observation_size, 1, pool) {
+      update_(
+          network, {settings.vf_coef},
+          {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam},
+          batch_size, minibatch_count, observation_size, 1, pool) {
   begin_block(0.0);
 }
 
@@ -52,9 +52,9 @@ std::size_t Pqn::bytes(const ActorCritic& network, int largest_minibatch, int ob
 
 void Pqn::begin_block(double progress) {
   const PqnSettings& s = settings_;
-  actor_.set_epsilon(progress >= s.eps_decay ? s.eps_finish
-                                             : s.eps_start + (s.eps_finish - s.eps_start) *
-                                                                 (progress / s.eps_decay));
+  actor_.set_epsilon(progress >= s.eps_decay
+                         ? s.eps_finish
+                         : s.eps_start + (s.eps_finish - s.eps_start) * (progress / s.eps_decay));
 }
 
 void Pqn::compute_targets(RolloutBlock& block, int begin, int end) const {

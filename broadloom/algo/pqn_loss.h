@@ -20,7 +20,7 @@ struct PqnTile {
   std::size_t bytes() const { return sizeof(Real) * (observations.size() + 3 * kTileRows); }
 
   int rows = 0;
-  AlignedVector<Real> observations;  // [kTileRows, D]
+  AlignedVector<Real> observations;                  // [kTileRows, D]
   AlignedVector<Real> actions, targets, old_values;  // [kTileRows]
 };
 

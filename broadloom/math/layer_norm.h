@@ -19,8 +19,7 @@ void layer_norm(const double* x, const double* gain, const double* bias, double 
 // From dy [rows, size]: adds the derivatives for gain and bias to dgain and dbias, and writes that
 // for x to dx, which may be dy; null: it is not asked for.
 void layer_norm_backward(const float* x, const float* gain, float epsilon, const float* dy,
-                         float* dx, float* dgain, float* dbias, std::size_t rows,
-                         std::size_t size);
+                         float* dx, float* dgain, float* dbias, std::size_t rows, std::size_t size);
 void layer_norm_backward(const double* x, const double* gain, double epsilon, const double* dy,
                          double* dx, double* dgain, double* dbias, std::size_t rows,
                          std::size_t size);

@@ -11,10 +11,8 @@ class Planner {
 
   void dense(int width) { add_normalised({.kind = LayerKind::kLinear, .width = width}); }
   void convolution(int filters, int kernel, int stride) {
-    add_normalised({.kind = LayerKind::kConvolution,
-                    .width = filters,
-                    .kernel = kernel,
-                    .stride = stride});
+    add_normalised(
+        {.kind = LayerKind::kConvolution, .width = filters, .kernel = kernel, .stride = stride});
   }
   // A convolution that keeps the image's size, a pool that halves it, two residual blocks.
   void section(int filters) {
@@ -88,8 +86,7 @@ std::vector<LayerPlan> body_plan(Encoder encoder, Normalisation normalisation,
 bool fits(const std::vector<LayerPlan>& plan, int height, int width) {
   for (const LayerPlan& layer : plan) {
     if (layer.kind != LayerKind::kConvolution && layer.kind != LayerKind::kMaxPool) continue;
-    const ConvolutionShape window{height,       width,        1,           1,
-                                  layer.kernel, layer.stride, layer.padding};
+    const ConvolutionShape window{height, width, 1, 1, layer.kernel, layer.stride, layer.padding};
     if (!window.fits()) return false;
     height = window.out_height();
     width = window.out_width();

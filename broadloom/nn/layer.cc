@@ -88,9 +88,8 @@ void layer_forward(const Layer& layer, Activation activation, const Real* params
                  static_cast<std::size_t>(slice.out));
       break;
     case LayerKind::kMaxPool:
-      over_images(layer, rows, [&](std::size_t in, std::size_t out) {
-        max_pool(layer.pool, x + in, y + out);
-      });
+      over_images(layer, rows,
+                  [&](std::size_t in, std::size_t out) { max_pool(layer.pool, x + in, y + out); });
       break;
     case LayerKind::kActivation:
       std::copy_n(x, count, y);
@@ -115,8 +114,7 @@ void layer_backward(const Layer& layer, Activation activation, const Real* param
     case LayerKind::kLinear:
       linear_weights(slice, x, delta, rows, grads, scratch.bf16);
       if (below != nullptr) {
-        linear_input(slice, transposed, static_cast<const Real*>(delta), rows, below,
-                     scratch.bf16);
+        linear_input(slice, transposed, static_cast<const Real*>(delta), rows, below, scratch.bf16);
       }
       break;
     case LayerKind::kConvolution:
@@ -165,11 +163,11 @@ std::size_t layer_scratch(const Layer& layer) {
   return layer.kind == LayerKind::kConvolution ? layer.convolution.scratch_size() : 0;
 }
 
-#define BROADLOOM_INSTANTIATE(Real)                                                               \
-  template void layer_forward(const Layer&, Activation, const Real*, const Real*, const Real*,    \
-                              int, Real*, LayerScratch<Real>);                                    \
-  template void layer_backward(const Layer&, Activation, const Real*, const Real*, const Real*,   \
-                               const Real*, int, Real*, Real*, Real*, LayerScratch<Real>);        \
+#define BROADLOOM_INSTANTIATE(Real)                                                             \
+  template void layer_forward(const Layer&, Activation, const Real*, const Real*, const Real*,  \
+                              int, Real*, LayerScratch<Real>);                                  \
+  template void layer_backward(const Layer&, Activation, const Real*, const Real*, const Real*, \
+                               const Real*, int, Real*, Real*, Real*, LayerScratch<Real>);      \
   template void layer_transpose(const Layer&, const Real*, Real*);
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)

@@ -108,10 +108,9 @@ TEST(PqnTargets, AreThoseOfQLambda) {
 // torch.optim.RAdam with lr 0.01 on p = (1, -2, 0.5), whose gradient at step t is
 // sin(t + i) (i + 1): after 5, 6 and 12 steps, in float64.
 TEST(Radam, StepsAsTorchDoes) {
-  const double expected[][3] = {
-      {0.9754227219943254, -2.0188980979045285, 0.5430997601849387},
-      {0.9754654219922021, -2.01887463947308, 0.5430809037326916},
-      {0.9752573630226277, -2.018830180031855, 0.5433490222048483}};
+  const double expected[][3] = {{0.9754227219943254, -2.0188980979045285, 0.5430997601849387},
+                                {0.9754654219922021, -2.01887463947308, 0.5430809037326916},
+                                {0.9752573630226277, -2.018830180031855, 0.5433490222048483}};
   float p[] = {1.0f, -2.0f, 0.5f}, m[3] = {}, v[3] = {};
   int seen = 0;
   for (int t = 1; t <= 12; ++t) {
@@ -137,9 +136,13 @@ TEST(EpsilonGreedy, DrawsAsOftenAsItSays) {
   std::vector<float> actions(kTileRows), log_probs(kTileRows), draws(kTileRows), terms(kTileRows);
   double counts[kActions] = {};
   for (int block = 0; block < kBlocks; ++block) {
-    actor.act({nullptr, outputs.data(),
+    actor.act({nullptr,
+               outputs.data(),
                {5, Purpose::kAction, 0, static_cast<std::uint64_t>(block), kTileRows},
-               actions.data(), log_probs.data(), draws.data(), terms.data()});
+               actions.data(),
+               log_probs.data(),
+               draws.data(),
+               terms.data()});
     for (int r = 0; r < kTileRows; ++r) {
       counts[static_cast<int>(actions[r])] += 1.0;
       EXPECT_NEAR(log_probs[r], std::log(actions[r] == 1.0f ? 0.775 : 0.075), 1e-6);
@@ -161,7 +164,7 @@ Config config_with(const Overrides& overrides) {
 }
 
 Overrides small(const Overrides& more = {}) {
-  Overrides all{{"num_envs", "37"},          {"num_steps", "13"}, {"hidden_sizes", "16,8"},
+  Overrides all{{"num_envs", "37"},          {"num_steps", "13"},      {"hidden_sizes", "16,8"},
                 {"total_timesteps", "5000"}, {"num_minibatches", "4"}, {"seed", "7"}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
@@ -181,9 +184,9 @@ std::string trained(const Overrides& overrides, int threads) {
 TEST(PqnRuns, HaveTheSameBitsForAnyThreadsAndInstruments) {
   const std::string expected = trained(small(), 1);
   for (const int threads : {2, 5}) EXPECT_EQ(trained(small(), threads), expected) << threads;
-  EXPECT_EQ(trained(small({{"instruments", "plasticity,coverage,audit"}, {"instrument_every", "2"}}),
-                    2),
-            expected);
+  EXPECT_EQ(
+      trained(small({{"instruments", "plasticity,coverage,audit"}, {"instrument_every", "2"}}), 2),
+      expected);
 }
 
 TEST(PqnRuns, LetEpsilonFall) {

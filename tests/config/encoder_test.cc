@@ -35,7 +35,8 @@ TEST(Encoder, BringsItsPublishedLayersUnlessOthersAreAskedFor) {
   const Config nature = resolved({{"encoder", "nature"}});
   EXPECT_EQ(nature.hidden_sizes, (std::vector<int>{512}));
   EXPECT_EQ(nature.activation, "relu");
-  const Config own = resolved({{"hidden_sizes", "32"}, {"encoder", "minatar"}, {"activation", "elu"}});
+  const Config own =
+      resolved({{"hidden_sizes", "32"}, {"encoder", "minatar"}, {"activation", "elu"}});
   EXPECT_EQ(own.hidden_sizes, (std::vector<int>{32}));
   EXPECT_EQ(own.activation, "elu");
 }

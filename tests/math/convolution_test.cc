@@ -79,7 +79,8 @@ struct Sums {
   }
   template <class T>
   void expect(const std::vector<T>& got, int terms, const char* what) const {
-    const long double bound = (terms + 3) * static_cast<long double>(std::numeric_limits<T>::epsilon());
+    const long double bound =
+        (terms + 3) * static_cast<long double>(std::numeric_limits<T>::epsilon());
     for (std::size_t i = 0; i < value.size(); ++i) {
       ASSERT_NEAR(static_cast<double>(got[i]), static_cast<double>(value[i]),
                   static_cast<double>(bound * size[i]))
@@ -130,9 +131,9 @@ void check_convolution(const ConvolutionShape& s) {
 
 TEST_P(ImageKernels, ConvolutionsEqualTheirDefinition) {
   for (const ConvolutionShape& s : kShapes) {
-    SCOPED_TRACE(::testing::Message() << s.height << " x " << s.width << " x " << s.channels << ", "
-                                      << s.filters << " of " << s.kernel << ", stride " << s.stride
-                                      << ", padding " << s.padding);
+    SCOPED_TRACE(::testing::Message()
+                 << s.height << " x " << s.width << " x " << s.channels << ", " << s.filters
+                 << " of " << s.kernel << ", stride " << s.stride << ", padding " << s.padding);
     check_convolution<float>(s);
     check_convolution<double>(s);
   }
@@ -264,7 +265,8 @@ TEST_P(ImageKernels, BitsAreThoseOfEveryInstructionSet) {
       convolve_backward_input(s, dy.data(), turned.data(), dx.data(), scratch.data());
       layer_norm_backward(y.data(), b.data(), 1e-5f, dy.data(), y.data(), db.data(), db.data(),
                           s.out_size() / s.filters, s.filters);
-      for (const auto* part : {&y, &dx, &dw, &db}) out.insert(out.end(), part->begin(), part->end());
+      for (const auto* part : {&y, &dx, &dw, &db})
+        out.insert(out.end(), part->begin(), part->end());
     }
     return out;
   };

@@ -46,7 +46,9 @@ struct Body {
         deltas(chain.workspace_size()),
         scratch(chain.scratch_size()) {}
 
-  std::size_t out_size() const { return static_cast<std::size_t>(chain.layers().back().out.size()); }
+  std::size_t out_size() const {
+    return static_cast<std::size_t>(chain.layers().back().out.size());
+  }
   const Real* forward(const std::vector<Real>& x, int rows) {
     return chain.forward(params.data(), x.data(), rows, activations.data(), {scratch.data()});
   }
@@ -132,9 +134,10 @@ void check_against_torch(double tolerance) {
     SCOPED_TRACE(encoder + ", layer_norm " + norm);
     RowShape in{one["height"], one["width"], one["channels"]};
     if (encoder == "mlp") in = {1, 1, in.size()};
-    Body<Real> body(in, body_plan(encoder_named(encoder), normalisation_named(norm),
-                                   one["hidden_sizes"].get<std::vector<int>>()),
-                     Activation::kRelu);
+    Body<Real> body(in,
+                    body_plan(encoder_named(encoder), normalisation_named(norm),
+                              one["hidden_sizes"].get<std::vector<int>>()),
+                    Activation::kRelu);
     fill_parameters(body.chain, body.params);
     const int rows = one["rows"];
     const auto x = numbers<Real>(static_cast<std::size_t>(rows) * in.size(), kImages, 0.5, 0.5);
@@ -214,7 +217,8 @@ INSTANTIATE_TEST_SUITE_P(
 // The contract behind "the first minibatch has ratio exactly 1".
 TEST(Encoders, ARowsBitsDoNotDependOnItsTile) {
   for (const Encoder encoder : {Encoder::kMinatar, Encoder::kImpala}) {
-    Body<float> body({10, 10, 4}, body_plan(encoder, Normalisation::kNone, {32}), Activation::kRelu);
+    Body<float> body({10, 10, 4}, body_plan(encoder, Normalisation::kNone, {32}),
+                     Activation::kRelu);
     fill_parameters(body.chain, body.params);
     const std::size_t size = 400, out = body.out_size();
     const auto x = numbers<float>(5 * size, kImages, 0.5, 0.5);
