@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "broadloom/advise/advice_words.h"
-#include "broadloom/advise/ranking.h"
-#include "broadloom/advise/reprobe.h"
+#include "broadloom/trials/ranking.h"
+#include "broadloom/trials/reprobe.h"
 
 namespace broadloom {
 namespace {

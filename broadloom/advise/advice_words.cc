@@ -6,9 +6,9 @@
 #include <cmath>
 #include <optional>
 
-#include "broadloom/advise/ranking.h"
-#include "broadloom/advise/reprobe.h"
 #include "broadloom/core/number_text.h"
+#include "broadloom/trials/ranking.h"
+#include "broadloom/trials/reprobe.h"
 
 namespace broadloom {
 namespace {

@@ -8,14 +8,14 @@
 #include <span>
 
 #include "broadloom/advise/advice_config.h"
-#include "broadloom/advise/laboratory.h"
-#include "broadloom/advise/machine.h"
-#include "broadloom/advise/portfolio.h"
-#include "broadloom/advise/race.h"
-#include "broadloom/advise/ranking.h"
-#include "broadloom/advise/reprobe.h"
-#include "broadloom/advise/trial.h"
 #include "broadloom/config/memory_plan.h"
+#include "broadloom/trials/laboratory.h"
+#include "broadloom/trials/machine.h"
+#include "broadloom/trials/portfolio.h"
+#include "broadloom/trials/race.h"
+#include "broadloom/trials/ranking.h"
+#include "broadloom/trials/reprobe.h"
+#include "broadloom/trials/trial.h"
 
 namespace broadloom {
 namespace {

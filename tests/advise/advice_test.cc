@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "broadloom/advise/advice_words.h"
-#include "tests/advise/planted.h"
+#include "tests/trials/planted.h"
 
 namespace broadloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "broadloom/advise/portfolio.h"
+#include "broadloom/trials/portfolio.h"
 
 #include <fmt/core.h>
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "broadloom/advise/evidence.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
+#include "broadloom/trials/evidence.h"
 
 namespace broadloom {
 

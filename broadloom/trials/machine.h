@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "broadloom/advise/options.h"
-#include "broadloom/advise/portfolio.h"
-#include "broadloom/advise/purse.h"
+#include "broadloom/trials/options.h"
+#include "broadloom/trials/portfolio.h"
+#include "broadloom/trials/purse.h"
 
 namespace broadloom {
 

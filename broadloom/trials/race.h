@@ -9,11 +9,11 @@
 #include <memory>
 #include <vector>
 
-#include "broadloom/advise/evidence.h"
-#include "broadloom/advise/portfolio.h"
-#include "broadloom/advise/purse.h"
-#include "broadloom/advise/trial.h"
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/trials/evidence.h"
+#include "broadloom/trials/portfolio.h"
+#include "broadloom/trials/purse.h"
+#include "broadloom/trials/trial.h"
 
 namespace broadloom {
 

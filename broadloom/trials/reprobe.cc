@@ -1,10 +1,10 @@
-#include "broadloom/advise/reprobe.h"
+#include "broadloom/trials/reprobe.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "broadloom/advise/ranking.h"
-#include "broadloom/advise/trial.h"
+#include "broadloom/trials/ranking.h"
+#include "broadloom/trials/trial.h"
 
 namespace broadloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "broadloom/advise/evidence.h"
+#include "broadloom/trials/evidence.h"
 
 #include <fmt/core.h>
 

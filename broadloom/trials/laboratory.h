@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "broadloom/advise/evidence.h"
-#include "broadloom/advise/purse.h"
 #include "broadloom/train/trainer.h"
+#include "broadloom/trials/evidence.h"
+#include "broadloom/trials/purse.h"
 
 namespace broadloom {
 

@@ -1,4 +1,4 @@
-#include "broadloom/advise/laboratory.h"
+#include "broadloom/trials/laboratory.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <bit>
 #include <cmath>
 
-#include "broadloom/advise/portfolio.h"
 #include "broadloom/core/number_text.h"
 #include "broadloom/lab/gradient_study.h"
+#include "broadloom/trials/portfolio.h"
 
 namespace broadloom {
 namespace {

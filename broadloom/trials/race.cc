@@ -1,4 +1,4 @@
-#include "broadloom/advise/race.h"
+#include "broadloom/trials/race.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <mutex>
 
-#include "broadloom/advise/ranking.h"
+#include "broadloom/trials/ranking.h"
 
 namespace broadloom {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/advise/evidence.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
+#include "broadloom/trials/evidence.h"
 
 namespace broadloom {
 

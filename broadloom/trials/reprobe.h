@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/advise/evidence.h"
-#include "broadloom/advise/portfolio.h"
+#include "broadloom/trials/evidence.h"
+#include "broadloom/trials/portfolio.h"
 
 namespace broadloom {
 

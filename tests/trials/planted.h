@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/advise/advice.h"
+#include "broadloom/trials/evidence.h"
 
 namespace broadloom {
 

@@ -1,4 +1,4 @@
-#include "broadloom/advise/ranking.h"
+#include "broadloom/trials/ranking.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 
-#include "broadloom/advise/evidence.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
 #include "broadloom/train/trainer.h"
+#include "broadloom/trials/evidence.h"
 
 namespace broadloom {
 

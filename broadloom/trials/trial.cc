@@ -1,4 +1,4 @@
-#include "broadloom/advise/trial.h"
+#include "broadloom/trials/trial.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "broadloom/advise/machine.h"
+#include "broadloom/trials/machine.h"
 
 #include <fmt/core.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <memory>
 
-#include "broadloom/advise/trial.h"
 #include "broadloom/train/trainer.h"
+#include "broadloom/trials/trial.h"
 
 namespace broadloom {
 namespace {

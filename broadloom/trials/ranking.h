@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "broadloom/advise/evidence.h"
 #include "broadloom/core/status.h"
+#include "broadloom/trials/evidence.h"
 
 namespace broadloom {
 

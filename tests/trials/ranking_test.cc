@@ -1,11 +1,11 @@
 // Orders of planted curves.
-#include "broadloom/advise/ranking.h"
+#include "broadloom/trials/ranking.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tests/advise/planted.h"
+#include "tests/trials/planted.h"
 
 namespace broadloom {
 namespace {

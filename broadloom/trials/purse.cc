@@ -1,4 +1,4 @@
-#include "broadloom/advise/purse.h"
+#include "broadloom/trials/purse.h"
 
 #include <algorithm>
 #include <utility>
