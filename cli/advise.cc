@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "broadloom/advise/advice_config.h"
-#include "broadloom/advise/advice_words.h"
+#include "broadloom/advise/advice_texts.h"
 #include "broadloom/advise/advise.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "broadloom/advise/advice_words.h"
+#include "broadloom/advise/advice_texts.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/report/data_page.h"

@@ -23,6 +23,8 @@ constexpr int kEpisodeSteps = 64;                   // times the time limit
 constexpr int kFewestBlocks = 10, kMostBlocks = 400;
 constexpr int kLeastBatch = 256, kMostBatch = 4096;
 
+constexpr double kLaboratorySpeed = 2.0;  // its steps a second to training's: nothing is updated
+
 constexpr double kNearBest = 0.05;     // cosine that is given up for a shorter block
 constexpr double kUpdates = 50.0;      // that the affordable steps have room for
 constexpr int kBatchOfMinibatch = 16;  // B / M
@@ -106,10 +108,6 @@ int power_of_two_below(double x) {
       std::bit_floor(static_cast<std::uint32_t>(std::clamp(x, 1.0, 1073741824.0))));
 }
 
-bool is_set_by_caller(const std::vector<std::string>& held, const char* key) {
-  return std::find(held.begin(), held.end(), key) != held.end();
-}
-
 const GradientEvidence::Row* shortest_good(const GradientEvidence& gradient) {
   double best = kNotKnown;
   for (const auto& row : gradient.rows) best = std::fmax(best, row.cosine.value);
@@ -134,30 +132,30 @@ int minibatch_for(const Candidate& chosen, const Candidate& start,
                   const std::vector<std::string>& held) {
   std::int64_t size =
       std::max<std::int64_t>(kLeastMinibatch, chosen.batch_size() / kBatchOfMinibatch);
-  if (is_set_by_caller(held, "minibatch_size")) size = start.minibatch_size;
-  if (is_set_by_caller(held, "num_minibatches")) {
+  if (is_held(held, "minibatch_size")) size = start.minibatch_size;
+  if (is_held(held, "num_minibatches")) {
     size = chosen.batch_size() * start.minibatch_size / start.batch_size();
   }
   return static_cast<int>(std::clamp<std::int64_t>(size, 1, chosen.batch_size()));
 }
 
-std::string length_words(const GradientEvidence::Row& row, bool is_held) {
-  return is_held ? fmt::format(
-                       "T = {} is held; its mean gradient has a cosine of {:.2f} with the true one",
-                       row.num_steps, row.cosine.value)
-                 : fmt::format(
-                       "T = {} is the shortest block whose mean gradient has a cosine with "
-                       "the true one ({:.2f}) within {} of the largest",
-                       row.num_steps, row.cosine.value, kNearBest);
+std::string length_words(const GradientEvidence::Row& row, bool is_length_held) {
+  return is_length_held
+             ? fmt::format(
+                   "T = {} is held; its mean gradient has a cosine of {:.2f} with the true one",
+                   row.num_steps, row.cosine.value)
+             : fmt::format(
+                   "T = {} is the shortest block whose mean gradient has a cosine with "
+                   "the true one ({:.2f}) within {} of the largest",
+                   row.num_steps, row.cosine.value, kNearBest);
 }
 
 // How M and the rate follow from the block, of what is not held.
 std::string rest_words(const std::vector<std::string>& held) {
-  const bool is_size_held =
-      is_set_by_caller(held, "minibatch_size") || is_set_by_caller(held, "num_minibatches");
+  const bool is_size_held = is_held(held, "minibatch_size") || is_held(held, "num_minibatches");
   std::string words;
   if (!is_size_held) words += "; M is a sixteenth of the block";
-  if (!is_set_by_caller(held, "learning_rate")) words += "; the rate grows with the root of M";
+  if (!is_held(held, "learning_rate")) words += "; the rate grows with the root of M";
   if (!held.empty()) words += fmt::format("; {} stay as they were set", fmt::join(held, ", "));
   return words + ".";
 }
@@ -198,6 +196,14 @@ LaboratoryPlan plan_laboratory(std::int64_t steps, int max_episode_steps, int sh
   return plan;
 }
 
+std::int64_t laboratory_steps(const Purse& purse, double share, double steps_per_second) {
+  if (purse.counts_steps()) {
+    return static_cast<std::int64_t>(share * static_cast<double>(purse.steps()));
+  }
+  const double seconds = std::min(share * purse.seconds(), purse.seconds() - purse.elapsed());
+  return static_cast<std::int64_t>(kLaboratorySpeed * seconds * steps_per_second);
+}
+
 GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, int threads,
                                    const Purse& purse) {
   const Config& config = trainer.config();
@@ -231,7 +237,7 @@ GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, i
 
 GradientChoice choose_by_gradient(const GradientEvidence& gradient, const Candidate& start,
                                   const std::vector<std::string>& held, double affordable_steps) {
-  const bool is_length_held = is_set_by_caller(held, "num_steps");
+  const bool is_length_held = is_held(held, "num_steps");
   const GradientEvidence::Row* row = row_to_choose(gradient, start, is_length_held);
   if (row == nullptr) {
     return {start,
@@ -248,11 +254,11 @@ GradientChoice choose_by_gradient(const GradientEvidence& gradient, const Candid
   const double batch =
       std::max(static_cast<double>(row->num_steps),
                std::min(is_known ? critical : static_cast<double>(start.batch_size()), room));
-  if (!is_set_by_caller(held, "num_envs")) {
+  if (!is_held(held, "num_envs")) {
     chosen.num_envs = std::min(kMostEnvs, power_of_two_below(batch / row->num_steps));
   }
   chosen.minibatch_size = minibatch_for(chosen, start, held);
-  if (!is_set_by_caller(held, "learning_rate")) {
+  if (!is_held(held, "learning_rate")) {
     chosen.learning_rate =
         scaled_learning_rate(start.learning_rate, static_cast<double>(start.minibatch_size),
                              static_cast<double>(chosen.minibatch_size));

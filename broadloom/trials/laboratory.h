@@ -23,6 +23,10 @@ LaboratoryPlan plan_laboratory(std::int64_t steps, int max_episode_steps, int sh
 // T of the blocks that are measured, each with N = batch / T.
 std::vector<BlockShape> laboratory_shapes(int batch, int own_num_steps);
 
+// Environment steps that there are for it: of so large a share of the budget, or of what is left of
+// that, where a setting trains at so many steps a second.
+std::int64_t laboratory_steps(const Purse& purse, double share, double steps_per_second);
+
 // Never fails: what stands against it is in why_not.
 GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, int threads,
                                    const Purse& purse);

@@ -52,10 +52,6 @@ std::vector<std::string> held_keys(const Overrides& given) {
   return held;
 }
 
-bool is_held(const std::vector<std::string>& held, std::string_view key) {
-  return std::find(held.begin(), held.end(), key) != held.end();
-}
-
 Status check_schedules(const Config& base, const Overrides& given) {
   const std::string tried = "what is advised is what was tried, and that is trained for a while";
   if (!base.shape_schedule.empty()) {
@@ -99,6 +95,10 @@ double share_of(std::int64_t steps, const Config& config) {
 }
 
 }  // namespace
+
+bool is_held(const std::vector<std::string>& held, std::string_view key) {
+  return std::find(held.begin(), held.end(), key) != held.end();
+}
 
 Candidate candidate_of(const Config& config) {
   return {config.num_envs, config.num_steps, static_cast<int>(config.largest_minibatch()),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "broadloom/config/config.h"
@@ -22,6 +23,8 @@ struct Portfolio {
   std::vector<std::string>
       held;  // keys of a candidate that the caller set: no entrant changes them
 };
+
+bool is_held(const std::vector<std::string>& held, std::string_view key);
 
 // Entrants for a task. given: what the caller set, in the order given, of which `base` is made;
 // what stands in it of N, T, M, K and the learning rate is held. kInvalidConfig where that leaves

@@ -16,6 +16,20 @@ double Purse::elapsed() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
+PhaseBudget Purse::phase(double share_of_seconds, double share_of_steps) const {
+  return {share_of_seconds * seconds_,
+          static_cast<std::int64_t>(share_of_steps * static_cast<double>(steps_))};
+}
+
+PhaseBudget Purse::rest(double share, double reserved) const {
+  const double begin = elapsed();
+  const double end = (1.0 - reserved) * seconds_;
+  const double steps =
+      (1.0 - reserved) * static_cast<double>(steps_) - static_cast<double>(spent_steps());
+  return {begin + share * std::max(0.0, end - begin),
+          static_cast<std::int64_t>(share * std::max(0.0, steps))};
+}
+
 bool Purse::is_over() const {
   if (was_stopped()) return true;
   if (should_stop_ && should_stop_()) {

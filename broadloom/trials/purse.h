@@ -13,6 +13,12 @@ namespace broadloom {
 // Told what is being done and how far the whole is, in [0, 1]; from several threads, one at a time.
 using AdviceProgress = std::function<void(const std::string& what, double share)>;
 
+// What a phase may spend: until so many seconds of the purse's clock, or so many environment steps.
+struct PhaseBudget {
+  double end_seconds = 0.0;
+  std::int64_t steps = 0;
+};
+
 // With a budget of steps nothing asks the clock, so that what is done is the same on any machine.
 class Purse {
  public:
@@ -27,6 +33,11 @@ class Purse {
   double elapsed() const;  // seconds since it was made
   std::int64_t spent_steps() const { return spent_steps_.load(std::memory_order_relaxed); }
   void add_steps(std::int64_t steps) { spent_steps_.fetch_add(steps, std::memory_order_relaxed); }
+
+  // Ends when so much of all seconds is spent; steps: so much of all of them, for this phase alone.
+  PhaseBudget phase(double share_of_seconds, double share_of_steps) const;
+  // A share of what is left before the part of the whole that is reserved for later.
+  PhaseBudget rest(double share, double reserved) const;
 
   // Whether to stop now: asked to, or the seconds are gone. Any thread may ask.
   bool is_over() const;

@@ -27,12 +27,6 @@ std::vector<std::size_t> rung_sizes(std::size_t candidates);
 // the first rung makes at least 25,000 steps, but four take part anyway.
 std::size_t entrants_with_room(std::size_t entrants, double race_steps, int seeds);
 
-// What a phase may spend: until so many seconds of the purse's clock, or so many environment steps.
-struct PhaseBudget {
-  double end_seconds = 0.0;
-  std::int64_t steps = 0;
-};
-
 class Race {
  public:
   // evidence.candidates are those of `entrants`, in their order, with speeds where costs are

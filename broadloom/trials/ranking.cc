@@ -215,4 +215,19 @@ Estimate probability_better(const AdviceEvidence& evidence, std::size_t a, std::
   return p.ok() ? p.value() : without_interval(kNotKnown, 0);
 }
 
+bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate) {
+  const double high =
+      std::isnan(evidence.untrained.high) ? evidence.untrained.value : evidence.untrained.high;
+  int above = 0, trials = 0;
+  double sum = 0.0;
+  for (const TrialCurve& trial : evidence.candidates[candidate].trials) {
+    if (trial.points.empty()) continue;
+    const double last = trial.points.back().mean_return;
+    above += last > high && trial.points.back().unfinished == 0 ? 1 : 0;
+    sum += last;
+    ++trials;
+  }
+  return trials > 0 && sum / trials > high && 3 * above >= 2 * trials;
+}
+
 }  // namespace broadloom

@@ -55,4 +55,8 @@ std::vector<std::size_t> ranked(const AdviceEvidence& evidence, std::vector<std:
 Estimate probability_better(const AdviceEvidence& evidence, std::size_t a, std::size_t b,
                             double threshold);
 
+// Whether a candidate does better than the untrained policy: its last evaluations are above what
+// that one's episodes leave open, on average and with two of three seeds, and their episodes end.
+bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate);
+
 }  // namespace broadloom

@@ -21,10 +21,6 @@ int changed(int count, int by) {
   return count % -by == 0 ? count / -by : 0;
 }
 
-bool is_held(const std::vector<std::string>& held, const char* key) {
-  return std::find(held.begin(), held.end(), key) != held.end();
-}
-
 Entrant changing(const Entrant& leader, const ShapeChange& then) {
   Entrant entrant = leader;
   entrant.is_default = false;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "broadloom/advise/advice_words.h"
+#include "broadloom/advise/advice_texts.h"
 #include "tests/trials/planted.h"
 
 namespace broadloom {
