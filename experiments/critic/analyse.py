@@ -57,15 +57,17 @@ def mean(rows, key="agreement"):
 
 def over_seeds(groups, statistic):
     """value and 95 % interval of statistic(groups), where every group {seed: rows} is drawn anew by its seeds, all groups by the same draw
-    where they have the same seeds (they are measurements of the same policies)."""
-    seeds = sorted(groups[0])
+    (they are measurements of the same policies). A policy without a true gradient has no row: a draw that leaves a group empty is made again."""
+    seeds = sorted(set().union(*groups))
     draws = random.Random(1)
     values = []
-    for _ in range(REPLICATES):
+    while len(values) < REPLICATES:
         drawn = draws.choices(seeds, k=len(seeds))
-        values.append(statistic([[row for seed in drawn for row in group[seed]] for group in groups]))
+        sample = [[row for seed in drawn for row in group.get(seed, [])] for group in groups]
+        if all(sample):
+            values.append(statistic(sample))
     values.sort()
-    whole = statistic([[row for seed in seeds for row in group[seed]] for group in groups])
+    whole = statistic([[row for seed in seeds for row in group.get(seed, [])] for group in groups])
     return whole, values[int(0.025 * REPLICATES)], values[int(0.975 * REPLICATES) - 1]
 
 
@@ -134,12 +136,35 @@ def gap(labs, task, share):
     return over_seeds(groups, lambda g: (mean(g[0]) - mean(g[1])) - (mean(g[2]) - mean(g[3])))
 
 
+def critics(labs):
+    """Not asked beforehand: what refitting gains, measured at one shape for all, by the shape that the critic was trained on."""
+    for task in dict.fromkeys(row["task"] for row in labs):
+        for share in SHARES:
+            for trained in SHAPES:
+                pick = [seeds_of(select(labs, task=task, checkpoint=share, critic=critic, trained=trained, measured="16x64", normalised="yes"))
+                        for critic in ("refitted", "own")]
+                if pick[0] and len(pick[0]) > 1:
+                    yield {"task": task, "checkpoint": share, "trained": trained, "measured": "16x64", "N": int(trained.split("x")[0]),
+                           "policies": len(pick[0])} | interval("gain", over_seeds(pick, difference))
+
+
+def longer_and_shorter(labs):
+    """Of those gains, 1024x1 less the mean of 1x1024 and 16x64."""
+    for task in dict.fromkeys(row["task"] for row in labs):
+        for share in SHARES:
+            groups = [seeds_of([row for row in select(labs, task=task, checkpoint=share, critic=critic, measured="16x64", normalised="yes")
+                                if row["trained"] in trained])
+                      for trained in (("1024x1",), ("1x1024", "16x64")) for critic in ("refitted", "own")]
+            yield task, share, over_seeds(groups, lambda g: (mean(g[0]) - mean(g[1])) - (mean(g[2]) - mean(g[3])))
+
+
 def predicts(labs, runs, task, critic):
     areas = {(row["trained"], row["seed"]): row["area"] for row in select(runs, task=task)}
     pairs = {}
     for (trained, seed), area in areas.items():
         rows = select(labs, task=task, critic=critic, trained=trained, measured=trained, seed=seed, normalised="yes")
-        pairs.setdefault(seed, []).append((mean(rows), area))
+        if rows:
+            pairs.setdefault(seed, []).append((mean(rows), area))
     return over_seeds([pairs], lambda g: spearman(g[0]))
 
 
@@ -191,6 +216,9 @@ def main():
     write(os.path.join(results, "agreement.csv"), table(labs))
     for (task, share), count in sorted(collections.Counter(UNTOLD).items()):
         print(f"{task} at {share}: {count} numbers are left out, the true gradient is not told from zero")
+    write(os.path.join(results, "critics.csv"), critics(labs))
+    for task, share, found in longer_and_shorter(labs):
+        print(f"not asked: {task} at {share}: what refitting gains at 16x64, critics of 1024x1 less those of T >= 64: {text(found)}")
     found = verdicts(labs, runs)
     write(os.path.join(results, "verdicts.csv"), found)
     for row in found:
