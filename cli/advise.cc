@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "broadloom/advise/advice_config.h"
-#include "broadloom/advise/advice_words.h"
+#include "broadloom/advise/advice_texts.h"
 #include "broadloom/advise/advise.h"
-#include "broadloom/advise/portfolio.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/report/advice_json.h"
+#include "broadloom/trials/portfolio.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/config_flags.h"

@@ -136,7 +136,7 @@ int study(const StudyCommand& command, const Context& context) {
   if (!options.ok()) return report_error(options.status(), command.json);
   std::FILE* stream = command.json ? stderr : stdout;
   if (!command.quiet) {
-    print_study_plan(stream, plan, options.value().part);
+    print_study_plan(stream, plan, options.value().part, command.plan_only);
     std::fflush(stream);
   }
   if (command.plan_only) return 0;
@@ -190,7 +190,7 @@ void add_run_flags(Command app, StudyCommand& command) {
       .range(1, 1024)
       .type_name("INT")
       .group(kGroup);
-  app.add_flag("--plan", command.plan_only, "Print the plan and stop").group(kGroup);
+  app.add_flag("--plan", command.plan_only, "Print the whole plan and stop").group(kGroup);
   app.add_flag("--retry_failed", command.retry_failed, "Run failed runs once more").group(kGroup);
   app.add_flag("--any_revision", command.any_revision,
                "Go on with a store that another revision of the program began")

@@ -47,6 +47,54 @@ std::string minibatches_text(const Config& config) {
   return text;
 }
 
+// Of a plan that is not printed whole.
+constexpr std::size_t kMostCells = 24, kMostNotes = 8;
+
+std::vector<std::vector<std::string>> plan_rows(const StudyPlan& plan, std::size_t cells) {
+  std::vector<std::vector<std::string>> rows = {{"cell", "environment steps", "iterations",
+                                                 "minibatches", "minibatch size", "epochs",
+                                                 "gradient steps", "env steps per gradient step"}};
+  for (std::size_t i = 0; i < cells; ++i) {
+    const StudyCell& cell = plan.cells[i];
+    rows.push_back({cell.name, with_commas(cell.environment_steps()),
+                    with_commas(cell.config.num_iterations()), minibatches_text(cell.config),
+                    minibatch_text(cell), to_text(cell.config.update_epochs),
+                    with_commas(gradient_steps(cell.config)),
+                    fmt::format("{:.4g}", cell.samples_per_gradient())});
+  }
+  return rows;
+}
+
+void print_rest(std::FILE* stream, std::size_t rest, const char* what) {
+  if (rest == 0) return;
+  fmt::print(stream, "... and {} more {}{}; --plan prints the whole plan\n",
+             with_commas(static_cast<std::int64_t>(rest)), what, rest == 1 ? "" : "s");
+}
+
+void print_notes(std::FILE* stream, const std::vector<std::string>& notes, bool whole) {
+  const std::size_t shown = whole ? notes.size() : std::min(notes.size(), kMostNotes);
+  for (std::size_t i = 0; i < shown; ++i) fmt::print(stream, "{}\n", notes[i]);
+  print_rest(stream, notes.size() - shown, "note");
+}
+
+// How the cells are not alike that should be, and what whole blocks make of their steps.
+void print_plan_notes(std::FILE* stream, const StudyPlan& plan, bool whole) {
+  std::vector<std::string> of_match, of_budget;
+  std::set<std::int64_t> budgets;
+  for (const StudyCell& cell : plan.cells) {
+    if (!cell.note.empty()) of_match.push_back(fmt::format("Note: {}: {}", cell.name, cell.note));
+    const std::string budget = budget_warning(cell.config, cell.name);
+    if (!budget.empty()) of_budget.push_back(budget);
+    budgets.insert(cell.environment_steps());
+  }
+  print_notes(stream, of_match, whole);
+  print_notes(stream, of_budget, whole);
+  if (budgets.size() > 1) {
+    fmt::print(stream, "Note: cells take {} to {} environment steps: whole blocks only.\n",
+               with_commas(*budgets.begin()), with_commas(*budgets.rbegin()));
+  }
+}
+
 RunStatistics over_runs(const std::vector<double>& values) {
   if (!values.empty()) return run_statistics(values, {});
   const Estimate none = without_interval(std::nan(""), 0);
@@ -104,7 +152,7 @@ Json estimate_of_runs(const Estimate& e) {
 
 }  // namespace
 
-void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart& part) {
+void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart& part, bool whole) {
   const std::string rule = plan.match == Match::kGradientSteps
                                ? fmt::format("gradient_steps (by {})", adjust_name(plan.adjust))
                                : match_name(plan.match);
@@ -113,33 +161,11 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
              with_commas(cells), cells == 1 ? "" : "s", plan.seeds.size(),
              plan.seeds.size() == 1 ? "" : "s",
              with_commas(static_cast<std::int64_t>(plan.runs.size())), rule);
-  std::vector<std::vector<std::string>> rows = {{"cell", "environment steps", "iterations",
-                                                 "minibatches", "minibatch size", "epochs",
-                                                 "gradient steps", "env steps per gradient step"}};
-  for (const StudyCell& cell : plan.cells) {
-    rows.push_back({cell.name, with_commas(cell.environment_steps()),
-                    with_commas(cell.config.num_iterations()), minibatches_text(cell.config),
-                    minibatch_text(cell), to_text(cell.config.update_epochs),
-                    with_commas(gradient_steps(cell.config)),
-                    fmt::format("{:.4g}", cell.samples_per_gradient())});
-  }
-  print_rows(stream, rows);
-  for (const StudyCell& cell : plan.cells) {
-    if (!cell.note.empty()) fmt::print(stream, "Note: {}: {}\n", cell.name, cell.note);
-  }
-  for (const StudyCell& cell : plan.cells) {
-    const std::string budget = budget_warning(cell.config, cell.name);
-    if (!budget.empty()) fmt::print(stream, "{}\n", budget);
-  }
-  const std::set<std::int64_t> budgets = [&] {
-    std::set<std::int64_t> all;
-    for (const StudyCell& cell : plan.cells) all.insert(cell.environment_steps());
-    return all;
-  }();
-  if (budgets.size() > 1) {
-    fmt::print(stream, "Note: cells take {} to {} environment steps: whole blocks only.\n",
-               with_commas(*budgets.begin()), with_commas(*budgets.rbegin()));
-  }
+  const bool is_whole = whole || plan.cells.size() <= kMostCells;
+  const std::size_t shown = is_whole ? plan.cells.size() : kMostCells;
+  print_rows(stream, plan_rows(plan, shown));
+  print_rest(stream, plan.cells.size() - shown, "cell");
+  print_plan_notes(stream, plan, is_whole);
   if (part.count > 1) {
     const auto mine = std::count_if(plan.runs.begin(), plan.runs.end(),
                                     [&](const StudyRun& run) { return part.holds(run.id); });

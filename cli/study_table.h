@@ -9,8 +9,9 @@
 
 namespace broadloom::cli {
 
-// What every cell costs and in what it is matched, before anything starts.
-void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart& part);
+// What every cell costs and in what it is matched, before anything starts. whole: of all cells;
+// otherwise of two dozen at most, and how many more there are.
+void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart& part, bool whole);
 
 // Mean and interquartile mean of every cell, with 95 % intervals (bootstrap over runs).
 void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary);

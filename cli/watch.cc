@@ -48,19 +48,16 @@ Json summary(const WatchCommand& command, const WatchedEpisodes& watched, const 
                         {"steps", episode.length},
                         {"end", end_words(episode, watched.spec)}});
   }
-  return {{"run_dir", command.source},
-          {"global_step", watched.origin.global_step},
-          {"seed", watched.options.seed},
-          {"actions", actions_name(watched.options.actions)},
-          {"episodes", episodes},
-          {"file", path}};
+  return {{"run_dir", command.source},    {"global_step", watched.origin.global_step},
+          {"seed", watched.options.seed}, {"actions", actions_name(watched.options.actions)},
+          {"episodes", episodes},         {"file", path}};
 }
 
 Status run(WatchCommand& command, const std::vector<std::string>& arguments) {
   if (!command.out.empty() && !command.out.ends_with(".html")) {
-    return invalid(fmt::format(
-        "--out: got '{}', expected a name that ends in .html, which is what is written",
-        command.out));
+    return invalid(
+        fmt::format("--out: got '{}', expected a name that ends in .html, which is what is written",
+                    command.out));
   }
   const Result<EvalActions> actions = actions_of(command.actions);
   if (!actions.ok()) return actions.status();

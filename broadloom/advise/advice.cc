@@ -6,9 +6,11 @@
 #include <map>
 #include <utility>
 
-#include "broadloom/advise/advice_words.h"
-#include "broadloom/advise/ranking.h"
-#include "broadloom/advise/reprobe.h"
+#include "broadloom/advise/answer_words.h"
+#include "broadloom/advise/doubt_words.h"
+#include "broadloom/advise/reason_words.h"
+#include "broadloom/trials/ranking.h"
+#include "broadloom/trials/reprobe.h"
 
 namespace broadloom {
 namespace {
@@ -98,25 +100,20 @@ void add_change(const AdviceEvidence& evidence, Advice& advice) {
   advice.change = change;
 }
 
+void add_words(const AdviceEvidence& evidence, Advice& advice) {
+  advice.answer = answer_text(evidence, advice);
+  advice.expected = expected_text(evidence, advice);
+  if (advice.verdict != AdviceVerdict::kNothing) {
+    advice.because = reason_sentences(evidence, advice);
+  }
+  advice.changes_mind = doubt_sentences(evidence, advice);
+  advice.not_known = unknown_sentences(evidence, advice);
+}
+
 }  // namespace
 
 bool is_told_apart(const Estimate& probability) {
   return !std::isnan(probability.low) && !probability.holds(0.5);
-}
-
-bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate) {
-  const double high =
-      std::isnan(evidence.untrained.high) ? evidence.untrained.value : evidence.untrained.high;
-  int above = 0, trials = 0;
-  double sum = 0.0;
-  for (const TrialCurve& trial : evidence.candidates[candidate].trials) {
-    if (trial.points.empty()) continue;
-    const double last = trial.points.back().mean_return;
-    above += last > high && trial.points.back().unfinished == 0 ? 1 : 0;
-    sum += last;
-    ++trials;
-  }
-  return trials > 0 && sum / trials > high && 3 * above >= 2 * trials;
 }
 
 const char* verdict_name(AdviceVerdict verdict) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/advise/evidence.h"
+#include "broadloom/trials/evidence.h"
 
 namespace broadloom {
 
@@ -53,9 +53,5 @@ Advice advice_of(const AdviceEvidence& evidence);
 
 // Whether the interval of a probability leaves out a half.
 bool is_told_apart(const Estimate& probability);
-
-// Whether a candidate does better than the untrained policy: its last evaluations are above what
-// that one's episodes leave open, on average and with two of three seeds, and their episodes end.
-bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate);
 
 }  // namespace broadloom

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "broadloom/advise/portfolio.h"
-#include "broadloom/advise/ranking.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/record/json.h"
+#include "broadloom/trials/portfolio.h"
+#include "broadloom/trials/ranking.h"
 
 namespace broadloom {
 namespace {

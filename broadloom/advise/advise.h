@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "broadloom/advise/advice.h"
-#include "broadloom/advise/evidence.h"
-#include "broadloom/advise/options.h"
-#include "broadloom/advise/purse.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
+#include "broadloom/trials/evidence.h"
+#include "broadloom/trials/options.h"
+#include "broadloom/trials/purse.h"
 
 namespace broadloom {
 

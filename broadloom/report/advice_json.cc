@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include "broadloom/advise/advice_words.h"
-#include "broadloom/advise/ranking.h"
-#include "broadloom/advise/reprobe.h"
+#include "broadloom/advise/advice_texts.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/report/data_page.h"
 #include "broadloom/report/json_numbers.h"
+#include "broadloom/trials/ranking.h"
+#include "broadloom/trials/reprobe.h"
 #include "report_assets.h"
 
 namespace broadloom {

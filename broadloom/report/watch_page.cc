@@ -40,8 +40,8 @@ std::size_t backdrop_size(const std::vector<std::vector<int>>& frames) {
   std::size_t size = first.size();
   for (const std::vector<int>& frame : frames) {
     size = std::min(size, frame.size());
-    const auto part = std::mismatch(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(size),
-                                    frame.begin());
+    const auto part = std::mismatch(
+        first.begin(), first.begin() + static_cast<std::ptrdiff_t>(size), frame.begin());
     size = static_cast<std::size_t>(part.first - first.begin());
   }
   return size;
@@ -128,8 +128,7 @@ Json watch_json(const WatchedEpisodes& watched, const std::string& source,
   for (const Shape& shape : film.shapes()) json["shapes"].push_back(shape_json(shape));
   json["episodes"] = Json::array();
   for (std::size_t i = 0; i < watched.episodes.size(); ++i) {
-    json["episodes"].push_back(
-        episode_json(film.episodes()[i], watched.episodes[i], watched.spec));
+    json["episodes"].push_back(episode_json(film.episodes()[i], watched.episodes[i], watched.spec));
   }
   return json;
 }

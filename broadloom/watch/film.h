@@ -12,10 +12,11 @@
 namespace broadloom {
 
 struct FilmedEpisode {
-  std::vector<std::vector<int>> frames;  // [steps + 1] each state's shapes, as Film::shapes has them
-  std::vector<float> actions;            // [steps, A]
-  std::vector<std::string> words;        // [steps] of the actions; "": none
-  std::vector<double> rewards;           // [steps]
+  std::vector<std::vector<int>>
+      frames;                      // [steps + 1] each state's shapes, as Film::shapes has them
+  std::vector<float> actions;      // [steps, A]
+  std::vector<std::string> words;  // [steps] of the actions; "": none
+  std::vector<double> rewards;     // [steps]
 };
 
 // Keeps every shape once, however many frames it is in. Environments that do not draw themselves

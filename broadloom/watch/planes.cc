@@ -28,7 +28,8 @@ bool is_small_image(const Space& space) {
 
 void draw_planes(const Space& space, const std::uint8_t* image, Drawing& out) {
   const int rows = space.shape[0], cols = space.shape[1], planes = space.shape[2];
-  const double full = *std::max_element(image, image + space.size) > 1 ? 255.0 : 1.0;
+  const double bound = *std::max_element(space.high.begin(), space.high.end());
+  const double full = bound >= 1.0 ? bound : 255.0;
   out.view(0.0, 0.0, cols, rows);
   out.rectangle(Ink::kPanel, {0.0, 0.0}, cols, rows);
   for (int row = 0; row < rows; ++row) {

@@ -16,8 +16,8 @@ bool is_small_image(const Space& space);
 
 // Such an image, a cell one unit wide and row 0 on top: each plane has a colour, colour(plane), and
 // an image of one plane is drawn in ink. Where several planes have something in a cell, squares lie
-// in each other, the last plane's innermost. How strong a square is says its number: of 255, or of 1
-// where the image has nothing larger.
+// in each other, the last plane's innermost. How strong a square is says its number, as a share of
+// the space's largest upper bound.
 void draw_planes(const Space& space, const std::uint8_t* image, Drawing& out);
 
 }  // namespace broadloom

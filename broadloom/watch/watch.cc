@@ -18,8 +18,8 @@ Status check(const WatchOptions& options) {
                                options.episodes, kMostWatchedEpisodes));
   }
   if (options.max_steps < 1 || options.max_steps > kLongestEvalEpisode) {
-    return invalid(fmt::format("max_steps: got {}, expected 1 to {}", options.max_steps,
-                               kLongestEvalEpisode));
+    return invalid(
+        fmt::format("max_steps: got {}, expected 1 to {}", options.max_steps, kLongestEvalEpisode));
   }
   return {};
 }
@@ -51,8 +51,8 @@ Result<WatchedEpisodes> watch_policy(const Policy& policy, const WatchOptions& o
       env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!spec.ok()) return spec.status();
   BROADLOOM_TRY(check_that_it_can_be_drawn(config, spec.value(), options.seed));
-  WatchedEpisodes watched{options, spec.value(), policy.origin,
-                          Film(spec.value(), options.episodes), {}};
+  WatchedEpisodes watched{
+      options, spec.value(), policy.origin, Film(spec.value(), options.episodes), {}};
   Result<std::vector<EvalEpisode>> played =
       play_episodes(policy, {.episodes = options.episodes,
                              .seed = options.seed,

@@ -101,7 +101,7 @@ def ranks(values):
 
 
 def spearman(pairs):
-    x, y = ranks([a for a, _ in pairs]), ranks([b for _, b in pairs])
+    x, y = ranks([pair[0] for pair in pairs]), ranks([pair[1] for pair in pairs])
     if len(set(x)) < 2 or len(set(y)) < 2:
         return 0.0
     return statistics.correlation(x, y)
@@ -155,17 +155,48 @@ def longer_and_shorter(labs):
             groups = [seeds_of([row for row in select(labs, task=task, checkpoint=share, critic=critic, measured="16x64", normalised="yes")
                                 if row["trained"] in trained])
                       for trained in (("1024x1",), ("1x1024", "16x64")) for critic in ("refitted", "own")]
-            yield task, share, over_seeds(groups, lambda g: (mean(g[0]) - mean(g[1])) - (mean(g[2]) - mean(g[3])))
+            yield {"task": task, "checkpoint": share, "measured": "16x64", "what": "1024x1 less the mean of 1x1024 and 16x64"} | interval("gain", over_seeds(groups, lambda g: (mean(g[0]) - mean(g[1])) - (mean(g[2]) - mean(g[3]))))
 
 
-def predicts(labs, runs, task, critic):
+def agreements(labs, runs, task, critic):
+    """{seed: [(mean agreement over checkpoints at the trained shape, area, trained shape)]}"""
     areas = {(row["trained"], row["seed"]): row["area"] for row in select(runs, task=task)}
     pairs = {}
     for (trained, seed), area in areas.items():
         rows = select(labs, task=task, critic=critic, trained=trained, measured=trained, seed=seed, normalised="yes")
         if rows:
-            pairs.setdefault(seed, []).append((mean(rows), area))
-    return over_seeds([pairs], lambda g: spearman(g[0]))
+            pairs.setdefault(seed, []).append((mean(rows), area, trained))
+    return pairs
+
+
+def within(pairs):
+    """Rank correlation within a shape, mean over shapes in which both vary."""
+    found = []
+    for shape in SHAPES:
+        own = [pair for pair in pairs if pair[2] == shape]
+        if len(set(p[0] for p in own)) > 1 and len(set(p[1] for p in own)) > 1:
+            found.append(spearman(own))
+    return statistics.fmean(found) if found else 0.0
+
+
+def between(pairs):
+    """Of the means of the shapes."""
+    means = [(statistics.fmean(p[0] for p in own), statistics.fmean(p[1] for p in own))
+             for own in ([pair for pair in pairs if pair[2] == shape] for shape in SHAPES) if own]
+    return spearman(means)
+
+
+def predicts(labs, runs, task, critic):
+    return over_seeds([agreements(labs, runs, task, critic)], lambda g: spearman(g[0]))
+
+
+def correlations(labs, runs):
+    for task in dict.fromkeys(row["task"] for row in labs):
+        for critic in ("own", "refitted"):
+            pairs = agreements(labs, runs, task, critic)
+            for what, statistic in (("over all runs", spearman), ("within a shape", within), ("between shapes", between)):
+                yield {"task": task, "critic": critic, "what": what, "runs": sum(map(len, pairs.values()))} | interval(
+                    "correlation", over_seeds([pairs], lambda g: statistic(g[0])))
 
 
 def verdicts(labs, runs):
@@ -217,8 +248,8 @@ def main():
     for (task, share), count in sorted(collections.Counter(UNTOLD).items()):
         print(f"{task} at {share}: {count} numbers are left out, the true gradient is not told from zero")
     write(os.path.join(results, "critics.csv"), critics(labs))
-    for task, share, found in longer_and_shorter(labs):
-        print(f"not asked: {task} at {share}: what refitting gains at 16x64, critics of 1024x1 less those of T >= 64: {text(found)}")
+    write(os.path.join(results, "critics_compared.csv"), longer_and_shorter(labs))
+    write(os.path.join(results, "correlations.csv"), correlations(labs, runs))
     found = verdicts(labs, runs)
     write(os.path.join(results, "verdicts.csv"), found)
     for row in found:

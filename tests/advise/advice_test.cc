@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "broadloom/advise/advice_words.h"
-#include "tests/advise/planted.h"
+#include "broadloom/advise/advice_texts.h"
+#include "tests/trials/planted.h"
 
 namespace broadloom {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "broadloom/advise/advice_config.h"
 #include "broadloom/advise/advise.h"
-#include "broadloom/advise/portfolio.h"
 #include "broadloom/envs/register_environment.h"
 #include "broadloom/report/advice_json.h"
-#include "tests/advise/planted.h"
+#include "broadloom/trials/portfolio.h"
 #include "tests/env/simulators.h"
+#include "tests/trials/planted.h"
 
 namespace broadloom {
 namespace {

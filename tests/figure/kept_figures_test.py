@@ -1,4 +1,4 @@
-"""Every picture under experiments/ is, byte for byte, what its description draws from the data beside it.
+"""Every picture under experiments/ and bench/ is, byte for byte, what its description draws from the data beside it.
 
     kept_figures_test.py PROGRAM REPOSITORY
 """
@@ -8,9 +8,14 @@ import sys
 import unittest
 
 
+def kept(pattern):
+    folders = (ROOT / "experiments", ROOT / "bench/peers/threshold")
+    return [path for folder in folders for path in folder.rglob(pattern)]
+
+
 class KeptFigures(unittest.TestCase):
     def test_they_are_up_to_date(self):
-        specs = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "experiments").rglob("figure*.toml"))
+        specs = sorted(str(path.relative_to(ROOT)) for path in kept("figure*.toml"))
         self.assertTrue(specs)
         for spec in specs:
             with self.subTest(spec):
@@ -18,7 +23,7 @@ class KeptFigures(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_no_picture_is_without_a_description(self):
-        for picture in (ROOT / "experiments").rglob("*.svg"):
+        for picture in kept("*.svg"):
             self.assertTrue(picture.with_suffix(".toml").exists(), f"{picture}: nothing says how it was drawn")
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import shutil
 import signal
@@ -307,6 +308,27 @@ class Study(unittest.TestCase):
         result = run("study", self.file, "--out", self.root / "whole.sqlite")
         self.assertIn("training IQM [95 %]", result.stdout)
         self.assertIn("256x1", result.stdout)
+
+    def test_of_a_large_plan_the_beginning_is_printed(self):
+        rates = ",".join(f"{i}e-4" for i in range(1, 31))
+        # 4 x 32 divides no budget of 200 steps: each cell has a note.
+        study = ["study", "--env_id", "CartPole-v1", "--num_steps", "32", "--total_timesteps", "200", "--hidden_sizes", "4", "--evaluations", "0",
+                 "--seeds", "1", "--grid", f"learning_rate={rates}"]
+
+        def cells(text):
+            return [line for line in text.splitlines() if re.match(r"learning_rate=\S+  +128  ", line)]
+
+        whole = run(*study, "--plan")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        self.assertEqual((len(cells(whole.stdout)), whole.stdout.count("200 steps asked for")), (30, 30))
+        self.assertNotIn("more", whole.stdout)
+        store = ("--out", self.root / "large.sqlite", "--no_report")
+        result = run(*study, *store, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual((len(cells(result.stderr)), result.stderr.count("200 steps asked for")), (24, 8))
+        self.assertIn("\n... and 6 more cells; --plan prints the whole plan\n", result.stderr)
+        self.assertIn("\n... and 22 more notes; --plan prints the whole plan\n", result.stderr)
+        self.assertEqual(len(json.loads(result.stdout)["cells"]), 30)
 
 
 if __name__ == "__main__":

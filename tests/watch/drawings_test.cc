@@ -120,8 +120,9 @@ TEST(Drawing, PendulumsTorqueTurnsTheWayItPushes) {
   const auto arc = [](const Drawing& of) {
     return of_kind(of, Shape::Kind::kLine, Ink::kAccent).at(0).numbers;
   };
-  const std::vector<double> forward = arc(drawing), backward = arc(drawn<Pendulum>(params, state, &back));
-  EXPECT_GT(forward[1], forward[forward.size() - 2]);   // over the top, to the left
+  const std::vector<double> forward = arc(drawing),
+                            backward = arc(drawn<Pendulum>(params, state, &back));
+  EXPECT_GT(forward[1], forward[forward.size() - 2]);  // over the top, to the left
   EXPECT_LT(backward[1], backward[backward.size() - 2]);
   // Half the torque is half the turn: from 45 degrees right of upright to 45 left.
   EXPECT_NEAR(forward[1], 0.8 * std::sqrt(0.5), 1e-9);
@@ -225,8 +226,7 @@ TEST(Drawing, IsOfTheEpisodesOwnConstants) {
     std::memcpy(&params, envs->drawn_constants(i).data(), sizeof(params));
     Drawing drawing;
     envs->draw(i, nullptr, drawing);
-    const std::vector<double> pole =
-        of_kind(drawing, Shape::Kind::kLine, colour(1)).at(0).numbers;
+    const std::vector<double> pole = of_kind(drawing, Shape::Kind::kLine, colour(1)).at(0).numbers;
     EXPECT_NEAR(std::hypot(pole[3] - pole[1], pole[4] - pole[2]), 2.0 * params.half_length, 1e-12);
   }
 }

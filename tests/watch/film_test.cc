@@ -14,6 +14,7 @@ namespace {
 EnvSpec two_planes() {
   EnvSpec spec;
   spec.observation = Space::bytes({2, 3, 2});
+  spec.observation.high.assign(12, 1.0f);
   spec.action = Space::discrete(3);
   return spec;
 }
@@ -21,8 +22,8 @@ EnvSpec two_planes() {
 TEST(Planes, EachHasItsColourAndTheyLieInEachOther) {
   const EnvSpec spec = two_planes();
   std::vector<std::uint8_t> image(12, 0);
-  image[0] = 1;                            // row 0, column 0, plane 0
-  image[(1 * 3 + 2) * 2 + 0] = 1;          // row 1, column 2, both planes
+  image[0] = 1;                    // row 0, column 0, plane 0
+  image[(1 * 3 + 2) * 2 + 0] = 1;  // row 1, column 2, both planes
   image[(1 * 3 + 2) * 2 + 1] = 1;
   Drawing out;
   draw_planes(spec.observation, image.data(), out);

@@ -125,12 +125,15 @@ TEST(Watch, WhatStepsAllAtOnceIsWatchedFromOneThread) {
       of.id = "WatchedWhole-v0";
       return of;
     }();
-    return register_environment(simulator_entry(spec, [](const VecEnvOptions& options) {
-             Result<std::unique_ptr<VecEnv>> inner = make_vec_env("CartPole-v1", {}, options);
-             if (!inner.ok()) return inner;
-             return Result<std::unique_ptr<VecEnv>>(
-                 std::make_unique<WholeBatch>(inner.take(), "WatchedWhole-v0"));
-           }))
+    return register_environment(
+               simulator_entry(spec,
+                               [](const VecEnvOptions& options) {
+                                 Result<std::unique_ptr<VecEnv>> inner =
+                                     make_vec_env("CartPole-v1", {}, options);
+                                 if (!inner.ok()) return inner;
+                                 return Result<std::unique_ptr<VecEnv>>(
+                                     std::make_unique<WholeBatch>(inner.take(), "WatchedWhole-v0"));
+                               }))
         .ok();
   }();
   ASSERT_TRUE(registered);

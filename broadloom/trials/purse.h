@@ -1,0 +1,62 @@
+// What advice may spend, and what was spent: seconds of the clock, or environment steps.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+namespace broadloom {
+
+// Told what is being done and how far the whole is, in [0, 1]; from several threads, one at a time.
+using AdviceProgress = std::function<void(const std::string& what, double share)>;
+
+// What a phase may spend: until so many seconds of the purse's clock, or so many environment steps.
+struct PhaseBudget {
+  double end_seconds = 0.0;
+  std::int64_t steps = 0;
+};
+
+// With a budget of steps nothing asks the clock, so that what is done is the same on any machine.
+class Purse {
+ public:
+  // steps 0: the budget is the seconds. should_stop and progress may be empty.
+  Purse(double seconds, std::int64_t steps, std::function<bool()> should_stop,
+        AdviceProgress progress);
+
+  bool counts_steps() const { return steps_ > 0; }
+  double seconds() const { return seconds_; }
+  std::int64_t steps() const { return steps_; }
+
+  double elapsed() const;  // seconds since it was made
+  std::int64_t spent_steps() const { return spent_steps_.load(std::memory_order_relaxed); }
+  void add_steps(std::int64_t steps) { spent_steps_.fetch_add(steps, std::memory_order_relaxed); }
+
+  // Ends when so much of all seconds is spent; steps: so much of all of them, for this phase alone.
+  PhaseBudget phase(double share_of_seconds, double share_of_steps) const;
+  // A share of what is left before the part of the whole that is reserved for later.
+  PhaseBudget rest(double share, double reserved) const;
+
+  // Whether to stop now: asked to, or the seconds are gone. Any thread may ask.
+  bool is_over() const;
+  bool was_stopped() const { return stopped_.load(std::memory_order_relaxed); }
+
+  // Any thread may tell; what comes while another one does is left untold.
+  void tell(const std::string& what) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double seconds_;
+  std::int64_t steps_;
+  std::function<bool()> should_stop_;
+  AdviceProgress progress_;
+  Clock::time_point start_ = Clock::now();
+  std::atomic<std::int64_t> spent_steps_{0};
+  mutable std::atomic<bool> stopped_{false};
+  mutable std::mutex telling_;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,65 @@
+// What is said of changes of shape half-way, from planted evidence.
+#include <gtest/gtest.h>
+
+#include "broadloom/advise/advice.h"
+#include "broadloom/advise/advice_config.h"
+#include "broadloom/config/config.h"
+#include "tests/trials/planted.h"
+
+namespace broadloom {
+namespace {
+
+// What a candidate with planted curves is beside itself with 8 x 128 after 1,000 steps.
+AdviceEvidence planted_changes(const std::vector<std::vector<double>>& changed_returns) {
+  AdviceEvidence evidence = planted_race();
+  Candidate changed = kWide;
+  changed.then = {8, 128, 256, 1000};
+  evidence.changes = {
+      tried(kWide, 1000.0, 2,
+            {{50, 60, 120, 110, 120}, {60, 70, 130, 110, 120}, {40, 50, 120, 110, 120}}),
+      tried(changed, 1000.0, 2, changed_returns)};
+  evidence.changes[1].then_steps_per_second = 1000.0;
+  return evidence;
+}
+const std::vector<std::vector<double>> kSooner{
+    {50, 110, 120, 110}, {60, 110, 130, 110}, {40, 110, 120, 110}};
+const std::vector<std::vector<double>> kLater{
+    {50, 60, 60, 110, 120, 110}, {60, 60, 70, 110, 120, 110}, {40, 60, 60, 110, 120, 110}};
+
+TEST(AdviceChange, AChangeThatIsToldApartIsAdvised) {
+  const AdviceEvidence evidence = planted_changes(kSooner);
+  const Advice advice = advice_of(evidence);
+  ASSERT_TRUE(advice.change && advice.change->is_taken);
+  EXPECT_TRUE(says({advice.answer}, {"64 x 16", "then 8 x 128 (minibatches of 256) after 1,000"}));
+  EXPECT_TRUE(says(advice.because, {"came out ahead of staying", "shape_schedule"}));
+  const Overrides given{{"env_id", "CartPole-v1"}};
+  const Config config = advised_config(resolve_config(given).take(), given, evidence, advice);
+  ASSERT_TRUE(check_config(config).ok()) << check_config(config).message();
+  const ShapeSchedule& schedule = config.shape_schedule;
+  ASSERT_EQ(schedule.phases.size(), 2U);
+  EXPECT_EQ(schedule.phase_at(999, config.total_timesteps), 0U);
+  EXPECT_EQ(schedule.phase_at(1000, config.total_timesteps), 1U);
+}
+
+TEST(AdviceChange, OtherwiseItStaysWithOneShape) {
+  const Advice later = advice_of(planted_changes(kLater));
+  ASSERT_TRUE(later.change);
+  EXPECT_EQ(later.change->change, 0U);
+  EXPECT_TRUE(says(later.because, {"Of 1 other shape from half-way on none came out ahead"}));
+  EXPECT_FALSE(says({later.answer}, {"then"}));
+  const Advice level = advice_of(planted_changes({kSooner[0], kLater[0], kSooner[2]}));
+  ASSERT_TRUE(level.change);
+  EXPECT_FALSE(level.change->is_taken);
+  EXPECT_FALSE(says({level.answer}, {"then 8"}));
+  EXPECT_FALSE(advice_of(planted_race()).change.has_value()) << "nobody asked";
+}
+
+TEST(AdviceChange, WhyNoneWasTriedIsSaid) {
+  AdviceEvidence evidence = planted_race();
+  evidence.no_changes = "it is over within two blocks";
+  EXPECT_TRUE(
+      says(advice_of(evidence).not_known, {"none was tried (it is over within two blocks)"}));
+}
+
+}  // namespace
+}  // namespace broadloom

@@ -1,0 +1,74 @@
+// Advice as a file that `train` takes.
+#include "broadloom/advise/advice_config.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "broadloom/trials/portfolio.h"
+#include "tests/trials/planted.h"
+
+namespace broadloom {
+namespace {
+
+TEST(AdviceToml, GivesTheConfigBack) {
+  const Overrides given{{"env_id", "FrozenLake-v1"},
+                        {"env.map_name", "8x8"},
+                        {"env.is_slippery", "false"},
+                        {"hidden_sizes", "32,16"},
+                        {"norm_obs", "true"},
+                        {"instruments", "gradient,policy"},
+                        {"gamma", "0.98"}};
+  AdviceEvidence evidence = planted_race();
+  const Advice advice = advice_of(evidence);
+  const Config base = resolve_config(given).take();
+  const Config config = advised_config(base, given, evidence, advice);
+  EXPECT_EQ(candidate_of(config), kWide);
+  EXPECT_EQ(config.total_timesteps, 4096) << "twice 2,000 in blocks of 1,024";
+  const std::string text = advice_toml(config, advice);
+  EXPECT_EQ(text.rfind("# Train Planted-v0", 0), 0U) << text;
+  const Result<Overrides> read = parse_toml_overrides(text, "advice.toml");
+  ASSERT_TRUE(read.ok()) << read.status().message() << text;
+  const Result<Config> back = resolve_config(read.value());
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(to_overrides(back.value()), to_overrides(config)) << text;
+}
+
+TEST(AdviceToml, GivesStrataAndDisturbancesBack) {
+  const Overrides given{{"env_id", "CartPole-v1"},
+                        {"strata.light.gravity", "5.0..9.0"},
+                        {"strata.heavy.gravity", "10.0..12.0"},
+                        {"disturb.obs_noise", "0.1"}};
+  const AdviceEvidence evidence = planted_race();
+  const Advice advice = advice_of(evidence);
+  const Result<Config> base = resolve_config(given);
+  ASSERT_TRUE(base.ok()) << base.status().message();
+  const Config config = advised_config(base.value(), given, evidence, advice);
+  const std::string text = advice_toml(config, advice);
+  const Result<Overrides> read = parse_toml_overrides(text, "advice.toml");
+  ASSERT_TRUE(read.ok()) << read.status().message() << text;
+  const Config back = resolve_config(read.value()).take();
+  EXPECT_EQ(back.env_options.size(), config.env_options.size()) << text;
+  for (const auto& option : config.env_options) {
+    EXPECT_NE(std::find(back.env_options.begin(), back.env_options.end(), option),
+              back.env_options.end())
+        << option.first << " " << option.second << "\n"
+        << text;
+  }
+}
+
+TEST(AdviceToml, LengthFollowsWhatWasSeenOrAsked) {
+  AdviceEvidence evidence = planted_race();
+  const Config base = resolve_config({{"env_id", "CartPole-v1"}}).take();
+  const Overrides set{{"total_timesteps", "777"}};
+  const Config asked = resolve_config(set).take();
+  EXPECT_EQ(advised_config(asked, set, evidence, advice_of(evidence)).total_timesteps, 777);
+  evidence.threshold = 500.0;
+  EXPECT_EQ(advised_config(base, {}, evidence, advice_of(evidence)).total_timesteps, 500736)
+      << "the task's own length, in whole blocks";
+  evidence.goal = AdviceGoal::kReturn;
+  EXPECT_EQ(advised_config(base, {}, evidence, advice_of(evidence)).total_timesteps, 5120);
+}
+
+}  // namespace
+}  // namespace broadloom
