@@ -54,6 +54,21 @@ Point arrow_tip(const Drawing& drawing) {
   return {heads[0].numbers[0], heads[0].numbers[1]};
 }
 
+// What is no draw() as it must be is known to be one: it does not compile (batched_env.h).
+struct DrawsWithoutAction {
+  struct Params {};
+  struct State {};
+  static void draw(const Params&, const State&, Drawing&);
+};
+struct DrawsNothing {
+  struct Params {};
+  struct State {};
+};
+static_assert(env_detail::kDraws<CartPole> && env_detail::kNamesDraw<CartPole>);
+static_assert(!env_detail::kDraws<DrawsWithoutAction>);
+static_assert(env_detail::kNamesDraw<DrawsWithoutAction>);
+static_assert(!env_detail::kDraws<DrawsNothing> && !env_detail::kNamesDraw<DrawsNothing>);
+
 TEST(Drawing, AnArrowIsAShaftAndAHead) {
   Drawing out;
   out.arrow(Ink::kAccent, 0.1, {0.0, 0.0}, {2.0, 0.0});
