@@ -217,8 +217,8 @@ TEST(Drawing, TaxisPassengerWaitsOrRides) {
   const auto passenger = [](const Drawing& of) {
     return of_kind(of, Shape::Kind::kCircle, colour(3)).at(0).numbers;
   };
-  EXPECT_EQ(passenger(waiting)[0], 3.5);  // at B, row 4, column 3
-  EXPECT_LT(passenger(waiting)[1], 1.0);
+  EXPECT_NEAR(passenger(waiting)[0], 3.2, 1e-12);  // at B, row 4, column 3, in its corner
+  EXPECT_NEAR(passenger(waiting)[1], 0.8, 1e-12);
   const Drawing riding = drawn<Taxi>({}, code(2, 1, Taxi::kInTaxi, 0), &pick_up);
   EXPECT_EQ(passenger(riding), (std::vector<double>{1.5, 2.5, 0.13}));
   EXPECT_EQ(riding.action, "pick up");

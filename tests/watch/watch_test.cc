@@ -100,6 +100,26 @@ TEST(Watch, TheLastFrameIsTheLastState) {
   EXPECT_GT(fell, 0);
 }
 
+// A small image is drawn for who does not draw itself: bat and ball, and last the ball that the bat
+// has missed, beside it in the lowest row.
+TEST(Watch, ImagesAreDrawnToTheLast) {
+  register_observation_envs();
+  const std::unique_ptr<Trainer> trainer = trainer_of({{"env_id", "Catch-v0"}});
+  const WatchedEpisodes seen = watched(*trainer, {.episodes = 5});
+  EXPECT_EQ(seen.film.planes(), 1);
+  int missed = 0;
+  for (std::size_t i = 0; i < seen.episodes.size(); ++i) {
+    if (end_words(seen.episodes[i], seen.spec) != "terminated") continue;
+    std::vector<double> rows;
+    for (const Shape& shape : drawn(seen, i).back()) {
+      if (shape.ink == Ink::kInk) rows.push_back(shape.numbers[1]);
+    }
+    EXPECT_EQ(rows, (std::vector<double>{0.0, 0.0}));
+    ++missed;
+  }
+  EXPECT_GT(missed, 0);
+}
+
 TEST(Watch, LongEpisodesAreCutAndSaySo) {
   const std::unique_ptr<Trainer> trainer = trainer_of({{"env_id", "Pendulum-v1"}});
   const WatchedEpisodes whole = watched(*trainer, {}), cut = watched(*trainer, {.max_steps = 5});

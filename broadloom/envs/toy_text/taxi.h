@@ -98,7 +98,8 @@ struct Taxi {
     out.rectangle(Ink::kInk, {taxi.x - 0.34, taxi.y - 0.22}, 0.68, 0.44);
     const bool aboard = passenger == kInTaxi;
     const Point waits = aboard ? taxi : grid.middle(kPlaceRow[passenger], kPlaceCol[passenger]);
-    out.circle(colour(3), {waits.x, waits.y + (aboard ? 0.0 : 0.32)}, 0.13);
+    const double corner = aboard ? 0.0 : 0.3;  // beside the place's letter
+    out.circle(colour(3), {waits.x - corner, waits.y + corner}, 0.13);
     if (action == nullptr) return;
     const std::size_t a = static_cast<std::size_t>(action[0]) % kActions;
     out.action = kWords[a];
