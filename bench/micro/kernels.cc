@@ -15,8 +15,8 @@
 #include "broadloom/math/linear.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/math/random_rows.h"
+#include "broadloom/nn/chain.h"
 #include "broadloom/nn/distributions.h"
-#include "broadloom/nn/mlp.h"
 
 namespace broadloom {
 namespace {
@@ -40,7 +40,8 @@ void count_flops(benchmark::State& state, double per_iteration) {
 
 // Arguments: in, out.
 void widths(benchmark::internal::Benchmark* b) {
-  for (const auto& [in, out] : {std::pair{3, 64}, {64, 64}, {32, 32}, {256, 256}, {1024, 1024}}) {
+  for (const auto& [in, out] :
+       {std::pair{3, 64}, {64, 64}, {32, 32}, {256, 256}, {1024, 1024}, {3136, 512}}) {
     b->Args({in, out});
   }
 }

@@ -5,7 +5,6 @@
 
 #include "broadloom/algo/minibatch_update.h"
 #include "broadloom/algo/partial_gradients-inl.h"
-#include "broadloom/core/portable_math.h"
 
 namespace broadloom {
 
@@ -67,18 +66,15 @@ void MinibatchUpdate<Loss>::measure(const RolloutBlock& block, const std::int32_
   rules.describe(measured_.sums, measured_.report);
 }
 
-// Clips to max_grad_norm; then Adam (Kingma and Ba 2015, arXiv 1412.6980, algorithm 1).
+// Clips to max_grad_norm; then the optimiser's step.
 template <class Loss>
 Status MinibatchUpdate<Loss>::take_step(Learner& learner, Rules& rules) {
   const MinibatchReport& report = measured_.report;
   BROADLOOM_TRY(rules.before_step(report, measured_.sums, learner));
   if (observer_ != nullptr) observer_->on_minibatch(report);
   learner.adam_steps += 1;
-  AdamStep adam;
-  adam.learning_rate = learner.learning_rate;
-  adam.eps = settings_.adam_eps;
-  adam.correction1 = 1.0 - portable::power(adam.beta1, learner.adam_steps);
-  adam.correction2 = 1.0 - portable::power(adam.beta2, learner.adam_steps);
+  AdamStep adam = optimizer_step(settings_.optimizer, learner.learning_rate, settings_.adam_eps,
+                                 learner.adam_steps);
   adam.grad_scale = clip_scale(report.norm, settings_.max_grad_norm);
   learner.take_step(adam, report.gradient.data(), network_, gradients_.chunks(), pool_);
   params_version_ += 1;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "broadloom/algo/learner.h"
+#include "broadloom/algo/optimizer.h"
 #include "broadloom/algo/partial_gradients.h"
 #include "broadloom/algo/update_observer.h"
 #include "broadloom/core/status.h"
@@ -16,6 +17,7 @@ struct MinibatchSettings {
   int update_epochs = 4;
   double max_grad_norm = 0.5;  // 0: no clipping
   double adam_eps = 1e-5;
+  Optimizer optimizer = Optimizer::kAdam;
 };
 
 // What an algorithm decides within an update.

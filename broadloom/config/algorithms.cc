@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "broadloom/algo/ppo.h"
+#include "broadloom/algo/pqn.h"
 #include "broadloom/config/config.h"
 #include "broadloom/config/settings.h"
 
@@ -36,10 +37,79 @@ AlgorithmEntry ppo() {
           }};
 }
 
+// purejaxql's settings (config/alg/*.yaml): pixels are MinAtar's, everything else CartPole's.
+void pqn_defaults(const EnvSpec& spec, Config& config) {
+  const bool pixels = spec.observation.extents().size() == 3;
+  config.total_timesteps = pixels ? 10000000 : 500000;
+  config.num_envs = pixels ? 128 : 32;
+  config.num_steps = pixels ? 32 : 64;
+  config.update_epochs = pixels ? 2 : 4;
+  config.num_minibatches = pixels ? 32 : 16;
+  config.learning_rate = pixels ? 5e-4 : 1e-4;
+  config.eps_finish = pixels ? 0.05 : 0.2;
+  config.eps_decay = pixels ? 0.1 : 0.2;
+  config.gae_lambda = pixels ? 0.65 : 0.95;
+  config.encoder = pixels ? "minatar" : "mlp";
+  config.hidden_sizes = pixels ? std::vector<int>{128} : std::vector<int>{256, 256};
+  config.layer_norm = "channels";
+  config.activation = "relu";
+  config.vf_coef = 1.0;
+  config.max_grad_norm = 10.0;
+  config.adam_eps = 1e-8;
+}
+
+Status check_pqn(const Config& config, const EnvSpec& spec) {
+  if (spec.action.kind != SpaceKind::kDiscrete) {
+    return invalid(fmt::format(
+        "algorithm = pqn: actions of {} are {}, and it needs Discrete ones, whose values it "
+        "learns; use algorithm = ppo",
+        spec.id, shape_text(spec.action)));
+  }
+  if (config.lr_schedule == "adaptive" || config.target_kl > 0.0) {
+    return invalid(
+        "algorithm = pqn: lr_schedule = adaptive and target_kl follow the KL of a policy, of "
+        "which it has none; set lr_schedule = linear or constant, and target_kl = 0");
+  }
+  for (const std::string& name : config.instruments) {
+    if (name != "gradient" && name != "policy") continue;
+    return invalid(fmt::format(
+        "instruments: '{}' measures the gradient of a policy or its change, and algorithm = pqn "
+        "has values of actions instead; leave it out",
+        name));
+  }
+  return {};
+}
+
+AlgorithmEntry pqn() {
+  return {
+      .name = "pqn",
+      .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
+        const Config& config = setup.config;
+        return std::make_unique<Pqn>(
+            setup.network, pqn_settings(config), static_cast<int>(config.batch_size()),
+            static_cast<int>(config.minibatch_count()), setup.spec.observation_size(), setup.pool);
+      },
+      .bytes =
+          [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
+            return Pqn::bytes(network, static_cast<int>(config.largest_minibatch()),
+                              spec.observation_size(), threads);
+          },
+      .set_defaults = pqn_defaults,
+      .learns_action_values = true,
+      .check = check_pqn,
+      .declare_numbers =
+          [](const InfoVisitor& declare) {
+            PqnStats().visit([&](const NumberInfo& info, double) { declare(info); });
+          }};
+}
+
 // Entries are never taken out and never move, so what was found is used without the lock.
 class Table {
  public:
-  Table() { entries_.push_back(ppo()); }
+  Table() {
+    entries_.push_back(ppo());
+    entries_.push_back(pqn());
+  }
 
   std::vector<const AlgorithmEntry*> all() const {
     const std::lock_guard lock(mutex_);
@@ -113,6 +183,14 @@ Status check_algorithm(const Config& config, const EnvSpec& spec) {
   const AlgorithmEntry& entry = entry_of(config);
   return entry.check ? entry.check(config, spec) : Status();
 }
+
+void set_algorithm_defaults(const EnvSpec& spec, Config& config) {
+  for (const AlgorithmEntry* entry : table().all()) {
+    if (entry->name == config.algorithm && entry->set_defaults) entry->set_defaults(spec, config);
+  }
+}
+
+bool learns_action_values(const Config& config) { return entry_of(config).learns_action_values; }
 
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup) {
   return entry_of(setup.config).make(setup);

@@ -6,7 +6,7 @@
 #include "broadloom/config/schedule.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
-#include "broadloom/nn/mlp.h"
+#include "broadloom/nn/chain.h"
 
 namespace broadloom {
 namespace {

@@ -51,7 +51,13 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double max_grad_norm = 0.5;
   double target_kl = 0.0;
   double adam_eps = 1e-5;
+  double eps_start = 1.0;
+  double eps_finish = 0.05;
+  double eps_decay = 0.1;
+  double reward_scale = 1.0;
   std::string truncation_mode = "bootstrap";
+  std::string encoder = "mlp";
+  std::string layer_norm = "off";
   std::vector<int> hidden_sizes = {64, 64};
   std::string activation = "tanh";
   bool shared_encoder = false;
@@ -227,7 +233,7 @@ void Config::visit_fields(Visitor&& visitor) {
   v.group("Advantages and loss");
   v("gamma", gamma, Role::kLearning, Range{0.0, 1.0}, "Discount per step.");
   v("gae_lambda", gae_lambda, Role::kLearning, Range{0.0, 1.0},
-    "Lambda of generalised advantage estimation.");
+    "Lambda of generalised advantage estimation, and of PQN's Q(lambda).");
   v("truncation_mode", truncation_mode, Role::kLearning,
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
     "At a time limit: V(final observation); as a true end, as CleanRL; V(s_t); no TD error.");
@@ -250,7 +256,19 @@ void Config::visit_fields(Visitor&& visitor) {
   v("target_kl", target_kl, Role::kLearning, Range{0.0, 100.0},
     "Stop a block's epochs once the KL exceeds this; 0: off.");
 
+  v.group("Exploration of PQN");
+  v("eps_start", eps_start, later(Role::kLearning), Range{0.0, 1.0},
+    "First share of actions that are drawn from all, instead of the best one.");
+  v("eps_finish", eps_finish, later(Role::kLearning), Range{0.0, 1.0},
+    "The last one, from eps_decay on.");
+  v("eps_decay", eps_decay, later(Role::kLearning), Range{0.0, 1.0},
+    "Share of the run in which it goes from the one to the other, linearly.");
+
   v.group("Network");
+  v("encoder", encoder, later(Role::kNetwork), Choices{{"mlp", "minatar", "nature", "impala"}},
+    "Convolutions before the hidden layers; hidden_sizes and activation follow it, if not set.");
+  v("layer_norm", layer_norm, later(Role::kNetwork), Choices{{"off", "channels", "all"}},
+    "Normalise before each activation: over a pixel's channels, or over the whole layer.");
   v("hidden_sizes", hidden_sizes, Role::kNetwork, "Width of each hidden layer.");
   v("activation", activation, Role::kNetwork, Choices{{"tanh", "relu", "elu"}},
     "Hidden activation.");
@@ -267,6 +285,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "Normalised observations are clipped to +- this.");
   v("clip_reward", clip_reward, Role::kLearning, Range{1e-6},
     "Scaled rewards are clipped to +- this.");
+  v("reward_scale", reward_scale, later(Role::kLearning), Range{1e-9, 1e9},
+    "Rewards are learnt from times this; episodes' returns stay as they are.");
 
   v.group("Records and machine");
   v("eval_interval", eval_interval, Role::kRecord, Range{0},

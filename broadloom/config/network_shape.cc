@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <vector>
+
 namespace broadloom {
 namespace {
 
@@ -11,18 +13,99 @@ Activation activation_of(const std::string& name) {
   return Activation::kTanh;
 }
 
+Normalisation normalisation_of(const std::string& name) {
+  if (name == "channels") return Normalisation::kChannels;
+  if (name == "all") return Normalisation::kAll;
+  return Normalisation::kNone;
+}
+
+// Height, width and channels; a grid without channels has one. Not an image: of no height.
+RowShape image_of(const Space& space) {
+  const std::vector<int> extents = space.extents();
+  if (space.kind != SpaceKind::kBox || extents.size() < 2 || extents.size() > 3) return {0, 0, 0};
+  return {extents[0], extents[1], extents.size() == 3 ? extents[2] : 1};
+}
+
+Status no_image(const Config& config, const Space& space, const std::string& id) {
+  return invalid(
+      fmt::format("encoder = {}: observations of {}, {}, are no images, which it reads; "
+                  "set encoder = mlp",
+                  config.encoder, id, shape_text(space)));
+}
+
+Status check_gradients(const Config& config) {
+  if (config.encoder == "mlp" && config.layer_norm == "off") return {};
+  for (const std::string& name : config.instruments) {
+    if (name != "gradient") continue;
+    return invalid(fmt::format(
+        "instruments: 'gradient' takes the gradients of samples apart by dense layers, and cannot "
+        "yet with encoder = {}, layer_norm = {}; leave it out",
+        config.encoder, config.layer_norm));
+  }
+  return {};
+}
+
+Status check_encoder(const Config& config, const EnvSpec& spec) {
+  if (config.encoder == "mlp") return {};
+  if (spec.has_critic_observation()) {
+    return invalid(
+        fmt::format("encoder = {}: the critic of {} reads observations of its own, {}, for which "
+                    "there is no encoder yet; set encoder = mlp",
+                    config.encoder, spec.id, shape_text(spec.critic_observation)));
+  }
+  const RowShape image = image_of(spec.observation);
+  if (image.height == 0) return no_image(config, spec.observation, spec.id);
+  if (config.encoder == "impala" && config.layer_norm != "off") {
+    return invalid(
+        fmt::format("layer_norm = {}: the residual blocks of encoder = impala are published "
+                    "without; set layer_norm = off, or take another encoder",
+                    config.layer_norm));
+  }
+  const std::vector<LayerPlan> plan = body_plan(
+      encoder_of(config.encoder), normalisation_of(config.layer_norm), config.hidden_sizes);
+  if (fits(plan, image.height, image.width)) return {};
+  const int side = least_side(plan);
+  return invalid(fmt::format(
+      "encoder = {}: observations of {} are {} x {} pixels; it needs at least {} x {}. Take "
+      "encoder = minatar, whose only convolution is 3 x 3, or impala, which pads",
+      config.encoder, spec.id, image.height, image.width, side, side));
+}
+
 }  // namespace
 
+std::string better_encoder(const Config& config, const EnvSpec& spec) {
+  const RowShape image = image_of(spec.observation);
+  if (config.encoder != "mlp" || spec.observation.extents().size() != 3) return {};
+  const bool large =
+      fits(body_plan(Encoder::kNature, Normalisation::kNone, {}), image.height, image.width);
+  return fmt::format(
+      "observations of {} are images of {} x {} x {}, which encoder = mlp reads as {} numbers "
+      "without places; encoder = {} reads them as images",
+      spec.id, image.height, image.width, image.channels, image.size(),
+      large ? "nature" : "minatar");
+}
+
+Encoder encoder_of(const std::string& name) {
+  if (name == "minatar") return Encoder::kMinatar;
+  if (name == "nature") return Encoder::kNature;
+  if (name == "impala") return Encoder::kImpala;
+  return Encoder::kMlp;
+}
+
 NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
-  return {spec.observation_size(),
-          spec.action.kind,
-          spec.action.size,
-          config.hidden_sizes,
-          activation_of(config.activation),
-          config.shared_encoder,
-          config.log_std_init,
-          config.precision == "bf16" ? Precision::kBf16 : Precision::kFp32,
-          spec.critic_observation.size};
+  return {.observation_size = spec.observation_size(),
+          .action_kind = spec.action.kind,
+          .action_outputs = spec.action.size,
+          .hidden_sizes = config.hidden_sizes,
+          .activation = activation_of(config.activation),
+          .shared_encoder = config.shared_encoder,
+          .log_std_init = config.log_std_init,
+          .precision = config.precision == "bf16" ? Precision::kBf16 : Precision::kFp32,
+          .critic_observation_size = spec.critic_observation.size,
+          .encoder = encoder_of(config.encoder),
+          .normalisation = normalisation_of(config.layer_norm),
+          .image = image_of(spec.observation),
+          .action_values = learns_action_values(config)};
 }
 
 Status check_observations(const Config& config, const EnvSpec& spec) {
@@ -39,7 +122,8 @@ Status check_observations(const Config& config, const EnvSpec& spec) {
         "by 255 instead of normalised; set norm_obs = false",
         spec.id, shape_text(*space)));
   }
-  return {};
+  BROADLOOM_TRY(check_gradients(config));
+  return check_encoder(config, spec);
 }
 
 }  // namespace broadloom

@@ -1,6 +1,8 @@
 // The network that a configuration and an environment ask for.
 #pragma once
 
+#include <string>
+
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
@@ -8,7 +10,13 @@
 
 namespace broadloom {
 
+// Of a value of the config's `encoder`.
+Encoder encoder_of(const std::string& name);
+
 NetworkShape network_shape(const Config& config, const EnvSpec& spec);
+
+// A sentence where images are read as rows of numbers; otherwise empty.
+std::string better_encoder(const Config& config, const EnvSpec& spec);
 
 // kInvalidConfig where the configuration cannot learn from such observations.
 Status check_observations(const Config& config, const EnvSpec& spec);

@@ -2,18 +2,19 @@
 #include <algorithm>
 
 #include "broadloom/config/config.h"
+#include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
 
 namespace broadloom {
 namespace {
 
-std::string last_env_id(const Overrides& overrides) {
-  std::string id = Config{}.env_id;
+// The value that a key ends up with, or else `otherwise`.
+std::string last_of(const Overrides& overrides, std::string_view wanted, std::string otherwise) {
   for (const auto& [key, text] : overrides) {
-    if (key == "env_id") id = text;
+    if (key == wanted) otherwise = text;
   }
-  return id;
+  return otherwise;
 }
 
 bool sets(const Overrides& overrides, std::string_view key) {
@@ -21,14 +22,25 @@ bool sets(const Overrides& overrides, std::string_view key) {
                      [&](const auto& entry) { return entry.first == key; });
 }
 
+// An encoder's layers are the published ones, with ReLU, where others are not asked for.
+void follow_encoder(const Overrides& overrides, Config& config) {
+  if (config.encoder == "mlp") return;
+  if (!sets(overrides, "hidden_sizes"))
+    config.hidden_sizes = published_hidden_sizes(encoder_of(config.encoder));
+  if (!sets(overrides, "activation")) config.activation = "relu";
+}
+
 }  // namespace
 
 // What a schedule begins with need not be said twice.
 Result<Config> assemble_config(const Overrides& overrides) {
-  const Result<EnvSpec> spec = env_spec(last_env_id(overrides), {});
+  const Result<EnvSpec> spec = env_spec(last_of(overrides, "env_id", Config{}.env_id), {});
   if (!spec.ok()) return spec.status();
   Config config = default_config(spec.value());
+  config.algorithm = last_of(overrides, "algorithm", config.algorithm);
+  set_algorithm_defaults(spec.value(), config);
   for (const auto& [key, text] : overrides) BROADLOOM_TRY(set_config(config, key, text));
+  follow_encoder(overrides, config);
   if (config.shape_schedule.empty()) return config;
   const BlockShape& first = config.shape_schedule.phases[0].shape;
   if (!sets(overrides, "num_envs")) config.num_envs = first.num_envs;

@@ -36,6 +36,21 @@ PpoSettings ppo_settings(const Config& config) {
   return settings;
 }
 
+PqnSettings pqn_settings(const Config& config) {
+  PqnSettings settings;
+  settings.gamma = config.gamma;
+  settings.gae_lambda = config.gae_lambda;
+  settings.truncation_mode = truncation_mode(config);
+  settings.eps_start = config.eps_start;
+  settings.eps_finish = config.eps_finish;
+  settings.eps_decay = config.eps_decay;
+  settings.vf_coef = config.vf_coef;
+  settings.update_epochs = config.update_epochs;
+  settings.max_grad_norm = config.max_grad_norm;
+  settings.adam_eps = config.adam_eps;
+  return settings;
+}
+
 namespace {
 
 // How many environments there are as each lot of them joins: the numbers of a schedule, rising.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "broadloom/algo/ppo.h"
+#include "broadloom/algo/pqn.h"
 #include "broadloom/config/config.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
@@ -12,6 +13,7 @@
 namespace broadloom {
 
 PpoSettings ppo_settings(const Config& config);
+PqnSettings pqn_settings(const Config& config);
 
 // The training environments.
 VecEnvOptions vec_env_options(const Config& config);

@@ -90,7 +90,8 @@ class ShardEvaluation {
     }
     policy_.network.forward(policy_.params, observations, shard_.size(), scratch.work,
                             NetworkSide::kPolicy);
-    if (scene_.actions == EvalActions::kSampled) {
+    const bool draws = !policy_.network.shape().action_values;
+    if (draws && scene_.actions == EvalActions::kSampled) {
       sample_actions(step, scratch);
     } else {
       take_most_likely(scratch);

@@ -40,11 +40,11 @@ std::vector<LayerView> policy_layers(const ActorCritic& network,
                                      const TileWorkspace<double>& work) {
   std::vector<LayerView> views;
   const double* x = work.observations.data();
-  const auto chain = [&](const Mlp& mlp, const double* activations, const double* deltas) {
-    for (std::size_t l = 0; l < mlp.layers().size(); ++l) {
-      const LinearSlice& layer = mlp.layers()[l];
-      views.push_back({layer.in, layer.out, x, deltas + mlp.output_offset(l), layer.out, 1});
-      x = activations + mlp.output_offset(l);
+  const auto chain = [&](const Chain& body, const double* activations, const double* deltas) {
+    for (std::size_t l = 0; l < body.layers().size(); ++l) {
+      const LinearSlice& layer = body.layers()[l].slice;
+      views.push_back({layer.in, layer.out, x, deltas + body.output_offset(l), layer.out, 1});
+      x = activations + body.output_offset(l);
     }
   };
   chain(network.encoder(), work.encoder.data(), work.encoder_delta.data());

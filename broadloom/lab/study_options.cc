@@ -66,9 +66,25 @@ Status set_limit(const Policy& policy, GradientStudyOptions& o, std::vector<std:
   return {};
 }
 
+// The studies take the gradient of a sample apart into the inputs and deltas of dense layers.
+Status check_network(const Policy& policy) {
+  const NetworkShape& shape = policy.network.shape();
+  if (shape.action_values) {
+    return invalid(
+        "this policy takes the best of learnt action values, and has no gradient of a policy to "
+        "study; `broadloom gradients` asks for a run of algorithm = ppo");
+  }
+  if (shape.encoder == Encoder::kMlp && shape.normalisation == Normalisation::kNone) return {};
+  return invalid(fmt::format(
+      "the laboratory takes gradients of samples apart by dense layers, and cannot yet with "
+      "encoder = {}, layer_norm = {}; train with encoder = mlp and layer_norm = off",
+      policy.config.encoder, policy.config.layer_norm));
+}
+
 }  // namespace
 
 Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::string>& notes) {
+  BROADLOOM_TRY(check_network(policy));
   const Config& config = policy.config;
   if (o.batch < 0) return invalid(fmt::format("batch is {}; expected at least 1", o.batch));
   for (const BlockShape& shape : o.shapes) {

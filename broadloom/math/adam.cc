@@ -33,7 +33,9 @@ void AdamF32(float* params, float* m, float* v, const float* grad, std::size_t n
     const auto g = load(grad + i) * scale;
     const auto new_m = mul_add(keep1, load(m + i), take1 * g);
     const auto new_v = mul_add(keep2, load(v + i), take2 * (g * g));
-    const auto change = rate * new_m / mul_add(hn::Sqrt(new_v), inverse_root2, eps);
+    const auto momentum = rate * new_m;
+    const auto change =
+        step.is_adaptive ? momentum / mul_add(hn::Sqrt(new_v), inverse_root2, eps) : momentum;
     store(new_m, m + i);
     store(new_v, v + i);
     store(load(params + i) - change, params + i);

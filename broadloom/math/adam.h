@@ -13,6 +13,7 @@ struct AdamStep {
   double correction1 = 1.0;  // 1 - beta1^steps
   double correction2 = 1.0;  // 1 - beta2^steps
   double grad_scale = 1.0;   // the gradient is multiplied by it first (norm clipping)
+  bool is_adaptive = true;   // otherwise p -= learning_rate / correction1 * m, v being kept alone
 };
 
 // Kingma and Ba 2015 (arXiv 1412.6980), algorithm 1, with torch.optim.Adam's placing of eps:

@@ -24,26 +24,30 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr bool kIsEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
 constexpr int kRows = kIsEmulated ? 1 : (HWY_TARGET == HWY_SSE4 ? 3 : 6);
 constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : (kIsEmulated ? 1 : 2);
+// Of one vector: as many chains as keep the multipliers busy while a sum is on its way.
+constexpr int kTallRows = 2 * kRows;
+template <int V>
+constexpr int kMostRows = V == 1 ? kTallRows : kRows;
 
-// The numbers of a that step k of a block needs, and how to get to those of step k + 1. Two places
-// and a stride reach six rows within the addressing modes of x86; a pointer or an offset for each
-// row takes more registers than there are.
+// The numbers of a that step k of a block needs, and how to get to those of step k + 1. A place for
+// three rows and a stride reach them within the addressing modes of x86; a pointer or an offset for
+// each row takes more registers than there are.
 template <int R, bool kColumns, class T>
 struct Factors {
-  Factors(const T* a, std::size_t stride)
-      : a_(a), half_(R > 3 && !kColumns ? a + 3 * stride : a), stride_(stride) {}
+  Factors(const T* a, std::size_t stride) : stride_(stride) {
+    for (int i = 0; i < kPlaces; ++i) places_[i] = a + 3 * i * stride;
+  }
   HWY_INLINE T operator[](int r) const {
-    if (kColumns) return a_[r];
-    return r < 3 ? a_[r * stride_] : half_[(r - 3) * stride_];
+    return kColumns ? places_[0][r] : places_[r / 3][(r % 3) * stride_];
   }
   HWY_INLINE void advance() {
-    a_ += kColumns ? stride_ : 1;
-    half_ += 1;
+#pragma GCC unroll 4
+    for (int i = 0; i < kPlaces; ++i) places_[i] += kColumns ? stride_ : 1;
   }
 
  private:
-  const T* a_;
-  const T* half_;
+  static constexpr int kPlaces = kColumns || R < 1 ? 1 : (R + 2) / 3;
+  const T* places_[kPlaces];
   std::size_t stride_;
 };
 
@@ -54,7 +58,7 @@ HWY_INLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t t
   const std::size_t lanes = hn::Lanes(d);
   using Vector = hn::Vec<D>;
   Vector acc[R][V];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     const T* start = kSums && r == R - 1 ? p.sums : p.start + r * p.start_row;
 #pragma GCC unroll 4
@@ -68,29 +72,31 @@ HWY_INLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t t
       }
     }
   }
-  Factors<R - kSums, kColumns, T> factors(p.a, p.a_stride);
   const T* b = p.b;
-  for (int k = 0; k < p.depth; ++k) {
-    Vector row[V];
+  for (int run = 0; run < p.runs; ++run) {
+    Factors<R - kSums, kColumns, T> factors(p.a + run * p.a_run, p.a_stride);
+    for (int k = 0; k < p.depth; ++k) {
+      Vector row[V];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      row[v] =
-          kMasked && v == V - 1 ? load_tail(d, b + v * lanes, tail) : hn::LoadU(d, b + v * lanes);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < R - kSums; ++r) {
-      const Vector factor = hn::Set(d, factors[r]);
+      for (int v = 0; v < V; ++v) {
+        row[v] =
+            kMasked && v == V - 1 ? load_tail(d, b + v * lanes, tail) : hn::LoadU(d, b + v * lanes);
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < R - kSums; ++r) {
+        const Vector factor = hn::Set(d, factors[r]);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[r][v] = mul_add(factor, row[v], acc[r][v]);
-    }
-    if constexpr (kSums) {
+        for (int v = 0; v < V; ++v) acc[r][v] = mul_add(factor, row[v], acc[r][v]);
+      }
+      if constexpr (kSums) {
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[R - 1][v] = hn::Add(acc[R - 1][v], row[v]);
+        for (int v = 0; v < V; ++v) acc[R - 1][v] = hn::Add(acc[R - 1][v], row[v]);
+      }
+      factors.advance();
+      b += p.b_stride;
     }
-    factors.advance();
-    b += p.b_stride;
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     T* to = kSums && r == R - 1 ? p.sums : p.c + r * p.c_row;
 #pragma GCC unroll 4
@@ -116,22 +122,22 @@ HWY_INLINE void multiply_rows(D d, const Product<T, kColumns>& p, int rows, std:
 // All rows of one band of V vectors, that of the sums with them.
 template <int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
 HWY_INLINE void multiply_band(D d, Product<T, kColumns> p, int rows, std::size_t tail) {
-  for (rows += kSums; rows > 0; rows -= kRows) {
-    if (kSums && rows <= kRows) {
-      multiply_rows<kRows, V, kMasked, true>(d, p, rows, tail);
-    } else {
-      multiply_rows<kRows, V, kMasked, false>(d, p, rows, tail);
-    }
-    if (rows <= kRows) return;
-    p.a += kRows * (kColumns ? 1 : p.a_stride);
-    p.c += kRows * p.c_row;
-    if (!p.from_zero) p.start += kRows * p.start_row;
+  rows += kSums;
+  if (rows <= 0) return;
+  const int blocks = (rows + kMostRows<V> - 1) / kMostRows<V>;
+  const int block = (rows + blocks - 1) / blocks;  // of one height, but for the last
+  for (; rows > block; rows -= block) {
+    multiply_rows<kMostRows<V>, V, kMasked, false>(d, p, block, tail);
+    p.a += block * (kColumns ? 1 : p.a_stride);
+    p.c += block * p.c_row;
+    if (!p.from_zero) p.start += block * p.start_row;
   }
+  multiply_rows<kMostRows<V>, V, kMasked, kSums>(d, p, rows, tail);
 }
 
 // kSums: whether there are p.sums.
 template <bool kSums, class T, bool kColumns>
-HWY_INLINE void multiply_all(Product<T, kColumns> p, int rows, int cols) {
+HWY_INLINE void multiply_one(Product<T, kColumns> p, int rows, int cols) {
   const hn::ScalableTag<T> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const auto advance = [&p](int columns) {
@@ -154,6 +160,15 @@ HWY_INLINE void multiply_all(Product<T, kColumns> p, int rows, int cols) {
     advance(lanes);
   }
   if (cols > 0) multiply_band<1, true, kSums>(d, p, rows, static_cast<std::size_t>(cols));
+}
+
+template <bool kSums, class T, bool kColumns>
+HWY_INLINE void multiply_all(Product<T, kColumns> p, int rows, int cols) {
+  for (int group = 0; group < p.groups; ++group) {
+    multiply_one<kSums>(p, rows, cols);
+    p.a += p.a_group;
+    p.c += p.c_group;
+  }
 }
 
 void RowsF32(const Product<float, false>& p, int rows, int cols) {

@@ -24,6 +24,15 @@ struct Product {
   bool from_zero = false;
   // multiply_and_add_up: one row of output more, sums[:] += sum over k of b[k, :].
   T* sums = nullptr;
+  // What lets a convolution be a product without a copy of its patches. The summed index runs
+  // through `runs` runs of `depth`, for each of which a is read a_run numbers further on; b's rows
+  // go on without a break.
+  int runs = 1;
+  std::size_t a_run = 0;
+  // So many products with the same b and start, each with a and c so much further on.
+  int groups = 1;
+  std::size_t a_group = 0;
+  std::size_t c_group = 0;
 };
 
 // The first `rows` rows and `cols` columns of c.

@@ -6,38 +6,58 @@
 
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/head.h"
+#include "broadloom/nn/distributions.h"
 
 namespace broadloom {
 
 ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
-  const std::vector<int>& hidden = shape_.hidden_sizes;
-  const bool shared = shape_.shared_encoder && !hidden.empty();
-  if (shared)
-    encoder_ = Mlp(shape_.observation_size, hidden, shape_.activation, layout_, shape_.precision);
-  const std::vector<int> own = shared ? std::vector<int>{} : hidden;
-  const int features = hidden.empty() ? shape_.observation_size : hidden.back();
-  actor_ = Mlp(shape_.observation_size, own, shape_.activation, layout_, shape_.precision);
-  policy_head_ = layout_.add_linear(features, shape_.action_outputs, true);
-  critic_range_.begin = layout_.size();
+  const std::vector<LayerPlan> plan =
+      body_plan(shape_.encoder, shape_.normalisation, shape_.hidden_sizes);
+  const bool shared = shape_.shared_encoder && !plan.empty() && !shape_.action_values;
   if (shared) shape_.critic_observation_size = 0;  // there is one input, the encoder's
-  critic_ = Mlp(shape_.critic_input_size(), own, shape_.activation, layout_, shape_.precision);
-  value_head_ = layout_.add_linear(hidden.empty() ? shape_.critic_input_size() : features, 1, true);
+  const auto body = [&](int numbers) {
+    const bool is_image = shape_.encoder != Encoder::kMlp;
+    return Chain(is_image ? shape_.image : RowShape{1, 1, numbers}, plan, shape_.activation,
+                 layout_, shape_.precision);
+  };
+  const auto features = [](const Chain& chain, int numbers) {
+    return chain.empty() ? numbers : chain.layers().back().out.size();
+  };
+  if (shared) encoder_ = body(shape_.observation_size);
+  const int encoded = features(encoder_, shape_.observation_size);
+  if (!shared) actor_ = body(encoded);
+  policy_head_ = layout_.add_linear(features(actor_, encoded), shape_.action_outputs, true);
+  critic_range_.begin = layout_.size();
+  if (!shape_.action_values) {
+    const int read = shared ? encoded : shape_.critic_input_size();
+    if (!shared) critic_ = body(read);
+    value_head_ = layout_.add_linear(features(critic_, read), 1, true);
+  }
   critic_range_.end = layout_.size();
   if (shape_.action_kind == SpaceKind::kBox) log_std_ = layout_.add_vector(shape_.action_outputs);
 }
 
 void ActorCritic::initialise(std::uint64_t seed, float* params) const {
   std::uint32_t tensor = 0;
-  const auto init = [&](const Mlp& mlp) {
-    for (const LinearSlice& layer : mlp.layers()) {
-      init_orthogonal(layer, std::sqrt(2.0), seed, tensor++, params);
+  const auto init = [&](const Chain& chain) {
+    for (const Layer& layer : chain.layers()) {
+      if (!layer.has_parameters()) continue;
+      if (layer.kind == LayerKind::kLayerNorm) {
+        std::fill_n(params + layer.slice.weight, layer.slice.out, 1.0f);
+        std::fill_n(params + layer.slice.bias, layer.slice.out, 0.0f);
+      } else {
+        init_orthogonal(layer.slice, std::sqrt(2.0), seed, tensor++, params);
+      }
     }
   };
   init(encoder_);
   init(actor_);
-  init_orthogonal(policy_head_, 0.01, seed, tensor++, params);
-  init(critic_);
-  init_orthogonal(value_head_, 1.0, seed, tensor++, params);
+  const double head_gain = shape_.action_values ? std::sqrt(2.0) : 0.01;
+  init_orthogonal(policy_head_, head_gain, seed, tensor++, params);
+  if (!shape_.action_values) {
+    init(critic_);
+    init_orthogonal(value_head_, 1.0, seed, tensor++, params);
+  }
   if (shape_.action_kind == SpaceKind::kBox) {
     std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(shape_.log_std_init));
   }
@@ -60,6 +80,8 @@ TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair* bf16_weights) co
   work.values.resize(kRows);
   work.values_delta.resize(kRows);
   if (!encoder_.empty()) work.feature_delta.resize(kRows * policy_head_.in);
+  work.layer_scratch.resize(
+      std::max({encoder_.scratch_size(), actor_.scratch_size(), critic_.scratch_size()}));
   work.bf16_weights = bf16_weights;
   work.bf16_scratch.resize(
       std::max({encoder_.bf16_scratch(), actor_.bf16_scratch(), critic_.bf16_scratch()}));
@@ -77,13 +99,20 @@ template <class Real>
 void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input,
                           int rows, TileWorkspace<Real>& work, NetworkSide side) const {
   const Real* encoded =
-      encoder_.forward(params, input.policy, rows, work.encoder.data(), work.bf16());
-  const auto run = [&](const Mlp& body, const Real* features, Real* activations,
+      encoder_.forward(params, input.policy, rows, work.encoder.data(), work.scratch());
+  const auto run = [&](const Chain& body, const Real* features, Real* activations,
                        const LinearSlice& head, Real* outputs) {
-    const Real* top = body.forward(params, features, rows, activations, work.bf16());
+    const Real* top = body.forward(params, features, rows, activations, work.scratch());
     head_forward(top, params + head.weight, params + head.bias, outputs, rows, head.in, head.out,
                  kTileRows);
   };
+  if (shape_.action_values) {
+    run(actor_, encoded, work.actor.data(), policy_head_, work.policy.data());
+    if (side != NetworkSide::kPolicy) {
+      largest_outputs(work.policy.data(), policy_head_.out, rows, work.values.data());
+    }
+    return;
+  }
   if (side != NetworkSide::kPolicy)
     run(critic_, encoder_.empty() ? input.critic : encoded, work.critic.data(), value_head_,
         work.values.data());
@@ -97,13 +126,13 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
                            TileWorkspace<Real>& work, Real* grads, NetworkSide side) const {
   const bool shared = !encoder_.empty();
   const Real* encoded = encoder_.output(input.policy, work.encoder.data());
-  const auto run = [&](const Mlp& body, const Real* features, const Real* activations, Real* deltas,
-                       const LinearSlice& head, const Real* delta, Real* below) {
+  const auto run = [&](const Chain& body, const Real* features, const Real* activations,
+                       Real* deltas, const LinearSlice& head, const Real* delta, Real* below) {
     head_backward_weights(body.output(features, activations), delta, grads + head.weight,
                           grads + head.bias, rows, head.in, head.out, kTileRows);
     if (below != nullptr)
       head_backward_input(delta, params + head.weight, below, rows, head.in, head.out, kTileRows);
-    body.backward(transposed, features, rows, activations, deltas, grads, work.bf16());
+    body.backward(params, transposed, features, rows, activations, deltas, grads, work.scratch());
   };
   Real* below_actor =
       shared ? work.feature_delta.data() : actor_.output_delta(work.actor_delta.data());
@@ -113,14 +142,14 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
     run(actor_, encoded, work.actor.data(), work.actor_delta.data(), policy_head_,
         work.policy_delta.data(), below_actor);
   }
-  if (side != NetworkSide::kPolicy) {
+  if (side != NetworkSide::kPolicy && !shape_.action_values) {
     run(critic_, shared ? encoded : input.critic, work.critic.data(), work.critic_delta.data(),
         value_head_, work.values_delta.data(), below_critic);
   }
   if (!shared) return;
   add_into(below_critic, below_actor, static_cast<std::size_t>(rows) * policy_head_.in);
-  encoder_.backward(transposed, input.policy, rows, work.encoder.data(), work.encoder_delta.data(),
-                    grads, work.bf16());
+  encoder_.backward(params, transposed, input.policy, rows, work.encoder.data(),
+                    work.encoder_delta.data(), grads, work.scratch());
 }
 
 template <class Real>
@@ -131,7 +160,7 @@ void ActorCritic::refresh_transposed(const Real* params, Real* transposed, Netwo
 }
 
 void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const {
-  for (const Mlp* body : {&encoder_, &actor_, &critic_}) {
+  for (const Chain* body : {&encoder_, &actor_, &critic_}) {
     body->refresh_bf16(params, copies, part, parts);
   }
 }

@@ -8,7 +8,8 @@
 
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/env/spec.h"
-#include "broadloom/nn/mlp.h"
+#include "broadloom/nn/chain.h"
+#include "broadloom/nn/encoder.h"
 
 namespace broadloom {
 
@@ -24,6 +25,12 @@ struct NetworkShape {
   // What only the critic reads, instead of observations; 0: it reads what the actor does. Not with
   // a shared encoder.
   int critic_observation_size = 0;
+  Encoder encoder = Encoder::kMlp;
+  Normalisation normalisation = Normalisation::kNone;
+  RowShape image;  // what an observation is to an encoder of images, of observation_size numbers
+  // One body and one head, whose outputs are the values of Discrete actions; the largest is the
+  // value of the observation. There is no value head.
+  bool action_values = false;
 
   int critic_input_size() const {
     return critic_observation_size > 0 ? critic_observation_size : observation_size;
@@ -63,10 +70,13 @@ struct TileWorkspace {
   AlignedVector<Real> values, values_delta;  // [kTileRows]
   AlignedVector<Real>
       feature_delta;  // [kTileRows, features]: the actor's share of the encoder's delta
+  AlignedVector<Real> layer_scratch;
   const Bf16Pair* bf16_weights = nullptr;  // as refresh_bf16() left them; null in fp32
   AlignedVector<Bf16Pair> bf16_scratch;
 
-  Bf16Tile bf16() { return {bf16_weights, bf16_scratch.data()}; }
+  LayerScratch<Real> scratch() {
+    return {layer_scratch.data(), {bf16_weights, bf16_scratch.data()}};
+  }
   // Where a tile of what the critic reads may be brought together.
   Real* critic_tile() {
     return critic_observations.empty() ? observations.data() : critic_observations.data();
@@ -77,7 +87,7 @@ struct TileWorkspace {
     for (const AlignedVector<Real>* array :
          {&observations, &critic_observations, &encoder, &actor, &critic, &encoder_delta,
           &actor_delta, &critic_delta, &policy, &policy_delta, &values, &values_delta,
-          &feature_delta}) {
+          &feature_delta, &layer_scratch}) {
       count += array->size();
     }
     return count * sizeof(Real) + bf16_scratch.size() * sizeof(Bf16Pair);
@@ -92,16 +102,16 @@ class ActorCritic {
   std::size_t parameter_count() const { return layout_.size(); }  // P
   // Pairs of the bfloat16 copies of weights; 0 in fp32.
   std::size_t bf16_size() const { return layout_.bf16_size(); }
-  const Mlp& encoder() const { return encoder_; }  // empty unless shared
-  const Mlp& actor() const { return actor_; }
-  const Mlp& critic() const { return critic_; }
+  const Chain& encoder() const { return encoder_; }  // empty unless shared
+  const Chain& actor() const { return actor_; }
+  const Chain& critic() const { return critic_; }
   const LinearSlice& policy_head() const { return policy_head_; }
   const LinearSlice& value_head() const { return value_head_; }
   // Offset of log_std [A] in the parameters; Gaussian only.
   std::size_t log_std_offset() const { return log_std_; }
 
-  // CleanRL's initialisation: orthogonal, gain sqrt(2) hidden, 0.01 policy head, 1 value head, zero
-  // biases, log_std_init. params: [P].
+  // CleanRL's initialisation: orthogonal, gain sqrt(2) hidden, 0.01 policy head, 1 value head,
+  // sqrt(2) action values, zero biases, gains of normalisations 1, log_std_init. params: [P].
   void initialise(std::uint64_t seed, float* params) const;
 
   // bf16_weights: [bf16_size()], which must be fresh whenever the workspace is used; null where
@@ -110,13 +120,13 @@ class ActorCritic {
   TileWorkspace<Real> make_workspace(const Bf16Pair* bf16_weights = nullptr) const;
 
   // Whether the sides have nothing in common, so that they may be learnt at the same time.
-  bool sides_are_apart() const { return encoder_.empty(); }
+  bool sides_are_apart() const { return encoder_.empty() && !shape_.action_values; }
   // Where the parameters of a side are; a second range may be empty. kPolicy and kValue: only where
   // the sides are apart.
   std::array<ParameterRange, 2> ranges(NetworkSide side) const;
 
-  // Runs a side on its observations, rows <= kTileRows: logits or means go to work.policy, values
-  // to work.values. Row bits depend only on that row and the parameters.
+  // Runs a side on its observations, rows <= kTileRows: logits, means or action values go to
+  // work.policy, values to work.values. Row bits depend only on that row and the parameters.
   template <class Real>
   void forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input, int rows,
                TileWorkspace<Real>& work, NetworkSide side = NetworkSide::kBoth) const;
@@ -141,7 +151,7 @@ class ActorCritic {
  private:
   NetworkShape shape_;
   ParameterLayout layout_;
-  Mlp encoder_, actor_, critic_;
+  Chain encoder_, actor_, critic_;
   LinearSlice policy_head_, value_head_;
   ParameterRange critic_range_;  // with the value head
   std::size_t log_std_ = 0;

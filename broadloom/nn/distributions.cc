@@ -1,10 +1,12 @@
 #include "broadloom/nn/distributions.h"
 
+#include <algorithm>
+
 #include <cstddef>
 
 #include "broadloom/core/portable_math.h"
 #include "broadloom/math/targets.h"
-#include "broadloom/nn/mlp.h"
+#include "broadloom/nn/chain.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "broadloom/nn/distributions.cc"
@@ -261,6 +263,28 @@ void categorical_mode(const float* logits, int count, int rows, float* actions) 
     }
     actions[r] = static_cast<float>(best);
   }
+}
+
+namespace {
+
+template <class T>
+void largest_as(const T* outputs, int count, int rows, T* largest) {
+  std::copy_n(outputs, rows, largest);
+  for (int i = 1; i < count; ++i) {
+    const T* row = outputs + i * kTileRows;
+    for (int r = 0; r < rows; ++r) {
+      largest[r] = row[r] > largest[r] || row[r] != row[r] ? row[r] : largest[r];
+    }
+  }
+}
+
+}  // namespace
+
+void largest_outputs(const float* outputs, int count, int rows, float* largest) {
+  largest_as(outputs, count, rows, largest);
+}
+void largest_outputs(const double* outputs, int count, int rows, double* largest) {
+  largest_as(outputs, count, rows, largest);
 }
 
 void gaussian_sample(const float* means, const float* log_std, const float* normals, int count,

@@ -38,6 +38,10 @@ void categorical_sample(const float* logits, const float* normalisers, const flo
 // actions [rows]: the first of the largest logits.
 void categorical_mode(const float* logits, int count, int rows, float* actions);
 
+// largest [rows]: of outputs [count, rows]. What is not a number is the largest.
+void largest_outputs(const float* outputs, int count, int rows, float* largest);
+void largest_outputs(const double* outputs, int count, int rows, double* largest);
+
 // Diagonal Gaussian with means [count, rows] and log standard deviations log_std [count].
 //
 // log_probs [rows] of actions [count, rows], summed over dimensions; scaled [count, rows] receives

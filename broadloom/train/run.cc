@@ -4,8 +4,10 @@
 
 #include <memory>
 
+#include "broadloom/config/network_shape.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/core/hash.h"
+#include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
@@ -257,6 +259,11 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
                              const std::optional<InitialPolicy>& init) {
   BROADLOOM_TRY(check_isa(config.isa));
   warn_of_emulation(config, hooks);
+  if (hooks.on_note) {
+    const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+    const std::string note = spec.ok() ? better_encoder(config, spec.value()) : "";
+    if (!note.empty()) hooks.on_note(note);
+  }
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   if (init) BROADLOOM_TRY(check_policy_fits(*init, config));
   BROADLOOM_TRY(RunFolder::check_free(run_dir));

@@ -196,6 +196,10 @@ Status Trainer::collect() {
   // Before rewards are scaled: the statistics that scale them mix what environments did.
   if (hasher_) hasher_->take_block(block_, collector_.shards(), pool_);
   if (reward_norm_) scale_rewards();
+  if (config_.reward_scale != 1.0) {
+    const float scale = static_cast<float>(config_.reward_scale);
+    for (float& reward : block_.rewards) reward *= scale;
+  }
   return {};
 }
 

@@ -45,8 +45,8 @@ TEST_P(ExactObjective, GradientEqualsFiniteDifferences) {
   // Central differences of order h^4 at the start state's inputs, at every layer's end, and at the
   // largest derivative.
   std::vector<std::size_t> tested{network.policy_head().weight, network.policy_head().bias + 1,
-                                  network.actor().layers()[1].weight + 3,
-                                  network.actor().layers()[0].bias};
+                                  network.actor().layers()[1].slice.weight + 3,
+                                  network.actor().layers()[0].slice.bias};
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     if (std::abs(gradient[i]) == largest) tested.push_back(i);
   }
@@ -58,7 +58,7 @@ TEST_P(ExactObjective, GradientEqualsFiniteDifferences) {
   }
   // The critic's parameters have no part in it.
   EXPECT_EQ(gradient[network.value_head().weight], 0.0);
-  EXPECT_EQ(gradient[network.critic().layers()[0].bias], 0.0);
+  EXPECT_EQ(gradient[network.critic().layers()[0].slice.bias], 0.0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Environments, ExactObjective,

@@ -105,7 +105,8 @@ TEST(GoldenRuns, HaveEveryEnvironment) {
 TEST(GoldenRuns, HaveEveryChoice) {
   for (const FieldInfo& field : list_fields(Config())) {
     if (field.facts.role == Role::kMachine || field.name == "precision")
-      continue;  // bf16 has bits of its own
+      continue;                             // bf16 has bits of its own
+    if (field.name == "encoder") continue;  // not all images are large enough; "functions" has all
     const std::set<std::string> values = values_of(field.name);
     if (field.type == "choice") {
       const auto choices = 1 + std::count(field.range_text.begin(), field.range_text.end(), '|');

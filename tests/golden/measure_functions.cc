@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "broadloom/algo/ratio_sums.h"
@@ -7,6 +8,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/math/symmetric_eigenvalues.h"
+#include "broadloom/nn/actor_critic.h"
 #include "tests/golden/measure.h"
 
 namespace broadloom::golden {
@@ -92,16 +94,55 @@ std::uint64_t eigenvalues() {
   return numbers.hash();
 }
 
+// Forward and backward of a whole network, on images that are numbers of a tile over and over.
+std::uint64_t network(Encoder encoder, Normalisation normalisation, RowShape image) {
+  constexpr int kRows = 3;
+  NetworkShape shape;
+  shape.encoder = encoder;
+  shape.normalisation = normalisation;
+  shape.image = image;
+  shape.observation_size = image.size();
+  shape.hidden_sizes = {33};
+  shape.activation = Activation::kRelu;
+  shape.shared_encoder = true;
+  shape.action_outputs = 5;
+  const ActorCritic net(shape);
+  AlignedVector<float> params(net.parameter_count()), turned(params.size()), grads(params.size());
+  net.initialise(kSeed, params.data());
+  net.refresh_transposed(params.data(), turned.data());
+  TileWorkspace<float> work = net.make_workspace<float>();
+  const std::vector<float> drawn = drawn_tile(5, 0, 13);
+  for (std::size_t i = 0; i < work.observations.size(); ++i) {
+    work.observations[i] = drawn[i % drawn.size()];
+  }
+  net.forward(params.data(), work.observations.data(), kRows, work);
+  std::copy_n(drawn.begin(), work.policy_delta.size(), work.policy_delta.begin());
+  std::copy_n(drawn.begin(), work.values_delta.size(), work.values_delta.begin());
+  net.backward(params.data(), turned.data(), work.observations.data(), kRows, work, grads.data());
+  Numbers numbers;
+  for (int r = 0; r < kRows; ++r) {
+    for (int o = 0; o < 5; ++o) numbers.add(work.policy[o * kTileRows + r]);
+  }
+  numbers.add_bytes(std::span<const float>(grads));
+  return numbers.hash();
+}
+
 }  // namespace
 
 Result<Lines> measure_functions(const std::string& isa) {
   BROADLOOM_TRY(set_isa(isa));
-  return Lines{{"normals", normals()},
-               {"normal_rows", normal_rows()},
-               {"activations", activations()},
-               {"divergences.discrete", divergences(SpaceKind::kDiscrete)},
-               {"divergences.box", divergences(SpaceKind::kBox)},
-               {"eigenvalues", eigenvalues()}};
+  return Lines{
+      {"normals", normals()},
+      {"normal_rows", normal_rows()},
+      {"activations", activations()},
+      {"divergences.discrete", divergences(SpaceKind::kDiscrete)},
+      {"divergences.box", divergences(SpaceKind::kBox)},
+      {"eigenvalues", eigenvalues()},
+      {"networks.minatar", network(Encoder::kMinatar, Normalisation::kNone, {10, 10, 7})},
+      {"networks.channels", network(Encoder::kMinatar, Normalisation::kChannels, {9, 8, 3})},
+      {"networks.all", network(Encoder::kNature, Normalisation::kAll, {44, 38, 3})},
+      {"networks.nature", network(Encoder::kNature, Normalisation::kNone, {84, 84, 4})},
+      {"networks.impala", network(Encoder::kImpala, Normalisation::kNone, {21, 16, 3})}};
 }
 
 }  // namespace broadloom::golden

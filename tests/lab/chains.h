@@ -12,7 +12,7 @@ namespace broadloom {
 // g[n, t] = mean + x[n, t], every one of the dimensions alike: x has variance 1, an AR(1) chain in
 // time with coefficient rho within an environment, plus a share `shared` of variance that all
 // environments have in common at a time step (white in time).
-struct Chain {
+struct CorrelatedChain {
   int dimension = 4;
   double mean = 0.0;  // of every dimension
   double rho = 0.0;
@@ -31,7 +31,8 @@ struct Chain {
 };
 
 // One block, as rows with explicit gradients in `extras` and weights 1.
-inline BlockRows chain_block(const Chain& chain, BlockShape shape, std::uint64_t seed, int block) {
+inline BlockRows chain_block(const CorrelatedChain& chain, BlockShape shape, std::uint64_t seed,
+                             int block) {
   BlockRows rows;
   rows.shape = shape;
   rows.parameter_count = static_cast<std::size_t>(chain.dimension);

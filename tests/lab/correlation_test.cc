@@ -11,8 +11,8 @@
 namespace broadloom {
 namespace {
 
-CorrelationResult study(const Chain& chain, BlockShape shape, const std::vector<int>& lags,
-                        int blocks, std::uint64_t seed) {
+CorrelationResult study(const CorrelatedChain& chain, BlockShape shape,
+                        const std::vector<int>& lags, int blocks, std::uint64_t seed) {
   CorrelationStudy study(shape, {0.95}, lags, static_cast<std::size_t>(chain.dimension), blocks, 20,
                          seed, 8);
   for (int b = 0; b < blocks; ++b) study.fold(study.measure(chain_block(chain, shape, seed, b), b));
@@ -20,7 +20,7 @@ CorrelationResult study(const Chain& chain, BlockShape shape, const std::vector<
 }
 
 TEST(CorrelationStudy, RecoversAutocovarianceAtTheStatedCoverage) {
-  const Chain chain{4, 0.3, 0.7, 0.2};
+  const CorrelatedChain chain{4, 0.3, 0.7, 0.2};
   const BlockShape shape{4, 32};
   const std::vector<int> lags{1, 3, 5, 10, 40};
   constexpr int kRepeats = 60;
@@ -56,7 +56,7 @@ TEST(CorrelationStudy, CosinesOfIndependentGradients) {
 
 // With a signal: E cos of two blocks' means is near |mu|^2 / (|mu|^2 + Tr Cov) in many dimensions.
 TEST(CorrelationStudy, BlocksWithASignalPointTheSameWay) {
-  const Chain chain{200, 0.1, 0.0, 0.0};
+  const CorrelatedChain chain{200, 0.1, 0.0, 0.0};
   const CorrelationResult r = study(chain, {8, 8}, {1}, 60, 2);
   const double signal = chain.squared_norm(), noise = chain.sample_variance() / 64.0;
   EXPECT_NEAR(r.batch_means.mean.value, signal / (signal + noise), 0.02);
@@ -79,7 +79,7 @@ TEST(CorrelationStudy, ComparesAFewHundredMeansOfManyBlocks) {
 
 // One block, every number by explicit vectors; trajectories end inside environments.
 TEST(CorrelationStudy, EqualsExplicitVectors) {
-  const Chain chain{3, 0.4, 0.5, 0.0};
+  const CorrelatedChain chain{3, 0.4, 0.5, 0.0};
   const BlockShape shape{2, 12};
   BlockRows rows = chain_block(chain, shape, 4, 0);
   for (std::size_t r = 0; r < rows.trajectory.size(); ++r) {

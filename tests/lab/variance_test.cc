@@ -10,7 +10,8 @@
 namespace broadloom {
 namespace {
 
-VarianceResult study(const Chain& chain, BlockShape shape, int blocks, std::uint64_t seed) {
+VarianceResult study(const CorrelatedChain& chain, BlockShape shape, int blocks,
+                     std::uint64_t seed) {
   VarianceStudy study(shape, {0.95}, static_cast<std::size_t>(chain.dimension), blocks, 20);
   VarianceStudy::Scratch scratch;
   for (int b = 0; b < blocks; ++b) {
@@ -23,7 +24,7 @@ struct Known {
   double total, individual, within, across, vif, signal_to_noise;
 };
 
-Known known(const Chain& chain, BlockShape shape) {
+Known known(const CorrelatedChain& chain, BlockShape shape) {
   const double B = shape.batch(), N = shape.num_envs, T = shape.num_steps;
   Known k{};
   k.individual = chain.sample_variance() / B;
@@ -37,7 +38,7 @@ Known known(const Chain& chain, BlockShape shape) {
 
 struct Case {
   std::string name;
-  Chain chain;
+  CorrelatedChain chain;
   BlockShape shape;
 };
 
@@ -95,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Chains, KnownChains,
 
 // The full double sum, entry by entry, against the tiles: tile borders cut environments in two.
 TEST(VarianceStudy, LagsEqualADoubleLoop) {
-  const Chain chain{3, 0.4, 0.6, 0.2};
+  const CorrelatedChain chain{3, 0.4, 0.6, 0.2};
   for (const BlockShape shape : {BlockShape{3, 50}, BlockShape{1, 130}, BlockShape{40, 3}}) {
     const BlockRows rows = chain_block(chain, shape, 5, 0);
     VarianceStudy study(shape, {0.95}, 3, 10, 10);
@@ -126,7 +127,7 @@ TEST(VarianceStudy, LagsEqualADoubleLoop) {
 
 // A sum of the Gram matrix that is not |sum g|^2 is noticed.
 TEST(VarianceStudy, NoticesAGramMatrixThatDoesNotAddUp) {
-  const Chain chain{3, 0.4, 0.6, 0.2};
+  const CorrelatedChain chain{3, 0.4, 0.6, 0.2};
   const BlockShape shape{4, 8};
   VarianceStudy study(shape, {0.95}, 3, 10, 10);
   VarianceStudy::Scratch scratch;
@@ -140,7 +141,7 @@ TEST(VarianceStudy, NoticesAGramMatrixThatDoesNotAddUp) {
 
 // Pairs of one environment that were counted as pairs of different ones would not change the sum.
 TEST(VarianceStudy, NoticesPairsThatWentIntoTheWrongPart) {
-  const Chain chain{3, 0.4, 0.9, 0.0};
+  const CorrelatedChain chain{3, 0.4, 0.9, 0.0};
   for (const BlockShape shape : {BlockShape{4, 8}, BlockShape{32, 64}}) {
     VarianceStudy study(shape, {0.95}, 3, 10, 10);
     VarianceStudy::Scratch scratch;
@@ -155,7 +156,7 @@ TEST(VarianceStudy, NoticesPairsThatWentIntoTheWrongPart) {
 
 // Where the signal drowns, the batch that would be enough has no upper bound.
 TEST(VarianceStudy, CriticalBatchIsUnboundedWithoutASignal) {
-  const Chain none{4, 0.0, 0.0, 0.0}, some{4, 0.3, 0.0, 0.0};
+  const CorrelatedChain none{4, 0.0, 0.0, 0.0}, some{4, 0.3, 0.0, 0.0};
   VarianceResult r = study(none, {8, 8}, 100, 3);
   EXPECT_TRUE(r.squared_norm.holds(0.0));
   EXPECT_TRUE(std::isinf(r.critical_batch.high));

@@ -59,9 +59,10 @@ double distance(const std::vector<float>& a, const std::vector<float>& b,
 }
 
 // One rounding is off by at most 2^-9 of the number, and roundings are many but independent.
-void expect_near(const Mlp& mlp, const std::vector<float>& full,
+void expect_near(const Chain& body, const std::vector<float>& full,
                  const std::vector<float>& reduced) {
-  for (const LinearSlice& layer : mlp.layers()) {
+  for (const Layer& one : body.layers()) {
+    const LinearSlice& layer = one.slice;
     const double off = distance(full, reduced, layer);
     EXPECT_LT(off, 0.02) << layer.in << " x " << layer.out;
     EXPECT_GT(off, 0.0) << layer.in << " x " << layer.out << ": nothing was rounded";
@@ -81,8 +82,8 @@ TEST_P(Bf16Network, GradientIsNearThatOfFloat32) {
   ASSERT_EQ(full.parameter_count(), reduced.parameter_count());
   const std::vector<float> expected = gradient(full);
   const std::vector<float> got = gradient(reduced);
-  for (const Mlp* mlp : {&reduced.encoder(), &reduced.actor(), &reduced.critic()}) {
-    expect_near(*mlp, expected, got);
+  for (const Chain* body : {&reduced.encoder(), &reduced.actor(), &reduced.critic()}) {
+    expect_near(*body, expected, got);
   }
 }
 
@@ -92,7 +93,7 @@ TEST(Bf16Layers, AreThoseBetweenWideHiddenLayers) {
   const ActorCritic network(shape_of(false, Precision::kBf16));
   const std::vector<bool> expected{false, true, true, false};
   for (std::size_t l = 0; l < expected.size(); ++l) {
-    EXPECT_EQ(network.actor().layers()[l].bf16, expected[l]) << "layer " << l;
+    EXPECT_EQ(network.actor().layers()[l].slice.bf16, expected[l]) << "layer " << l;
   }
   EXPECT_EQ(ActorCritic(shape_of(false, Precision::kFp32)).bf16_size(), 0u);
 }

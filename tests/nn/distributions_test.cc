@@ -9,7 +9,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/nn/mlp.h"
+#include "broadloom/nn/chain.h"
 
 namespace broadloom {
 namespace {

@@ -135,7 +135,7 @@ TEST(AuditFaults, UnitsThatDied) {
   Overrides relu = kCartPole;
   relu.emplace_back("activation", "relu");
   expect_found(relu, "idle_units", Severity::kWarning, [](Trainer& trainer) {
-    const LinearSlice& layer = trainer.network().actor().layers()[1];
+    const LinearSlice& layer = trainer.network().actor().layers()[1].slice;
     std::span<float> params = tensor<float>(trainer, "learner.params");
     for (int unit = 0; unit < 60; ++unit) params[layer.bias + unit] = -1e3f;
   });

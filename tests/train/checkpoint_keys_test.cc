@@ -38,7 +38,8 @@ std::string other_value(const FieldInfo& field) {
     if (first != field.value_text) return first;
     return field.range_text.substr(field.range_text.rfind(" | ") + 3);
   }
-  return field.value_text == "1" ? "2" : "1";
+  if (field.value_text != "1") return "1";
+  return field.range_text == "0 to 1" ? "0.5" : "2";  // a share can be no 2
 }
 
 class CheckpointKeys : public InFolder {

@@ -101,6 +101,21 @@ TEST(DeclaredNumbers, FormsHaveTheSameBracketsInNameAndTitle) {
   EXPECT_EQ(forms, 2 + 6 + 4);
 }
 
+Names reported_by(const Trainer& trainer) {
+  Names names;
+  visit_numbers(trainer.report(), [&](const NumberInfo& info, auto) { names.insert(info.name); });
+  return names;
+}
+
+// What each algorithm of the library reports beside PPO.
+void add_other_algorithms(Names& met) {
+  const Result<Config> config = resolve_config({{"algorithm", "pqn"}, {"total_timesteps", "2048"}});
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  const std::unique_ptr<Trainer> trainer = Trainer::create(config.value(), 1).take();
+  ASSERT_TRUE(trainer->iterate().ok());
+  met.merge(reported_by(*trainer));
+}
+
 // With all that adds to them. Iterations, steps and the two of the clock are the recorder's.
 TEST(DeclaredNumbers, AreWhatRunsReport) {
   std::string instruments;
@@ -129,6 +144,7 @@ TEST(DeclaredNumbers, AreWhatRunsReport) {
   };
   visit_numbers(trainer->report(), check);
   trainer->instruments().visit_numbers(check);
+  add_other_algorithms(met);
   EXPECT_EQ(missing(met, declared_names()), Names());
 }
 

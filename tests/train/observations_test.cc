@@ -274,8 +274,8 @@ TEST(CriticObservations, HaveAHashOfTheirOwn) {
 TEST(CriticObservations, AreNotThePolicys) {
   const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kWindy), 2);
   const ActorCritic& network = trainer->network();
-  EXPECT_EQ(network.actor().layers().front().in, 1);
-  EXPECT_EQ(network.critic().layers().front().in, 3);
+  EXPECT_EQ(network.actor().layers().front().slice.in, 1);
+  EXPECT_EQ(network.critic().layers().front().slice.in, 3);
   const std::unique_ptr<Trainer> plain =
       make_trainer(small_config({{"env_id", "CartPole-v1"}, {"norm_obs", "true"}}), 1);
   EXPECT_FALSE(has_tensor(*plain, "critic_obs_normalizer.mean"));

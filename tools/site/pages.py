@@ -18,7 +18,7 @@ SECTIONS = [
     ("The house", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/adr/*.md"]),
 ]
 # Pages that only their folder needs.
-ELSEWHERE = ["experiments/*/results/*.md", "tests/*", "tests/*/*"]
+ELSEWHERE = ["experiments/*/results/*.md", "bench/peers/threshold/*.md", "tests/*", "tests/*/*"]
 
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 

@@ -152,7 +152,7 @@ void AuditInstrument::look_at_units(const InstrumentView& view) {
     const bool critic = std::string_view(body.name) == "critic";
     double& worst = critic ? numbers_.idle_critic_units : numbers_.idle_units;
     worst = 0.0;
-    for (std::size_t l = 0; l < body.mlp->layers().size(); ++l) {
+    for (std::size_t l = 0; l < body.layers.size(); ++l) {
       const IdleUnits idle = units_.idle(body, l);
       worst = std::max(worst, idle.percent(idle.constant));
     }

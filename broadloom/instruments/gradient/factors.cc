@@ -12,11 +12,15 @@ namespace {
 
 // The layers whose gradients are kept, in the order of the parameters.
 std::vector<LinearSlice> kept_layers(const ActorCritic& network, bool value) {
-  std::vector<LinearSlice> slices = network.encoder().layers();
-  const auto append = [&](const Mlp& body, const LinearSlice& head) {
-    slices.insert(slices.end(), body.layers().begin(), body.layers().end());
+  std::vector<LinearSlice> slices;
+  const auto append_body = [&](const Chain& body) {
+    for (const Layer& layer : body.layers()) slices.push_back(layer.slice);
+  };
+  const auto append = [&](const Chain& body, const LinearSlice& head) {
+    append_body(body);
     slices.push_back(head);
   };
+  append_body(network.encoder());
   append(network.actor(), network.policy_head());
   if (value) append(network.critic(), network.value_head());
   return slices;
@@ -155,7 +159,8 @@ void FactorMaker<Real>::keep(NetworkInput<Real> observations, int first, int row
       std::copy_n(deltas, rows * out, kept);
     }
   };
-  const auto keep_body = [&](const Mlp& body, const Real* input, const AlignedVector<Real>& outputs,
+  const auto keep_body = [&](const Chain& body, const Real* input,
+                             const AlignedVector<Real>& outputs,
                              const AlignedVector<Real>& deltas) {
     for (std::size_t k = 0; k < body.layers().size(); ++k) {
       keep_layer(input, deltas.data() + body.output_offset(k), false);

@@ -55,9 +55,9 @@ std::size_t PlasticityInstrument::bytes(const InstrumentSetup& setup) {
   const int rows = probe_rows(setup);
   std::size_t sum =
       NetworkRows::bytes(setup.network, setup.threads) + UnitProbe::bytes(setup.network, rows);
-  for (const Mlp* mlp :
+  for (const Chain* chain :
        {&setup.network.encoder(), &setup.network.actor(), &setup.network.critic()}) {
-    if (!mlp->empty()) sum += FeatureSpectrum::bytes(rows, mlp->layers().back().out);
+    if (!chain->empty()) sum += FeatureSpectrum::bytes(rows, chain->layers().back().out.size());
   }
   return sum;
 }
@@ -72,12 +72,12 @@ void PlasticityInstrument::declare_numbers(const InfoVisitor& declare) {
 void PlasticityInstrument::add_body(const UnitProbe::Body& units) {
   const std::size_t features = add_numbers(kFeatures, {units.name});
   std::vector<std::size_t> idle_layers;
-  for (std::size_t l = 0; l < units.mlp->layers().size(); ++l) {
+  for (std::size_t l = 0; l < units.layers.size(); ++l) {
     idle_layers.push_back(add_numbers(kLayerIdle, {units.name, std::to_string(l + 1)}));
   }
   const std::size_t tiles =
       static_cast<std::size_t>(NetworkRows::tiles(static_cast<std::size_t>(rows_)));
-  bodies_.push_back({&units, FeatureSpectrum(rows_, units.mlp->layers().back().out),
+  bodies_.push_back({&units, FeatureSpectrum(rows_, units.chain->layers().back().out.size()),
                      std::vector<double>(tiles), features, std::move(idle_layers)});
 }
 

@@ -1,20 +1,27 @@
 #include "broadloom/instruments/plasticity/unit_probe.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "broadloom/instruments/network_rows.h"
 
 namespace broadloom {
 namespace {
 
-std::size_t units_of(const Mlp& mlp) {
-  std::size_t units = 0;
-  for (const LinearSlice& layer : mlp.layers()) units += static_cast<std::size_t>(layer.out);
-  return units;
+// Of a convolution a unit is a filter, which has as many outputs as its image has pixels.
+std::size_t units_of(const Layer& layer) {
+  return static_cast<std::size_t>(layer.has_units() ? layer.out.channels : 0);
+}
+std::size_t outputs_of_unit(const Layer& layer) {
+  return static_cast<std::size_t>(layer.out.height) * static_cast<std::size_t>(layer.out.width);
 }
 
 std::size_t units_of(const ActorCritic& network) {
-  return units_of(network.encoder()) + units_of(network.actor()) + units_of(network.critic());
+  std::size_t units = 0;
+  for (const Chain* chain : {&network.encoder(), &network.actor(), &network.critic()}) {
+    for (const Layer& layer : chain->layers()) units += units_of(layer);
+  }
+  return units;
 }
 
 }  // namespace
@@ -25,13 +32,17 @@ UnitProbe::UnitProbe(const ActorCritic& network, int rows)
              std::vector<UnitSums>(units_of(network))) {
   using Work = TileWorkspace<float>;
   std::size_t first_unit = 0;
-  for (const Body& body : {Body{"encoder", &network.encoder(), &Work::encoder, 0},
-                           Body{"actor", &network.actor(), &Work::actor, 0},
-                           Body{"critic", &network.critic(), &Work::critic, 0}}) {
-    if (body.mlp->empty()) continue;
-    bodies_.push_back(body);
-    bodies_.back().first_unit = first_unit;
-    first_unit += units_of(*body.mlp);
+  for (Body body : {Body{"encoder", &network.encoder(), &Work::encoder},
+                    Body{"actor", &network.actor(), &Work::actor},
+                    Body{"critic", &network.critic(), &Work::critic}}) {
+    if (body.chain->empty()) continue;
+    body.first_unit = first_unit;
+    for (std::size_t l = 0; l < body.chain->layers().size(); ++l) {
+      const std::size_t units = units_of(body.chain->layers()[l]);
+      if (units > 0) body.layers.push_back(l);
+      first_unit += units;
+    }
+    bodies_.push_back(std::move(body));
   }
 }
 
@@ -44,11 +55,13 @@ void UnitProbe::take(int tile, int count, const TileWorkspace<float>& work) {
   for (const Body& body : bodies_) {
     const float* outputs = (work.*body.outputs).data();
     UnitSums* units = &tiles_[tile][body.first_unit];
-    for (std::size_t l = 0; l < body.mlp->layers().size(); ++l) {
-      const std::size_t width = static_cast<std::size_t>(body.mlp->layers()[l].out);
-      const float* h = outputs + body.mlp->output_offset(l);
+    for (const std::size_t l : body.layers) {
+      const Layer& layer = body.chain->layers()[l];
+      const std::size_t width = units_of(layer);
+      const std::size_t rows = static_cast<std::size_t>(count) * outputs_of_unit(layer);
+      const float* h = outputs + body.chain->output_offset(l);
       std::fill_n(units, width, UnitSums());
-      for (int r = 0; r < count; ++r) {
+      for (std::size_t r = 0; r < rows; ++r) {
         for (std::size_t u = 0; u < width; ++u) units[u].add(h[r * width + u]);
       }
       units += width;
@@ -65,16 +78,18 @@ void UnitProbe::finish() {
 }
 
 IdleUnits UnitProbe::idle(const Body& body, std::size_t layer) const {
+  const std::vector<Layer>& layers = body.chain->layers();
   std::size_t first = body.first_unit;
-  const std::vector<LinearSlice>& layers = body.mlp->layers();
-  for (std::size_t l = 0; l < layer; ++l) first += static_cast<std::size_t>(layers[l].out);
-  return count_idle({tiles_[0].data() + first, static_cast<std::size_t>(layers[layer].out)}, rows_);
+  for (std::size_t l = 0; l < layer; ++l) first += units_of(layers[body.layers[l]]);
+  const Layer& asked = layers[body.layers[layer]];
+  return count_idle({tiles_[0].data() + first, units_of(asked)},
+                    rows_ * static_cast<int>(outputs_of_unit(asked)));
 }
 
 IdleUnits UnitProbe::idle() const {
   IdleUnits all;
   for (const Body& body : bodies_) {
-    for (std::size_t l = 0; l < body.mlp->layers().size(); ++l) all.add(idle(body, l));
+    for (std::size_t l = 0; l < body.layers.size(); ++l) all.add(idle(body, l));
   }
   return all;
 }

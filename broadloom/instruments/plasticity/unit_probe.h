@@ -18,13 +18,14 @@ class UnitProbe {
   // A chain of hidden layers: "encoder" where it is shared, otherwise "actor" and "critic".
   struct Body {
     const char* name;
-    const Mlp* mlp;
+    const Chain* chain;
     AlignedVector<float> TileWorkspace<float>::*outputs;
-    std::size_t first_unit;  // of all bodies' units, layer after layer
+    std::vector<std::size_t> layers = {};  // of the chain, those that have units
+    std::size_t first_unit = 0;            // of all bodies' units, layer after layer
 
     // Of the last layer, [rows, out].
     const float* features(const TileWorkspace<float>& work) const {
-      return (work.*outputs).data() + mlp->output_offset(mlp->layers().size() - 1);
+      return (work.*outputs).data() + chain->output_offset(chain->layers().size() - 1);
     }
   };
 
@@ -37,7 +38,8 @@ class UnitProbe {
   void take(int tile, int count, const TileWorkspace<float>& work);
   // Adds up the tiles, after the last of them was taken.
   void finish();
-  // Of one layer, and of all together, as finish() left them.
+  // Of one of the body's layers with units, counted from 0, and of all together, as finish() left
+  // them.
   IdleUnits idle(const Body& body, std::size_t layer) const;
   IdleUnits idle() const;
 

@@ -30,7 +30,7 @@ NetworkShape table_shape(Activation activation) {
 
 void set_table(InstrumentScene& scene, const std::vector<float>& weights,
                const std::vector<float>& biases) {
-  const LinearSlice& layer = scene.network.encoder().layers()[0];
+  const LinearSlice& layer = scene.network.encoder().layers()[0].slice;
   std::copy(weights.begin(), weights.end(), scene.params.begin() + layer.weight);
   std::copy(biases.begin(), biases.end(), scene.params.begin() + layer.bias);
 }

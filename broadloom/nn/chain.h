@@ -1,5 +1,4 @@
-// A chain of linear layers, each with its activation, over row tiles, with the backward pass
-// written out.
+// A chain of layers over row tiles, with the backward pass written out.
 //
 // The per-row inputs and output deltas of every layer stay in the workspace after backward(): they
 // are what the instruments build per-sample gradients from.
@@ -8,14 +7,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "broadloom/math/elementwise.h"
-#include "broadloom/nn/parameters.h"
+#include "broadloom/nn/layer.h"
 
 namespace broadloom {
-
-// Rows that pass through all layers together: small enough that a tile's activations stay in cache.
-// Part of the bits contract: sums over rows are grouped by tile.
-inline constexpr int kTileRows = 64;
 
 enum class Precision { kFp32, kBf16 };
 
@@ -27,36 +21,38 @@ inline bool takes_bf16(std::size_t index, int in, int out) {
   return index > 0 && in >= kBf16Narrowest && out >= kBf16Narrowest;
 }
 
-// What a tile needs of bfloat16: the copies that refresh_bf16() left and a place for its own. Null
-// under Precision::kFp32.
-struct Bf16Tile {
-  const Bf16Pair* weights = nullptr;
-  Bf16Pair* scratch = nullptr;
+// What a layer is to be, before it has sizes and a place for its parameters.
+struct LayerPlan {
+  LayerKind kind = LayerKind::kLinear;
+  bool is_activated = false;
+  int width = 0;                            // outputs of kLinear, filters of kConvolution
+  int kernel = 1, stride = 1, padding = 0;  // kConvolution, kMaxPool
+  bool over_all = false;                    // kLayerNorm: over the whole image, not each pixel
+  std::size_t from = 0;                     // kAdd
 };
 
-class Mlp {
+class Chain {
  public:
-  Mlp() = default;
-  // Layers in -> sizes[0] -> ... -> sizes.back(). No sizes: an empty chain, its input is its
-  // output.
-  Mlp(int in, const std::vector<int>& sizes, Activation activation, ParameterLayout& layout,
-      Precision precision = Precision::kFp32);
+  Chain() = default;
+  // No layers: an empty chain, its input is its output. Every window must fit (encoder.h checks).
+  Chain(RowShape in, const std::vector<LayerPlan>& plan, Activation activation,
+        ParameterLayout& layout, Precision precision = Precision::kFp32);
 
   bool empty() const { return layers_.empty(); }
-  const std::vector<LinearSlice>& layers() const { return layers_; }
+  const std::vector<Layer>& layers() const { return layers_; }
   // Numbers of a tile's activations (and as many of its deltas).
   std::size_t workspace_size() const { return workspace_size_; }
   // Where layer l's output [kTileRows, out_l] starts in the workspace.
   std::size_t output_offset(std::size_t l) const { return offsets_[l]; }
-
-  // Pairs of scratch that a tile needs for bfloat16.
+  // Numbers of scratch, and pairs for bfloat16, that a tile needs.
+  std::size_t scratch_size() const;
   std::size_t bf16_scratch() const;
 
   // activations <- every layer's output for x [rows, in]; rows <= kTileRows. Returns the last
   // one's, or x when empty.
   template <class Real>
   const Real* forward(const Real* params, const Real* x, int rows, Real* activations,
-                      Bf16Tile bf16 = {}) const;
+                      LayerScratch<Real> scratch) const;
   // What forward() returned.
   template <class Real>
   const Real* output(const Real* x, const Real* activations) const {
@@ -72,11 +68,12 @@ class Mlp {
   // Adds parameter derivatives to grads [P], and leaves every layer's delta before its activation
   // in deltas. transposed: the weights as refresh_transposed() left them.
   template <class Real>
-  void backward(const Real* transposed, const Real* x, int rows, const Real* activations,
-                Real* deltas, Real* grads, Bf16Tile bf16 = {}) const;
+  void backward(const Real* params, const Real* transposed, const Real* x, int rows,
+                const Real* activations, Real* deltas, Real* grads,
+                LayerScratch<Real> scratch) const;
 
-  // Copies the W [in, out] that backward() needs as W^T [out, in] to the same place of `transposed`
-  // [P]: all but the first layer's and those that take bfloat16.
+  // Copies the weights that backward() needs turned to the same place of `transposed` [P]: all but
+  // the first layer's and those that take bfloat16.
   template <class Real>
   void refresh_transposed(const Real* params, Real* transposed) const;
   // Rounds and packs the weights of the layers that take bfloat16. The work is cut into `parts`,
@@ -84,8 +81,10 @@ class Mlp {
   void refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const;
 
  private:
-  std::vector<LinearSlice> layers_;
+  std::vector<Layer> layers_;
   std::vector<std::size_t> offsets_;
+  // Per layer, the kAdd that adds what the layer before it gave, or 0 where there is none.
+  std::vector<std::size_t> added_by_;
   std::size_t workspace_size_ = 0;
   Activation activation_ = Activation::kTanh;
 };

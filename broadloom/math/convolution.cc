@@ -1,0 +1,210 @@
+#include "broadloom/math/convolution.h"
+
+#include <algorithm>
+
+#include "broadloom/math/linear.h"
+#include "broadloom/math/product.h"
+
+namespace broadloom {
+namespace {
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+std::size_t area(int height, int width, int channels) {
+  return static_cast<std::size_t>(height) * static_cast<std::size_t>(width) *
+         static_cast<std::size_t>(channels);
+}
+
+// Rows of x put in the middle of zeros, `front` of them before each side.
+template <class T>
+void put_in_zeros(const T* x, int height, int width, int channels, int front, int full_height,
+                  int full_width, T* out) {
+  std::fill_n(out, area(full_height, full_width, channels), T(0));
+  const std::size_t row = area(1, width, channels);
+  const std::size_t full_row = area(1, full_width, channels);
+  T* to = out + area(1, front, channels) + static_cast<std::size_t>(front) * full_row;
+  for (int y = 0; y < height; ++y) std::copy_n(x + y * row, row, to + y * full_row);
+}
+
+// x with its padding: x itself where there is none.
+template <class T>
+const T* padded(const ConvolutionShape& s, const T* x, T* scratch) {
+  if (s.padding == 0) return x;
+  put_in_zeros(x, s.height, s.width, s.channels, s.padding, s.height + 2 * s.padding,
+               s.width + 2 * s.padding, scratch);
+  return scratch;
+}
+
+// The derivative for x at places that are `phase` more than a multiple of the stride is a
+// convolution itself, with stride 1, of dy between zeros and every stride-th row (or column) of the
+// kernel, turned round. What one dimension of that comes to.
+struct Phase {
+  Phase(int phase, int size, const ConvolutionShape& s)
+      : taps(ceil_div(s.kernel - phase, s.stride)),
+        first(ceil_div(std::max(s.padding - phase, 0), s.stride)),
+        count(ceil_div(size + s.padding - phase, s.stride) - first),
+        place(s.stride * first + phase - s.padding),
+        read(first + ceil_div(s.kernel, s.stride) - taps) {}
+
+  int taps;   // rows of the kernel that take part
+  int first;  // the first place, in multiples of the stride
+  int count;  // how many places
+  int place;  // where the first lies in x
+  int read;   // where its first tap lies in dy between zeros
+};
+
+// dy between zeros, for all phases.
+struct Surrounded {
+  explicit Surrounded(const ConvolutionShape& s)
+      : front(ceil_div(s.kernel, s.stride) - 1),
+        height(ceil_div(s.height + s.padding, s.stride) + front),
+        width(ceil_div(s.width + s.padding, s.stride) + front) {}
+
+  int front, height, width;
+};
+
+template <class T>
+void forward(const ConvolutionShape& s, const T* x, const T* w, const T* b, T* y, T* scratch) {
+  const std::size_t filters = static_cast<std::size_t>(s.filters);
+  const std::size_t image_row = area(1, s.width + 2 * s.padding, s.channels);
+  Product<T, false> p{.a = padded(s, x, scratch),
+                      .a_stride = area(1, s.stride, s.channels),
+                      .b = w,
+                      .b_stride = filters,
+                      .start = b,
+                      .start_row = 0,
+                      .c = y,
+                      .c_row = filters,
+                      .depth = s.kernel * s.channels};
+  p.runs = s.kernel;
+  p.a_run = image_row;
+  p.groups = s.out_height();
+  p.a_group = static_cast<std::size_t>(s.stride) * image_row;
+  p.c_group = area(1, s.out_width(), s.filters);
+  multiply(p, s.out_width(), s.filters);
+}
+
+// A product for each row of the kernel: the image's numbers that its weights meet are neighbours.
+template <class T>
+void backward_weights(const ConvolutionShape& s, const T* x, const T* dy, T* dw, T* db,
+                      T* scratch) {
+  const std::size_t filters = static_cast<std::size_t>(s.filters);
+  const std::size_t image_row = area(1, s.width + 2 * s.padding, s.channels);
+  const int rows = s.kernel * s.channels;
+  Product<T, true> p{.a = padded(s, x, scratch),
+                     .a_stride = area(1, s.stride, s.channels),
+                     .b = dy,
+                     .b_stride = filters,
+                     .start = dw,
+                     .start_row = filters,
+                     .c = dw,
+                     .c_row = filters,
+                     .depth = s.out_width()};
+  p.sums = db;
+  p.runs = s.out_height();
+  p.a_run = static_cast<std::size_t>(s.stride) * image_row;
+  multiply_and_add_up(p, rows, s.filters);
+  for (int ky = 1; ky < s.kernel; ++ky) {
+    p.a += image_row;
+    p.c += static_cast<std::size_t>(rows) * filters;
+    p.start = p.c;
+    multiply(p, rows, s.filters);
+  }
+}
+
+template <class T>
+void backward_input(const ConvolutionShape& s, const T* dy, const T* turned, T* dx, T* scratch) {
+  const Surrounded full(s);
+  put_in_zeros(dy, s.out_height(), s.out_width(), s.filters, full.front, full.height, full.width,
+               scratch);
+  const std::size_t channels = static_cast<std::size_t>(s.channels);
+  const std::size_t full_row = area(1, full.width, s.filters);
+  const std::size_t image_row = area(1, s.width, s.channels);
+  for (int py = 0; py < s.stride; ++py) {
+    const Phase rows(py, s.height, s);
+    for (int px = 0; px < s.stride; ++px) {
+      const Phase columns(px, s.width, s);
+      Product<T, false> p{
+          .a = scratch + static_cast<std::size_t>(rows.read) * full_row +
+               area(1, columns.read, s.filters),
+          .a_stride = static_cast<std::size_t>(s.filters),
+          .b = turned,
+          .b_stride = channels,
+          .start = nullptr,
+          .start_row = 0,
+          .c = dx + static_cast<std::size_t>(rows.place) * image_row +
+               area(1, columns.place, s.channels),
+          .c_row = area(1, s.stride, s.channels),
+          .depth = columns.taps * s.filters,
+          .from_zero = true,
+      };
+      p.runs = rows.taps;
+      p.a_run = full_row;
+      p.groups = rows.count;
+      p.a_group = full_row;
+      p.c_group = static_cast<std::size_t>(s.stride) * image_row;
+      multiply(p, columns.count, s.channels);
+      turned += area(rows.taps, columns.taps, s.filters) * channels;
+    }
+  }
+}
+
+// turned, phase after phase: [taps, taps, filters, channels], the kernel's rows and columns from
+// the last to the first.
+template <class T>
+void turn(const ConvolutionShape& s, const T* w, T* turned) {
+  for (int py = 0; py < s.stride; ++py) {
+    for (int px = 0; px < s.stride; ++px) {
+      for (int ty = ceil_div(s.kernel - py, s.stride); ty-- > 0;) {
+        for (int tx = ceil_div(s.kernel - px, s.stride); tx-- > 0;) {
+          const int ky = py + s.stride * ty, kx = px + s.stride * tx;
+          transpose(w + area(ky * s.kernel + kx, s.channels, s.filters), turned, s.channels,
+                    s.filters);
+          turned += area(1, s.channels, s.filters);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::size_t ConvolutionShape::scratch_size() const {
+  const Surrounded full(*this);
+  const std::size_t image =
+      padding == 0 ? 0 : area(height + 2 * padding, width + 2 * padding, channels);
+  return std::max(image, area(full.height, full.width, filters));
+}
+
+void convolve(const ConvolutionShape& shape, const float* x, const float* w, const float* b,
+              float* y, float* scratch) {
+  forward(shape, x, w, b, y, scratch);
+}
+void convolve(const ConvolutionShape& shape, const double* x, const double* w, const double* b,
+              double* y, double* scratch) {
+  forward(shape, x, w, b, y, scratch);
+}
+void convolve_backward_weights(const ConvolutionShape& shape, const float* x, const float* dy,
+                               float* dw, float* db, float* scratch) {
+  backward_weights(shape, x, dy, dw, db, scratch);
+}
+void convolve_backward_weights(const ConvolutionShape& shape, const double* x, const double* dy,
+                               double* dw, double* db, double* scratch) {
+  backward_weights(shape, x, dy, dw, db, scratch);
+}
+void convolve_backward_input(const ConvolutionShape& shape, const float* dy, const float* turned,
+                             float* dx, float* scratch) {
+  backward_input(shape, dy, turned, dx, scratch);
+}
+void convolve_backward_input(const ConvolutionShape& shape, const double* dy, const double* turned,
+                             double* dx, double* scratch) {
+  backward_input(shape, dy, turned, dx, scratch);
+}
+void turn_weights(const ConvolutionShape& shape, const float* w, float* turned) {
+  turn(shape, w, turned);
+}
+void turn_weights(const ConvolutionShape& shape, const double* w, double* turned) {
+  turn(shape, w, turned);
+}
+
+}  // namespace broadloom

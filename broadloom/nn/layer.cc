@@ -1,0 +1,176 @@
+#include "broadloom/nn/layer.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "broadloom/math/layer_norm.h"
+#include "broadloom/math/linear.h"
+
+namespace broadloom {
+namespace {
+
+template <class Real>
+void linear(const LinearSlice& slice, const Real* params, const Real* x, int rows, Real* y,
+            Bf16Tile bf16) {
+  const Real* bias = params + slice.bias;
+  if constexpr (std::is_same_v<Real, float>) {
+    if (slice.bf16) {
+      linear_forward_bf16(x, bf16.weights + slice.packed, bias, y, rows, slice.in, slice.out,
+                          bf16.scratch);
+      return;
+    }
+  }
+  linear_forward(x, params + slice.weight, bias, y, rows, slice.in, slice.out);
+}
+
+template <class Real>
+void linear_weights(const LinearSlice& slice, const Real* x, const Real* delta, int rows,
+                    Real* grads, Bf16Tile bf16) {
+  Real* weight = grads + slice.weight;
+  Real* bias = grads + slice.bias;
+  if constexpr (std::is_same_v<Real, float>) {
+    if (slice.bf16) {
+      linear_backward_weights_bf16(x, delta, weight, bias, rows, slice.in, slice.out, bf16.scratch);
+      return;
+    }
+  }
+  linear_backward_weights(x, delta, weight, bias, rows, slice.in, slice.out);
+}
+
+template <class Real>
+void linear_input(const LinearSlice& slice, const Real* transposed, const Real* delta, int rows,
+                  Real* below, Bf16Tile bf16) {
+  if constexpr (std::is_same_v<Real, float>) {
+    if (slice.bf16) {
+      linear_forward_bf16(delta, bf16.weights + slice.packed_transposed, nullptr, below, rows,
+                          slice.out, slice.in, bf16.scratch);
+      return;
+    }
+  }
+  linear_forward(delta, transposed + slice.weight, static_cast<const Real*>(nullptr), below, rows,
+                 slice.out, slice.in);
+}
+
+// f(offset of an image's input, offset of its output) for every row.
+template <class F>
+void over_images(const Layer& layer, int rows, F&& f) {
+  const std::size_t in = static_cast<std::size_t>(layer.in.size());
+  const std::size_t out = static_cast<std::size_t>(layer.out.size());
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) f(r * in, r * out);
+}
+
+// Rows that are normalised by themselves, of layer.slice.out numbers each.
+std::size_t norm_rows(const Layer& layer, int rows) {
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(layer.in.size()) /
+         static_cast<std::size_t>(layer.slice.out);
+}
+
+}  // namespace
+
+template <class Real>
+void layer_forward(const Layer& layer, Activation activation, const Real* params, const Real* x,
+                   const Real* added, int rows, Real* y, LayerScratch<Real> scratch) {
+  const std::size_t count = static_cast<std::size_t>(rows) * layer.out.size();
+  const LinearSlice& slice = layer.slice;
+  switch (layer.kind) {
+    case LayerKind::kLinear:
+      linear(slice, params, x, rows, y, scratch.bf16);
+      break;
+    case LayerKind::kConvolution:
+      over_images(layer, rows, [&](std::size_t in, std::size_t out) {
+        convolve(layer.convolution, x + in, params + slice.weight, params + slice.bias, y + out,
+                 scratch.numbers);
+      });
+      break;
+    case LayerKind::kLayerNorm:
+      layer_norm(x, params + slice.weight, params + slice.bias,
+                 static_cast<Real>(kLayerNormEpsilon), y, norm_rows(layer, rows),
+                 static_cast<std::size_t>(slice.out));
+      break;
+    case LayerKind::kMaxPool:
+      over_images(layer, rows,
+                  [&](std::size_t in, std::size_t out) { max_pool(layer.pool, x + in, y + out); });
+      break;
+    case LayerKind::kActivation:
+      std::copy_n(x, count, y);
+      activate(activation, y, count);
+      break;
+    case LayerKind::kAdd:
+      std::copy_n(x, count, y);
+      add_into(y, added, count);
+      break;
+  }
+  if (layer.is_activated) activate(activation, y, count);
+}
+
+template <class Real>
+void layer_backward(const Layer& layer, Activation activation, const Real* params,
+                    const Real* transposed, const Real* x, const Real* y, int rows, Real* delta,
+                    Real* grads, Real* below, LayerScratch<Real> scratch) {
+  const std::size_t count = static_cast<std::size_t>(rows) * layer.out.size();
+  const LinearSlice& slice = layer.slice;
+  if (layer.is_activated) activate_backward(activation, y, delta, count);
+  switch (layer.kind) {
+    case LayerKind::kLinear:
+      linear_weights(slice, x, delta, rows, grads, scratch.bf16);
+      if (below != nullptr) {
+        linear_input(slice, transposed, static_cast<const Real*>(delta), rows, below, scratch.bf16);
+      }
+      break;
+    case LayerKind::kConvolution:
+      over_images(layer, rows, [&](std::size_t in, std::size_t out) {
+        convolve_backward_weights(layer.convolution, x + in, delta + out, grads + slice.weight,
+                                  grads + slice.bias, scratch.numbers);
+        if (below == nullptr) return;
+        convolve_backward_input(layer.convolution, delta + out, transposed + slice.weight,
+                                below + in, scratch.numbers);
+      });
+      break;
+    case LayerKind::kLayerNorm:
+      layer_norm_backward(x, params + slice.weight, static_cast<Real>(kLayerNormEpsilon), delta,
+                          below, grads + slice.weight, grads + slice.bias, norm_rows(layer, rows),
+                          static_cast<std::size_t>(slice.out));
+      break;
+    case LayerKind::kMaxPool:
+      if (below == nullptr) break;
+      over_images(layer, rows, [&](std::size_t in, std::size_t out) {
+        max_pool_backward(layer.pool, x + in, delta + out, below + in);
+      });
+      break;
+    case LayerKind::kActivation:
+      if (below == nullptr) break;
+      std::copy_n(delta, count, below);
+      activate_backward(activation, y, below, count);
+      break;
+    case LayerKind::kAdd:
+      if (below != nullptr) std::copy_n(delta, count, below);
+      break;
+  }
+}
+
+template <class Real>
+void layer_transpose(const Layer& layer, const Real* params, Real* transposed) {
+  const LinearSlice& slice = layer.slice;
+  const Real* from = params + slice.weight;
+  Real* to = transposed + slice.weight;
+  if (layer.kind == LayerKind::kConvolution) turn_weights(layer.convolution, from, to);
+  if (layer.kind != LayerKind::kLinear) return;
+  if (std::is_same_v<Real, float> && slice.bf16) return;
+  transpose(from, to, slice.in, slice.out);
+}
+
+std::size_t layer_scratch(const Layer& layer) {
+  return layer.kind == LayerKind::kConvolution ? layer.convolution.scratch_size() : 0;
+}
+
+#define BROADLOOM_INSTANTIATE(Real)                                                             \
+  template void layer_forward(const Layer&, Activation, const Real*, const Real*, const Real*,  \
+                              int, Real*, LayerScratch<Real>);                                  \
+  template void layer_backward(const Layer&, Activation, const Real*, const Real*, const Real*, \
+                               const Real*, int, Real*, Real*, Real*, LayerScratch<Real>);      \
+  template void layer_transpose(const Layer&, const Real*, Real*);
+BROADLOOM_INSTANTIATE(float)
+BROADLOOM_INSTANTIATE(double)
+#undef BROADLOOM_INSTANTIATE
+
+}  // namespace broadloom

@@ -1,0 +1,83 @@
+// What `encoder`, `layer_norm` and `algorithm` bring with them, and where they are refused.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "broadloom/config/config.h"
+#include "broadloom/config/network_shape.h"
+
+namespace broadloom {
+namespace {
+
+Config resolved(const Overrides& overrides) {
+  Result<Config> config = resolve_config(overrides);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.take();
+}
+
+EnvSpec images(int height, int width, int channels) {
+  EnvSpec spec;
+  spec.id = "Pictures-v0";
+  spec.observation = Space::bytes({height, width, channels});
+  spec.action = Space::discrete(3);
+  return spec;
+}
+
+std::string refusal(const Overrides& overrides, const EnvSpec& spec) {
+  return check_observations(resolved(overrides), spec).message();
+}
+
+TEST(Encoder, BringsItsPublishedLayersUnlessOthersAreAskedFor) {
+  const Config plain = resolved({});
+  EXPECT_EQ(plain.hidden_sizes, (std::vector<int>{64, 64}));
+  EXPECT_EQ(plain.activation, "tanh");
+  const Config nature = resolved({{"encoder", "nature"}});
+  EXPECT_EQ(nature.hidden_sizes, (std::vector<int>{512}));
+  EXPECT_EQ(nature.activation, "relu");
+  const Config own =
+      resolved({{"hidden_sizes", "32"}, {"encoder", "minatar"}, {"activation", "elu"}});
+  EXPECT_EQ(own.hidden_sizes, (std::vector<int>{32}));
+  EXPECT_EQ(own.activation, "elu");
+}
+
+TEST(Encoder, RefusesWhatIsNoImageOrTooSmall) {
+  EnvSpec numbers = images(1, 1, 1);
+  numbers.observation = Space::box({0, 0, 0}, {1, 1, 1});
+  EXPECT_NE(refusal({{"encoder", "minatar"}}, numbers).find("no images"), std::string::npos);
+  EXPECT_EQ(refusal({{"encoder", "minatar"}}, images(10, 10, 4)), "");
+  EXPECT_EQ(refusal({{"encoder", "nature"}}, images(84, 84, 4)), "");
+  const std::string small = refusal({{"encoder", "nature"}}, images(10, 10, 4));
+  EXPECT_NE(small.find("10 x 10"), std::string::npos) << small;
+  EXPECT_NE(small.find("at least 36 x 36"), std::string::npos) << small;
+  EXPECT_NE(refusal({{"encoder", "impala"}, {"layer_norm", "channels"}}, images(10, 10, 4))
+                .find("layer_norm"),
+            std::string::npos);
+  EnvSpec two = images(10, 10, 4);
+  two.critic_observation = Space::box({0}, {1});
+  EXPECT_NE(refusal({{"encoder", "minatar"}}, two).find("no encoder yet"), std::string::npos);
+  EXPECT_NE(refusal({{"encoder", "minatar"}, {"instruments", "gradient"}}, images(10, 10, 4))
+                .find("'gradient'"),
+            std::string::npos);
+}
+
+TEST(Encoder, IsNamedWhereImagesAreReadAsNumbers) {
+  EXPECT_NE(better_encoder(resolved({}), images(10, 10, 4)).find("encoder = minatar"),
+            std::string::npos);
+  EXPECT_NE(better_encoder(resolved({}), images(84, 84, 4)).find("encoder = nature"),
+            std::string::npos);
+  EXPECT_EQ(better_encoder(resolved({{"encoder", "impala"}}), images(84, 84, 4)), "");
+}
+
+TEST(Algorithm, BringsItsDefaultsUnderWhatIsAskedFor) {
+  const Config pqn = resolved({{"num_envs", "7"}, {"algorithm", "pqn"}});
+  EXPECT_EQ(pqn.num_envs, 7);
+  EXPECT_EQ(pqn.num_steps, 64);
+  EXPECT_EQ(pqn.layer_norm, "channels");
+  EXPECT_EQ(pqn.max_grad_norm, 10.0);
+  EXPECT_TRUE(network_shape(pqn, images(10, 10, 4)).action_values);
+  EXPECT_FALSE(network_shape(resolved({}), images(10, 10, 4)).action_values);
+}
+
+}  // namespace
+}  // namespace broadloom
