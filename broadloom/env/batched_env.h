@@ -30,6 +30,9 @@ class BatchedEnv final : public VecEnv {
   static_assert(env_detail::names_every_member<Env>(),
                 "members must name every member of State: one that is left out would be 0 again "
                 "in every step");
+  static_assert(env_detail::kDraws<Env> || !env_detail::kNamesDraw<Env>,
+                "draw() is static void draw(const Params&, const State&, const float* action, "
+                "Drawing&)");
   using Observed = typename Loops::Observed;
   using CriticObserved = typename Loops::CriticObserved;
 
@@ -134,6 +137,13 @@ class BatchedEnv final : public VecEnv {
     return {};
   }
 
+  void draw([[maybe_unused]] int env, [[maybe_unused]] const float* action,
+            [[maybe_unused]] Drawing& out) const override {
+    if constexpr (env_detail::kDraws<Env>) {
+      Env::draw(params_of(env), Loops::Arrays::load(Env::members, batch_.states, env), action, out);
+    }
+  }
+
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
     const std::vector<std::int64_t> shape{count_};
     states_.append_state(prefix, out);
@@ -170,7 +180,8 @@ class BatchedEnv final : public VecEnv {
             rows.final_observations.from(row(k)),
             rows.ends == nullptr ? nullptr : rows.ends + k,
             rows.critic_observations.from(critic_row(k)),
-            rows.final_critic_observations.from(critic_row(k))};
+            rows.final_critic_observations.from(critic_row(k)),
+            rows.final_drawings == nullptr ? nullptr : rows.final_drawings + k};
   }
 
   // All states move on first. An ended episode's last observation is then moved aside, and its
@@ -191,6 +202,10 @@ class BatchedEnv final : public VecEnv {
       if (rows.ends != nullptr || !curriculum_.empty()) {
         episode_ended(begin + k, rows.terminated[k] != 0,
                       rows.ends == nullptr ? nullptr : rows.ends + k);
+      }
+      if (rows.final_drawings != nullptr) {
+        rows.final_drawings[k] = {};
+        draw(begin + k, nullptr, rows.final_drawings[k]);
       }
       start_episode(begin + k, episode_[begin + k] + 1);
       observe(begin + k, begin + k + 1, observation);

@@ -26,6 +26,10 @@
 // an episode leaves to the next one (as sticky actions do), which are 0 before the first alone:
 //     static constexpr auto kept = std::tuple{&State::last_action};
 //
+// So that `broadloom watch` can show it, host only: shapes in units of its own (drawing.h). action:
+// what the policy does in this state; null where the episode is over.
+//     static void draw(const Params&, const State&, const float* action, Drawing&);
+//
 // observe() may write std::uint8_t* instead of float*, where spec() says so of its observations
 // (Space::bytes, Space::bits). What only the critic is to read, with spec().critic_observation:
 //     static void observe_critic(const Params&, const State&, float* out);   // or std::uint8_t*
@@ -36,7 +40,7 @@
 //
 // reset, step and observe are marked BROADLOOM_HD and call nothing that a GPU cannot. Discrete
 // actions come as action[0] = index; a Discrete observation writes out[0] = index. Time limits,
-// autoreset, statistics, normalisation and rendering are never the environment's business.
+// autoreset, statistics, normalisation and pixels are never the environment's business.
 #pragma once
 
 #include <concepts>
@@ -46,6 +50,7 @@
 #include "broadloom/core/host_device.h"
 #include "broadloom/core/random.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/drawing.h"
 #include "broadloom/env/spec.h"
 
 namespace broadloom {
@@ -71,6 +76,18 @@ using CriticObserved = std::conditional_t<ObservesForCritic<Env, float>, float, 
 template <class Env>
 inline constexpr bool kHasCriticObservation =
     ObservesForCritic<Env, float> || ObservesForCritic<Env, std::uint8_t>;
+
+template <class Env>
+inline constexpr bool kDraws = requires(const typename Env::Params& params,
+                                        const typename Env::State& state, const float* action,
+                                        Drawing& out) {
+  Env::draw(params, state, action, out);
+};
+// One that takes something else is a mistake, and not to be passed over in silence.
+template <class Env>
+inline constexpr bool kNamesDraw = requires {
+  &Env::draw;
+};
 
 }  // namespace env_detail
 

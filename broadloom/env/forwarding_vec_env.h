@@ -36,6 +36,9 @@ class ForwardingVecEnv : public VecEnv {
   std::span<const std::byte> drawn_constants(int env) const override {
     return inner_->drawn_constants(env);
   }
+  void draw(int env, const float* action, Drawing& out) const override {
+    inner_->draw(env, action, out);
+  }
   Status capture() override { return inner_->capture(); }
   Status state_restored() override { return inner_->state_restored(); }
   Status begin_anew(std::uint64_t seed) override { return inner_->begin_anew(seed); }

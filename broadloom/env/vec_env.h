@@ -15,6 +15,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/curriculum.h"
+#include "broadloom/env/drawing.h"
 #include "broadloom/env/observation_rows.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/strata.h"
@@ -64,6 +65,8 @@ struct StepRows {
   // Where asked for, of spec().critic_observation: as the two above.
   ObservationRows critic_observations = nullptr;
   ObservationRows final_critic_observations = nullptr;
+  Drawing* final_drawings = nullptr;  // [k] out where asked for: as draw(), of each ended
+                                      // episode's last state
 };
 
 // What a simulator can do; what it cannot is said before training and stands in every record. The
@@ -115,6 +118,10 @@ class VecEnv {
   virtual int level(int) const { return -1; }
   // The bytes of the constants that the environment's present episode drew; empty: none are drawn.
   virtual std::span<const std::byte> drawn_constants(int) const { return {}; }
+  // Adds what the environment's present state looks like, and what `action` is in words, for who
+  // watches it. action: [A] that is about to be taken; null: none. Adds no shapes where it cannot
+  // draw itself. From any thread but while that environment is stepped.
+  virtual void draw(int, const float*, Drawing&) const {}
   // Called before what append_state() shows is read: a simulator that serialises itself fills the
   // bytes that it shows.
   virtual Status capture() { return {}; }

@@ -69,7 +69,8 @@ EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& sp
 
 Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalOptions& options) {
   const Config& config = policy.config;
-  EvalScene scene{config.env_id, config.env_options, {}, options.actions};
+  EvalScene scene{config.env_id,   config.env_options,      {},
+                  options.actions, options.longest_episode, options.watcher};
   scene.envs.num_envs = options.episodes;
   scene.envs.seed = options.seed;
   scene.envs.streams = options.streams;

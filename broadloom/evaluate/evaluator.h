@@ -31,6 +31,23 @@ Result<EvalActions> actions_of(std::string_view name);
 // Told how many of the episodes are over, none at first; from several threads, one at a time.
 using PlayProgress = std::function<void(std::int64_t played, std::int64_t episodes)>;
 
+// A state of an episode that is played.
+struct SeenState {
+  int episode = 0;
+  const Drawing& drawing;       // as the environment draws itself; empty: it cannot
+  ObservationRows observation;  // as the environment gives it, a row
+  const float* action;  // [A] as the policy takes it there; null: the episode is over, or cut
+};
+
+// Looks on while episodes are played. Of each episode: state, reward, state, ..., reward, state,
+// from one thread; of different ones side by side.
+class EpisodeWatcher {
+ public:
+  virtual ~EpisodeWatcher() = default;
+  virtual void see(const SeenState& state) = 0;
+  virtual void take(int episode, double reward) = 0;
+};
+
 struct EvalOptions {
   int episodes = 100;
   std::uint64_t seed = 1;
@@ -38,6 +55,8 @@ struct EvalOptions {
   StreamSet streams = StreamSet::kEvaluation;  // not training's
   EvalActions actions = EvalActions::kMostLikely;
   PlayProgress on_progress = {};  // may be empty
+  int longest_episode = kLongestEvalEpisode;
+  EpisodeWatcher* watcher = nullptr;  // null: nobody looks
 };
 
 struct EvalResult {
@@ -84,6 +103,8 @@ struct EvalScene {
   Overrides env_options;
   VecEnvOptions envs;
   EvalActions actions = EvalActions::kMostLikely;  // sampled ones on the seed of envs
+  int longest_episode = kLongestEvalEpisode;       // where those without an end are cut
+  EpisodeWatcher* watcher = nullptr;               // null: nobody looks
 };
 
 // The same for many scenes of one policy at once, whose spaces must be the network's; threads share

@@ -21,7 +21,8 @@ namespace {
 
 // What goes between k environments and the policy that plays them.
 struct PlayedRows {
-  PlayedRows(int k, const EnvSpec& spec)
+  // watched: somebody wants to see what ended.
+  PlayedRows(int k, const EnvSpec& spec, bool watched)
       : action_size(static_cast<std::size_t>(spec.action_size())),
         raw(observation_type(spec.observation), static_cast<std::size_t>(k)),
         last(raw.type(), static_cast<std::size_t>(k)),
@@ -29,11 +30,14 @@ struct PlayedRows {
         rewards(k),
         terminated(k),
         truncated(k),
-        ends(k) {}
+        ends(k),
+        final_drawings(watched ? k : 0) {}
 
   StepRows all() {
-    return {actions.data(),   raw.rows(),  rewards.data(), terminated.data(),
-            truncated.data(), last.rows(), ends.data()};
+    StepRows rows{actions.data(),   raw.rows(),  rewards.data(), terminated.data(),
+                  truncated.data(), last.rows(), ends.data()};
+    if (!final_drawings.empty()) rows.final_drawings = final_drawings.data();
+    return rows;
   }
 
   std::size_t action_size;
@@ -42,6 +46,7 @@ struct PlayedRows {
   std::vector<float> rewards;
   std::vector<std::uint8_t> terminated, truncated;
   std::vector<EpisodeEnd> ends;
+  std::vector<Drawing> final_drawings;  // [k] or empty
 };
 
 // What one thread needs to act.
@@ -94,6 +99,19 @@ class ShardEvaluation {
     hand_over_actions(scratch);
   }
 
+  // The states of episodes that are not over, for who watches. acting: with the actions that act()
+  // has chosen there.
+  void show(const VecEnv& envs, bool acting) {
+    if (scene_.watcher == nullptr) return;
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      if (over_[k]) continue;
+      const float* action = acting ? &rows_.actions[(first_ + k) * rows_.action_size] : nullptr;
+      Drawing drawing;
+      envs.draw(episode_of(k), action, drawing);
+      scene_.watcher->see({episode_of(k), drawing, row_of(rows_.raw, k), action});
+    }
+  }
+
   void take_in() {
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
       if (over_[k]) continue;
@@ -101,14 +119,29 @@ class ShardEvaluation {
       EvalEpisode& episode = episodes_[static_cast<std::size_t>(shard_.begin) + k];
       episode.episode_return += rows_.rewards[row];
       episode.length += 1;
+      if (scene_.watcher != nullptr) scene_.watcher->take(episode_of(k), rows_.rewards[row]);
       if (rows_.terminated[row] == 0 && rows_.truncated[row] == 0) continue;
       episode.end = rows_.ends[row];
       over_[k] = true;
       --left_;
+      show_last(k);
     }
   }
 
  private:
+  int episode_of(std::size_t k) const { return shard_.begin + static_cast<int>(k); }
+
+  ObservationRows row_of(Observations& observations, std::size_t k) const {
+    return observations.rows(first_ + k);
+  }
+
+  // Where the episode has ended; the environment is in the next one already.
+  void show_last(std::size_t k) {
+    if (scene_.watcher == nullptr) return;
+    const Drawing& drawing = rows_.final_drawings[first_ + k];
+    scene_.watcher->see({episode_of(k), drawing, row_of(rows_.last, k), nullptr});
+  }
+
   std::size_t rows_of_shard() const { return static_cast<std::size_t>(shard_.size()); }
 
   bool is_discrete() const { return action_space_.kind == SpaceKind::kDiscrete; }
@@ -245,14 +278,17 @@ class ScenePlayer {
                     std::vector<EvalEpisode>& episodes) {
     VecEnv& envs = *scene.envs;
     ActingScratch scratch(policy_, bf16_weights_);
-    PlayedRows rows(shard.size(), envs.spec());
+    const int longest = scene.scene.longest_episode;
+    PlayedRows rows(shard.size(), envs.spec(), scene.scene.watcher != nullptr);
     ShardEvaluation evaluation(scene.scene, envs.spec().action, policy_, shard, rows, 0, episodes);
     envs.observe(shard.begin, shard.end, rows.raw.rows());
-    for (int t = 0; t < kLongestEvalEpisode && evaluation.left() > 0; ++t) {
+    for (int t = 0; t < longest && evaluation.left() > 0; ++t) {
       evaluation.act(t, scratch);
+      evaluation.show(envs, true);
       BROADLOOM_TRY(stepped(envs.step(shard.begin, shard.end, rows.all()), t));
       evaluation.take_in();
     }
+    evaluation.show(envs, false);
     return {};
   }
 
@@ -261,7 +297,8 @@ class ScenePlayer {
     VecEnv& envs = *scene.envs;
     const int count = envs.num_envs();
     std::vector<ActingScratch> scratch(pool_.threads(), ActingScratch(policy_, bf16_weights_));
-    PlayedRows rows(count, envs.spec());
+    const int longest = scene.scene.longest_episode;
+    PlayedRows rows(count, envs.spec(), scene.scene.watcher != nullptr);
     std::vector<ShardEvaluation> shards;
     for (int s = 0; s < scene.plan.count(); ++s) {
       const Shard shard = scene.plan[s];
@@ -273,11 +310,13 @@ class ScenePlayer {
       return std::any_of(shards.begin(), shards.end(),
                          [](const ShardEvaluation& shard) { return shard.left() > 0; });
     };
-    for (int t = 0; t < kLongestEvalEpisode && left(); ++t) {
+    for (int t = 0; t < longest && left(); ++t) {
       pool_.run(scene.plan.count(), [&](int s, int thread) { shards[s].act(t, scratch[thread]); });
+      for (ShardEvaluation& shard : shards) shard.show(envs, true);
       BROADLOOM_TRY(stepped(envs.step(0, count, rows.all()), t));
       for (ShardEvaluation& shard : shards) shard.take_in();
     }
+    for (ShardEvaluation& shard : shards) shard.show(envs, false);
     played_.add(count);
     return {};
   }

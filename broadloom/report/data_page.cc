@@ -40,14 +40,18 @@ Result<std::string> make_data_page(const DataPage& page, const std::string& json
   std::string scripts;
   for (const std::string_view script : page.scripts) scripts.append(script).append("\n");
   const std::string data = json_for_script(json);
+  const std::string style = std::string(assets::kReportCss).append(page.style);
+  const auto for_charts = [&](std::string_view script) {
+    return page.has_charts ? script : std::string_view();
+  };
   return fill_page(assets::kPageHtml, {{"title", page.title},
                                        {"data", data},
-                                       {"report_css", assets::kReportCss},
-                                       {"chart_js", assets::kChartJs},
+                                       {"report_css", style},
+                                       {"chart_js", for_charts(assets::kChartJs)},
                                        {"report_js", assets::kReportJs},
                                        {"tables_js", assets::kTablesJs},
-                                       {"figures_js", assets::kFiguresJs},
-                                       {"curves_js", assets::kCurvesJs},
+                                       {"figures_js", for_charts(assets::kFiguresJs)},
+                                       {"curves_js", for_charts(assets::kCurvesJs)},
                                        {"page_js", scripts}});
 }
 

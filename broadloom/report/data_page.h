@@ -16,6 +16,8 @@ struct DataPage {
   int format = 1;                         // that its scripts read
   std::string_view title;                 // of the page, until its scripts say better
   std::vector<std::string_view> scripts;  // its own, after those of every page; the last one draws
+  std::string_view style = {};            // its own, after that of every page
+  bool has_charts = true;                 // without them, no scripts for those
 };
 
 // The page with the JSON, all scripts and all styles inside; it loads nothing. kCorrupt where the

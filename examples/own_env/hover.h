@@ -13,6 +13,7 @@
 #include "broadloom/core/host_device.h"
 #include "broadloom/core/random.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/drawing.h"
 #include "broadloom/env/spec.h"
 
 struct Hover {
@@ -83,5 +84,19 @@ struct Hover {
   BROADLOOM_HD static void observe(const Params& params, const State& state, float* out) {
     out[0] = static_cast<float>(state.height - params.target);
     out[1] = static_cast<float>(state.speed);
+  }
+
+  // What `own_env watch` shows, in metres: ground, height to hold, drone, and its thrust.
+  static void draw(const Params& params, const State& state, const float* action,
+                   broadloom::Drawing& out) {
+    using broadloom::Ink;
+    out.view(-1.0, -0.1, 1.0, 2.1);
+    out.line(Ink::kMuted, 0.02, {{-1.0, 0.0}, {1.0, 0.0}});
+    out.line(Ink::kGood, 0.01, {{-1.0, params.target}, {1.0, params.target}});
+    out.line(Ink::kBad, 0.02, {{-1.0, 2.0}, {1.0, 2.0}});
+    out.rectangle(Ink::kInk, {-0.2, state.height - 0.03}, 0.4, 0.06);
+    if (action == nullptr) return;  // the episode is over
+    const double power = 0.5 * (1.0 + std::clamp(static_cast<double>(action[0]), -1.0, 1.0));
+    out.arrow(Ink::kAccent, 0.02, {0.0, state.height}, {0.0, state.height + 0.4 * power});
   }
 };

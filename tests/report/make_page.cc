@@ -1,4 +1,4 @@
-// make_page gradients|study|advice IN.json OUT.html: the page of such a JSON file.
+// make_page gradients|study|advice|watch IN.json OUT.html: the page of such a JSON file.
 #include <cstdio>
 #include <string>
 
@@ -6,6 +6,7 @@
 #include "broadloom/report/advice_json.h"
 #include "broadloom/report/gradients_page.h"
 #include "broadloom/report/study_page.h"
+#include "broadloom/report/watch_page.h"
 
 namespace {
 
@@ -13,10 +14,10 @@ broadloom::Status make_page(const std::string& kind, const std::string& in,
                             const std::string& out) {
   broadloom::Result<std::string> json = broadloom::read_file(in);
   if (!json.ok()) return json.status();
-  broadloom::Result<std::string> page = kind == "study" ? broadloom::study_page(json.value())
-                                        : kind == "advice"
-                                            ? broadloom::advice_page(json.value())
-                                            : broadloom::gradients_page(json.value());
+  broadloom::Result<std::string> page = kind == "study"    ? broadloom::study_page(json.value())
+                                        : kind == "advice" ? broadloom::advice_page(json.value())
+                                        : kind == "watch"  ? broadloom::watch_page(json.value())
+                                                          : broadloom::gradients_page(json.value());
   if (!page.ok()) return page.status();
   return broadloom::write_file_atomically(out, page.value());
 }
@@ -25,7 +26,7 @@ broadloom::Status make_page(const std::string& kind, const std::string& in,
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: make_page gradients|study|advice IN.json OUT.html\n");
+    std::fprintf(stderr, "usage: make_page gradients|study|advice|watch IN.json OUT.html\n");
     return 2;
   }
   const broadloom::Status status = make_page(argv[1], argv[2], argv[3]);

@@ -9,6 +9,7 @@
 #include "broadloom/core/branch_free.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
+#include "broadloom/envs/classic/torque_drawing.h"
 
 namespace broadloom {
 
@@ -109,6 +110,26 @@ struct Acrobot {
 
   BROADLOOM_HD static bool success(const Params&, const State&, bool terminated, bool) {
     return terminated;
+  }
+
+  // Links are drawn one long, as the test of the tip's height counts them, whatever their length in
+  // the dynamics.
+  static void draw(const Params&, const State& s, const float* action, Drawing& out) {
+    constexpr double kSide = 2.3, kLine = 1.0, kLink = 0.14;
+    out.view(-kSide, -kSide, kSide, kSide);
+    out.line(Ink::kGood, 0.03, {{-kSide, kLine}, {kSide, kLine}});
+    const SinCos upper = sin_cos(s.theta1), lower = sin_cos(s.theta1 + s.theta2);
+    const Point joint{upper.sine, -upper.cosine};
+    const Point tip{joint.x + lower.sine, joint.y - lower.cosine};
+    out.line(colour(0), kLink, {{0.0, 0.0}, joint});
+    out.line(colour(1), kLink, {joint, tip});
+    out.circle(Ink::kMuted, {0.0, 0.0}, 0.1);
+    out.circle(Ink::kInk, joint, 0.1);
+    out.circle(Ink::kInk, tip, 0.05);
+    if (action == nullptr) return;
+    const int torque = static_cast<int>(action[0]) - 1;
+    out.action = torque > 0 ? "counter-clockwise" : torque < 0 ? "clockwise" : "no torque";
+    draw_torque(Ink::kAccent, 0.05, joint, 0.32, 0.5 * torque, out);
   }
 
  private:

@@ -110,6 +110,33 @@ struct CartPole {
   BROADLOOM_HD static bool success(const Params&, const State&, bool, bool truncated) {
     return truncated;
   }
+
+  // The pole is hinged at height 0. How large a cart is, the dynamics do not say.
+  static void draw(const Params& p, const State& s, const float* action, Drawing& out) {
+    constexpr double kHalfCart = 0.25, kCart = 0.3, kBeyond = 0.7;
+    const double length = 2.0 * p.half_length;
+    const double end = kPositionLimit + kBeyond;
+    out.view(-end, -kCart - 0.2, end, length + 0.2);
+    out.line(Ink::kMuted, 0.02, {{-end, -kCart}, {end, -kCart}});
+    for (const double limit : {-kPositionLimit, kPositionLimit}) {
+      out.line(Ink::kBad, 0.03, {{limit, -kCart - 0.12}, {limit, -kCart + 0.12}});
+    }
+    const auto tip = [&](double angle) {
+      const auto [sine, cosine] = sin_cos(angle);
+      return Point{s.x + length * sine, length * cosine};
+    };
+    for (const double limit : {-kAngleLimit, kAngleLimit}) {
+      out.line(Ink::kFaint, 0.015, {{s.x, 0.0}, tip(limit)});
+    }
+    out.rectangle(Ink::kInk, {s.x - kHalfCart, -kCart}, 2.0 * kHalfCart, kCart);
+    out.line(colour(1), 0.08, {{s.x, 0.0}, tip(s.theta)});
+    out.circle(Ink::kMuted, {s.x, 0.0}, 0.05);
+    if (action == nullptr) return;
+    const double side = action[0] > 0.5f ? 1.0 : -1.0;
+    out.action = side > 0.0 ? "push right" : "push left";
+    const double from = s.x + side * (kHalfCart + 0.03), height = -0.5 * kCart;
+    out.arrow(Ink::kAccent, 0.04, {from, height}, {from + 0.45 * side, height});
+  }
 };
 static_assert(Environment<CartPole>);
 

@@ -8,6 +8,7 @@
 #include "broadloom/core/branch_free.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
+#include "broadloom/envs/classic/hill_drawing.h"
 
 namespace broadloom {
 
@@ -78,6 +79,15 @@ struct MountainCar {
 
   BROADLOOM_HD static bool success(const Params&, const State&, bool terminated, bool) {
     return terminated;
+  }
+
+  static void draw(const Params&, const State& s, const float* action, Drawing& out) {
+    const int throttle = action == nullptr ? 0 : static_cast<int>(action[0]) - 1;
+    draw_hill({kMinPosition, kMaxPosition, kGoalPosition, s.position, 1.0 * throttle}, out);
+    if (action == nullptr) return;
+    out.action = throttle > 0   ? "accelerate right"
+                 : throttle < 0 ? "accelerate left"
+                                : "no acceleration";
   }
 };
 static_assert(Environment<MountainCar>);

@@ -9,6 +9,7 @@
 #include "broadloom/core/branch_free.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
+#include "broadloom/envs/classic/hill_drawing.h"
 
 namespace broadloom {
 
@@ -82,6 +83,11 @@ struct MountainCarContinuous {
 
   BROADLOOM_HD static bool success(const Params&, const State&, bool terminated, bool) {
     return terminated;
+  }
+
+  static void draw(const Params&, const State& s, const float* action, Drawing& out) {
+    const double throttle = action == nullptr ? 0.0 : clip(action[0], -1.0, 1.0);
+    draw_hill({kMinPosition, kMaxPosition, kGoalPosition, s.position, throttle}, out);
   }
 };
 static_assert(Environment<MountainCarContinuous>);

@@ -8,6 +8,7 @@
 #include "broadloom/core/branch_free.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
+#include "broadloom/envs/classic/torque_drawing.h"
 
 namespace broadloom {
 
@@ -92,6 +93,19 @@ struct Pendulum {
   BROADLOOM_HD static bool success(const Params&, const State& last, bool, bool truncated) {
     return truncated & (sin_cos(last.theta).cosine >= kUprightCosine) & (last.theta_dot >= -kSlow) &
            (last.theta_dot <= kSlow);
+  }
+
+  // Upright is up, and angles and torques are positive counter-clockwise.
+  static void draw(const Params& p, const State& s, const float* action, Drawing& out) {
+    const double length = p.length, side = 1.25 * length;
+    out.view(-side, -side, side, side);
+    out.line(Ink::kFaint, 0.015 * length, {{0.0, 0.0}, {0.0, 1.15 * length}});
+    const auto [sine, cosine] = sin_cos(s.theta);
+    out.line(colour(1), 0.12 * length, {{0.0, 0.0}, {-length * sine, length * cosine}});
+    out.circle(Ink::kInk, {0.0, 0.0}, 0.07 * length);
+    if (action == nullptr || !(p.max_torque > 0.0)) return;
+    const double torque = clip(action[0], -p.max_torque, p.max_torque);
+    draw_torque(Ink::kAccent, 0.035 * length, {0.0, 0.0}, 0.4 * length, torque / p.max_torque, out);
   }
 };
 static_assert(Environment<Pendulum>);

@@ -9,6 +9,7 @@
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
 #include "broadloom/env/tabular.h"
+#include "broadloom/envs/toy_text/grid_drawing.h"
 
 namespace broadloom {
 
@@ -87,6 +88,24 @@ struct CliffWalking {
 
   BROADLOOM_HD static bool success(const Params&, const State&, bool terminated, bool) {
     return terminated;
+  }
+
+  static void draw(const Params&, const State& s, const float* action, Drawing& out) {
+    const GridDrawing grid{kRows, kCols, out};
+    grid.ground(Ink::kPanel);
+    for (int col = 1; col < kCols - 1; ++col) grid.fill(kRows - 1, col, Ink::kBad, 0.55);
+    grid.fill(kGoal / kCols, kGoal % kCols, Ink::kGood, 0.3);
+    grid.letter(kGoal / kCols, kGoal % kCols, Ink::kGood, "G");
+    grid.letter(kStart / kCols, kStart % kCols, Ink::kMuted, "S");
+    grid.lines();
+    const int row = s.cell / kCols, col = s.cell % kCols;
+    grid.walker(row, col);
+    if (action == nullptr) return;
+    constexpr std::array kWords{"up", "right", "down", "left"};
+    constexpr std::array kDown{-1, 0, 1, 0}, kRight{0, 1, 0, -1};
+    const std::size_t a = static_cast<std::size_t>(action[0]) % kActions;
+    out.action = kWords[a];
+    grid.meant_move(row, col, kDown[a], kRight[a]);
   }
 
  private:

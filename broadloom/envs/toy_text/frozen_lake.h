@@ -10,6 +10,7 @@
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
 #include "broadloom/env/tabular.h"
+#include "broadloom/envs/toy_text/grid_drawing.h"
 
 namespace broadloom {
 
@@ -114,6 +115,28 @@ struct FrozenLake {
   }
   BROADLOOM_HD static bool success(const Params& p, const State& last, bool, bool) {
     return p.cells[last.cell] == 'G';
+  }
+
+  // The arrow is the move that is meant: on slippery ice, where it leads is another matter.
+  static void draw(const Params& p, const State& s, const float* action, Drawing& out) {
+    const GridDrawing grid{p.rows, p.cols, out};
+    grid.ground(Ink::kPanel);
+    for (int cell = 0; cell < p.rows * p.cols; ++cell) {
+      const int row = cell / p.cols, col = cell % p.cols;
+      if (p.cells[cell] == 'H') out.circle(Ink::kMuted, grid.middle(row, col), 0.36);
+      if (p.cells[cell] == 'G') grid.fill(row, col, Ink::kGood, 0.3);
+      if (p.cells[cell] == 'G') grid.letter(row, col, Ink::kGood, "G");
+      if (p.cells[cell] == 'S') grid.letter(row, col, Ink::kMuted, "S");
+    }
+    grid.lines();
+    const int row = s.cell / p.cols, col = s.cell % p.cols;
+    grid.walker(row, col);
+    if (action == nullptr) return;
+    constexpr std::array kWords{"left", "down", "right", "up"};
+    constexpr std::array kDown{0, 1, 0, -1}, kRight{-1, 0, 1, 0};
+    const std::size_t a = static_cast<std::size_t>(action[0]) % kActions;
+    out.action = kWords[a];
+    grid.meant_move(row, col, kDown[a], kRight[a]);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/environment.h"
 #include "broadloom/env/tabular.h"
+#include "broadloom/envs/toy_text/grid_drawing.h"
 
 namespace broadloom {
 
@@ -84,7 +85,59 @@ struct Taxi {
     return terminated;
   }
 
+  // The passenger is the disc: at its place, or in the taxi; the destination has a frame.
+  static void draw(const Params&, const State& s, const float* action, Drawing& out) {
+    constexpr std::array kWords{"south", "north", "east", "west", "pick up", "drop off"};
+    constexpr std::array kDown{1, -1, 0, 0}, kRight{0, 0, 1, -1};
+    const int destination = s.code % 4, passenger = s.code / 4 % 5;
+    const int col = s.code / 20 % kSize, row = s.code / 100;
+    const GridDrawing grid{kSize, kSize, out};
+    draw_city(grid);
+    draw_frame(grid, destination);
+    const Point taxi = grid.middle(row, col);
+    out.rectangle(Ink::kInk, {taxi.x - 0.34, taxi.y - 0.22}, 0.68, 0.44);
+    const bool aboard = passenger == kInTaxi;
+    const Point waits = aboard ? taxi : grid.middle(kPlaceRow[passenger], kPlaceCol[passenger]);
+    const double corner = aboard ? 0.0 : 0.3;  // beside the place's letter
+    out.circle(colour(3), {waits.x - corner, waits.y + corner}, 0.13);
+    if (action == nullptr) return;
+    const std::size_t a = static_cast<std::size_t>(action[0]) % kActions;
+    out.action = kWords[a];
+    if (a < kDown.size()) grid.meant_move(row, col, kDown[a], kRight[a]);
+  }
+
  private:
+  static constexpr std::array kPlaceRow{0, 0, 4, 4}, kPlaceCol{0, 4, 0, 3};
+
+  static void draw_city(const GridDrawing& grid) {
+    constexpr std::array kLetters{"R", "G", "Y", "B"};
+    constexpr std::array kInks{colour(1), colour(2), colour(4), colour(0)};
+    grid.ground(Ink::kPanel);
+    grid.lines();
+    for (std::size_t i = 0; i < kLetters.size(); ++i) {
+      grid.fill(kPlaceRow[i], kPlaceCol[i], kInks[i], 0.25);
+      grid.letter(kPlaceRow[i], kPlaceCol[i], kInks[i], kLetters[i]);
+    }
+    for (int row = 0; row < kSize; ++row) {
+      for (int col = 0; col + 1 < kSize; ++col) {
+        if (!wall_east(row, col)) continue;
+        const Point low = grid.low_corner(row, col + 1);
+        grid.out.line(Ink::kInk, 0.08, {low, {low.x, low.y + 1.0}});
+      }
+    }
+  }
+
+  static void draw_frame(const GridDrawing& grid, int place) {
+    const Point low = grid.low_corner(kPlaceRow[place], kPlaceCol[place]);
+    const double a = 0.06, b = 0.94;
+    grid.out.line(Ink::kGood, 0.07,
+                  {{low.x + a, low.y + a},
+                   {low.x + b, low.y + a},
+                   {low.x + b, low.y + b},
+                   {low.x + a, low.y + b},
+                   {low.x + a, low.y + a}});
+  }
+
   // Whether a wall stands east of (row, col): after column 1 in rows 0 and 1; after columns 0 and 2
   // in rows 3 and 4; and the border.
   BROADLOOM_HD static bool wall_east(int row, int col) {

@@ -240,8 +240,10 @@ function followDisplay() {
 // Makes the page, and draws what it has.
 function startPage(make) {
   make();
-  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
-  Chart.defaults.font.size = 12;
+  if (typeof Chart !== "undefined") {
+    Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+    Chart.defaults.font.size = 12;
+  }
   drawAll();
   followDisplay();
   document.addEventListener("toggle", markScrolls, true);

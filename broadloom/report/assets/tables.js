@@ -73,8 +73,8 @@ function csvOf(columns, rows) {
   return [heads, ...lines].map((line) => line.map(quote).join(",")).join("\n") + "\n";
 }
 
-function download(name, text) {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+function download(name, text, type = "text/csv") {
+  const url = URL.createObjectURL(new Blob([text], { type }));
   const link = element("a", { href: url, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);

@@ -1,0 +1,105 @@
+// What a picture of a state is made of: shapes in the environment's own units, x to the right and y
+// upwards, each over those before it. Pure data: whoever shows it settles pixels, and which colour
+// an ink is in light and in dark.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace broadloom {
+
+// By what they are for; beside them there are colours that can be told apart, colour(n).
+enum class Ink : int {
+  kInk,     // what the picture is about
+  kMuted,   // what it stands on
+  kFaint,   // auxiliary lines
+  kPanel,   // surfaces
+  kPaper,   // the page
+  kAccent,  // what the policy does
+  kGood,    // goals
+  kBad,     // what ends an episode badly
+  kFirstColour
+};
+inline constexpr int kColours = 12;  // then they come again
+constexpr Ink colour(int n) {
+  return static_cast<Ink>(static_cast<int>(Ink::kFirstColour) + n % kColours);
+}
+
+struct Point {
+  double x, y;
+};
+
+struct Shape {
+  enum class Kind {
+    kLine,       // width; x, y of each point
+    kPolygon,    // filled: x, y of each corner
+    kRectangle,  // filled: left, bottom, width, height
+    kCircle,     // filled: x, y, radius
+    kText        // x, y of its middle, height
+  };
+  Kind kind = Kind::kLine;
+  Ink ink = Ink::kInk;
+  double strength = 1.0;        // 0 is not seen
+  std::vector<double> numbers;  // what the kind says
+  std::string text;
+
+  bool operator==(const Shape&) const = default;
+};
+
+struct Drawing {
+  // The part of the plane that is shown: the same for all states of an episode, or it shakes.
+  double left = 0.0, bottom = 0.0, right = 0.0, top = 0.0;
+  std::vector<Shape> shapes;
+  std::string action;  // the action in words, "push left"; empty: its numbers say enough
+
+  bool empty() const { return shapes.empty(); }
+  void view(double x_low, double y_low, double x_high, double y_high) {
+    left = x_low;
+    bottom = y_low;
+    right = x_high;
+    top = y_high;
+  }
+  void line(Ink ink, double width, const std::vector<Point>& points) {
+    std::vector<double> numbers{width};
+    for (const Point& point : points) numbers.insert(numbers.end(), {point.x, point.y});
+    add(Shape::Kind::kLine, ink, std::move(numbers));
+  }
+  void polygon(Ink ink, const std::vector<Point>& corners) {
+    std::vector<double> numbers;
+    for (const Point& corner : corners) numbers.insert(numbers.end(), {corner.x, corner.y});
+    add(Shape::Kind::kPolygon, ink, std::move(numbers));
+  }
+  void rectangle(Ink ink, Point low, double width, double height, double strength = 1.0) {
+    add(Shape::Kind::kRectangle, ink, {low.x, low.y, width, height}, strength);
+  }
+  void circle(Ink ink, Point centre, double radius) {
+    add(Shape::Kind::kCircle, ink, {centre.x, centre.y, radius});
+  }
+  void text(Ink ink, Point middle, double height, const std::string& words) {
+    add(Shape::Kind::kText, ink, {middle.x, middle.y, height});
+    shapes.back().text = words;
+  }
+  // A shaft of that width and a head at `to`, which is six widths long, or as the arrow is where
+  // that is less; nothing where it has no length.
+  void arrow(Ink ink, double width, Point from, Point to) {
+    const double x = to.x - from.x, y = to.y - from.y;
+    const double length = std::sqrt(x * x + y * y);
+    if (!(length > 0.0)) return;
+    const double head = length < 6.0 * width ? length : 6.0 * width;
+    const double along_x = x / length * head, along_y = y / length * head;
+    const Point neck{to.x - along_x, to.y - along_y};
+    line(ink, width, {from, neck});
+    polygon(ink, {to,
+                  {neck.x - 0.5 * along_y, neck.y + 0.5 * along_x},
+                  {neck.x + 0.5 * along_y, neck.y - 0.5 * along_x}});
+  }
+
+ private:
+  void add(Shape::Kind kind, Ink ink, std::vector<double> numbers, double strength = 1.0) {
+    shapes.push_back({kind, ink, strength, std::move(numbers), ""});
+  }
+};
+
+}  // namespace broadloom

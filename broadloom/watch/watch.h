@@ -1,0 +1,42 @@
+// A few episodes of a policy, kept as they are played: what `broadloom watch` calls.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/evaluate/evaluator.h"
+#include "broadloom/evaluate/policy.h"
+#include "broadloom/watch/film.h"
+
+namespace broadloom {
+
+inline constexpr int kMostWatchedEpisodes = 20;
+
+struct WatchOptions {
+  int episodes = 1;  // to kMostWatchedEpisodes
+  std::uint64_t seed = 1;
+  EvalActions actions = EvalActions::kMostLikely;
+  int max_steps = 1000;  // where longer episodes are cut; to kLongestEvalEpisode
+};
+
+struct WatchedEpisodes {
+  WatchOptions options;
+  EnvSpec spec;         // of what was played
+  PolicyOrigin origin;  // of who played
+  Film film;
+  std::vector<EvalEpisode> episodes;  // what they came to
+};
+
+// The first episodes that an evaluation with this seed and as many episodes plays, the same to the
+// bit as far as they are played. kInvalidConfig for options out of their ranges, and where the
+// environment neither draws itself nor observes small images; other errors as play_episodes().
+// Costs as much memory as the page will, a few times.
+Result<WatchedEpisodes> watch_policy(const Policy& policy, const WatchOptions& options);
+
+// run_or_checkpoint: as run_evaluation.h has it. Writes nothing.
+Result<WatchedEpisodes> watch_run(const std::string& run_or_checkpoint,
+                                  const WatchOptions& options);
+
+}  // namespace broadloom

@@ -1,0 +1,116 @@
+// `broadloom watch`: episodes of a policy as an animation that a browser plays.
+#include <fmt/core.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/record/files.h"
+#include "broadloom/report/watch_page.h"
+#include "broadloom/watch/watch.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/policy_isa.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct WatchCommand {
+  std::string source;  // a run or a checkpoint
+  std::string actions = actions_name(EvalActions::kMostLikely);
+  std::string out;
+  WatchOptions options;
+  bool quiet = false, json = false;
+};
+
+// In the run's folder; for a checkpoint alone, where the command was given.
+std::string page_path(const WatchCommand& command, const WatchedEpisodes& watched) {
+  if (!command.out.empty()) return command.out;
+  const std::string& run = watched.origin.run_dir;
+  return run.empty() ? "watch.html" : run + "/watch.html";
+}
+
+void print_episodes(const WatchedEpisodes& watched, const std::string& path) {
+  for (std::size_t i = 0; i < watched.episodes.size(); ++i) {
+    const EvalEpisode& episode = watched.episodes[i];
+    fmt::print("Episode {}: return {:.2f}, {} steps, {}\n", i + 1, episode.episode_return,
+               with_commas(episode.length), end_words(episode, watched.spec));
+    if (episode.end.reason >= 0) continue;
+    fmt::print("  It was cut there, and its return is of that part; --max_steps plays more\n");
+  }
+  fmt::print("{}\n", path);
+}
+
+Json summary(const WatchCommand& command, const WatchedEpisodes& watched, const std::string& path) {
+  Json episodes = Json::array();
+  for (const EvalEpisode& episode : watched.episodes) {
+    episodes.push_back({{"return", episode.episode_return},
+                        {"steps", episode.length},
+                        {"end", end_words(episode, watched.spec)}});
+  }
+  return {{"run_dir", command.source},    {"global_step", watched.origin.global_step},
+          {"seed", watched.options.seed}, {"actions", actions_name(watched.options.actions)},
+          {"episodes", episodes},         {"file", path}};
+}
+
+Status run(WatchCommand& command, const std::vector<std::string>& arguments) {
+  if (!command.out.empty() && !command.out.ends_with(".html")) {
+    return invalid(
+        fmt::format("--out: got '{}', expected a name that ends in .html, which is what is written",
+                    command.out));
+  }
+  const Result<EvalActions> actions = actions_of(command.actions);
+  if (!actions.ok()) return actions.status();
+  command.options.actions = actions.value();
+  BROADLOOM_TRY(use_isa_of_policy(command.source));
+  const Result<WatchedEpisodes> watched = watch_run(command.source, command.options);
+  if (!watched.ok()) return watched.status();
+  const Json json = watch_json(watched.value(), command.source, arguments);
+  const Result<std::string> page = watch_page(json.dump());
+  if (!page.ok()) return page.status();
+  const std::string path = page_path(command, watched.value());
+  BROADLOOM_TRY(write_file_atomically(path, page.value()));
+  if (command.json) {
+    print_json(summary(command, watched.value(), path));
+  } else if (!command.quiet) {
+    print_episodes(watched.value(), path);
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_watch_command(Command root, Context& context) {
+  const Command app = root.add_subcommand("watch", "Show episodes of a policy in a browser (HTML)");
+  const auto command = std::make_shared<WatchCommand>();
+  app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
+      .required();
+  app.add_option("--out", command->out,
+                 "Page to write (default: watch.html in the run's folder; for a checkpoint file, "
+                 "here)")
+      .type_name("FILE");
+  app.add_option("--episodes", command->options.episodes, "Episodes to play (default 1)")
+      .range(1, kMostWatchedEpisodes)
+      .type_name("INT");
+  app.add_option("--seed", command->options.seed,
+                 "Evaluation seed: episodes are those of `eval` with it (default 1)")
+      .type_name("INT");
+  app.add_option("--actions", command->actions,
+                 "most_likely, or sampled: drawn from the policy, as training explores "
+                 "(default most_likely)")
+      .type_name("WORD");
+  app.add_option("--max_steps", command->options.max_steps,
+                 "Where episodes that are longer are cut (default 1000)")
+      .range(1, kLongestEvalEpisode)
+      .type_name("INT");
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.callback([&context, command] {
+    context.action = [&context, command] {
+      const Status status = run(*command, context.arguments);
+      return status.ok() ? 0 : report_error(status, command->json);
+    };
+  });
+}
+
+}  // namespace broadloom::cli
