@@ -112,39 +112,49 @@ void backward_weights(const ConvolutionShape& s, const T* x, const T* dy, T* dw,
   }
 }
 
+// The places of one phase, row by row; rows of the kernel that would meet zeros alone are left out.
+template <class T>
+void backward_phase(const ConvolutionShape& s, const Surrounded& full, const Phase& rows,
+                    const Phase& columns, const T* surrounded, const T* turned, T* dx) {
+  const std::size_t full_row = area(1, full.width, s.filters);
+  const std::size_t image_row = area(1, s.width, s.channels);
+  const std::size_t kernel_row = area(columns.taps, s.filters, s.channels);
+  Product<T, false> p{.a = nullptr,
+                      .a_stride = static_cast<std::size_t>(s.filters),
+                      .b = nullptr,
+                      .b_stride = static_cast<std::size_t>(s.channels),
+                      .start = nullptr,
+                      .start_row = 0,
+                      .c = dx + static_cast<std::size_t>(rows.place) * image_row +
+                           area(1, columns.place, s.channels),
+                      .c_row = area(1, s.stride, s.channels),
+                      .depth = columns.taps * s.filters,
+                      .from_zero = true};
+  p.a_run = full_row;
+  for (int row = 0; row < rows.count; ++row) {
+    const int read = rows.read + row;
+    const int first = std::clamp(full.front - read, 0, rows.taps);
+    const int last = std::clamp(full.front + s.out_height() - read, first, rows.taps);
+    p.a = surrounded + static_cast<std::size_t>(read + first) * full_row +
+          area(1, columns.read, s.filters);
+    p.b = turned + static_cast<std::size_t>(first) * kernel_row;
+    p.runs = last - first;
+    multiply(p, columns.count, s.channels);
+    p.c += static_cast<std::size_t>(s.stride) * image_row;
+  }
+}
+
 template <class T>
 void backward_input(const ConvolutionShape& s, const T* dy, const T* turned, T* dx, T* scratch) {
   const Surrounded full(s);
   put_in_zeros(dy, s.out_height(), s.out_width(), s.filters, full.front, full.height, full.width,
                scratch);
-  const std::size_t channels = static_cast<std::size_t>(s.channels);
-  const std::size_t full_row = area(1, full.width, s.filters);
-  const std::size_t image_row = area(1, s.width, s.channels);
   for (int py = 0; py < s.stride; ++py) {
     const Phase rows(py, s.height, s);
     for (int px = 0; px < s.stride; ++px) {
       const Phase columns(px, s.width, s);
-      Product<T, false> p{
-          .a = scratch + static_cast<std::size_t>(rows.read) * full_row +
-               area(1, columns.read, s.filters),
-          .a_stride = static_cast<std::size_t>(s.filters),
-          .b = turned,
-          .b_stride = channels,
-          .start = nullptr,
-          .start_row = 0,
-          .c = dx + static_cast<std::size_t>(rows.place) * image_row +
-               area(1, columns.place, s.channels),
-          .c_row = area(1, s.stride, s.channels),
-          .depth = columns.taps * s.filters,
-          .from_zero = true,
-      };
-      p.runs = rows.taps;
-      p.a_run = full_row;
-      p.groups = rows.count;
-      p.a_group = full_row;
-      p.c_group = static_cast<std::size_t>(s.stride) * image_row;
-      multiply(p, columns.count, s.channels);
-      turned += area(rows.taps, columns.taps, s.filters) * channels;
+      backward_phase(s, full, rows, columns, scratch, turned, dx);
+      turned += area(rows.taps, columns.taps, s.filters) * static_cast<std::size_t>(s.channels);
     }
   }
 }
