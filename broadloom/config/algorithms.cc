@@ -11,6 +11,7 @@
 #include "broadloom/algo/ppo.h"
 #include "broadloom/algo/pqn.h"
 #include "broadloom/config/config.h"
+#include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 
 namespace broadloom {
@@ -39,7 +40,10 @@ AlgorithmEntry ppo() {
 
 // purejaxql's settings (config/alg/*.yaml): pixels are MinAtar's, everything else CartPole's.
 void pqn_defaults(const EnvSpec& spec, Config& config) {
-  const bool pixels = spec.observation.extents().size() == 3;
+  const std::vector<int> extents = spec.observation.extents();
+  const bool pixels = extents.size() == 3;
+  const bool large =
+      pixels && fits(body_plan(Encoder::kNature, Normalisation::kNone, {}), extents[0], extents[1]);
   config.total_timesteps = pixels ? 10000000 : 500000;
   config.num_envs = pixels ? 128 : 32;
   config.num_steps = pixels ? 32 : 64;
@@ -49,8 +53,9 @@ void pqn_defaults(const EnvSpec& spec, Config& config) {
   config.eps_finish = pixels ? 0.05 : 0.2;
   config.eps_decay = pixels ? 0.1 : 0.2;
   config.gae_lambda = pixels ? 0.65 : 0.95;
-  config.encoder = pixels ? "minatar" : "mlp";
-  config.hidden_sizes = pixels ? std::vector<int>{128} : std::vector<int>{256, 256};
+  config.encoder = large ? "nature" : pixels ? "minatar" : "mlp";
+  config.hidden_sizes =
+      pixels ? published_hidden_sizes(encoder_of(config.encoder)) : std::vector<int>{256, 256};
   config.layer_norm = "channels";
   config.activation = "relu";
   config.vf_coef = 1.0;
@@ -71,11 +76,16 @@ Status check_pqn(const Config& config, const EnvSpec& spec) {
         "which it has none; set lr_schedule = linear or constant, and target_kl = 0");
   }
   for (const std::string& name : config.instruments) {
-    if (name != "gradient" && name != "policy") continue;
+    if (name != "gradient" && name != "policy" && name != "audit") continue;
     return invalid(fmt::format(
-        "instruments: '{}' measures the gradient of a policy or its change, and algorithm = pqn "
-        "has values of actions instead; leave it out",
+        "instruments: '{}' measures a policy that actions are drawn from, and algorithm = pqn has "
+        "values of actions instead; leave it out",
         name));
+  }
+  if (config.truncation_mode == "zero") {
+    return invalid(
+        "truncation_mode = zero: algorithm = pqn learns the value of the action that was taken, "
+        "for which a TD error of 0 has no target; set bootstrap, as_termination or state_value");
   }
   return {};
 }

@@ -30,6 +30,7 @@ std::size_t state_bytes_per_env(VecEnv& envs) {
 Result<MemoryPlan> plan_memory(const Config& config, int threads) {
   Result<std::unique_ptr<VecEnv>> envs = make_one_env(config);
   if (!envs.ok()) return envs.status();
+  BROADLOOM_TRY(check_algorithm(config, envs.value()->spec()));
   BROADLOOM_TRY(check_observations(config, envs.value()->spec()));
   return plan_memory(config, threads, *envs.value());
 }

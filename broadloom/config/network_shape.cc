@@ -67,8 +67,11 @@ Status check_encoder(const Config& config, const EnvSpec& spec) {
   const int side = least_side(plan);
   return invalid(fmt::format(
       "encoder = {}: observations of {} are {} x {} pixels; it needs at least {} x {}. Take "
-      "encoder = minatar, whose only convolution is 3 x 3, or impala, which pads",
-      config.encoder, spec.id, image.height, image.width, side, side));
+      "encoder = {}",
+      config.encoder, spec.id, image.height, image.width, side, side,
+      image.height >= 3 && image.width >= 3
+          ? "minatar, whose only convolution is 3 x 3, or impala, which pads"
+          : "impala, which pads, or mlp"));
 }
 
 }  // namespace

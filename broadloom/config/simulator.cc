@@ -27,8 +27,8 @@ Status check_schedule(const Config& config, const VecEnvTraits& simulator) {
 }  // namespace
 
 Status check_fits(const Config& config, const VecEnv& envs) {
-  BROADLOOM_TRY(check_observations(config, envs.spec()));
   BROADLOOM_TRY(check_algorithm(config, envs.spec()));
+  BROADLOOM_TRY(check_observations(config, envs.spec()));
   return check_simulator(config, envs.traits());
 }
 

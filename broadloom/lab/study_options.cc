@@ -69,6 +69,12 @@ Status set_limit(const Policy& policy, GradientStudyOptions& o, std::vector<std:
 // The studies take the gradient of a sample apart into the inputs and deltas of dense layers.
 Status check_network(const Policy& policy) {
   const NetworkShape& shape = policy.network.shape();
+  if (policy.config.reward_scale != 1.0) {
+    return invalid(fmt::format(
+        "reward_scale = {}: the laboratory measures returns of rewards as they are, which this "
+        "run's critic has not learnt; train with reward_scale = 1, or norm_reward",
+        policy.config.reward_scale));
+  }
   if (shape.action_values) {
     return invalid(
         "this policy takes the best of learnt action values, and has no gradient of a policy to "

@@ -170,6 +170,14 @@ Status extend(StartedRun& run, std::int64_t total_timesteps) {
         "settings",
         total_timesteps, dir, before, dir));
   }
+  if (run.config.depends_on_total() && falling_value(run.config) == nullptr) {
+    return invalid(fmt::format(
+        "total_timesteps: got {}, but the share of actions that '{}' draws from all falls over "
+        "eps_decay of its {} steps: a longer run would have explored otherwise. Begin a new run "
+        "with this one's policy: `broadloom train --init {} --total_timesteps N`, and the run's "
+        "other settings",
+        total_timesteps, dir, before, dir));
+  }
   if (run.config.depends_on_total()) {
     return invalid(fmt::format(
         "total_timesteps: got {}, but the {} of '{}' falls to 0 over its {} steps ({} = linear): a "

@@ -73,8 +73,9 @@ TYPED_TEST(MinAtar, SticksToTheActionTakenBefore) {
     asked.last_action = static_cast<std::int16_t>(first);
     typename TypeParam::State taken = asked;
     for (int t = 0; t < 10; ++t) {
-      play<TypeParam>(asked, t % 6, params);
+      const StepResult step = play<TypeParam>(asked, t % 6, params);
       play<TypeParam>(taken, first, params);
+      if (step.terminated != 0) break;
     }
     EXPECT_EQ(asked.last_action, first);
     EXPECT_EQ(picture_of<TypeParam>(asked), picture_of<TypeParam>(taken));

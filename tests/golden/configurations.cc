@@ -66,7 +66,7 @@ const std::vector<Run>& training_runs() {
         {"eps_decay", "0.5"},
         {"reward_scale", "0.1"},
         {"max_episode_steps", "19"},
-        {"instruments", "plasticity,audit"},
+        {"instruments", "plasticity,coverage"},
         {"instrument_every", "1"}}},
       {"cartpole_layer_norm",
        {{"env_id", "CartPole-v1"},

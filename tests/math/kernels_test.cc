@@ -31,10 +31,10 @@ class Kernels : public ::testing::TestWithParam<std::string> {
   void TearDown() override { ASSERT_TRUE(set_isa("auto").ok()); }
 };
 
-constexpr int kShapes[][3] = {{1, 1, 1},    {3, 4, 2},     {5, 64, 1},  {6, 3, 64},   {7, 64, 64},
-                              {64, 64, 64}, {13, 17, 9},   {64, 4, 33}, {9, 1, 130},  {2, 70, 16},
-                              {31, 5, 15},  {64, 500, 64}, {1, 64, 64}, {11, 128, 8}, {8, 2, 31},
-                              {64, 64, 2},  {4, 33, 65},  {7, 1300, 17}};
+constexpr int kShapes[][3] = {{1, 1, 1},    {3, 4, 2},     {5, 64, 1},   {6, 3, 64},   {7, 64, 64},
+                              {64, 64, 64}, {13, 17, 9},   {64, 4, 33},  {9, 1, 130},  {2, 70, 16},
+                              {31, 5, 15},  {64, 500, 64}, {1, 64, 64},  {11, 128, 8}, {8, 2, 31},
+                              {64, 64, 2},  {4, 33, 65},   {7, 1300, 17}};
 
 // The error bound of a sum of `terms` products: terms * epsilon * sum of |products|.
 template <class T>
