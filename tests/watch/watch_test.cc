@@ -111,7 +111,8 @@ TEST(Watch, ImagesAreDrawnToTheLast) {
   for (std::size_t i = 0; i < seen.episodes.size(); ++i) {
     if (end_words(seen.episodes[i], seen.spec) != "terminated") continue;
     std::vector<double> rows;
-    for (const Shape& shape : drawn(seen, i).back()) {
+    const std::vector<Shape> last = drawn(seen, i).back();
+    for (const Shape& shape : last) {
       if (shape.ink == Ink::kInk) rows.push_back(shape.numbers[1]);
     }
     EXPECT_EQ(rows, (std::vector<double>{0.0, 0.0}));
