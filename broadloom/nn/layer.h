@@ -33,7 +33,6 @@ struct RowShape {
   int height = 1, width = 1, channels = 0;
 
   int size() const { return height * width * channels; }
-  bool is_image() const { return height > 1 || width > 1; }
 };
 
 enum class LayerKind {
@@ -51,10 +50,10 @@ struct Layer {
   bool is_activated = false;  // the chain's activation follows, in place
   // Parameters: W [in, out] and b of kLinear; W [patch, filters] and b of kConvolution; gain and
   // bias, as W [1, size] and b, of kLayerNorm. `out` is 0 where there are none.
-  LinearSlice slice;
-  ConvolutionShape convolution;  // kConvolution
-  PoolShape pool;                // kMaxPool
-  std::size_t from = 0;          // kAdd: the layer whose output it adds
+  LinearSlice slice = {};
+  ConvolutionShape convolution = {};  // kConvolution
+  PoolShape pool = {};                // kMaxPool
+  std::size_t from = 0;               // kAdd: the layer whose output it adds
 
   bool has_parameters() const { return slice.out > 0; }
   // Outputs whose health is looked at: those of a layer that ends in an activation. Filters, where

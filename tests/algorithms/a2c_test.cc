@@ -15,6 +15,7 @@
 #include "broadloom/train/declared_numbers.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
+#include "tests/algorithms/trained.h"
 #include "tests/train/folder.h"
 
 namespace broadloom {
@@ -40,19 +41,8 @@ Overrides small(const Overrides& more = {}) {
   return all;
 }
 
-std::string bytes_of(Trainer& trainer) {
-  std::string bytes;
-  for (const TensorRef& tensor : trainer.state()) {
-    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
-  }
-  return bytes;
-}
-
 std::string trained(const Overrides& overrides, int threads) {
-  std::unique_ptr<Trainer> trainer = Trainer::create(config_with(overrides), threads).take();
-  trainer->hold_threads(threads);
-  while (!trainer->finished()) EXPECT_TRUE(trainer->iterate().ok());
-  return bytes_of(*trainer);
+  return state_after_training(config_with(overrides), threads);
 }
 
 class A2cRuns : public InFolder {

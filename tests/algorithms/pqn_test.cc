@@ -14,10 +14,12 @@
 #include "broadloom/config/config.h"
 #include "broadloom/core/random.h"
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/lab/gradient_study.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
+#include "tests/algorithms/trained.h"
 #include "tests/train/folder.h"
 
 namespace broadloom {
@@ -171,14 +173,7 @@ Overrides small(const Overrides& more = {}) {
 }
 
 std::string trained(const Overrides& overrides, int threads) {
-  std::unique_ptr<Trainer> trainer = Trainer::create(config_with(overrides), threads).take();
-  trainer->hold_threads(threads);
-  while (!trainer->finished()) EXPECT_TRUE(trainer->iterate().ok());
-  std::string bytes;
-  for (const TensorRef& tensor : trainer->state()) {
-    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
-  }
-  return bytes;
+  return state_after_training(config_with(overrides), threads);
 }
 
 TEST(PqnRuns, HaveTheSameBitsForAnyThreadsAndInstruments) {
@@ -186,6 +181,20 @@ TEST(PqnRuns, HaveTheSameBitsForAnyThreadsAndInstruments) {
   for (const int threads : {2, 5}) EXPECT_EQ(trained(small(), threads), expected) << threads;
   EXPECT_EQ(trained(small({{"instruments", "plasticity,coverage"}, {"instrument_every", "2"}}), 2),
             expected);
+}
+
+// What is learnt from is scaled, what is reported is not.
+TEST(PqnRuns, LearnFromScaledRewards) {
+  const auto after_one = [](const char* scale) {
+    auto trainer = Trainer::create(config_with(small({{"reward_scale", scale}})), 1).take();
+    EXPECT_TRUE(trainer->iterate().ok());
+    return trainer;
+  };
+  const auto plain = after_one("1"), scaled = after_one("0.5");
+  for (std::size_t i = 0; i < plain->block().rewards.size(); ++i) {
+    ASSERT_EQ(scaled->block().rewards[i], 0.5f * plain->block().rewards[i]);
+  }
+  EXPECT_EQ(scaled->report().mean_return, plain->report().mean_return);
 }
 
 TEST(PqnRuns, LetEpsilonFall) {
@@ -244,6 +253,19 @@ TEST_F(PqnFolders, CannotBeMadeLonger) {
   EXPECT_TRUE(
       config_with(small({{"lr_schedule", "constant"}, {"eps_finish", "1"}})).depends_on_total() ==
       false);
+}
+
+// The laboratory takes gradients of policies apart by dense layers, and returns as they are.
+TEST(PqnConfig, TheLaboratorySaysWhatItCannotStudy) {
+  const auto refused = [](const Overrides& more) {
+    Overrides all{{"env_id", "CartPole-v1"}, {"hidden_sizes", "8"}};
+    all.insert(all.end(), more.begin(), more.end());
+    const auto trainer = Trainer::create(resolve_config(all).take(), 1).take();
+    return study_gradients(trainer->policy(), GradientStudyOptions(), {}).status().message();
+  };
+  EXPECT_NE(refused({{"algorithm", "pqn"}}).find("action values"), std::string::npos);
+  EXPECT_NE(refused({{"layer_norm", "channels"}}).find("layer_norm = channels"), std::string::npos);
+  EXPECT_NE(refused({{"reward_scale", "0.5"}}).find("reward_scale = 0.5"), std::string::npos);
 }
 
 TEST(PqnConfig, RefusesWhatItHasNot) {
