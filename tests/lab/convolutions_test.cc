@@ -11,8 +11,12 @@ namespace broadloom {
 namespace {
 
 std::unique_ptr<Trainer> trainer_of(const Overrides& more) {
-  Overrides all{{"env_id", "MinAtar/Breakout-v1"}, {"encoder", "minatar"}, {"hidden_sizes", "8"},
-                {"num_envs", "8"},                 {"num_steps", "8"}, {"max_episode_steps", "40"}};
+  Overrides all{{"env_id", "MinAtar/Breakout-v1"},
+                {"encoder", "minatar"},
+                {"hidden_sizes", "8"},
+                {"num_envs", "8"},
+                {"num_steps", "8"},
+                {"max_episode_steps", "40"}};
   all.insert(all.end(), more.begin(), more.end());
   return Trainer::create(resolve_config(all).take(), 1).take();
 }
@@ -34,7 +38,8 @@ TEST(LabConvolutions, MeasuresAPolicyThatReadsImages) {
       EXPECT_GT(result.total.value, 0.0) << norm;
       EXPECT_TRUE(result.parts_agree) << norm;  // Gram matrices and sums of gradients
     }
-    EXPECT_EQ(report.value().agreement->size(), 24u) << norm;  // shapes, lambdas, critics, normalised
+    EXPECT_EQ(report.value().agreement->size(), 24u)
+        << norm;  // shapes, lambdas, critics, normalised
   }
 }
 
@@ -42,8 +47,7 @@ TEST(LabConvolutions, RefusesABatchThatDoesNotFit) {
   const auto trainer = trainer_of({});
   GradientStudyOptions options;
   options.batch = 1 << 20;
-  const std::string refused =
-      study_gradients(trainer->policy(), options, {}).status().message();
+  const std::string refused = study_gradients(trainer->policy(), options, {}).status().message();
   EXPECT_NE(refused.find("kept whole"), std::string::npos) << refused;
 }
 
