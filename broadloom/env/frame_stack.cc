@@ -151,8 +151,7 @@ Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec) {
   seen.size *= frames.frame_stack;
   seen.shape.back() *= frames.frame_stack;
   seen.frames = frames.frame_stack;
-  seen.frame_padding =
-      frames.frame_padding == "zero" ? FramePadding::kZero : FramePadding::kFirst;
+  seen.frame_padding = frames.frame_padding == "zero" ? FramePadding::kZero : FramePadding::kFirst;
   return {};
 }
 

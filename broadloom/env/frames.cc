@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cstring>
+#include <type_traits>
 
 namespace broadloom {
 namespace {
@@ -12,45 +13,78 @@ std::size_t pixel_numbers(const FrameLayout& layout) {
   return static_cast<std::size_t>(layout.count) * static_cast<std::size_t>(layout.channels);
 }
 
-// A frame's numbers to or from its place in each pixel of a stack.
-template <class Copy>
-void over_pixels(const FrameLayout& layout, std::size_t size, int number, Copy&& copy) {
-  const std::size_t channels = static_cast<std::size_t>(layout.channels);
-  const std::size_t step = pixel_numbers(layout);
-  std::size_t in_frame = 0;
-  for (std::size_t at = channels * static_cast<std::size_t>(number); at < size; at += step) {
-    for (std::size_t c = 0; c < channels; ++c) copy(at + c, in_frame++);
+// What stands for a frame of zeros, as far as one call goes.
+constexpr std::array<std::uint8_t, kMostPixelNumbers> kZeros{};
+
+// Pixels that are copied one by one, each so many numbers on from the last.
+struct PixelCopies {
+  std::size_t pixels, channels;
+  const std::uint8_t* from;
+  std::size_t from_step;
+  std::uint8_t* to;
+  std::size_t to_step;
+};
+
+// C: channels that the compiler knows, and moves at once; 0: any.
+template <int C>
+void copy_pixels(PixelCopies copies) {
+  const std::size_t numbers = C > 0 ? static_cast<std::size_t>(C) : copies.channels;
+  const std::uint8_t* from = copies.from;
+  std::uint8_t* to = copies.to;
+  for (std::size_t i = 0; i < copies.pixels; ++i) {
+    std::memcpy(to + i * copies.to_step, from + i * copies.from_step, numbers);
+  }
+}
+
+void copy_pixels(const PixelCopies& copies) {
+  switch (copies.channels) {
+    case 1:
+      return copy_pixels<1>(copies);
+    case 2:
+      return copy_pixels<2>(copies);
+    case 3:
+      return copy_pixels<3>(copies);
+    case 4:
+      return copy_pixels<4>(copies);
+    case 6:
+      return copy_pixels<6>(copies);
+    case 7:
+      return copy_pixels<7>(copies);
+    case 10:
+      return copy_pixels<10>(copies);
+    default:
+      return copy_pixels<0>(copies);
   }
 }
 
 void set_frame(const FrameLayout& layout, std::size_t size, int number, const std::uint8_t* frame,
                std::uint8_t* stack) {
-  over_pixels(layout, size, number,
-              [&](std::size_t at, std::size_t from) { stack[at] = frame[from]; });
+  const std::size_t channels = static_cast<std::size_t>(layout.channels);
+  const std::size_t pixel = pixel_numbers(layout);
+  copy_pixels({size / pixel, channels, frame, channels,
+               stack + channels * static_cast<std::size_t>(number), pixel});
 }
 
 // Frames of one channel, as those of games in grey are; K of them known to the compiler, which
 // makes vectors of that.
 template <int K>
-void interleave(const std::uint8_t* const* frames, std::size_t first, std::size_t count,
+void interleave(const std::uint8_t* const* frames, std::size_t count,
                 std::uint8_t* __restrict out) {
   std::array<const std::uint8_t*, K> from;
-  for (int k = 0; k < K; ++k) from[k] = frames[k] + first;
+  for (int k = 0; k < K; ++k) from[k] = frames[k];
   for (std::size_t i = 0; i < count; ++i) {
     for (int k = 0; k < K; ++k) out[i * K + k] = from[k][i];
   }
-}
-
-bool all_there(const FrameLayout& layout, const std::uint8_t* const* frames) {
-  return std::none_of(frames, frames + layout.count, [](const auto* f) { return f == nullptr; });
 }
 
 }  // namespace
 
 void copy_frame(const FrameLayout& layout, std::size_t size, const std::uint8_t* stack, int number,
                 std::uint8_t* frame) {
-  over_pixels(layout, size, number,
-              [&](std::size_t at, std::size_t to) { frame[to] = stack[at]; });
+  const std::size_t channels = static_cast<std::size_t>(layout.channels);
+  const std::size_t pixel = pixel_numbers(layout);
+  copy_pixels({size / pixel, channels, stack + channels * static_cast<std::size_t>(number), pixel,
+               frame, channels});
 }
 
 // One move for all pixels: what lies C numbers on is the same pixel's next frame, but for the
@@ -73,18 +107,17 @@ void begin_stack(const FrameLayout& layout, std::size_t size, const std::uint8_t
 
 void stack_pixels(const FrameLayout& layout, const std::uint8_t* const* frames, std::size_t first,
                   std::size_t count, std::uint8_t* out) {
-  if (layout.channels == 1 && all_there(layout, frames)) {
-    if (layout.count == 2) return interleave<2>(frames, first, count, out);
-    if (layout.count == 3) return interleave<3>(frames, first, count, out);
-    if (layout.count == 4) return interleave<4>(frames, first, count, out);
-  }
   const std::size_t channels = static_cast<std::size_t>(layout.channels);
-  for (std::size_t i = first; i < first + count; ++i) {
-    for (int k = 0; k < layout.count; ++k, out += channels) {
-      for (std::size_t c = 0; c < channels; ++c) {
-        out[c] = frames[k] == nullptr ? std::uint8_t{0} : frames[k][i * channels + c];
-      }
-    }
+  assert(count * pixel_numbers(layout) <= kZeros.size());
+  std::array<const std::uint8_t*, kMostFrames> from;
+  for (int k = 0; k < layout.count; ++k) {
+    from[k] = frames[k] == nullptr ? kZeros.data() : frames[k] + first * channels;
+  }
+  if (channels == 1 && layout.count == 2) return interleave<2>(from.data(), count, out);
+  if (channels == 1 && layout.count == 3) return interleave<3>(from.data(), count, out);
+  if (channels == 1 && layout.count == 4) return interleave<4>(from.data(), count, out);
+  for (int k = 0; k < layout.count; ++k, out += channels) {
+    copy_pixels({count, channels, from[k], channels, out, pixel_numbers(layout)});
   }
 }
 

@@ -38,7 +38,7 @@ void push_frame(const FrameLayout& layout, std::size_t size, const std::uint8_t*
 void begin_stack(const FrameLayout& layout, std::size_t size, const std::uint8_t* frame,
                  std::uint8_t* stack);
 // Pixels [first, first + count) of the stack of these frames, which are [k], oldest first; null is
-// a frame of zeros. out: [count, k C]
+// a frame of zeros. out: [count, k C], of at most kMostPixelNumbers
 void stack_pixels(const FrameLayout& layout, const std::uint8_t* const* frames, std::size_t first,
                   std::size_t count, std::uint8_t* out);
 

@@ -80,7 +80,7 @@ ProbeStates make_probe_states(const VecEnv& envs) {
   options.stagger_starts = true;
   const std::unique_ptr<VecEnv> probed = envs.another(options);
   if (probed == nullptr) return {};
-  if (spec.observation.frames > 1) fill_stacks(*probed);
+  if (probed->spec().observation.frames > 1) fill_stacks(*probed);
   const std::size_t count = static_cast<std::size_t>(rows);
   Observations policy(observation_type(spec.observation), count);
   Observations critic(observation_type(spec.critic_observation), count);
