@@ -90,18 +90,20 @@ const int kRegistered = [] {
   const struct {
     const char* name;
     Image image;
-  } kinds[] = {{"84x84x4", {84 * 84, 4, 1}}, {"10x10x12 of 3", {100, 3, 4}}, {"64x64x9 of 3", {64 * 64, 3, 3}}};
+  } kinds[] = {{"84x84x4", {84 * 84, 4, 1}},
+               {"10x10x12 of 3", {100, 3, 4}},
+               {"64x64x9 of 3", {64 * 64, 3, 3}}};
   for (const auto& kind : kinds) {
     for (const bool once : {false, true}) {
       const std::string of = std::string(kind.name) + (once ? "/frames" : "/stacks");
-      benchmark::RegisterBenchmark(
-          ("gather/" + of).c_str(),
-          [image = kind.image, once](benchmark::State& state) { gather(state, image, once); })
-          ->Unit(benchmark::kMicrosecond);
-      benchmark::RegisterBenchmark(
-          ("keep/" + of).c_str(),
-          [image = kind.image, once](benchmark::State& state) { keep(state, image, once); })
-          ->Unit(benchmark::kMicrosecond);
+      benchmark::RegisterBenchmark(("gather/" + of).c_str(), [image = kind.image,
+                                                              once](benchmark::State& state) {
+        gather(state, image, once);
+      })->Unit(benchmark::kMicrosecond);
+      benchmark::RegisterBenchmark(("keep/" + of).c_str(), [image = kind.image,
+                                                            once](benchmark::State& state) {
+        keep(state, image, once);
+      })->Unit(benchmark::kMicrosecond);
     }
     benchmark::RegisterBenchmark(
         (std::string("push/") + kind.name).c_str(),

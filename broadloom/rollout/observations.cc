@@ -75,6 +75,28 @@ ObservationRows Observations::rows(std::size_t first) {
   return bytes_.data() + first * width();
 }
 
+template <class F>
+void Observations::over_bytes(std::size_t row, F&& f) const {
+  if (across_ == 0) return f(bytes_.data() + row * width(), width(), std::size_t{0});
+  const FrameLayout& layout = type_.frames;
+  const std::size_t count = static_cast<std::size_t>(layout.count), seen = age(row);
+  std::array<const std::uint8_t*, kMostFrames> frames;
+  for (std::size_t back = 0; back < count; ++back) {
+    const bool padded = back > seen;
+    frames[count - 1 - back] = padded && layout.padding == FramePadding::kZero
+                                   ? nullptr
+                                   : frame(row, padded ? seen : back);
+  }
+  alignas(kCacheLine) std::array<std::uint8_t, kPiece> piece;
+  const std::size_t of_pixel = count * static_cast<std::size_t>(layout.channels);
+  const std::size_t pixels = width() / of_pixel, most = kPiece / of_pixel;
+  for (std::size_t first = 0; first < pixels; first += most) {
+    const std::size_t some = std::min(most, pixels - first);
+    stack_pixels(layout, frames.data(), first, some, piece.data());
+    f(piece.data(), some * of_pixel, first * of_pixel);
+  }
+}
+
 void Observations::write(std::size_t first, const Observations& from, std::size_t from_row,
                          std::size_t count, const StepEnds& before) {
   assert(type_ == from.type_);
@@ -113,28 +135,15 @@ void Observations::write_stack(std::size_t row, const std::uint8_t* stack, bool 
     *age = static_cast<std::uint8_t>(begins ? 0 : std::min(before + 1, newest));
   }
   keep(newest);
+  assert(is_stack(row, stack));  // or the environments show other stacks than they say
 }
 
-template <class F>
-void Observations::over_bytes(std::size_t row, F&& f) const {
-  if (across_ == 0) return f(bytes_.data() + row * width(), width(), std::size_t{0});
-  const FrameLayout& layout = type_.frames;
-  const std::size_t count = static_cast<std::size_t>(layout.count), seen = age(row);
-  std::array<const std::uint8_t*, kMostFrames> frames;
-  for (std::size_t back = 0; back < count; ++back) {
-    const bool padded = back > seen;
-    frames[count - 1 - back] = padded && layout.padding == FramePadding::kZero
-                                   ? nullptr
-                                   : frame(row, padded ? seen : back);
-  }
-  alignas(kCacheLine) std::array<std::uint8_t, kPiece> piece;
-  const std::size_t of_pixel = count * static_cast<std::size_t>(layout.channels);
-  const std::size_t pixels = width() / of_pixel, most = kPiece / of_pixel;
-  for (std::size_t first = 0; first < pixels; first += most) {
-    const std::size_t some = std::min(most, pixels - first);
-    stack_pixels(layout, frames.data(), first, some, piece.data());
-    f(piece.data(), some * of_pixel, first * of_pixel);
-  }
+bool Observations::is_stack(std::size_t row, const std::uint8_t* stack) const {
+  bool same = true;
+  over_bytes(row, [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
+    same = same && std::equal(piece, piece + some, stack + place);
+  });
+  return same;
 }
 
 std::span<const std::byte> Observations::row_bytes(std::size_t row) const {

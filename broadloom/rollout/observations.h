@@ -114,6 +114,7 @@ class Observations {
     return bytes_[(rows_ + older() * across_) * stored_width() + row];
   }
   void write_stack(std::size_t row, const std::uint8_t* stack, bool begins);
+  bool is_stack(std::size_t row, const std::uint8_t* stack) const;
   // f(pixels of a row as bytes, how many numbers, the first one's number in the row), in order.
   template <class F>
   void over_bytes(std::size_t row, F&& f) const;

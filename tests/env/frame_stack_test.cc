@@ -1,4 +1,5 @@
-// Stacks of frames, beside stacks that are made the slow way from what the environment itself shows.
+// Stacks of frames, beside stacks that are made the slow way from what the environment itself
+// shows.
 #include "broadloom/env/frame_stack.h"
 
 #include <gtest/gtest.h>
@@ -218,8 +219,8 @@ TEST(FrameStack, RepeatsBoundsByPixel) {
 
 TEST(FrameStack, SaysWhatItCannotStack) {
   const auto expect_error = [](const char* id, const Overrides& keys, const char* words) {
-    for (const Status& status : {make_vec_env(id, keys, {.num_envs = 2}).status(),
-                                 env_spec(id, keys).status()}) {
+    for (const Status& status :
+         {make_vec_env(id, keys, {.num_envs = 2}).status(), env_spec(id, keys).status()}) {
       EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
       EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
     }

@@ -66,7 +66,8 @@ struct Volley {
     state.steps = 0;
   }
   static StepResult step(const Params& params, State& state, const float* action, Random& random) {
-    state.bat = std::clamp(state.bat + static_cast<std::int32_t>(action[0]) - 1, 0, params.cols - 1);
+    state.bat =
+        std::clamp(state.bat + static_cast<std::int32_t>(action[0]) - 1, 0, params.cols - 1);
     state.steps += 1;
     if (state.col + state.way < 0 || state.col + state.way >= params.cols) state.way = -state.way;
     state.col += state.way;

@@ -26,9 +26,9 @@ namespace {
 
 Config config_of(const Overrides& overrides) {
   EXPECT_TRUE(register_picture_envs());
-  Overrides all{{"env_id", "Volley-v0"},       {"env.frame_stack", "4"},
-                {"num_minibatches", "3"},      {"update_epochs", "2"},   {"hidden_sizes", "16,8"},
-                {"total_timesteps", "200000"}, {"hashes", "true"},       {"max_episode_steps", "9"}};
+  Overrides all{{"env_id", "Volley-v0"}, {"env.frame_stack", "4"},  {"num_minibatches", "3"},
+                {"update_epochs", "2"},  {"hidden_sizes", "16,8"},  {"total_timesteps", "200000"},
+                {"hashes", "true"},      {"max_episode_steps", "9"}};
   all.insert(all.end(), overrides.begin(), overrides.end());
   const bool is_volley = std::none_of(overrides.begin(), overrides.end(),
                                       [](const auto& option) { return option.first == "env_id"; });
@@ -140,21 +140,29 @@ INSTANTIATE_TEST_SUITE_P(
         Run{"zeros", {{"num_envs", "37"}, {"num_steps", "13"}, {"env.frame_padding", "zero"}}},
         Run{"shorter_than_a_stack", {{"num_envs", "37"}, {"num_steps", "2"}}},
         Run{"of_one_step", {{"num_envs", "37"}, {"num_steps", "1"}}, false},
-        Run{"seven_frames",
-            {{"num_envs", "5"}, {"num_steps", "50"}, {"env.frame_stack", "7"}}},
+        Run{"seven_frames", {{"num_envs", "5"}, {"num_steps", "50"}, {"env.frame_stack", "7"}}},
         Run{"channels",
-            {{"num_envs", "20"}, {"num_steps", "9"}, {"env.channels", "3"},
+            {{"num_envs", "20"},
+             {"num_steps", "9"},
+             {"env.channels", "3"},
              {"env.frame_stack", "2"}}},
         Run{"planes",
-            {{"env_id", "MinAtar/Asterix-v1"}, {"env.frame_stack", "3"}, {"num_envs", "12"},
-             {"num_steps", "22"}, {"max_episode_steps", "11"}}},
+            {{"env_id", "MinAtar/Asterix-v1"},
+             {"env.frame_stack", "3"},
+             {"num_envs", "12"},
+             {"num_steps", "22"},
+             {"max_episode_steps", "11"}}},
         Run{"convolutions",
-            {{"num_envs", "10"}, {"num_steps", "12"}, {"encoder", "minatar"},
+            {{"num_envs", "10"},
+             {"num_steps", "12"},
+             {"encoder", "minatar"},
              {"shared_encoder", "true"}}},
         Run{"action_values", {{"algorithm", "pqn"}, {"num_envs", "37"}, {"num_steps", "13"}}},
         Run{"staggered", {{"num_envs", "37"}, {"num_steps", "13"}, {"stagger_starts", "true"}}},
         Run{"instruments",
-            {{"num_envs", "37"}, {"num_steps", "13"}, {"instrument_every", "1"},
+            {{"num_envs", "37"},
+             {"num_steps", "13"},
+             {"instrument_every", "1"},
              {"instruments", "gradient,plasticity,policy,coverage,audit"}}},
         Run{"schedule",
             {{"total_timesteps", "700"},
@@ -232,24 +240,26 @@ TEST(Frames, ArePlayedAsTheyWereTrained) {
   const std::vector<EvalEpisode> a = play_episodes(loaded->view(), options).take();
   const std::vector<EvalEpisode> b = play_episodes(trainer->policy(), options).take();
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_EQ(a[i].length, b[i].length);
-  const Panel other = parse_panel("env_id = \"Volley-v0\"\nepisodes = 2\n[env]\nframe_stack = 3\n",
-                                  "panel")
-                          .take();
+  const Panel other =
+      parse_panel("env_id = \"Volley-v0\"\nepisodes = 2\n[env]\nframe_stack = 3\n", "panel").take();
   const Status status = check_panel_fits(other, config);
   EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
   EXPECT_NE(status.message().find("Box(6, 7, 4; uint8, 4 frames)"), std::string::npos)
       << status.message();
-  const Panel same = parse_panel("env_id = \"Volley-v0\"\nepisodes = 2\n[env]\nframe_stack = 4\n",
-                                 "panel")
-                         .take();
+  const Panel same =
+      parse_panel("env_id = \"Volley-v0\"\nepisodes = 2\n[env]\nframe_stack = 4\n", "panel").take();
   EXPECT_TRUE(check_panel_fits(same, config).ok());
 }
 
 Overrides large() {
   Overrides all = kLarge;
-  for (const auto& [key, value] :
-       {std::pair{"num_envs", "128"}, {"num_steps", "128"}, {"encoder", "nature"},
-        {"shared_encoder", "true"}, {"hidden_sizes", "512"}, {"hashes", "false"}, {"max_episode_steps", "200"}}) {
+  for (const auto& [key, value] : {std::pair{"num_envs", "128"},
+                                   {"num_steps", "128"},
+                                   {"encoder", "nature"},
+                                   {"shared_encoder", "true"},
+                                   {"hidden_sizes", "512"},
+                                   {"hashes", "false"},
+                                   {"max_episode_steps", "200"}}) {
     all.emplace_back(key, value);
   }
   return all;
@@ -260,8 +270,9 @@ TEST(Frames, AreInTheContract) {
   EXPECT_EQ(contract.observation->frames, 4);
   EXPECT_LT(contract.memory.block, 130e6);
   const std::string text = contract_text(contract);
-  EXPECT_NE(text.find("of shape (84, 84, 4), which networks read divided by 255, the last 4 frames"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("of shape (84, 84, 4), which networks read divided by 255, the last 4 frames"),
+      std::string::npos)
       << text;
 }
 
