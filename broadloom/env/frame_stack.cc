@@ -138,6 +138,7 @@ Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec) {
         "height x width or height x width x channels, to make stacks of. Leave it out",
         frames.frame_stack, spec.id, shape_text(seen)));
   }
+  spec.has_score_range = false;
   if (seen.shape.size() == 2) seen.shape.push_back(1);
   if (seen.shape.back() > kMostPixelNumbers / frames.frame_stack) {
     return invalid(fmt::format(

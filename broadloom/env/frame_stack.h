@@ -40,7 +40,7 @@ Result<FrameStack> make_frame_stack(const Overrides& options);
 bool shows_frames(const EnvSpec& spec);
 
 // What stacks make of the observation's space. kInvalidConfig where there are none to be made.
-// Scores that the spec names stay: the same actions have the same returns.
+// Scores are taken away, as by any option: a policy that sees more may reach another one.
 Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec);
 
 // The environments, with stacks. They begin with what the environments show when they are made:

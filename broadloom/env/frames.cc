@@ -4,7 +4,6 @@
 #include <array>
 #include <cassert>
 #include <cstring>
-#include <type_traits>
 
 namespace broadloom {
 namespace {
