@@ -57,6 +57,11 @@ constexpr Alias kAliases[] = {
     {"hidden_size", "hidden_sizes"},
     {"layers", "hidden_sizes"},
     {"time_limit", "max_episode_steps"},
+    {"frame_stack", "env.frame_stack"},
+    {"num_stack", "env.frame_stack"},
+    {"stack_num", "env.frame_stack"},
+    {"stack_size", "env.frame_stack"},
+    {"frame_padding", "env.frame_padding"},
 };
 
 Status set_env_option(Config& config, std::string_view option, std::string_view text) {
