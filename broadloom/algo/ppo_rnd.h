@@ -17,11 +17,11 @@ struct PpoRndSettings {
 };
 
 struct RndStats {
-  double int_reward = 0.0;         // mean of the block, as it is learnt from
-  double int_reward_raw = 0.0;     // before it is scaled
-  double int_value_loss = 0.0;     // mean over minibatch steps
-  double int_explained = 0.0;      // share of the intrinsic value targets' variance
-  double rnd_loss = 0.0;           // mean over minibatch steps
+  double int_reward = 0.0;      // mean of the block, as it is learnt from
+  double int_reward_raw = 0.0;  // before it is scaled
+  double int_value_loss = 0.0;  // mean over minibatch steps
+  double int_explained = 0.0;   // share of the intrinsic value targets' variance
+  double rnd_loss = 0.0;        // mean over minibatch steps
 
   template <class Visitor>
   void visit(Visitor&& visit) const {

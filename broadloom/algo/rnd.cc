@@ -46,10 +46,10 @@ class RandomPlay {
                     static_cast<std::uint64_t>(at));
       draw_action(space, random, &actions_[n * size]);
     }
-    return envs_.step(0, envs_.num_envs(),
-                      {actions_.data(), now_.rows(), rewards_.data(), terminated_.data(),
-                       truncated_.data(), final_.rows(), nullptr, critic_.rows(),
-                       final_critic_.rows()});
+    return envs_.step(
+        0, envs_.num_envs(),
+        {actions_.data(), now_.rows(), rewards_.data(), terminated_.data(), truncated_.data(),
+         final_.rows(), nullptr, critic_.rows(), final_critic_.rows()});
   }
   const Observations& observations() const { return now_; }
 

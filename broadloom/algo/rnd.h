@@ -95,7 +95,7 @@ class Rnd final : public Companion {
   bool own_statistics_;
   AlignedVector<float> target_;   // parameters
   AlignedVector<float> targets_;  // [B, outputs] of the block's next observations
-  ObsNormalizer observations_;  // which only clips where it has no statistics of its own
+  ObsNormalizer observations_;    // which only clips where it has no statistics of its own
   RewardNormalizer rewards_;
   std::vector<TileWorkspace<float>> work_;          // [threads]
   std::vector<AlignedVector<float>> tile_targets_;  // [threads] of [outputs, kTileRows]

@@ -62,9 +62,9 @@ void rnd_tile_gradient(const ActorCritic& network, int samples, const Real* para
   network.backward(params, transposed, seen, tile.rows, work, grads, NetworkSide::kPolicy);
 }
 
-#define BROADLOOM_INSTANTIATE(Real)                                                         \
-  template void rnd_errors(const Real*, const Real*, int, int, Real*);                      \
-  template void rnd_tile_gradient(const ActorCritic&, int, const Real*, const Real*,        \
+#define BROADLOOM_INSTANTIATE(Real)                                                  \
+  template void rnd_errors(const Real*, const Real*, int, int, Real*);               \
+  template void rnd_tile_gradient(const ActorCritic&, int, const Real*, const Real*, \
                                   RndTile<Real>&, TileWorkspace<Real>&, Real*, RndSums&);
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)

@@ -115,12 +115,16 @@ AlgorithmEntry pqn() {
 }
 
 // On pixels, CleanRL's settings (ppo_rnd_envpool.py) but for the budget; else PPO's, with blocks
-// wide enough to find things in. What normalises observations there is RND's own.
+// wide enough to find things in, a rate that did in experiments/rnd, and numbers normalised.
 void ppo_rnd_defaults(const EnvSpec& spec, Config& config) {
-  config.norm_obs = false;
-  config.norm_reward = false;
+  const bool numbers =
+      spec.observation.kind == SpaceKind::kBox && spec.observation.dtype == Dtype::kF32;
+  config.norm_obs = config.norm_reward = numbers;
   config.num_envs = 32;
   config.num_steps = 128;
+  config.num_minibatches = 4;
+  config.update_epochs = 4;
+  config.learning_rate = 1e-3;
   const std::vector<int> extents = spec.observation.extents();
   if (extents.size() != 3) return;
   const bool large =
