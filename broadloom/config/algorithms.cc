@@ -14,6 +14,7 @@
 #include "broadloom/config/config.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
+#include "broadloom/core/number_text.h"
 
 namespace broadloom {
 namespace {
@@ -157,6 +158,14 @@ Status check_ppo_rnd(const Config& config, const EnvSpec&) {
   return {};
 }
 
+std::string random_start(const Config& config) {
+  if (config.num_iterations_obs_norm_init == 0) return {};
+  return fmt::format(
+      "Statistics of observations begin with {} steps of random play in environments made for "
+      "that, which global_step does not count",
+      with_commas(config.num_iterations_obs_norm_init * config.batch_size()));
+}
+
 AlgorithmEntry ppo_rnd() {
   return {
       .name = "ppo_rnd",
@@ -177,6 +186,7 @@ AlgorithmEntry ppo_rnd() {
       .set_defaults = ppo_rnd_defaults,
       .value_outputs = 2,
       .check = check_ppo_rnd,
+      .besides = random_start,
       .declare_numbers =
           [](const InfoVisitor& declare) {
             UpdateStats().visit([&](const NumberInfo& info, double) { declare(info); });
@@ -275,6 +285,11 @@ void set_algorithm_defaults(const EnvSpec& spec, Config& config) {
 bool learns_action_values(const Config& config) { return entry_of(config).learns_action_values; }
 
 int value_outputs(const Config& config) { return entry_of(config).value_outputs; }
+
+std::string besides_blocks(const Config& config) {
+  const AlgorithmEntry& entry = entry_of(config);
+  return entry.besides ? entry.besides(config) : std::string();
+}
 
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup) {
   return entry_of(setup.config).make(setup);

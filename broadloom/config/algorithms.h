@@ -39,6 +39,8 @@ struct AlgorithmEntry {
   int value_outputs = 1;
   // Optional: what it cannot do of what a run asks, which is then refused before it is made.
   std::function<Status(const Config&, const EnvSpec&)> check = {};
+  // Optional: a sentence of the contract on what a run does beside its blocks; empty: nothing.
+  std::function<std::string(const Config&)> besides = {};
   // All numbers that its updates report. Names that other algorithms have mean the same here.
   std::function<void(const InfoVisitor&)> declare_numbers;
 };
@@ -58,6 +60,7 @@ void set_algorithm_defaults(const EnvSpec& spec, Config& config);
 Status check_algorithm(const Config& config, const EnvSpec& spec);
 bool learns_action_values(const Config& config);
 int value_outputs(const Config& config);
+std::string besides_blocks(const Config& config);
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup);
 std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
                             int threads);

@@ -20,6 +20,7 @@
 #include "broadloom/lab/gradient_study.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
+#include "broadloom/train/contract.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/algorithms/trained.h"
@@ -316,6 +317,45 @@ TEST(PpoRndRuns, WithoutIntrinsicRewardsAreRunsOfPpo) {
   EXPECT_EQ(actions("ppo_rnd"), ppo);
 }
 
+// At a learning rate of 0, so that the network is still the one that collected the block.
+TEST(PpoRndRuns, HaveTheSecondValueOfEveryObservation) {
+  for (const char* shared : {"false", "true"}) {
+    const auto trainer =
+        Trainer::create(config_with(small({{"shared_encoder", shared}, {"learning_rate", "0"}})), 2)
+            .take();
+    ASSERT_TRUE(trainer->iterate().ok());
+    const RolloutBlock& block = trainer->block();
+    const ActorCritic& network = trainer->network();
+    TileWorkspace<float> work = network.make_workspace<float>();
+    const auto second_value = [&](const float* observation) {
+      network.forward(trainer->params(), observation, 1, work);
+      return work.values[kTileRows];
+    };
+    double spread = 0.0;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      ASSERT_EQ(block.int_values[i], second_value(&block.observations.floats()[i * 4])) << i;
+      spread += std::abs(block.int_values[i] - block.values[i]);
+    }
+    EXPECT_GT(spread, 1.0);
+    for (std::size_t n = 0; n < static_cast<std::size_t>(block.N); ++n) {
+      ASSERT_EQ(block.last_int_values[n], second_value(&block.last_observations.floats()[n * 4]));
+    }
+    const PpoCoefficients both{.ext_coef = 2.0, .int_coef = 0.5};
+    EXPECT_EQ(learnt_advantage(block, both, 5),
+              2.0F * block.advantages[5] + 0.5F * block.int_advantages[5]);
+  }
+}
+
+TEST(PpoRndRuns, GoOnWithWhatFollowedTheBlock) {
+  const auto trainer = Trainer::create(config_with(small({{"norm_obs", "false"}})), 2).take();
+  ASSERT_TRUE(trainer->iterate().ok());
+  const auto last = trainer->block().last_observations;
+  ASSERT_TRUE(trainer->iterate().ok());
+  for (std::size_t i = 0; i < last.size(); ++i) {
+    ASSERT_EQ(trainer->block().observations.floats()[i], last.floats()[i]);
+  }
+}
+
 // What is seen again and again is no longer new.
 TEST(PpoRndRuns, LessIsNewAsTimeGoesOn) {
   const auto trainer = Trainer::create(config_with({{"env_id", "FrozenLake8x8-v1"},
@@ -359,6 +399,29 @@ TEST(PpoRndRuns, BeginWithRandomPlayElsewhere) {
   EXPECT_NE(with->block().int_rewards, without->block().int_rewards);
 }
 
+// 26 moves between holes, with a reward at their end alone: chance does not get there, and so PPO
+// learns nothing (experiments/rnd).
+TEST(PpoRndRuns, FindTheEndOfACorridor) {
+  const auto final_return = [](const char* algorithm) {
+    const Result<Config> config =
+        resolve_config({{"env_id", "FrozenLake-v1"},
+                        {"algorithm", algorithm},
+                        {"env.desc", "SFFFFF/HHHHHF/FFFFFF/FHHHHH/FFFFFF/HHHHHF/GFFFFF"},
+                        {"env.is_slippery", "false"},
+                        {"total_timesteps", "400000"},
+                        {"num_envs", "32"},
+                        {"num_steps", "128"},
+                        {"learning_rate", "1e-3"},
+                        {"seed", "1"}});
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    const auto trainer = Trainer::create(config.value(), 2).take();
+    while (!trainer->finished()) EXPECT_TRUE(trainer->iterate().ok());
+    return evaluate_policy(trainer->policy(), {20, 11, 2}).take().mean_return;
+  };
+  EXPECT_GE(final_return("ppo_rnd"), 0.9);
+  EXPECT_EQ(final_return("ppo"), 0.0);
+}
+
 class PpoRndFolders : public InFolder {};
 
 TEST_F(PpoRndFolders, AreRecordedResumedAndPlayed) {
@@ -384,6 +447,16 @@ TEST_F(PpoRndFolders, AreRecordedResumedAndPlayed) {
   const Result<EvalResult> played = evaluate_policy(policy.value()->view(), {3, 11, 1});
   ASSERT_TRUE(played.ok()) << played.status().message();
   EXPECT_GT(played.value().mean_return, 0.0);
+}
+
+TEST(PpoRndConfig, TheContractSaysWhatIsPlayedBeside) {
+  const auto said = [](const char* blocks) {
+    const Config config = config_with(small({{"num_iterations_obs_norm_init", blocks}}));
+    return contract_text(make_contract(config, 1).take());
+  };
+  EXPECT_NE(said("3").find("begin with 1,443 steps of random play"), std::string::npos)
+      << said("3");
+  EXPECT_EQ(said("0").find("random play"), std::string::npos);
 }
 
 TEST(PpoRndConfig, RefusesWhatItCannot) {
