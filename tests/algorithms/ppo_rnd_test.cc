@@ -297,10 +297,12 @@ std::map<std::string, double> numbers_of(const Trainer& trainer) {
 // With nothing of them in its advantages, the policy is one that was never told of them: what is
 // learnt beside it shares the clipping and the critic's body, neither of which does anything here.
 TEST(PpoRndRuns, WithoutIntrinsicRewardsAreRunsOfPpo) {
-  const Overrides same{{"env_id", "CartPole-v1"}, {"num_envs", "37"},          {"num_steps", "13"},
-                       {"hidden_sizes", "16,8"},  {"total_timesteps", "5000"}, {"seed", "7"},
-                       {"max_grad_norm", "1e9"},  {"ext_coef", "1"},           {"int_coef", "0"},
-                       {"vf_coef", "0"}};
+  const Overrides same{
+      {"env_id", "CartPole-v1"}, {"num_envs", "37"},          {"num_steps", "13"},
+      {"hidden_sizes", "16,8"},  {"total_timesteps", "5000"}, {"seed", "7"},
+      {"max_grad_norm", "1e9"},  {"ext_coef", "1"},           {"int_coef", "0"},
+      {"vf_coef", "0"},          {"norm_obs", "false"},       {"norm_reward", "false"},
+      {"learning_rate", "1e-3"}};
   const auto actions = [&](const char* algorithm) {
     Overrides all = same;
     all.push_back({"algorithm", algorithm});
@@ -377,26 +379,31 @@ TEST(PpoRndRuns, LessIsNewAsTimeGoesOn) {
 // The predictor's statistics begin with random play; the environments that train stay where they
 // are.
 TEST(PpoRndRuns, BeginWithRandomPlayElsewhere) {
-  const auto after_one = [](const char* blocks) {
+  const auto after_one = [](const char* blocks, const char* norm_obs) {
     auto trainer =
-        Trainer::create(config_with(small({{"num_iterations_obs_norm_init", blocks}})), 1).take();
+        Trainer::create(
+            config_with(small({{"num_iterations_obs_norm_init", blocks}, {"norm_obs", norm_obs}})),
+            1)
+            .take();
     EXPECT_TRUE(trainer->iterate().ok());
     return trainer;
   };
-  const auto count_of = [](Trainer& trainer) {
+  const auto count_of = [](Trainer& trainer, const std::string& statistics) {
     for (const TensorRef& tensor : trainer.state()) {
-      if (tensor.name == "algorithm.observations.count") {
-        return *static_cast<const double*>(tensor.data);
-      }
+      if (tensor.name == statistics + ".count") return *static_cast<const double*>(tensor.data);
     }
     return -1.0;
   };
-  const auto with = after_one("3"), without = after_one("0");
-  EXPECT_NEAR(count_of(*with), 4 * 37 * 13 + 1e-4, 1e-9);
-  EXPECT_NEAR(count_of(*without), 37 * 13 + 1e-4, 1e-9);
+  const auto with = after_one("3", "false"), without = after_one("0", "false");
+  EXPECT_NEAR(count_of(*with, "algorithm.observations"), 4 * 37 * 13 + 1e-4, 1e-9);
+  EXPECT_NEAR(count_of(*without, "algorithm.observations"), 37 * 13 + 1e-4, 1e-9);
   EXPECT_EQ(with->block().actions, without->block().actions);
   EXPECT_EQ(with->block().rewards, without->block().rewards);
   EXPECT_NE(with->block().int_rewards, without->block().int_rewards);
+  // Where the policy's statistics normalise for both, they begin so.
+  const auto one = after_one("3", "true");
+  EXPECT_NEAR(count_of(*one, "obs_normalizer"), 4 * 37 * 13 + 1e-4, 1e-9);
+  EXPECT_EQ(count_of(*one, "algorithm.observations"), 1e-4);
 }
 
 // 26 moves between holes, with a reward at their end alone: chance does not get there, and so PPO
