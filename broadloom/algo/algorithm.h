@@ -3,21 +3,34 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "broadloom/algo/learner.h"
 #include "broadloom/algo/update_observer.h"
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/status.h"
+#include "broadloom/core/tensor_ref.h"
+#include "broadloom/env/normalizer.h"
+#include "broadloom/env/vec_env.h"
 #include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/block.h"
 
 namespace broadloom {
 
 // Where a schedule changes the block's shape, another one is made for it: what must outlast a block
-// is the learner's.
+// is the learner's, or the algorithm refuses such schedules.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
+
+  // What it learns beside the network gets its place in the learner, and begins there. Once, before
+  // all else; may allocate.
+  virtual void initialise(Learner& /*learner*/) {}
+
+  // Before the first block of a run, not where one is resumed. envs: those that train, which stay
+  // as they are; normalizers: through which the first block will be seen. May allocate.
+  virtual Status begin_run(const VecEnv& /*envs*/, ObsNormalizers /*normalizers*/) { return {}; }
 
   // Before a block is collected. progress: the share of the run that lies behind, which schedules
   // take; 0 for the first block.
@@ -25,6 +38,9 @@ class Algorithm {
 
   // How it acts while blocks are collected.
   virtual const Actor& actor() const = 0;
+
+  // Of a block that is whole, before compute_targets(). Allocates nothing.
+  virtual void take_block(const Learner& /*learner*/, RolloutBlock& /*block*/) {}
 
   // What the update learns from, of environments [begin, end): block.advantages, with value targets
   // advantages + values. From rewards, values, last_values, final_values and the end flags.
@@ -43,6 +59,11 @@ class Algorithm {
   // The numbers of the last update: always the same ones in the same order, those that the table of
   // algorithms (config/algorithms.h) has declared.
   virtual void visit_numbers(const NumberVisitor& visit) const = 0;
+
+  // Mutable views of what outlasts a block beside the learner. After they were written into, call
+  // state_restored().
+  virtual void append_state(const std::string& /*prefix*/, std::vector<TensorRef>& /*out*/) {}
+  virtual void state_restored() {}
 
   // observer: null for none; it must outlive its use. An update has the same bits with one.
   virtual void set_observer(UpdateObserver* observer) = 0;

@@ -17,7 +17,8 @@ namespace broadloom {
 // Parts that the refreshing of bfloat16 copies is shared out in.
 inline constexpr int kBf16Parts = 8;
 
-// Parameters with their Adam moments and the learning rate. Flat, [P] each.
+// Parameters with their Adam moments and the learning rate. Flat, [P] each; behind the network's
+// are those of what is learnt beside it (companion.h), where there is such.
 struct Learner {
   // bf16_size: that of the network; 0 in fp32.
   explicit Learner(std::size_t parameter_count, std::size_t bf16_size = 0);
@@ -26,6 +27,14 @@ struct Learner {
   // copies in bfloat16 follow.
   void take_step(const AdamStep& adam, const float* gradient, const ActorCritic& network,
                  std::span<const ParameterRange> chunks, ThreadPool& pool);
+
+  // Room for so many parameters more, behind the network's. Allocates.
+  void add_companion(std::size_t parameter_count);
+  float* companion() { return params.data() + network_size; }
+  const float* companion() const { return params.data() + network_size; }
+  // The step on those; gradient and chunks begin with the first of them.
+  void take_companion_step(const AdamStep& adam, const float* gradient,
+                           std::span<const ParameterRange> chunks, ThreadPool& pool);
 
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 
@@ -36,6 +45,11 @@ struct Learner {
   AlignedVector<Bf16Pair> bf16_weights;  // follow from params, so they are no state
   std::int64_t adam_steps = 0;
   double learning_rate = 0.0;
+  std::size_t network_size;  // P of the network
+
+ private:
+  void take_step_from(std::size_t first, const AdamStep& adam, const float* gradient,
+                      std::span<const ParameterRange> chunks, ThreadPool& pool);
 };
 
 }  // namespace broadloom

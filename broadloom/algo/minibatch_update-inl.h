@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "broadloom/algo/minibatch_update.h"
 #include "broadloom/algo/partial_gradients-inl.h"
@@ -31,11 +32,13 @@ Status MinibatchUpdate<Loss>::run(const RolloutBlock& block, std::uint64_t seed,
   epochs_ = steps_ = 0;
   while (epochs_ < settings_.update_epochs) {
     minibatches_.shuffle(seed, iteration, epochs_);
+    if (companion_ != nullptr) companion_->begin_epoch(seed, iteration, epochs_);
     if (epochs_ == 0 && observer_ != nullptr) report_batch(block, learner, rules);
     for (int m = 0; m < minibatches_.count(); ++m, ++steps_) {
       measure(block, minibatches_.indices(m), minibatches_.size(m), learner, rules);
       measured_.report.epoch = epochs_;
       measured_.report.minibatch = m;
+      BROADLOOM_TRY(measure_companion(block, m, learner));
       BROADLOOM_TRY(take_step(learner, rules));
     }
     epochs_ += 1;
@@ -62,8 +65,20 @@ void MinibatchUpdate<Loss>::measure(const RolloutBlock& block, const std::int32_
   measured_.report = {};
   measured_.report.samples = samples;
   measured_.report.gradient = result.gradient;
-  measured_.report.norm = result.norm;
+  measured_.report.norm = measured_.report.clipped_norm = result.norm;
   rules.describe(measured_.sums, measured_.report);
+}
+
+template <class Loss>
+Status MinibatchUpdate<Loss>::measure_companion(const RolloutBlock& block, int minibatch,
+                                                const Learner& learner) {
+  if (companion_ == nullptr) return {};
+  BROADLOOM_TRY(companion_->measure(block, minibatches_.indices(minibatch),
+                                    minibatches_.size(minibatch), learner.companion(),
+                                    params_version_));
+  const double network = measured_.report.norm, beside = companion_->norm();
+  measured_.report.clipped_norm = std::sqrt(network * network + beside * beside);
+  return {};
 }
 
 // Clips to max_grad_norm; then the optimiser's step.
@@ -75,8 +90,11 @@ Status MinibatchUpdate<Loss>::take_step(Learner& learner, Rules& rules) {
   learner.adam_steps += 1;
   AdamStep adam = optimizer_step(settings_.optimizer, learner.learning_rate, settings_.adam_eps,
                                  learner.adam_steps);
-  adam.grad_scale = clip_scale(report.norm, settings_.max_grad_norm);
+  adam.grad_scale = clip_scale(report.clipped_norm, settings_.max_grad_norm);
   learner.take_step(adam, report.gradient.data(), network_, gradients_.chunks(), pool_);
+  if (companion_ != nullptr) {
+    learner.take_companion_step(adam, companion_->gradient().data(), companion_->chunks(), pool_);
+  }
   params_version_ += 1;
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "broadloom/algo/companion.h"
 #include "broadloom/algo/learner.h"
 #include "broadloom/algo/optimizer.h"
 #include "broadloom/algo/partial_gradients.h"
@@ -62,6 +63,10 @@ class MinibatchUpdate {
   // With an observer, an update costs one epoch's gradients more, and has the same bits.
   void set_observer(UpdateObserver* observer) { observer_ = observer; }
 
+  // What is learnt in the same steps, under the learner's companion parameters; null: nothing. It
+  // must outlive its use.
+  void set_companion(Companion* companion) { companion_ = companion; }
+
   Loss& loss() { return gradients_.loss(); }
 
  private:
@@ -73,6 +78,7 @@ class MinibatchUpdate {
   void report_batch(const RolloutBlock& block, const Learner& learner, Rules& rules);
   void measure(const RolloutBlock& block, const std::int32_t* indices, int samples,
                const Learner& learner, Rules& rules);
+  Status measure_companion(const RolloutBlock& block, int minibatch, const Learner& learner);
   Status take_step(Learner& learner, Rules& rules);
 
   const ActorCritic& network_;
@@ -83,6 +89,7 @@ class MinibatchUpdate {
   Measured measured_;  // the minibatch at hand
   std::int64_t params_version_ = 0;
   UpdateObserver* observer_ = nullptr;
+  Companion* companion_ = nullptr;
   int epochs_ = 0;
   int steps_ = 0;
 };

@@ -25,25 +25,27 @@ Status check(const MinibatchReport& report, const PpoSums& sums, std::int64_t it
                         "changed between collecting and updating, or are not finite.",
                         iteration, sums.max_ratio_error, sums.approx_kl / report.samples)};
   }
-  if (std::isfinite(report.norm) && std::isfinite(sums.policy_loss + sums.value_loss)) return {};
-  return {ErrorKind::kNumeric,
-          fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
-                      "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
-                      "learning_rate, norm_reward, or norm_obs.",
-                      iteration, report.epoch, report.minibatch, sums.policy_loss / report.samples,
-                      sums.value_loss / report.samples, report.norm)};
+  const double losses = sums.policy_loss + sums.value_loss + sums.int_value_loss;
+  if (std::isfinite(report.clipped_norm) && std::isfinite(losses)) return {};
+  return {
+      ErrorKind::kNumeric,
+      fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
+                  "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
+                  "learning_rate, norm_reward, or norm_obs.",
+                  iteration, report.epoch, report.minibatch, sums.policy_loss / report.samples,
+                  (sums.value_loss + sums.int_value_loss) / report.samples, report.clipped_norm)};
 }
 
 // Mean and 1 / (sample standard deviation + 1e-8), as CleanRL. A single sample has no deviation and
 // is left as it is. indices null: the whole block in order.
-AdvantageShift advantage_shift(const RolloutBlock& block, const std::int32_t* indices,
-                               int samples) {
+AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients& c,
+                               const std::int32_t* indices, int samples) {
   if (samples < 2) return {};
-  const float* advantages = block.advantages.data();
   const auto sum_of = [&](auto term) {
     double chains[4] = {};
     const auto add = [&](int i, int chain) {
-      chains[chain] += term(advantages[indices ? indices[i] : i]);
+      chains[chain] +=
+          term(learnt_advantage(block, c, static_cast<std::size_t>(indices ? indices[i] : i)));
     };
     int i = 0;
     for (; i + 4 <= samples; i += 4) {
@@ -93,12 +95,13 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
   stats_ = {};
   iteration_ = iteration;
   if (settings_.norm_adv == AdvantageNorm::kBatch) {
-    batch_advantages_ = advantage_shift(block, nullptr, static_cast<int>(block.size()));
+    batch_advantages_ = advantage_shift(block, update_.loss().coefficients, nullptr,
+                                        static_cast<int>(block.size()));
   }
   BROADLOOM_TRY(update_.run(block, seed, iteration, learner, *this));
-  for (double* mean :
-       {&stats_.policy_loss, &stats_.value_loss, &stats_.entropy, &stats_.old_approx_kl,
-        &stats_.approx_kl, &stats_.clipfrac, &stats_.grad_norm, &stats_.ess}) {
+  for (double* mean : {&stats_.policy_loss, &stats_.value_loss, &stats_.int_value_loss,
+                       &stats_.entropy, &stats_.old_approx_kl, &stats_.approx_kl, &stats_.clipfrac,
+                       &stats_.grad_norm, &stats_.ess}) {
     *mean /= update_.steps();
   }
   return {};
@@ -109,7 +112,7 @@ AdvantageShift Ppo::context(const RolloutBlock& block, const std::int32_t* indic
     case AdvantageNorm::kOff:
       return {};
     case AdvantageNorm::kMinibatch:
-      return advantage_shift(block, indices, samples);
+      return advantage_shift(block, update_.loss().coefficients, indices, samples);
     case AdvantageNorm::kBatch:
       return batch_advantages_;
   }
@@ -139,11 +142,12 @@ void Ppo::add_to_stats(const MinibatchReport& minibatch, const PpoSums& sums) {
   const double samples = minibatch.samples;
   stats_.policy_loss += sums.policy_loss / samples;
   stats_.value_loss += sums.value_loss / samples;
+  stats_.int_value_loss += sums.int_value_loss / samples;
   stats_.entropy += sums.entropy / samples;
   stats_.old_approx_kl += sums.old_approx_kl / samples;
   stats_.approx_kl += sums.approx_kl / samples;
   stats_.clipfrac += sums.clipped / samples;
-  stats_.grad_norm += minibatch.norm;
+  stats_.grad_norm += minibatch.clipped_norm;
   stats_.ess += sums.ess_percent(samples);
   stats_.min_ratio = std::min(stats_.min_ratio, sums.min_ratio);
   stats_.max_ratio = std::max(stats_.max_ratio, sums.max_ratio);

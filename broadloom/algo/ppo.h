@@ -46,11 +46,12 @@ inline constexpr double kMostAdaptiveRate = 1e-2;
 struct UpdateStats {
   double policy_loss = 0.0;
   double value_loss = 0.0;
+  double int_value_loss = 0.0;  // of the critic's second value; not among the numbers of PPO alone
   double entropy = 0.0;
   double old_approx_kl = 0.0;
   double approx_kl = 0.0;
   double clipfrac = 0.0;
-  double grad_norm = 0.0;  // before clipping
+  double grad_norm = 0.0;  // before clipping, of all that is clipped together
   double ess = 0.0;        // RatioSums::ess_percent
   double min_ratio = 1.0;  // over all samples of all steps
   double max_ratio = 1.0;  // likewise
@@ -82,6 +83,8 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
 
   // With an observer, an update costs one epoch's gradients more, and has the same bits.
   void set_observer(UpdateObserver* observer) override { update_.set_observer(observer); }
+  // See MinibatchUpdate.
+  void set_companion(Companion* companion) { update_.set_companion(companion); }
 
  private:
   AdvantageShift context(const RolloutBlock& block, const std::int32_t* indices,

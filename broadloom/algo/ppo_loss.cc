@@ -48,17 +48,14 @@ void policy_loss_as(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
 
 // The value loss of every sample, and d (weight * loss) / d V.
 template <class T>
-void value_loss_as(const PpoCoefficients& c, T weight, TileBatch<T>& batch, const T* values,
-                   T* d_values) {
+void value_loss_as(T weight, const ValueRows<T>& of) {
   const hn::ScalableTag<T> d;
   const auto half = hn::Set(d, T(0.5));
-  // Without clipping, no change of the value is too large.
-  const T limit = c.clip_vloss ? static_cast<T>(c.clip_coef) : std::numeric_limits<T>::infinity();
-  const auto clip = hn::Set(d, limit);
-  for (int r = 0; r < batch.rows; r += static_cast<int>(hn::Lanes(d))) {
-    const auto old_value = hn::LoadU(d, &batch.old_values[r]);
-    const auto target = hn::LoadU(d, &batch.value_targets[r]);
-    const auto value = hn::LoadU(d, values + r);
+  const auto clip = hn::Set(d, of.clip);
+  for (int r = 0; r < of.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const auto old_value = hn::LoadU(d, of.old_values + r);
+    const auto target = hn::LoadU(d, of.targets + r);
+    const auto value = hn::LoadU(d, of.values + r);
     const auto error = hn::Sub(value, target);
     const auto change = hn::Sub(value, old_value);
     const auto kept_change = hn::Min(hn::Max(change, hn::Neg(clip)), clip);
@@ -67,8 +64,9 @@ void value_loss_as(const PpoCoefficients& c, T weight, TileBatch<T>& batch, cons
         hn::And(hn::Lt(hn::Mul(error, error), hn::Mul(clipped_error, clipped_error)),
                 hn::Gt(hn::Abs(change), clip));
     const auto counted = hn::IfThenElse(is_clipped, clipped_error, error);
-    hn::StoreU(hn::Mul(half, hn::Mul(counted, counted)), d, &batch.value_losses[r]);
-    hn::StoreU(hn::IfThenZeroElse(is_clipped, hn::Mul(hn::Set(d, weight), error)), d, d_values + r);
+    hn::StoreU(hn::Mul(half, hn::Mul(counted, counted)), d, of.losses + r);
+    hn::StoreU(hn::IfThenZeroElse(is_clipped, hn::Mul(hn::Set(d, weight), error)), d,
+               of.d_values + r);
   }
 }
 
@@ -159,14 +157,14 @@ void add_policy_sums_as(const PpoCoefficients& c, const TileBatch<T>& batch, Ppo
 }
 
 template <class T>
-void add_value_sums_as(const TileBatch<T>& batch, PpoSums& sums) {
+double sum_of_losses_as(const T* losses, int rows) {
   const Lanes<double> d;
   LaneSums<double> loss;
-  over_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
-    const auto value = hn::IfThenElseZero(valid, load_as_double(d, &batch.value_losses[r]));
+  over_samples(rows, [&](auto valid, int r, int part) HWY_ATTR {
+    const auto value = hn::IfThenElseZero(valid, load_as_double(d, losses + r));
     loss.part[part] = hn::Add(loss.part[part], value);
   });
-  sums.value_loss += loss.total();
+  return loss.total();
 }
 
 void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
@@ -175,26 +173,16 @@ void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batc
 void PolicyLossF64(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
   policy_loss_as(c, share, batch);
 }
-void ValueLossF32(const PpoCoefficients& c, float weight, TileBatch<float>& batch,
-                  const float* values, float* d_values) {
-  value_loss_as(c, weight, batch, values, d_values);
-}
-void ValueLossF64(const PpoCoefficients& c, double weight, TileBatch<double>& batch,
-                  const double* values, double* d_values) {
-  value_loss_as(c, weight, batch, values, d_values);
-}
+void ValueLossF32(float weight, const ValueRows<float>& of) { value_loss_as(weight, of); }
+void ValueLossF64(double weight, const ValueRows<double>& of) { value_loss_as(weight, of); }
 void AddPolicySumsF32(const PpoCoefficients& c, const TileBatch<float>& batch, PpoSums& sums) {
   add_policy_sums_as(c, batch, sums);
 }
 void AddPolicySumsF64(const PpoCoefficients& c, const TileBatch<double>& batch, PpoSums& sums) {
   add_policy_sums_as(c, batch, sums);
 }
-void AddValueSumsF32(const TileBatch<float>& batch, PpoSums& sums) {
-  add_value_sums_as(batch, sums);
-}
-void AddValueSumsF64(const TileBatch<double>& batch, PpoSums& sums) {
-  add_value_sums_as(batch, sums);
-}
+double SumOfLossesF32(const float* losses, int rows) { return sum_of_losses_as(losses, rows); }
+double SumOfLossesF64(const double* losses, int rows) { return sum_of_losses_as(losses, rows); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace broadloom
@@ -209,8 +197,8 @@ HWY_EXPORT(ValueLossF32);
 HWY_EXPORT(ValueLossF64);
 HWY_EXPORT(AddPolicySumsF32);
 HWY_EXPORT(AddPolicySumsF64);
-HWY_EXPORT(AddValueSumsF32);
-HWY_EXPORT(AddValueSumsF64);
+HWY_EXPORT(SumOfLossesF32);
+HWY_EXPORT(SumOfLossesF64);
 
 namespace {
 
@@ -220,13 +208,11 @@ void policy_loss(const PpoCoefficients& c, float share, TileBatch<float>& batch)
 void policy_loss(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
   HWY_DYNAMIC_DISPATCH(PolicyLossF64)(c, share, batch);
 }
-void value_loss(const PpoCoefficients& c, float weight, TileBatch<float>& batch,
-                const float* values, float* d_values) {
-  HWY_DYNAMIC_DISPATCH(ValueLossF32)(c, weight, batch, values, d_values);
+void value_loss(float weight, const ValueRows<float>& of) {
+  HWY_DYNAMIC_DISPATCH(ValueLossF32)(weight, of);
 }
-void value_loss(const PpoCoefficients& c, double weight, TileBatch<double>& batch,
-                const double* values, double* d_values) {
-  HWY_DYNAMIC_DISPATCH(ValueLossF64)(c, weight, batch, values, d_values);
+void value_loss(double weight, const ValueRows<double>& of) {
+  HWY_DYNAMIC_DISPATCH(ValueLossF64)(weight, of);
 }
 
 void add_policy_sums(const PpoCoefficients& c, const TileBatch<float>& batch, PpoSums& sums) {
@@ -235,11 +221,11 @@ void add_policy_sums(const PpoCoefficients& c, const TileBatch<float>& batch, Pp
 void add_policy_sums(const PpoCoefficients& c, const TileBatch<double>& batch, PpoSums& sums) {
   HWY_DYNAMIC_DISPATCH(AddPolicySumsF64)(c, batch, sums);
 }
-void add_value_sums(const TileBatch<float>& batch, PpoSums& sums) {
-  HWY_DYNAMIC_DISPATCH(AddValueSumsF32)(batch, sums);
+double sum_of_losses(const float* losses, int rows) {
+  return HWY_DYNAMIC_DISPATCH(SumOfLossesF32)(losses, rows);
 }
-void add_value_sums(const TileBatch<double>& batch, PpoSums& sums) {
-  HWY_DYNAMIC_DISPATCH(AddValueSumsF64)(batch, sums);
+double sum_of_losses(const double* losses, int rows) {
+  return HWY_DYNAMIC_DISPATCH(SumOfLossesF64)(losses, rows);
 }
 
 // One kind of policy: log-probabilities and entropies of the tile before the loss, derivatives of
@@ -264,15 +250,18 @@ void gaussian_forward(int outputs, const Real* means, const Real* log_std, TileB
 
 template <class Real>
 TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
-                           int critic_observation_size)
+                           int critic_observation_size, int values)
     : observations(static_cast<std::size_t>(kTileRows) * observation_size),
       critic_observations(static_cast<std::size_t>(kTileRows) * critic_observation_size),
       actions(static_cast<std::size_t>(kTileRows) * action_size),
       terms(static_cast<std::size_t>(kTileRows) * outputs) {
   for (AlignedVector<Real>* column :
-       {&old_log_probs, &old_values, &advantages, &value_targets, &log_probs, &normalisers,
-        &entropies, &log_ratios, &ratios, &d_log_probs, &policy_losses, &value_losses}) {
+       {&old_log_probs, &advantages, &log_probs, &normalisers, &entropies, &log_ratios, &ratios,
+        &d_log_probs, &policy_losses}) {
     column->resize(kTileRows);
+  }
+  for (AlignedVector<Real>* columns : {&old_values, &value_targets, &value_losses}) {
+    columns->resize(static_cast<std::size_t>(kTileRows) * values);
   }
 }
 
@@ -280,11 +269,12 @@ void PpoSums::add(const PpoSums& other) {
   RatioSums::add(other);
   policy_loss += other.policy_loss;
   value_loss += other.value_loss;
+  int_value_loss += other.int_value_loss;
   entropy += other.entropy;
 }
 
 void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
-                     const AdvantageShift& advantages, NetworkSide side, Tile& tile) {
+                     const AdvantageShift& advantages, NetworkSide side, Tile& tile) const {
   tile.rows = rows;
   for (int r = 0; r < rows; ++r) {
     const std::size_t i = static_cast<std::size_t>(indices[r]);
@@ -295,7 +285,8 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
         tile.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
       }
       tile.old_log_probs[r] = block.log_probs[i];
-      tile.advantages[r] = (block.advantages[i] - advantages.mean) * advantages.scale;
+      const float advantage = learnt_advantage(block, coefficients, i);
+      tile.advantages[r] = (advantage - advantages.mean) * advantages.scale;
     }
     if (side != NetworkSide::kPolicy) {
       if (block.has_critic()) {
@@ -303,6 +294,9 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
       }
       tile.old_values[r] = block.values[i];
       tile.value_targets[r] = block.advantages[i] + block.values[i];
+      if (!block.with_intrinsic) continue;
+      tile.old_values[kTileRows + r] = block.int_values[i];
+      tile.value_targets[kTileRows + r] = block.int_advantages[i] + block.int_values[i];
     }
   }
 }
@@ -335,11 +329,20 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real shar
 
 // From the values to their derivatives.
 template <class Real>
-void value_side(const PpoCoefficients& c, Real share, TileBatch<Real>& batch,
+void value_side(const PpoCoefficients& c, int values, Real share, TileBatch<Real>& batch,
                 TileWorkspace<Real>& work, PpoSums& sums) {
-  value_loss(c, static_cast<Real>(c.vf_coef) * share, batch, work.values.data(),
-             work.values_delta.data());
-  add_value_sums(batch, sums);
+  // Without clipping, no change of the value is too large.
+  constexpr Real kFree = std::numeric_limits<Real>::infinity();
+  for (int v = 0; v < values; ++v) {
+    const bool is_clipped = v == 0 && c.clip_vloss;
+    const std::size_t at = static_cast<std::size_t>(v) * kTileRows;
+    value_loss(static_cast<Real>(c.vf_coef) * share,
+               ValueRows<Real>{batch.rows, is_clipped ? static_cast<Real>(c.clip_coef) : kFree,
+                               &work.values[at], &batch.old_values[at], &batch.value_targets[at],
+                               &batch.value_losses[at], &work.values_delta[at]});
+    (v == 0 ? sums.value_loss : sums.int_value_loss) +=
+        sum_of_losses(&batch.value_losses[at], batch.rows);
+  }
 }
 
 }  // namespace
@@ -351,7 +354,9 @@ void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int
   const Real share = Real(1) / static_cast<Real>(samples);
   network.forward(params, batch.input(), batch.rows, work, side);
   if (side != NetworkSide::kValue) policy_side(network, c, share, params, batch, work, grads, sums);
-  if (side != NetworkSide::kPolicy) value_side(c, share, batch, work, sums);
+  if (side != NetworkSide::kPolicy) {
+    value_side(c, network.shape().value_outputs, share, batch, work, sums);
+  }
   network.backward(params, transposed, batch.input(), batch.rows, work, grads, side);
 }
 

@@ -14,7 +14,8 @@ struct MinibatchReport {
   int samples = 0;
   std::span<const float> gradient;  // [P] of the mean loss over the samples, before clipping
   double norm = 0.0;                // of the gradient
-  double entropy = 0.0;             // of the policy, mean over the samples
+  double clipped_norm = 0.0;  // of it and what is learnt beside it: what max_grad_norm is held to
+  double entropy = 0.0;       // of the policy, mean over the samples
   RatioSums ratios = RatioSums::undefined();  // of the samples, where the algorithm has any
 };
 

@@ -29,14 +29,18 @@ struct AlgorithmSetup {
 struct AlgorithmEntry {
   std::string name;  // the value of `algorithm`: lowercase letters, digits and underscores
   std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)> make;
-  // What it will hold for so many threads, in bytes, beside the learner's parameters.
+  // What it will hold for so many threads, in bytes, beside the network's parameters and moments.
   std::function<std::size_t(const Config&, const ActorCritic&, const EnvSpec&, int threads)> bytes;
   // Optional: its own defaults for an environment, in the place of those for all.
   std::function<void(const EnvSpec&, Config&)> set_defaults = {};
   // Whether its network has a value of each action, instead of a policy and a critic.
   bool learns_action_values = false;
+  // Values that its critic gives of an observation: 2 where intrinsic rewards have their own.
+  int value_outputs = 1;
   // Optional: what it cannot do of what a run asks, which is then refused before it is made.
   std::function<Status(const Config&, const EnvSpec&)> check = {};
+  // Optional: a sentence of the contract on what a run does beside its blocks; empty: nothing.
+  std::function<std::string(const Config&)> besides = {};
   // All numbers that its updates report. Names that other algorithms have mean the same here.
   std::function<void(const InfoVisitor&)> declare_numbers;
 };
@@ -55,6 +59,8 @@ void set_algorithm_defaults(const EnvSpec& spec, Config& config);
 // In these, config.algorithm is one of those names.
 Status check_algorithm(const Config& config, const EnvSpec& spec);
 bool learns_action_values(const Config& config);
+int value_outputs(const Config& config);
+std::string besides_blocks(const Config& config);
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup);
 std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
                             int threads);

@@ -86,16 +86,16 @@ Status set_anneal_lr(Config& config, std::string_view text) {
   return {};
 }
 
-Status check_hidden_sizes(const std::vector<int>& sizes) {
+Status check_hidden_sizes(const std::string& key, const std::vector<int>& sizes) {
   constexpr std::size_t kDeepest = 16;
   constexpr int kWidest = 1 << 16;
   if (sizes.empty() || sizes.size() > kDeepest) {
-    return invalid("hidden_sizes: got " + std::to_string(sizes.size()) +
+    return invalid(key + ": got " + std::to_string(sizes.size()) +
                    " layers, expected 1 to 16, such as 64,64");
   }
   for (const int size : sizes) {
     if (size < 1 || size > kWidest) {
-      return invalid("hidden_sizes: got a layer of " + to_text(size) + ", expected 1 to 65536");
+      return invalid(key + ": got a layer of " + to_text(size) + ", expected 1 to 65536");
     }
   }
   return {};
@@ -253,7 +253,8 @@ Status set_config(Config& config, std::string_view key, std::string_view text) {
 
 Status validate(const Config& config) {
   BROADLOOM_TRY(check_fields(config));
-  BROADLOOM_TRY(check_hidden_sizes(config.hidden_sizes));
+  BROADLOOM_TRY(check_hidden_sizes("hidden_sizes", config.hidden_sizes));
+  BROADLOOM_TRY(check_hidden_sizes("rnd_hidden_sizes", config.rnd_hidden_sizes));
   BROADLOOM_TRY(config.shape_schedule.empty() ? check_shape(config) : check_schedule(config));
   return check_precision(config);
 }

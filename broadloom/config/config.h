@@ -54,6 +54,13 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double eps_start = 1.0;
   double eps_finish = 0.05;
   double eps_decay = 0.1;
+  double ext_coef = 2.0;
+  double int_coef = 1.0;
+  double int_gamma = 0.99;
+  double update_proportion = 0.25;
+  int num_iterations_obs_norm_init = 50;
+  std::vector<int> rnd_hidden_sizes = {64, 64};
+  int rnd_outputs = 64;
   double reward_scale = 1.0;
   std::string truncation_mode = "bootstrap";
   std::string encoder = "mlp";
@@ -263,6 +270,22 @@ void Config::visit_fields(Visitor&& visitor) {
     "The last one, from eps_decay on.");
   v("eps_decay", eps_decay, later(Role::kLearning), Range{0.0, 1.0},
     "Share of the run in which it goes from the one to the other, linearly.");
+
+  v.group("Exploration of RND");
+  v("ext_coef", ext_coef, later(Role::kLearning), Range{0.0, 1e6},
+    "Weight of the advantages of rewards.");
+  v("int_coef", int_coef, later(Role::kLearning), Range{0.0, 1e6},
+    "Weight of the advantages of intrinsic rewards.");
+  v("int_gamma", int_gamma, later(Role::kLearning), Range{0.0, 1.0},
+    "Discount per step of intrinsic rewards, over the ends of episodes.");
+  v("update_proportion", update_proportion, later(Role::kLearning), Range{1e-6, 1.0},
+    "Share of each minibatch that trains the predictor.");
+  v("num_iterations_obs_norm_init", num_iterations_obs_norm_init, later(Role::kLearning),
+    Range{0, 1e6}, "Blocks of random play that observation statistics begin with.");
+  v("rnd_hidden_sizes", rnd_hidden_sizes, later(Role::kLearning),
+    "Hidden layers of predictor and target, after the convolutions of encoder.");
+  v("rnd_outputs", rnd_outputs, later(Role::kLearning), Range{1, 65536},
+    "Numbers of the target that are predicted.");
 
   v.group("Network");
   v("encoder", encoder, later(Role::kNetwork), Choices{{"mlp", "minatar", "nature", "impala"}},

@@ -42,7 +42,7 @@ std::size_t block_bytes(const Config& config, const VecEnv& envs) {
   std::vector<BlockSizes> sizes;
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     const Config phase = config.of_phase(p);
-    sizes.push_back(block_sizes(envs, phase.num_steps, phase.num_envs));
+    sizes.push_back(run_block_sizes(phase, envs));
   }
   std::size_t sum = 0;
   RolloutBlock::visit_arrays(sizes[0],
@@ -70,8 +70,7 @@ MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
   plan.instruments = InstrumentSet::bytes(
       config.instruments, instrument_setup(config, network, spec, threads, most_envs));
   if (config.hashes) {
-    plan.instruments +=
-        BlockHasher::bytes(block_sizes(envs, config.num_steps, config.num_envs), threads);
+    plan.instruments += BlockHasher::bytes(run_block_sizes(config, envs), threads);
   }
   return plan;
 }

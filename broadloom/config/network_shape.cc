@@ -96,7 +96,18 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .encoder = encoder_of(config.encoder),
           .normalisation = normalisation_of(config.layer_norm),
           .image = image_of(spec.observation),
-          .action_values = learns_action_values(config)};
+          .action_values = learns_action_values(config),
+          .value_outputs = value_outputs(config)};
+}
+
+NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {
+  return {.observation_size = spec.observation_size(),
+          .action_outputs = config.rnd_outputs,
+          .hidden_sizes = config.rnd_hidden_sizes,
+          .activation = Activation::kRelu,
+          .encoder = encoder_of(config.encoder),
+          .image = image_of(spec.observation),
+          .action_values = true};
 }
 
 Status check_observations(const Config& config, const EnvSpec& spec) {

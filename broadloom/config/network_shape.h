@@ -15,6 +15,9 @@ Encoder encoder_of(const std::string& name);
 
 NetworkShape network_shape(const Config& config, const EnvSpec& spec);
 
+// Of RND's target and predictor: the same convolutions, layers of their own, ReLU.
+NetworkShape rnd_shape(const Config& config, const EnvSpec& spec);
+
 // A sentence where images are read as rows of numbers; otherwise empty.
 std::string better_encoder(const Config& config, const EnvSpec& spec);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "broadloom/config/network_shape.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/env/strata.h"
 
@@ -49,6 +50,26 @@ PqnSettings pqn_settings(const Config& config) {
   settings.max_grad_norm = config.max_grad_norm;
   settings.adam_eps = config.adam_eps;
   return settings;
+}
+
+PpoRndSettings ppo_rnd_settings(const Config& config, const EnvSpec& spec) {
+  PpoRndSettings settings;
+  settings.ppo = ppo_settings(config);
+  settings.ppo.loss.ext_coef = config.ext_coef;
+  settings.ppo.loss.int_coef = config.int_coef;
+  settings.rnd.seed = config.seed;
+  settings.rnd.shape = rnd_shape(config, spec);
+  settings.rnd.int_gamma = config.int_gamma;
+  settings.rnd.update_proportion = config.update_proportion;
+  settings.rnd.start_steps = std::int64_t{config.num_iterations_obs_norm_init} * config.num_steps;
+  settings.rnd.own_statistics = !config.norm_obs;
+  return settings;
+}
+
+BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
+  BlockSizes sizes = block_sizes(envs, config.num_steps, config.num_envs);
+  sizes.with_intrinsic = value_outputs(config) > 1;
+  return sizes;
 }
 
 namespace {

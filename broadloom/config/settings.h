@@ -2,6 +2,7 @@
 #pragma once
 
 #include "broadloom/algo/ppo.h"
+#include "broadloom/algo/ppo_rnd.h"
 #include "broadloom/algo/pqn.h"
 #include "broadloom/config/config.h"
 #include "broadloom/env/spec.h"
@@ -14,6 +15,10 @@ namespace broadloom {
 
 PpoSettings ppo_settings(const Config& config);
 PqnSettings pqn_settings(const Config& config);
+PpoRndSettings ppo_rnd_settings(const Config& config, const EnvSpec& spec);
+
+// Of the run's blocks; config: without a schedule, of one phase.
+BlockSizes run_block_sizes(const Config& config, const VecEnv& envs);
 
 // The training environments.
 VecEnvOptions vec_env_options(const Config& config);

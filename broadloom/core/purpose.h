@@ -33,6 +33,10 @@ enum class Purpose : std::uint32_t {
   kEvalAction = 22,  // actions that an evaluation samples; lane = episode, index = its step
   kAnew =
       23,  // seed of the episodes that a resume begins; lane 0, index = step since the run began
+  kRndTarget = 24,     // parameters of RND's target network; lane = tensor, index = 0
+  kRndPredictor = 25,  // likewise of the network that predicts it
+  kRndMask = 26,       // samples that train it; lane = epoch, index = iteration
+  kRndStart = 27,      // random play before the first block; lane = environment, index = step
 };
 
 }  // namespace broadloom

@@ -125,7 +125,8 @@ void RewardNormalizer::accumulate(int shard, int begin, int end, const float* re
   for (int t = 0; t < num_steps; ++t) {
     const std::size_t first = static_cast<std::size_t>(t) * width;
     for (int n = begin; n < end; ++n) {
-      const double carried = terminated[first + n] != 0 ? 0.0 : gamma_ * returns_[n];
+      const bool ended = terminated != nullptr && terminated[first + n] != 0;
+      const double carried = ended ? 0.0 : gamma_ * returns_[n];
       returns_[n] = carried + rewards[first + n];
       const double x = returns_[n] - mean;
       sums.sum += x;

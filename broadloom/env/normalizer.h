@@ -95,6 +95,7 @@ class RewardNormalizer {
   // Takes the raw rewards of environments [begin, end) of a block, rewards and terminated [T, N],
   // into the shard's sums and the environments' returns. Different shards may do so at the same
   // time. N: the first num_envs environments; 0: all.
+  // terminated null: nothing cuts what an environment has run up.
   void accumulate(int shard, int begin, int end, const float* rewards,
                   const std::uint8_t* terminated, int num_steps, int num_envs = 0);
   void commit();

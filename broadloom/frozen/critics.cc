@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "broadloom/algo/gradient_cut.h"
-#include "broadloom/instruments/explained_variance.h"
+#include "broadloom/rollout/explained_variance.h"
 
 namespace broadloom {
 

@@ -80,6 +80,11 @@ Status check_network(const Policy& policy) {
         "this policy takes the best of learnt action values, and has no gradient of a policy to "
         "study; `broadloom gradients` asks for a run of algorithm = ppo");
   }
+  if (shape.value_outputs > 1) {
+    return invalid(
+        "this policy learns from intrinsic rewards, too, which the laboratory does not have; "
+        "`broadloom gradients` asks for a run of algorithm = ppo");
+  }
   return {};
 }
 

@@ -31,13 +31,13 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   if (!shape_.action_values) {
     const int read = shared ? encoded : shape_.critic_input_size();
     if (!shared) critic_ = body(read);
-    value_head_ = layout_.add_linear(features(critic_, read), 1, true);
+    value_head_ = layout_.add_linear(features(critic_, read), shape_.value_outputs, true);
   }
   critic_range_.end = layout_.size();
   if (shape_.action_kind == SpaceKind::kBox) log_std_ = layout_.add_vector(shape_.action_outputs);
 }
 
-void ActorCritic::initialise(std::uint64_t seed, float* params) const {
+void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose) const {
   std::uint32_t tensor = 0;
   const auto init = [&](const Chain& chain) {
     for (const Layer& layer : chain.layers()) {
@@ -46,17 +46,17 @@ void ActorCritic::initialise(std::uint64_t seed, float* params) const {
         std::fill_n(params + layer.slice.weight, layer.slice.out, 1.0f);
         std::fill_n(params + layer.slice.bias, layer.slice.out, 0.0f);
       } else {
-        init_orthogonal(layer.slice, std::sqrt(2.0), seed, tensor++, params);
+        init_orthogonal(layer.slice, std::sqrt(2.0), seed, tensor++, params, purpose);
       }
     }
   };
   init(encoder_);
   init(actor_);
   const double head_gain = shape_.action_values ? std::sqrt(2.0) : 0.01;
-  init_orthogonal(policy_head_, head_gain, seed, tensor++, params);
+  init_orthogonal(policy_head_, head_gain, seed, tensor++, params, purpose);
   if (!shape_.action_values) {
     init(critic_);
-    init_orthogonal(value_head_, 1.0, seed, tensor++, params);
+    init_orthogonal(value_head_, 1.0, seed, tensor++, params, purpose);
   }
   if (shape_.action_kind == SpaceKind::kBox) {
     std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(shape_.log_std_init));
@@ -77,8 +77,8 @@ TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair* bf16_weights) co
   work.critic_delta.resize(critic_.workspace_size());
   work.policy.resize(kRows * shape_.action_outputs);
   work.policy_delta.resize(kRows * shape_.action_outputs);
-  work.values.resize(kRows);
-  work.values_delta.resize(kRows);
+  work.values.resize(kRows * shape_.value_outputs);
+  work.values_delta.resize(kRows * shape_.value_outputs);
   if (!encoder_.empty()) work.feature_delta.resize(kRows * policy_head_.in);
   work.layer_scratch.resize(
       std::max({encoder_.scratch_size(), actor_.scratch_size(), critic_.scratch_size()}));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/purpose.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/nn/chain.h"
 #include "broadloom/nn/encoder.h"
@@ -31,6 +32,9 @@ struct NetworkShape {
   // One body and one head, whose outputs are the values of Discrete actions; the largest is the
   // value of the observation. There is no value head.
   bool action_values = false;
+  // Values that the critic gives of an observation; the first is the value of the rewards. Not with
+  // action_values.
+  int value_outputs = 1;
 
   int critic_input_size() const {
     return critic_observation_size > 0 ? critic_observation_size : observation_size;
@@ -67,7 +71,7 @@ struct TileWorkspace {
   AlignedVector<Real> encoder, actor, critic;
   AlignedVector<Real> encoder_delta, actor_delta, critic_delta;
   AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: one row of the tile a column
-  AlignedVector<Real> values, values_delta;  // [kTileRows]
+  AlignedVector<Real> values, values_delta;  // [value_outputs, kTileRows]
   AlignedVector<Real>
       feature_delta;  // [kTileRows, features]: the actor's share of the encoder's delta
   AlignedVector<Real> layer_scratch;
@@ -111,8 +115,9 @@ class ActorCritic {
   std::size_t log_std_offset() const { return log_std_; }
 
   // CleanRL's initialisation: orthogonal, gain sqrt(2) hidden, 0.01 policy head, 1 value head,
-  // sqrt(2) action values, zero biases, gains of normalisations 1, log_std_init. params: [P].
-  void initialise(std::uint64_t seed, float* params) const;
+  // sqrt(2) action values, zero biases, gains of normalisations 1, log_std_init. params: [P]. From
+  // the streams (seed, purpose, tensor, 0).
+  void initialise(std::uint64_t seed, float* params, Purpose purpose = Purpose::kInit) const;
 
   // bf16_weights: [bf16_size()], which must be fresh whenever the workspace is used; null where
   // there are none.

@@ -39,11 +39,11 @@ void orthonormalise(std::vector<double>& vectors, int k, int length) {
 }  // namespace
 
 void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
-                     std::uint32_t tensor, float* params) {
+                     std::uint32_t tensor, float* params, Purpose purpose) {
   const int count = std::min(layer.in, layer.out);
   const int length = std::max(layer.in, layer.out);
   std::vector<double> vectors(static_cast<std::size_t>(count) * length);
-  Random random(seed, Purpose::kInit, tensor, 0);
+  Random random(seed, purpose, tensor, 0);
   for (double& x : vectors) x = random.normal();
   for (int k = 0; k < count; ++k) orthonormalise(vectors, k, length);
   for (int i = 0; i < layer.in; ++i) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/purpose.h"
 #include "broadloom/math/linear_bf16.h"
 
 namespace broadloom {
@@ -61,9 +62,9 @@ class ParameterLayout {
 };
 
 // Fills W with `gain` times a (semi-)orthogonal matrix and b with zeros, as torch's orthogonal_
-// does (Saxe et al. 2014): |W|_F = gain * sqrt(min(in, out)). Drawn from Random(seed, kInit,
-// tensor, 0). Cost: in * out * min(in, out) operations.
+// does (Saxe et al. 2014): |W|_F = gain * sqrt(min(in, out)). Drawn from Random(seed,
+// purpose, tensor, 0). Cost: in * out * min(in, out) operations.
 void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
-                     std::uint32_t tensor, float* params);
+                     std::uint32_t tensor, float* params, Purpose purpose = Purpose::kInit);
 
 }  // namespace broadloom

@@ -49,7 +49,32 @@ void row(const float* rewards, const float* values, const std::uint8_t* terminat
   }
 }
 
+// A row of intrinsic rewards, which nothing ends.
+void stream_row(const float* rewards, float scale, const float* values, const float* next_values,
+                const float* next_advantages, int count, Discounts discounts, float* advantages) {
+#pragma GCC ivdep
+  for (int n = 0; n < count; ++n) {
+    advantages[n] = rewards[n] * scale + discounts.gamma * next_values[n] - values[n] +
+                    discounts.gamma_lambda * next_advantages[n];
+  }
+}
+
 }  // namespace
+
+void compute_intrinsic_advantages(RolloutBlock& block, int begin, int end, double gamma,
+                                  double gae_lambda, double scale) {
+  const Discounts discounts{static_cast<float>(gamma), static_cast<float>(gamma * gae_lambda)};
+  float* after_last = &block.int_advantages[block.index(block.T - 1, begin)];
+  std::fill_n(after_last, end - begin, 0.0f);  // no advantage comes after the block
+  for (int t = block.T - 1; t >= 0; --t) {
+    const std::size_t i = block.index(t, begin);
+    const bool last = t == block.T - 1;
+    stream_row(&block.int_rewards[i], static_cast<float>(scale), &block.int_values[i],
+               last ? &block.last_int_values[begin] : &block.int_values[i + block.N],
+               last ? after_last : &block.int_advantages[i + block.N], end - begin, discounts,
+               &block.int_advantages[i]);
+  }
+}
 
 // Row by row, as memory lies; the few environments with a truncation in the block are then done
 // again by themselves.

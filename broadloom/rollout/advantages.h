@@ -37,4 +37,10 @@ Real truncated_delta(TruncationMode mode, Real reward, Real gamma, Real value, R
 void compute_advantages(RolloutBlock& block, int begin, int end, double gamma, double gae_lambda,
                         TruncationMode mode);
 
+// Likewise block.int_advantages from int_rewards times `scale`, int_values and last_int_values,
+// with nothing cut: what an episode's end leads to is the next one's beginning, and goes on
+// counting (Burda et al. 2018, arXiv 1810.12894, section 2.3).
+void compute_intrinsic_advantages(RolloutBlock& block, int begin, int end, double gamma,
+                                  double gae_lambda, double scale);
+
 }  // namespace broadloom

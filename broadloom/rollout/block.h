@@ -22,6 +22,7 @@ struct BlockSizes {
   float full_scale = 255.0f;    // of uint8 ones, as networks read them
   FrameLayout frames = {};      // of uint8 ones that are stacks
   ObservationType critic = {};  // what only the critic reads; of size 0: it reads what acts
+  bool with_intrinsic = false;  // whether there are intrinsic rewards, and their values
 
   bool has_critic() const { return critic.size > 0; }
   ObservationType observation() const { return {D, dtype, full_scale, frames}; }
@@ -106,6 +107,15 @@ struct RolloutBlock : BlockSizes {
           &Block::final_critic_observations);
     visit(BlockArray{"final_values", BlockPlaces::kTruncations, 1}, &Block::final_values);
     visit(BlockArray{"advantages", kTransitions, 1}, &Block::advantages);
+    const bool intrinsic = sizes.with_intrinsic;
+    visit(BlockArray{"last_observations", BlockPlaces::kEnvs, sizes.D, false, intrinsic,
+                     sizes.observation()},
+          &Block::last_observations);
+    visit(BlockArray{"int_values", kTransitions, 1, false, intrinsic}, &Block::int_values);
+    visit(BlockArray{"last_int_values", BlockPlaces::kEnvs, 1, false, intrinsic},
+          &Block::last_int_values);
+    visit(BlockArray{"int_rewards", kTransitions, 1, false, intrinsic}, &Block::int_rewards);
+    visit(BlockArray{"int_advantages", kTransitions, 1, false, intrinsic}, &Block::int_advantages);
   }
 
   // What a block of these sizes takes, in bytes.
@@ -161,6 +171,12 @@ struct RolloutBlock : BlockSizes {
   Observations final_critic_observations;  // [N, S, critic.size] likewise. Or empty
   std::vector<float> final_values;         // [N, S] V of those
   std::vector<float> advantages;           // [T, N]
+  // Of intrinsic rewards, or empty. Episodes are one stream to them.
+  Observations last_observations;      // [N, D] what follows the block, as observations
+  std::vector<float> int_values;       // [T, N] the critic's second value of s_t
+  std::vector<float> last_int_values;  // [N] likewise of the observation after the block
+  std::vector<float> int_rewards;      // [T, N] of what t led to, before it is scaled
+  std::vector<float> int_advantages;   // [T, N]
 
  private:
   template <class Number>

@@ -10,20 +10,17 @@
 #include "broadloom/math/elementwise.h"
 
 namespace broadloom {
-namespace {
 
 // Raw rows to where they are stored, through a normaliser where there is one. before: how the step
 // before ended for them.
-void keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from, int rows,
-          Observations& out, std::size_t to, const StepEnds& before = {}) {
+void Collector::keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from,
+                     int rows, Observations& out, std::size_t to, const StepEnds& before) {
   if (normalizer == nullptr) {
     return out.write(to, raw, from, static_cast<std::size_t>(rows), before);
   }
   const std::size_t width = static_cast<std::size_t>(raw.type().size);
   normalizer->normalize(&raw.floats()[from * width], rows, out.rows(to).floats());
 }
-
-}  // namespace
 
 Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
                      ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
@@ -274,7 +271,9 @@ void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const 
   draw_actions(shard, scratch, params, step);
   keep_actions(shard, rows, scratch, t, block);
   std::copy_n(scratch.log_probs.data(), shard.size(), &block.log_probs[first]);
-  if (!values_later) std::copy_n(scratch.work.values.data(), shard.size(), &block.values[first]);
+  if (!values_later) {
+    keep_values(scratch.work, 0, static_cast<std::size_t>(shard.size()), first, block);
+  }
 }
 
 // Environment n at step s draws from Random(seed, kAction, n, s), whichever shard it is in.

@@ -18,6 +18,14 @@ void see(const ObsNormalizer* normalizer, const Observations& raw, std::size_t f
 
 }  // namespace
 
+// What the critic said of rows from `from` on, to where they stand in the block.
+void Collector::keep_values(const TileWorkspace<float>& work, std::size_t from, std::size_t rows,
+                            std::size_t to, RolloutBlock& block) {
+  std::copy_n(&work.values[from], rows, &block.values[to]);
+  if (block.with_intrinsic)
+    std::copy_n(&work.values[kTileRows + from], rows, &block.int_values[to]);
+}
+
 // Nothing needs a value before the block is whole, and whole tiles take less time than a shard's
 // few rows step by step.
 void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
@@ -35,8 +43,8 @@ void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
     network_.forward(params, tile, static_cast<int>(steps * rows), scratch.work,
                      NetworkSide::kValue);
     for (std::size_t k = 0; k < steps; ++k) {
-      std::copy_n(&scratch.work.values[k * rows], rows,
-                  &block.values[block.index(t + k, shard.begin)]);
+      keep_values(scratch.work, k * rows, rows, block.index(t + static_cast<int>(k), shard.begin),
+                  block);
     }
   }
 }
@@ -62,6 +70,11 @@ void Collector::bootstrap_rows(const Group& group, Scratch& scratch, const float
   }
   network_.forward(params, tile, shard.size(), scratch.work, NetworkSide::kValue);
   std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
+  if (block.with_intrinsic) {
+    std::copy_n(values + kTileRows, shard.size(), &block.last_int_values[shard.begin]);
+    keep(normalizers_.policy, rows.of.policy.now, rows.first, shard.size(), block.last_observations,
+         static_cast<std::size_t>(shard.begin));
+  }
   if (simulator_.has_final_observations) {
     value_final_observations(shard, scratch, params, block);
   } else {

@@ -199,6 +199,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.threads = threads;
   contract.memory = plan_memory(config, threads, one);
   contract.memory_allowed = memory_allowed(config);
+  contract.besides = besides_blocks(config);
   contract.budget = budget_warning(config);
   return contract;
 }
@@ -214,6 +215,7 @@ std::string contract_text(const RolloutContract& c) {
       c.update_epochs, with_commas(c.minibatches), sizes_text(c), with_commas(c.gradient_steps));
   out += minibatch_text(c);
   out += shapes_text(c);
+  if (!c.besides.empty()) out += c.besides + "\n";
   if (c.envs_per_family > 1) {
     out += fmt::format(
         "Seed families: {}, with {} environments in each, which draw the same random numbers\n",

@@ -63,6 +63,7 @@ struct RolloutContract {
   MemoryPlan memory;
   std::size_t memory_allowed = 0;  // bytes; 0: not known
   std::string budget;              // budget_warning()
+  std::string besides;             // besides_blocks(): what the algorithm does beside its blocks
 };
 
 // kInvalidConfig and kNotFound as the environment gives them, and where it cannot do what the

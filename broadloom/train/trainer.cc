@@ -14,10 +14,10 @@
 #include "broadloom/core/available_cores.h"
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
-#include "broadloom/instruments/explained_variance.h"
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
+#include "broadloom/rollout/explained_variance.h"
 
 namespace broadloom {
 namespace {
@@ -109,7 +109,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       envs_(std::move(envs)),
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count(), network_.bf16_size()),
-      block_(block_sizes(*envs_, config.num_steps, config.num_envs)),
+      block_(run_block_sizes(config, *envs_)),
       obs_norm_(normalizer_of(config, block_.D)),
       critic_norm_(normalizer_of(config, block_.critic.size)),
       reward_norm_(config.norm_reward ? std::make_optional<RewardNormalizer>(
@@ -119,9 +119,8 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       tracker_(config.most_envs()),
       now_(config.of_phase(0)),
       algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_})),
-      collector_(*envs_, network_, algorithm_->actor(),
-                 {obs_norm_ ? &*obs_norm_ : nullptr, critic_norm_ ? &*critic_norm_ : nullptr},
-                 pool_, config.seed, learner_.bf16_weights.data()),
+      collector_(*envs_, network_, algorithm_->actor(), normalizers(), pool_, config.seed,
+                 learner_.bf16_weights.data()),
       instruments_(config.instruments,
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
                    probe_for(config, *envs_)),
@@ -129,6 +128,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       trained_steps_(config.trained_steps()),
       learning_rate_(learning_rate_schedule(config)) {
   network_.initialise(config.seed, learner_.params.data());
+  algorithm_->initialise(learner_);
   learner_.learning_rate = config.learning_rate;
   report_update();
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
@@ -137,7 +137,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
   }
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     const Config phase = config.of_phase(p);
-    block_.reserve(block_sizes(*envs_, phase.num_steps, phase.num_envs));
+    block_.reserve(run_block_sizes(phase, *envs_));
   }
   follow_shape();
 }
@@ -177,7 +177,7 @@ void Trainer::follow_shape() {
   algorithm_.reset();  // before what it was made from
   now_ = config_.of_phase(phase);
   algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_});
-  block_.reshape(block_sizes(*envs_, now_.num_steps, now_.num_envs));
+  block_.reshape(run_block_sizes(now_, *envs_));
   collector_.regroup(now_.num_envs, algorithm_->actor());
   instruments_.reshape(
       instrument_setup(now_, network_, envs_->spec(), pool_.threads(), envs_->num_envs()));
@@ -186,6 +186,7 @@ void Trainer::follow_shape() {
 
 Status Trainer::collect() {
   const StageTimer timer(stage_seconds_.collect);
+  if (clock_.iteration == 1) BROADLOOM_TRY(algorithm_->begin_run(*envs_, normalizers()));
   if (episodes_lost_) BROADLOOM_TRY(begin_new_episodes());
   learner_.refresh_bf16(network_, pool_);  // a restore may have changed the weights
   BROADLOOM_TRY(collector_.collect(learner_.params.data(), clock_.env_step, block_));
@@ -201,6 +202,10 @@ Status Trainer::collect() {
     for (float& reward : block_.rewards) reward *= scale;
   }
   return {};
+}
+
+ObsNormalizers Trainer::normalizers() {
+  return {obs_norm_ ? &*obs_norm_ : nullptr, critic_norm_ ? &*critic_norm_ : nullptr};
 }
 
 // The statistics first take in the block whose rewards they scale, so that even the first block has
@@ -223,6 +228,7 @@ void Trainer::bootstrap_values() {
 void Trainer::compute_targets() {
   const StageTimer timer(stage_seconds_.advantages);
   const ShardPlan& plan = collector_.shards();
+  algorithm_->take_block(learner_, block_);
   pool_.run(plan.count(),
             [&](int s) { algorithm_->compute_targets(block_, plan[s].begin, plan[s].end); });
 }
@@ -250,7 +256,7 @@ InstrumentView Trainer::instrument_view() {
   return {.iteration = clock_.iteration,
           .network = network_,
           .block = block_,
-          .params = learner_.params,
+          .params = {params(), network_.parameter_count()},
           .params_before = {},
           .bf16_weights = learner_.bf16_weights.data(),
           .obs_normalizer = obs_normalizer(),
@@ -297,6 +303,7 @@ Status Trainer::capture() { return envs_->capture(); }
 Status Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
   if (critic_norm_) critic_norm_->state_restored();
+  algorithm_->state_restored();
   if (config_.shape_schedule.empty()) clock_.state_restored(block_.N);
   follow_shape();
   episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
@@ -345,6 +352,7 @@ std::vector<TensorRef> Trainer::state() {
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
   if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", out);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
+  algorithm_->append_state("algorithm", out);
   clock_.append_state("trainer", !config_.shape_schedule.empty(), out);
   return out;
 }

@@ -162,6 +162,7 @@ class Trainer {
   static Result<std::unique_ptr<Trainer>> create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs);
 
+  ObsNormalizers normalizers();
   Status begin_new_episodes();
   void apply_schedules();
   void follow_shape();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -58,6 +59,40 @@ TEST_P(LearnerStep, IsAdamOnAllParametersOnceForAnyThreads) {
       ASSERT_EQ(learner.adam_v, expected.adam_v);
     }
   }
+}
+
+// What is learnt beside the network has its place behind it, steps of its own and names of its own.
+TEST(LearnerCompanion, IsApartFromTheNetwork) {
+  const ActorCritic network = network_of({{6}, false});
+  const std::size_t parameters = network.parameter_count();
+  constexpr std::size_t kBeside = 5000;
+  Learner learner(parameters);
+  network.initialise(4, learner.params.data());
+  const AlignedVector<float> before = learner.params;
+  learner.add_companion(kBeside);
+  std::fill_n(learner.companion(), kBeside, 1.0f);
+  AdamStep adam;
+  ThreadPool pool(2);
+  const std::vector<float> gradient(kBeside, 0.5f);
+  const ParameterRange chunks[] = {{0, 2000}, {2000, kBeside}};
+  learner.take_companion_step(adam, gradient.data(), chunks, pool);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), learner.params.begin()));
+  std::vector<float> expected(kBeside, 1.0f), m(kBeside), v(kBeside);
+  adam_update(expected.data(), m.data(), v.data(), gradient.data(), kBeside, adam);
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), learner.companion()));
+  EXPECT_NE(learner.companion()[kBeside - 1], 1.0f);
+
+  std::vector<TensorRef> state;
+  learner.append_state("learner", state);
+  std::size_t numbers = 0;
+  for (const TensorRef& tensor : state) {
+    if (tensor.name == "learner.params") {
+      EXPECT_EQ(tensor.bytes(), parameters * sizeof(float));
+    }
+    if (tensor.name == "learner.companion.adam_v") EXPECT_EQ(tensor.bytes(), kBeside * 4);
+    numbers += tensor.bytes();
+  }
+  EXPECT_EQ(numbers, 3 * (parameters + kBeside) * 4 + 2 * 8);
 }
 
 // Copies that were not refreshed would go unnoticed by whoever compares runs with each other.

@@ -22,6 +22,7 @@ struct Case {
   bool clip_vloss;
   std::vector<int> hidden;
   int critic = 0;  // observation size of the critic alone
+  int values = 1;
 };
 
 class PpoGradient : public ::testing::TestWithParam<Case> {
@@ -46,6 +47,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     shape.activation = GetParam().activation;
     shape.shared_encoder = GetParam().shared;
     shape.critic_observation_size = GetParam().critic;
+    shape.value_outputs = GetParam().values;
     return shape;
   }
 
@@ -54,7 +56,8 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
   void make_batch(Random& random) {
     const bool discrete = GetParam().kind == SpaceKind::kDiscrete;
     const int action_size = discrete ? 1 : GetParam().outputs;
-    batch_ = TileBatch<double>(kObservation, action_size, GetParam().outputs, GetParam().critic);
+    batch_ = TileBatch<double>(kObservation, action_size, GetParam().outputs, GetParam().critic,
+                               GetParam().values);
     batch_.rows = kRows;
     for (double& x : batch_.observations) x = random.normal();
     for (double& x : batch_.critic_observations) x = random.normal();
@@ -64,6 +67,10 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
       batch_.advantages[r] = random.normal();
       batch_.old_values[r] = random.normal();
       batch_.value_targets[r] = random.normal();
+    }
+    for (std::size_t i = kTileRows; i < batch_.value_targets.size(); ++i) {
+      batch_.old_values[i] = random.normal();
+      batch_.value_targets[i] = random.normal();
     }
     TileWorkspace<double> work = network_.make_workspace<double>();
     network_.forward(params_.data(), batch_.input(), kRows, work);
@@ -100,7 +107,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
                       work, grads != nullptr ? grads->data() : unused.data(), sums);
     if (sums_out != nullptr) *sums_out = sums;
     return (sums.policy_loss - coefficients_.ent_coef * sums.entropy +
-            coefficients_.vf_coef * sums.value_loss) /
+            coefficients_.vf_coef * (sums.value_loss + sums.int_value_loss)) /
            kRows;
   }
 
@@ -155,6 +162,7 @@ TEST_P(PpoGradient, SidesMakeUpBoth) {
   EXPECT_EQ(sides, both);
   EXPECT_EQ(sums.policy_loss, sums_of_both.policy_loss);
   EXPECT_EQ(sums.value_loss, sums_of_both.value_loss);
+  EXPECT_EQ(sums.int_value_loss, sums_of_both.int_value_loss);
   EXPECT_EQ(sums.entropy, sums_of_both.entropy);
   EXPECT_EQ(sums.approx_kl, sums_of_both.approx_kl);
   EXPECT_EQ(sums.old_approx_kl, sums_of_both.old_approx_kl);
@@ -174,11 +182,19 @@ TEST_P(PpoGradient, SumsAreThoseOfTheSamplesOneByOne) {
     std::vector<double> grads(params_.size(), 0.0);
     PpoSums sums;
     add_side(NetworkSide::kBoth, grads, sums);
+    TileWorkspace<double> work = network_.make_workspace<double>();
+    network_.forward(params_.data(), batch_.input(), rows, work);
+    const AlignedVector<double>& values = work.values;
     PpoSums plain;
     for (int r = 0; r < rows; ++r) {
       const double ratio = batch_.ratios[r], log_ratio = batch_.log_ratios[r];
       plain.policy_loss += batch_.policy_losses[r];
       plain.value_loss += batch_.value_losses[r];
+      if (GetParam().values > 1) {
+        // Never clipped.
+        const double error = values[kTileRows + r] - batch_.value_targets[kTileRows + r];
+        plain.int_value_loss += 0.5 * error * error;
+      }
       plain.entropy += batch_.entropies[r];
       plain.old_approx_kl -= log_ratio;
       plain.approx_kl += ratio - 1.0 - log_ratio;
@@ -191,6 +207,7 @@ TEST_P(PpoGradient, SumsAreThoseOfTheSamplesOneByOne) {
     }
     EXPECT_NEAR(sums.policy_loss, plain.policy_loss, 1e-12);
     EXPECT_NEAR(sums.value_loss, plain.value_loss, 1e-12);
+    EXPECT_NEAR(sums.int_value_loss, plain.int_value_loss, 1e-12);
     EXPECT_NEAR(sums.entropy, plain.entropy, 1e-12);
     EXPECT_NEAR(sums.old_approx_kl, plain.old_approx_kl, 1e-12);
     EXPECT_NEAR(sums.approx_kl, plain.approx_kl, 1e-12);
@@ -231,6 +248,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"discrete_tanh", SpaceKind::kDiscrete, 3, Activation::kTanh, false, true, {7, 6}},
         Case{"wider_critic", SpaceKind::kDiscrete, 3, Activation::kTanh, false, true, {7, 6}, 9},
         Case{"narrower_critic", SpaceKind::kBox, 2, Activation::kElu, false, true, {7, 6}, 2},
+        Case{"two_values", SpaceKind::kDiscrete, 3, Activation::kTanh, false, true, {7, 6}, 0, 2},
+        Case{"two_values_shared", SpaceKind::kBox, 2, Activation::kElu, true, false, {8}, 0, 2},
         Case{"linear_critic", SpaceKind::kBox, 2, Activation::kTanh, false, false, {}, 8},
         Case{"discrete_tanh_shared",
              SpaceKind::kDiscrete,

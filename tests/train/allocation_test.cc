@@ -119,6 +119,31 @@ TEST(Allocation, ATrainerHoldsWhatWasPlanned) {
   expect_planned_memory({{"env_id", "FrozenLake-v1"}, {"shared_encoder", "true"}}, 1);
 }
 
+TEST(Allocation, PpoRndHoldsWhatWasPlanned) {
+  for (const char* envs : {"5", "700"}) {
+    expect_planned_memory({{"env_id", "CartPole-v1"},
+                           {"algorithm", "ppo_rnd"},
+                           {"num_envs", envs},
+                           {"rnd_hidden_sizes", "200,100"},
+                           {"hashes", "true"}},
+                          2);
+  }
+  expect_planned_memory({{"env_id", "MinAtar/Breakout-v1"}, {"algorithm", "ppo_rnd"}}, 1);
+}
+
+TEST(Allocation, NoneWithPpoRnd) {
+  for (const char* env : {"FrozenLake-v1", "MountainCarContinuous-v0", "MinAtar/Breakout-v1"}) {
+    expect_no_allocation({{"env_id", env},
+                          {"algorithm", "ppo_rnd"},
+                          {"num_envs", "70"},
+                          {"num_steps", "8"},
+                          {"total_timesteps", "10000"},
+                          {"max_episode_steps", "5"},
+                          {"instruments", "plasticity,policy,coverage,audit"},
+                          {"hashes", "true"}});
+  }
+}
+
 // Their normaliser has sums for every shard, which is much where observations are wide.
 TEST(Allocation, WideObservationsHoldWhatWasPlanned) {
   expect_planned_memory({{"env_id", "Taxi-v3"},

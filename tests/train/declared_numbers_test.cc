@@ -109,11 +109,14 @@ Names reported_by(const Trainer& trainer) {
 
 // What each algorithm of the library reports beside PPO.
 void add_other_algorithms(Names& met) {
-  const Result<Config> config = resolve_config({{"algorithm", "pqn"}, {"total_timesteps", "2048"}});
-  ASSERT_TRUE(config.ok()) << config.status().message();
-  const std::unique_ptr<Trainer> trainer = Trainer::create(config.value(), 1).take();
-  ASSERT_TRUE(trainer->iterate().ok());
-  met.merge(reported_by(*trainer));
+  for (const char* algorithm : {"pqn", "ppo_rnd"}) {
+    const Result<Config> config =
+        resolve_config({{"algorithm", algorithm}, {"total_timesteps", "4096"}});
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    const std::unique_ptr<Trainer> trainer = Trainer::create(config.value(), 1).take();
+    ASSERT_TRUE(trainer->iterate().ok());
+    met.merge(reported_by(*trainer));
+  }
 }
 
 // With all that adds to them. Iterations, steps and the two of the clock are the recorder's.

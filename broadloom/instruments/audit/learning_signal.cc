@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "broadloom/instruments/chained_sum.h"
+#include "broadloom/math/chained_sum.h"
 
 namespace broadloom {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "broadloom/instruments/chained_sum.h"
 #include "broadloom/instruments/gradient/noise_scale.h"
+#include "broadloom/math/chained_sum.h"
 #include "broadloom/math/elementwise.h"
 
 namespace broadloom {

@@ -1,8 +1,8 @@
-#include "broadloom/instruments/explained_variance.h"
+#include "broadloom/rollout/explained_variance.h"
 
 #include <limits>
 
-#include "broadloom/instruments/chained_sum.h"
+#include "broadloom/math/chained_sum.h"
 
 namespace broadloom {
 

@@ -1,4 +1,4 @@
-#include "broadloom/instruments/explained_variance.h"
+#include "broadloom/rollout/explained_variance.h"
 
 #include <gtest/gtest.h>
 

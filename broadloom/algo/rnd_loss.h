@@ -1,0 +1,85 @@
+// The loss of a network that predicts what another one makes of observations, and its gradient over
+// one tile of rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "broadloom/core/aligned_vector.h"
+#include "broadloom/env/normalizer.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+// The samples of one tile: of transitions, what follows them.
+template <class Real>
+struct RndTile {
+  RndTile(int observation_size, int outputs)
+      : observations(static_cast<std::size_t>(kTileRows) * observation_size),
+        targets(static_cast<std::size_t>(kTileRows) * outputs),
+        old_errors(kTileRows),
+        errors(kTileRows) {}
+  std::size_t bytes() const {
+    return sizeof(Real) * (observations.size() + targets.size() + 2 * kTileRows);
+  }
+
+  int rows = 0;
+  AlignedVector<Real> observations;        // [kTileRows, D] normalised
+  AlignedVector<Real> targets;             // [outputs, kTileRows]
+  AlignedVector<Real> old_errors, errors;  // [kTileRows] rnd_errors() of the block, and now
+};
+
+// Sums over samples; divide by their number for means.
+struct RndSums {
+  double loss = 0.0;
+  double max_error_change = 0.0;  // from old_errors; not a number where one is
+
+  void add(const RndSums& other);
+};
+
+// errors [rows] <- half the sum of the squared differences of predicted and targets, [outputs,
+// kTileRows]: the intrinsic reward, before it is scaled. One ascending chain a row.
+template <class Real>
+void rnd_errors(const Real* predicted, const Real* targets, int outputs, int rows, Real* errors);
+
+// Adds the tile's share of the gradient of
+//   mean over the samples of  mean over the outputs of (predicted - target)^2
+// to grads [P] and its sums to `sums` (Burda et al. 2018, arXiv 1810.12894, section 2.2; the mean
+// over outputs as in CleanRL). network: of one body and one head. samples: all that the mean is
+// over. transposed: see ActorCritic::refresh_transposed.
+template <class Real>
+void rnd_tile_gradient(const ActorCritic& network, int samples, const Real* params,
+                       const Real* transposed, RndTile<Real>& tile, TileWorkspace<Real>& work,
+                       Real* grads, RndSums& sums);
+
+// What follows `count` transitions of one step, [count, D], as networks read it.
+inline void read_next(const RolloutBlock& block, std::size_t first, std::size_t count, float* out) {
+  const std::size_t next = first + static_cast<std::size_t>(block.N);
+  if (next < block.size()) return block.observations.read(next, count, out);
+  block.last_observations.read(next - block.size(), count, out);
+}
+
+// The loss as PartialGradients takes it.
+struct RndLoss {
+  using Tile = RndTile<float>;
+  using Sums = RndSums;
+  struct Context {};
+
+  static Tile make_tile(const ActorCritic& network, int observation_size, int) {
+    return {observation_size, network.shape().action_outputs};
+  }
+  void gather(const RolloutBlock& block, const std::int32_t* indices, int rows, const Context&,
+              NetworkSide, Tile& tile) const;
+  void add_gradient(const ActorCritic& network, int samples, const float* params,
+                    const float* transposed, Tile& tile, TileWorkspace<float>& work, float* grads,
+                    RndSums& sums, NetworkSide) const {
+    rnd_tile_gradient(network, samples, params, transposed, tile, work, grads, sums);
+  }
+
+  const ObsNormalizer* normalizer;
+  const float* targets;  // [B, outputs] of every transition's next observation
+  int outputs;
+};
+
+}  // namespace broadloom
