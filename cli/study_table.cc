@@ -1,6 +1,6 @@
 #include "cli/study_table.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -89,6 +89,14 @@ void print_plan_notes(std::FILE* stream, const StudyPlan& plan, bool whole) {
   }
   print_notes(stream, of_match, whole);
   print_notes(stream, of_budget, whole);
+  const std::vector<std::string> defaults = plan.differences_of_defaults();
+  if (!defaults.empty()) {
+    fmt::print(
+        stream,
+        "Note: cells differ also in {}: defaults of their environment, algorithm or encoder. "
+        "What [base] sets is equal for all.\n",
+        fmt::join(defaults, ", "));
+  }
   if (budgets.size() > 1) {
     fmt::print(stream, "Note: cells take {} to {} environment steps: whole blocks only.\n",
                with_commas(*budgets.begin()), with_commas(*budgets.rbegin()));

@@ -32,6 +32,19 @@ class Training:
 
 
 @dataclass(frozen=True)
+class Game(Training):
+    """A training on pixels: 16 filters of 3x3, then `hidden` dense units, ReLU; policy and value apart."""
+
+    algorithm: str = "ppo"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.env_id}, {self.algorithm.upper()}, 3x3x16 and {self.hidden} ReLU, N {self.num_envs}, "
+            f"T {self.num_steps}, M {self.minibatch}, K {self.epochs}"
+        )
+
+
+@dataclass(frozen=True)
 class Stepping:
     """Environments only: random actions in; observations, rewards and flags out."""
 
@@ -51,6 +64,8 @@ CASES: dict[str, Training | Stepping] = {
     "cartpole_env": Stepping("CartPole-v1", 4096),
     "cartpole_wide": Training("CartPole-v1", 64, 1024, 16, 4096, 4),
     "cartpole_default": Training("CartPole-v1", 64, 4, 128, 128, 4),
+    "breakout_ppo": Game("MinAtar/Breakout-v1", 128, 64, 128, 1024, 4),
+    "breakout_pqn": Game("MinAtar/Breakout-v1", 128, 128, 32, 128, 2, "pqn"),
 }
 
 
@@ -58,6 +73,13 @@ def training(name: str) -> Training:
     case = CASES[name]
     if not isinstance(case, Training):
         raise SystemExit(f"{name} is no training case")
+    return case
+
+
+def game(name: str) -> Game:
+    case = CASES[name]
+    if not isinstance(case, Game):
+        raise SystemExit(f"{name} is no game")
     return case
 
 

@@ -30,6 +30,7 @@ PACKAGES = {
         "optax==0.2.8",
         "jax[cpu]==0.10.2",
     ],
+    "torch": [NUMPY, GYMNASIUM, TORCH, "MinAtar==1.0.15"],
     "sb3": [NUMPY, GYMNASIUM, TORCH, "stable-baselines3==2.9.2"],
 }
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from calm import Neighbours
-from cases import CASES, Stepping
+from cases import CASES, Game, Stepping
 from install import install, versions
 from machine import first_line, last_line, processor
 from table import markdown
@@ -29,6 +29,7 @@ ROOT = HERE.parents[1]
 PENDULUM = tuple(name for name in CASES if name.startswith("pendulum"))
 TRAINING = tuple(name for name, case in CASES.items() if not isinstance(case, Stepping))
 CARTPOLE = ("cartpole_wide", "cartpole_default")
+GAMES = tuple(name for name, case in CASES.items() if isinstance(case, Game))
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,9 @@ def peers_with(threads: int, isa: str) -> tuple[Contender, ...]:
         sb3(f"SB3, array CartPole, {threads} torch threads", "--envs", "batched", *many),
         Contender("rejax, one core", "rejax_ppo.py", ("--threads", "1"), CARTPOLE, "rejax"),
         Contender(f"rejax, {threads} cores", "rejax_ppo.py", many, CARTPOLE, "rejax"),
+        Contender("PyTorch", "torch_games.py", (), GAMES, "torch"),
+        Contender(f"PyTorch, {threads} threads", "torch_games.py", many, GAMES, "torch"),
+        Contender(f"rejax's games, {threads} cores", "rejax_games.py", many, GAMES, "rejax"),
     )
 
 

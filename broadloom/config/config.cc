@@ -57,6 +57,11 @@ constexpr Alias kAliases[] = {
     {"hidden_size", "hidden_sizes"},
     {"layers", "hidden_sizes"},
     {"time_limit", "max_episode_steps"},
+    {"frame_stack", "env.frame_stack"},
+    {"num_stack", "env.frame_stack"},
+    {"stack_num", "env.frame_stack"},
+    {"stack_size", "env.frame_stack"},
+    {"frame_padding", "env.frame_padding"},
 };
 
 Status set_env_option(Config& config, std::string_view option, std::string_view text) {
@@ -188,6 +193,9 @@ Status check_precision(const Config& config) {
                    "', expected isa auto or avx512, which the bfloat16 instructions belong to; "
                    "change isa, or use precision=fp32");
   }
+  // Behind a convolution the first dense layer is no first layer, and wide enough.
+  const bool is_behind = config.encoder != "mlp" && !config.hidden_sizes.empty();
+  if (is_behind && config.hidden_sizes[0] >= kBf16Narrowest) return {};
   for (std::size_t l = 1; l < config.hidden_sizes.size(); ++l) {
     if (takes_bf16(l, config.hidden_sizes[l - 1], config.hidden_sizes[l])) return {};
   }

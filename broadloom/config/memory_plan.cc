@@ -48,9 +48,10 @@ std::size_t block_bytes(const Config& config, const VecEnv& envs) {
   RolloutBlock::visit_arrays(sizes[0],
                              [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
                                std::size_t most = 0;
-                               for (const BlockSizes& of : sizes)
-                                 most = std::max(most, array.count(of));
-                               sum += most * RolloutBlock::number_bytes<Array>(array);
+                               for (const BlockSizes& of : sizes) {
+                                 most = std::max(most, RolloutBlock::array_bytes<Array>(array, of));
+                               }
+                               sum += most;
                              });
   return sum;
 }

@@ -33,18 +33,6 @@ Status no_image(const Config& config, const Space& space, const std::string& id)
                   config.encoder, id, shape_text(space)));
 }
 
-Status check_gradients(const Config& config) {
-  if (config.encoder == "mlp" && config.layer_norm == "off") return {};
-  for (const std::string& name : config.instruments) {
-    if (name != "gradient") continue;
-    return invalid(fmt::format(
-        "instruments: 'gradient' takes the gradients of samples apart by dense layers, and cannot "
-        "yet with encoder = {}, layer_norm = {}; leave it out",
-        config.encoder, config.layer_norm));
-  }
-  return {};
-}
-
 Status check_encoder(const Config& config, const EnvSpec& spec) {
   if (config.encoder == "mlp") return {};
   if (spec.has_critic_observation()) {
@@ -136,7 +124,6 @@ Status check_observations(const Config& config, const EnvSpec& spec) {
         "by {:g} instead of normalised; set norm_obs = false",
         spec.id, shape_text(*space), space->full_scale()));
   }
-  BROADLOOM_TRY(check_gradients(config));
   return check_encoder(config, spec);
 }
 

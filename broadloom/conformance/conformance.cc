@@ -35,6 +35,9 @@ class Kit : Findings {
     check_rows();
     begin("ends of episodes, and what is reset by itself");
     check_episodes();
+    if (begin_unless(stacked_.count == 1, "stacks of frames", "observations are none")) {
+      check_stacks();
+    }
     begin("observe() is what the last step gave");
     check_observe();
     if (begin_unless(!traits_.has_final_observations, "final observations of ended episodes",
@@ -59,6 +62,9 @@ class Kit : Findings {
   }
 
  private:
+  static constexpr const char* kNoStack =
+      "an observation is not the one before it with one frame more, as spec().observation.frames "
+      "says";
   static constexpr const char* kVaries = "traits() says that they are not deterministic";
 
   VecEnvOptions options(int limit = 0) const {
@@ -96,6 +102,7 @@ class Kit : Findings {
     expect(envs != nullptr, "there are no environments");
     if (envs == nullptr) return;
     traits_ = envs->traits();
+    stacked_ = envs->spec().observation.frame_layout();
     expect(envs->num_envs() == kEnvs, "num_envs() is not what was asked for");
     expect(envs->spec().max_episode_steps == options_.time_limit,
            "the time limit asked for is not spec()'s");
@@ -173,6 +180,56 @@ class Kit : Findings {
     expect((end.success >= 0) == spec.names_success, "success is not known as names_success says");
     expect(end.stratum < static_cast<int>(spec.strata.size()),
            "an end's stratum is none of strata");
+  }
+
+  // Each is the one before with a frame more, or begins anew where an episode does.
+  void check_stacks() {
+    const std::unique_ptr<VecEnv> envs = made(options());
+    if (envs == nullptr) return;
+    const std::size_t width = static_cast<std::size_t>(envs->spec().observation_size());
+    std::vector<float> before = seen_now(*envs).observations;
+    Player player(*envs);
+    for (int t = 0; t < options_.num_steps; ++t) {
+      const Played out = player.play(1);
+      if (!expect_played(out)) return;
+      for (std::size_t n = 0; n < kEnvs; ++n) {
+        const float *now = &out.policy.observations[n * width], *old = &before[n * width];
+        if (!out.ended(n)) {
+          expect(goes_on(old, now, width), kNoStack);
+          continue;
+        }
+        expect(begins(now, width),
+               "an episode's first stack is not padded as spec().observation.frame_padding says");
+        if (!traits_.has_final_observations) continue;
+        expect(goes_on(old, &out.policy.last[n * width], width),
+               "a final observation is not the stack before it with one frame more");
+      }
+      before = out.policy.observations;
+    }
+  }
+
+  bool goes_on(const float* before, const float* now, std::size_t width) const {
+    const std::size_t channels = static_cast<std::size_t>(stacked_.channels);
+    const std::size_t pixel = channels * static_cast<std::size_t>(stacked_.count);
+    bool same = true;
+    for (std::size_t at = 0; at < width; at += pixel) {
+      same &= std::equal(now + at, now + at + pixel - channels, before + at + channels);
+    }
+    return same;
+  }
+
+  bool begins(const float* stack, std::size_t width) const {
+    const std::size_t channels = static_cast<std::size_t>(stacked_.channels);
+    const std::size_t pixel = channels * static_cast<std::size_t>(stacked_.count);
+    bool same = true;
+    for (std::size_t at = 0; at < width; ++at) {
+      const std::size_t in_pixel = at % pixel, newest = at - in_pixel + pixel - channels;
+      if (in_pixel >= pixel - channels) continue;
+      same &=
+          stack[at] ==
+          (stacked_.padding == FramePadding::kZero ? 0.0f : stack[newest + in_pixel % channels]);
+    }
+    return same;
   }
 
   void check_observe() {
@@ -405,6 +462,7 @@ class Kit : Findings {
   MakeVecEnv make_;
   ConformanceOptions options_;
   VecEnvTraits traits_;
+  FrameLayout stacked_;  // of observations
 };
 
 }  // namespace

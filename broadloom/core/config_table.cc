@@ -203,7 +203,8 @@ int edit_distance(std::string_view a, std::string_view b) {
 std::string nearest_key(std::string_view key, const std::vector<std::string>& keys,
                         std::span<const Alias> aliases) {
   for (const Alias& alias : aliases) {
-    const bool is_key = std::find(keys.begin(), keys.end(), alias.key) != keys.end();
+    const bool is_key = std::find(keys.begin(), keys.end(), alias.key) != keys.end() ||
+                        std::string_view(alias.key).starts_with("env.");  // of some environment
     if (is_key && edit_distance(key, alias.word) == 0) return alias.key;
   }
   constexpr std::size_t kLongest = 200;  // nobody mistypes a longer key, and the cost is quadratic

@@ -8,8 +8,10 @@ namespace {
 
 std::string dtype_text(const Space& space) {
   if (space.dtype != Dtype::kU8) return "";
-  if (space.full_scale() == 255.0f) return "; uint8";
-  return fmt::format("; uint8 to {:g}", space.full_scale());
+  std::string text = "; uint8";
+  if (space.full_scale() != 255.0f) text += fmt::format(" to {:g}", space.full_scale());
+  if (space.frames > 1) text += fmt::format(", {} frames", space.frames);
+  return text;
 }
 
 }  // namespace
@@ -22,7 +24,7 @@ std::string shape_text(const Space& space) {
 
 bool same_shape(const Space& a, const Space& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.full_scale() == b.full_scale() &&
-         a.extents() == b.extents();
+         a.extents() == b.extents() && a.frames == b.frames;
 }
 
 }  // namespace broadloom

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "broadloom/core/tensor_ref.h"
+#include "broadloom/env/frames.h"
 
 namespace broadloom {
 
@@ -16,15 +17,19 @@ enum class SpaceKind { kDiscrete, kBox };
 struct Space {
   SpaceKind kind = SpaceKind::kBox;
   int size = 0;               // n of a Discrete, how many numbers a Box has
-  std::vector<float> low;     // [size] of a Box
-  std::vector<float> high;    // [size] of a Box
+  std::vector<float> low{};   // [size] of a Box
+  std::vector<float> high{};  // [size] of a Box
   Dtype dtype = Dtype::kF32;  // kF32 or kU8; actions and Discrete spaces are kF32
-  std::vector<int> shape;     // row-major, of `size` numbers in all, {84, 84, 4}; empty: {size}
+  std::vector<int> shape{};   // row-major, of `size` numbers in all, {84, 84, 4}; empty: {size}
+  // Of uint8 images: k > 1 says that one is the last k frames of an episode (env/frames.h), each
+  // the newest of the step's own observation, so that a block may store each frame once.
+  int frames = 1;
+  FramePadding frame_padding = FramePadding::kFirst;
 
-  static Space discrete(int n) { return {SpaceKind::kDiscrete, n, {}, {}, Dtype::kF32, {}}; }
+  static Space discrete(int n) { return {.kind = SpaceKind::kDiscrete, .size = n}; }
   static Space box(std::vector<float> low, std::vector<float> high) {
     const int size = static_cast<int>(low.size());
-    return {SpaceKind::kBox, size, std::move(low), std::move(high), Dtype::kF32, {}};
+    return {.kind = SpaceKind::kBox, .size = size, .low = std::move(low), .high = std::move(high)};
   }
   // uint8 from 0 to 255, as of an image, or to another highest number of at most 255.
   static Space bytes(std::vector<int> shape, int highest = 255) {
@@ -32,12 +37,21 @@ struct Space {
     for (const int extent : shape) size *= extent;
     const std::size_t count = static_cast<std::size_t>(size > 0 ? size : 0);
     std::vector<float> low(count, 0.0f), high(count, static_cast<float>(highest));
-    return {SpaceKind::kBox, size, std::move(low), std::move(high), Dtype::kU8, std::move(shape)};
+    return {.kind = SpaceKind::kBox,
+            .size = size,
+            .low = std::move(low),
+            .high = std::move(high),
+            .dtype = Dtype::kU8,
+            .shape = std::move(shape)};
   }
   // uint8 that are 0 or 1, as of planes that say what is where: what a network sees, too.
   static Space bits(std::vector<int> shape) { return bytes(std::move(shape), 1); }
 
   std::vector<int> extents() const { return shape.empty() ? std::vector<int>{size} : shape; }
+  FrameLayout frame_layout() const {
+    return frames > 1 ? FrameLayout{frames, extents().back() / frames, frame_padding}
+                      : FrameLayout();
+  }
   // What networks see uint8 numbers divided by: the largest of the upper bounds. 255 where none is
   // at least 1, and of float32, which is seen as it is.
   float full_scale() const {
@@ -49,8 +63,9 @@ struct Space {
   }
 };
 
-// What a network knows of a space: "Discrete(3)", "Box(4)" or "Box(84, 84, 4; uint8)", and where
-// uint8 numbers are not of 0 to 255, "Box(10, 10, 4; uint8 to 1)".
+// What a network knows of a space: "Discrete(3)", "Box(4)" or "Box(84, 84, 4; uint8)", where uint8
+// numbers are not of 0 to 255, "Box(10, 10, 4; uint8 to 1)", and where an image is a stack,
+// "Box(84, 84, 4; uint8, 4 frames)".
 std::string shape_text(const Space& space);
 bool same_shape(const Space& a, const Space& b);
 

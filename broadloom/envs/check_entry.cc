@@ -62,6 +62,20 @@ std::int64_t product_of(const std::vector<int>& extents) {
   return product;
 }
 
+// Empty, or what is wrong with them.
+std::string wrong_frames(const Space& space) {
+  if (space.frames == 1) return {};
+  const int last = space.extents().back();
+  if (space.dtype != Dtype::kU8 || space.extents().size() != 3 || space.frames < 1 ||
+      space.frames > kMostFrames || last % space.frames != 0 || last > kMostPixelNumbers) {
+    return fmt::format(
+        "is said to be a stack of {} frames, expected 1 to {} of uint8 images, [height, width, "
+        "frames x channels] of at most {} numbers a pixel",
+        space.frames, kMostFrames, kMostPixelNumbers);
+  }
+  return {};
+}
+
 Status check_space(const std::string& id, const char* name, const Space& space) {
   const auto refuse = [&](const std::string& why) {
     return invalid(
@@ -80,6 +94,7 @@ Status check_space(const std::string& id, const char* name, const Space& space) 
     return refuse(fmt::format("has the shape ({}), which is not {} numbers",
                               fmt::join(space.extents(), ", "), space.size));
   }
+  if (const std::string wrong = wrong_frames(space); !wrong.empty()) return refuse(wrong);
   const std::size_t size = static_cast<std::size_t>(space.size);
   if (space.low.size() != size || space.high.size() != size) {
     return refuse(

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "broadloom/env/frame_stack.h"
 #include "broadloom/envs/check_entry.h"
 
 namespace broadloom {
@@ -129,6 +130,41 @@ Status check_bounds(const EnvSpec& spec, const std::string& who) {
   return {};
 }
 
+bool names_option(const EnvEntry& entry, std::string_view name) {
+  const std::vector<FieldInfo> fields = entry.options();
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const FieldInfo& field) { return field.name == name; });
+}
+
+// Options of an environment, and of the stacks that are made of its frames.
+struct EnvOptions {
+  Overrides own;
+  FrameStack frames;
+};
+
+// An environment that has such options itself gets them.
+Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_options) {
+  EnvOptions out;
+  Overrides frames;
+  for (const auto& option : env_options) {
+    const bool of_frames = is_frame_option(option.first) && !names_option(entry, option.first);
+    (of_frames ? frames : out.own).push_back(option);
+  }
+  Result<FrameStack> stack = make_frame_stack(frames);
+  if (!stack.ok()) return stack.status();
+  out.frames = stack.take();
+  return out;
+}
+
+// The spec before stacks are made.
+Result<EnvSpec> checked_spec(const EnvEntry& entry, const EnvOptions& options) {
+  Result<EnvSpec> spec = entry.make_spec(options.own);
+  if (!spec.ok()) return spec;
+  EnvSpec stacked = spec.value();
+  BROADLOOM_TRY(describe_frame_stack(options.frames, stacked));
+  return spec;
+}
+
 // What a program's own factory gave is what its spec and the options say. Otherwise memory would be
 // written past its end, or a setting silently ignored.
 Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& options) {
@@ -186,12 +222,16 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
   Result<const EnvEntry*> found = find(id);
   if (!found.ok()) return found.status();
   const EnvEntry& entry = *found.value();
-  Result<std::unique_ptr<VecEnv>> envs = entry.make(env_options, options);
-  if (entry.built_in || !envs.ok()) return envs;
-  Result<EnvSpec> spec = entry.make_spec(env_options);
+  const Result<EnvOptions> asked = split_options(entry, env_options);
+  if (!asked.ok()) return asked.status();
+  const EnvOptions& all = asked.value();
+  const Result<EnvSpec> spec = checked_spec(entry, all);
   if (!spec.ok()) return spec.status();
-  BROADLOOM_TRY(check_made(envs.value().get(), spec.take(), options));
-  return envs;
+  Result<std::unique_ptr<VecEnv>> envs = entry.make(all.own, options);
+  if (!envs.ok()) return envs;
+  if (!entry.built_in) BROADLOOM_TRY(check_made(envs.value().get(), spec.value(), options));
+  if (!all.frames.any()) return envs;
+  return stack_frames(envs.take(), all.frames);
 }
 
 std::vector<EnvSpec> list_envs() {
@@ -204,15 +244,24 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
                          int max_episode_steps) {
   Result<const EnvEntry*> entry = find(id);
   if (!entry.ok()) return entry.status();
-  Result<EnvSpec> spec = entry.value()->make_spec(env_options);
-  if (spec.ok()) spec.value().set_time_limit(max_episode_steps);
+  const Result<EnvOptions> asked = split_options(*entry.value(), env_options);
+  if (!asked.ok()) return asked.status();
+  Result<EnvSpec> spec = entry.value()->make_spec(asked.value().own);
+  if (!spec.ok()) return spec;
+  BROADLOOM_TRY(describe_frame_stack(asked.value().frames, spec.value()));
+  spec.value().set_time_limit(max_episode_steps);
   return spec;
 }
 
 Result<std::vector<FieldInfo>> list_env_options(const std::string& id) {
   Result<const EnvEntry*> entry = find(id);
   if (!entry.ok()) return entry.status();
-  return entry.value()->options();
+  std::vector<FieldInfo> options = entry.value()->options();
+  if (!shows_frames(entry.value()->spec)) return options;
+  for (FieldInfo& field : list_fields(FrameStack{})) {
+    if (!names_option(*entry.value(), field.name)) options.push_back(std::move(field));
+  }
+  return options;
 }
 
 Result<TabularModel> make_tabular_model(const std::string& id, const Overrides& env_options) {

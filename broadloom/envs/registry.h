@@ -24,7 +24,8 @@ Status register_environment(EnvEntry entry);
 bool is_built_in(const std::string& id);
 
 // N environments of the given id. env_options: options of the environment, as list_env_options
-// names them, and keys of strata (env/strata.h) and disturbances (env/disturbance.h). Errors name
+// names them, those of stacks of frames (env/frame_stack.h) among them, and keys of strata
+// (env/strata.h) and disturbances (env/disturbance.h). Errors name
 // an unknown id or option with the nearest known one, and what a registered environment's factory
 // gave where that is not what was asked for.
 Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,

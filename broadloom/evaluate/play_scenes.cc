@@ -90,8 +90,7 @@ class ShardEvaluation {
     }
     policy_.network.forward(policy_.params, observations, shard_.size(), scratch.work,
                             NetworkSide::kPolicy);
-    const bool draws = !policy_.network.shape().action_values;
-    if (draws && scene_.actions == EvalActions::kSampled) {
+    if (scene_.actions == EvalActions::kSampled) {
       sample_actions(step, scratch);
     } else {
       take_most_likely(scratch);
@@ -337,6 +336,14 @@ class ScenePlayer {
   PlayedEpisodes& played_;
 };
 
+Status check_actions(const EvalScene& scene, const Policy& policy) {
+  if (scene.actions != EvalActions::kSampled || !policy.network.shape().action_values) return {};
+  return invalid(fmt::format(
+      "actions: got 'sampled' with a policy of algorithm '{}', which has values of actions and no "
+      "probabilities to draw them by; expected 'most_likely', which plays the best",
+      policy.config.algorithm));
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
@@ -345,6 +352,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
   std::vector<std::vector<EvalEpisode>> episodes;
   std::vector<SceneBeingPlayed> playing;
   for (const EvalScene& scene : scenes) {
+    BROADLOOM_TRY(check_actions(scene, policy));
     Result<std::unique_ptr<VecEnv>> made =
         make_vec_env(scene.env_id, scene.env_options, scene.envs);
     if (!made.ok()) return made.status();

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "broadloom/core/random.h"
+#include "broadloom/env/random_action.h"
+
 namespace broadloom {
 namespace {
 
@@ -30,6 +33,30 @@ std::vector<float> one_hot_states(int rows, int size) {
   return states;
 }
 
+// A stack whose frames are all one has been through no step. (`probed` begins with such.)
+void fill_stacks(VecEnv& probed) {
+  const EnvSpec& spec = probed.spec();
+  const int count = probed.num_envs();
+  const std::size_t rows = static_cast<std::size_t>(count);
+  const std::size_t width = static_cast<std::size_t>(spec.action_size());
+  Observations seen(observation_type(spec.observation), rows), last(seen.type(), rows);
+  Observations critic(observation_type(spec.critic_observation), rows), critic_last(critic);
+  std::vector<float> actions(rows * width), rewards(rows);
+  std::vector<std::uint8_t> terminated(rows), truncated(rows);
+  for (int t = 1; t < spec.observation.frames; ++t) {
+    for (std::size_t n = 0; n < rows; ++n) {
+      Random random(kProbeSeed, Purpose::kInstruments, static_cast<std::uint32_t>(n),
+                    static_cast<std::uint64_t>(t));
+      draw_action(spec.action, random, &actions[n * width]);
+    }
+    StepRows step{actions.data(),    seen.rows(),      rewards.data(),
+                  terminated.data(), truncated.data(), last.rows()};
+    step.critic_observations = critic.rows();
+    step.final_critic_observations = critic_last.rows();
+    if (!probed.step(0, count, step).ok()) return;  // they show what they showed before
+  }
+}
+
 }  // namespace
 
 int probe_rows(SpaceKind observation_kind, int observation_size) {
@@ -53,6 +80,7 @@ ProbeStates make_probe_states(const VecEnv& envs) {
   options.stagger_starts = true;
   const std::unique_ptr<VecEnv> probed = envs.another(options);
   if (probed == nullptr) return {};
+  if (probed->spec().observation.frames > 1) fill_stacks(*probed);
   const std::size_t count = static_cast<std::size_t>(rows);
   Observations policy(observation_type(spec.observation), count);
   Observations critic(observation_type(spec.critic_observation), count);

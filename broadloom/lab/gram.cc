@@ -16,6 +16,9 @@ void columns_of(const std::vector<Real>& rows, int width, int first, int count,
   transpose(rows.data() + static_cast<std::size_t>(first) * width, out.data(), count, width);
 }
 
+// One ascending chain over a hundred thousand numbers would lose four digits.
+constexpr int kLongestChain = 1024;
+
 // values [rows, columns] to a part of a matrix of `stride` columns.
 void put_rows(const float* values, int rows, int columns, float* to, int stride) {
   for (int r = 0; r < rows; ++r) {
@@ -39,6 +42,7 @@ void GramTiles<Real>::set_columns(const GradientFactors<Real>& factors, int firs
   }
   if (factors.extra_size > 0) {
     columns_of(factors.extras, factors.extra_size, first, count, extras_);
+    part_.resize(static_cast<std::size_t>(kTileRows) * std::min(factors.extra_size, kLongestChain));
   }
   ones_.assign(static_cast<std::size_t>(count), Real(1));
   products_.resize(static_cast<std::size_t>(kTileRows) * count);
@@ -53,10 +57,21 @@ void GramTiles<Real>::tile(int first, int rows, Real* out) {
     linear_forward(values.data() + static_cast<std::size_t>(first) * width, columns.data(), bias,
                    into, rows, width, count_);
   };
-  if (factors_->extra_size > 0) {
-    product(factors_->extras, extras_, factors_->extra_size, nullptr, out);
+  const int extra = factors_->extra_size;
+  if (extra > 0 && extra <= kLongestChain) {
+    product(factors_->extras, extras_, extra, nullptr, out);
   } else {
     std::fill_n(out, entries, Real(0));
+    for (int begin = 0; begin < extra; begin += kLongestChain) {
+      const int width = std::min(kLongestChain, extra - begin);
+      for (int r = 0; r < rows; ++r) {
+        std::copy_n(&factors_->extras[static_cast<std::size_t>(first + r) * extra + begin], width,
+                    &part_[static_cast<std::size_t>(r) * width]);
+      }
+      linear_forward(part_.data(), &extras_[static_cast<std::size_t>(begin) * count_],
+                     static_cast<const Real*>(nullptr), products_.data(), rows, width, count_);
+      add_into(out, products_.data(), entries);
+    }
   }
   for (std::size_t l = 0; l < factors_->layers.size(); ++l) {
     const auto& layer = factors_->layers[l];

@@ -28,7 +28,7 @@ class GramTiles {
   const GradientFactors<Real>* factors_ = nullptr;
   int count_ = 0;
   std::vector<std::vector<Real>> inputs_, deltas_;  // of the columns, transposed: [width, count]
-  std::vector<Real> extras_;
+  std::vector<Real> extras_, part_;
   std::vector<Real> ones_, products_, delta_products_;
 };
 

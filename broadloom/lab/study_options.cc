@@ -6,6 +6,7 @@
 
 #include "broadloom/config/shapes.h"
 #include "broadloom/frozen/episodes.h"
+#include "broadloom/instruments/gradient/factors.h"
 
 namespace broadloom {
 namespace {
@@ -66,7 +67,6 @@ Status set_limit(const Policy& policy, GradientStudyOptions& o, std::vector<std:
   return {};
 }
 
-// The studies take the gradient of a sample apart into the inputs and deltas of dense layers.
 Status check_network(const Policy& policy) {
   const NetworkShape& shape = policy.network.shape();
   if (policy.config.reward_scale != 1.0) {
@@ -85,11 +85,21 @@ Status check_network(const Policy& policy) {
         "this policy learns from intrinsic rewards, too, which the laboratory does not have; "
         "`broadloom gradients` asks for a run of algorithm = ppo");
   }
-  if (shape.encoder == Encoder::kMlp && shape.normalisation == Normalisation::kNone) return {};
+  return {};
+}
+
+// What a sample's gradient has in no dense layer is kept whole, for a block at a time.
+Status check_whole_gradients(const Policy& policy, const GradientStudyOptions& o) {
+  constexpr double kMostBytes = 1e9;
+  const std::size_t numbers = whole_count(policy.network, true);
+  const double bytes = sizeof(float) * static_cast<double>(numbers) * o.batch;
+  if (bytes <= kMostBytes) return {};
   return invalid(fmt::format(
-      "the laboratory takes gradients of samples apart by dense layers, and cannot yet with "
-      "encoder = {}, layer_norm = {}; train with encoder = mlp and layer_norm = off",
-      policy.config.encoder, policy.config.layer_norm));
+      "batch is {}: gradients of single samples for convolutions and normalisations (encoder = {}) "
+      "are kept whole, {} numbers each, which take {:.1f} GB; expected at most {:.0f} GB: give a "
+      "batch of at most {}",
+      o.batch, policy.config.encoder, numbers, bytes / 1e9, kMostBytes / 1e9,
+      static_cast<std::int64_t>(kMostBytes / (sizeof(float) * static_cast<double>(numbers)))));
 }
 
 }  // namespace
@@ -107,6 +117,7 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
   }
   BROADLOOM_TRY(check_distinct(o.shapes));
   if (o.batch == 0) o.batch = o.shapes.empty() ? 1024 : o.shapes.front().batch();
+  BROADLOOM_TRY(check_whole_gradients(policy, o));
   if (o.shapes.empty()) o.shapes = factorisations(o.batch);
   for (const BlockShape& shape : o.shapes) {
     if (shape.batch() != o.batch) {

@@ -16,11 +16,20 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The size of rows that is compiled by itself: 16 channels, as MinAtar's networks have. Others: 0.
+constexpr std::size_t kUsual = 16;
+
 // f(i, count, part) for every vector of a row of `size`: `count` of its lanes are numbers of the
 // row, which belong to part `part` of the virtual lanes.
-template <class T, class F>
+template <class T, std::size_t kSize, class F>
 HWY_INLINE void over_row(std::size_t size, F&& f) {
   constexpr std::size_t kLanes = hn::MaxLanes(Lanes<T>());
+  if constexpr (kSize > 0) {
+    static_assert(kSize % kVirtualLanes<T> == 0);
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < kSize; k += kLanes) f(k, kLanes, k / kLanes % kParts<T>);
+    return;
+  }
   std::size_t i = 0;
   for (; i + kVirtualLanes<T> <= size; i += kVirtualLanes<T>) {
 #pragma GCC unroll 8
@@ -52,18 +61,18 @@ struct RowMoments {
   T mean, scale;  // scale = 1 / sqrt(variance + epsilon)
 };
 
-template <class T>
+template <class T, std::size_t kSize>
 HWY_INLINE RowMoments<T> moments_of(const T* x, T epsilon, std::size_t size) {
   const Lanes<T> d;
   const T share = T(1) / static_cast<T>(size);
   LaneSums<T> sum;
-  over_row<T>(size, [&](std::size_t i, std::size_t count, std::size_t part) HWY_ATTR {
+  over_row<T, kSize>(size, [&](std::size_t i, std::size_t count, std::size_t part) HWY_ATTR {
     sum.part[part] = hn::Add(sum.part[part], load_some(x + i, count));
   });
   const T mean = sum.total() * share;
   LaneSums<T> squares;
   const auto middle = hn::Set(d, mean);
-  over_row<T>(size, [&](std::size_t i, std::size_t count, std::size_t part) HWY_ATTR {
+  over_row<T, kSize>(size, [&](std::size_t i, std::size_t count, std::size_t part) HWY_ATTR {
     const auto difference =
         hn::IfThenElseZero(hn::FirstN(d, count), hn::Sub(load_some(x + i, count), middle));
     squares.part[part] = mul_add(difference, difference, squares.part[part]);
@@ -73,28 +82,28 @@ HWY_INLINE RowMoments<T> moments_of(const T* x, T epsilon, std::size_t size) {
   return {mean, hn::GetLane(hn::Div(hn::Set(d, T(1)), root))};
 }
 
-template <class T>
+template <class T, std::size_t kSize>
 HWY_INLINE void forward_row(const T* x, const T* gain, const T* bias, T epsilon, T* y,
                             std::size_t size) {
   const Lanes<T> d;
-  const RowMoments<T> row = moments_of(x, epsilon, size);
+  const RowMoments<T> row = moments_of<T, kSize>(x, epsilon, size);
   const auto mean = hn::Set(d, row.mean), scale = hn::Set(d, row.scale);
-  over_row<T>(size, [&](std::size_t i, std::size_t count, std::size_t) HWY_ATTR {
+  over_row<T, kSize>(size, [&](std::size_t i, std::size_t count, std::size_t) HWY_ATTR {
     const auto z = hn::Mul(hn::Sub(load_some(x + i, count), mean), scale);
     store_some(mul_add(load_some(gain + i, count), z, load_some(bias + i, count)), y + i, count);
   });
 }
 
 // dx = scale (g - mean(g) - z mean(g z)) with g = gain dy.
-template <class T>
+template <class T, std::size_t kSize>
 HWY_INLINE void backward_row(const T* x, const T* gain, T epsilon, const T* dy, T* dx, T* dgain,
                              T* dbias, std::size_t size) {
   const Lanes<T> d;
   const T share = T(1) / static_cast<T>(size);
-  const RowMoments<T> row = moments_of(x, epsilon, size);
+  const RowMoments<T> row = moments_of<T, kSize>(x, epsilon, size);
   const auto mean = hn::Set(d, row.mean), scale = hn::Set(d, row.scale);
   LaneSums<T> sum_g, sum_gz;
-  over_row<T>(size, [&](std::size_t i, std::size_t count, std::size_t part) HWY_ATTR {
+  over_row<T, kSize>(size, [&](std::size_t i, std::size_t count, std::size_t part) HWY_ATTR {
     const auto z = hn::Mul(hn::Sub(load_some(x + i, count), mean), scale);
     const auto delta = load_some(dy + i, count);
     const auto g = hn::Mul(load_some(gain + i, count), delta);  // zero past the end
@@ -106,7 +115,7 @@ HWY_INLINE void backward_row(const T* x, const T* gain, T epsilon, const T* dy, 
   if (dx == nullptr) return;
   const auto mean_g = hn::Set(d, sum_g.total() * share);
   const auto mean_gz = hn::Set(d, sum_gz.total() * share);
-  over_row<T>(size, [&](std::size_t i, std::size_t count, std::size_t) HWY_ATTR {
+  over_row<T, kSize>(size, [&](std::size_t i, std::size_t count, std::size_t) HWY_ATTR {
     const auto z = hn::Mul(hn::Sub(load_some(x + i, count), mean), scale);
     const auto g = hn::Mul(load_some(gain + i, count), load_some(dy + i, count));
     const auto rest = neg_mul_add(z, mean_gz, hn::Sub(g, mean_g));
@@ -114,37 +123,41 @@ HWY_INLINE void backward_row(const T* x, const T* gain, T epsilon, const T* dy, 
   });
 }
 
-template <class T>
+template <class T, std::size_t kSize>
 void forward_rows(const T* x, const T* gain, const T* bias, T epsilon, T* y, std::size_t rows,
                   std::size_t size) {
   for (std::size_t r = 0; r < rows; ++r) {
-    forward_row(x + r * size, gain, bias, epsilon, y + r * size, size);
+    forward_row<T, kSize>(x + r * size, gain, bias, epsilon, y + r * size, size);
   }
 }
-template <class T>
+template <class T, std::size_t kSize>
 void backward_rows(const T* x, const T* gain, T epsilon, const T* dy, T* dx, T* dgain, T* dbias,
                    std::size_t rows, std::size_t size) {
   for (std::size_t r = 0; r < rows; ++r) {
-    backward_row(x + r * size, gain, epsilon, dy + r * size, dx == nullptr ? dx : dx + r * size,
-                 dgain, dbias, size);
+    backward_row<T, kSize>(x + r * size, gain, epsilon, dy + r * size,
+                           dx == nullptr ? dx : dx + r * size, dgain, dbias, size);
   }
 }
 
 void ForwardF32(const float* x, const float* gain, const float* bias, float epsilon, float* y,
                 std::size_t rows, std::size_t size) {
-  forward_rows(x, gain, bias, epsilon, y, rows, size);
+  size == kUsual ? forward_rows<float, kUsual>(x, gain, bias, epsilon, y, rows, size)
+                 : forward_rows<float, 0>(x, gain, bias, epsilon, y, rows, size);
 }
 void ForwardF64(const double* x, const double* gain, const double* bias, double epsilon, double* y,
                 std::size_t rows, std::size_t size) {
-  forward_rows(x, gain, bias, epsilon, y, rows, size);
+  size == kUsual ? forward_rows<double, kUsual>(x, gain, bias, epsilon, y, rows, size)
+                 : forward_rows<double, 0>(x, gain, bias, epsilon, y, rows, size);
 }
 void BackwardF32(const float* x, const float* gain, float epsilon, const float* dy, float* dx,
                  float* dgain, float* dbias, std::size_t rows, std::size_t size) {
-  backward_rows(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
+  size == kUsual ? backward_rows<float, kUsual>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size)
+                 : backward_rows<float, 0>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
 }
 void BackwardF64(const double* x, const double* gain, double epsilon, const double* dy, double* dx,
                  double* dgain, double* dbias, std::size_t rows, std::size_t size) {
-  backward_rows(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
+  size == kUsual ? backward_rows<double, kUsual>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size)
+                 : backward_rows<double, 0>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -37,13 +37,27 @@ struct LaneSums {
   // Lane k and lane k + half of the lanes, halving until one is left.
   HWY_INLINE T total() const {
     namespace hn = hwy::HWY_NAMESPACE;
-    constexpr std::size_t kLanes = hn::MaxLanes(Lanes<T>());
-    HWY_ALIGN T lanes[kVirtualLanes<T>];
-    for (std::size_t p = 0; p < kParts<T>; ++p) hn::Store(part[p], Lanes<T>(), lanes + p * kLanes);
-    for (std::size_t half = kVirtualLanes<T> / 2; half > 0; half /= 2) {
-      for (std::size_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+    hn::Vec<Lanes<T>> parts[kParts<T>];
+    for (std::size_t p = 0; p < kParts<T>; ++p) parts[p] = part[p];
+#pragma GCC unroll 4
+    for (std::size_t half = kParts<T> / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+      for (std::size_t p = 0; p < half; ++p) parts[p] = hn::Add(parts[p], parts[p + half]);
     }
-    return lanes[0];
+    return fold(Lanes<T>(), parts[0]);
+  }
+
+ private:
+  template <class D>
+  static HWY_INLINE T fold(D, hwy::HWY_NAMESPACE::Vec<D> lanes) {
+    namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET != HWY_SCALAR  // which has no halves
+    if constexpr (hn::MaxLanes(D()) > 1) {
+      const hn::Half<D> half;
+      return fold(half, hn::Add(hn::LowerHalf(half, lanes), hn::UpperHalf(half, lanes)));
+    }
+#endif
+    return hn::GetLane(lanes);
   }
 };
 

@@ -149,6 +149,25 @@ void layer_backward(const Layer& layer, Activation activation, const Real* param
 }
 
 template <class Real>
+void layer_parameter_gradient(const Layer& layer, const Real* params, const Real* x,
+                              const Real* delta, int rows, Real* grads,
+                              LayerScratch<Real> scratch) {
+  const LinearSlice& slice = layer.slice;
+  if (layer.kind == LayerKind::kLinear) {
+    linear_weights(slice, x, delta, rows, grads, scratch.bf16);
+  } else if (layer.kind == LayerKind::kConvolution) {
+    over_images(layer, rows, [&](std::size_t in, std::size_t out) {
+      convolve_backward_weights(layer.convolution, x + in, delta + out, grads + slice.weight,
+                                grads + slice.bias, scratch.numbers);
+    });
+  } else {
+    layer_norm_backward(x, params + slice.weight, static_cast<Real>(kLayerNormEpsilon), delta,
+                        static_cast<Real*>(nullptr), grads + slice.weight, grads + slice.bias,
+                        norm_rows(layer, rows), static_cast<std::size_t>(slice.out));
+  }
+}
+
+template <class Real>
 void layer_transpose(const Layer& layer, const Real* params, Real* transposed) {
   const LinearSlice& slice = layer.slice;
   const Real* from = params + slice.weight;
@@ -163,11 +182,13 @@ std::size_t layer_scratch(const Layer& layer) {
   return layer.kind == LayerKind::kConvolution ? layer.convolution.scratch_size() : 0;
 }
 
-#define BROADLOOM_INSTANTIATE(Real)                                                             \
-  template void layer_forward(const Layer&, Activation, const Real*, const Real*, const Real*,  \
-                              int, Real*, LayerScratch<Real>);                                  \
-  template void layer_backward(const Layer&, Activation, const Real*, const Real*, const Real*, \
-                               const Real*, int, Real*, Real*, Real*, LayerScratch<Real>);      \
+#define BROADLOOM_INSTANTIATE(Real)                                                                \
+  template void layer_forward(const Layer&, Activation, const Real*, const Real*, const Real*,     \
+                              int, Real*, LayerScratch<Real>);                                     \
+  template void layer_backward(const Layer&, Activation, const Real*, const Real*, const Real*,    \
+                               const Real*, int, Real*, Real*, Real*, LayerScratch<Real>);         \
+  template void layer_parameter_gradient(const Layer&, const Real*, const Real*, const Real*, int, \
+                                         Real*, LayerScratch<Real>);                               \
   template void layer_transpose(const Layer&, const Real*, Real*);
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)

@@ -77,6 +77,12 @@ void layer_backward(const Layer& layer, Activation activation, const Real* param
                     const Real* transposed, const Real* x, const Real* y, int rows, Real* delta,
                     Real* grads, Real* below, LayerScratch<Real> scratch);
 
+// The parameters' derivatives alone, added to grads: from x and from what layer_backward() left of
+// delta. Of a layer that has parameters.
+template <class Real>
+void layer_parameter_gradient(const Layer& layer, const Real* params, const Real* x,
+                              const Real* delta, int rows, Real* grads, LayerScratch<Real> scratch);
+
 // Weights as layer_backward() reads them, to the same place of `transposed` [P].
 template <class Real>
 void layer_transpose(const Layer& layer, const Real* params, Real* transposed);

@@ -20,10 +20,12 @@ struct BlockSizes {
   bool with_ends = false;       // whether there is room for how episodes ended
   Dtype dtype = Dtype::kF32;    // of observations
   float full_scale = 255.0f;    // of uint8 ones, as networks read them
+  FrameLayout frames = {};      // of uint8 ones that are stacks
   ObservationType critic = {};  // what only the critic reads; of size 0: it reads what acts
   bool with_intrinsic = false;  // whether there are intrinsic rewards, and their values
 
   bool has_critic() const { return critic.size > 0; }
+  ObservationType observation() const { return {D, dtype, full_scale, frames}; }
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
 };
 
@@ -41,8 +43,7 @@ struct BlockArray {
   int width;                  // numbers of a row
   bool is_hashed = false;     // instruments/hashes: of what happened, not of what was made of it
   bool is_present = true;     // whether these sizes have it
-  Dtype dtype = Dtype::kF32;  // of observations; other arrays have one type for all sizes
-  float full_scale = 255.0f;  // of uint8 observations
+  ObservationType type = {};  // of observations; other arrays have one type for all sizes
 
   std::size_t rows(const BlockSizes& sizes) const {
     if (!is_present) return 0;
@@ -84,11 +85,10 @@ struct RolloutBlock : BlockSizes {
   static constexpr void visit_arrays(const BlockSizes& sizes, Visitor&& visit) {
     using Block = RolloutBlock;
     constexpr BlockPlaces kTransitions = BlockPlaces::kTransitions;
-    visit(BlockArray{"observations", kTransitions, sizes.D, true, true, sizes.dtype,
-                     sizes.full_scale},
+    visit(BlockArray{"observations", kTransitions, sizes.D, true, true, sizes.observation()},
           &Block::observations);
     visit(BlockArray{"critic_observations", kTransitions, sizes.critic.size, true,
-                     sizes.has_critic(), sizes.critic.dtype, sizes.critic.full_scale},
+                     sizes.has_critic(), sizes.critic},
           &Block::critic_observations);
     visit(BlockArray{"values", kTransitions, 1, true}, &Block::values);
     visit(BlockArray{"log_probs", kTransitions, 1, true}, &Block::log_probs);
@@ -100,16 +100,16 @@ struct RolloutBlock : BlockSizes {
     visit(BlockArray{"last_values", BlockPlaces::kEnvs, 1}, &Block::last_values);
     visit(BlockArray{"truncations", BlockPlaces::kEnvs, 1}, &Block::truncations);
     visit(BlockArray{"final_observations", BlockPlaces::kTruncations, sizes.D, false, true,
-                     sizes.dtype, sizes.full_scale},
+                     sizes.observation()},
           &Block::final_observations);
     visit(BlockArray{"final_critic_observations", BlockPlaces::kTruncations, sizes.critic.size,
-                     false, sizes.has_critic(), sizes.critic.dtype, sizes.critic.full_scale},
+                     false, sizes.has_critic(), sizes.critic},
           &Block::final_critic_observations);
     visit(BlockArray{"final_values", BlockPlaces::kTruncations, 1}, &Block::final_values);
     visit(BlockArray{"advantages", kTransitions, 1}, &Block::advantages);
     const bool intrinsic = sizes.with_intrinsic;
     visit(BlockArray{"last_observations", BlockPlaces::kEnvs, sizes.D, false, intrinsic,
-                     sizes.dtype, sizes.full_scale},
+                     sizes.observation()},
           &Block::last_observations);
     visit(BlockArray{"int_values", kTransitions, 1, false, intrinsic}, &Block::int_values);
     visit(BlockArray{"last_int_values", BlockPlaces::kEnvs, 1, false, intrinsic},
@@ -122,23 +122,31 @@ struct RolloutBlock : BlockSizes {
   static std::size_t bytes(const BlockSizes& sizes) {
     std::size_t sum = 0;
     visit_arrays(sizes, [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
-      sum += array.count(sizes) * number_bytes<Array>(array);
+      sum += array_bytes<Array>(array, sizes);
     });
     return sum;
   }
-  // Of one number of an array.
+  // Of one array.
   template <class Array>
-  static std::size_t number_bytes(const BlockArray& array) {
-    if constexpr (std::is_same_v<Array, Observations>) {
-      return dtype_size(array.dtype);
+  static std::size_t array_bytes(const BlockArray& array, const BlockSizes& sizes) {
+    if constexpr (!std::is_same_v<Array, Observations>) {
+      return array.count(sizes) * sizeof(typename Array::value_type);
+    } else if (array.is_present && array.places == BlockPlaces::kTransitions) {
+      return Observations::block_bytes(array.type, sizes.T, sizes.N);
     } else {
-      return sizeof(typename Array::value_type);
+      return array.rows(sizes) * array.type.row_bytes();
     }
   }
 
   std::size_t index(int t, int n) const { return static_cast<std::size_t>(t) * N + n; }
   // Place of environment n's s-th truncation in final_observations and final_values.
   std::size_t final_index(int n, int s) const { return static_cast<std::size_t>(n) * S + s; }
+
+  // How step t - 1 ended for environment n and those after it; of the first step, nothing is known.
+  StepEnds ends_before(int t, int n) const {
+    if (t == 0) return {};
+    return {&terminated[index(t - 1, n)], &truncated[index(t - 1, n)]};
+  }
 
   // What the critic reads of the transitions, and of final observations.
   const Observations& seen_by_critic() const {
@@ -177,9 +185,12 @@ struct RolloutBlock : BlockSizes {
     numbers.resize(array.count(sizes));
   }
   static void resize(Observations& rows, const BlockArray& array, const BlockSizes& sizes) {
-    const ObservationType type{array.width, array.dtype, array.full_scale};
-    if (rows.type() != type) rows = Observations(type, 0);
-    rows.resize(array.rows(sizes));
+    if (rows.type() != array.type) rows = Observations(array.type, 0);
+    if (array.is_present && array.places == BlockPlaces::kTransitions) {
+      rows.resize_block(sizes.T, sizes.N);
+    } else {
+      rows.resize(array.rows(sizes));
+    }
   }
   template <class Number>
   static void reserve(std::vector<Number>& numbers, const BlockArray& array,
@@ -187,7 +198,11 @@ struct RolloutBlock : BlockSizes {
     numbers.reserve(array.count(sizes));
   }
   static void reserve(Observations& rows, const BlockArray& array, const BlockSizes& sizes) {
-    rows.reserve(array.rows(sizes));
+    if (array.is_present && array.places == BlockPlaces::kTransitions) {
+      rows.reserve_block(sizes.T, sizes.N);
+    } else {
+      rows.reserve(array.rows(sizes));
+    }
   }
 };
 
@@ -202,6 +217,7 @@ inline BlockSizes block_sizes(const VecEnv& envs, int num_steps, int num_envs) {
           .with_ends = spec.names_success,
           .dtype = spec.observation.dtype,
           .full_scale = spec.observation.full_scale(),
+          .frames = spec.observation.frame_layout(),
           .critic = observation_type(spec.critic_observation)};
 }
 

@@ -11,10 +11,13 @@
 
 namespace broadloom {
 
-// Raw rows to where they are stored, through a normaliser where there is one.
+// Raw rows to where they are stored, through a normaliser where there is one. before: how the step
+// before ended for them.
 void Collector::keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from,
-                     int rows, Observations& out, std::size_t to) {
-  if (normalizer == nullptr) return out.write(to, raw, from, static_cast<std::size_t>(rows));
+                     int rows, Observations& out, std::size_t to, const StepEnds& before) {
+  if (normalizer == nullptr) {
+    return out.write(to, raw, from, static_cast<std::size_t>(rows), before);
+  }
   const std::size_t width = static_cast<std::size_t>(raw.type().size);
   normalizer->normalize(&raw.floats()[from * width], rows, out.rows(to).floats());
 }
@@ -253,11 +256,12 @@ void Collector::accumulate(const Group& group, const float* raw, int width,
 void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
                     std::int64_t step, int t, RolloutBlock& block) {
   const std::size_t first = block.index(t, shard.begin);
-  keep(normalizers_.policy, rows.of.policy.now, rows.first, shard.size(), block.observations,
-       first);
+  const StepEnds before = block.ends_before(t, shard.begin);
+  keep(normalizers_.policy, rows.of.policy.now, rows.first, shard.size(), block.observations, first,
+       before);
   if (block.has_critic()) {
     keep(normalizers_.critic, rows.of.critic.now, rows.first, shard.size(),
-         block.critic_observations, first);
+         block.critic_observations, first, before);
   }
   const float* seen = block.observations.view(first, static_cast<std::size_t>(shard.size()),
                                               scratch.work.observations.data());

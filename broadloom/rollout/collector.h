@@ -111,7 +111,7 @@ class Collector {
   void act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
            std::int64_t step, int t, RolloutBlock& block);
   static void keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from,
-                   int rows, Observations& out, std::size_t to);
+                   int rows, Observations& out, std::size_t to, const StepEnds& before = {});
   static void keep_values(const TileWorkspace<float>& work, std::size_t from, std::size_t rows,
                           std::size_t to, RolloutBlock& block);
   void value_rows(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);

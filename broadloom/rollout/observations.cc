@@ -1,9 +1,39 @@
 #include "broadloom/rollout/observations.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 namespace broadloom {
+namespace {
+
+// Of a stack that is put together on its way to somewhere else: in the nearest cache.
+constexpr std::size_t kPiece = kMostPixelNumbers;
+
+// A division, as of those who train on x / 255: a product with 1 / 255 has other bits. Planes of 0
+// and 1 need none.
+void as_floats(const std::uint8_t* from, std::size_t numbers, float full_scale, float* out) {
+  if (full_scale == 1.0f) {
+    for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(from[i]);
+    return;
+  }
+  for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(from[i]) / full_scale;
+}
+
+}  // namespace
+
+// A block of one step has no frame twice.
+bool Observations::stores_frames(const ObservationType& type, int T) {
+  return type.frames.count > 1 && type.dtype == Dtype::kU8 && T > 1;
+}
+
+std::size_t Observations::block_bytes(const ObservationType& type, int T, int N) {
+  const std::size_t rows = static_cast<std::size_t>(T) * static_cast<std::size_t>(N);
+  if (!stores_frames(type, T)) return rows * type.row_bytes();
+  const std::size_t count = static_cast<std::size_t>(type.frames.count);
+  const std::size_t frames = rows + (count - 1) * static_cast<std::size_t>(N);
+  return frames * (type.row_bytes() / count) + rows;
+}
 
 void Observations::reserve(std::size_t rows) {
   if (type_.dtype == Dtype::kF32) {
@@ -13,8 +43,16 @@ void Observations::reserve(std::size_t rows) {
   }
 }
 
+void Observations::reserve_block(int T, int N) {
+  if (!stores_frames(type_, T)) {
+    return reserve(static_cast<std::size_t>(T) * static_cast<std::size_t>(N));
+  }
+  bytes_.reserve(block_bytes(type_, T, N));
+}
+
 void Observations::resize(std::size_t rows) {
   rows_ = rows;
+  across_ = 0;
   if (type_.dtype == Dtype::kF32) {
     floats_.resize(size());
   } else {
@@ -22,40 +60,108 @@ void Observations::resize(std::size_t rows) {
   }
 }
 
+void Observations::resize_block(int T, int N) {
+  const std::size_t rows = static_cast<std::size_t>(T) * static_cast<std::size_t>(N);
+  if (!stores_frames(type_, T)) return resize(rows);
+  rows_ = rows;
+  across_ = static_cast<std::size_t>(N);
+  bytes_.resize(block_bytes(type_, T, N));
+}
+
 ObservationRows Observations::rows(std::size_t first) {
+  assert(across_ == 0);
   if (empty()) return {};
   if (type_.dtype == Dtype::kF32) return floats_.data() + first * width();
   return bytes_.data() + first * width();
 }
 
+template <class F>
+void Observations::over_bytes(std::size_t row, F&& f) const {
+  if (across_ == 0) return f(bytes_.data() + row * width(), width(), std::size_t{0});
+  const FrameLayout& layout = type_.frames;
+  const std::size_t count = static_cast<std::size_t>(layout.count), seen = age(row);
+  std::array<const std::uint8_t*, kMostFrames> frames;
+  for (std::size_t back = 0; back < count; ++back) {
+    const bool padded = back > seen;
+    frames[count - 1 - back] = padded && layout.padding == FramePadding::kZero
+                                   ? nullptr
+                                   : frame(row, padded ? seen : back);
+  }
+  alignas(kCacheLine) std::array<std::uint8_t, kPiece> piece;
+  const std::size_t of_pixel = count * static_cast<std::size_t>(layout.channels);
+  const std::size_t pixels = width() / of_pixel, most = kPiece / of_pixel;
+  for (std::size_t first = 0; first < pixels; first += most) {
+    const std::size_t some = std::min(most, pixels - first);
+    stack_pixels(layout, frames.data(), first, some, piece.data());
+    f(piece.data(), some * of_pixel, first * of_pixel);
+  }
+}
+
 void Observations::write(std::size_t first, const Observations& from, std::size_t from_row,
-                         std::size_t count) {
+                         std::size_t count, const StepEnds& before) {
   assert(type_ == from.type_);
   const std::size_t numbers = count * width(), to = first * width(), at = from_row * width();
   if (type_.dtype == Dtype::kF32) {
     std::copy_n(from.floats_.data() + at, numbers, floats_.data() + to);
-  } else {
+  } else if (across_ > 0) {
+    assert(from.across_ == 0);
+    for (std::size_t k = 0; k < count; ++k) {
+      write_stack(first + k, from.bytes_.data() + at + k * width(), before.at(k));
+    }
+  } else if (from.across_ == 0) {
     std::copy_n(from.bytes_.data() + at, numbers, bytes_.data() + to);
+  } else {
+    for (std::size_t k = 0; k < count; ++k) {
+      from.over_bytes(from_row + k,
+                      [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
+                        std::copy_n(piece, some, bytes_.data() + to + k * width() + place);
+                      });
+    }
   }
 }
 
+void Observations::write_stack(std::size_t row, const std::uint8_t* stack, bool begins) {
+  const int newest = type_.frames.count - 1;
+  const auto keep = [&](int number) {
+    const std::size_t place = row + static_cast<std::size_t>(number) * across_;
+    copy_frame(type_.frames, width(), stack, number, bytes_.data() + place * stored_width());
+  };
+  std::uint8_t* age = ages() + row;
+  if (row < across_) {
+    for (int number = 0; number < newest; ++number) keep(number);
+    *age = static_cast<std::uint8_t>(newest);
+  } else {
+    const int before = *(age - across_);
+    *age = static_cast<std::uint8_t>(begins ? 0 : std::min(before + 1, newest));
+  }
+  keep(newest);
+  assert(is_stack(row, stack));  // or the environments show other stacks than they say
+}
+
+bool Observations::is_stack(std::size_t row, const std::uint8_t* stack) const {
+  bool same = true;
+  over_bytes(row, [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
+    same = same && std::equal(piece, piece + some, stack + place);
+  });
+  return same;
+}
+
 std::span<const std::byte> Observations::row_bytes(std::size_t row) const {
-  return visit([&](const auto* numbers) {
+  if (across_ > 0) return std::as_bytes(std::span(frame(row, 0), stored_width()));
+  return visit([&](const auto* numbers, int, int) {
     return std::as_bytes(std::span(numbers + row * width(), width()));
   });
 }
 
-// A division, as of those who train on x / 255: a product with 1 / 255 has other bits. Planes of 0
-// and 1 need none.
 void Observations::read_bytes(std::size_t first, std::size_t count, float* out) const {
-  const std::uint8_t* from = bytes_.data() + first * width();
-  const std::size_t numbers = count * width();
-  const float full_scale = type_.full_scale;
-  if (full_scale == 1.0f) {
-    for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(from[i]);
-    return;
+  if (across_ == 0) {
+    return as_floats(bytes_.data() + first * width(), count * width(), type_.full_scale, out);
   }
-  for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(from[i]) / full_scale;
+  for (std::size_t k = 0; k < count; ++k, out += width()) {
+    over_bytes(first + k, [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
+      as_floats(piece, some, type_.full_scale, out + place);
+    });
+  }
 }
 
 }  // namespace broadloom

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
@@ -315,6 +316,31 @@ class Planner {
 };
 
 }  // namespace
+
+std::vector<std::string> StudyPlan::differences_of_defaults() const {
+  const std::vector<std::string> decided = decided_keys(match, adjust);
+  const auto is_decided = [&](const std::string& key) {
+    const auto sets = [&](const StudyCell& cell) {
+      return std::any_of(cell.changes.begin(), cell.changes.end(),
+                         [&](const auto& change) { return change.first == key; });
+    };
+    return std::find(decided.begin(), decided.end(), key) != decided.end() ||
+           std::any_of(cells.begin(), cells.end(), sets);
+  };
+  const std::vector<FieldInfo> first = list_fields(cells.front().config);
+  std::set<std::string> differ;
+  for (const StudyCell& cell : cells) {
+    const std::vector<FieldInfo> fields = list_fields(cell.config);
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (fields[i].value_text != first[i].value_text) differ.insert(first[i].name);
+    }
+  }
+  std::vector<std::string> keys;
+  for (const FieldInfo& field : first) {
+    if (differ.count(field.name) > 0 && !is_decided(field.name)) keys.push_back(field.name);
+  }
+  return keys;
+}
 
 std::int64_t StudyCell::batch_size() const {
   if (config.shape_schedule.empty()) return config.batch_size();

@@ -54,6 +54,10 @@ struct StudyPlan {
   // are.
   std::string definition;
   std::string hash;  // of the definition
+
+  // Keys in which cells differ though no axis sets them, nor the match: what an environment, an
+  // algorithm or an encoder brings along as its defaults.
+  std::vector<std::string> differences_of_defaults() const;
 };
 
 // kInvalidConfig where the study contradicts itself: no seeds, an axis without values, a key that

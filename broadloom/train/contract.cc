@@ -49,7 +49,8 @@ Overrides disturbances_of(const Overrides& env_options) {
 }
 
 RolloutContract::Observed observed(const Space& space) {
-  return {space.dtype == Dtype::kU8 ? "uint8" : "float32", space.extents(), space.full_scale()};
+  return {space.dtype == Dtype::kU8 ? "uint8" : "float32", space.extents(), space.full_scale(),
+          space.frames};
 }
 
 std::string scale_text(const RolloutContract::Observed& observed) {
@@ -58,12 +59,18 @@ std::string scale_text(const RolloutContract::Observed& observed) {
   return fmt::format(", which networks read divided by {:g}", observed.full_scale);
 }
 
+std::string frames_text(const RolloutContract::Observed& observed) {
+  if (observed.frames == 1) return "";
+  return fmt::format(", the last {} frames, each of which the block stores once", observed.frames);
+}
+
 // Where there is more to say than D.
 std::string observations_text(const RolloutContract& c) {
   std::string out;
   if (c.observation) {
-    out += fmt::format("Observations: {} of shape ({}){}\n", c.observation->dtype,
-                       fmt::join(c.observation->shape, ", "), scale_text(*c.observation));
+    out += fmt::format("Observations: {} of shape ({}){}{}\n", c.observation->dtype,
+                       fmt::join(c.observation->shape, ", "), scale_text(*c.observation),
+                       frames_text(*c.observation));
   }
   if (!c.critic_observation) return out;
   return out + fmt::format("The critic reads observations of its own: {} of shape ({}){}\n",

@@ -23,6 +23,7 @@ struct RolloutContract {
     std::string dtype;
     std::vector<int> shape;
     float full_scale = 255.0f;  // what networks read uint8 divided by
+    int frames = 1;             // of a stack
   };
   std::optional<Observed> observation;               // where they are not one row of float32
   std::optional<Observed> critic_observation;        // what only the critic reads, where it does

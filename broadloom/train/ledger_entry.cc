@@ -81,6 +81,7 @@ Json observed_of(const RolloutContract::Observed& observed) {
   if (observed.dtype == "uint8" && observed.full_scale != 255.0f) {
     out["full_scale"] = observed.full_scale;
   }
+  if (observed.frames > 1) out["frames"] = observed.frames;
   return out;
 }
 

@@ -35,7 +35,7 @@ void Film::see(const SeenState& state) {
   Drawing image;
   if (state.drawing.empty() && is_small_image(space_)) {
     draw_planes(space_, state.observation.bytes(), image);
-    planes_ = space_.shape[2];
+    planes_ = planes_of(space_);
   }
   const Drawing& drawing = image.empty() ? state.drawing : image;
   std::vector<int> frame;

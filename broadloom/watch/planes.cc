@@ -26,15 +26,18 @@ bool is_small_image(const Space& space) {
          space.size > 0 && space.size <= kMostImageNumbers;
 }
 
+int planes_of(const Space& space) { return space.shape[2] / space.frames; }
+
 void draw_planes(const Space& space, const std::uint8_t* image, Drawing& out) {
-  const int rows = space.shape[0], cols = space.shape[1], planes = space.shape[2];
+  const int rows = space.shape[0], cols = space.shape[1];
+  const int planes = planes_of(space), older = space.shape[2] - planes;
   const double bound = *std::max_element(space.high.begin(), space.high.end());
   const double full = bound >= 1.0 ? bound : 255.0;
   out.view(0.0, 0.0, cols, rows);
   out.rectangle(Ink::kPanel, {0.0, 0.0}, cols, rows);
   for (int row = 0; row < rows; ++row) {
     for (int col = 0; col < cols; ++col) {
-      const std::uint8_t* cell = image + (row * cols + col) * planes;
+      const std::uint8_t* cell = image + (row * cols + col) * space.shape[2] + older;
       draw_cell(cell, planes, {1.0 * col, 1.0 * (rows - 1 - row)}, full, out);
     }
   }

@@ -14,6 +14,9 @@ inline constexpr int kMostImageNumbers = 4096;
 // Whether the space is uint8 [rows, columns, planes] of no more numbers than that.
 bool is_small_image(const Space& space);
 
+// Those that are drawn: all, or of a stack of frames the newest frame's.
+int planes_of(const Space& space);
+
 // Such an image, a cell one unit wide and row 0 on top: each plane has a colour, colour(plane), and
 // an image of one plane is drawn in ink. Where several planes have something in a cell, squares lie
 // in each other, the last plane's innermost. How strong a square is says its number, as a share of

@@ -27,9 +27,12 @@ Status check(const WatchOptions& options) {
 // Said before anything is played, which may take its time.
 Status check_that_it_can_be_drawn(const Config& config, const EnvSpec& spec, std::uint64_t seed) {
   if (is_small_image(spec.observation)) return {};
+  VecEnvOptions options;
+  options.num_envs = 1;
+  options.seed = seed;
+  options.streams = StreamSet::kEvaluation;
   const Result<std::unique_ptr<VecEnv>> one =
-      make_vec_env(config.env_id, config.env_options,
-                   {.num_envs = 1, .seed = seed, .streams = StreamSet::kEvaluation});
+      make_vec_env(config.env_id, config.env_options, options);
   if (!one.ok()) return one.status();
   Drawing drawing;
   one.value()->draw(0, nullptr, drawing);

@@ -56,9 +56,6 @@ TEST(Encoder, RefusesWhatIsNoImageOrTooSmall) {
   EnvSpec two = images(10, 10, 4);
   two.critic_observation = Space::box({0}, {1});
   EXPECT_NE(refusal({{"encoder", "minatar"}}, two).find("no encoder yet"), std::string::npos);
-  EXPECT_NE(refusal({{"encoder", "minatar"}, {"instruments", "gradient"}}, images(10, 10, 4))
-                .find("'gradient'"),
-            std::string::npos);
 }
 
 TEST(Encoder, IsNamedWhereImagesAreReadAsNumbers) {
@@ -67,6 +64,17 @@ TEST(Encoder, IsNamedWhereImagesAreReadAsNumbers) {
   EXPECT_NE(better_encoder(resolved({}), images(84, 84, 4)).find("encoder = nature"),
             std::string::npos);
   EXPECT_EQ(better_encoder(resolved({{"encoder", "impala"}}), images(84, 84, 4)), "");
+}
+
+TEST(Encoder, LetsOneDenseLayerBehindItTakeBf16) {
+  const auto allowed = [](const Overrides& more) {
+    Overrides all{{"precision", "bf16"}, {"isa", "avx512"}, {"hidden_sizes", "128"}};
+    all.insert(all.end(), more.begin(), more.end());
+    return resolve_config(all).ok();
+  };
+  EXPECT_TRUE(allowed({{"encoder", "minatar"}}));
+  EXPECT_FALSE(allowed({}));
+  EXPECT_FALSE(allowed({{"encoder", "minatar"}, {"hidden_sizes", "32"}}));
 }
 
 TEST(Algorithm, BringsItsDefaultsUnderWhatIsAskedFor) {

@@ -40,6 +40,7 @@ inline BlockRows chain_block(const CorrelatedChain& chain, BlockShape shape, std
   rows.factors.resize(1);
   GradientFactors<float>& factors = rows.factors[0];
   factors.rows = shape.batch();
+  factors.extra_runs = {{0, chain.dimension}};
   factors.extra_size = chain.dimension;
   factors.extras.resize(static_cast<std::size_t>(shape.batch()) * chain.dimension);
   rows.trajectory.resize(static_cast<std::size_t>(shape.batch()));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "broadloom/record/files.h"
@@ -236,6 +237,19 @@ TEST(Plan, VariantsSetSeveralKeys) {
       "[[variants]]\nhidden_sizes = [64, 64]\nactivation = 'relu'\n");
   EXPECT_EQ(cell(plan, "narrow").config.hidden_sizes, (std::vector<int>{16}));
   EXPECT_EQ(cell(plan, "hidden_sizes=64,64 activation=relu").config.activation, "relu");
+}
+
+TEST(Plan, TellsWhichDefaultsSetCellsApart) {
+  const std::string grid = "[grid]\nalgorithm = ['ppo', 'pqn']\n";
+  const StudyPlan plan = plan_of("seeds = 1\nmatch = 'none'\n[base]\nnum_steps = 32\n" + grid);
+  const std::vector<std::string> keys = plan.differences_of_defaults();
+  const auto has = [&](const char* key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  EXPECT_TRUE(has("num_envs") && has("layer_norm") && has("learning_rate"));
+  EXPECT_FALSE(has("num_steps") || has("algorithm"));
+  EXPECT_EQ(plan_of("seeds = 1\n[grid]\nlearning_rate = [1e-3, 1e-4]\n").differences_of_defaults(),
+            std::vector<std::string>{});
 }
 
 TEST(Plan, ContradictionsAreRefused) {

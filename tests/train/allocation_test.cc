@@ -13,6 +13,7 @@
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/observation_envs.h"
+#include "tests/env/picture_envs.h"
 #include "tests/env/simulators.h"
 
 namespace {
@@ -185,6 +186,54 @@ TEST(Allocation, TypedObservationsHoldWhatWasPlanned) {
                            {"hidden_sizes", "16"}},
                           2);
   }
+}
+
+Overrides frames_of(const Overrides& more) {
+  EXPECT_TRUE(register_picture_envs());
+  Overrides all{{"env_id", "Volley-v0"}, {"env.frame_stack", "4"}, {"hidden_sizes", "16"}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST(Allocation, FramesHoldWhatWasPlanned) {
+  for (const char* instruments : {"", "coverage"}) {
+    expect_planned_memory(frames_of({{"num_envs", "200"},
+                                     {"num_steps", "50"},
+                                     {"env.rows", "20"},
+                                     {"env.cols", "20"},
+                                     {"hashes", "true"},
+                                     {"instruments", instruments}}),
+                          2);
+  }
+  expect_planned_memory(
+      frames_of(
+          {{"shape_schedule", "100x16 @ 0, 16x100 @ 0.5"}, {"env.rows", "20"}, {"env.cols", "20"}}),
+      2);
+}
+
+// 84 x 84 x 4, as of games: the stacks alone would be 462 MB.
+TEST(Allocation, ABlockOfFramesHoldsEachOnce) {
+  Overrides large = kLarge;
+  large.emplace_back("num_envs", "128");
+  large.emplace_back("num_steps", "128");
+  const Config config = resolve_config(frames_of(large)).value();
+  const std::unique_ptr<VecEnv> envs =
+      make_vec_env(config.env_id, config.env_options, {.num_envs = 128}).take();
+  const std::size_t before = g_bytes;
+  const RolloutBlock block(block_sizes(*envs, 128, 128));
+  const double held = static_cast<double>(g_bytes - before);
+  EXPECT_LT(held, 130e6);
+  EXPECT_NEAR(held, static_cast<double>(RolloutBlock::bytes(block)), 1e4);
+  expect_planned_memory(frames_of(large), 2);
+}
+
+TEST(Allocation, NoneWithFrames) {
+  expect_no_allocation(frames_of({{"num_envs", "70"},
+                                  {"num_steps", "8"},
+                                  {"total_timesteps", "10000"},
+                                  {"max_episode_steps", "5"},
+                                  {"instruments", all_instruments()},
+                                  {"hashes", "true"}}));
 }
 
 TEST(Allocation, NoneWithTypedObservations) {

@@ -143,7 +143,9 @@ TEST_P(Typed, ItsCheckpointHoldsItsPolicy) {
 
 const Overrides kPlanes{{"env_id", "MinAtar/Breakout-v1"}};
 
-INSTANTIATE_TEST_SUITE_P(Environments, Typed, ::testing::Values(kCatch, kWindy, kPlanes));
+const Overrides kFrames{{"env_id", "Catch-v0"}, {"env.frame_stack", "3"}};
+
+INSTANTIATE_TEST_SUITE_P(Environments, Typed, ::testing::Values(kCatch, kWindy, kPlanes, kFrames));
 
 TEST(Pixels, AreOneByteEachInTheBlock) {
   const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kCatch), 2);

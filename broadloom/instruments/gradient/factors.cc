@@ -10,20 +10,30 @@
 namespace broadloom {
 namespace {
 
-// The layers whose gradients are kept, in the order of the parameters.
-std::vector<LinearSlice> kept_layers(const ActorCritic& network, bool value) {
-  std::vector<LinearSlice> slices;
-  const auto append_body = [&](const Chain& body) {
-    for (const Layer& layer : body.layers()) slices.push_back(layer.slice);
+// visit(layer) for those of the bodies that have parameters, head(slice) for the heads, in the
+// order in which they are kept.
+template <class Visit, class Head>
+void over_layers(const ActorCritic& network, bool value, Visit&& visit, Head&& head) {
+  const auto over_body = [&](const Chain& body) {
+    for (const Layer& layer : body.layers()) {
+      if (layer.has_parameters()) visit(layer);
+    }
   };
-  const auto append = [&](const Chain& body, const LinearSlice& head) {
-    append_body(body);
-    slices.push_back(head);
-  };
-  append_body(network.encoder());
-  append(network.actor(), network.policy_head());
-  if (value) append(network.critic(), network.value_head());
-  return slices;
+  over_body(network.encoder());
+  over_body(network.actor());
+  head(network.policy_head());
+  if (!value) return;
+  over_body(network.critic());
+  head(network.value_head());
+}
+
+std::size_t parameters_of(const LinearSlice& slice) {
+  return static_cast<std::size_t>(slice.out) * (static_cast<std::size_t>(slice.in) + 1);
+}
+
+int log_stds(const ActorCritic& network) {
+  const bool gaussian = network.shape().action_kind == SpaceKind::kBox;
+  return gaussian ? network.shape().action_outputs : 0;
 }
 
 // A head's rows stand one a column; to [rows, out].
@@ -44,7 +54,6 @@ template <class Real>
 FactorMaker<Real>::FactorMaker(const ActorCritic& network, const GradientTerms& terms)
     : network_(network),
       terms_(terms),
-      layers_(kept_layers(network, terms.value)),
       work_(network.make_workspace<Real>()),
       transposed_(network.parameter_count()),
       unused_grads_(network.parameter_count()),
@@ -53,7 +62,15 @@ FactorMaker<Real>::FactorMaker(const ActorCritic& network, const GradientTerms& 
       normalisers_(kTileRows),
       entropies_(kTileRows),
       scores_(kTileRows),
-      terms_of_(terms_size(network)) {}
+      terms_of_(terms_size(network)) {
+  const auto factored = [this](const LinearSlice& slice) { layers_.push_back(slice); };
+  const auto kept = [&](const Layer& layer) {
+    if (layer.kind == LayerKind::kLinear) return factored(layer.slice);
+    extra_runs_.push_back({layer.slice.weight, static_cast<int>(parameters_of(layer.slice))});
+  };
+  over_layers(network, terms.value, kept, factored);
+  if (log_stds(network) > 0) extra_runs_.push_back({network.log_std_offset(), log_stds(network)});
+}
 
 template <class Real>
 void FactorMaker<Real>::shape(int rows, GradientFactors<Real>& factors) const {
@@ -64,9 +81,8 @@ void FactorMaker<Real>::shape(int rows, GradientFactors<Real>& factors) const {
     factors.layers[l].inputs.resize(static_cast<std::size_t>(rows) * layers_[l].in);
     factors.layers[l].deltas.resize(static_cast<std::size_t>(rows) * layers_[l].out);
   }
-  const bool gaussian = network_.shape().action_kind == SpaceKind::kBox;
-  factors.extra_size = gaussian ? network_.shape().action_outputs : 0;
-  factors.extra_offset = network_.log_std_offset();
+  factors.extra_runs = extra_runs_;
+  factors.extra_size = static_cast<int>(whole_count(network_, terms_.value));
   factors.extras.resize(static_cast<std::size_t>(rows) * factors.extra_size);
 }
 
@@ -135,10 +151,10 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
   gaussian_backward(terms_of_.data(), log_std, scores_.data(), entropy, outputs, rows,
                     work_.policy_delta.data(), unused_grads_.data() + network_.log_std_offset());
   for (int r = 0; r < rows; ++r) {
+    Real* end = &factors.extras[(static_cast<std::size_t>(first) + r + 1) * factors.extra_size];
     for (int a = 0; a < outputs; ++a) {
       const Real z = terms_of_[a * kTileRows + r];
-      factors.extras[(static_cast<std::size_t>(first) + r) * outputs + a] =
-          weights[r] * (z * z - Real(1)) + entropy;
+      end[a - outputs] = weights[r] * (z * z - Real(1)) + entropy;
     }
   }
 }
@@ -147,6 +163,7 @@ template <class Real>
 void FactorMaker<Real>::keep(NetworkInput<Real> observations, int first, int rows,
                              GradientFactors<Real>& factors) {
   std::size_t l = 0;
+  int column = 0;
   const auto keep_layer = [&](const Real* inputs, const Real* deltas, bool head) {
     auto& layer = factors.layers[l++];
     const std::size_t in = static_cast<std::size_t>(layer.slice.in);
@@ -163,7 +180,14 @@ void FactorMaker<Real>::keep(NetworkInput<Real> observations, int first, int row
                              const AlignedVector<Real>& outputs,
                              const AlignedVector<Real>& deltas) {
     for (std::size_t k = 0; k < body.layers().size(); ++k) {
-      keep_layer(input, deltas.data() + body.output_offset(k), false);
+      const Layer& one = body.layers()[k];
+      const Real* delta = deltas.data() + body.output_offset(k);
+      if (one.kind == LayerKind::kLinear) {
+        keep_layer(input, delta, false);
+      } else if (one.has_parameters()) {
+        keep_whole(one, input, delta, column, first, rows, factors);
+        column += static_cast<int>(parameters_of(one.slice));
+      }
       input = outputs.data() + body.output_offset(k);
     }
     return input;
@@ -176,6 +200,25 @@ void FactorMaker<Real>::keep(NetworkInput<Real> observations, int first, int row
   const Real* of_critic = network_.sides_are_apart() ? observations.critic : features;
   keep_layer(keep_body(network_.critic(), of_critic, work_.critic, work_.critic_delta),
              work_.values_delta.data(), true);
+}
+
+// A layer of one sample after the other; its parameters stand at the start of what it adds to.
+template <class Real>
+void FactorMaker<Real>::keep_whole(const Layer& layer, const Real* inputs, const Real* deltas,
+                                   int column, int first, int rows,
+                                   GradientFactors<Real>& factors) {
+  Layer alone = layer;
+  alone.slice.weight = 0;
+  alone.slice.bias = layer.slice.bias - layer.slice.weight;
+  const Real* params = params_ + layer.slice.weight;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
+    const std::size_t row = static_cast<std::size_t>(first) + r;
+    Real* kept = &factors.extras[row * static_cast<std::size_t>(factors.extra_size) + column];
+    std::fill_n(kept, parameters_of(layer.slice), Real(0));
+    layer_parameter_gradient(alone, params, inputs + r * layer.in.size(),
+                             deltas + r * layer.out.size(), 1, kept,
+                             LayerScratch<Real>{work_.layer_scratch.data()});
+  }
 }
 
 // A head's W is [out, in]: the roles of input and delta are exchanged, and its bias is summed
@@ -208,11 +251,13 @@ void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights,
       }
     }
   }
-  const std::size_t extra = static_cast<std::size_t>(factors.extra_size);
+  if (factors.extra_size == 0) return;
   for (int r = begin; r < end; ++r) {
     const Real w = weights != nullptr ? weights[r] : Real(1);
-    for (std::size_t e = 0; e < extra; ++e) {
-      into[factors.extra_offset + e] += w * factors.extras[r * extra + e];
+    const Real* kept = &factors.extras[static_cast<std::size_t>(r) * factors.extra_size];
+    for (const auto& run : factors.extra_runs) {
+      for (int e = 0; e < run.size; ++e) into[run.offset + e] += w * kept[e];
+      kept += run.size;
     }
   }
 }
@@ -248,10 +293,13 @@ void project(const GradientFactors<Real>& factors, const Real* v, Real* products
       }
     }
   }
-  const std::size_t extra = static_cast<std::size_t>(factors.extra_size);
-  if (extra == 0) return;
+  if (factors.extra_size == 0) return;
   for (int r = 0; r < factors.rows; ++r) {
-    products[r] += dot(v + factors.extra_offset, &factors.extras[r * extra], extra);
+    const Real* kept = &factors.extras[static_cast<std::size_t>(r) * factors.extra_size];
+    for (const auto& run : factors.extra_runs) {
+      products[r] += dot(v + run.offset, kept, static_cast<std::size_t>(run.size));
+      kept += run.size;
+    }
   }
 }
 
@@ -269,13 +317,21 @@ Real inner_product(const GradientFactors<Real>& factors, int i, int j) {
   return factors.extra_size > 0 ? sum + product(factors.extras, factors.extra_size) : sum;
 }
 
+std::size_t whole_count(const ActorCritic& network, bool value) {
+  std::size_t count = static_cast<std::size_t>(log_stds(network));
+  const auto add = [&](const Layer& layer) {
+    if (layer.kind != LayerKind::kLinear) count += parameters_of(layer.slice);
+  };
+  over_layers(network, value, add, [](const LinearSlice&) {});
+  return count;
+}
+
 std::size_t policy_parameter_count(const ActorCritic& network) {
-  std::size_t count = 0;
-  for (const LinearSlice& slice : kept_layers(network, false)) {
-    count += static_cast<std::size_t>(slice.out) * (static_cast<std::size_t>(slice.in) + 1);
-  }
-  const bool gaussian = network.shape().action_kind == SpaceKind::kBox;
-  return gaussian ? count + network.shape().action_outputs : count;
+  std::size_t count = static_cast<std::size_t>(log_stds(network));
+  const auto add = [&](const LinearSlice& slice) { count += parameters_of(slice); };
+  over_layers(
+      network, false, [&](const Layer& layer) { add(layer.slice); }, add);
+  return count;
 }
 
 #define BROADLOOM_INSTANTIATE(Real)                                                 \

@@ -1,8 +1,10 @@
 // Per-sample gradients of a policy in factored form.
 //
-// For a linear layer the gradient of one sample is the outer product of the layer's input and its
+// For a dense layer the gradient of one sample is the outer product of the layer's input and its
 // output delta, so a sample's gradient of P numbers is kept as the few hundred that it is made of.
-// Inner products, sums and projections of gradients follow from those (gram.h and below).
+// Inner products, sums and projections of gradients follow from those (gram.h and below). The
+// weights of a convolution, a few that are used at many places, have no such form: a sample's
+// gradient for them is kept whole, as are those of normalisations and of log_std.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +23,17 @@ struct GradientFactors {
     std::vector<Real> deltas;  // [rows, out]
   };
 
+  // A run of parameters whose gradients are kept whole.
+  struct Extra {
+    std::size_t offset;  // in the parameters [P]
+    int size;
+  };
+
   int rows = 0;
   std::vector<Layer> layers;
-  std::size_t extra_offset = 0;  // place in the parameters [P] of what is in no linear layer
-  int extra_size = 0;            // 0: there is none
-  std::vector<Real> extras;      // [rows, extra_size]
+  std::vector<Extra> extra_runs;
+  int extra_size = 0;        // of all of them
+  std::vector<Real> extras;  // [rows, extra_size], run after run
 };
 
 // What a sample's gradient is made of. With A its advantage, at the policy that collected it:
@@ -74,11 +82,14 @@ class FactorMaker {
   void policy_deltas(const Real* actions, const Real* weights, int first, int rows,
                      GradientFactors<Real>& factors);
   void keep(NetworkInput<Real> observations, int first, int rows, GradientFactors<Real>& factors);
+  void keep_whole(const Layer& layer, const Real* inputs, const Real* deltas, int column, int first,
+                  int rows, GradientFactors<Real>& factors);
 
   const ActorCritic& network_;
   const Real* params_ = nullptr;
   GradientTerms terms_;
-  std::vector<LinearSlice> layers_;  // whose gradients are kept
+  std::vector<LinearSlice> layers_;  // whose gradients are kept as factors
+  std::vector<typename GradientFactors<Real>::Extra> extra_runs_;  // log_std's is the last
   TileWorkspace<Real> work_;
   std::vector<Real> transposed_, unused_grads_;                // [P]
   std::vector<Real> actions_;                                  // [A, kTileRows]
@@ -116,6 +127,8 @@ void project(const GradientFactors<Real>& factors, const Real* v, Real* products
   project(factors, v, products, scratch);
 }
 
+// How many of a sample's numbers are kept whole; value: with those that the value's gradient needs.
+std::size_t whole_count(const ActorCritic& network, bool value);
 // How many parameters the policy has: those that grad log pi can move.
 std::size_t policy_parameter_count(const ActorCritic& network);
 

@@ -17,39 +17,63 @@ std::uint64_t hash_of(const Number* from, std::size_t count) {
 
 bool is_hashed(const BlockArray& array) { return array.is_hashed && array.is_present; }
 
+// Neighbours of one tile: as many as share a cache line.
+int tile_rows(int width) { return std::max(1, kTile / width); }
+
 template <class Number, class Visitor>
-void visit_numbers(const std::vector<Number>& numbers, Visitor&& visit) {
-  visit(numbers.data());
+void visit_numbers(const std::vector<Number>& numbers, int width, Visitor&& visit) {
+  visit(numbers.data(), width, 0);
 }
 template <class Visitor>
-void visit_numbers(const Observations& observations, Visitor&& visit) {
+void visit_numbers(const Observations& observations, int, Visitor&& visit) {
   observations.visit(visit);
 }
 
-// visit(index in hashed_fields(), array [T, N, width], width)
+// Numbers of a field as the block holds them, [before + T, N, width]. Where frames are stored once,
+// `before` of each environment are older than the block, and belong to its first step.
+template <class Number>
+struct Stored {
+  const Number* numbers;
+  int width, before;
+  int tile;  // neighbours that are brought together
+  const RolloutBlock& block;
+
+  std::size_t step_size() const { return static_cast<std::size_t>(block.N) * width; }
+  int steps() const { return before + block.T; }
+  // Of step t of the block, over all environments.
+  std::uint64_t column_hash(int t) const {
+    const std::size_t first = t == 0 ? 0 : static_cast<std::size_t>(before + t);
+    const std::size_t count = t == 0 ? static_cast<std::size_t>(before + 1) : 1;
+    return hash_of(numbers + first * step_size(), count * step_size());
+  }
+};
+
+// visit(index in hashed_fields(), Stored)
 template <class Visitor>
 void visit_fields(const RolloutBlock& block, Visitor&& visit) {
   std::size_t field = 0;
   RolloutBlock::visit_arrays(block, [&](const BlockArray& array, auto member) {
     if (!is_hashed(array)) return;
-    visit_numbers(block.*member, [&](const auto* numbers) { visit(field, numbers, array.width); });
+    visit_numbers(block.*member, array.width,
+                  [&]<class Number>(const Number* numbers, int width, int before) {
+                    const int tile = tile_rows(array.width);
+                    visit(field, Stored<Number>{numbers, width, before, tile, block});
+                  });
     ++field;
   });
 }
 
-// Neighbours of one tile: as many as share a cache line.
-int tile_rows(int width) { return std::max(1, kTile / width); }
-
 // The block is time-major, so a row is spread over it; a tile of rows is brought together in
 // `scratch` with one pass over the steps.
 template <class Number>
-void hash_rows(const Number* from, int width, const RolloutBlock& block, Shard shard,
-               Number* scratch, std::uint64_t* out) {
-  const std::size_t row_size = static_cast<std::size_t>(block.T) * width;
-  for (int begin = shard.begin; begin < shard.end; begin += tile_rows(width)) {
-    const int rows = std::min(tile_rows(width), shard.end - begin);
-    for (int t = 0; t < block.T; ++t) {
-      const Number* step = from + block.index(t, begin) * width;
+void hash_rows(const Stored<Number>& stored, Shard shard, Number* scratch, std::uint64_t* out) {
+  const int width = stored.width;
+  const std::size_t row_size = static_cast<std::size_t>(stored.steps()) * width;
+  for (int begin = shard.begin; begin < shard.end; begin += stored.tile) {
+    const int rows = std::min(stored.tile, shard.end - begin);
+    for (int t = 0; t < stored.steps(); ++t) {
+      const Number* step =
+          stored.numbers + t * stored.step_size() + static_cast<std::size_t>(begin) * width;
       for (int r = 0; r < rows; ++r) {
         Number* to = scratch + r * row_size + static_cast<std::size_t>(t) * width;
         for (int i = 0; i < width; ++i) to[i] = step[r * width + i];
@@ -59,12 +83,17 @@ void hash_rows(const Number* from, int width, const RolloutBlock& block, Shard s
   }
 }
 
-std::size_t scratch_floats(const BlockSizes& sizes) {
-  int widest = kTile;
-  RolloutBlock::visit_arrays(sizes, [&](const BlockArray& array, auto) {
-    if (is_hashed(array)) widest = std::max(widest, array.width);
-  });
-  return static_cast<std::size_t>(sizes.T) * widest;
+// Of a tile of rows of any field; an environment's share of all that a field stores.
+std::size_t scratch_bytes(const BlockSizes& sizes) {
+  std::size_t most = 0;
+  RolloutBlock::visit_arrays(
+      sizes, [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
+        if (!is_hashed(array)) return;
+        const std::size_t row = RolloutBlock::array_bytes<Array>(array, sizes) /
+                                static_cast<std::size_t>(std::max(sizes.N, 1));
+        most = std::max(most, row * static_cast<std::size_t>(tile_rows(array.width)));
+      });
+  return most;
 }
 
 }  // namespace
@@ -78,30 +107,28 @@ std::vector<const char*> hashed_fields(const BlockSizes& sizes) {
 }
 
 BlockHasher::BlockHasher(const BlockSizes& sizes, int threads)
-    : hashes_(sizes), scratch_(threads, std::vector<float>(scratch_floats(sizes))) {}
+    : hashes_(sizes), scratch_(threads, AlignedVector<std::byte>(scratch_bytes(sizes))) {}
 
 std::size_t BlockHasher::bytes(const BlockSizes& sizes, int threads) {
   const std::size_t numbers =
       hashed_fields(sizes).size() * (static_cast<std::size_t>(sizes.N) + sizes.T);
-  return numbers * sizeof(std::uint64_t) + threads * scratch_floats(sizes) * sizeof(float);
+  return numbers * sizeof(std::uint64_t) + threads * scratch_bytes(sizes);
 }
 
 void BlockHasher::take_block(const RolloutBlock& block, const ShardPlan& shards, ThreadPool& pool) {
   pool.run(shards.count(), [&](int s, int thread) {
-    visit_fields(block, [&](std::size_t field, const auto* from, int width) {
-      using Number = std::remove_cv_t<std::remove_reference_t<decltype(*from)>>;
+    visit_fields(block, [&]<class Number>(std::size_t field, const Stored<Number>& stored) {
       Number* scratch = reinterpret_cast<Number*>(scratch_[thread].data());
-      hash_rows(from, width, block, shards[s], scratch, &hashes_.rows[field * block.N]);
+      hash_rows(stored, shards[s], scratch, &hashes_.rows[field * block.N]);
     });
   });
   const int chunks = std::min(kChunks, block.T);
   pool.run(chunks, [&](int chunk) {
     const auto begin = static_cast<int>(std::int64_t{block.T} * chunk / chunks);
     const auto end = static_cast<int>(std::int64_t{block.T} * (chunk + 1) / chunks);
-    visit_fields(block, [&](std::size_t field, const auto* from, int width) {
-      const std::size_t count = static_cast<std::size_t>(block.N) * width;
+    visit_fields(block, [&](std::size_t field, const auto& stored) {
       for (int t = begin; t < end; ++t) {
-        hashes_.columns[field * block.T + t] = hash_of(from + t * count, count);
+        hashes_.columns[field * block.T + t] = stored.column_hash(t);
       }
     });
   });

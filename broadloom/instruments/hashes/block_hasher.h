@@ -3,7 +3,9 @@
 // Each field of the block has a hash of every environment's row over the T steps and one of every
 // step's column over the N environments: N + T numbers where one of every transition would be N T.
 // Where two runs part, the first column that differs names the step and the rows name the
-// environment.
+// environment. Stacks of frames are hashed as a block stores them, each frame once, at the step
+// that showed it first, and those that the first stacks bring along at the first: where two stacks
+// differ, so does the hash of that step or of one before.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/rollout/block.h"
 
@@ -55,7 +58,7 @@ class BlockHasher {
  private:
   BlockHashes hashes_;
   // One a thread: rows of some neighbours, [k, T, width] of any type.
-  std::vector<std::vector<float>> scratch_;
+  std::vector<AlignedVector<std::byte>> scratch_;
 };
 
 }  // namespace broadloom

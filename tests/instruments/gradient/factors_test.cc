@@ -23,18 +23,22 @@ struct Case {
   bool shared;
   std::vector<int> hidden;
   int critic = 0;  // observation size of the critic alone
+  Encoder encoder = Encoder::kMlp;
+  Normalisation normalisation = Normalisation::kNone;
+  RowShape image = {1, 1, 5};
 };
-
-constexpr int kObservation = 5;
 
 NetworkShape shape_of(const Case& c) {
   NetworkShape shape;
-  shape.observation_size = kObservation;
+  shape.observation_size = c.image.size();
   shape.action_kind = c.kind;
   shape.action_outputs = c.outputs;
   shape.hidden_sizes = c.hidden;
   shape.shared_encoder = c.shared;
   shape.critic_observation_size = c.critic;
+  shape.encoder = c.encoder;
+  shape.normalisation = c.normalisation;
+  shape.image = c.image;
   return shape;
 }
 
@@ -47,7 +51,7 @@ struct Samples {
     Random random(11, Purpose::kUser, 0, 0);
     params.resize(network.parameter_count());
     for (Real& p : params) p = static_cast<Real>(0.4 * random.normal());
-    observations.resize(static_cast<std::size_t>(rows) * kObservation);
+    observations.resize(static_cast<std::size_t>(rows) * c.image.size());
     for (Real& x : observations) x = static_cast<Real>(random.normal());
     critic_observations.resize(static_cast<std::size_t>(rows) * c.critic);
     for (Real& x : critic_observations) x = static_cast<Real>(random.normal());
@@ -85,7 +89,7 @@ std::vector<Real> explicit_gradient(const GradientFactors<Real>& factors, int ro
 // The rows of `samples` as a tile of the trainer's loss, at the policy that acted.
 TileBatch<double> tile_of(Samples<double>& samples, TileWorkspace<double>& work) {
   const NetworkShape& shape = samples.network.shape();
-  TileBatch<double> batch(kObservation, samples.action_size, shape.action_outputs,
+  TileBatch<double> batch(shape.observation_size, samples.action_size, shape.action_outputs,
                           shape.critic_observation_size);
   batch.rows = samples.rows;
   std::copy(samples.observations.begin(), samples.observations.end(), batch.observations.begin());
@@ -137,7 +141,9 @@ double sample_objective(Samples<double>& s, int row, const std::vector<double>& 
          (terms.value ? terms.vf_coef * a * work.values[row] : 0.0);
 }
 
-TEST_P(Factors, EqualFiniteDifferencesSampleBySample) {
+class FactorsOfFew : public Factors {};  // parameters
+
+TEST_P(FactorsOfFew, EqualFiniteDifferencesSampleBySample) {
   Samples<double> samples(GetParam(), 7);
   for (const GradientTerms terms :
        {GradientTerms{}, GradientTerms{true, true, 0.05, 0.5}, GradientTerms{false, true, 0, 2}}) {
@@ -250,16 +256,92 @@ TEST(PolicyParameterCount, CountsWhatTheScoreMoves) {
   EXPECT_EQ(policy_parameter_count(shared), 5u * 7 + 7 + 7 * 6 + 6 + 6 * 3 + 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Networks, Factors,
-    ::testing::Values(Case{"discrete", SpaceKind::kDiscrete, 3, false, {7, 6}},
-                      Case{"discrete_shared", SpaceKind::kDiscrete, 4, true, {7, 6}},
-                      Case{"gaussian", SpaceKind::kBox, 2, false, {7, 6}},
-                      Case{"gaussian_shared", SpaceKind::kBox, 1, true, {8, 5}},
-                      Case{"linear", SpaceKind::kBox, 3, false, {}},
-                      Case{"wider_critic", SpaceKind::kDiscrete, 3, false, {7, 6}, 8},
-                      Case{"linear_critic", SpaceKind::kBox, 2, false, {}, 3}),
-    [](const auto& info) { return info.param.name; });
+std::vector<Case> dense() {
+  return {{"discrete", SpaceKind::kDiscrete, 3, false, {7, 6}},
+          {"discrete_shared", SpaceKind::kDiscrete, 4, true, {7, 6}},
+          {"gaussian", SpaceKind::kBox, 2, false, {7, 6}},
+          {"gaussian_shared", SpaceKind::kBox, 1, true, {8, 5}},
+          {"linear", SpaceKind::kBox, 3, false, {}},
+          {"wider_critic", SpaceKind::kDiscrete, 3, false, {7, 6}, 8},
+          {"linear_critic", SpaceKind::kBox, 2, false, {}, 3},
+          {"normalised",
+           SpaceKind::kBox,
+           2,
+           false,
+           {7, 6},
+           0,
+           Encoder::kMlp,
+           Normalisation::kChannels}};
+}
+
+std::vector<Case> convolutional() {
+  const RowShape tiny{3, 4, 2}, small{5, 6, 3};
+  return {
+      {"minatar", SpaceKind::kBox, 2, false, {4}, 0, Encoder::kMinatar, Normalisation::kNone, tiny},
+      {"minatar_shared",
+       SpaceKind::kDiscrete,
+       3,
+       true,
+       {5},
+       0,
+       Encoder::kMinatar,
+       Normalisation::kNone,
+       tiny},
+      {"minatar_channels",
+       SpaceKind::kDiscrete,
+       3,
+       false,
+       {4},
+       0,
+       Encoder::kMinatar,
+       Normalisation::kChannels,
+       tiny},
+      {"minatar_all",
+       SpaceKind::kBox,
+       1,
+       true,
+       {5},
+       0,
+       Encoder::kMinatar,
+       Normalisation::kAll,
+       tiny},
+      {"impala_shared",
+       SpaceKind::kDiscrete,
+       3,
+       true,
+       {5},
+       0,
+       Encoder::kImpala,
+       Normalisation::kNone,
+       small}};
+}
+
+std::vector<Case> of_few() {
+  std::vector<Case> cases = dense(), more = convolutional();
+  cases.insert(cases.end(), more.begin(), more.end() - 1);
+  return cases;
+}
+
+std::vector<Case> all() {
+  std::vector<Case> cases = dense(), more = convolutional();
+  cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
+}
+
+const auto kName = [](const auto& info) { return info.param.name; };
+INSTANTIATE_TEST_SUITE_P(Networks, Factors, ::testing::ValuesIn(all()), kName);
+INSTANTIATE_TEST_SUITE_P(Networks, FactorsOfFew, ::testing::ValuesIn(of_few()), kName);
+
+TEST(WholeCount, IsOfConvolutionsNormalisationsAndDeviations) {
+  const RowShape image{5, 5, 2};
+  const ActorCritic apart(shape_of(
+      {"", SpaceKind::kBox, 3, false, {7}, 0, Encoder::kMinatar, Normalisation::kChannels, image}));
+  const std::size_t convolution = 9 * 2 * 16 + 16, norms = 2 * 16 + 2 * 7;
+  EXPECT_EQ(whole_count(apart, false), convolution + norms + 3);
+  EXPECT_EQ(whole_count(apart, true), 2 * (convolution + norms) + 3);
+  const ActorCritic dense(shape_of({"", SpaceKind::kDiscrete, 3, true, {7}}));
+  EXPECT_EQ(whole_count(dense, true), 0u);
+}
 
 }  // namespace
 }  // namespace broadloom

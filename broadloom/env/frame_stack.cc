@@ -1,0 +1,163 @@
+#include "broadloom/env/frame_stack.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "broadloom/env/forwarding_vec_env.h"
+
+namespace broadloom {
+namespace {
+
+// Each bound of a pixel's channels as often as there are frames.
+std::vector<float> repeated(const std::vector<float>& bounds, std::size_t channels, int count) {
+  std::vector<float> out;
+  out.reserve(bounds.size() * static_cast<std::size_t>(count));
+  for (auto pixel = bounds.begin(); pixel < bounds.end();
+       pixel += static_cast<std::ptrdiff_t>(channels)) {
+    for (int k = 0; k < count; ++k) {
+      out.insert(out.end(), pixel, pixel + static_cast<std::ptrdiff_t>(channels));
+    }
+  }
+  return out;
+}
+
+class FrameStackEnv final : public ForwardingVecEnv {
+ public:
+  FrameStackEnv(std::unique_ptr<VecEnv> inner, const FrameStack& frames)
+      : ForwardingVecEnv(std::move(inner)), frames_(frames), spec_(this->inner().spec()) {
+    frame_size_ = static_cast<std::size_t>(spec_.observation_size());
+    (void)describe_frame_stack(frames, spec_).ok();  // asked before they were made
+    size_ = static_cast<std::size_t>(spec_.observation_size());
+    layout_ = spec_.observation.frame_layout();
+    stacks_.resize(static_cast<std::size_t>(num_envs()) * size_);
+    begin_stacks();
+  }
+
+  const EnvSpec& spec() const override { return spec_; }
+
+  void observe(int begin, int end, ObservationRows rows) const override {
+    const std::uint8_t* from = &stacks_[static_cast<std::size_t>(begin) * size_];
+    std::copy_n(from, static_cast<std::size_t>(end - begin) * size_, rows.bytes());
+  }
+
+  // The frames come into the rows that the stacks are written to at last. A stack is at least two
+  // frames, so there is room for those after the step and for the final ones.
+  Status step(int begin, int end, const StepRows& rows) override {
+    const std::size_t count = static_cast<std::size_t>(end - begin);
+    StepRows of_frames = rows;
+    of_frames.final_observations = rows.observations.from(count * frame_size_);
+    BROADLOOM_TRY(inner().step(begin, end, of_frames));
+    for (std::size_t k = 0; k < count; ++k) {
+      take_frame(static_cast<std::size_t>(begin) + k, k, rows, of_frames);
+    }
+    observe(begin, end, rows.observations);
+    return {};
+  }
+
+  Status begin_anew(std::uint64_t seed) override {
+    BROADLOOM_TRY(inner().begin_anew(seed));
+    begin_stacks();
+    return {};
+  }
+
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    inner().append_state(prefix, out);
+    const std::int64_t n = num_envs(), d = spec_.observation_size();
+    out.push_back({prefix + ".frames", Dtype::kU8, {n, d}, stacks_.data()});
+  }
+
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    std::unique_ptr<VecEnv> others = inner().another(options);
+    return others == nullptr ? nullptr : stack_frames(std::move(others), frames_);
+  }
+
+ private:
+  std::uint8_t* stack_of(std::size_t env) { return &stacks_[env * size_]; }
+
+  // Of the environments as they stand. All at once, as a simulator may want it.
+  void begin_stacks() {
+    const std::size_t count = static_cast<std::size_t>(num_envs());
+    std::vector<std::uint8_t> frames(count * frame_size_);
+    inner().observe(0, num_envs(), frames.data());
+    for (std::size_t n = 0; n < count; ++n) {
+      begin_stack(layout_, size_, &frames[n * frame_size_], stack_of(n));
+    }
+  }
+
+  // Row k of a step told of environment `env`.
+  void take_frame(std::size_t env, std::size_t k, const StepRows& rows, const StepRows& frames) {
+    const std::uint8_t* frame = frames.observations.bytes() + k * frame_size_;
+    std::uint8_t* stack = stack_of(env);
+    if ((rows.terminated[k] | rows.truncated[k]) == 0) {
+      return push_frame(layout_, size_, frame, stack);
+    }
+    if (rows.final_observations && traits().has_final_observations) {
+      push_frame(layout_, size_, frames.final_observations.bytes() + k * frame_size_, stack);
+      std::copy_n(stack, size_, rows.final_observations.bytes() + k * size_);
+    }
+    begin_stack(layout_, size_, frame, stack);
+  }
+
+  FrameStack frames_;
+  EnvSpec spec_;
+  FrameLayout layout_;
+  std::size_t frame_size_ = 0, size_ = 0;  // numbers of a frame and of a stack
+  std::vector<std::uint8_t> stacks_;       // [N, D]
+};
+
+}  // namespace
+
+bool is_frame_option(std::string_view option) {
+  return option == "frame_stack" || option == "frame_padding";
+}
+
+Result<FrameStack> make_frame_stack(const Overrides& options) {
+  FrameStack frames;
+  for (const auto& [key, text] : options) {
+    const Status status = set_field(frames, key, text, "option");
+    if (!status.ok()) return Status(status.kind(), "env." + status.message());
+  }
+  return frames;
+}
+
+bool shows_frames(const EnvSpec& spec) {
+  const Space& seen = spec.observation;
+  return seen.kind == SpaceKind::kBox && seen.dtype == Dtype::kU8 && seen.frames == 1 &&
+         (seen.shape.size() == 2 || seen.shape.size() == 3);
+}
+
+Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec) {
+  if (!frames.any()) return {};
+  Space& seen = spec.observation;
+  if (!shows_frames(spec)) {
+    return invalid(fmt::format(
+        "env.frame_stack: got {}, but observations of {} are {}; expected single images of uint8, "
+        "height x width or height x width x channels, to make stacks of. Leave it out",
+        frames.frame_stack, spec.id, shape_text(seen)));
+  }
+  spec.has_score_range = false;
+  if (seen.shape.size() == 2) seen.shape.push_back(1);
+  if (seen.shape.back() > kMostPixelNumbers / frames.frame_stack) {
+    return invalid(fmt::format(
+        "env.frame_stack: got {} for images of {} channels, observations of {}; expected at most "
+        "{} numbers a pixel in all",
+        frames.frame_stack, seen.shape.back(), spec.id, kMostPixelNumbers));
+  }
+  const std::size_t channels = static_cast<std::size_t>(seen.shape.back());
+  seen.low = repeated(seen.low, channels, frames.frame_stack);
+  seen.high = repeated(seen.high, channels, frames.frame_stack);
+  seen.size *= frames.frame_stack;
+  seen.shape.back() *= frames.frame_stack;
+  seen.frames = frames.frame_stack;
+  seen.frame_padding = frames.frame_padding == "zero" ? FramePadding::kZero : FramePadding::kFirst;
+  return {};
+}
+
+std::unique_ptr<VecEnv> stack_frames(std::unique_ptr<VecEnv> inner, const FrameStack& frames) {
+  return std::make_unique<FrameStackEnv>(std::move(inner), frames);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,55 @@
+// The laboratory on policies that read images: gradients of convolutions and normalisations, which
+// have no factors, are kept whole.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "broadloom/lab/gradient_study.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+std::unique_ptr<Trainer> trainer_of(const Overrides& more) {
+  Overrides all{{"env_id", "MinAtar/Breakout-v1"},
+                {"encoder", "minatar"},
+                {"hidden_sizes", "8"},
+                {"num_envs", "8"},
+                {"num_steps", "8"},
+                {"max_episode_steps", "40"}};
+  all.insert(all.end(), more.begin(), more.end());
+  return Trainer::create(resolve_config(all).take(), 1).take();
+}
+
+TEST(LabConvolutions, MeasuresAPolicyThatReadsImages) {
+  for (const char* norm : {"off", "channels"}) {
+    const auto trainer = trainer_of({{"layer_norm", norm}});
+    GradientStudyOptions options;
+    options.shapes = {{2, 16}, {16, 2}};
+    options.batch = 32;
+    options.blocks = 24;
+    options.bias_budget = 4000;
+    options.start_envs = 64;
+    options.correlation = options.variance = options.agreement = true;
+    options.bias = false;
+    const auto report = study_gradients(trainer->policy(), options, {});
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    for (const VarianceResult& result : *report.value().variance) {
+      EXPECT_GT(result.total.value, 0.0) << norm;
+      EXPECT_TRUE(result.parts_agree) << norm;  // Gram matrices and sums of gradients
+    }
+    EXPECT_EQ(report.value().agreement->size(), 24u)
+        << norm;  // shapes, lambdas, critics, normalised
+  }
+}
+
+TEST(LabConvolutions, RefusesABatchThatDoesNotFit) {
+  const auto trainer = trainer_of({});
+  GradientStudyOptions options;
+  options.batch = 1 << 20;
+  const std::string refused = study_gradients(trainer->policy(), options, {}).status().message();
+  EXPECT_NE(refused.find("kept whole"), std::string::npos) << refused;
+}
+
+}  // namespace
+}  // namespace broadloom
