@@ -348,13 +348,22 @@ TEST(PpoRndRuns, HaveTheSecondValueOfEveryObservation) {
   }
 }
 
+// Also where each frame of a stack is stored once.
 TEST(PpoRndRuns, GoOnWithWhatFollowedTheBlock) {
-  const auto trainer = Trainer::create(config_with(small({{"norm_obs", "false"}})), 2).take();
-  ASSERT_TRUE(trainer->iterate().ok());
-  const auto last = trainer->block().last_observations;
-  ASSERT_TRUE(trainer->iterate().ok());
-  for (std::size_t i = 0; i < last.size(); ++i) {
-    ASSERT_EQ(trainer->block().observations.floats()[i], last.floats()[i]);
+  for (const Overrides& more :
+       {Overrides{{"norm_obs", "false"}},
+        Overrides{{"env_id", "MinAtar/Breakout-v1"}, {"env.frame_stack", "3"}}}) {
+    const auto trainer = Trainer::create(config_with(small(more)), 2).take();
+    ASSERT_TRUE(trainer->iterate().ok());
+    const auto rows = [&](const Observations& observations) {
+      std::vector<float> out(static_cast<std::size_t>(trainer->block().N) * trainer->block().D);
+      observations.read(0, static_cast<std::size_t>(trainer->block().N), out.data());
+      return out;
+    };
+    const std::vector<float> followed = rows(trainer->block().last_observations);
+    EXPECT_NE(followed, rows(trainer->block().observations));
+    ASSERT_TRUE(trainer->iterate().ok());
+    EXPECT_EQ(rows(trainer->block().observations), followed);
   }
 }
 
