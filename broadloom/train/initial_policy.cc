@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/run_path.h"
@@ -110,6 +111,12 @@ Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
                  shape_text(to.value().critic_observation), differences);
   add_difference("actions", shape_text(from.value().action), shape_text(to.value().action),
                  differences);
+  const NetworkShape has = network_shape(theirs, from.value());
+  const NetworkShape wants = network_shape(run, to.value());
+  if (has.action_values != wants.action_values || has.value_outputs != wants.value_outputs) {
+    add_difference("algorithm, whose values have other heads", theirs.algorithm, run.algorithm,
+                   differences);
+  }
   add_network_differences(theirs, run, differences);
   if (differences.empty()) return {};
   return {ErrorKind::kMismatch,

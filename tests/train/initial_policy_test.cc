@@ -143,6 +143,18 @@ TEST_F(BegunRuns, OtherSpacesAndNetworksAreRefusedByName) {
   EXPECT_EQ(read_initial_policy(at("none")).status().kind(), ErrorKind::kNotFound);
 }
 
+TEST_F(BegunRuns, OtherAlgorithmsAreRefusedWhereTheirValuesHaveOtherHeads) {
+  trained("a", {});
+  const InitialPolicy policy = read_initial_policy(at("a")).take();
+  for (const char* algorithm : {"pqn", "ppo_rnd"}) {
+    const std::string message =
+        check_policy_fits(policy, config({{"algorithm", algorithm}})).message();
+    EXPECT_NE(message.find("got ppo, expected " + std::string(algorithm)), std::string::npos)
+        << message;
+  }
+  EXPECT_TRUE(check_policy_fits(policy, config({})).ok());
+}
+
 TEST_F(BegunRuns, AreRunAgainWhereThePolicyIsThere) {
   trained("a", {});
   trained("other", {{"seed", "3"}});
