@@ -203,9 +203,9 @@ TEST_P(Factors, ScoresTimesAdvantagesAreTheGradients) {
   for (std::size_t i = 0; i < P; ++i) ASSERT_NEAR(a[i], b[i], 1e-12);
 }
 
-// 200 rows: whole tiles and a part of one.
+// Whole tiles and a part of one.
 TEST_P(Factors, InnerProductsEqualExplicitOnes) {
-  Samples<float> samples(GetParam(), 200);
+  Samples<float> samples(GetParam(), GetParam().encoder == Encoder::kImpala ? 70 : 200);
   const GradientTerms terms{true, true, 0.05, 0.5};
   const GradientFactors<float> factors = samples.factors(terms, true);
   const std::size_t P = samples.params.size();
