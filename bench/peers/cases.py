@@ -33,14 +33,14 @@ class Training:
 
 @dataclass(frozen=True)
 class Game(Training):
-    """A training on pixels: 16 filters of 3x3, then `hidden` dense units, ReLU; policy and value apart."""
+    """A training on pixels: one body of 16 filters of 3x3 and `hidden` dense units, ReLU."""
 
     algorithm: str = "ppo"
 
     def __str__(self) -> str:
         return (
-            f"{self.env_id}, {self.algorithm.upper()}, 3x3x16 and {self.hidden} ReLU, N {self.num_envs}, "
-            f"T {self.num_steps}, M {self.minibatch}, K {self.epochs}"
+            f"{self.env_id}, {self.algorithm.upper()}, 3x3x16 and {self.hidden} ReLU, "
+            f"N {self.num_envs}, T {self.num_steps}, M {self.minibatch}, K {self.epochs}"
         )
 
 
@@ -64,8 +64,9 @@ CASES: dict[str, Training | Stepping] = {
     "cartpole_env": Stepping("CartPole-v1", 4096),
     "cartpole_wide": Training("CartPole-v1", 64, 1024, 16, 4096, 4),
     "cartpole_default": Training("CartPole-v1", 64, 4, 128, 128, 4),
-    "breakout_ppo": Game("MinAtar/Breakout-v1", 128, 64, 128, 1024, 4),
-    "breakout_pqn": Game("MinAtar/Breakout-v1", 128, 128, 32, 128, 2, "pqn"),
+    "breakout_ppo": Game("MinAtar/Breakout-v1", 128, 8, 128, 256, 4),
+    "breakout_pqn": Game("MinAtar/Breakout-v1", 128, 8, 128, 256, 4, "pqn"),
+    "breakout_pqn_wide": Game("MinAtar/Breakout-v1", 128, 128, 32, 128, 2, "pqn"),
 }
 
 

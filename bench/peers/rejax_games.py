@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rejax's PPO or PQN on gymnax's games, on JAX's CPU backend, once.
+"""rejax's PQN on gymnax's games, on JAX's CPU backend, once.
 
 rejax brings dense networks alone; the convolution before them is put in here. Compilation and the first call lie before
 the clock.
@@ -17,35 +17,23 @@ from result import arguments, report
 
 def algorithm_for(case: Game) -> Any:
     from flax import linen as nn
-    from rejax import PPO, PQN
-    from rejax.networks import DiscretePolicy, DiscreteQNetwork, EpsilonGreedyPolicy, VNetwork
+    from rejax import PQN
+    from rejax.networks import DiscreteQNetwork, EpsilonGreedyPolicy
 
     class Body(nn.Module):
-        normalises: bool
-
         @nn.compact
         def __call__(self, seen: Any) -> Any:
             def activated(x: Any) -> Any:
-                return nn.relu(nn.LayerNorm()(x) if self.normalises else x)
+                return nn.relu(nn.LayerNorm()(x))
 
             x = activated(nn.Conv(16, kernel_size=(3, 3), padding="VALID")(seen))
             return activated(nn.Dense(case.hidden)(x.reshape((x.shape[0], -1))))
 
-    # Heads of rejax's own over this body instead of theirs.
-    class Policy(DiscretePolicy):
-        def setup(self) -> None:
-            self.features = Body(False)
-            self.action_logits = nn.Dense(self.action_dim)
-
-    class Value(VNetwork):
-        @nn.compact
-        def __call__(self, seen: Any) -> Any:
-            return nn.Dense(1)(Body(False)(seen)).squeeze(1)
-
+    # rejax's own interface over this body instead of its dense one.
     class ActionValues(DiscreteQNetwork):
         @nn.compact
         def __call__(self, seen: Any) -> Any:
-            return nn.Dense(self.action_dim)(Body(True)(seen))
+            return nn.Dense(self.action_dim)(Body()(seen))
 
         def take(self, seen: Any, action: Any) -> Any:
             import jax.numpy as jnp
@@ -53,23 +41,21 @@ def algorithm_for(case: Game) -> Any:
             values = self(seen)
             return jnp.take_along_axis(values, action[:, None], axis=1).squeeze(axis=1)
 
-    settings = {
-        "env": case.env_id.split("/")[1].split("-")[0] + "-MinAtar",
-        "num_envs": case.num_envs,
-        "num_steps": case.num_steps,
-        "num_epochs": case.epochs,
-        "num_minibatches": case.num_minibatches,
-        "learning_rate": 2.5e-4,
-        "skip_initial_evaluation": True,
-    }
-    # What the bodies above do not look at.
-    unused = {"hidden_layer_sizes": (), "activation": nn.relu}
-    if case.algorithm == "pqn":
-        made = PQN.create(**settings, max_grad_norm=10.0, agent_kwargs={})
-        agent = EpsilonGreedyPolicy(ActionValues)(action_dim=int(made.action_dim), **unused)
-        return made.replace(agent=agent)
-    made = PPO.create(**settings, max_grad_norm=0.5, agent_kwargs={})
-    return made.replace(actor=Policy(int(made.action_dim), **unused), critic=Value(**unused))
+    made = PQN.create(
+        env=case.env_id.split("/")[1].split("-")[0] + "-MinAtar",
+        num_envs=case.num_envs,
+        num_steps=case.num_steps,
+        num_epochs=case.epochs,
+        num_minibatches=case.num_minibatches,
+        learning_rate=5e-4,
+        max_grad_norm=10.0,
+        skip_initial_evaluation=True,
+    )
+    # Sizes and activation are the body's.
+    agent = EpsilonGreedyPolicy(ActionValues)(
+        action_dim=int(made.action_dim), hidden_layer_sizes=(), activation=nn.relu
+    )
+    return made.replace(agent=agent)
 
 
 def main() -> None:

@@ -61,20 +61,22 @@ class Block:
 class Ppo:
     def __init__(self, case: Game, channels: int, actions: int) -> None:
         self.case = case
-        self.policy = nn.Sequential(body(channels, case.hidden, False), nn.Linear(case.hidden, actions))
-        self.value = nn.Sequential(body(channels, case.hidden, False), nn.Linear(case.hidden, 1))
-        self.parameters = [*self.policy.parameters(), *self.value.parameters()]
+        self.body = body(channels, case.hidden, False)
+        self.policy, self.value = nn.Linear(case.hidden, actions), nn.Linear(case.hidden, 1)
+        modules = (self.body, self.policy, self.value)
+        self.parameters = [weights for module in modules for weights in module.parameters()]
         self.optimiser = torch.optim.Adam(self.parameters, lr=2.5e-4, eps=1e-5)
 
     def act(self, seen: torch.Tensor, block: Block, t: int) -> torch.Tensor:
-        chances = torch.distributions.Categorical(logits=self.policy(seen))
+        features = self.body(seen)
+        chances = torch.distributions.Categorical(logits=self.policy(features))
         action = chances.sample()
         block.log_probs[t] = chances.log_prob(action)
-        block.values[t] = self.value(seen).flatten()
+        block.values[t] = self.value(features).flatten()
         return action
 
     def targets(self, block: Block, last: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        following = self.value(last).flatten()
+        following = self.value(self.body(last)).flatten()
         advantage = torch.zeros_like(following)
         advantages = torch.zeros_like(block.rewards)
         for t in reversed(range(self.case.num_steps)):
@@ -85,14 +87,14 @@ class Ppo:
         return advantages, advantages + block.values
 
     def loss(self, rows: torch.Tensor, flat: dict[str, torch.Tensor]) -> torch.Tensor:
-        seen = flat["seen"][rows]
-        chances = torch.distributions.Categorical(logits=self.policy(seen))
+        features = self.body(flat["seen"][rows])
+        chances = torch.distributions.Categorical(logits=self.policy(features))
         ratio = (chances.log_prob(flat["actions"][rows]) - flat["log_probs"][rows]).exp()
         advantages = flat["advantages"][rows]
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         clipped = ratio.clamp(1.0 - CLIP, 1.0 + CLIP)
         policy = torch.max(-advantages * ratio, -advantages * clipped).mean()
-        value, old, target = self.value(seen).flatten(), flat["values"][rows], flat["returns"][rows]
+        value, old, target = self.value(features).flatten(), flat["values"][rows], flat["returns"][rows]
         near = old + (value - old).clamp(-CLIP, CLIP)
         squares = 0.5 * torch.max((value - target) ** 2, (near - target) ** 2).mean()
         return policy - ENTROPY * chances.entropy().mean() + VALUE * squares
