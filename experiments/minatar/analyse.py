@@ -57,7 +57,7 @@ def keep(stores, results):
                     row[name] = f"{value:.5g}" if value != "" else ""
                 rows[tuple(row[key] for key in KEY)] = row
     results.mkdir(exist_ok=True)
-    write(path, COLUMNS, [[row[column] for column in COLUMNS] for _, row in sorted(rows.items())])
+    write(path, COLUMNS, [[row[column] for column in COLUMNS] for _, row in sorted(rows.items(), key=lambda item: (*item[0][:3], int(item[0][3])))])
     print(f"{len(rows)} runs in {path}")
 
 
@@ -80,12 +80,14 @@ class Runs:
 
 
 def difference(runs, study, games, arm, other):
-    """Mean over seeds of arm less other, over the mean of the base, as mean over games; 95 % by drawing seeds within each game. None: too few runs."""
+    """Mean over seeds of arm less other, over the mean of the base, as mean over games; 95 % by drawing seeds within each game,
+    as was written down before the runs: of five seeds alone such an interval is too narrow (with no effect 6 % lie on one side by their signs alone),
+    which the page must say. None: too few runs."""
     shares = []  # a game's differences, seed by seed
     for game in games:
         a, b, base = (runs.numbers(study, game, name) for name in (arm, other, "base"))
         seeds = sorted(a.keys() & b.keys() & base.keys())
-        if len(seeds) < 2:
+        if len(seeds) < 3:
             return None
         scale = statistics.fmean(base[seed] for seed in seeds)
         if scale == 0.0:  # nothing was learnt to compare with
