@@ -7,12 +7,11 @@ the clock.
 
 from __future__ import annotations
 
-import os
-import time
 from typing import Any
 
 from cases import Game, game
-from result import arguments, report
+from rejax_timing import add_threads, time_training
+from result import arguments
 
 
 def algorithm_for(case: Game) -> Any:
@@ -59,34 +58,9 @@ def algorithm_for(case: Game) -> Any:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--threads", type=int, default=0, help="cores to use; 0: all (default)")
-    options = parser.parse_args()
-    if options.threads:
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    # JAX counts the cores when it is first imported.
-    import jax
-
+    options = add_threads(arguments(__doc__))
     case = game(options.case)
-    algorithm = algorithm_for(case)
-    # A second or so in one call, so that Python's share is nothing.
-    updates = max(1, 16384 // case.block)
-    advance = jax.jit(
-        lambda state: jax.lax.fori_loop(
-            0, updates, lambda _, inner: algorithm.train_iteration(inner), state
-        )
-    )
-    state = jax.block_until_ready(jax.jit(algorithm.init_state)(jax.random.PRNGKey(1)))
-    state = jax.block_until_ready(advance(state))
-    calls = 0
-    start = time.perf_counter()
-    elapsed = 0.0
-    while elapsed < options.seconds:
-        state = jax.block_until_ready(advance(state))
-        calls += 1
-        elapsed = time.perf_counter() - start
-    report("rejax", options.case, calls * updates * case.block / elapsed)
+    time_training(lambda: algorithm_for(case), case, options, steps_a_call=16384, warm_calls=1)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@
 #include "broadloom/train/contract.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
+#include "tests/algorithms/finite_differences.h"
 #include "tests/algorithms/trained.h"
 #include "tests/train/folder.h"
 
@@ -60,21 +61,7 @@ TEST(RndLoss, EqualsFiniteDifferences) {
     rnd_tile_gradient(network, kRows, at.data(), transposed.data(), tile, work, grads.data(), sums);
     return sums.loss / kRows;
   };
-  std::vector<double> grads(params.size()), unused(params.size());
-  loss(params, grads);
-  double largest = 0.0;
-  for (const double g : grads) largest = std::max(largest, std::abs(g));
-  ASSERT_GT(largest, 1e-3);
-  constexpr double h = 2e-5;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    const auto at = [&](double offset) {
-      std::vector<double> moved = params;
-      moved[i] += offset;
-      return loss(moved, unused);
-    };
-    const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
-    ASSERT_NEAR(grads[i], numeric, 1e-6 * largest) << "parameter " << i;
-  }
+  expect_gradient_of_differences(params, loss);
 }
 
 // A block of random observations, with ends in it that intrinsic rewards know nothing of.
