@@ -83,7 +83,8 @@ int run(const std::string& program, const std::vector<std::string>& given,
   Context context;
   context.program = program;
   context.arguments = given;
-  CommandLine line(program_name(), "Broadloom: PPO and PQN on batches of environments, measured.",
+  CommandLine line(program_name(),
+                   "Broadloom: PPO, PPO with RND and PQN on batches of environments, measured.",
                    kVersion);
   add_commands(line.root(), context);
   Result<Arguments> arguments = prepare_arguments(line.root(), with_help_as_flag(given));

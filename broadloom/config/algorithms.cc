@@ -185,6 +185,7 @@ AlgorithmEntry ppo_rnd() {
           },
       .set_defaults = ppo_rnd_defaults,
       .value_outputs = 2,
+      .keys_of_size = "hidden_sizes, rnd_hidden_sizes, rnd_outputs, num_envs or num_steps",
       .check = check_ppo_rnd,
       .besides = random_start,
       .declare_numbers =
@@ -290,6 +291,8 @@ std::string besides_blocks(const Config& config) {
   const AlgorithmEntry& entry = entry_of(config);
   return entry.besides ? entry.besides(config) : std::string();
 }
+
+std::string keys_of_size(const Config& config) { return entry_of(config).keys_of_size; }
 
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup) {
   return entry_of(setup.config).make(setup);

@@ -37,6 +37,8 @@ struct AlgorithmEntry {
   bool learns_action_values = false;
   // Values that its critic gives of an observation: 2 where intrinsic rewards have their own.
   int value_outputs = 1;
+  // Keys that the memory of its networks and updates grows with, for who has too little.
+  std::string keys_of_size = "hidden_sizes";
   // Optional: what it cannot do of what a run asks, which is then refused before it is made.
   std::function<Status(const Config&, const EnvSpec&)> check = {};
   // Optional: a sentence of the contract on what a run does beside its blocks; empty: nothing.
@@ -61,6 +63,7 @@ Status check_algorithm(const Config& config, const EnvSpec& spec);
 bool learns_action_values(const Config& config);
 int value_outputs(const Config& config);
 std::string besides_blocks(const Config& config);
+std::string keys_of_size(const Config& config);
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup);
 std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
                             int threads);

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
+#include "broadloom/config/algorithms.h"
 #include "broadloom/math/isa.h"
 
 namespace broadloom {
 namespace {
 
 // What to make smaller where there is too little memory.
-const char* what_is_large(const MemoryPlan& plan) {
-  return plan.network + plan.update > plan.block + plan.permutation ? "hidden_sizes"
+std::string what_is_large(const Config& config, const MemoryPlan& plan) {
+  return plan.network + plan.update > plan.block + plan.permutation ? keys_of_size(config)
                                                                     : "num_envs or num_steps";
 }
 
@@ -31,7 +34,7 @@ Status check_memory(const Config& config, const MemoryPlan& plan) {
             fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
                         "num_steps transitions), but this machine has {:.1f} GB; make {} smaller",
                         plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9,
-                        what_is_large(plan))};
+                        what_is_large(config, plan))};
   }
   if (config.memory_limit == 0 || plan.total() * 1e-6 <= config.memory_limit) return {};
   return {ErrorKind::kInvalidConfig,
@@ -39,7 +42,7 @@ Status check_memory(const Config& config, const MemoryPlan& plan) {
                       "rollout block of num_envs * num_steps transitions); make {} smaller, or "
                       "raise memory_limit",
                       config.memory_limit, plan.total() * 1e-6,
-                      (plan.block + plan.permutation) * 1e-6, what_is_large(plan))};
+                      (plan.block + plan.permutation) * 1e-6, what_is_large(config, plan))};
 }
 
 }  // namespace broadloom

@@ -10,6 +10,7 @@
 namespace broadloom {
 namespace {
 
+constexpr int kMostNames = 3;            // "gymnasium/ALE/Pong-v5": a library's, and its own
 constexpr std::size_t kLongestId = 100;  // a run's folder has it in its name, with room for more
 
 bool is_letter_or_digit(char c) {
@@ -27,16 +28,20 @@ bool is_name(std::string_view name) {
 // Folders of runs are named after it, and tables, TOML and the shell show it. Gymnasium's
 // namespaces, "MinAtar/Breakout-v1", are allowed; files have '_' there (cli/run_dir.h).
 Status check_id(const std::string& id) {
-  const std::string_view whole = id;
-  const std::size_t slash = whole.find('/');
-  const bool named = slash == std::string_view::npos
-                         ? is_name(whole)
-                         : is_name(whole.substr(0, slash)) && is_name(whole.substr(slash + 1));
+  std::string_view rest = id;
+  bool named = true;
+  for (int names = 1; named && names <= kMostNames; ++names) {
+    const std::size_t slash = names < kMostNames ? rest.find('/') : std::string_view::npos;
+    named = is_name(rest.substr(0, slash));
+    if (slash == std::string_view::npos) break;
+    rest.remove_prefix(slash + 1);
+  }
   if (named && id.size() <= kLongestId) return {};
   return invalid(fmt::format(
       "an environment cannot be registered as '{}': folders are named after it; expected "
-      "letters, digits, '-', '_' and '.', a letter or digit first, and before that at most one "
-      "namespace and '/', at most {} in all, such as 'Hover-v0' or 'Mine/Hover-v0'",
+      "letters, digits, '-', '_' and '.', a letter or digit first, and before that at most two "
+      "namespaces, each with its '/', at most {} letters in all, such as 'Hover-v0' or "
+      "'Mine/Hover-v0'",
       id, kLongestId));
 }
 

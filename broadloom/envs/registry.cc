@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
 
+#include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/envs/check_entry.h"
 
@@ -62,9 +64,24 @@ class Registry {
     return true;
   }
 
+  // False where the namespace is taken.
+  bool add(const std::string& name, OpenEnvironment open) {
+    const std::lock_guard lock(mutex_);
+    return openers_.emplace(name, std::move(open)).second;
+  }
+
+  // Empty where the namespace is unknown, or the id has none.
+  OpenEnvironment opener_of(const std::string& id) const {
+    const std::lock_guard lock(mutex_);
+    const std::size_t slash = id.find('/');
+    const auto found = openers_.find(slash == std::string::npos ? "" : id.substr(0, slash));
+    return found == openers_.end() ? OpenEnvironment() : found->second;
+  }
+
  private:
   mutable std::mutex mutex_;
   std::deque<EnvEntry> entries_;
+  std::map<std::string, OpenEnvironment> openers_;
 };
 
 Registry& registry() {
@@ -79,8 +96,23 @@ const EnvEntry* find_or_null(const std::string& id) {
   return nullptr;
 }
 
+// Opening may take long and look other ids up: nothing is locked meanwhile. Where two threads open
+// one id at once, the first to be done is kept.
+Result<const EnvEntry*> open(const OpenEnvironment& opener, const std::string& id) {
+  Result<EnvEntry> entry = opener(id);
+  if (!entry.ok()) return entry.status();
+  if (entry.value().spec.id != id) {
+    return invalid(fmt::format("'{}' was opened as '{}'; open it under the id that was asked for",
+                               id, entry.value().spec.id));
+  }
+  BROADLOOM_TRY(check_entry(entry.value()));
+  registry().add(entry.take());
+  return find_or_null(id);
+}
+
 Result<const EnvEntry*> find(const std::string& id) {
   if (const EnvEntry* entry = find_or_null(id)) return entry;
+  if (const OpenEnvironment opener = registry().opener_of(id)) return open(opener, id);
   std::vector<std::string> ids;
   for (const EnvEntry* entry : registry().all()) ids.push_back(entry->spec.id);
   Status status = unknown_key_error("environment", id, ids);
@@ -142,6 +174,19 @@ struct EnvOptions {
   FrameStack frames;
 };
 
+// The environment's own answer to an unknown name does not know those of stacks.
+Status check_names(const EnvEntry& entry, const Overrides& own) {
+  if (!shows_frames(entry.spec)) return {};
+  for (const auto& [name, value] : own) {
+    if (is_disturbance_key(name) || names_option(entry, name)) continue;
+    std::vector<std::string> names;
+    for (const FieldInfo& field : entry.options()) names.push_back(field.name);
+    for (const FieldInfo& field : list_fields(FrameStack{})) names.push_back(field.name);
+    return unknown_key_error("option of " + entry.spec.id, name, names);
+  }
+  return {};
+}
+
 // An environment that has such options itself gets them.
 Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_options) {
   EnvOptions out;
@@ -150,6 +195,7 @@ Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_opt
     const bool of_frames = is_frame_option(option.first) && !names_option(entry, option.first);
     (of_frames ? frames : out.own).push_back(option);
   }
+  BROADLOOM_TRY(check_names(entry, out.own));
   Result<FrameStack> stack = make_frame_stack(frames);
   if (!stack.ok()) return stack.status();
   out.frames = stack.take();
@@ -209,6 +255,16 @@ Status register_environment(EnvEntry entry) {
   if (registry().add(std::move(entry))) return {};
   return invalid(fmt::format(
       "environment '{}' is registered already; register it once, under an id of its own", id));
+}
+
+Status register_namespace(const std::string& name, OpenEnvironment open) {
+  if (!open || name.empty() || name.find('/') != std::string::npos) {
+    return invalid(fmt::format(
+        "namespace '{}': expected what comes before an id's '/', and a function that opens ids",
+        name));
+  }
+  if (registry().add(name, std::move(open))) return {};
+  return invalid(fmt::format("namespace '{}' is registered already", name));
 }
 
 bool is_built_in(const std::string& id) {

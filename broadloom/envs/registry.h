@@ -1,6 +1,7 @@
 // Environments by name: those of the library, and those that a program registers.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,16 @@ namespace broadloom {
 // call it, but register before anything else is called: what looked an id up before did not find
 // it.
 Status register_environment(EnvEntry entry);
+
+// What to call for an id that nobody registered and that begins with a namespace,
+// "gymnasium/Hopper-v5": it is given the whole id and gives what is to be registered under it, or
+// says why there is none.
+using OpenEnvironment = std::function<Result<EnvEntry>(const std::string& id)>;
+
+// Makes all environments of a namespace known, each when it is first asked for, so that ids of
+// another library need not be registered one by one. kInvalidConfig where the namespace is taken or
+// no name. Register before anything else is called, as above.
+Status register_namespace(const std::string& name, OpenEnvironment open);
 
 // Whether the environment comes with the library; false also for an unknown id.
 bool is_built_in(const std::string& id);

@@ -230,6 +230,8 @@ TEST(FrameStack, SaysWhatItCannotStack) {
   expect_error("MinAtar/Breakout-v1", {{"frame_stack", "0"}}, "env.frame_stack: got 0");
   expect_error("MinAtar/Breakout-v1", {{"frame_stack", "65"}}, "1 to 64");
   expect_error("MinAtar/Breakout-v1", {{"frame_padding", "none"}}, "env.frame_padding");
+  expect_error("MinAtar/Breakout-v1", {{"frame_stak", "4"}}, "did you mean 'frame_stack'?");
+  expect_error("MinAtar/Breakout-v1", {{"zzz", "4"}}, "use_minimal_action_set, frame_stack");
   EnvSpec spec;
   spec.id = "Deep";
   spec.observation = Space::bytes({1, 1, 100});

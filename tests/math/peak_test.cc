@@ -10,11 +10,7 @@
 namespace broadloom {
 namespace {
 
-#ifdef __OPTIMIZE__
-constexpr double kLeast = 1e9;
-#else
-constexpr double kLeast = 1e7;  // every number goes through memory
-#endif
+constexpr double kLeast = 1e7;  // without optimisation, under a sanitizer, beside other work
 
 TEST(Peak, IsWhatAProcessorCanDo) {
   for (const int threads : {1, 2}) {
@@ -31,7 +27,7 @@ TEST(Peak, FollowsTheInstructionSet) {
     ASSERT_TRUE(set_isa(isa).ok());
     const double flops = measure_peak_flops(1);
     EXPECT_TRUE(std::isfinite(flops));
-    EXPECT_GT(flops, kLeast / 100.0);
+    EXPECT_GT(flops, kLeast / 10.0);
   }
   ASSERT_TRUE(set_isa("auto").ok());
 }

@@ -1,0 +1,167 @@
+"""Broadloom's environments as Gymnasium's: `gymnasium.make_vec("broadloom/CartPole-v1", num_envs=64)`, `gymnasium.make("broadloom/CartPole-v1")`.
+
+Other than Gymnasium's own, a reset without a seed after the first draws the next one from the generator of the object, and Box actions are clipped to their bounds."""
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from . import _core, spaces
+
+
+def list_envs():
+    """Specs of all environments that a config or make_vec() can name, as dicts."""
+    return _core.list_envs()
+
+
+def gymnasium_id(env_id):
+    """Under which Gymnasium knows it: it allows one namespace."""
+    return "broadloom/" + env_id.replace("/", "-")
+
+
+def register_all():
+    """What Gymnasium calls as it is imported (entry point gymnasium.envs)."""
+    for spec in list_envs():
+        if spec["id"].startswith("python/") or gymnasium_id(spec["id"]) in gymnasium.registry:
+            continue
+        gymnasium.register(gymnasium_id(spec["id"]), entry_point="broadloom.envs:Env", vector_entry_point="broadloom.envs:VectorEnv",
+                           kwargs={"env_id": spec["id"]}, reward_threshold=spec["reward_threshold"], order_enforce=False, disable_env_checker=True)
+
+
+def _text(value):
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _check_render_mode(render_mode):
+    if render_mode is not None:
+        raise _core.Error(f"render_mode: got {render_mode!r}, expected None: `python -m broadloom watch` makes a page of episodes; nothing else is drawn yet")
+
+
+class VectorEnv(gymnasium.vector.VectorEnv):
+    """N environments in one call, stepped by as many threads as they are worth.
+
+    env_id: as list_envs() has it. autoreset_mode: Gymnasium's, SAME_STEP by default: no step is wasted. max_episode_steps: another time limit than the
+    environment's own. threads: at most; 0 for all cores; rows do not depend on it. copy=False: arrays are views that the next step writes into. Whatever else is
+    given is an option of the environment, as `python -m broadloom env show ID` lists them."""
+
+    def __init__(self, num_envs=1, *, env_id, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=None, threads=0, copy=True, render_mode=None, **options):
+        _check_render_mode(render_mode)
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise _core.Error(f"num_envs: got {num_envs!r}, expected a whole number of at least 1")
+        try:
+            self._mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            raise _core.Error(f"autoreset_mode: got {autoreset_mode!r}, expected one of gymnasium.vector.AutoresetMode") from None
+        self.metadata = {"autoreset_mode": self._mode, "render_modes": []}
+        self.num_envs, self.render_mode, self.copy = int(num_envs), None, copy
+        self._core = _core.Environments(env_id, self.num_envs, 0, {key: _text(value) for key, value in options.items()}, max_episode_steps or 0, threads)
+        spec = self._core.spec
+        self.single_observation_space = spaces.to_gymnasium(spec["observation"])
+        self.single_action_space = spaces.to_gymnasium(spec["action"])
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, self.num_envs)
+        self._shape, self._dtype = self.action_space.shape, self.action_space.dtype
+        self._is_reset = False
+
+    def reset(self, *, seed=None, options=None):
+        self._check_open()
+        mask = (options or {}).get("reset_mask")
+        if mask is not None:
+            return self._reset_some(mask)
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
+            raise _core.Error(f"seed: got {seed!r}, expected None or one whole number of at least 0: every environment draws from a stream of its own under it")
+        super().reset(seed=seed)
+        self._core.reset(int(self.np_random.integers(2**62)) if seed is None else int(seed))
+        self._is_reset = True
+        return self._observations(), {}
+
+    def step(self, actions):
+        self._check_open()
+        if not self._is_reset:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        actions = np.asarray(actions)
+        if actions.shape != self._shape:
+            raise _core.Error(f"actions: got an array of shape {actions.shape}, expected {self._shape}")
+        if self._dtype == np.int64 and not np.issubdtype(actions.dtype, np.integer):
+            raise _core.Error(f"actions: got {actions.dtype}, expected whole numbers")
+        held = self._held_before_step()
+        ended = self._core.step(np.ascontiguousarray(actions, self._dtype), self._mode != AutoresetMode.SAME_STEP)
+        if held is not None:
+            self._core.release(held)
+        infos = self._final_infos() if ended and self._mode == AutoresetMode.SAME_STEP else {}
+        return self._observations(), self._out(self._core.rewards), self._out(self._core.terminated), self._out(self._core.truncated), infos
+
+    def close_extras(self, **kwargs):
+        self._core = None
+
+    def _check_open(self):
+        if self._core is None:
+            raise gymnasium.error.ClosedEnvironmentError("these environments have been closed")
+
+    def _out(self, array):
+        return array.copy() if self.copy else array
+
+    def _observations(self):
+        return self._out(self._core.observations)
+
+    def _held_before_step(self):
+        if self._mode == AutoresetMode.SAME_STEP:
+            return None
+        held = self._core.held
+        if not held.any():
+            return None
+        if self._mode == AutoresetMode.DISABLED:
+            raise gymnasium.error.ResetNeeded(f"the episodes of environments {np.flatnonzero(held).tolist()} have ended; reset(options={{'reset_mask': ...}}) begins their next ones")
+        return held.copy()
+
+    def _final_infos(self):
+        mask = self._core.terminated | self._core.truncated
+        finals, infos = np.full(self.num_envs, None, object), np.full(self.num_envs, None, object)
+        rows = self._core.final_observations
+        for i in np.flatnonzero(mask):
+            finals[i], infos[i] = rows[i].copy(), {}
+        return {"final_obs": finals, "_final_obs": mask, "final_info": {}, "_final_info": mask.copy()}
+
+    def _reset_some(self, mask):
+        mask = np.asarray(mask)
+        if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
+            raise _core.Error(f"reset_mask: got {mask.dtype} of shape {mask.shape}, {int(mask.sum())} of them true; expected bool of shape ({self.num_envs},), some of it true")
+        running = mask & ~self._core.held
+        if running.any():
+            raise _core.Error(f"reset_mask: the episodes of environments {np.flatnonzero(running).tolist()} have not ended, and a running episode cannot be cut short by itself; "
+                              "reset() without a mask begins all anew")
+        self._core.release(np.ascontiguousarray(mask))
+        return self._observations(), {}
+
+
+class Env(gymnasium.Env):
+    """One of them, for what takes no vector environment. A call in Python costs more than the step: VectorEnv is what is fast."""
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, *, env_id, max_episode_steps=None, render_mode=None, **options):
+        _check_render_mode(render_mode)
+        self.render_mode = None
+        self._core = _core.Environments(env_id, 1, 0, {key: _text(value) for key, value in options.items()}, max_episode_steps or 0, 1)
+        spec = self._core.spec
+        self.observation_space, self.action_space = spaces.to_gymnasium(spec["observation"]), spaces.to_gymnasium(spec["action"])
+        self._is_reset = False
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if seed is None and self._is_reset and self._core.held[0]:
+            self._core.release(None)
+        else:
+            self._core.reset(int(self.np_random.integers(2**62)) if seed is None else int(seed))
+        self._is_reset = True
+        return self._observation(), {}
+
+    def step(self, action):
+        if not self._is_reset or self._core.held[0]:
+            raise gymnasium.error.ResetNeeded("call reset() before step(): " + ("the episode has ended" if self._is_reset else "there is no episode yet"))
+        space = self.action_space
+        self._core.step(np.ascontiguousarray(np.asarray(action)[None], space.dtype), True)
+        return self._observation(), float(self._core.rewards[0]), bool(self._core.terminated[0]), bool(self._core.truncated[0]), {}
+
+    def _observation(self):
+        return self._core.observations[0].copy()

@@ -1,0 +1,66 @@
+"""A run's policy on arrays of NumPy's."""
+
+import os
+
+import numpy as np
+
+from . import _core, spaces
+
+
+class Policy:
+    """The policy of a run (its newest checkpoint) or of a checkpoint file, with its observation normaliser; float32.
+
+    observations: [n, ...] as the environment gives them, or a single one."""
+
+    def __init__(self, run):
+        self._core = _core.Policy(os.fspath(run))
+        self.spec, self.origin = self._core.spec, self._core.origin
+        self._space, self._action = self.spec["observation"], self.spec["action"]
+
+    @property
+    def observation_space(self):
+        return spaces.to_gymnasium(self._space)
+
+    @property
+    def action_space(self):
+        return spaces.to_gymnasium(self._action)
+
+    def outputs(self, observations):
+        """(outputs, values): logits, means or action values [n, A], and what the critic makes of the states [n], or None where it reads what the policy does not."""
+        rows, one = self._rows(observations)
+        outputs, values = self._core.forward(rows, len(rows))
+        values = None if values is None else values[:, 0]
+        return (outputs[0], None if values is None else values[0]) if one else (outputs, values)
+
+    def act(self, observations, *, rng=None):
+        """The most likely actions; with a numpy Generator as rng, drawn from the policy. Of a Box clipped to its bounds."""
+        rows, one = self._rows(observations)
+        outputs, _ = self._core.forward(rows, len(rows))
+        if self._action["kind"] == "discrete":
+            actions = np.argmax(outputs if rng is None or self._core.has_action_values else outputs + rng.gumbel(size=outputs.shape), axis=1)
+        else:
+            if rng is not None:
+                outputs = outputs + np.exp(self._core.log_std) * rng.standard_normal(outputs.shape, np.float32)
+            low, high = (np.asarray(self._action[bound], np.float32) for bound in ("low", "high"))
+            actions = np.clip(outputs, low, high).reshape(-1, *self._action["shape"]).astype(np.float32)
+        return actions[0] if one else actions
+
+    def value(self, observations):
+        """What the critic expects of these states [n]."""
+        _, values = self.outputs(observations)
+        if values is None:
+            raise _core.Error("the critic of this policy reads an observation of its own, which a policy is not given")
+        return values
+
+    def _rows(self, observations):
+        discrete = self._space["kind"] == "discrete"
+        dtype = np.int64 if discrete else np.dtype(self._space["dtype"])
+        array = np.asarray(observations)
+        if array.dtype != dtype and (discrete or dtype == np.uint8) and not np.issubdtype(array.dtype, np.integer):
+            raise TypeError(f"observations: got {array.dtype}, expected {dtype}")
+        shape = () if discrete else tuple(self._space["shape"])
+        one = array.shape == shape
+        array = np.ascontiguousarray(array[None] if one else array, dtype)
+        if array.shape[1:] != shape:
+            raise ValueError(f"observations: got an array of shape {np.shape(observations)}, expected {('n', *shape)} or {shape}".replace("'n'", "n"))
+        return array, one

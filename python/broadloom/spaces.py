@@ -1,0 +1,35 @@
+"""Spaces of Gymnasium's from Broadloom's specs, and back. A spec's space is {"kind": "discrete", "n"} or {"kind": "box",
+"low", "high", "shape", "dtype"}, with bounds as flat lists."""
+
+import numpy as np
+
+
+def to_gymnasium(space):
+    from gymnasium import spaces
+
+    if space["kind"] == "discrete":
+        return spaces.Discrete(space["n"])
+    shape, dtype = tuple(space["shape"]), np.dtype(space["dtype"])
+    low, high = (np.asarray(space[bound], np.float32).reshape(shape).astype(dtype) for bound in ("low", "high"))
+    return spaces.Box(low, high, shape, dtype.type)
+
+
+def from_gymnasium(space, what):
+    """TypeError for kinds that networks of Broadloom's cannot read or choose from."""
+    kind = type(space).__name__
+    if kind == "Discrete":
+        return {"kind": "discrete", "n": int(space.n)}
+    if kind == "MultiBinary" and what != "action":
+        return {"kind": "box", "low": [0.0] * int(np.prod(space.shape)), "high": [1.0] * int(np.prod(space.shape)), "shape": list(space.shape),
+                "dtype": "float32"}
+    if kind != "Box":
+        raise TypeError(f"{what} space: got {space}, expected Box or Discrete; wrap the environment so that it has one of them "
+                        "(gymnasium.wrappers.FlattenObservation, for one)")
+    if what == "action" and not (np.issubdtype(space.dtype, np.floating) and np.isfinite(space.low).all() and np.isfinite(space.high).all()):
+        raise TypeError(f"action space: got {space}, expected a Box of floating point numbers with finite bounds; "
+                        "gymnasium.wrappers.RescaleAction gives it some")
+    dtype = "uint8" if space.dtype == np.uint8 and what != "action" else "float32"
+    shape = [int(extent) for extent in space.shape] or [1]
+    with np.errstate(over="ignore"):
+        low, high = (np.asarray(bound, np.float32).ravel().tolist() for bound in (space.low, space.high))
+    return {"kind": "box", "low": low, "high": high, "shape": shape, "dtype": dtype}

@@ -1,0 +1,174 @@
+"""Training on any environment, and every command of the program, from Python."""
+
+import os
+import pathlib
+import sys
+
+from . import _core
+from ._simulators import Kind
+
+_kinds = {}  # that are registered, by id
+
+
+class Run(os.PathLike):
+    """A finished run: its folder, and what it came to. Whatever takes a run's folder takes this."""
+
+    def __init__(self, summary):
+        self.__dict__.update(summary)
+        self.dir = pathlib.Path(summary["run_dir"])
+
+    def __fspath__(self):
+        return str(self.dir)
+
+    def __repr__(self):
+        result = "no episode has ended" if self.mean_return is None else f"mean return {self.mean_return:.2f}"
+        return f"<Run {self.dir}: {self.global_step:,} of {self.total_timesteps:,} steps, {result}>"
+
+
+def train(env, *, out=None, threads=0, ledger="", quiet=False, on_iteration=None, name=None, vectorization="sync", observation_keys=("policy", "critic"), **config):
+    """Trains from the start, and returns the finished Run.
+
+    env: an id of Broadloom's ("CartPole-v1"), one of Gymnasium's ("gymnasium/Hopper-v5", "gymnasium/ALE/Pong-v5"), a function that makes
+    one environment, or one of `num_envs` that makes a VectorEnv; functions are known as `name` ("python/<its name>-v0").
+    config: keys as the program's flags have them, num_envs=16, norm_obs=True, **{"env.gravity": 9.8}; `python -m broadloom train --help` lists them.
+    out: the run's folder, which must be new. threads: 0 for all cores; results do not depend on it. on_iteration: called with a dict after each iteration.
+    vectorization: "sync" or "async" (a process each), where single environments are put together.
+
+    Raises broadloom.Error for what cannot be done, what step() of the environment raised, and KeyboardInterrupt: the run is saved by then, and
+    broadloom.resume() goes on."""
+    keys = {"env_id": identify(env, name, vectorization, observation_keys)}
+    keys |= {key: text_of(value) for key, value in config.items()}
+    return Run(_core.train(keys, str(out or ""), threads, str(ledger), *ears(quiet, on_iteration)))
+
+
+def resume(run, *, total_timesteps=0, threads=0, ledger="", quiet=False, on_iteration=None):
+    """Goes on with a run, or makes it longer. Environments that its process registered must be registered again (register())."""
+    return Run(_core.resume(os.fspath(run), total_timesteps, threads, str(ledger), *ears(quiet, on_iteration)))
+
+
+def register(name, env, *, vectorization="sync", observation_keys=("policy", "critic"), max_episode_steps=0):
+    """Makes a function that makes environments known by a name, to every command of main() and to train(). As train() has it."""
+    if name in _kinds:
+        if _kinds[name][0] is env:
+            return name
+        raise _core.Error(f"'{name}' is registered already, with another function; give this one another name")
+    kind = Kind(name, vector_maker(env, vectorization), keys=observation_keys, max_episode_steps=max_episode_steps)
+    _core.register(kind.spec, kind.simulator)
+    _kinds[name] = env, kind
+    return name
+
+
+def main(arguments=None):
+    """The program: `main(["eval", "runs/a"])`. Prints, and returns the exit code."""
+    sys.stdout.flush()
+    code = _core.program([str(word) for word in (sys.argv[1:] if arguments is None else arguments)])
+    try:
+        _core.raise_kept()
+    except Exception:  # the program has said what it came to; this says where
+        import traceback
+
+        traceback.print_exc()
+    return code
+
+
+def identify(env, name, vectorization, keys):
+    if isinstance(env, str):
+        return env
+    if not callable(env):
+        raise TypeError(f"env: got {type(env).__name__}, expected an id or a function that makes environments: how many are needed depends on num_envs, and to "
+                        "evaluate others are made (lambda: gymnasium.make(...), or lambda num_envs: gymnasium.make_vec(..., num_envs=num_envs))")
+    word = getattr(env, "__name__", type(env).__name__)
+    return register(name or f"python/{'env' if word == '<lambda>' else word}-v0", env, vectorization=vectorization, observation_keys=keys)
+
+
+def text_of(value):
+    """As a config file or flag has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(text_of(item) for item in value)
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def takes_num_envs(function):
+    import inspect
+
+    try:
+        return "num_envs" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def vector_maker(function, vectorization):
+    """make(num_envs, max_episode_steps) for Kind."""
+    import gymnasium
+
+    if vectorization not in ("sync", "async"):
+        raise ValueError(f"vectorization: got {vectorization!r}, expected 'sync' or 'async'")
+    if takes_num_envs(function):
+        def make(num_envs, max_episode_steps):
+            if max_episode_steps:
+                raise ValueError("max_episode_steps: a function that makes vector environments sets their time limit itself; leave it out")
+            return function(num_envs=num_envs)
+        return make
+
+    def one(max_episode_steps):
+        env = function()
+        return gymnasium.wrappers.TimeLimit(env, max_episode_steps) if max_episode_steps else env
+
+    def make(num_envs, max_episode_steps):
+        kind = gymnasium.vector.SyncVectorEnv if vectorization == "sync" else gymnasium.vector.AsyncVectorEnv
+        env = kind([lambda: one(max_episode_steps)] * num_envs, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP)
+        return env
+    return make
+
+
+def open_gymnasium(env_id):
+    """What the extension calls for gymnasium/<id>."""
+    import gymnasium
+
+    name = env_id.split("/", 1)[1]
+    if name.startswith("ALE/"):
+        import ale_py
+
+        gymnasium.register_envs(ale_py)
+    spec = gymnasium.spec(name)
+
+    def make(num_envs, max_episode_steps):
+        return gymnasium.make_vec(name, num_envs, "sync", vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP},
+                                  **({"max_episode_steps": max_episode_steps} if max_episode_steps else {}))
+
+    kind = Kind(env_id, make, upstream=f"gymnasium {gymnasium.__version__}: {spec.entry_point}", max_episode_steps=spec.max_episode_steps or 0,
+                reward_threshold=spec.reward_threshold, summary=f"{name} of Gymnasium {gymnasium.__version__}")
+    return kind.spec, kind.simulator
+
+
+_core.register_namespace("gymnasium", open_gymnasium)
+
+
+class _Progress:
+    """One line that is written over, on a terminal; else nothing but the end."""
+
+    def __init__(self, quiet):
+        self.shows = not quiet and sys.stderr.isatty()
+
+    def __call__(self, progress):
+        if not self.shows:
+            return
+        result = "" if progress["mean_return"] is None else f"  return {progress['mean_return']:.2f}"
+        end = "\n" if progress["iteration"] == progress["num_iterations"] else ""
+        print(f"\r{progress['global_step']:>12,} of {progress['total_timesteps']:,}  {progress['steps_per_second']:,.0f} steps/s{result}  ", end=end, file=sys.stderr, flush=True)
+
+
+def ears(quiet, on_iteration):
+    """What is called with the contract, after iterations, and with notes."""
+    shown = _Progress(quiet)
+
+    def both(progress):
+        shown(progress)
+        if on_iteration is not None:
+            on_iteration(progress)
+
+    if quiet:
+        return None, both if on_iteration else None, None
+    return print, both, lambda note: print(f"Note: {note}", file=sys.stderr)

@@ -1,0 +1,310 @@
+#include "environments.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/available_cores.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/envs/registry.h"
+#include "buffer.h"
+#include "errors.h"
+#include "spec.h"
+
+namespace nb = nanobind;
+
+namespace broadloom::python {
+namespace {
+
+Overrides overrides_from(const nb::dict& keys) {
+  Overrides out;
+  for (const auto& [key, value] : keys)
+    out.emplace_back(nb::cast<std::string>(key), nb::cast<std::string>(nb::str(value)));
+  return out;
+}
+
+// N environments in arrays that Python sees without a copy. `held` environments are those whose
+// episode has ended and whose next one has not been shown: the library has begun it already, and a
+// step leaves them out.
+class Environments {
+ public:
+  Environments(std::string id, int num_envs, std::uint64_t seed, const nb::dict& options,
+               int max_episode_steps, int threads)
+      : id_(std::move(id)),
+        options_(overrides_from(options)),
+        max_episode_steps_(max_episode_steps),
+        count_(num_envs) {
+    make(seed);
+    threads_ = threads > 0 ? threads : available_cores();
+    const auto count = static_cast<std::size_t>(count_);
+    const EnvSpec& spec = envs_->spec();
+    width_ = static_cast<std::size_t>(spec.observation.size);
+    for (AlignedVector<float>* rows : {&floats_, &finals_})
+      rows->resize(is_bytes() ? 0 : count * width_);
+    for (AlignedVector<std::uint8_t>* rows : {&bytes_, &final_bytes_})
+      rows->resize(is_bytes() ? count * width_ : 0);
+    indices_.resize(is_discrete() ? count : 0);
+    final_indices_.resize(is_discrete() ? count : 0);
+    actions_.resize(count * static_cast<std::size_t>(spec.action_size()));
+    rewards_f32_.resize(count);
+    rewards_.resize(count);
+    terminated_.resize(count);
+    truncated_.resize(count);
+    held_.resize(count);
+    show(0, count_);
+  }
+
+  int num_envs() const { return count_; }
+  nb::dict spec() const { return spec_to(envs_->spec()); }
+
+  // All environments anew.
+  void reset(std::uint64_t seed) {
+    make(seed);
+    std::fill(held_.begin(), held_.end(), 0);
+    show(0, count_);
+  }
+
+  // Shows the next episodes of held environments. mask: [N] bytes, or None for all of them.
+  void release(const nb::object& mask) {
+    const auto next = [&](std::size_t i) {
+      if (held_[i] == 0) return;
+      held_[i] = 0;
+      show(static_cast<int>(i), static_cast<int>(i) + 1);
+    };
+    if (mask.is_none()) {
+      for (std::size_t i = 0; i < held_.size(); ++i) next(i);
+      return;
+    }
+    const Buffer asked(mask, "mask", held_.size(), 1);
+    for (std::size_t i = 0; i < held_.size(); ++i) {
+      if (asked.as<std::uint8_t>()[i] != 0) next(i);
+    }
+  }
+
+  // One step of all that are not held; those show a reward of 0 and no end. hold: environments
+  // whose episode ends keep showing its last observation, and are held; else they show the next
+  // one's first, and the last is in final_observations. True where an episode ended.
+  bool step(const nb::object& actions, bool hold) {
+    read_actions(actions);
+    Status status;
+    bool any = false;
+    {
+      const nb::gil_scoped_release unlocked;
+      const int shards = std::min(threads_, (count_ + kShard - 1) / kShard);
+      if (shards > 1 && pool_ == nullptr) pool_ = std::make_unique<ThreadPool>(threads_);
+      failed_.assign(static_cast<std::size_t>(shards), Status());
+      ended_.assign(static_cast<std::size_t>(shards), 0);
+      const auto shard = [&](int k) {
+        const int begin = static_cast<int>(std::int64_t{count_} * k / shards),
+                  end = static_cast<int>(std::int64_t{count_} * (k + 1) / shards);
+        failed_[static_cast<std::size_t>(k)] =
+            step_range(begin, end, hold, ended_[static_cast<std::size_t>(k)]);
+      };
+      if (shards > 1)
+        pool_->run(shards, shard);
+      else
+        shard(0);
+      for (int k = shards; k-- > 0;) {
+        any = any || ended_[static_cast<std::size_t>(k)] != 0;
+        if (!failed_[static_cast<std::size_t>(k)].ok())
+          status = failed_[static_cast<std::size_t>(k)];
+      }
+    }
+    if (!status.ok()) raise(status);
+    return any;
+  }
+
+  // Views, valid as long as this lives; what the last call left.
+  template <bool final>
+  static nb::object observations(nb::handle self) {
+    Environments& envs = nb::cast<Environments&>(self);
+    if (envs.is_discrete()) return view(self, final ? envs.final_indices_ : envs.indices_, {});
+    const std::vector<int> extents = envs.envs_->spec().observation.extents();
+    if (envs.is_bytes()) return view(self, final ? envs.final_bytes_ : envs.bytes_, extents);
+    return view(self, final ? envs.finals_ : envs.floats_, extents);
+  }
+  static nb::object rewards(nb::handle self) {
+    return view(self, nb::cast<Environments&>(self).rewards_, {});
+  }
+  static nb::object terminated(nb::handle self) {
+    return flags(self, nb::cast<Environments&>(self).terminated_);
+  }
+  static nb::object truncated(nb::handle self) {
+    return flags(self, nb::cast<Environments&>(self).truncated_);
+  }
+  static nb::object held(nb::handle self) {
+    return flags(self, nb::cast<Environments&>(self).held_);
+  }
+
+ private:
+  static constexpr int kShard = 256;  // fewer are stepped sooner by one thread than divided
+
+  bool is_bytes() const { return envs_->spec().observation.dtype == Dtype::kU8; }
+  bool is_discrete() const { return envs_->spec().observation.kind == SpaceKind::kDiscrete; }
+
+  void make(std::uint64_t seed) {
+    Result<std::unique_ptr<VecEnv>> made = make_vec_env(
+        id_, options_, {.num_envs = count_, .seed = seed, .max_episode_steps = max_episode_steps_});
+    if (!made.ok()) raise(made.status());
+    if (made.value()->traits().whole_batch)
+      raise(invalid(id_ + " is stepped by Python already; make it with its own library"));
+    envs_ = made.take();
+  }
+
+  ObservationRows rows(AlignedVector<float>& floats, AlignedVector<std::uint8_t>& bytes,
+                       int begin) {
+    const std::size_t at = static_cast<std::size_t>(begin) * width_;
+    return is_bytes() ? ObservationRows(bytes.data() + at) : ObservationRows(floats.data() + at);
+  }
+
+  void show(int begin, int end) {
+    envs_->observe(begin, end, rows(floats_, bytes_, begin));
+    find_indices(floats_, indices_, begin, end);
+  }
+
+  // The library has Discrete observations one-hot.
+  void find_indices(const AlignedVector<float>& rows, AlignedVector<std::int64_t>& indices,
+                    int begin, int end) const {
+    if (!is_discrete()) return;
+    for (int i = begin; i < end; ++i) {
+      const float* row = rows.data() + static_cast<std::size_t>(i) * width_;
+      indices[static_cast<std::size_t>(i)] = std::max_element(row, row + width_) - row;
+    }
+  }
+
+  // Discrete: int64 [N] of 0 to n - 1; Box: float32 [N, A], clipped to the bounds.
+  void read_actions(const nb::object& actions) {
+    const Space& space = envs_->spec().action;
+    if (space.kind == SpaceKind::kDiscrete) {
+      const Buffer asked(actions, "actions", actions_.size(), sizeof(std::int64_t));
+      for (std::size_t i = 0; i < actions_.size(); ++i) {
+        const std::int64_t action = asked.as<std::int64_t>()[i];
+        if ((action < 0 || action >= space.size) && held_[i] == 0) {
+          raise(invalid("actions[" + std::to_string(i) + "]: got " + std::to_string(action) +
+                        ", expected 0 to " + std::to_string(space.size - 1)));
+        }
+        actions_[i] = static_cast<float>(action);
+      }
+      return;
+    }
+    const Buffer asked(actions, "actions", actions_.size(), sizeof(float));
+    const auto width = static_cast<std::size_t>(space.size);
+    for (std::size_t i = 0; i < actions_.size(); ++i) {
+      const float action = asked.as<float>()[i];
+      if (!std::isfinite(action) && held_[i / width] == 0) {
+        raise(invalid("actions[" + std::to_string(i / width) + "]: got " + std::to_string(action) +
+                      ", expected finite numbers"));
+      }
+      actions_[i] = std::clamp(action, space.low[i % width], space.high[i % width]);
+    }
+  }
+
+  // Held environments cut the range into runs of others.
+  Status step_range(int begin, int end, bool hold, std::uint8_t& ended) {
+    for (int at = begin; at < end;) {
+      const bool is_held = held_[static_cast<std::size_t>(at)] != 0;
+      int stop = at + 1;
+      while (stop < end && (held_[static_cast<std::size_t>(stop)] != 0) == is_held) ++stop;
+      if (is_held) {
+        for (int i = at; i < stop; ++i) {
+          const auto k = static_cast<std::size_t>(i);
+          rewards_[k] = 0.0;
+          terminated_[k] = truncated_[k] = 0;
+        }
+      } else {
+        BROADLOOM_TRY(step_run(at, stop, hold, ended));
+      }
+      at = stop;
+    }
+    return {};
+  }
+
+  Status step_run(int begin, int end, bool hold, std::uint8_t& ended) {
+    const auto at = static_cast<std::size_t>(begin);
+    const auto action_size = static_cast<std::size_t>(envs_->spec().action_size());
+    BROADLOOM_TRY(envs_->step(
+        begin, end,
+        {actions_.data() + at * action_size, rows(floats_, bytes_, begin), rewards_f32_.data() + at,
+         terminated_.data() + at, truncated_.data() + at, rows(finals_, final_bytes_, begin)}));
+    find_indices(floats_, indices_, begin, end);
+    for (int i = begin; i < end; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      rewards_[k] = rewards_f32_[k];
+      if ((terminated_[k] | truncated_[k]) == 0) continue;
+      ended = 1;
+      find_indices(finals_, final_indices_, i, i + 1);
+      if (!hold) continue;
+      held_[k] = 1;
+      rows(finals_, final_bytes_, i).copy_to(rows(floats_, bytes_, i), width_);
+      if (is_discrete()) indices_[k] = final_indices_[k];
+    }
+    return {};
+  }
+
+  template <class Vector>
+  static nb::object view(nb::handle self, Vector& numbers, const std::vector<int>& extents) {
+    std::vector<std::size_t> shape{static_cast<std::size_t>(nb::cast<Environments&>(self).count_)};
+    shape.insert(shape.end(), extents.begin(), extents.end());
+    return nb::cast(nb::ndarray<nb::numpy, typename Vector::value_type>(
+        numbers.data(), shape.size(), shape.data(), self));
+  }
+  static nb::object flags(nb::handle self, AlignedVector<std::uint8_t>& bytes) {
+    const std::size_t shape[] = {bytes.size()};
+    return nb::cast(nb::ndarray<nb::numpy, bool>(bytes.data(), 1, shape, self));
+  }
+
+  std::string id_;
+  Overrides options_;
+  int max_episode_steps_, count_, threads_ = 1;
+  std::unique_ptr<VecEnv> envs_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::size_t width_ = 0;
+  AlignedVector<float> floats_, finals_, actions_, rewards_f32_;
+  AlignedVector<std::uint8_t> bytes_, final_bytes_, terminated_, truncated_, held_;
+  AlignedVector<std::int64_t> indices_, final_indices_;
+  AlignedVector<double> rewards_;
+  std::vector<Status> failed_;
+  std::vector<std::uint8_t> ended_;
+};
+
+nb::list env_ids() {
+  nb::list out;
+  for (const EnvSpec& spec : list_envs()) out.append(spec_to(spec));
+  return out;
+}
+
+}  // namespace
+
+void bind_environments(nb::module_& m) {
+  nb::class_<Environments>(m, "Environments")
+      .def(nb::init<std::string, int, std::uint64_t, const nb::dict&, int, int>(),
+           nb::arg("env_id"), nb::arg("num_envs"), nb::arg("seed"), nb::arg("options"),
+           nb::arg("max_episode_steps"), nb::arg("threads"))
+      .def_prop_ro("num_envs", &Environments::num_envs)
+      .def_prop_ro("spec", &Environments::spec)
+      .def("reset", &Environments::reset, nb::arg("seed"))
+      .def("release", &Environments::release, nb::arg("mask").none())
+      .def("step", &Environments::step, nb::arg("actions"), nb::arg("hold"))
+      .def_prop_ro("observations",
+                   [](nb::handle self) { return Environments::observations<false>(self); })
+      .def_prop_ro("final_observations",
+                   [](nb::handle self) { return Environments::observations<true>(self); })
+      .def_prop_ro("rewards", &Environments::rewards)
+      .def_prop_ro("terminated", &Environments::terminated)
+      .def_prop_ro("truncated", &Environments::truncated)
+      .def_prop_ro("held", &Environments::held);
+  m.def("list_envs", &env_ids);
+}
+
+}  // namespace broadloom::python

@@ -1,0 +1,10 @@
+// The library's environments for Python: what broadloom/envs.py makes Gymnasium's of.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace broadloom::python {
+
+void bind_environments(nanobind::module_& m);
+
+}  // namespace broadloom::python

@@ -1,0 +1,18 @@
+// The extension broadloom._core: C++ to Python and back, as little of it as will do. What users
+// call is in python/broadloom/*.py.
+#include <nanobind/nanobind.h>
+
+#include "environments.h"
+#include "errors.h"
+#include "policy.h"
+#include "simulator.h"
+#include "training.h"
+
+NB_MODULE(_core, m) {
+  nanobind::set_leak_warnings(false);  // registered environments live as long as the process
+  broadloom::python::bind_errors(m);
+  broadloom::python::bind_environments(m);
+  broadloom::python::bind_simulators(m);
+  broadloom::python::bind_training(m);
+  broadloom::python::bind_policy(m);
+}

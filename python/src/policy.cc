@@ -1,0 +1,154 @@
+#include "policy.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/evaluate/policy.h"
+#include "broadloom/evaluate/run_evaluation.h"
+#include "broadloom/evaluate/run_path.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/rollout/observations.h"
+#include "buffer.h"
+#include "errors.h"
+#include "spec.h"
+
+namespace nb = nanobind;
+
+namespace broadloom::python {
+namespace {
+
+// [rows, columns], owned by the array.
+nb::object array_of(std::vector<float> numbers, std::size_t rows, std::size_t columns) {
+  auto* kept = new std::vector<float>(std::move(numbers));
+  const nb::capsule owner(
+      kept, [](void* data) noexcept { delete static_cast<std::vector<float>*>(data); });
+  const std::size_t shape[] = {rows, columns};
+  return nb::cast(nb::ndarray<nb::numpy, float>(kept->data(), 2, shape, owner));
+}
+
+// In float32, whatever it was trained in.
+class RunPolicy {
+ public:
+  explicit RunPolicy(const std::string& run_or_checkpoint) {
+    const Status status = load(run_or_checkpoint);
+    if (!status.ok()) raise(status);
+  }
+
+  nb::dict spec() const { return spec_to(policy_->view().spec); }
+  nb::dict origin() const {
+    const Policy policy = policy_->view();
+    nb::dict out;
+    out["run_dir"] = policy.origin.run_dir;
+    out["checkpoint"] = policy.origin.checkpoint;
+    out["hash"] = policy.origin.hash;
+    out["global_step"] = policy.origin.global_step;
+    return out;
+  }
+  bool has_action_values() const { return policy_->view().network.shape().action_values; }
+  nb::object log_std() const {
+    const Policy policy = policy_->view();
+    if (policy.network.shape().action_kind == SpaceKind::kDiscrete) return nb::none();
+    const float* from = policy.params + policy.network.log_std_offset();
+    const auto size = static_cast<std::size_t>(policy.network.shape().action_outputs);
+    return array_of(std::vector<float>(from, from + size), 1, size);
+  }
+
+  // Logits, means or action values [n, outputs], and the critic's values [n, V] or None where it
+  // reads what the policy does not. observations: n rows in the space's dtype, int64 where
+  // Discrete.
+  nb::tuple forward(const nb::object& observations, std::size_t count) {
+    const Policy policy = policy_->view();
+    const NetworkShape& shape = policy.network.shape();
+    const Space& space = policy.spec.observation;
+    Observations raw(observation_type(space), count);
+    fill(raw, observations, count, space);
+    const auto outputs = static_cast<std::size_t>(shape.action_outputs);
+    const bool has_values = shape.critic_observation_size == 0;
+    const auto values = static_cast<std::size_t>(shape.action_values ? 1 : shape.value_outputs);
+    std::vector<float> all_outputs(count * outputs), all_values(has_values ? count * values : 0);
+    {
+      const nb::gil_scoped_release unlocked;
+      TileWorkspace<float> work = policy.network.make_workspace<float>();
+      std::vector<float> seen(static_cast<std::size_t>(space.size) * kTileRows);
+      for (std::size_t first = 0; first < count; first += kTileRows) {
+        const std::size_t rows = std::min<std::size_t>(kTileRows, count - first);
+        const float* input = raw.view(first, rows, seen.data());
+        if (policy.obs_norm != nullptr) {
+          policy.obs_norm->normalize(input, static_cast<int>(rows), seen.data());
+          input = seen.data();
+        }
+        policy.network.forward(policy.params, input, static_cast<int>(rows), work,
+                               has_values ? NetworkSide::kBoth : NetworkSide::kPolicy);
+        for (std::size_t r = 0; r < rows; ++r) {
+          for (std::size_t k = 0; k < outputs; ++k)
+            all_outputs[(first + r) * outputs + k] = work.policy[k * kTileRows + r];
+          for (std::size_t k = 0; has_values && k < values; ++k)
+            all_values[(first + r) * values + k] = work.values[k * kTileRows + r];
+        }
+      }
+    }
+    return nb::make_tuple(array_of(std::move(all_outputs), count, outputs),
+                          has_values ? array_of(std::move(all_values), count, values) : nb::none());
+  }
+
+ private:
+  Status load(const std::string& run_or_checkpoint) {
+    const Result<std::string> isa = isa_of_policy(run_or_checkpoint);
+    if (!isa.ok()) return isa.status();
+    BROADLOOM_TRY(set_isa(isa.value()));
+    const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
+    if (!found.ok()) return found.status();
+    Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");
+    if (!loaded.ok()) return loaded.status();
+    policy_ = loaded.take();
+    return {};
+  }
+
+  static void fill(Observations& raw, const nb::object& observations, std::size_t count,
+                   const Space& space) {
+    const auto width = static_cast<std::size_t>(space.size);
+    if (space.kind == SpaceKind::kDiscrete) {
+      const Buffer from(observations, "observations", count, sizeof(std::int64_t));
+      float* rows = raw.rows().floats();
+      std::fill_n(rows, count * width, 0.0f);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t index = from.as<std::int64_t>()[i];
+        if (index < 0 || index >= space.size) {
+          raise(invalid("observations[" + std::to_string(i) + "]: got " + std::to_string(index) +
+                        ", expected 0 to " + std::to_string(space.size - 1)));
+        }
+        rows[i * width + static_cast<std::size_t>(index)] = 1.0f;
+      }
+      return;
+    }
+    const Buffer from(observations, "observations", count * width, dtype_size(space.dtype));
+    if (space.dtype == Dtype::kU8)
+      std::memcpy(raw.rows().bytes(), from.as<std::uint8_t>(), count * width);
+    else
+      std::memcpy(raw.rows().floats(), from.as<float>(), count * width * sizeof(float));
+  }
+
+  std::unique_ptr<LoadedPolicy> policy_;
+};
+
+}  // namespace
+
+void bind_policy(nb::module_& m) {
+  nb::class_<RunPolicy>(m, "Policy")
+      .def(nb::init<const std::string&>(), nb::arg("run_or_checkpoint"))
+      .def_prop_ro("spec", &RunPolicy::spec)
+      .def_prop_ro("origin", &RunPolicy::origin)
+      .def_prop_ro("has_action_values", &RunPolicy::has_action_values)
+      .def_prop_ro("log_std", &RunPolicy::log_std)
+      .def("forward", &RunPolicy::forward, nb::arg("observations"), nb::arg("count"));
+}
+
+}  // namespace broadloom::python

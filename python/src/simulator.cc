@@ -1,0 +1,300 @@
+#include "simulator.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/env/vec_env.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/envs/simulator_entry.h"
+#include "buffer.h"
+#include "errors.h"
+#include "spec.h"
+
+namespace nb = nanobind;
+
+namespace broadloom::python {
+namespace {
+
+// An object of Python's that any thread may let go of.
+class Held {
+ public:
+  explicit Held(nb::object object) : object_(std::move(object)) {}
+  ~Held() {
+    if (!Py_IsInitialized()) {
+      object_.release();  // the interpreter has ended, and all of its objects with it
+      return;
+    }
+    const nb::gil_scoped_acquire gil;
+    object_.reset();
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  const nb::object& get() const { return object_; }
+
+ private:
+  nb::object object_;
+};
+using Shared = std::shared_ptr<Held>;
+
+const char* streams_word(StreamSet streams) {
+  return streams == StreamSet::kTraining     ? "training"
+         : streams == StreamSet::kEvaluation ? "evaluation"
+                                             : "panel";
+}
+
+// One call of Python a step, for all N: by the thread that called the library, as whole_batch says.
+class PythonEnvs final : public VecEnv {
+ public:
+  // simulator: a broadloom._simulators.Simulator that has been reset; the GIL must be held.
+  PythonEnvs(EnvSpec spec, nb::object simulator, Shared factory)
+      : spec_(std::move(spec)), factory_(std::move(factory)) {
+    count_ = nb::cast<int>(simulator.attr("num_envs"));
+    deterministic_ = nb::cast<bool>(simulator.attr("deterministic"));
+    has_final_observations_ = nb::cast<bool>(simulator.attr("has_final_observations"));
+    spec_.set_time_limit(nb::cast<int>(simulator.attr("max_episode_steps")));
+    simulator_ = std::make_shared<Held>(std::move(simulator));
+    const auto count = static_cast<std::size_t>(count_);
+    const Space& space = spec_.observation;
+    item_size_ = is_discrete() ? sizeof(std::int64_t) : dtype_size(space.dtype);
+    numbers_ = is_discrete() ? 1 : static_cast<std::size_t>(space.size);
+    current_.resize(count * numbers_ * item_size_);
+    critic_.resize(count * static_cast<std::size_t>(spec_.critic_observation.size) * sizeof(float));
+    age_.assign(count, 0);
+  }
+
+  // Takes over what the simulator shows after a reset; the GIL must be held.
+  void look() {
+    const nb::object rows = simulator().attr("observations");
+    const Buffer buffer(rows, "observations", count_ * numbers_, item_size_);
+    std::memcpy(current_.data(), buffer.as<std::byte>(), current_.size());
+    if (!critic_.empty()) keep_critic(simulator().attr("critic_observations"));
+    std::fill(age_.begin(), age_.end(), 0);
+  }
+
+  const EnvSpec& spec() const override { return spec_; }
+  int num_envs() const override { return count_; }
+  VecEnvTraits traits() const override {
+    return {.whole_batch = true,
+            .deterministic = deterministic_,
+            .saves_state = false,
+            .has_final_observations = has_final_observations_};
+  }
+  // A limit that is not known may be one step.
+  int max_truncations(int num_steps) const override {
+    const int limit = spec_.max_episode_steps;
+    return limit > 0 ? std::min(num_steps, num_steps / limit + 1) : num_steps;
+  }
+  std::int64_t episode_step(int env) const override { return age_[static_cast<std::size_t>(env)]; }
+
+  void observe(int begin, int end, ObservationRows rows) const override {
+    const std::size_t row = numbers_ * item_size_;
+    write(current_.data() + begin * row, static_cast<std::size_t>(end - begin), rows);
+  }
+  void observe_critic(int begin, int end, ObservationRows rows) const override {
+    const std::size_t row = static_cast<std::size_t>(spec_.critic_observation.size) * sizeof(float);
+    std::memcpy(rows.floats(), critic_.data() + begin * row, (end - begin) * row);
+  }
+
+  Status step(int, int, const StepRows& rows) override {
+    const nb::gil_scoped_acquire gil;
+    try {
+      give_actions(rows.actions);
+      take(nb::cast<nb::tuple>(simulator().attr("step")()), rows);
+      return {};
+    } catch (nb::python_error& error) {
+      return keep_exception(error, "step() of " + spec_.id);
+    } catch (const std::exception& error) {
+      return {ErrorKind::kIo, "step() of " + spec_.id + ": " + error.what()};
+    }
+  }
+
+  void append_state(const std::string&, std::vector<TensorRef>&) override {}
+
+  Status begin_anew(std::uint64_t seed) override {
+    const nb::gil_scoped_acquire gil;
+    try {
+      simulator().attr("reset")(nb::int_(seed));
+      look();
+      return {};
+    } catch (nb::python_error& error) {
+      return keep_exception(error, "reset() of " + spec_.id);
+    }
+  }
+
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    VecEnvOptions theirs = options;
+    if (theirs.max_episode_steps == 0) theirs.max_episode_steps = spec_.max_episode_steps;
+    Result<std::unique_ptr<VecEnv>> made = make(spec_, factory_, theirs);
+    return made.ok() ? made.take() : nullptr;
+  }
+
+  static Result<std::unique_ptr<VecEnv>> make(const EnvSpec& spec, const Shared& factory,
+                                              const VecEnvOptions& options) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      nb::dict asked;
+      asked["num_envs"] = options.num_envs;
+      asked["seed"] = options.seed;
+      asked["streams"] = streams_word(options.streams);
+      asked["max_episode_steps"] = options.max_episode_steps;
+      asked["families"] = options.families();
+      asked["stagger_starts"] = options.stagger_starts;
+      asked["joining"] = !options.joining.empty();
+      auto envs = std::make_unique<PythonEnvs>(spec, factory->get()(asked), factory);
+      envs->look();
+      return std::unique_ptr<VecEnv>(std::move(envs));
+    } catch (nb::python_error& error) {
+      return keep_exception(error, "making environments of " + spec.id);
+    } catch (const std::exception& error) {
+      return Status(ErrorKind::kIo, "making environments of " + spec.id + ": " + error.what());
+    }
+  }
+
+ private:
+  bool is_discrete() const { return spec_.observation.kind == SpaceKind::kDiscrete; }
+  const nb::object& simulator() const { return simulator_->get(); }
+
+  void keep_critic(const nb::handle& array) {
+    const Buffer buffer(array, "critic observations", critic_.size() / sizeof(float),
+                        sizeof(float));
+    std::memcpy(critic_.data(), buffer.as<std::byte>(), critic_.size());
+  }
+
+  // To the rows that the library reads: one-hot where Discrete.
+  void write(const std::byte* from, std::size_t count, ObservationRows rows) const {
+    if (!is_discrete()) {
+      void* to = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
+      std::memcpy(to, from, count * numbers_ * item_size_);
+      return;
+    }
+    const auto width = static_cast<std::size_t>(spec_.observation.size);
+    std::fill_n(rows.floats(), count * width, 0.0f);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::int64_t index = 0;
+      std::memcpy(&index, from + i * sizeof(index), sizeof(index));
+      if (index >= 0 && index < spec_.observation.size) rows.floats()[i * width + index] = 1.0f;
+    }
+  }
+
+  void give_actions(const float* actions) {
+    const auto count = static_cast<std::size_t>(count_);
+    const nb::object array = simulator().attr("actions");
+    if (spec_.action.kind == SpaceKind::kDiscrete) {
+      const Buffer buffer(array, "actions", count, sizeof(std::int64_t), true);
+      std::copy_n(actions, count, buffer.as<std::int64_t>());
+    } else {
+      const std::size_t numbers = count * static_cast<std::size_t>(spec_.action.size);
+      const Buffer buffer(array, "actions", numbers, sizeof(float), true);
+      std::copy_n(actions, numbers, buffer.as<float>());
+    }
+  }
+
+  // (observations, rewards, terminated, truncated, final observations or None, critic observations
+  // or None, final critic observations or None): final rows count where an episode ended.
+  void take(const nb::tuple& step, const StepRows& rows) {
+    const auto count = static_cast<std::size_t>(count_);
+    {
+      const Buffer observations(step[0], "observations", count * numbers_, item_size_);
+      std::memcpy(current_.data(), observations.as<std::byte>(), current_.size());
+    }
+    observe(0, count_, rows.observations);
+    const Buffer rewards(step[1], "rewards", count, sizeof(double));
+    std::copy_n(rewards.as<double>(), count, rows.rewards);
+    const Buffer terminated(step[2], "terminations", count, 1),
+        truncated(step[3], "truncations", count, 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      rows.terminated[i] = terminated.as<std::uint8_t>()[i] != 0;
+      rows.truncated[i] = rows.terminated[i] == 0 && truncated.as<std::uint8_t>()[i] != 0;
+    }
+    if (!critic_.empty()) {
+      keep_critic(step[5]);
+      if (rows.critic_observations) observe_critic(0, count_, rows.critic_observations);
+    }
+    end_episodes(step, rows);
+  }
+
+  void end_episodes(const nb::tuple& step, const StepRows& rows) {
+    const auto ended = [&](int i) { return (rows.terminated[i] | rows.truncated[i]) != 0; };
+    bool any = false;
+    for (int i = 0; i < count_; ++i) {
+      any = any || ended(i);
+      age_[static_cast<std::size_t>(i)] = ended(i) ? 0 : age_[static_cast<std::size_t>(i)] + 1;
+      if (ended(i) && rows.ends != nullptr)
+        rows.ends[i] = {.reason = static_cast<std::int8_t>(rows.truncated[i])};
+    }
+    if (!any) return;
+    if (!step[4].is_none()) {
+      const Buffer finals(step[4], "final observations", count_ * numbers_, item_size_);
+      const auto width = static_cast<std::size_t>(spec_.observation.size);
+      for (int i = 0; i < count_; ++i) {
+        if (ended(i))
+          write(finals.as<std::byte>() + i * numbers_ * item_size_, 1,
+                rows.final_observations.from(i * width));
+      }
+    }
+    if (!step[6].is_none() && rows.final_critic_observations) {
+      const auto width = static_cast<std::size_t>(spec_.critic_observation.size);
+      const Buffer finals(step[6], "final critic observations", count_ * width, sizeof(float));
+      for (int i = 0; i < count_; ++i) {
+        if (ended(i))
+          std::copy_n(finals.as<float>() + i * width, width,
+                      rows.final_critic_observations.floats() + i * width);
+      }
+    }
+  }
+
+  EnvSpec spec_;
+  Shared simulator_, factory_;
+  int count_ = 0;
+  bool deterministic_ = false, has_final_observations_ = false;
+  std::size_t item_size_ = 0,
+              numbers_ = 0;  // bytes of a number, numbers of an observation, as Python has them
+  std::vector<std::byte> current_, critic_;
+  std::vector<std::int64_t> age_;
+};
+
+// factory(options: dict) -> Simulator.
+EnvEntry entry_from(const nb::dict& spec, nb::object factory) {
+  const EnvSpec made = spec_from(spec);
+  const auto shared = std::make_shared<Held>(std::move(factory));
+  return simulator_entry(made, [made, shared](const VecEnvOptions& options) {
+    return PythonEnvs::make(made, shared, options);
+  });
+}
+
+void register_simulator(const nb::dict& spec, const nb::object& factory) {
+  const Status status = register_environment(entry_from(spec, factory));
+  if (!status.ok()) raise(status);
+}
+
+// opener(id) -> (spec, factory).
+void register_opener(const std::string& name, const nb::object& opener) {
+  const auto shared = std::make_shared<Held>(opener);
+  const Status status =
+      register_namespace(name, [shared](const std::string& id) -> Result<EnvEntry> {
+        const nb::gil_scoped_acquire gil;
+        try {
+          const nb::tuple opened = nb::cast<nb::tuple>(shared->get()(id));
+          return entry_from(nb::cast<nb::dict>(opened[0]), opened[1]);
+        } catch (nb::python_error& error) {
+          return keep_exception(error, "opening " + id);
+        }
+      });
+  if (!status.ok()) raise(status);
+}
+
+}  // namespace
+
+void bind_simulators(nb::module_& m) {
+  m.def("register", &register_simulator, nb::arg("spec"), nb::arg("factory"));
+  m.def("register_namespace", &register_opener, nb::arg("name"), nb::arg("opener"));
+}
+
+}  // namespace broadloom::python

@@ -1,0 +1,73 @@
+#include "spec.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace broadloom::python {
+namespace {
+
+Space space_from(const nb::dict& space) {
+  if (nb::cast<std::string>(space["kind"]) == "discrete")
+    return Space::discrete(nb::cast<int>(space["n"]));
+  Space box = Space::box(nb::cast<std::vector<float>>(space["low"]),
+                         nb::cast<std::vector<float>>(space["high"]));
+  box.shape = nb::cast<std::vector<int>>(space["shape"]);
+  if (nb::cast<std::string>(space["dtype"]) == "uint8") box.dtype = Dtype::kU8;
+  return box;
+}
+
+nb::dict space_to(const Space& space) {
+  nb::dict out;
+  if (space.kind == SpaceKind::kDiscrete) {
+    out["kind"] = "discrete";
+    out["n"] = space.size;
+    return out;
+  }
+  out["kind"] = "box";
+  out["low"] = nb::cast(space.low);
+  out["high"] = nb::cast(space.high);
+  out["shape"] = nb::cast(space.extents());
+  out["dtype"] = space.dtype == Dtype::kU8 ? "uint8" : "float32";
+  return out;
+}
+
+}  // namespace
+
+EnvSpec spec_from(const nb::dict& spec) {
+  EnvSpec out;
+  out.id = nb::cast<std::string>(spec["id"]);
+  out.observation = space_from(nb::cast<nb::dict>(spec["observation"]));
+  if (!spec["critic_observation"].is_none()) {
+    out.critic_observation = space_from(nb::cast<nb::dict>(spec["critic_observation"]));
+  }
+  out.action = space_from(nb::cast<nb::dict>(spec["action"]));
+  out.max_episode_steps = nb::cast<int>(spec["max_episode_steps"]);
+  out.has_reward_threshold = !spec["reward_threshold"].is_none();
+  if (out.has_reward_threshold) out.reward_threshold = nb::cast<double>(spec["reward_threshold"]);
+  out.upstream = nb::cast<std::string>(spec["upstream"]);
+  out.summary = nb::cast<std::string>(spec["summary"]);
+  return out;
+}
+
+nb::dict spec_to(const EnvSpec& spec) {
+  nb::dict out;
+  out["id"] = spec.id;
+  out["observation"] = space_to(spec.observation);
+  out["critic_observation"] =
+      spec.has_critic_observation() ? nb::object(space_to(spec.critic_observation)) : nb::none();
+  out["action"] = space_to(spec.action);
+  out["max_episode_steps"] = spec.max_episode_steps;
+  out["reward_threshold"] =
+      spec.has_reward_threshold ? nb::object(nb::float_(spec.reward_threshold)) : nb::none();
+  out["upstream"] = spec.upstream;
+  out["summary"] = spec.summary;
+  return out;
+}
+
+}  // namespace broadloom::python

@@ -1,0 +1,197 @@
+#include "training.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/config/config.h"
+#include "broadloom/core/available_cores.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/program.h"
+#include "broadloom/record/ledger.h"
+#include "broadloom/train/run.h"
+#include "cli/ledger.h"
+#include "cli/run_dir.h"
+#include "errors.h"
+
+namespace nb = nanobind;
+
+namespace broadloom::python {
+namespace {
+
+// None where it is not a number.
+nb::object number(double value) {
+  return std::isnan(value) ? nb::none() : nb::object(nb::float_(value));
+}
+
+nb::dict progress_of(const Progress& progress) {
+  nb::dict out;
+  out["iteration"] = progress.iteration;
+  out["num_iterations"] = progress.num_iterations;
+  out["global_step"] = progress.global_step;
+  out["total_timesteps"] = progress.total_timesteps;
+  out["steps_per_second"] = progress.steps_per_second;
+  out["mean_return"] = number(progress.mean_return);
+  out["success_rate"] = number(progress.success_rate);
+  out["seconds_left"] = progress.seconds_left;
+  return out;
+}
+
+nb::dict summary_of(const RunSummary& summary, const std::string& record) {
+  nb::dict out;
+  out["run_dir"] = summary.run_dir;
+  out["global_step"] = summary.global_step;
+  out["total_timesteps"] = summary.total_timesteps;
+  out["finished"] = summary.finished;
+  out["episodes"] = summary.episodes;
+  out["mean_return"] = number(summary.mean_return);
+  out["success_rate"] = number(summary.success_rate);
+  out["seconds"] = summary.seconds;
+  out["record"] = record;
+  return out;
+}
+
+// What Python hears of a run. A callback that raises, and Ctrl-C, end the run at the end of an
+// iteration, with all of it saved; the exception comes out of the call. The GIL is taken for them
+// alone.
+class Ears {
+ public:
+  Ears(nb::object contract, nb::object iteration, nb::object note)
+      : on_contract_(std::move(contract)),
+        on_iteration_(std::move(iteration)),
+        on_note_(std::move(note)) {}
+
+  RunHooks hooks() {
+    RunHooks hooks;
+    hooks.on_contract = [this](const RolloutContract& contract) {
+      call(on_contract_, [&] { return nb::object(nb::cast(contract_text(contract))); });
+    };
+    hooks.on_note = [this](const std::string& note) {
+      call(on_note_, [&] { return nb::object(nb::cast(note)); });
+    };
+    hooks.on_iteration = [this](const Progress& progress) {
+      call(on_iteration_, [&] { return nb::object(progress_of(progress)); });
+    };
+    hooks.should_stop = [this] { return stops(); };
+    return hooks;
+  }
+
+ private:
+  template <class Argument>
+  void call(const nb::object& function, Argument&& argument) {
+    if (raised_ || function.is_none()) return;
+    const nb::gil_scoped_acquire gil;
+    try {
+      function(argument());
+    } catch (nb::python_error& error) {
+      keep(error, "a callback");
+    }
+  }
+
+  bool stops() {
+    const nb::gil_scoped_acquire gil;
+    if (!raised_ && PyErr_CheckSignals() != 0) {
+      nb::python_error error;  // takes over what the handler of the signal raised
+      keep(error, "a signal");
+    }
+    return raised_;
+  }
+
+  void keep(nb::python_error& error, const char* what) {
+    raised_ = true;
+    static_cast<void>(keep_exception(error, what));
+  }
+
+  nb::object on_contract_, on_iteration_, on_note_;
+  bool raised_ = false;
+};
+
+Overrides overrides_from(const nb::dict& keys) {
+  Overrides out;
+  for (const auto& [key, value] : keys)
+    out.emplace_back(nb::cast<std::string>(key), nb::cast<std::string>(value));
+  return out;
+}
+
+int threads_of(int threads) { return threads > 0 ? threads : available_cores(); }
+
+nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger) {
+  const auto record = [&]() -> Result<std::string> {
+    if (!summary.ok() || !summary.value().finished) return std::string();
+    const nb::gil_scoped_release unlocked;
+    return cli::record_in_ledger(ledger, summary.value().run_dir);
+  };
+  const Result<std::string> place = record();
+  raise_kept();
+  if (!summary.ok()) raise(summary.status());
+  if (!place.ok()) raise(place.status());
+  return summary_of(summary.value(), place.value());
+}
+
+nb::dict train(const nb::dict& keys, const std::string& out, int threads,
+               const std::string& ledger_asked, nb::object on_contract, nb::object on_iteration,
+               nb::object on_note) {
+  forget_kept();
+  Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
+  const Overrides overrides = overrides_from(keys);
+  std::string ledger;
+  const auto run = [&]() -> Result<RunSummary> {
+    const nb::gil_scoped_release unlocked;
+    const Result<Config> config = resolve_config(overrides);
+    if (!config.ok()) return config.status();
+    BROADLOOM_TRY(set_isa(config.value().isa));
+    const std::string name = config.value().env_id + "__" + config.value().algorithm + "__" +
+                             std::to_string(config.value().seed);
+    const std::string run_dir = out.empty() ? cli::default_run_dir(name) : out;
+    ledger = cli::ledger_of_run(ledger_asked, run_dir);
+    return start_run(config.value(), run_dir, threads_of(threads), ears.hooks());
+  };
+  const Result<RunSummary> summary = run();
+  return finish(summary, ledger);
+}
+
+nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps, int threads,
+                const std::string& ledger_asked, nb::object on_contract, nb::object on_iteration,
+                nb::object on_note) {
+  forget_kept();
+  Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
+  const auto run = [&]() -> Result<RunSummary> {
+    const nb::gil_scoped_release unlocked;
+    const Result<std::string> isa = isa_of_run(run_dir);
+    if (!isa.ok()) return isa.status();
+    BROADLOOM_TRY(set_isa(isa.value()));
+    return resume_run(run_dir, threads_of(threads), ears.hooks(), total_timesteps);
+  };
+  const Result<RunSummary> summary = run();
+  return finish(summary, cli::ledger_of_run(ledger_asked, run_dir));
+}
+
+// The program's exit code. What it prints goes to the process's own standard output and error.
+int program(const std::vector<std::string>& arguments) {
+  forget_kept();
+  std::vector<std::string> words{"broadloom"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  const nb::gil_scoped_release unlocked;
+  return run_program(static_cast<int>(argv.size()), argv.data());
+}
+
+}  // namespace
+
+void bind_training(nb::module_& m) {
+  m.def("train", &train, nb::arg("keys"), nb::arg("out"), nb::arg("threads"), nb::arg("ledger"),
+        nb::arg("on_contract").none(), nb::arg("on_iteration").none(), nb::arg("on_note").none());
+  m.def("resume", &resume, nb::arg("run_dir"), nb::arg("total_timesteps"), nb::arg("threads"),
+        nb::arg("ledger"), nb::arg("on_contract").none(), nb::arg("on_iteration").none(),
+        nb::arg("on_note").none());
+  m.def("program", &program, nb::arg("arguments"));
+  m.def("raise_kept", &raise_kept);
+}
+
+}  // namespace broadloom::python

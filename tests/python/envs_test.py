@@ -1,0 +1,171 @@
+"""Broadloom's environments as Gymnasium's: the package in a build tree, with real Gymnasium."""
+
+import unittest
+import warnings
+
+import gymnasium
+import numpy as np
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+import broadloom
+from broadloom.envs import register_all
+
+register_all()  # what the entry point of an installed package does
+IDS = [spec["id"] for spec in broadloom.list_envs()]
+
+
+def play(env, steps, seed=3):
+    """What a vector environment shows, step by step, under actions that do not depend on it."""
+    random = np.random.default_rng(seed)
+    rows, _ = env.reset(seed=seed)
+    out = [rows]
+    for _ in range(steps):
+        actions = np.stack([random.integers(env.single_action_space.n) if hasattr(env.single_action_space, "n")
+                            else random.uniform(env.single_action_space.low, env.single_action_space.high).astype(np.float32) for _ in range(env.num_envs)])
+        out.append(env.step(actions))
+    return out
+
+
+class VectorEnvTest(unittest.TestCase):
+    def test_every_environment_keeps_to_its_spaces(self):
+        for env_id in IDS:
+            with self.subTest(env_id):
+                env = broadloom.VectorEnv(5, env_id=env_id, max_episode_steps=7)
+                first, *steps = play(env, 20)
+                self.assertIn(first, env.observation_space)
+                for rows, rewards, terminated, truncated, infos in steps:
+                    self.assertIn(rows, env.observation_space)
+                    self.assertEqual((rewards.dtype, terminated.dtype, truncated.dtype), (np.float64, np.bool_, np.bool_))
+                    self.assertEqual("final_obs" in infos, bool((terminated | truncated).any()))
+                    for i in np.flatnonzero(infos.get("_final_obs", [])):
+                        self.assertIn(infos["final_obs"][i], env.single_observation_space)
+                self.assertTrue(any((step[2] | step[3]).all() or (step[2] | step[3]).any() for step in steps))
+
+    def test_modes_give_the_same_transitions(self):
+        for env_id in ("CartPole-v1", "Taxi-v3", "MinAtar/Breakout-v1", "Pendulum-v1"):
+            with self.subTest(env_id):
+                make = lambda mode: broadloom.VectorEnv(6, env_id=env_id, autoreset_mode=mode, max_episode_steps=9)
+                random = np.random.default_rng(1)
+                same, following, disabled = make(AutoresetMode.SAME_STEP), make(AutoresetMode.NEXT_STEP), make(AutoresetMode.DISABLED)
+                rows = [env.reset(seed=5)[0] for env in (same, following, disabled)]
+                queue = [[] for _ in range(6)]  # transitions of each environment under next-step
+                seen = [[] for _ in range(6)]
+                script = {}
+                for step in range(40):
+                    actions = np.stack([np.asarray(same.single_action_space.sample()) for _ in range(6)])
+                    script[step] = actions
+                    a, b = same.step(actions), disabled.step(actions)
+                    ended = a[2] | a[3]
+                    for i in range(6):
+                        last = a[4]["final_obs"][i] if ended[i] else a[0][i]
+                        np.testing.assert_array_equal(last, b[0][i])
+                        seen[i].append((actions[i], np.array(last), a[1][i], a[2][i], a[3][i]))
+                    np.testing.assert_array_equal(a[1], b[1])
+                    after = disabled.reset(options={"reset_mask": ended})[0] if ended.any() else b[0]
+                    np.testing.assert_array_equal(a[0], after)
+                # Next-step: the same actions for each environment's own transitions, and one step more for each reset.
+                at, waits = np.zeros(6, int), np.zeros(6, bool)
+                while (at < 40).all():
+                    actions = np.stack([seen[i][at[i]][0] for i in range(6)])
+                    rows, rewards, terminated, truncated, _ = following.step(actions)
+                    for i in range(6):
+                        if waits[i]:
+                            self.assertEqual((rewards[i], terminated[i], truncated[i]), (0.0, False, False))
+                            waits[i] = False
+                            continue
+                        _, last, reward, term, trunc = seen[i][at[i]]
+                        np.testing.assert_array_equal(rows[i], last)
+                        self.assertEqual((rewards[i], terminated[i], truncated[i]), (reward, term, trunc))
+                        at[i] += 1
+                        waits[i] = term or trunc
+                del queue, random, script
+
+    def test_seeds_threads_and_views(self):
+        def fingerprint(**keys):
+            return [step if isinstance(step, np.ndarray) else step[:4] for step in play(broadloom.VectorEnv(700, env_id="CartPole-v1", **keys), 30)]
+        one, two, views = fingerprint(threads=1), fingerprint(threads=2), None
+        for a, b in zip(one, two, strict=True):
+            np.testing.assert_array_equal(np.concatenate([np.ravel(x) for x in a]), np.concatenate([np.ravel(x) for x in b]))
+        env = broadloom.VectorEnv(3, env_id="CartPole-v1", copy=False)
+        rows, _ = env.reset(seed=1)
+        views = env.step(np.zeros(3, np.int64))[0]
+        self.assertTrue(np.shares_memory(rows, views))
+        del env
+        self.assertTrue(np.isfinite(views).all())  # what is seen is kept alive by who sees it
+        other = play(broadloom.VectorEnv(3, env_id="CartPole-v1"), 1, seed=9)[0]
+        self.assertFalse(np.array_equal(rows, other))
+
+    def test_resets_without_a_seed_go_on_from_the_last(self):
+        a, b = (broadloom.VectorEnv(2, env_id="CartPole-v1") for _ in range(2))
+        for env in (a, b):
+            env.reset(seed=4)
+        first, second = a.reset()[0], a.reset()[0]
+        self.assertFalse(np.array_equal(first, second))
+        np.testing.assert_array_equal(b.reset()[0], first)
+
+    def test_gymnasium_knows_them(self):
+        env = gymnasium.make_vec("broadloom/MinAtar-Breakout-v1", num_envs=4, sticky_action_prob=0.0)
+        self.assertEqual(env.reset(seed=1)[0].shape, (4, 10, 10, 4))
+        self.assertIs(env.metadata["autoreset_mode"], AutoresetMode.SAME_STEP)
+        wrapped = gymnasium.wrappers.vector.RecordEpisodeStatistics(gymnasium.make_vec("broadloom/CartPole-v1", num_envs=4))
+        episodes = [step[4]["episode"]["l"][step[4]["_episode"]] for step in play(wrapped, 60)[1:] if "episode" in step[4]]
+        self.assertGreater(len(episodes), 0)
+        self.assertTrue((np.concatenate(episodes) > 5).all())
+
+    def test_bad_input_is_refused(self):
+        env = broadloom.VectorEnv(3, env_id="CartPole-v1")
+        with self.assertRaises(gymnasium.error.ResetNeeded):
+            env.step(np.zeros(3, np.int64))
+        env.reset(seed=1)
+        for actions, words in ((np.zeros(2, np.int64), r"shape \(2,\), expected \(3,\)"), (np.array([0, 1, 2]), r"actions\[2\]: got 2, expected 0 to 1"),
+                               (np.zeros(3), "whole numbers")):
+            with self.assertRaisesRegex(broadloom.Error, words):
+                env.step(actions)
+        with self.assertRaisesRegex(broadloom.Error, "have not ended"):
+            env.reset(options={"reset_mask": np.array([True, False, False])})
+        with self.assertRaisesRegex(broadloom.Error, "expected bool"):
+            env.reset(options={"reset_mask": np.zeros(3, bool)})
+        with self.assertRaisesRegex(broadloom.Error, "did you mean 'CartPole-v1'"):
+            broadloom.VectorEnv(1, env_id="CartPol-v1")
+        with self.assertRaisesRegex(broadloom.Error, "did you mean 'gravity'"):
+            broadloom.VectorEnv(1, env_id="CartPole-v1", gravty=3)
+        with self.assertRaisesRegex(broadloom.Error, "num_envs: got 0"):
+            broadloom.VectorEnv(0, env_id="CartPole-v1")
+        with self.assertRaisesRegex(broadloom.Error, "render_mode"):
+            broadloom.VectorEnv(1, env_id="CartPole-v1", render_mode="human")
+        pendulum = broadloom.VectorEnv(2, env_id="Pendulum-v1")
+        pendulum.reset(seed=1)
+        with self.assertRaisesRegex(broadloom.Error, "finite"):
+            pendulum.step(np.full((2, 1), np.nan, np.float32))
+        env.close()
+        with self.assertRaises(gymnasium.error.ClosedEnvironmentError):
+            env.reset()
+
+
+class EnvTest(unittest.TestCase):
+    def test_gymnasiums_checks_pass(self):
+        for env_id in IDS:
+            with self.subTest(env_id), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                check_env(gymnasium.make(broadloom.envs.gymnasium_id(env_id)).unwrapped, skip_render_check=True)
+
+    def test_episodes_are_those_of_the_vector(self):
+        one, many = gymnasium.make("broadloom/CartPole-v1"), broadloom.VectorEnv(1, env_id="CartPole-v1")
+        a, b = one.reset(seed=2)[0], many.reset(seed=2)[0]
+        for step in range(200):
+            np.testing.assert_array_equal(a, b[0])
+            action = step % 3 % 2
+            last, reward, terminated, truncated, _ = one.step(action)
+            b, rewards, terminations, _, infos = many.step(np.array([action]))
+            self.assertEqual((reward, terminated), (rewards[0], terminations[0]))
+            a = last
+            if terminated or truncated:
+                np.testing.assert_array_equal(last, infos["final_obs"][0])
+                with self.assertRaises(gymnasium.error.ResetNeeded):
+                    one.step(0)
+                a = one.reset()[0]
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,201 @@
+"""Training on environments that Python steps: every autoreset mode, errors, Ctrl-C, and what cannot be had is said."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import signal
+import tempfile
+import threading
+import traceback
+import unittest
+import warnings
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, AsyncVectorEnv, SyncVectorEnv
+
+import broadloom
+
+HERE = tempfile.TemporaryDirectory()
+SMALL = {"total_timesteps": 1024, "num_envs": 4, "num_steps": 32, "hidden_sizes": [8, 8], "quiet": True}
+
+
+def out(name):
+    return pathlib.Path(HERE.name) / name
+
+
+def parameters(run):
+    """The bytes of the newest checkpoint's parameters: safetensors by its own page."""
+    path = sorted((pathlib.Path(run) / "checkpoints").glob("*.safetensors"))[-1]
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    begin, end = json.loads(data[8:8 + size])["learner.params"]["data_offsets"]
+    return data[8 + size + begin:8 + size + end]
+
+
+def cart_pole(num_envs, mode):
+    return SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * num_envs, autoreset_mode=mode)
+
+
+def cart_pole_same_step(num_envs):
+    return cart_pole(num_envs, AutoresetMode.SAME_STEP)
+
+
+def cart_pole_next_step(num_envs):
+    return cart_pole(num_envs, AutoresetMode.NEXT_STEP)
+
+
+def cart_pole_disabled(num_envs):
+    return cart_pole(num_envs, AutoresetMode.DISABLED)
+
+
+class Corridor(gymnasium.Env):
+    """Walk right; the observation is a dictionary, of which the critic reads more."""
+    observation_space = gymnasium.spaces.Dict({"policy": gymnasium.spaces.Box(-1, 1, (2,), np.float64), "critic": gymnasium.spaces.Box(-9, 9, (3,), np.float32)})
+    action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float64)
+    fails_at = None
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x, self.steps = self.np_random.uniform(-0.2, 0.2), 0
+        return self.look(), {}
+
+    def look(self):
+        return {"policy": np.array([self.x, 0.5]), "critic": np.array([self.x, self.steps / 10, 1], np.float32)}
+
+    def step(self, action):
+        assert action.dtype == np.float64 and action.shape == (1,)
+        self.steps += 1
+        self.x = float(np.clip(self.x + 0.2 * action[0], -1, 1))
+        if self.fails_at == self.steps:
+            raise ValueError("the floor gave way")
+        return self.look(), self.x, abs(self.x) >= 1, self.steps >= 20, {}
+
+
+class FailingCorridor(Corridor):
+    fails_at = 7
+
+
+class Dice(gymnasium.Env):
+    """Chance that no seed decides."""
+    observation_space, action_space = gymnasium.spaces.Box(0, 1, (1,), np.float32), gymnasium.spaces.Discrete(2, start=1)
+
+    def reset(self, *, seed=None, options=None):
+        return np.frombuffer(os.urandom(1), np.uint8).astype(np.float32) / 255, {}
+
+    def step(self, action):
+        assert action in (1, 2)
+        return self.reset()[0], 1.0, os.urandom(1)[0] < 20, False, {}
+
+
+class Forgetful(gymnasium.vector.VectorEnv):
+    """Next-step autoreset that takes no mask, as some of Gymnasium's own."""
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(self, num_envs):
+        self.inner = cart_pole(num_envs, AutoresetMode.NEXT_STEP)
+        self.num_envs, self.single_observation_space, self.single_action_space = num_envs, self.inner.single_observation_space, self.inner.single_action_space
+
+    def reset(self, *, seed=None, options=None):
+        return self.inner.reset(seed=seed)
+
+    def step(self, actions):
+        return self.inner.step(actions)
+
+
+class TrainingTest(unittest.TestCase):
+    def test_every_autoreset_mode_gives_the_same_bits_for_any_threads(self):
+        runs = [broadloom.train(make, out=out(make.__name__ + str(threads)), threads=threads, **SMALL)
+                for make, threads in ((cart_pole_same_step, 1), (cart_pole_next_step, 2), (cart_pole_disabled, 5))]
+        self.assertEqual(len({parameters(run) for run in runs}), 1)
+        self.assertTrue(runs[0].finished)
+        self.assertGreater(runs[0].episodes, 20)
+
+    def test_gymnasiums_ids_and_single_environments_are_put_together(self):
+        by_id = broadloom.train("gymnasium/CartPole-v1", out=out("by_id"), **SMALL)
+        by_function = broadloom.train(lambda: gymnasium.make("CartPole-v1"), out=out("by_function"), name="Mine-v0", **SMALL)
+        self.assertEqual(parameters(by_id), parameters(by_function))
+        self.assertNotEqual(parameters(by_id), parameters(broadloom.train("gymnasium/CartPole-v1", out=out("seed"), seed=2, **SMALL)))
+        manifest = json.loads((out("by_id") / "manifest.json").read_text())
+        self.assertIn("gymnasium/CartPole-v1", json.dumps(manifest))
+        self.assertEqual(broadloom.main(["eval", str(out("by_id")), "--episodes", "3", "--quiet"]), 0)
+
+    def test_workers_of_their_own_processes(self):
+        a = broadloom.train(Corridor, out=out("workers"), vectorization="async", name="Async-v0", **SMALL)
+        b = broadloom.train(Corridor, out=out("no_workers"), name="Sync-v0", **SMALL)
+        self.assertEqual(parameters(a), parameters(b))
+
+    def test_dictionaries_of_a_policy_and_a_critic(self):
+        run = broadloom.train(Corridor, out=out("corridor"), name="Corridor-v0", norm_obs=True, **SMALL)
+        policy = broadloom.Policy(run)
+        self.assertEqual(policy.observation_space.shape, (2,))
+        self.assertEqual(policy.act(np.zeros((5, 2), np.float32)).shape, (5, 1))
+        with self.assertRaisesRegex(broadloom.Error, "critic"):
+            policy.value(np.zeros(2, np.float32))
+
+    def test_what_cannot_be_repeated_is_found_out(self):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            broadloom.train(Dice, out=out("dice"), name="Dice-v0", **{**SMALL, "quiet": False})
+        self.assertRegex(said.getvalue(), "(?i)determin")
+        self.assertFalse(json.loads((out("dice") / "ledger_line.json").read_text())["DETKEY"])
+
+    def test_what_step_raises_comes_out_with_its_traceback_and_the_run_is_saved(self):
+        try:  # assertRaises would take the traceback away
+            broadloom.train(FailingCorridor, out=out("failing"), name="Failing-v0", **SMALL)
+            self.fail("nothing was raised")
+        except ValueError as error:
+            told = "".join(traceback.format_exception(error))
+        self.assertIn("the floor gave way", told)
+        self.assertIn("in step\n", told)
+        self.assertTrue(list((out("failing") / "checkpoints").glob("*.safetensors")))
+
+    def test_a_mask_that_is_ignored_is_noticed(self):
+        with self.assertRaisesRegex(RuntimeError, "ignores the reset_mask"):
+            broadloom.train(Forgetful, out=out("forgetful"), name="Forgetful-v0", **SMALL)
+
+    def test_ctrl_c_saves_and_a_resume_goes_on(self):
+        def interrupt(progress):
+            if progress["iteration"] == 3:
+                signal.raise_signal(signal.SIGINT)
+        with self.assertRaises(KeyboardInterrupt):
+            broadloom.train("gymnasium/CartPole-v1", out=out("stopped"), on_iteration=interrupt, **SMALL)
+        run = broadloom.resume(out("stopped"), quiet=True)
+        self.assertTrue(run.finished)
+        self.assertEqual(run.global_step, 1024)
+
+    def test_callbacks_that_raise_end_the_run(self):
+        def fail(progress):
+            raise LookupError("enough")
+        with self.assertRaisesRegex(LookupError, "enough"):
+            broadloom.train("CartPole-v1", out=out("callback"), on_iteration=fail, **SMALL)
+
+    def test_from_another_thread(self):
+        got = []
+        thread = threading.Thread(target=lambda: got.append(broadloom.train(cart_pole_same_step, out=out("thread"), **SMALL)))
+        thread.start()
+        thread.join()
+        self.assertEqual(parameters(got[0]), parameters(broadloom.train(cart_pole_same_step, out=out("no_thread"), **SMALL)))
+
+    def test_bad_input_is_refused(self):
+        cases = ((TypeError, "depends on num_envs", lambda: broadloom.train(gymnasium.make("CartPole-v1"), **SMALL)),
+                 (broadloom.Error, "did you mean 'num_envs'", lambda: broadloom.train("CartPole-v1", out=out("x"), num_env=3)),
+                 (gymnasium.error.NameNotFound, "nothing_like_it", lambda: broadloom.train("gymnasium/nothing_like_it-v0", out=out("x"), **SMALL)),
+                 (Exception, "nvironment", lambda: broadloom.train("nowhere/CartPole-v1", out=out("x"), **SMALL)))
+        for kind, words, call in cases:
+            with self.subTest(words), self.assertRaisesRegex(kind, words):
+                call()
+
+    def test_a_space_that_no_network_reads(self):
+        class Texts(Corridor):
+            observation_space = gymnasium.spaces.Text(5)
+        with self.assertRaisesRegex(TypeError, "Text"):
+            broadloom.train(Texts, out=out("texts"), name="Texts-v0", **SMALL)
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        unittest.main()
