@@ -85,7 +85,7 @@ TEST(RegisterEnvironment, RefusesAnIdThatIsTaken) {
 }
 
 TEST(RegisterEnvironment, RefusesIdsThatCannotNameAFolder) {
-  for (const char* id : {"", "../x", "/x", "x/", "x//y", "x/../y", "x/.y", "x/y/z", ".hidden",
+  for (const char* id : {"", "../x", "/x", "x/", "x//y", "x/../y", "x/.y", "w/x/y/z", ".hidden",
                          "-v0", "a b", "a\nb", "a:b"}) {
     expect_refused(register_environment<Hover>(id), {"folders", "such as 'Hover-v0'"});
   }
