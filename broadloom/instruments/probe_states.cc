@@ -13,9 +13,18 @@ namespace {
 // Not a seed that a run is likely to have.
 constexpr std::uint64_t kProbeSeed = 0x70726f6265ull;
 
+// Where environments cannot begin in the middle of an episode: how many are played, and how many
+// steps lie between two states of one of them.
+constexpr std::size_t kPlayed = 16;
+constexpr int kPlayedSteps = 4;
+
 // Whether the observations themselves say what states there are.
 bool are_listed(const EnvSpec& spec) {
   return spec.observation.kind == SpaceKind::kDiscrete && !spec.has_critic_observation();
+}
+
+int rows_of(const EnvSpec& spec) {
+  return probe_rows(spec.observation.kind, spec.observation_size());
 }
 
 std::vector<float> as_read(const Observations& observations, int rows) {
@@ -33,28 +42,89 @@ std::vector<float> one_hot_states(int rows, int size) {
   return states;
 }
 
-// A stack whose frames are all one has been through no step. (`probed` begins with such.)
-void fill_stacks(VecEnv& probed) {
-  const EnvSpec& spec = probed.spec();
-  const int count = probed.num_envs();
-  const std::size_t rows = static_cast<std::size_t>(count);
-  const std::size_t width = static_cast<std::size_t>(spec.action_size());
-  Observations seen(observation_type(spec.observation), rows), last(seen.type(), rows);
-  Observations critic(observation_type(spec.critic_observation), rows), critic_last(critic);
-  std::vector<float> actions(rows * width), rewards(rows);
-  std::vector<std::uint8_t> terminated(rows), truncated(rows);
-  for (int t = 1; t < spec.observation.frames; ++t) {
-    for (std::size_t n = 0; n < rows; ++n) {
-      Random random(kProbeSeed, Purpose::kInstruments, static_cast<std::uint32_t>(n),
-                    static_cast<std::uint64_t>(t));
-      draw_action(spec.action, random, &actions[n * width]);
+// Environments under uniformly random actions.
+class RandomPlay {
+ public:
+  explicit RandomPlay(VecEnv& envs)
+      : envs_(envs),
+        rows_(static_cast<std::size_t>(envs.num_envs())),
+        seen_(observation_type(envs.spec().observation), rows_),
+        last_(seen_.type(), rows_),
+        critic_(observation_type(envs.spec().critic_observation), rows_),
+        critic_last_(critic_.type(), rows_),
+        actions_(rows_ * envs.spec().action_size()),
+        rewards_(rows_),
+        terminated_(rows_),
+        truncated_(rows_) {}
+
+  // False where they could not be stepped.
+  bool step() {
+    ++t_;
+    const Space& action = envs_.spec().action;
+    const std::size_t width = actions_.size() / rows_;
+    for (std::size_t n = 0; n < rows_; ++n) {
+      Random random(kProbeSeed, Purpose::kInstruments, static_cast<std::uint32_t>(n), t_);
+      draw_action(action, random, &actions_[n * width]);
     }
-    StepRows step{actions.data(),    seen.rows(),      rewards.data(),
-                  terminated.data(), truncated.data(), last.rows()};
-    step.critic_observations = critic.rows();
-    step.final_critic_observations = critic_last.rows();
-    if (!probed.step(0, count, step).ok()) return;  // they show what they showed before
+    StepRows step{actions_.data(),    seen_.rows(),      rewards_.data(),
+                  terminated_.data(), truncated_.data(), last_.rows()};
+    step.critic_observations = critic_.rows();
+    step.final_critic_observations = critic_last_.rows();
+    return envs_.step(0, envs_.num_envs(), step).ok();
   }
+
+  // What they show now, into rows from `first` on.
+  void observe(std::size_t first, Observations& policy, Observations& critic) const {
+    envs_.observe(0, envs_.num_envs(), policy.rows(first));
+    if (!critic.empty()) envs_.observe_critic(0, envs_.num_envs(), critic.rows(first));
+  }
+
+ private:
+  VecEnv& envs_;
+  std::size_t rows_;
+  std::uint64_t t_ = 0;
+  Observations seen_, last_, critic_, critic_last_;
+  std::vector<float> actions_, rewards_;
+  std::vector<std::uint8_t> terminated_, truncated_;
+};
+
+// One environment a row, spread over their episodes. A stack whose frames are all one has been
+// through no step, so that stacks are filled. False where environments begin at their start alone.
+bool look_at_staggered(const VecEnv& envs, Observations& policy, Observations& critic) {
+  VecEnvOptions options{
+      .num_envs = rows_of(envs.spec()), .seed = kProbeSeed, .streams = StreamSet::kEvaluation};
+  options.stagger_starts = true;
+  const std::unique_ptr<VecEnv> probed = envs.another(options);
+  if (probed == nullptr) return false;
+  RandomPlay play(*probed);
+  const int steps = envs.spec().observation.frames - 1;
+  for (int t = 0; t < steps && play.step(); ++t) {
+  }
+  play.observe(0, policy, critic);
+  return true;
+}
+
+// A few environments, looked at again and again as they are played. One that cannot be stepped
+// shows what it showed before.
+bool look_at_played(const VecEnv& envs, Observations& policy, Observations& critic) {
+  const std::size_t rows = static_cast<std::size_t>(rows_of(envs.spec()));
+  const std::unique_ptr<VecEnv> probed =
+      envs.another({.num_envs = static_cast<int>(std::min(rows, kPlayed)),
+                    .seed = kProbeSeed,
+                    .streams = StreamSet::kEvaluation});
+  if (probed == nullptr) return false;
+  const std::size_t count = static_cast<std::size_t>(probed->num_envs());
+  Observations seen(policy.type(), count), seen_by_critic(critic.type(), count);
+  RandomPlay play(*probed);
+  for (std::size_t first = 0; first < rows; first += count) {
+    for (int t = 0; t < kPlayedSteps && first > 0 && play.step(); ++t) {
+    }
+    play.observe(0, seen, seen_by_critic);
+    const std::size_t wanted = std::min(count, rows - first);
+    policy.write(first, seen, 0, wanted);
+    if (!critic.empty()) critic.write(first, seen_by_critic, 0, wanted);
+  }
+  return true;
 }
 
 }  // namespace
@@ -71,21 +141,12 @@ bool can_probe(const VecEnv& envs) {
 ProbeStates make_probe_states(const VecEnv& envs) {
   const EnvSpec& spec = envs.spec();
   const int size = spec.observation_size();
-  const int rows = probe_rows(spec.observation.kind, size);
+  const int rows = rows_of(spec);
   if (are_listed(spec)) return {one_hot_states(rows, size), {}};
-  VecEnvOptions options;
-  options.num_envs = rows;
-  options.seed = kProbeSeed;
-  options.streams = StreamSet::kEvaluation;
-  options.stagger_starts = true;
-  const std::unique_ptr<VecEnv> probed = envs.another(options);
-  if (probed == nullptr) return {};
-  if (probed->spec().observation.frames > 1) fill_stacks(*probed);
   const std::size_t count = static_cast<std::size_t>(rows);
   Observations policy(observation_type(spec.observation), count);
   Observations critic(observation_type(spec.critic_observation), count);
-  probed->observe(0, rows, policy.rows());
-  if (!critic.empty()) probed->observe_critic(0, rows, critic.rows());
+  if (!look_at_staggered(envs, policy, critic) && !look_at_played(envs, policy, critic)) return {};
   return {as_read(policy, rows), as_read(critic, rows)};
 }
 

@@ -125,9 +125,9 @@ class Kind:
 
     def simulator(self, options):
         """What the extension calls for N environments."""
-        for name in ("stagger_starts", "joining"):
-            if options[name]:
-                raise ValueError(f"{self.id}: start_mode and what else has environments begin in the middle of an episode needs environments of Broadloom's; leave it out")
+        for asked, key in (("stagger_starts", "stagger_starts"), ("joining", "shape_schedule with more environments later")):
+            if options[asked]:
+                raise ValueError(f"{self.id}: {key} has environments begin while others are in the middle of an episode, which those of Broadloom's can; leave it out")
         families, streams = options["families"], options["streams"]
         seeds = options["seed"], lambda seed: [family_seed(seed, streams, i % families) for i in range(options["num_envs"])]
         return Simulator(self, options["num_envs"], options["max_episode_steps"], seeds)

@@ -34,8 +34,8 @@ def train(env, *, out=None, threads=0, ledger="", quiet=False, on_iteration=None
     out: the run's folder, which must be new. threads: 0 for all cores; results do not depend on it. on_iteration: called with a dict after each iteration.
     vectorization: "sync" or "async" (a process each), where single environments are put together.
 
-    Raises broadloom.Error for what cannot be done, what step() of the environment raised, and KeyboardInterrupt: the run is saved by then, and
-    broadloom.resume() goes on."""
+    Raises broadloom.Error for what cannot be done; KeyboardInterrupt and what on_iteration raised, with the run saved; and what step() of the environment raised,
+    after which the last checkpoint is there (checkpoint_interval). broadloom.resume() goes on from it."""
     keys = {"env_id": identify(env, name, vectorization, observation_keys)}
     keys |= {key: text_of(value) for key, value in config.items()}
     return Run(_core.train(keys, str(out or ""), threads, str(ledger), *ears(quiet, on_iteration)))

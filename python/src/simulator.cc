@@ -129,6 +129,7 @@ class PythonEnvs final : public VecEnv {
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    if (options.stagger_starts) return nullptr;  // they begin at their start alone
     VecEnvOptions theirs = options;
     if (theirs.max_episode_steps == 0) theirs.max_episode_steps = spec_.max_episode_steps;
     Result<std::unique_ptr<VecEnv>> made = make(spec_, factory_, theirs);

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 #include <set>
 #include <vector>
 
+#include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/envs/registry.h"
 
 namespace broadloom {
@@ -55,6 +57,28 @@ TEST(ProbeStates, OfBoxesAreManyAndDifferent) {
     rows.insert({states.begin() + i, states.begin() + i + size});
   }
   EXPECT_EQ(rows.size(), static_cast<std::size_t>(kProbeStates));
+}
+
+// Episodes that begin at their start alone, as those of most simulators.
+class FromTheStart final : public ForwardingVecEnv {
+ public:
+  using ForwardingVecEnv::ForwardingVecEnv;
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    return options.stagger_starts ? nullptr : inner().another(options);
+  }
+};
+
+TEST(ProbeStates, ArePlayedWhereEpisodesBeginAtTheirStartAlone) {
+  const auto states = [](VecEnvOptions options) {
+    return make_probe_states(FromTheStart(make_envs("Acrobot-v1", options))).policy;
+  };
+  const std::vector<float> one = states({});
+  ASSERT_EQ(one.size(), std::size_t{kProbeStates} * 6);
+  EXPECT_EQ(std::set<float>(one.begin(), one.end()).contains(0.0f), false);
+  std::set<std::vector<float>> rows;
+  for (std::size_t i = 0; i < one.size(); i += 6) rows.insert({&one[i], &one[i] + 6});
+  EXPECT_GT(rows.size(), std::size_t{1000});
+  EXPECT_EQ(one, states({.num_envs = 5, .seed = 9}));
 }
 
 TEST(ProbeStates, OfTablesAreEveryStateOnce) {

@@ -55,7 +55,8 @@ class Corridor(gymnasium.Env):
     """Walk right; the observation is a dictionary, of which the critic reads more."""
     observation_space = gymnasium.spaces.Dict({"policy": gymnasium.spaces.Box(-1, 1, (2,), np.float64), "critic": gymnasium.spaces.Box(-9, 9, (3,), np.float32)})
     action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float64)
-    fails_at = None
+    lives = None  # steps, after which it fails
+    lived = 0
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -67,15 +68,15 @@ class Corridor(gymnasium.Env):
 
     def step(self, action):
         assert action.dtype == np.float64 and action.shape == (1,)
-        self.steps += 1
+        self.steps, self.lived = self.steps + 1, self.lived + 1
         self.x = float(np.clip(self.x + 0.2 * action[0], -1, 1))
-        if self.fails_at == self.steps:
+        if self.lives == self.lived:
             raise ValueError("the floor gave way")
         return self.look(), self.x, abs(self.x) >= 1, self.steps >= 20, {}
 
 
 class FailingCorridor(Corridor):
-    fails_at = 7
+    lives = 80
 
 
 class Dice(gymnasium.Env):
@@ -140,17 +141,19 @@ class TrainingTest(unittest.TestCase):
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             broadloom.train(Dice, out=out("dice"), name="Dice-v0", **{**SMALL, "quiet": False})
         self.assertRegex(said.getvalue(), "(?i)determin")
-        self.assertFalse(json.loads((out("dice") / "ledger_line.json").read_text())["DETKEY"])
+        self.assertFalse(json.loads((out("dice") / "ledger_line.json").read_text())["contract"]["simulator"]["deterministic"])
 
-    def test_what_step_raises_comes_out_with_its_traceback_and_the_run_is_saved(self):
+    def test_what_step_raises_comes_out_with_its_traceback_and_the_last_checkpoint_stays(self):
         try:  # assertRaises would take the traceback away
-            broadloom.train(FailingCorridor, out=out("failing"), name="Failing-v0", **SMALL)
+            broadloom.train(FailingCorridor, out=out("failing"), name="Failing-v0", checkpoint_interval=1, **SMALL)
             self.fail("nothing was raised")
         except ValueError as error:
             told = "".join(traceback.format_exception(error))
         self.assertIn("the floor gave way", told)
         self.assertIn("in step\n", told)
-        self.assertTrue(list((out("failing") / "checkpoints").glob("*.safetensors")))
+        self.assertIn("iteration_0000000002.safetensors", os.listdir(out("failing") / "checkpoints"))
+        FailingCorridor.lives = None
+        self.assertTrue(broadloom.resume(out("failing"), quiet=True).finished)
 
     def test_a_mask_that_is_ignored_is_noticed(self):
         with self.assertRaisesRegex(RuntimeError, "ignores the reset_mask"):
