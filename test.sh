@@ -74,7 +74,8 @@ ctest_stage() {
 configure_and_build() {
   local preset=$1 launcher=()
   command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  cmake --preset "$preset" -DBROADLOOM_BUILD_TESTS=ON "${launcher[@]}" &&
+  shift
+  cmake --preset "$preset" -DBROADLOOM_BUILD_TESTS=ON "$@" "${launcher[@]}" &&
     "${no_aslr[@]}" cmake --build --preset "$preset" -j "$BROADLOOM_JOBS"
 }
 
@@ -113,6 +114,21 @@ add_minatar() {
   timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
     --no-deps MinAtar==1.0.15 </dev/null && minatar_is_ready
 }
+
+# What the extension of `import broadloom` is built with, for the tests of the Python package.
+nanobind_is_ready() {
+  .venv/bin/python - <<'PYTHON'
+import nanobind, os, sysconfig
+header = os.path.join(sysconfig.get_paths()["include"], "Python.h")
+assert os.path.exists(header), f"no {header}: Debian has it in python3-dev"
+PYTHON
+}
+add_nanobind() {
+  nanobind_is_ready 2>/dev/null && return 0
+  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
+    "nanobind>=2" </dev/null && nanobind_is_ready
+}
+extension=(-DBROADLOOM_BUILD_PYTHON=OFF)
 
 # GCC 12's ThreadSanitizer does not start under some kernels' address space randomisation.
 no_aslr=()
@@ -153,9 +169,16 @@ if [ -x .venv/bin/python ]; then
     rows+=("$stage_row   NOT INSTALLED: the test against MinAtar is SKIPPED")
     echo "**** MinAtar could not be installed: oracle.minatar reports SKIPPED. With a registry: ./test.sh again"
   fi
+  if stage "nanobind" add_nanobind; then
+    rows+=("$stage_row")
+    extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
+  else
+    rows+=("$stage_row   NOT THERE: the Python package is neither built nor tested")
+    echo "**** No nanobind, or no Python.h: the Python package is SKIPPED. With a registry and python3-dev: ./test.sh again"
+  fi
 fi
 
-check_stage "build release" configure_and_build release
+check_stage "build release" configure_and_build release "${extension[@]}"
 ctest_stage "test release" release
 if [ "$mode" = all ]; then
   check_stage "format" tools/check_format.sh

@@ -96,6 +96,7 @@ std::string padded(const std::string& text, int width) {
 int resolve_threads(int threads) { return threads > 0 ? threads : available_cores(); }
 
 void catch_interrupts() {
+  interrupted = 0;  // of a command before, in a process that runs several
   struct sigaction action = {};
   action.sa_handler = note_interrupt;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);

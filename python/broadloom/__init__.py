@@ -10,9 +10,19 @@
 `gymnasium.make_vec("broadloom/CartPole-v1", num_envs=64)`.
 """
 
-from ._core import Error
-from .envs import Env, VectorEnv, list_envs
+from ._core import Error, list_envs
+from .commands import Study, advise, audit, command, compare, evaluate, gradients, report, rerun
+from .frames import read_evaluations, read_ledger, read_metrics, read_store
 from .policy import Policy
 from .training import Run, main, register, resume, train
 
-__all__ = ["Env", "Error", "Policy", "Run", "VectorEnv", "list_envs", "main", "register", "resume", "train"]
+__all__ = ["Env", "Error", "Policy", "Run", "Study", "VectorEnv", "advise", "audit", "command", "compare", "evaluate", "gradients", "list_envs", "main",
+           "read_evaluations", "read_ledger", "read_metrics", "read_store", "register", "report", "rerun", "resume", "train"]
+
+
+def __getattr__(name):
+    if name in ("Env", "VectorEnv"):  # of Gymnasium's kind: who does not ask for them does not wait for it
+        from . import envs
+
+        return getattr(envs, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

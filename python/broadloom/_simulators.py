@@ -3,6 +3,7 @@ dtypes, every episode's last observation apart from the next one's first, and no
 
 import functools
 import hashlib
+import typing
 import warnings
 
 import numpy as np
@@ -13,27 +14,37 @@ PROBED_STEPS = 64  # that tell whether the same seeds and actions give the same 
 
 
 class Simulator:
-    """N environments behind `make(num_envs, max_episode_steps) -> gymnasium.vector.VectorEnv`. The extension reads `observations`,
-    `critic_observations`, and writes `actions`, which step() takes from there."""
+    """N environments of a kind. The extension reads `observations`, `critic_observations`, and writes `actions`, which step() takes from there."""
 
-    def __init__(self, kind, num_envs, max_episode_steps, seeds):
-        self.kind, self.num_envs, self.max_episode_steps = kind, num_envs, max_episode_steps or kind.spec["max_episode_steps"]
+    def __init__(self, kind, request, seeds):
+        self.kind, self.request, self.num_envs = kind, request, request.num_envs
+        self.max_episode_steps = request.max_episode_steps or kind.spec["max_episode_steps"]
         self.deterministic, self.has_final_observations = kind.deterministic, True
         self.seeds, self.spec = seeds, kind.spec
-        self.env = kind.make(num_envs, max_episode_steps)
-        if self.env.num_envs != num_envs:
-            raise ValueError(f"{kind.id}: asked for {num_envs} environments and got {self.env.num_envs}; let the function that makes them honour num_envs")
+        self.env = self.made(seeds[0])
         self.mode = autoreset_mode(self.env)
         self.mask_is_honoured = self.mode == "Disabled"  # a reset of some is all that there is
         action = self.spec["action"]
-        self.actions = np.zeros(num_envs, np.int64) if action["kind"] == "discrete" else np.zeros((num_envs, *action["shape"]), np.float32)
+        self.actions = np.zeros(self.num_envs, np.int64) if action["kind"] == "discrete" else np.zeros((self.num_envs, *action["shape"]), np.float32)
         self.first_action = int(getattr(kind.action_space, "start", 0))
         self.first_observation = int(getattr(kind.observation_space, "start", 0))
-        self.reset(seeds[0])
+        self.begin(seeds[0])
+
+    def made(self, seed):
+        env = self.kind.make(self.request._replace(seeds=self.seeds[1](seed)))
+        if env.num_envs != self.num_envs:
+            raise ValueError(f"{self.kind.id}: asked for {self.num_envs} environments and got {env.num_envs}; let the function that makes them honour num_envs")
+        return env
 
     def reset(self, seed):
         """New episodes everywhere, as those of environments made with this seed."""
-        rows, _ = self.env.reset(seed=self.seeds[1](seed))
+        if self.kind.seeds_when_made:
+            self.env.close()
+            self.env = self.made(seed)
+        self.begin(seed)
+
+    def begin(self, seed):
+        rows, _ = self.env.reset() if self.kind.seeds_when_made else seeded_reset(self.env, self.seeds[1](seed))
         self.observations, self.critic_observations = self.split(rows)
 
     def step(self):
@@ -70,6 +81,8 @@ class Simulator:
         """The other modes: what came is the last observation; a reset of these alone gives the next. Nothing is thrown away."""
         last = copy_of(rows)
         after, _ = self.env.reset(options={"reset_mask": ended.copy()})
+        if self.kind.resets_give_their_own_rows:
+            after = scattered(after, ended, last)
         if not self.mask_is_honoured and not ended.all():
             if not all(np.array_equal(a[~ended], b[~ended]) for a, b in zip(leaves(after), leaves(last), strict=True)):
                 raise RuntimeError(f"{self.kind.id}: its vector environment ignores the reset_mask of reset(), and resets all {self.num_envs} environments where one "
@@ -87,19 +100,34 @@ class Simulator:
     def array(self, rows, space):
         if space["kind"] == "discrete":
             return flat(rows, np.int64, self.num_envs, "observations") - self.first_observation
-        count = self.num_envs * int(np.prod(space["shape"]))
-        rows = np.ascontiguousarray(numpy_of(rows), space["dtype"])
-        if rows.size != count:
+        rows = numpy_of(rows)
+        if space["channels_first"]:
+            rows = np.moveaxis(rows, 1, -1)
+        if rows.size != self.num_envs * int(np.prod(space["shape"])):
             raise ValueError(f"{self.kind.id}: observations of shape {rows.shape}, expected {(self.num_envs, *space['shape'])}")
-        return rows
+        return np.ascontiguousarray(rows, space["dtype"])
+
+
+class Request(typing.NamedTuple):
+    """What is asked of who makes environments."""
+
+    num_envs: int
+    max_episode_steps: int = 0  # 0: their own
+    streams: str = "training"  # "evaluation", "panel"
+    seeds: typing.Sequence[int] = ()  # one an environment
 
 
 class Kind:
-    """What there is to know of environments before any are made for a run: their spec, and how to make more."""
+    """What there is to know of environments before any are made for a run: their spec, and how to make more.
 
-    def __init__(self, env_id, make, *, upstream="", summary="", max_episode_steps=0, reward_threshold=None, keys=("policy", "critic")):
+    make(Request) -> VectorEnv. seeds_when_made: they take seeds when they are made alone. resets_give_their_own_rows: a reset with a mask gives rows of those alone.
+    frames: images that an observation is to show, of environments that show one."""
+
+    def __init__(self, env_id, make, *, upstream="", summary="", max_episode_steps=0, reward_threshold=None, keys=("policy", "critic"), frames=1,
+                 seeds_when_made=False, resets_give_their_own_rows=False):
         self.id, self.make, self.keys = env_id, make, keys
-        env = make(2, 0)
+        self.seeds_when_made, self.resets_give_their_own_rows = seeds_when_made, resets_give_their_own_rows
+        env = make(Request(2, seeds=(1, 2)))
         try:
             self.observation_space, self.action_space = env.single_observation_space, env.single_action_space
             limit = max_episode_steps or time_limit(env)
@@ -114,7 +142,7 @@ class Kind:
             observation = observation.spaces[keys[0]]
         self.spec = {"id": env_id, "observation": spaces.from_gymnasium(observation, "observation"),
                      "critic_observation": None if critic is None else spaces.from_gymnasium(critic, "critic observation"),
-                     "action": spaces.from_gymnasium(self.action_space, "action"), "max_episode_steps": int(limit or 0),
+                     "action": spaces.from_gymnasium(self.action_space, "action"), "max_episode_steps": int(limit or 0), "frames": frames,
                      "reward_threshold": reward_threshold, "upstream": upstream, "summary": summary}
 
     @functools.cached_property
@@ -130,7 +158,7 @@ class Kind:
                 raise ValueError(f"{self.id}: {key} has environments begin while others are in the middle of an episode, which those of Broadloom's can; leave it out")
         families, streams = options["families"], options["streams"]
         seeds = options["seed"], lambda seed: [family_seed(seed, streams, i % families) for i in range(options["num_envs"])]
-        return Simulator(self, options["num_envs"], options["max_episode_steps"], seeds)
+        return Simulator(self, Request(options["num_envs"], options["max_episode_steps"], options["streams"]), seeds)
 
 
 def family_seed(seed, streams, family):
@@ -155,6 +183,13 @@ def played(kind):
     finally:
         simulator.env.close()
     return hashed.hexdigest()
+
+
+def seeded_reset(env, seeds):
+    try:
+        return env.reset(seed=seeds)
+    except TypeError:  # Atari's takes arrays alone
+        return env.reset(seed=np.asarray(seeds, np.int32))
 
 
 def autoreset_mode(env):
@@ -193,6 +228,15 @@ def leaves(rows):
 
 def copy_of(rows):
     return {key: np.array(numpy_of(row)) for key, row in rows.items()} if isinstance(rows, dict) else np.array(numpy_of(rows))
+
+
+def scattered(rows, mask, into):
+    """Rows of some in their places among all."""
+    if isinstance(rows, dict):
+        return {key: scattered(rows[key], mask, into[key]) for key in rows}
+    out = np.array(into)
+    out[mask] = numpy_of(rows)
+    return out
 
 
 def allocate(space, count):

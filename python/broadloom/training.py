@@ -4,8 +4,7 @@ import os
 import pathlib
 import sys
 
-from . import _core
-from ._simulators import Kind
+from . import _core, sources
 
 _kinds = {}  # that are registered, by id
 
@@ -20,6 +19,18 @@ class Run(os.PathLike):
     def __fspath__(self):
         return str(self.dir)
 
+    def metrics(self, library=None):
+        """The numbers of each logged iteration as a data frame."""
+        from .frames import read_metrics
+
+        return read_metrics(self.dir, library)
+
+    def evaluations(self, library=None):
+        """The evaluations on the way as a data frame (eval_interval=)."""
+        from .frames import read_evaluations
+
+        return read_evaluations(self.dir, library)
+
     def __repr__(self):
         result = "no episode has ended" if self.mean_return is None else f"mean return {self.mean_return:.2f}"
         return f"<Run {self.dir}: {self.global_step:,} of {self.total_timesteps:,} steps, {result}>"
@@ -28,8 +39,9 @@ class Run(os.PathLike):
 def train(env, *, out=None, threads=0, ledger="", quiet=False, on_iteration=None, name=None, vectorization="sync", observation_keys=("policy", "critic"), **config):
     """Trains from the start, and returns the finished Run.
 
-    env: an id of Broadloom's ("CartPole-v1"), one of Gymnasium's ("gymnasium/Hopper-v5", "gymnasium/ALE/Pong-v5"), a function that makes
-    one environment, or one of `num_envs` that makes a VectorEnv; functions are known as `name` ("python/<its name>-v0").
+    env: an id of Broadloom's ("CartPole-v1"), one of Gymnasium's ("gymnasium/Hopper-v5", "gymnasium/ALE/Pong-v5") or of EnvPool's ("envpool/Ant-v5"), a function that
+    makes one environment, or one of `num_envs` (and `seed`, if it takes one) that makes a VectorEnv or Stable-Baselines3's VecEnv; functions are known as
+    `name` ("python/<its name>-v0").
     config: keys as the program's flags have them, num_envs=16, norm_obs=True, **{"env.gravity": 9.8}; `python -m broadloom train --help` lists them.
     out: the run's folder, which must be new. threads: 0 for all cores; results do not depend on it. on_iteration: called with a dict after each iteration.
     vectorization: "sync" or "async" (a process each), where single environments are put together.
@@ -52,7 +64,7 @@ def register(name, env, *, vectorization="sync", observation_keys=("policy", "cr
         if _kinds[name][0] is env:
             return name
         raise _core.Error(f"'{name}' is registered already, with another function; give this one another name")
-    kind = Kind(name, vector_maker(env, vectorization), keys=observation_keys, max_episode_steps=max_episode_steps)
+    kind = sources.of_function(name, env, vectorization=vectorization, keys=observation_keys, max_episode_steps=max_episode_steps)
     _core.register(kind.spec, kind.simulator)
     _kinds[name] = env, kind
     return name
@@ -62,13 +74,25 @@ def main(arguments=None):
     """The program: `main(["eval", "runs/a"])`. Prints, and returns the exit code."""
     sys.stdout.flush()
     code = _core.program([str(word) for word in (sys.argv[1:] if arguments is None else arguments)])
+    _say_where()
+    return code
+
+
+def answer(words):
+    """The same, and what it printed: (exit code, text)."""
+    code, text = _core.answer_of_program([str(word) for word in words])
+    _say_where()
+    return code, text
+
+
+def _say_where():
+    """The program has said what an exception of Python's came to; this says where it was."""
     try:
         _core.raise_kept()
-    except Exception:  # the program has said what it came to; this says where
+    except Exception:
         import traceback
 
         traceback.print_exc()
-    return code
 
 
 def identify(env, name, vectorization, keys):
@@ -81,69 +105,29 @@ def identify(env, name, vectorization, keys):
     return register(name or f"python/{'env' if word == '<lambda>' else word}-v0", env, vectorization=vectorization, observation_keys=keys)
 
 
+def flags_of(options):
+    """Keywords as the program's flags; None: left out."""
+    return [f"--{key}={text_of(value)}" for key, value in options.items() if value is not None]
+
+
 def text_of(value):
     """As a config file or flag has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(text_of(item) for item in value)
-    return repr(value) if isinstance(value, float) else str(value)
+    return repr(value) if type(value) is float else str(value)
 
 
-def takes_num_envs(function):
-    import inspect
-
-    try:
-        return "num_envs" in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
+def _open(opener):
+    def opened(env_id):
+        kind = opener(env_id)
+        return kind.spec, kind.simulator
+    return opened
 
 
-def vector_maker(function, vectorization):
-    """make(num_envs, max_episode_steps) for Kind."""
-    import gymnasium
-
-    if vectorization not in ("sync", "async"):
-        raise ValueError(f"vectorization: got {vectorization!r}, expected 'sync' or 'async'")
-    if takes_num_envs(function):
-        def make(num_envs, max_episode_steps):
-            if max_episode_steps:
-                raise ValueError("max_episode_steps: a function that makes vector environments sets their time limit itself; leave it out")
-            return function(num_envs=num_envs)
-        return make
-
-    def one(max_episode_steps):
-        env = function()
-        return gymnasium.wrappers.TimeLimit(env, max_episode_steps) if max_episode_steps else env
-
-    def make(num_envs, max_episode_steps):
-        kind = gymnasium.vector.SyncVectorEnv if vectorization == "sync" else gymnasium.vector.AsyncVectorEnv
-        env = kind([lambda: one(max_episode_steps)] * num_envs, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP)
-        return env
-    return make
-
-
-def open_gymnasium(env_id):
-    """What the extension calls for gymnasium/<id>."""
-    import gymnasium
-
-    name = env_id.split("/", 1)[1]
-    if name.startswith("ALE/"):
-        import ale_py
-
-        gymnasium.register_envs(ale_py)
-    spec = gymnasium.spec(name)
-
-    def make(num_envs, max_episode_steps):
-        return gymnasium.make_vec(name, num_envs, "sync", vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP},
-                                  **({"max_episode_steps": max_episode_steps} if max_episode_steps else {}))
-
-    kind = Kind(env_id, make, upstream=f"gymnasium {gymnasium.__version__}: {spec.entry_point}", max_episode_steps=spec.max_episode_steps or 0,
-                reward_threshold=spec.reward_threshold, summary=f"{name} of Gymnasium {gymnasium.__version__}")
-    return kind.spec, kind.simulator
-
-
-_core.register_namespace("gymnasium", open_gymnasium)
+for _name, _opener in sources.NAMESPACES.items():
+    _core.register_namespace(_name, _open(_opener))
 
 
 class _Progress:

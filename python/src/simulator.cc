@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/frame_stack.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/envs/simulator_entry.h"
@@ -265,9 +266,19 @@ class PythonEnvs final : public VecEnv {
 EnvEntry entry_from(const nb::dict& spec, nb::object factory) {
   const EnvSpec made = spec_from(spec);
   const auto shared = std::make_shared<Held>(std::move(factory));
-  return simulator_entry(made, [made, shared](const VecEnvOptions& options) {
-    return PythonEnvs::make(made, shared, options);
-  });
+  const FrameStack frames{.frame_stack = nb::cast<int>(spec["frames"]), .frame_padding = "zero"};
+  EnvSpec shown = made;
+  if (frames.any()) {
+    const Status status = describe_frame_stack(frames, shown);
+    if (!status.ok()) raise(status);
+  }
+  return simulator_entry(
+      shown,
+      [made, shared, frames](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+        Result<std::unique_ptr<VecEnv>> envs = PythonEnvs::make(made, shared, options);
+        if (!envs.ok() || !frames.any()) return envs;
+        return stack_frames(envs.take(), frames);
+      });
 }
 
 void register_simulator(const nb::dict& spec, const nb::object& factory) {

@@ -4,6 +4,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <utility>
@@ -171,15 +174,72 @@ nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps, int th
   return finish(summary, cli::ledger_of_run(ledger_asked, run_dir));
 }
 
+// The program handles these itself while it runs.
+class SignalsOfPython {
+ public:
+  SignalsOfPython() {
+    visit([](int number, struct sigaction& now) { sigaction(number, nullptr, &now); });
+  }
+  ~SignalsOfPython() {
+    visit([](int number, struct sigaction& now) { sigaction(number, &now, nullptr); });
+  }
+  SignalsOfPython(const SignalsOfPython&) = delete;
+  SignalsOfPython& operator=(const SignalsOfPython&) = delete;
+
+ private:
+  template <class F>
+  void visit(F&& f) {
+    constexpr int kNumbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (std::size_t i = 0; i < 3; ++i) f(kNumbers[i], actions_[i]);
+  }
+  struct sigaction actions_[3] = {};
+};
+
+// What C prints goes into a text while this lives; what Python prints does not.
+class StandardOutputAsText {
+ public:
+  StandardOutputAsText() : before_(stdout), stream_(open_memstream(&text_, &size_)) {
+    if (stream_ != nullptr) stdout = stream_;
+  }
+  ~StandardOutputAsText() {
+    static_cast<void>(take());
+    std::free(text_);
+  }
+  StandardOutputAsText(const StandardOutputAsText&) = delete;
+  StandardOutputAsText& operator=(const StandardOutputAsText&) = delete;
+
+  std::string take() {
+    if (stream_ != nullptr) {
+      stdout = before_;
+      std::fclose(std::exchange(stream_, nullptr));
+    }
+    return text_ == nullptr ? std::string() : std::string(text_, size_);
+  }
+
+ private:
+  char* text_ = nullptr;
+  std::size_t size_ = 0;
+  std::FILE* before_;
+  std::FILE* stream_;
+};
+
 // The program's exit code. What it prints goes to the process's own standard output and error.
 int program(const std::vector<std::string>& arguments) {
   forget_kept();
+  const SignalsOfPython signals;
   std::vector<std::string> words{"broadloom"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   const nb::gil_scoped_release unlocked;
   return run_program(static_cast<int>(argv.size()), argv.data());
+}
+
+// The same, and what it printed to standard output.
+nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
+  StandardOutputAsText output;
+  const int code = program(arguments);
+  return nb::make_tuple(code, output.take());
 }
 
 }  // namespace
@@ -191,6 +251,7 @@ void bind_training(nb::module_& m) {
         nb::arg("ledger"), nb::arg("on_contract").none(), nb::arg("on_iteration").none(),
         nb::arg("on_note").none());
   m.def("program", &program, nb::arg("arguments"));
+  m.def("answer_of_program", &answer_of_program, nb::arg("arguments"));
   m.def("raise_kept", &raise_kept);
 }
 

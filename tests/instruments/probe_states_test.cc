@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <utility>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "broadloom/env/forwarding_vec_env.h"

@@ -1,0 +1,112 @@
+"""The program's commands as functions: what they print with --json, as Python has it."""
+
+import json
+import os
+import pathlib
+import tempfile
+
+from . import _core
+from .training import answer, flags_of, text_of
+
+_KINDS = {2: "invalid_config", 3: "not_found", 4: "io", 5: "corrupt", 6: "mismatch", 7: "numeric"}
+_ANSWERS = (0, 20, 21, 22)  # of audit and advise, too: docs/reference/exit_codes.md
+
+
+def command(name, /, *arguments, **options):
+    """A command of the program with --json, and its answer as a dict: `command("eval", run, episodes=500)`. Options are its flags (`python -m broadloom eval --help`):
+    a list is joined by commas, True is the flag alone. Progress goes to standard error unless quiet=True. Raises broadloom.Error, and KeyboardInterrupt with
+    what was done saved where the command can."""
+    code, text = answer([name, *(os.fspath(word) if isinstance(word, os.PathLike) else word for word in arguments), *flags_of(options), "--json"])
+    found = json.loads(text) if text.strip() else {}
+    _check(name, code, found.get("error"))
+    return found
+
+
+def _check(name, code, why=None):
+    if code == 130:
+        raise KeyboardInterrupt(f"broadloom {name} was stopped; what it had done is saved")
+    if code not in _ANSWERS:
+        error = _core.Error(why or f"broadloom {name} ended with exit code {code}; standard error says why")
+        error.kind = _KINDS.get(code, "")
+        raise error
+
+
+def evaluate(run, *, quiet=True, **options):
+    """Plays a run's policy on fresh episodes: episodes=100, seed=1, actions="most_likely" or "sampled"; panel="panel.toml" for a held-out panel."""
+    return command("eval", run, quiet=quiet, **options)
+
+
+def audit(run, *, quiet=True, **options):
+    """What is wrong with a run, or was with its batches: a dict with every check. iterations=K goes on for K iterations to measure."""
+    return command("audit", run, quiet=quiet, **options)
+
+
+def compare(*runs, panel, quiet=True, **options):
+    """Runs on the same held-out panel, episode by episode."""
+    return command("compare", *runs, panel=panel, quiet=quiet, **options)
+
+
+def rerun(record, *, quiet=True, **options):
+    """Makes a run once more from its record, and says whether it came to the same."""
+    return command("rerun", record, quiet=quiet, **options)
+
+
+def advise(env_id="CartPole-v1", *, quiet=True, **options):
+    """Which N x T, minibatch and learning rate suit a task on this machine: time="60s", or steps=..."""
+    return command("advise", env_id=env_id, quiet=quiet, **options)
+
+
+def gradients(run, *, out="gradients", quiet=True, **options):
+    """The laboratory: a policy's gradient by the shape of the block. The dict is that of gradients.json in `out`; study="variance,bias", shapes="4x256,16x64"."""
+    code, _ = answer(["gradients", os.fspath(run), *flags_of({"out": os.fspath(out), "quiet": quiet, **options})])
+    _check("gradients", code)
+    return json.loads((pathlib.Path(out) / "gradients.json").read_text())
+
+
+class Study:
+    """A grid of settings over many seeds, in a store that goes on where it was stopped.
+
+    definition: a study's TOML file, or a dict that is laid out like one: {"seeds": 5, "base": {"env_id": "CartPole-v1"}, "grid": {"learning_rate": [1e-3, 1e-4]}}.
+    out: the store (studies/<name>.sqlite)."""
+
+    def __init__(self, definition, *, name=None, out=None):
+        self.definition = definition
+        self.name = name or ("study" if isinstance(definition, dict) else pathlib.Path(definition).stem)
+        self.store = pathlib.Path(out or f"studies/{self.name}.sqlite")
+
+    def run(self, *, quiet=False, **options):
+        """Makes the runs that are missing, and returns their summary. jobs=: runs at once; other keywords win over the definition."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = self.definition
+            if isinstance(file, dict):
+                file = pathlib.Path(folder) / "study.toml"
+                file.write_text(_toml(self.definition))
+            return command("study", file, out=self.store, name=self.name, report=False, quiet=quiet, **options)
+
+    def report(self, *, out=None, **options):
+        """The pages of the report, and study.json as a dict."""
+        return report(self.store, out=out, **options)
+
+    def frame(self, view="scores", **how):
+        """A view of the store: scores, learning_curves, learning_curves_by_time, settings, evaluations. As read_store() has it."""
+        from .frames import read_store
+
+        return read_store(self.store, view, **how)
+
+
+def report(*stores, out=None, quiet=True, **options):
+    """What studies came to: writes the pages, and returns study.json as a dict."""
+    return command("report", *stores, quiet=quiet, **({"out": out} if out else {}), **options)
+
+
+def _toml(table):
+    """A file's text, of plain values, lists and tables in tables."""
+    return "".join(f"{json.dumps(key)} = {_toml_value(value)}\n" for key, value in table.items())
+
+
+def _toml_value(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
+    return json.dumps(value) if isinstance(value, str) else text_of(value)
