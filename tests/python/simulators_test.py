@@ -106,6 +106,99 @@ class Forgetful(gymnasium.vector.VectorEnv):
         return self.inner.step(actions)
 
 
+class StableBaselines:
+    """A VecEnv as Stable-Baselines3 lays it down, of environments of Gymnasium's."""
+
+    def __init__(self, num_envs):
+        self.num_envs, self.envs = num_envs, [gymnasium.make("CartPole-v1") for _ in range(num_envs)]
+        self.observation_space, self.action_space = self.envs[0].observation_space, self.envs[0].action_space
+        self.seeds = [None] * num_envs
+
+    def seed(self, seed=None):
+        self.seeds = [seed + i for i in range(self.num_envs)]
+
+    def reset(self):
+        return np.stack([env.reset(seed=seed)[0] for env, seed in zip(self.envs, self.seeds)])
+
+    def step_wait(self):
+        raise NotImplementedError
+
+    def env_is_wrapped(self, *_):
+        return [False] * self.num_envs
+
+    def step(self, actions):
+        rows, rewards, dones, infos = [], [], [], []
+        for env, action in zip(self.envs, actions):
+            row, reward, terminated, truncated, info = env.step(action)
+            info["TimeLimit.truncated"] = truncated and not terminated
+            if terminated or truncated:
+                info["terminal_observation"] = row
+                row = env.reset()[0]
+            rows.append(row), rewards.append(reward), dones.append(terminated or truncated), infos.append(info)
+        return np.stack(rows), np.array(rewards, np.float32), np.array(dones), infos
+
+    def close(self):
+        pass
+
+
+def stable_baselines(num_envs):
+    return StableBaselines(num_envs)
+
+
+def as_stable_baselines_is_seeded(num_envs):
+    """The same environments as Gymnasium's, seeded as the other ones are."""
+    envs = cart_pole(num_envs, AutoresetMode.SAME_STEP)
+    reset = envs.reset
+    envs.reset = lambda *, seed=None, options=None: reset(seed=None if seed is None else seed[0], options=options)
+    return envs
+
+
+class EnvPoolMixin:
+    """As EnvPool's: takes its seed when it is made, and its resets of some give rows of those alone."""
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(self, num_envs, seed):
+        self.inner, self.seed = cart_pole(num_envs, AutoresetMode.NEXT_STEP), seed
+        self.num_envs, self.single_observation_space, self.single_action_space = num_envs, self.inner.single_observation_space, self.inner.single_action_space
+
+    def reset(self, *, seed=None, options=None):
+        assert seed is None
+        mask = (options or {}).get("reset_mask")
+        if mask is None:
+            return self.inner.reset(seed=self.seed)
+        return self.inner.reset(options={"reset_mask": mask.copy()})[0][mask], {}
+
+    def step(self, actions):
+        return self.inner.step(actions)
+
+    def close(self):
+        self.inner.close()
+
+
+def pool(num_envs, seed):
+    return EnvPoolMixin(num_envs, seed)
+
+
+class Pictures(gymnasium.Env):
+    """Images with the channels first: the brighter half says which action is right."""
+    observation_space, action_space = gymnasium.spaces.Box(0, 255, (3, 36, 40), np.uint8), gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.look(), {}
+
+    def look(self):
+        self.side = int(self.np_random.integers(2))
+        image = np.zeros((3, 36, 40), np.uint8)
+        image[1, :, 20 * self.side:20 * self.side + 20] = 200
+        return image
+
+    def step(self, action):
+        reward, self.steps = float(action == self.side), self.steps + 1
+        return self.look(), reward, False, self.steps >= 10, {}
+
+
 class TrainingTest(unittest.TestCase):
     def test_every_autoreset_mode_gives_the_same_bits_for_any_threads(self):
         runs = [broadloom.train(make, out=out(make.__name__ + str(threads)), threads=threads, **SMALL)
@@ -127,6 +220,23 @@ class TrainingTest(unittest.TestCase):
         a = broadloom.train(Corridor, out=out("workers"), vectorization="async", name="Async-v0", **SMALL)
         b = broadloom.train(Corridor, out=out("no_workers"), name="Sync-v0", **SMALL)
         self.assertEqual(parameters(a), parameters(b))
+
+    def test_vector_environments_of_stable_baselines(self):
+        a = broadloom.train(stable_baselines, out=out("sb3"), max_grad_norm=0.4, **SMALL)
+        b = broadloom.train(as_stable_baselines_is_seeded, out=out("sb3_same"), max_grad_norm=0.4, **SMALL)
+        self.assertEqual(parameters(a), parameters(b))
+
+    def test_pools_that_are_seeded_when_they_are_made(self):
+        a = broadloom.train(pool, out=out("pool"), **SMALL)
+        self.assertEqual(parameters(a), parameters(broadloom.train(as_stable_baselines_is_seeded, out=out("pool_same"), **SMALL)))
+        with self.assertRaisesRegex(TypeError, "takes its seed when it is made"):
+            broadloom.train(lambda num_envs: pool(num_envs, 1), name="Seedless-v0", out=out("seedless"), **SMALL)
+
+    def test_images_with_the_channels_first(self):
+        run = broadloom.train(Pictures, out=out("pictures"), name="Pictures-v0", encoder="minatar", shared_encoder=True, **{**SMALL, "num_steps": 16})
+        policy = broadloom.Policy(run)
+        self.assertEqual(policy.observation_space.shape, (36, 40, 3))
+        self.assertIn(int(policy.act(np.zeros((36, 40, 3), np.uint8))), (0, 1))
 
     def test_dictionaries_of_a_policy_and_a_critic(self):
         run = broadloom.train(Corridor, out=out("corridor"), name="Corridor-v0", norm_obs=True, **SMALL)

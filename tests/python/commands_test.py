@@ -1,0 +1,100 @@
+"""The program's commands as functions, and what runs and studies left as data frames."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import tempfile
+import threading
+import time
+import unittest
+
+import broadloom
+
+HERE = tempfile.TemporaryDirectory()
+OUT = pathlib.Path(HERE.name)
+FRAMES = importlib.util.find_spec("pandas") or importlib.util.find_spec("polars")
+
+
+def setUpModule():
+    global RUN, STUDY
+    RUN = broadloom.train("CartPole-v1", out=OUT / "run", total_timesteps=2048, num_envs=8, num_steps=32, eval_interval=2, quiet=True)
+    STUDY = broadloom.Study({"seeds": 2, "base": {"env_id": "CartPole-v1", "total_timesteps": 512, "hidden_sizes": [8, 8]}, "grid": {"learning_rate": [1e-3, 1e-4]}},
+                            name="tiny", out=OUT / "tiny.sqlite")
+
+
+class CommandsTest(unittest.TestCase):
+    def test_evaluate_is_the_programs(self):
+        found = broadloom.evaluate(RUN, episodes=7, seed=3)
+        self.assertEqual(found["episodes"], 7)
+        self.assertEqual(found["mean_return"], broadloom.evaluate(RUN.dir, episodes=7, seed=3, threads=1)["mean_return"])
+        self.assertNotEqual(found["mean_return"], broadloom.evaluate(RUN, episodes=7, seed=4)["mean_return"])
+
+    def test_audit_and_gradients(self):
+        self.assertIn(broadloom.audit(RUN, iterations=1)["severity"], ("ok", "note", "warning", "error"))
+        found = broadloom.gradients(RUN, out=OUT / "gradients", study="variance", batch=64, shapes="4x16,16x4", blocks=20)
+        self.assertEqual(json.loads((OUT / "gradients" / "gradients.json").read_text()), found)
+
+    def test_a_study_goes_on_and_reports(self):
+        self.assertEqual([cell["finished"] for cell in STUDY.run(quiet=True)["cells"]], [2, 2])
+        self.assertTrue(STUDY.run(quiet=True)["complete"])
+        self.assertEqual(STUDY.report(out=OUT / "report")["title"], "tiny")
+        self.assertTrue((OUT / "report" / "study.json").is_file())
+
+    def test_errors_have_the_programs_words_and_kind(self):
+        for kind, words, call in (("not_found", "nowhere", lambda: broadloom.evaluate("nowhere")),
+                                  ("invalid_config", "episodes", lambda: broadloom.evaluate(RUN, episodes=-1)),
+                                  ("invalid_config", "unknown", lambda: broadloom.Study({"base": {"learning_rat": 1}}, out=OUT / "bad.sqlite").run(quiet=True)),
+                                  ("not_found", "", lambda: broadloom.gradients("nowhere"))):
+            with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words) as caught:
+                call()
+            self.assertEqual(caught.exception.kind, kind)
+
+    def test_what_python_prints_meanwhile_is_not_taken_for_the_answer(self):
+        done = threading.Event()
+        printing = threading.Thread(target=lambda: [os.write(1, b"") or print(end="", flush=True) for _ in range(200) if not done.is_set()])
+        printing.start()
+        self.assertEqual(broadloom.evaluate(RUN, episodes=5)["episodes"], 5)
+        done.set()
+        printing.join()
+
+    def test_ctrl_c_stops_a_study_which_goes_on_later(self):
+        study = broadloom.Study({"seeds": 40, "base": {"env_id": "Acrobot-v1", "total_timesteps": 20_000, "num_envs": 8}}, out=OUT / "long.sqlite")
+        before = signal.getsignal(signal.SIGINT)
+        timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            study.run(quiet=True)
+            time.sleep(2)
+        self.assertEqual(signal.getsignal(signal.SIGINT), before)
+        self.assertEqual(broadloom.evaluate(RUN, episodes=2)["episodes"], 2)  # the interrupt was that of the study alone
+
+
+@unittest.skipUnless(FRAMES, "neither pandas nor Polars is there")
+class FramesTest(unittest.TestCase):
+    def test_of_a_run(self):
+        metrics = RUN.metrics()
+        self.assertEqual(list(metrics["global_step"]), list(range(256, 2049, 256)))
+        self.assertEqual(len(RUN.evaluations()["mean_return"]), 4)
+        ledger = broadloom.read_ledger(OUT / "ledger.jsonl")
+        self.assertIn(8, list(ledger["contract.num_envs"]))
+
+    def test_of_a_study(self):
+        STUDY.run(quiet=True)
+        scores = STUDY.frame()
+        self.assertEqual(sorted(scores["learning_rate"]), [1e-4, 1e-4, 1e-3, 1e-3])
+        self.assertEqual(len(STUDY.frame("runs")["seed"]), 4)
+        self.assertGreater(len(STUDY.frame("learning_curves")["value"]), 4)
+
+    def test_bad_input(self):
+        (OUT / "no.sqlite").write_text("no")
+        for kind, call in ((ValueError, lambda: STUDY.frame("secrets")), (FileNotFoundError, lambda: broadloom.read_store(OUT / "nothing.sqlite")),
+                           (broadloom.Error, lambda: broadloom.read_store(OUT / "no.sqlite")), (FileNotFoundError, lambda: broadloom.read_metrics(OUT)),
+                           (ModuleNotFoundError, lambda: RUN.metrics(library="no_such_library"))):
+            with self.assertRaises(kind):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()
