@@ -32,9 +32,20 @@ def _text(value):
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _check_render_mode(render_mode):
-    if render_mode is not None:
-        raise _core.Error(f"render_mode: got {render_mode!r}, expected None: `python -m broadloom watch` makes a page of episodes; nothing else is drawn yet")
+def _picture(core, i):
+    from .render import picture
+
+    return picture(*core.drawing(i))
+
+
+RENDERING = {"render_modes": ["rgb_array"], "render_fps": 30}
+
+
+def _check_render_mode(render_mode, core, env_id):
+    if render_mode not in (None, "rgb_array"):
+        raise _core.Error(f"render_mode: got {render_mode!r}, expected None or 'rgb_array'; `python -m broadloom watch RUN` shows episodes in a browser")
+    if render_mode and core.drawing(0) is None:
+        raise _core.Error(f"render_mode: {env_id} does not draw itself, and its observations are no small image; leave render_mode out")
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
@@ -45,16 +56,16 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     given is an option of the environment, as `python -m broadloom env show ID` lists them."""
 
     def __init__(self, num_envs=1, *, env_id, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=None, threads=0, copy=True, render_mode=None, **options):
-        _check_render_mode(render_mode)
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise _core.Error(f"num_envs: got {num_envs!r}, expected a whole number of at least 1")
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError:
             raise _core.Error(f"autoreset_mode: got {autoreset_mode!r}, expected one of gymnasium.vector.AutoresetMode") from None
-        self.metadata = {"autoreset_mode": self._mode, "render_modes": []}
-        self.num_envs, self.render_mode, self.copy = int(num_envs), None, copy
+        self.metadata = {"autoreset_mode": self._mode, **RENDERING}
+        self.num_envs, self.render_mode, self.copy = int(num_envs), render_mode, copy
         self._core = _core.Environments(env_id, self.num_envs, 0, {key: _text(value) for key, value in options.items()}, max_episode_steps or 0, threads)
+        _check_render_mode(render_mode, self._core, env_id)
         spec = self._core.spec
         self.single_observation_space = spaces.to_gymnasium(spec["observation"])
         self.single_action_space = spaces.to_gymnasium(spec["action"])
@@ -90,6 +101,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             self._core.release(held)
         infos = self._final_infos() if ended and self._mode == AutoresetMode.SAME_STEP else {}
         return self._observations(), self._out(self._core.rewards), self._out(self._core.terminated), self._out(self._core.truncated), infos
+
+    def render(self):
+        """With render_mode="rgb_array": a picture of each environment, uint8 [height, width, 3]. One whose episode has ended shows the next one's start."""
+        self._check_open()
+        return tuple(_picture(self._core, i) for i in range(self.num_envs)) if self.render_mode else None
 
     def close_extras(self, **kwargs):
         self._core = None
@@ -137,12 +153,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 class Env(gymnasium.Env):
     """One of them, for what takes no vector environment. A call in Python costs more than the step: VectorEnv is what is fast."""
 
-    metadata = {"render_modes": []}
+    metadata = RENDERING
 
     def __init__(self, *, env_id, max_episode_steps=None, render_mode=None, **options):
-        _check_render_mode(render_mode)
-        self.render_mode = None
+        self.render_mode = render_mode
         self._core = _core.Environments(env_id, 1, 0, {key: _text(value) for key, value in options.items()}, max_episode_steps or 0, 1)
+        _check_render_mode(render_mode, self._core, env_id)
         spec = self._core.spec
         self.observation_space, self.action_space = spaces.to_gymnasium(spec["observation"]), spaces.to_gymnasium(spec["action"])
         self._is_reset = False
@@ -162,6 +178,10 @@ class Env(gymnasium.Env):
         space = self.action_space
         self._core.step(np.ascontiguousarray(np.asarray(action)[None], space.dtype), True)
         return self._observation(), float(self._core.rewards[0]), bool(self._core.terminated[0]), bool(self._core.truncated[0]), {}
+
+    def render(self):
+        """With render_mode="rgb_array": uint8 [height, width, 3]. After the end of an episode: the next one's start."""
+        return _picture(self._core, 0) if self.render_mode else None
 
     def _observation(self):
         return self._core.observations[0].copy()

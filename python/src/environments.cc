@@ -18,6 +18,7 @@
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/watch/planes.h"
 #include "buffer.h"
 #include "errors.h"
 #include "spec.h"
@@ -72,6 +73,7 @@ class Environments {
   void reset(std::uint64_t seed) {
     make(seed);
     std::fill(held_.begin(), held_.end(), 0);
+    has_acted_ = false;
     show(0, count_);
   }
 
@@ -122,7 +124,31 @@ class Environments {
       }
     }
     if (!status.ok()) raise(status);
+    has_acted_ = true;
     return any;
+  }
+
+  // What environment i shows: ((left, bottom, right, top), [(kind, ink, strength, numbers)]); None
+  // where it does not draw itself.
+  nb::object drawing(int i) {
+    if (i < 0 || i >= count_) raise(invalid("there is no environment " + std::to_string(i)));
+    const EnvSpec& spec = envs_->spec();
+    Drawing drawing;
+    const auto at = static_cast<std::size_t>(i);
+    const bool acted = has_acted_ && (terminated_[at] | truncated_[at]) == 0;
+    envs_->draw(i, acted ? &actions_[at * spec.action_size()] : nullptr, drawing);
+    if (drawing.empty() && is_small_image(spec.observation))
+      draw_planes(spec.observation, &bytes_[at * width_], drawing);
+    if (drawing.empty()) return nb::none();
+    constexpr const char* kKinds[] = {"line", "polygon", "rectangle", "circle", "text"};
+    nb::list shapes;
+    for (const Shape& shape : drawing.shapes) {
+      const char* kind = kKinds[static_cast<std::size_t>(shape.kind)];
+      shapes.append(
+          nb::make_tuple(kind, static_cast<int>(shape.ink), shape.strength, shape.numbers));
+    }
+    return nb::make_tuple(nb::make_tuple(drawing.left, drawing.bottom, drawing.right, drawing.top),
+                          shapes);
   }
 
   // Views, valid as long as this lives; what the last call left.
@@ -267,6 +293,7 @@ class Environments {
   std::string id_;
   Overrides options_;
   int max_episode_steps_, count_, threads_ = 1;
+  bool has_acted_ = false;  // since the last reset
   std::unique_ptr<VecEnv> envs_;
   std::unique_ptr<ThreadPool> pool_;
   std::size_t width_ = 0;
@@ -295,6 +322,7 @@ void bind_environments(nb::module_& m) {
       .def_prop_ro("spec", &Environments::spec)
       .def("reset", &Environments::reset, nb::arg("seed"))
       .def("release", &Environments::release, nb::arg("mask").none())
+      .def("drawing", &Environments::drawing, nb::arg("env"))
       .def("step", &Environments::step, nb::arg("actions"), nb::arg("hold"))
       .def_prop_ro("observations",
                    [](nb::handle self) { return Environments::observations<false>(self); })

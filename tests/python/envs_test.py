@@ -9,6 +9,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import broadloom
+import broadloom.envs
+from broadloom.render import picture
 from broadloom.envs import register_all
 
 register_all()  # what the entry point of an installed package does
@@ -143,12 +145,50 @@ class VectorEnvTest(unittest.TestCase):
             env.reset()
 
 
+class RenderTest(unittest.TestCase):
+    def test_every_environment_is_drawn(self):
+        for env_id in IDS:
+            with self.subTest(env_id):
+                env = broadloom.VectorEnv(2, env_id=env_id, render_mode="rgb_array")
+                env.reset(seed=1)
+                before = env.render()
+                self.assertEqual(len(before), 2)
+                self.assertEqual((before[0].dtype, before[0].shape[2], max(before[0].shape)), (np.uint8, 3, 480))
+                self.assertGreater(len(np.unique(before[0].reshape(-1, 3), axis=0)), 1)
+                for _ in range(5):
+                    env.step(env.action_space.sample())
+                self.assertEqual(env.render()[0].shape, before[0].shape)
+
+    def test_shapes_are_where_they_are_said_to_be(self):
+        accent, ink, paper = (11, 92, 173), (28, 33, 40), (255, 255, 255)
+        image = picture((0, 0, 10, 5), [("rectangle", 0, 1.0, [0, 0, 5, 2.5]), ("circle", 5, 1.0, [7.5, 2.5, 1]), ("polygon", 0, 1.0, [8, 4, 9.5, 4, 9.5, 4.8]),
+                                        ("line", 5, 1.0, [0.2, 1, 4, 3, 4]), ("text", 0, 1.0, [5, 5, 1]), ("rectangle", 0, 0.5, [0, 0, 99, -1])])
+        self.assertEqual(image.shape, (240, 480, 3))
+        at = lambda x, y: tuple(int(v) for v in image[int((5 - y) * 48), int(x * 48)])
+        self.assertEqual([at(1, 1), at(7.5, 2.5), at(9.3, 4.1), at(2, 4)], [ink, accent, ink, accent])
+        self.assertEqual([at(6, 1), at(8.8, 2.5), at(8.2, 4.7), at(2, 4.3), at(4.5, 4)], [paper] * 5)
+
+    def test_gymnasium_records_them(self):
+        env = gymnasium.wrappers.RenderCollection(gymnasium.make("broadloom/Pendulum-v1", render_mode="rgb_array"))
+        env.reset(seed=1)
+        for _ in range(3):
+            env.step(np.zeros(1, np.float32))
+        frames = env.render()
+        self.assertEqual(len(frames), 4)
+        self.assertFalse(np.array_equal(frames[0], frames[3]))
+
+    def test_what_cannot_be_drawn_is_said(self):
+        with self.assertRaisesRegex(broadloom.Error, "render_mode: got 'human'"):
+            broadloom.Env(env_id="CartPole-v1", render_mode="human")
+        self.assertIsNone(broadloom.VectorEnv(1, env_id="CartPole-v1").render())
+
+
 class EnvTest(unittest.TestCase):
     def test_gymnasiums_checks_pass(self):
         for env_id in IDS:
             with self.subTest(env_id), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                check_env(gymnasium.make(broadloom.envs.gymnasium_id(env_id)).unwrapped, skip_render_check=True)
+                check_env(gymnasium.make(broadloom.envs.gymnasium_id(env_id)).unwrapped)
 
     def test_episodes_are_those_of_the_vector(self):
         one, many = gymnasium.make("broadloom/CartPole-v1"), broadloom.VectorEnv(1, env_id="CartPole-v1")
