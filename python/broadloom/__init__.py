@@ -13,10 +13,11 @@
 from ._core import Error, list_envs
 from .commands import Study, advise, audit, command, compare, evaluate, gradients, report, rerun
 from .frames import read_evaluations, read_ledger, read_metrics, read_store
+from .importing import import_policy
 from .policy import Policy
 from .training import Run, main, register, resume, train
 
-__all__ = ["Env", "Error", "Policy", "Run", "Study", "VectorEnv", "advise", "audit", "command", "compare", "evaluate", "gradients", "list_envs", "main",
+__all__ = ["Env", "Error", "Policy", "Run", "Study", "VectorEnv", "advise", "audit", "command", "compare", "evaluate", "gradients", "import_policy", "list_envs", "main",
            "read_evaluations", "read_ledger", "read_metrics", "read_store", "register", "report", "rerun", "resume", "train"]
 
 

@@ -36,7 +36,8 @@ class Run(os.PathLike):
         return f"<Run {self.dir}: {self.global_step:,} of {self.total_timesteps:,} steps, {result}>"
 
 
-def train(env, *, out=None, threads=0, ledger="", quiet=False, on_iteration=None, name=None, vectorization="sync", observation_keys=("policy", "critic"), **config):
+def train(env, *, out=None, threads=0, ledger="", quiet=False, on_iteration=None, name=None, vectorization="sync", observation_keys=("policy", "critic"), init=None, panel=None,
+          **config):
     """Trains from the start, and returns the finished Run.
 
     env: an id of Broadloom's ("CartPole-v1"), one of Gymnasium's ("gymnasium/Hopper-v5", "gymnasium/ALE/Pong-v5") or of EnvPool's ("envpool/Ant-v5"), a function that
@@ -44,13 +45,14 @@ def train(env, *, out=None, threads=0, ledger="", quiet=False, on_iteration=None
     `name` ("python/<its name>-v0").
     config: keys as the program's flags have them, num_envs=16, norm_obs=True, **{"env.gravity": 9.8}; `python -m broadloom train --help` lists them.
     out: the run's folder, which must be new. threads: 0 for all cores; results do not depend on it. on_iteration: called with a dict after each iteration.
+    init: a run or checkpoint whose policy this one begins with. panel: a held-out panel in TOML that the final policy is scored on.
     vectorization: "sync" or "async" (a process each), where single environments are put together.
 
     Raises broadloom.Error for what cannot be done; KeyboardInterrupt and what on_iteration raised, with the run saved; and what step() of the environment raised,
     after which the last checkpoint is there (checkpoint_interval). broadloom.resume() goes on from it."""
     keys = {"env_id": identify(env, name, vectorization, observation_keys)}
     keys |= {key: text_of(value) for key, value in config.items()}
-    return Run(_core.train(keys, str(out or ""), threads, str(ledger), *ears(quiet, on_iteration)))
+    return Run(_core.train(keys, str(out or ""), threads, str(ledger), os.fspath(init or ""), os.fspath(panel or ""), *ears(quiet, on_iteration)))
 
 
 def resume(run, *, total_timesteps=0, threads=0, ledger="", quiet=False, on_iteration=None):

@@ -21,19 +21,13 @@
 #include "broadloom/watch/planes.h"
 #include "buffer.h"
 #include "errors.h"
+#include "overrides.h"
 #include "spec.h"
 
 namespace nb = nanobind;
 
 namespace broadloom::python {
 namespace {
-
-Overrides overrides_from(const nb::dict& keys) {
-  Overrides out;
-  for (const auto& [key, value] : keys)
-    out.emplace_back(nb::cast<std::string>(key), nb::cast<std::string>(nb::str(value)));
-  return out;
-}
 
 // N environments in arrays that Python sees without a copy. `held` environments are those whose
 // episode has ended and whose next one has not been shown: the library has begun it already, and a

@@ -4,6 +4,7 @@
 
 #include "environments.h"
 #include "errors.h"
+#include "importing.h"
 #include "policy.h"
 #include "simulator.h"
 #include "training.h"
@@ -15,4 +16,5 @@ NB_MODULE(_core, m) {
   broadloom::python::bind_simulators(m);
   broadloom::python::bind_training(m);
   broadloom::python::bind_policy(m);
+  broadloom::python::bind_importing(m);
 }

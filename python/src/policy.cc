@@ -12,9 +12,7 @@
 #include <vector>
 
 #include "broadloom/evaluate/policy.h"
-#include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/evaluate/run_path.h"
-#include "broadloom/math/isa.h"
 #include "broadloom/rollout/observations.h"
 #include "buffer.h"
 #include "errors.h"
@@ -101,9 +99,6 @@ class RunPolicy {
 
  private:
   Status load(const std::string& run_or_checkpoint) {
-    const Result<std::string> isa = isa_of_policy(run_or_checkpoint);
-    if (!isa.ok()) return isa.status();
-    BROADLOOM_TRY(set_isa(isa.value()));
     const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
     if (!found.ok()) return found.status();
     Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");

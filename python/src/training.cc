@@ -8,19 +8,23 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/available_cores.h"
+#include "broadloom/evaluate/panel.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/program.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/train/initial_policy.h"
 #include "broadloom/train/run.h"
 #include "cli/ledger.h"
 #include "cli/run_dir.h"
 #include "errors.h"
+#include "overrides.h"
 
 namespace nb = nanobind;
 
@@ -114,13 +118,6 @@ class Ears {
   bool raised_ = false;
 };
 
-Overrides overrides_from(const nb::dict& keys) {
-  Overrides out;
-  for (const auto& [key, value] : keys)
-    out.emplace_back(nb::cast<std::string>(key), nb::cast<std::string>(value));
-  return out;
-}
-
 int threads_of(int threads) { return threads > 0 ? threads : available_cores(); }
 
 nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger) {
@@ -136,9 +133,10 @@ nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger) {
   return summary_of(summary.value(), place.value());
 }
 
+// init, panel: "" for none.
 nb::dict train(const nb::dict& keys, const std::string& out, int threads,
-               const std::string& ledger_asked, nb::object on_contract, nb::object on_iteration,
-               nb::object on_note) {
+               const std::string& ledger_asked, const std::string& init, const std::string& panel,
+               nb::object on_contract, nb::object on_iteration, nb::object on_note) {
   forget_kept();
   Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
   const Overrides overrides = overrides_from(keys);
@@ -152,7 +150,20 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
                              std::to_string(config.value().seed);
     const std::string run_dir = out.empty() ? cli::default_run_dir(name) : out;
     ledger = cli::ledger_of_run(ledger_asked, run_dir);
-    return start_run(config.value(), run_dir, threads_of(threads), ears.hooks());
+    std::optional<InitialPolicy> begins_with;
+    if (!init.empty()) {
+      Result<InitialPolicy> policy = read_initial_policy(init);
+      if (!policy.ok()) return policy.status();
+      begins_with = policy.take();
+    }
+    std::optional<Panel> scored_on;
+    if (!panel.empty()) {
+      Result<Panel> read = read_panel(panel);
+      if (!read.ok()) return read.status();
+      scored_on = read.take();
+    }
+    return start_run(config.value(), run_dir, threads_of(threads), ears.hooks(), scored_on,
+                     begins_with);
   };
   const Result<RunSummary> summary = run();
   return finish(summary, ledger);
@@ -246,7 +257,8 @@ nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
 
 void bind_training(nb::module_& m) {
   m.def("train", &train, nb::arg("keys"), nb::arg("out"), nb::arg("threads"), nb::arg("ledger"),
-        nb::arg("on_contract").none(), nb::arg("on_iteration").none(), nb::arg("on_note").none());
+        nb::arg("init"), nb::arg("panel"), nb::arg("on_contract").none(),
+        nb::arg("on_iteration").none(), nb::arg("on_note").none());
   m.def("resume", &resume, nb::arg("run_dir"), nb::arg("total_timesteps"), nb::arg("threads"),
         nb::arg("ledger"), nb::arg("on_contract").none(), nb::arg("on_iteration").none(),
         nb::arg("on_note").none());

@@ -1,0 +1,77 @@
+#include "importing.h"
+
+#include <fmt/core.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/config/config.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/trainer.h"
+#include "buffer.h"
+#include "errors.h"
+#include "overrides.h"
+
+namespace nb = nanobind;
+
+namespace broadloom::python {
+namespace {
+
+Result<std::unique_ptr<Trainer>> make_trainer(const Overrides& keys) {
+  const nb::gil_scoped_release unlocked;
+  const Result<Config> config = resolve_config(keys);
+  if (!config.ok()) return config.status();
+  return Trainer::create(config.value(), 1);
+}
+
+// arrays: contiguous ones of NumPy's, by the names of a checkpoint's tensors, in their types.
+Status fill(const nb::dict& arrays, std::vector<TensorRef> state) {
+  for (const auto& [key, array] : arrays) {
+    const std::string name = nb::cast<std::string>(key);
+    const auto tensor = std::find_if(state.begin(), state.end(),
+                                     [&](const TensorRef& ref) { return ref.name == name; });
+    if (tensor == state.end())
+      return {ErrorKind::kMismatch, "'" + name + "' is not among the tensors of such a run"};
+    const auto count = nb::cast<std::size_t>(array.attr("size"));
+    if (count != tensor->count()) {
+      return {ErrorKind::kMismatch,
+              fmt::format("{}: got {} numbers, expected {} of a run with these settings; give it "
+                          "the network that the policy has",
+                          name, count, tensor->count())};
+    }
+    const Buffer from(array, name.c_str(), count, dtype_size(tensor->dtype));
+    std::memcpy(tensor->data, from.as<std::byte>(), count * dtype_size(tensor->dtype));
+  }
+  return {};
+}
+
+// A checkpoint at step 0 of a run with these keys, whose state is what a new run has but for the
+// arrays.
+void write_checkpoint(const nb::dict& keys, const nb::dict& arrays, const std::string& path) {
+  if (std::filesystem::exists(path))
+    raise({ErrorKind::kIo, "'" + path + "' is there already; give the policy another place"});
+  Result<std::unique_ptr<Trainer>> made = make_trainer(overrides_from(keys));
+  if (!made.ok()) raise(made.status());
+  Trainer& trainer = *made.value();
+  Status status = trainer.capture();
+  if (status.ok()) status = fill(arrays, trainer.state());
+  if (status.ok()) {
+    const nb::gil_scoped_release unlocked;
+    status = trainer.state_restored();
+    if (status.ok()) status = save_checkpoint(path, trainer, {});
+  }
+  if (!status.ok()) raise(status);
+}
+
+}  // namespace
+
+void bind_importing(nb::module_& m) {
+  m.def("write_checkpoint", &write_checkpoint, nb::arg("keys"), nb::arg("arrays"), nb::arg("path"));
+}
+
+}  // namespace broadloom::python
