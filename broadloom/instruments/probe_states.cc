@@ -97,7 +97,7 @@ bool look_at_staggered(const VecEnv& envs, Observations& policy, Observations& c
   const std::unique_ptr<VecEnv> probed = envs.another(options);
   if (probed == nullptr) return false;
   RandomPlay play(*probed);
-  const int steps = envs.spec().observation.frames - 1;
+  const int steps = probed->spec().observation.frames - 1;
   for (int t = 0; t < steps && play.step(); ++t) {
   }
   play.observe(0, policy, critic);
