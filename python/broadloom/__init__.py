@@ -10,20 +10,34 @@
 `gymnasium.make_vec("broadloom/CartPole-v1", num_envs=64)`.
 """
 
+from typing import TYPE_CHECKING
+
+from . import _registry
 from ._core import Error, list_envs
 from .commands import Study, advise, audit, command, compare, evaluate, gradients, report, rerun
 from .frames import read_evaluations, read_ledger, read_metrics, read_store
-from .importing import import_policy
-from .policy import Policy
 from .training import Run, main, register, resume, train
+
+if TYPE_CHECKING:
+    from .envs import Env, VectorEnv
+    from .importing import import_policy
+    from .policy import Policy
 
 __all__ = ["Env", "Error", "Policy", "Run", "Study", "VectorEnv", "advise", "audit", "command", "compare", "evaluate", "gradients", "import_policy", "list_envs", "main",
            "read_evaluations", "read_ledger", "read_metrics", "read_store", "register", "report", "rerun", "resume", "train"]
+_LATER = {"Env": "envs", "VectorEnv": "envs", "import_policy": "importing", "Policy": "policy"}  # they want NumPy or Gymnasium, which take longer to import than the rest
+
+_registry.register_when_imported()
 
 
 def __getattr__(name):
-    if name in ("Env", "VectorEnv"):  # of Gymnasium's kind: who does not ask for them does not wait for it
-        from . import envs
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(envs, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -14,20 +14,6 @@ def list_envs():
     return _core.list_envs()
 
 
-def gymnasium_id(env_id):
-    """Under which Gymnasium knows it: it allows one namespace."""
-    return "broadloom/" + env_id.replace("/", "-")
-
-
-def register_all():
-    """What Gymnasium calls as it is imported (entry point gymnasium.envs)."""
-    for spec in list_envs():
-        if spec["id"].startswith("python/") or gymnasium_id(spec["id"]) in gymnasium.registry:
-            continue
-        gymnasium.register(gymnasium_id(spec["id"]), entry_point="broadloom.envs:Env", vector_entry_point="broadloom.envs:VectorEnv",
-                           kwargs={"env_id": spec["id"]}, reward_threshold=spec["reward_threshold"], order_enforce=False, disable_env_checker=True)
-
-
 def _text(value):
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 

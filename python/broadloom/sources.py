@@ -66,9 +66,6 @@ def of_envpool(env_id):
                 seeds_when_made=True, resets_give_their_own_rows=True)
 
 
-NAMESPACES = {"gymnasium": of_gymnasium, "envpool": of_envpool}
-
-
 def of_function(name, function, *, vectorization, keys, max_episode_steps):
     """A function that makes one environment, or of `num_envs`, and `seed` if it takes one, that makes many."""
     if vectorization not in ("sync", "async"):

@@ -4,7 +4,7 @@ import os
 import pathlib
 import sys
 
-from . import _core, sources
+from . import _core
 
 _kinds = {}  # that are registered, by id
 
@@ -66,6 +66,8 @@ def register(name, env, *, vectorization="sync", observation_keys=("policy", "cr
         if _kinds[name][0] is env:
             return name
         raise _core.Error(f"'{name}' is registered already, with another function; give this one another name")
+    from . import sources
+
     kind = sources.of_function(name, env, vectorization=vectorization, keys=observation_keys, max_episode_steps=max_episode_steps)
     _core.register(kind.spec, kind.simulator)
     _kinds[name] = env, kind
@@ -121,15 +123,17 @@ def text_of(value):
     return repr(value) if type(value) is float else str(value)
 
 
-def _open(opener):
+def _opener(namespace):
     def opened(env_id):
-        kind = opener(env_id)
+        from . import sources
+
+        kind = getattr(sources, f"of_{namespace}")(env_id)
         return kind.spec, kind.simulator
     return opened
 
 
-for _name, _opener in sources.NAMESPACES.items():
-    _core.register_namespace(_name, _open(_opener))
+for _name in ("gymnasium", "envpool"):
+    _core.register_namespace(_name, _opener(_name))
 
 
 class _Progress:

@@ -1,5 +1,7 @@
 """Broadloom's environments as Gymnasium's: the package in a build tree, with real Gymnasium."""
 
+import subprocess
+import sys
 import unittest
 import warnings
 
@@ -10,10 +12,9 @@ from gymnasium.vector import AutoresetMode
 
 import broadloom
 import broadloom.envs
+from broadloom._registry import gymnasium_id
 from broadloom.render import picture
-from broadloom.envs import register_all
 
-register_all()  # what the entry point of an installed package does
 IDS = [spec["id"] for spec in broadloom.list_envs()]
 
 
@@ -27,6 +28,23 @@ def play(env, steps, seed=3):
                             else random.uniform(env.single_action_space.low, env.single_action_space.high).astype(np.float32) for _ in range(env.num_envs)])
         out.append(env.step(actions))
     return out
+
+
+class ImportTest(unittest.TestCase):
+    def test_gymnasium_knows_the_environments_in_whichever_order_they_are_imported(self):
+        for imports in ("import gymnasium, broadloom", "import broadloom, gymnasium", "import broadloom; from gymnasium.envs import registration; import gymnasium",
+                        "import gymnasium; gymnasium.make('broadloom:broadloom/Taxi-v3')"):
+            with self.subTest(imports):
+                code = f"{imports}; gymnasium.make('broadloom/CartPole-v1').reset(); gymnasium.make_vec('broadloom/MinAtar-Breakout-v1', 3).reset()"
+                subprocess.run([sys.executable, "-c", code], check=True)
+
+    def test_numpy_and_gymnasium_are_not_imported_before_they_are_needed(self):
+        code = "import sys, broadloom; assert not {'numpy', 'gymnasium', 'torch', 'pandas'} & set(sys.modules), sorted(sys.modules); broadloom.Policy; assert 'numpy' in sys.modules"
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    def test_every_name_that_is_offered_is_there(self):
+        self.assertEqual([name for name in broadloom.__all__ if not hasattr(broadloom, name)], [])
+        self.assertRaises(AttributeError, getattr, broadloom, "Polcy")
 
 
 class VectorEnvTest(unittest.TestCase):
@@ -188,7 +206,7 @@ class EnvTest(unittest.TestCase):
         for env_id in IDS:
             with self.subTest(env_id), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                check_env(gymnasium.make(broadloom.envs.gymnasium_id(env_id)).unwrapped)
+                check_env(gymnasium.make(gymnasium_id(env_id)).unwrapped)
 
     def test_episodes_are_those_of_the_vector(self):
         one, many = gymnasium.make("broadloom/CartPole-v1"), broadloom.VectorEnv(1, env_id="CartPole-v1")
