@@ -34,7 +34,7 @@ def stepped(env, actions, seconds):
 
 
 def env_broadloom(n, seconds):
-    import gymnasium, numpy as np
+    import broadloom, gymnasium, numpy as np
     return stepped(gymnasium.make_vec("broadloom/CartPole-v1", n), np.arange(n) % 2, seconds)
 
 
@@ -153,6 +153,40 @@ def pong_sb3(seconds):
     return sb3_rate(model, int(1024 * max(4.0, seconds)))
 
 
+def mean_return(act, env_id="broadloom/CartPole-v1", episodes=20):
+    """Of the most likely actions."""
+    import broadloom, gymnasium, numpy as np
+    env = gymnasium.make_vec(env_id, episodes)
+    rows, _ = env.reset(seed=7)
+    total, done = np.zeros(episodes), np.zeros(episodes, bool)
+    while not done.all():
+        rows, rewards, terminated, truncated, _ = env.step(act(rows))
+        total += rewards * ~done
+        done |= terminated | truncated
+    return total.mean()
+
+
+def learn_sb3(seconds):
+    import broadloom
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
+    model = PPO("MlpPolicy", make_vec_env("broadloom/CartPole-v1", n_envs=8), learning_rate=1e-3, n_steps=128, seed=1, device="cpu").learn(100_000)
+    return mean_return(lambda rows: model.predict(rows, deterministic=True)[0])
+
+
+def learn_cleanrl(seconds, file):
+    """The file as it is; the prefix has Gymnasium import broadloom."""
+    import contextlib, runpy, torch
+    sys.argv = ["ppo.py", "--env-id", "broadloom:broadloom/CartPole-v1", "--total-timesteps", "150000", "--no-cuda"]
+    path = os.path.abspath(file)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        with contextlib.redirect_stdout(sys.stderr):
+            agent = runpy.run_path(path, run_name="__main__")["agent"]
+        os.chdir("/")
+    return mean_return(lambda rows: agent.actor(torch.tensor(rows)).argmax(1).numpy())
+
+
 # case: what is measured, and contenders: name -> (function, arguments)
 CASES = {
     "env64": ("steps/s, CartPole, N 64", {"Broadloom": (env_broadloom, (64,)), "SyncVectorEnv": (env_sync, (64,))}),
@@ -162,6 +196,7 @@ CASES = {
     "train": ("steps/s, PPO on Gymnasium's CartPole, N 4, T 128, M 128, K 4, 64-64",
               {"Broadloom": (train_broadloom, ()), "Stable-Baselines3": (train_sb3, ()), "CleanRL": (train_cleanrl, ())}),
     "pong": ("steps/s, PPO on Pong, 84x84x4, Nature's network, N 8, T 128, M 256, K 4", {"Broadloom": (pong_broadloom, ()), "Stable-Baselines3": (pong_sb3, ())}),
+    "learn": ("mean return on broadloom/CartPole-v1 after 100,000 steps (SB3) and 150,000 (CleanRL)", {"Stable-Baselines3": (learn_sb3, ()), "CleanRL": (learn_cleanrl, ())}),
 }
 
 
@@ -185,7 +220,7 @@ def main():
     options = parser.parse_args()
     if options.one:
         function, arguments = CASES[options.one[0]][1][options.one[1]]
-        extra = (options.cleanrl,) if function is train_cleanrl else ()
+        extra = (options.cleanrl,) if function in (train_cleanrl, learn_cleanrl) else ()
         print(function(*arguments, options.seconds, *extra))
         return
     results = {}
@@ -199,14 +234,14 @@ def main():
         print(f"\n{what}\n")
         print("| | median | least | greatest | Broadloom is |\n|---|---|---|---|---|")
         results[case] = {"what": what, "numbers": numbers}
-        ours = statistics.median(number for number in numbers["Broadloom"] if number is not None)
+        ours = statistics.median([number for number in numbers.get("Broadloom", []) if number is not None] or [0.0])
         for name in names:
             known = [number for number in numbers[name] if number is not None]
             if not known:
                 print(f"| {name} | could not be measured | | | |")
                 continue
             median = statistics.median(known)
-            ratio = "" if name == "Broadloom" else f"{ours / median:.2f} times as fast"
+            ratio = "" if name == "Broadloom" or not ours else f"{ours / median:.2f} times as fast"
             print(f"| {name} | {median:,.1f} | {min(known):,.1f} | {max(known):,.1f} | {ratio} |", flush=True)
     if options.out:
         with open(options.out, "w") as file:
