@@ -3,6 +3,7 @@ dtypes, every episode's last observation apart from the next one's first, and no
 
 import functools
 import hashlib
+import math
 import typing
 import warnings
 
@@ -103,7 +104,7 @@ class Simulator:
         rows = numpy_of(rows)
         if space["channels_first"]:
             rows = np.moveaxis(rows, 1, -1)
-        if rows.size != self.num_envs * int(np.prod(space["shape"])):
+        if rows.size != self.num_envs * math.prod(space["shape"]):
             raise ValueError(f"{self.kind.id}: observations of shape {rows.shape}, expected {(self.num_envs, *space['shape'])}")
         return np.ascontiguousarray(rows, space["dtype"])
 
