@@ -19,7 +19,7 @@
 namespace broadloom {
 
 // Where a schedule changes the block's shape, another one is made for it: what must outlast a block
-// is the learner's, or the algorithm refuses such schedules.
+// is the learner's. One that has state of its own (append_state) is refused with such a schedule.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;

@@ -197,6 +197,10 @@ Status add_stream_facts(const RunFolder& folder, const Config& config, RunFacts&
   const bool alone = folder.dir().empty();
   const VecEnvOptions made = vec_env_options(config);
   std::vector<StreamUse> uses = training_streams(config.seed, made.num_envs, made.families());
+  for (const AlgorithmStream& one : algorithm_streams(config)) {
+    uses.push_back({one.name, false, config.seed, static_cast<std::uint32_t>(one.purpose),
+                    one.per_env ? made.num_envs : kFewLanes});
+  }
   std::map<std::uint64_t, int> episodes;  // of each seed that evaluations had
   if (config.eval_interval > 0) episodes[config.seed] = config.eval_episodes;
   if (!alone) {

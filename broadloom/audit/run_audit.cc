@@ -112,7 +112,7 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
       options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
   const std::int64_t left =
       checkpoint.config.num_iterations() - trainer.value()->report().iteration;
-  const bool ends = left < count && falling_value(checkpoint.config) != nullptr;
+  const bool ends = left < count && falling_value(checkpoint.config).has_value();
   if (ends) {
     hold_values(trainer.value()->report().iteration, checkpoint.config);
     trainer = load(checkpoint, options.threads);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cassert>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -13,11 +14,24 @@
 #include "broadloom/algo/pqn.h"
 #include "broadloom/config/config.h"
 #include "broadloom/config/network_shape.h"
+#include "broadloom/config/schedule.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/core/number_text.h"
 
 namespace broadloom {
 namespace {
+
+std::optional<FallingValue> scheduled(const Config& config, const ScheduledValue& one) {
+  if (config.*one.schedule != "linear") return std::nullopt;
+  return FallingValue{one.words, fmt::format("{} = linear", one.key)};
+}
+
+std::optional<FallingValue> falling_coefficient(const Config& config) {
+  for (const ScheduledValue& one : kScheduledValues) {
+    if (auto falls = scheduled(config, one)) return falls;
+  }
+  return std::nullopt;
+}
 
 AlgorithmEntry ppo() {
   return {
@@ -34,6 +48,7 @@ AlgorithmEntry ppo() {
             return Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
                               spec.observation_size(), spec.action_size(), threads);
           },
+      .falls = falling_coefficient,
       .declare_numbers =
           [](const InfoVisitor& declare) {
             UpdateStats().visit([&](const NumberInfo& info, double) { declare(info); });
@@ -63,6 +78,12 @@ void pqn_defaults(const EnvSpec& spec, Config& config) {
   config.vf_coef = 1.0;
   config.max_grad_norm = 10.0;
   config.adam_eps = 1e-8;
+}
+
+std::optional<FallingValue> falling_epsilon(const Config& config) {
+  if (config.eps_start == config.eps_finish) return std::nullopt;
+  return FallingValue{"share of actions drawn from all",
+                      fmt::format("eps_decay = {}", to_text(config.eps_decay))};
 }
 
 Status check_pqn(const Config& config, const EnvSpec& spec) {
@@ -109,6 +130,7 @@ AlgorithmEntry pqn() {
       .set_defaults = pqn_defaults,
       .learns_action_values = true,
       .check = check_pqn,
+      .falls = falling_epsilon,
       .declare_numbers =
           [](const InfoVisitor& declare) {
             PqnStats().visit([&](const NumberInfo& info, double) { declare(info); });
@@ -188,6 +210,11 @@ AlgorithmEntry ppo_rnd() {
       .keys_of_size = "hidden_sizes, rnd_hidden_sizes, rnd_outputs, num_envs or num_steps",
       .check = check_ppo_rnd,
       .besides = random_start,
+      .falls = falling_coefficient,
+      .streams = {{"rnd_target", Purpose::kRndTarget},
+                  {"rnd_predictor", Purpose::kRndPredictor},
+                  {"rnd_mask", Purpose::kRndMask},
+                  {"rnd_start", Purpose::kRndStart, true}},
       .declare_numbers =
           [](const InfoVisitor& declare) {
             UpdateStats().visit([&](const NumberInfo& info, double) { declare(info); });
@@ -231,12 +258,12 @@ Table& table() {
   return entries;
 }
 
-// Config has checked the name.
 const AlgorithmEntry& entry_of(const Config& config) {
   const std::vector<const AlgorithmEntry*> all = table().all();
   const auto found = std::find_if(all.begin(), all.end(), [&](const AlgorithmEntry* entry) {
     return entry->name == config.algorithm;
   });
+  assert(found != all.end() && "validate() refuses a name that is not in the table");
   return found != all.end() ? **found : *all.front();
 }
 
@@ -293,6 +320,16 @@ std::string besides_blocks(const Config& config) {
 }
 
 std::string keys_of_size(const Config& config) { return entry_of(config).keys_of_size; }
+
+const std::vector<AlgorithmStream>& algorithm_streams(const Config& config) {
+  return entry_of(config).streams;
+}
+
+std::optional<FallingValue> falling_value(const Config& config) {
+  if (auto falls = scheduled(config, kScheduledValues[0])) return falls;
+  const AlgorithmEntry& entry = entry_of(config);
+  return entry.falls ? entry.falls(config) : std::nullopt;
+}
 
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup) {
   return entry_of(setup.config).make(setup);

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "broadloom/core/number_info.h"
+#include "broadloom/core/purpose.h"
 #include "broadloom/core/status.h"
 
 namespace broadloom {
@@ -24,6 +26,20 @@ struct AlgorithmSetup {
   const ActorCritic& network;
   const EnvSpec& spec;
   ThreadPool& pool;
+};
+
+// What falls over a run's total_timesteps, so that a longer run would have been another one.
+struct FallingValue {
+  std::string words;    // such as "learning rate"
+  std::string setting;  // what makes it fall, such as "lr_schedule = linear"
+};
+
+// Random numbers that an algorithm draws beside those of every run: for the ledger, and for the
+// audit, which looks for streams that meet.
+struct AlgorithmStream {
+  const char* name;  // in the ledger
+  Purpose purpose;
+  bool per_env = false;  // a lane an environment; else a few, of tensors or epochs
 };
 
 struct AlgorithmEntry {
@@ -43,6 +59,10 @@ struct AlgorithmEntry {
   std::function<Status(const Config&, const EnvSpec&)> check = {};
   // Optional: a sentence of the contract on what a run does beside its blocks; empty: nothing.
   std::function<std::string(const Config&)> besides = {};
+  // Optional: what of its own falls over the run; none: nothing. One whose begin_block() uses
+  // progress says so here, or its runs could be made longer and would have other bits.
+  std::function<std::optional<FallingValue>(const Config&)> falls = {};
+  std::vector<AlgorithmStream> streams = {};
   // All numbers that its updates report. Names that other algorithms have mean the same here.
   std::function<void(const InfoVisitor&)> declare_numbers;
 };
@@ -58,12 +78,16 @@ std::vector<std::string> algorithm_names();
 // The defaults of config.algorithm; nothing where there is none of that name.
 void set_algorithm_defaults(const EnvSpec& spec, Config& config);
 
-// In these, config.algorithm is one of those names.
+// In these, config.algorithm is one of those names, as validate() has it; another one is a bug of
+// the caller.
 Status check_algorithm(const Config& config, const EnvSpec& spec);
 bool learns_action_values(const Config& config);
 int value_outputs(const Config& config);
 std::string besides_blocks(const Config& config);
 std::string keys_of_size(const Config& config);
+const std::vector<AlgorithmStream>& algorithm_streams(const Config& config);
+// The first that falls, the learning rate or what the algorithm names; none: nothing does.
+std::optional<FallingValue> falling_value(const Config& config);
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup);
 std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
                             int threads);

@@ -210,8 +210,7 @@ Status check_precision(const Config& config) {
 std::span<const Alias> Config::aliases() { return kAliases; }
 
 bool Config::depends_on_total() const {
-  const bool explores_less = learns_action_values(*this) && eps_start != eps_finish;
-  return falling_value(*this) != nullptr || !shape_schedule.empty() || explores_less;
+  return falling_value(*this).has_value() || !shape_schedule.empty();
 }
 
 Config default_config(const EnvSpec& spec) {

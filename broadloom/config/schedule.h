@@ -15,20 +15,12 @@ struct ScheduledValue {
   const char* key;    // of the schedule
   const char* words;  // for the value
 };
-// All of them.
+// All of them, the learning rate, which every algorithm has, first.
 inline constexpr ScheduledValue kScheduledValues[] = {
     {&Config::learning_rate, &Config::lr_schedule, "lr_schedule", "learning rate"},
     {&Config::clip_coef, &Config::clip_schedule, "clip_schedule", "clip range"},
     {&Config::ent_coef, &Config::ent_schedule, "ent_schedule", "entropy bonus"},
 };
-
-// The first that falls; null: none does.
-inline const ScheduledValue* falling_value(const Config& config) {
-  for (const ScheduledValue& one : kScheduledValues) {
-    if (config.*one.schedule == "linear") return &one;
-  }
-  return nullptr;
-}
 
 // kind: "linear", to 0 over the run; anything else is constant here.
 inline Schedule schedule_of(const std::string& kind, double start) {

@@ -88,11 +88,18 @@ class RandomPlay {
   std::vector<std::uint8_t> terminated_, truncated_;
 };
 
+VecEnvOptions probe_options(int num_envs) {
+  VecEnvOptions options;
+  options.num_envs = num_envs;
+  options.seed = kProbeSeed;
+  options.streams = StreamSet::kEvaluation;
+  return options;
+}
+
 // One environment a row, spread over their episodes. A stack whose frames are all one has been
 // through no step, so that stacks are filled. False where environments begin at their start alone.
 bool look_at_staggered(const VecEnv& envs, Observations& policy, Observations& critic) {
-  VecEnvOptions options{
-      .num_envs = rows_of(envs.spec()), .seed = kProbeSeed, .streams = StreamSet::kEvaluation};
+  VecEnvOptions options = probe_options(rows_of(envs.spec()));
   options.stagger_starts = true;
   const std::unique_ptr<VecEnv> probed = envs.another(options);
   if (probed == nullptr) return false;
@@ -109,9 +116,7 @@ bool look_at_staggered(const VecEnv& envs, Observations& policy, Observations& c
 bool look_at_played(const VecEnv& envs, Observations& policy, Observations& critic) {
   const std::size_t rows = static_cast<std::size_t>(rows_of(envs.spec()));
   const std::unique_ptr<VecEnv> probed =
-      envs.another({.num_envs = static_cast<int>(std::min(rows, kPlayed)),
-                    .seed = kProbeSeed,
-                    .streams = StreamSet::kEvaluation});
+      envs.another(probe_options(static_cast<int>(std::min(rows, kPlayed))));
   if (probed == nullptr) return false;
   const std::size_t count = static_cast<std::size_t>(probed->num_envs());
   Observations seen(policy.type(), count), seen_by_critic(critic.type(), count);

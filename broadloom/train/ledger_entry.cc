@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/config/algorithms.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/core/random.h"
 #include "broadloom/core/utc_time.h"
@@ -144,7 +145,8 @@ Json streams_of(StreamSet set) {
 
 // Every random number is a function of seed, purpose, lane and index (core/random.h says which of
 // them is what).
-Json seeds_of(const RolloutContract& contract, const std::optional<PanelResult>& panel) {
+Json seeds_of(const Config& config, const RolloutContract& contract,
+              const std::optional<PanelResult>& panel) {
   Json training = numbers_of({{"init", Purpose::kInit},
                               {"shuffle", Purpose::kShuffle},
                               {"action", Purpose::kAction},
@@ -152,6 +154,9 @@ Json seeds_of(const RolloutContract& contract, const std::optional<PanelResult>&
                               {"curriculum", Purpose::kCurriculum}});
   if (!contract.simulator.saves_state) {  // of new episodes after a resume
     training["anew"] = static_cast<int>(Purpose::kAnew);
+  }
+  for (const AlgorithmStream& one : algorithm_streams(config)) {
+    training[one.name] = static_cast<std::uint32_t>(one.purpose);
   }
   for (const auto& [name, stream] : streams_of(StreamSet::kTraining).members()) {
     training[name] = stream;
@@ -293,7 +298,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
     line["run"]["new_episodes_at"] = manifest.value().new_episodes_at;
   }
   line["contract"] = contract_of(contract.value(), trainer.block().A);
-  line["seeds"] = seeds_of(contract.value(), panel);
+  line["seeds"] = seeds_of(trainer.config(), contract.value(), panel);
   line["machine"] = machine_of(manifest.value());
   line["program"] = program_of(manifest.value());
   line["memory"] = memory_of(contract.value(), measured);

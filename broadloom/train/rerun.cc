@@ -123,11 +123,31 @@ Json completed(const Json& config, const Json& other) {
   return out;
 }
 
+// Streams that only one side names are of an algorithm's own that records came to name later: what
+// they draw shows in the results.
+Json with_streams_of(const Json& seeds, const Json& other) {
+  Json out = seeds;
+  for (const auto& [family, said] : seeds.members()) {
+    Json streams = Json::object();
+    for (const auto& [name, purpose] : said["streams"].members()) {
+      if (other[family]["streams"].contains(name)) streams[name] = purpose;
+    }
+    out[family]["streams"] = streams;
+  }
+  return out;
+}
+
+Json comparable(const Part& part, const Json& one, const Json& other) {
+  const std::string_view name = part.name;
+  if (name == "config") return completed(one[name], other[name]);
+  if (name == "seeds") return with_streams_of(one[name], other[name]);
+  return one[name];
+}
+
 void compare_part(const Part& part, const Json& a, const Json& b,
                   std::vector<FieldComparison>& out) {
-  const bool is_config = std::string_view(part.name) == "config";
-  const Json first = is_config ? completed(a[part.name], b[part.name]) : a[part.name];
-  const Json second = is_config ? completed(b[part.name], a[part.name]) : b[part.name];
+  const Json first = comparable(part, a, b);
+  const Json second = comparable(part, b, a);
   const std::set<std::string> keys = keys_of(first, second);
   for (const std::string& key : keys) {
     const std::string name = fmt::format("{}.{}", part.name, key);

@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/network_shape.h"
-#include "broadloom/config/schedule.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/run_evaluation.h"
@@ -170,22 +170,13 @@ Status extend(StartedRun& run, std::int64_t total_timesteps) {
         "settings",
         total_timesteps, dir, before, dir));
   }
-  if (run.config.depends_on_total() && falling_value(run.config) == nullptr) {
+  if (const std::optional<FallingValue> falls = falling_value(run.config)) {
     return invalid(fmt::format(
-        "total_timesteps: got {}, but the share of actions that '{}' draws from all falls over "
-        "eps_decay of its {} steps: a longer run would have explored otherwise. Begin a new run "
-        "with this one's policy: `broadloom train --init {} --total_timesteps N`, and the run's "
-        "other settings",
-        total_timesteps, dir, before, dir));
-  }
-  if (run.config.depends_on_total()) {
-    return invalid(fmt::format(
-        "total_timesteps: got {}, but the {} of '{}' falls to 0 over its {} steps ({} = linear): a "
-        "longer run would have made every one of them differently. Begin a new run with this one's "
-        "policy: `broadloom train --init {} --total_timesteps N`, and the run's other settings; "
-        "runs with constant schedules, or lr_schedule = adaptive, can be made longer",
-        total_timesteps, falling_value(run.config)->words, dir, before,
-        falling_value(run.config)->key, dir));
+        "total_timesteps: got {}, but the {} of '{}' falls over its {} steps ({}): a longer run "
+        "would have had another one in every block. Begin a new run with this one's policy: "
+        "`broadloom train --init {} --total_timesteps N`, and the run's other settings; runs in "
+        "which nothing falls, or with lr_schedule = adaptive, can be made longer",
+        total_timesteps, falls->words, dir, before, falls->setting, dir));
   }
   const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
   run.config.total_timesteps = total_timesteps;

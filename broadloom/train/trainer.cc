@@ -63,6 +63,17 @@ Status check_probe(const Config& config, const VecEnv& envs) {
                   fmt::join(config.instruments, ","))};
 }
 
+// Each shape has an algorithm of its own, and nothing of the one before goes over to it.
+Status check_outlasting(const Config& config, Algorithm& algorithm) {
+  std::vector<TensorRef> state;
+  algorithm.append_state("algorithm", state);
+  if (config.shape_schedule.empty() || state.empty()) return {};
+  return invalid(
+      fmt::format("shape_schedule: algorithm = {} keeps '{}' from block to block, which another "
+                  "shape would begin anew; leave it out",
+                  config.algorithm, state.front().name));
+}
+
 ProbeStates probe_for(const Config& config, const VecEnv& envs) {
   return instruments_need_probe(config.instruments) ? make_probe_states(envs) : ProbeStates();
 }
@@ -99,7 +110,9 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
   BROADLOOM_TRY(check_fits(config, *envs));
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
-  return std::unique_ptr<Trainer>(new Trainer(config, threads, std::move(envs)));
+  std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs)));
+  BROADLOOM_TRY(check_outlasting(config, *trainer->algorithm_));
+  return trainer;
 }
 
 Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs)

@@ -67,16 +67,11 @@ Status check_schedules(const Config& base, const Overrides& given) {
   }
   Config constant = base;
   constant.lr_schedule = "constant";
-  if (!constant.depends_on_total()) return {};
-  if (learns_action_values(base)) {
-    return invalid(fmt::format(
-        "algorithm = {}: its exploration falls over eps_decay of a run, and trials have no end: "
-        "{}; set eps_start and eps_finish to one value, or use algorithm = ppo",
-        base.algorithm, tried));
-  }
+  const std::optional<FallingValue> falls = falling_value(constant);
+  if (!falls) return {};
   return invalid(
-      fmt::format("got ent_schedule {} and clip_schedule {}; expected constant for both: {}",
-                  base.ent_schedule, base.clip_schedule, tried));
+      fmt::format("{}: the {} falls over a run, and trials have no end: {}; hold it constant",
+                  falls->setting, falls->words, tried));
 }
 
 Config entrant_config(const Config& base, const std::vector<std::string>& held,

@@ -116,7 +116,7 @@ struct A2cLoss {
   float ent_coef, vf_coef;
 };
 
-class A2c final : public Algorithm, private MinibatchRules<A2cLoss> {
+class A2c : public Algorithm, private MinibatchRules<A2cLoss> {
  public:
   struct Numbers {
     double policy_loss = 0.0, value_loss = 0.0, entropy = 0.0, grad_norm = 0.0, advantage = 0.0;

@@ -142,6 +142,54 @@ TEST_F(A2cRuns, RefuseWhatItCannotDo) {
   EXPECT_NE(box.status().message().find("expected Discrete"), std::string::npos);
 }
 
+// One that counts its blocks: another shape's would begin at 0 again.
+class CountingA2c final : public A2c {
+ public:
+  using A2c::A2c;
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    out.push_back({prefix + ".blocks", dtype_of<std::int64_t>(), {1}, &blocks_});
+  }
+
+ private:
+  std::int64_t blocks_ = 0;
+};
+
+TEST_F(A2cRuns, RefuseOtherShapesWhereTheyHaveStateOfTheirOwn) {
+  AlgorithmEntry entry = A2c::entry();
+  entry.name = "counting_a2c";
+  entry.make = [](const AlgorithmSetup& setup) { return std::make_unique<CountingA2c>(setup); };
+  static const Status status = register_algorithm(entry);
+  ASSERT_TRUE(status.ok()) << status.message();
+  const Overrides shapes = small({{"shape_schedule", "37x13 @ 0, 13x37 @ 0.5"}});
+  EXPECT_TRUE(Trainer::create(config_with(shapes), 1).ok());
+  Overrides counting = shapes;
+  counting.emplace_back("algorithm", "counting_a2c");
+  const auto refused = Trainer::create(config_with(counting), 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("algorithm.blocks"), std::string::npos)
+      << refused.status().message();
+  EXPECT_TRUE(Trainer::create(config_with(small({{"algorithm", "counting_a2c"}})), 1).ok());
+}
+
+// What an algorithm says falls over the run keeps it from being made longer, and nothing else does.
+TEST_F(A2cRuns, CannotBeMadeLongerWhereTheySayThatSomethingFalls) {
+  AlgorithmEntry entry = A2c::entry();
+  entry.name = "falling_a2c";
+  entry.falls = [](const Config&) { return FallingValue{"patience", "patience = linear"}; };
+  static const Status status = register_algorithm(entry);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_FALSE(config_with(small({{"clip_schedule", "linear"}, {"lr_schedule", "constant"}}))
+                   .depends_on_total());  // which A2C has no use for
+  const Config config =
+      config_with(small({{"algorithm", "falling_a2c"}, {"lr_schedule", "constant"}}));
+  EXPECT_TRUE(config.depends_on_total());
+  ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
+  const Result<RunSummary> longer = resume_run(at("run"), 1, {}, 10000);
+  ASSERT_FALSE(longer.ok());
+  EXPECT_NE(longer.status().message().find("patience = linear"), std::string::npos)
+      << longer.status().message();
+}
+
 TEST_F(A2cRuns, DeclareTheirNumbersOnce) {
   int losses = 0, own = 0;
   for (const NumberInfo& info : declared_numbers()) {

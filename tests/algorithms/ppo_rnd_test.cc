@@ -20,6 +20,7 @@
 #include "broadloom/lab/gradient_study.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
+#include "broadloom/record/ledger.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
@@ -444,6 +445,9 @@ TEST_F(PpoRndFolders, AreRecordedResumedAndPlayed) {
   ASSERT_TRUE(whole.ok() && again.ok());
   EXPECT_EQ(whole.value().tensors.count("learner.companion.adam_v"), 1u);
   EXPECT_TRUE(whole.value().data == again.value().data);
+
+  const Json line = Json::parse(read_ledger_line(at("whole") + "/ledger_line.json", 1).take());
+  EXPECT_EQ(line["seeds"]["training"]["streams"]["rnd_mask"].integer<int>(), 26);
 
   const auto policy = LoadedPolicy::load(find_policy(at("whole")).take());
   ASSERT_TRUE(policy.ok()) << policy.status().message();

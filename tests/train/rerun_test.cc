@@ -335,6 +335,7 @@ TEST_F(Ledger, ARecordFromBeforeTasksWereSaidAgrees) {
       [](Json& json) {
         json["contract"].erase("reward_terms");
         json["machine"].erase("residency");
+        json["seeds"]["training"]["streams"].erase("stagger");  // that came to be named later
       },
       "older");
   EXPECT_TRUE(older.agrees());
@@ -343,6 +344,9 @@ TEST_F(Ledger, ARecordFromBeforeTasksWereSaidAgrees) {
   const RerunReport other =
       change([](Json& json) { json["contract"]["reward_terms"]["step"] = 2.0; }, "other");
   EXPECT_FALSE(other.agrees());
+  const RerunReport drawn =
+      change([](Json& json) { json["seeds"]["training"]["streams"]["stagger"] = 99; }, "drawn");
+  EXPECT_FALSE(field(drawn, "seeds.training").agrees);
 }
 
 TEST_F(Ledger, ACurriculumIsRecordedAndFollowedAgain) {

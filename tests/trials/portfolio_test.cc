@@ -66,7 +66,7 @@ TEST(Portfolio, RefusesWhatItCannotTry) {
   EXPECT_NE(message({{"anneal_lr", "true"}}).find("expected constant"), std::string::npos);
   EXPECT_NE(message({{"shape_schedule", "8x128 @ 0, 64x16 @ 0.5"}}).find("leave it out"),
             std::string::npos);
-  EXPECT_NE(message({{"ent_schedule", "linear"}}).find("ent_schedule linear"), std::string::npos);
+  EXPECT_NE(message({{"ent_schedule", "linear"}}).find("ent_schedule = linear"), std::string::npos);
   EXPECT_NE(message({{"algorithm", "pqn"}}).find("eps_decay"), std::string::npos);
   EXPECT_NE(message({{"num_envs", "8"},
                      {"num_steps", "32"},

@@ -31,15 +31,16 @@ std::vector<StreamCollision> find_collisions(std::span<const StreamUse> uses) {
 }
 
 std::vector<StreamUse> training_streams(std::uint64_t seed, int num_envs, int families) {
-  return {use("init", false, seed, Purpose::kInit, 64),
-          use("shuffle", false, seed, Purpose::kShuffle, 64),
+  return {use("init", false, seed, Purpose::kInit, kFewLanes),
+          use("shuffle", false, seed, Purpose::kShuffle, kFewLanes),
           use("train_reset", false, seed, Purpose::kTrainReset, families),
           use("train_step", false, seed, Purpose::kTrainStep, families),
           use("action", false, seed, Purpose::kAction, num_envs),
           use("stagger", false, seed, Purpose::kStagger, families),
           use("train_strata", false, seed, Purpose::kTrainStrata, families),
           use("train_curriculum", false, seed, Purpose::kCurriculum, families),
-          use("train_disturb", false, seed, Purpose::kTrainDisturb, families)};
+          use("train_disturb", false, seed, Purpose::kTrainDisturb, families),
+          use("anew", false, seed, Purpose::kAnew, 1)};
 }
 
 std::vector<StreamUse> evaluation_streams(std::uint64_t seed, int episodes) {

@@ -8,6 +8,9 @@
 
 namespace broadloom {
 
+// As many lanes as streams whose lanes are tensors or epochs are taken to have.
+inline constexpr std::int64_t kFewLanes = 64;
+
 // Lanes [0, lanes) of one purpose on one seed, every index: see core/random.h.
 struct StreamUse {
   std::string name;  // such as "train_reset"
@@ -27,8 +30,8 @@ struct StreamCollision {
 // Pairs with the same seed and purpose and a lane in common: they draw the same numbers.
 std::vector<StreamCollision> find_collisions(std::span<const StreamUse> uses);
 
-// A training run's streams, as the library takes them: actions have N lanes, what environments draw
-// has F.
+// A training run's streams, as the library takes them whatever the algorithm: actions have N lanes,
+// what environments draw has F.
 std::vector<StreamUse> training_streams(std::uint64_t seed, int num_envs, int families);
 // An evaluation's, of so many episodes.
 std::vector<StreamUse> evaluation_streams(std::uint64_t seed, int episodes);
