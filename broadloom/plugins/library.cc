@@ -164,7 +164,7 @@ Result<const PluginLibrary*> open_plugin_library(const std::string& file) {
   const CrashWatch watch;
   void* handle = nullptr;
   {
-    const PluginCall call(file.c_str(), "loading");
+    const PluginCall call(file.c_str(), "dlopen");
     handle = ::dlopen(path.value().c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   if (handle == nullptr) {

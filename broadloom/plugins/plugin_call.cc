@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <mutex>
 
@@ -33,49 +34,70 @@ struct Handlers {
 };
 Handlers handlers;
 
-// Only what may be called in a signal handler, from here on: no locks, no memory, no streams.
-void say(const char* text) {
-  if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
-}
+std::atomic<bool> told{false};
 
-void say(int number) {
-  char digits[12];
-  char* place = digits + sizeof(digits) - 1;
-  *place = '\0';
-  do {
-    *--place = static_cast<char>('0' + number % 10);
-    number /= 10;
-  } while (number > 0);
-  say(place);
-}
-
-void say_where(const PluginCall::Where& where) {
-  say(where.who);
-  say(", in ");
-  say(where.function);
-  if (where.end > 0) {
-    say(where.end - where.begin > 1 ? " of environments " : " of environment ");
-    say(where.begin);
-    if (where.end - where.begin > 1) {
-      say(" to ");
-      say(where.end - 1);
-    }
+// Only what may be called in a signal handler, from here to tell(): no locks, no memory, no streams.
+// One write, so that nothing comes in between.
+class Message {
+ public:
+  void add(const char* text) {
+    while (*text != '\0' && size_ < sizeof(text_)) text_[size_++] = *text++;
   }
+  void add(int number) {
+    char digits[12];
+    char* place = digits + sizeof(digits) - 1;
+    *place = '\0';
+    do {
+      *--place = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number > 0);
+    add(place);
+  }
+  void write() const {
+    if (::write(STDERR_FILENO, text_, size_) < 0) return;
+  }
+
+ private:
+  char text_[1024];
+  std::size_t size_ = 0;
+};
+
+void add_where(const PluginCall::Where& where, Message& message) {
+  message.add(where.who);
+  message.add(", in ");
+  message.add(where.function);
+  message.add("()");
+  if (where.end <= 0) return;
+  const bool several = where.end - where.begin > 1;
+  message.add(several ? " of environments " : " of environment ");
+  message.add(where.begin);
+  if (!several) return;
+  message.add(" to ");
+  message.add(where.end - 1);
+}
+
+void tell_of(const PluginCall::Where& where, const char* what, const char* how) {
+  Message message;
+  message.add("\nA plug-in ");
+  message.add(what);
+  message.add(how);
+  message.add(": ");
+  add_where(where, message);
+  message.add(
+      ". It is a fault of the plug-in. What was saved stays saved, and a resume goes on from "
+      "there.\n");
+  message.write();
 }
 
 void tell(int signal, siginfo_t* info, void*) {
   std::size_t which = 0;
   while (which + 1 < kCount && kWatched[which].signal != signal) ++which;
   const PluginCall::Where where = innermost;
-  innermost = {};  // once
+  innermost = {};
   if (where.who != nullptr) {
-    say("\nA plug-in crashed the program (");
-    say(kWatched[which].name);
-    say("): ");
-    say_where(where);
-    say(
-        ". It is a fault of the plug-in. What was saved stays saved, and a resume goes on from "
-        "there.\n");
+    // Where several threads crash at once, the first ends the process.
+    while (told.exchange(true)) ::pause();
+    tell_of(where, "crashed the program by ", kWatched[which].name);
   }
   ::sigaction(signal, &handlers.before[which], nullptr);
   // A faulty instruction comes again on return, and abort() raises again itself; what was sent by
@@ -83,13 +105,14 @@ void tell(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0 && signal != SIGABRT) ::raise(signal);
 }
 
+// Whatever code it was to end with: the run has not ended.
 void tell_of_exit() {
   const PluginCall::Where where = innermost;
   innermost = {};
   if (where.who == nullptr) return;
-  say("\nA plug-in ended the program with exit(): ");
-  say_where(where);
-  say(". What was saved stays saved, and a resume goes on from there.\n");
+  tell_of(where, "ended the program by ", "exit()");
+  std::fflush(nullptr);
+  ::_exit(1);
 }
 
 void watch() {

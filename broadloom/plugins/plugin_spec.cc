@@ -177,7 +177,7 @@ Result<PluginSpec> describe_plugin_task(const std::string& id, const PluginLibra
   int result = BROADLOOM_OK;
   {
     const CrashWatch watch;
-    const PluginCall call(id.c_str(), "describe()");
+    const PluginCall call(id.c_str(), "describe");
     result = plugin.describe(&task, options.data(), &said, error.data());
   }
   error.back() = '\0';
