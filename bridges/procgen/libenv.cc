@@ -111,11 +111,12 @@ const Found* load(const char* path, char* error) {
     if (loaded == nullptr) loaded = open(file, error);
     return loaded == nullptr ? nullptr : &loaded->found;
   }
-  std::snprintf(error, BROADLOOM_ERROR_SIZE,
-                "Procgen is not found%s%s. Install its Python package (procgen 0.10.7) or unzip its "
-                "wheel, and name libenv.so, or the folder with `procgen` in it, by PROCGEN_PATH or "
-                "--env.library",
-                *path == '\0' ? " in PROCGEN_PATH, VIRTUAL_ENV and CONDA_PREFIX" : " at ", path);
+  std::snprintf(
+      error, BROADLOOM_ERROR_SIZE,
+      "Procgen is not found%s%s. Install its Python package (procgen 0.10.7) or unzip its "
+      "wheel, and name libenv.so, or the folder with `procgen` in it, by PROCGEN_PATH or "
+      "--env.library",
+      *path == '\0' ? " in PROCGEN_PATH, VIRTUAL_ENV and CONDA_PREFIX" : " at ", path);
   return nullptr;
 }
 

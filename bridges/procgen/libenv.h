@@ -57,8 +57,8 @@ struct Found {
 };
 
 // Loads the library once. path: "" looks for the Python package procgen in PROCGEN_PATH, which is
-// libenv.so or the folder that pip or unzip put `procgen` into, and in VIRTUAL_ENV and CONDA_PREFIX.
-// Null: error, of BROADLOOM_ERROR_SIZE bytes, says why.
+// libenv.so or the folder that pip or unzip put `procgen` into, and in VIRTUAL_ENV and
+// CONDA_PREFIX. Null: error, of BROADLOOM_ERROR_SIZE bytes, says why.
 const Found* load(const char* path, char* error);
 
 }  // namespace procgen

@@ -1,4 +1,5 @@
-// Procgen's sixteen games as a plug-in: plugin:libbroadloom_procgen.so:coinrun. See docs/plugins.md.
+// Procgen's sixteen games as a plug-in: plugin:libbroadloom_procgen.so:coinrun. See
+// docs/plugins.md.
 //
 // Every environment is a handle of libenv of its own, made with a seed that follows from its key:
 // what becomes of it depends on no other one. Procgen resets by itself within a step, so the last
@@ -183,8 +184,7 @@ int reset(void* simulator, std::int32_t index, std::uint64_t key, char* error) {
   return BROADLOOM_OK;
 }
 
-int step(void* simulator, std::int32_t begin, std::int32_t end, const broadloom_step* step,
-         char*) {
+int step(void* simulator, std::int32_t begin, std::int32_t end, const broadloom_step* step, char*) {
   auto& all = *static_cast<Simulator*>(simulator);
   const Libenv& libenv = all.found->functions;
   for (std::int32_t k = 0; k < end - begin; ++k) {
@@ -269,10 +269,10 @@ int check(const Game& game, const broadloom_value* options, char* error) {
     return BROADLOOM_REFUSED;
   }
   if (options[kStartLevel].integer + options[kNumLevels].integer > 2147483647) {
-    std::snprintf(error, BROADLOOM_ERROR_SIZE,
-                  "start_level + num_levels is %lld, expected at most 2147483647",
-                  static_cast<long long>(options[kStartLevel].integer +
-                                         options[kNumLevels].integer));
+    std::snprintf(
+        error, BROADLOOM_ERROR_SIZE,
+        "start_level + num_levels is %lld, expected at most 2147483647",
+        static_cast<long long>(options[kStartLevel].integer + options[kNumLevels].integer));
     return BROADLOOM_REFUSED;
   }
   return BROADLOOM_OK;
@@ -342,12 +342,20 @@ std::vector<broadloom_task> tasks() {
 
 extern "C" const broadloom_plugin* broadloom_get_plugin() {
   static const std::vector<broadloom_task> tasks = procgen::tasks();
-  static const broadloom_plugin plugin = {
-      BROADLOOM_PLUGIN_ABI,  "broadloom_procgen",  "1.0",
-      tasks.data(),          static_cast<std::int32_t>(tasks.size()),
-      procgen::describe,     procgen::make,        procgen::close,
-      procgen::reset,        procgen::step,        procgen::observe,
-      nullptr,               nullptr,              procgen::get_state,
-      procgen::set_state};
+  static const broadloom_plugin plugin = {BROADLOOM_PLUGIN_ABI,
+                                          "broadloom_procgen",
+                                          "1.0",
+                                          tasks.data(),
+                                          static_cast<std::int32_t>(tasks.size()),
+                                          procgen::describe,
+                                          procgen::make,
+                                          procgen::close,
+                                          procgen::reset,
+                                          procgen::step,
+                                          procgen::observe,
+                                          nullptr,
+                                          nullptr,
+                                          procgen::get_state,
+                                          procgen::set_state};
   return &plugin;
 }

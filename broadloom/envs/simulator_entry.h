@@ -15,8 +15,8 @@ namespace broadloom {
 // simulator's to honour. A Status says why there are none.
 using MakeSimulator = std::function<Result<std::unique_ptr<VecEnv>>(const VecEnvOptions&)>;
 
-// The same with options of its own: names and texts, which it checks itself. options: what they are,
-// for `env show`.
+// The same with options of its own: names and texts, which it checks itself. options: what they
+// are, for `env show`.
 struct SimulatorWithOptions {
   std::function<Result<EnvSpec>(const Overrides&)> spec;
   std::function<Result<std::unique_ptr<VecEnv>>(const Overrides&, const VecEnvOptions&)> make;

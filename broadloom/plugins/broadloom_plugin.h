@@ -1,4 +1,5 @@
-// A simulator for Broadloom in plain C (C11 or C++), as a shared library that is loaded at run time:
+// A simulator for Broadloom in plain C (C11 or C++), as a shared library that is loaded at run
+// time:
 //
 //   cc -O2 -shared -fPIC -I PREFIX/include -o libmine.so mine.c
 //   broadloom train --env_id plugin:./libmine.so:Task-v0
@@ -55,7 +56,7 @@ struct broadloom_option {
   const char* name;          // letters, digits and _
   int32_t type;              // broadloom_option_type
   const char* default_text;  // "9.8", "true", "easy"
-  double low, high;  // INT and FLOAT: the least and the greatest; both 0: any
+  double low, high;          // INT and FLOAT: the least and the greatest; both 0: any
   const char* choices;       // TEXT: "easy|hard", the only ones; NULL: any
   const char* doc;           // one line, for `broadloom env show`
 };
@@ -190,7 +191,8 @@ struct broadloom_plugin {
 #ifdef __GNUC__
 __attribute__((visibility("default")))
 #endif
-const struct broadloom_plugin* broadloom_get_plugin(void);
+const struct broadloom_plugin*
+broadloom_get_plugin(void);
 
 #ifdef __cplusplus
 }

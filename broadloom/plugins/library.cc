@@ -89,12 +89,14 @@ std::string wrong_table(const broadloom_plugin& plugin) {
 }
 
 Result<const broadloom_plugin*> table_of(void* handle, const std::string& path) {
-  const auto get = reinterpret_cast<decltype(&broadloom_get_plugin)>(::dlsym(handle, "broadloom_get_plugin"));
+  const auto get =
+      reinterpret_cast<decltype(&broadloom_get_plugin)>(::dlsym(handle, "broadloom_get_plugin"));
   if (get == nullptr) {
-    return invalid(fmt::format(
-        "'{}' is no plug-in of Broadloom: it exports no function broadloom_get_plugin(); declare it as "
-        "broadloom_plugin.h does (extern \"C\" in C++)",
-        path));
+    return invalid(
+        fmt::format("'{}' is no plug-in of Broadloom: it exports no function "
+                    "broadloom_get_plugin(); declare it as "
+                    "broadloom_plugin.h does (extern \"C\" in C++)",
+                    path));
   }
   const broadloom_plugin* plugin = nullptr;
   {
@@ -102,7 +104,8 @@ Result<const broadloom_plugin*> table_of(void* handle, const std::string& path) 
     plugin = get();
   }
   if (plugin == nullptr) {
-    return invalid(fmt::format("'{}': broadloom_get_plugin() gives NULL; expected its table", path));
+    return invalid(
+        fmt::format("'{}': broadloom_get_plugin() gives NULL; expected its table", path));
   }
   if (plugin->abi != BROADLOOM_PLUGIN_ABI) {
     return invalid(fmt::format(
@@ -145,12 +148,11 @@ Result<const broadloom_task*> PluginLibrary::task(const std::string& id) const {
   const std::string near = nearest_key(id, ids);
   const std::string guess =
       near.empty() ? "" : fmt::format("; did you mean plugin:{}:{}?", file, near);
-  const std::string what =
-      id.empty() ? fmt::format("'{}{}' names no task", kPluginPrefix, file)
-                 : fmt::format("the plug-in '{}' has no task '{}'", file, id);
-  return Status(ErrorKind::kNotFound,
-                fmt::format("{}{} It has {}", what, guess.empty() ? "." : guess,
-                            fmt::join(ids, ", ")));
+  const std::string what = id.empty() ? fmt::format("'{}{}' names no task", kPluginPrefix, file)
+                                      : fmt::format("the plug-in '{}' has no task '{}'", file, id);
+  return Status(
+      ErrorKind::kNotFound,
+      fmt::format("{}{} It has {}", what, guess.empty() ? "." : guess, fmt::join(ids, ", ")));
 }
 
 Result<const PluginLibrary*> open_plugin_library(const std::string& file) {

@@ -36,8 +36,8 @@ Handlers handlers;
 
 std::atomic<bool> told{false};
 
-// Only what may be called in a signal handler, from here to tell(): no locks, no memory, no streams.
-// One write, so that nothing comes in between.
+// Only what may be called in a signal handler, from here to tell(): no locks, no memory, no
+// streams. One write, so that nothing comes in between.
 class Message {
  public:
   void add(const char* text) {

@@ -137,12 +137,10 @@ Status PluginEnvs::stagger_range(int begin, int end, std::vector<float>& actions
   std::vector<float> rewards(count), shown(count * spec.observation_size());
   std::vector<std::uint8_t> terminated(count), truncated(count), pixels(shown.size());
   const bool bytes = spec.observation.dtype == Dtype::kU8;
-  const StepRows rows{actions.data(),
-                      bytes ? ObservationRows(pixels.data()) : ObservationRows(shown.data()),
-                      rewards.data(),
-                      terminated.data(),
-                      truncated.data(),
-                      nullptr};
+  const StepRows rows{
+      actions.data(),   bytes ? ObservationRows(pixels.data()) : ObservationRows(shown.data()),
+      rewards.data(),   terminated.data(),
+      truncated.data(), nullptr};
   for (std::int64_t s = 0; s < all; ++s) {
     for (int i = begin; i < end; ++i) {
       const std::int64_t own = s - (all - steps_of(i));
@@ -191,8 +189,12 @@ Status PluginEnvs::move(int begin, int end, const StepRows& rows) {
   std::fill_n(rows.truncated, count, std::uint8_t{0});
   std::fill_n(reasons_.data() + begin, count, std::uint8_t{0});
   std::fill_n(successes_.data() + begin, count, std::uint8_t{0});
-  broadloom_step step{rows.actions,     nullptr,          rows.rewards,
-                      rows.terminated,  rows.truncated,   reasons_.data() + begin,
+  broadloom_step step{rows.actions,
+                      nullptr,
+                      rows.rewards,
+                      rows.terminated,
+                      rows.truncated,
+                      reasons_.data() + begin,
                       successes_.data() + begin};
   if (!choices_.empty()) {
     std::transform(rows.actions, rows.actions + count, choices_.data() + begin,
@@ -221,11 +223,12 @@ Status PluginEnvs::end_step(int env, int k, const StepRows& rows) {
   age_[env] += 1;
   const bool at_limit = spec.max_episode_steps > 0 && age_[env] >= spec.max_episode_steps;
   if (cut_itself && (!resets_itself() || age_[env] < own_limit_)) {
-    return {ErrorKind::kIo,
-            fmt::format("step() of {} set truncated after {} steps of environment {}; expected that "
-                        "of a simulator that resets itself alone (BROADLOOM_RESETS_ITSELF), and "
-                        "not before its max_episode_steps, {}",
-                        spec.id, age_[env], env, own_limit_)};
+    return {
+        ErrorKind::kIo,
+        fmt::format("step() of {} set truncated after {} steps of environment {}; expected that "
+                    "of a simulator that resets itself alone (BROADLOOM_RESETS_ITSELF), and "
+                    "not before its max_episode_steps, {}",
+                    spec.id, age_[env], env, own_limit_)};
   }
   truncated = terminated == 0 && (cut_itself || at_limit) ? 1 : 0;
   if ((terminated | truncated) == 0) return {};

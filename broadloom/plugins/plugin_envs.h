@@ -68,10 +68,10 @@ class PluginEnvs final : public VecEnv {
   VecEnvOptions options_;
   CrashWatch watch_;
   void* simulator_ = nullptr;
-  std::vector<std::int64_t> episode_, age_;           // [N]
-  std::vector<std::int32_t> choices_;                 // [N] where actions are Discrete
-  std::vector<std::uint8_t> reasons_, successes_;     // [N] of the last step
-  std::vector<std::uint8_t> state_;  // [N, state_size] once it has been asked for
+  std::vector<std::int64_t> episode_, age_;        // [N]
+  std::vector<std::int32_t> choices_;              // [N] where actions are Discrete
+  std::vector<std::uint8_t> reasons_, successes_;  // [N] of the last step
+  std::vector<std::uint8_t> state_;                // [N, state_size] once it has been asked for
 };
 
 }  // namespace broadloom

@@ -82,8 +82,8 @@ Status check_table(const broadloom_task& task) {
     broadloom_value value{};
     const Status status = read_value(option, std::string(or_empty(option.default_text)), value);
     if (status.ok()) continue;
-    return invalid(fmt::format("the default of the plug-in's own option is wrong: {}",
-                               status.message()));
+    return invalid(
+        fmt::format("the default of the plug-in's own option is wrong: {}", status.message()));
   }
   return {};
 }
@@ -115,10 +115,11 @@ std::vector<FieldInfo> list_plugin_options(const broadloom_task& task) {
     const std::string value(or_empty(option.default_text));
     out.push_back({std::string(or_empty(option.name)),
                    choices.empty() ? kTypes[std::min(type, std::size(kTypes) - 1)] : "choice",
-                   value, value,
-                   is_number          ? config_table_detail::range_text(range_of(option))
+                   value,
+                   value,
+                   is_number         ? config_table_detail::range_text(range_of(option))
                    : choices.empty() ? std::string()
-                                      : config_table_detail::range_text(Choices{choices}),
+                                     : config_table_detail::range_text(Choices{choices}),
                    std::string(or_empty(option.doc)),
                    {}});
   }

@@ -32,8 +32,8 @@ class SpaceReader {
     Space out;
     for (int axis = 0; axis < space.rank; ++axis) {
       if (space.shape[axis] < 1) {
-        return refuse(fmt::format("is {} long along axis {}, expected at least 1",
-                                  space.shape[axis], axis));
+        return refuse(
+            fmt::format("is {} long along axis {}, expected at least 1", space.shape[axis], axis));
       }
       size *= space.shape[axis];
       out.shape.push_back(space.shape[axis]);
@@ -75,8 +75,8 @@ class SpaceReader {
     if (space.highs != nullptr) out.high.assign(space.highs, space.highs + size);
   }
   Status refuse(const std::string& why) const {
-    return invalid(fmt::format("{}: its {} space {}; correct describe() of the plug-in", id_, name_,
-                               why));
+    return invalid(
+        fmt::format("{}: its {} space {}; correct describe() of the plug-in", id_, name_, why));
   }
 
   const std::string& id_;
@@ -102,8 +102,9 @@ Status add_spaces(const broadloom_spec& said, EnvSpec& spec) {
 Status add_reasons(const broadloom_spec& said, EnvSpec& spec) {
   if (said.end_reasons == nullptr) return {};
   if (said.num_end_reasons < 0 || said.num_end_reasons > kMostReasons) {
-    return invalid(fmt::format("{}: describe() of the plug-in names {} end reasons, expected 0 to {}",
-                               spec.id, said.num_end_reasons, kMostReasons));
+    return invalid(
+        fmt::format("{}: describe() of the plug-in names {} end reasons, expected 0 to {}", spec.id,
+                    said.num_end_reasons, kMostReasons));
   }
   spec.end_reasons.clear();
   for (int r = 0; r < said.num_end_reasons; ++r) {
@@ -116,11 +117,11 @@ Status add_reasons(const broadloom_spec& said, EnvSpec& spec) {
 // Functions that the spec makes needful.
 Status check_functions(const PluginSpec& described, const broadloom_plugin& plugin) {
   const bool saves = described.state_size > 0;
-  const char* missing =
-      described.spec.has_critic_observation() && plugin.observe_critic == nullptr ? "observe_critic"
-      : saves && plugin.get_state == nullptr                                      ? "get_state"
-      : saves && plugin.set_state == nullptr                                      ? "set_state"
-                                                                                  : nullptr;
+  const char* missing = described.spec.has_critic_observation() && plugin.observe_critic == nullptr
+                            ? "observe_critic"
+                        : saves && plugin.get_state == nullptr ? "get_state"
+                        : saves && plugin.set_state == nullptr ? "set_state"
+                                                               : nullptr;
   if (missing == nullptr) return {};
   return invalid(fmt::format("{}: describe() of the plug-in asks for {}(), which is NULL",
                              described.spec.id, missing));

@@ -1,4 +1,5 @@
-// Simulators that are loaded at run time: held to VecEnv by the library's own kit, and what is said of those that are faulty.
+// Simulators that are loaded at run time: held to VecEnv by the library's own kit, and what is said
+// of those that are faulty.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -45,8 +46,8 @@ struct Rows {
         truncated(count),
         ends(count) {}
   StepRows get() {
-    return {actions.data(),    observations.data(), rewards.data(), terminated.data(),
-            truncated.data(),  finals.data(),       ends.data()};
+    return {actions.data(),   observations.data(), rewards.data(), terminated.data(),
+            truncated.data(), finals.data(),       ends.data()};
   }
   std::size_t count;
   std::vector<float> actions, observations, finals, rewards;
@@ -74,8 +75,8 @@ Status step_faulty(const std::string& task) {
 
 TEST(Plugins, KeepToVecEnv) {
   const std::pair<const char*, const char*> tasks[] = {
-      {"cart", "Cart-v0"},      {"walk", "Walk-v0"},    {"walk", "Whole-v0"},
-      {"walk", "Itself-v0"},    {"walk", "Forgets-v0"}, {"walk", "Varies-v0"},
+      {"cart", "Cart-v0"},        {"walk", "Walk-v0"},    {"walk", "Whole-v0"},
+      {"walk", "Itself-v0"},      {"walk", "Forgets-v0"}, {"walk", "Varies-v0"},
       {"walk_loses", "Itself-v0"}};
   for (const auto& [library, task] : tasks) {
     const std::string id = id_of(library, task);
@@ -170,8 +171,8 @@ TEST(Plugins, ThatCutEpisodesThemselvesTakeNoLongerLimit) {
 
 TEST(Plugins, ThatAreNoneAreRefused) {
   EXPECT_TRUE(says(error_of("plugin:libnowhere.so:A-v0"), "looked for libnowhere.so"));
-  EXPECT_TRUE(says(error_of("plugin:" BROADLOOM_PLUGINS "/cmake_install.cmake:A-v0"),
-                   "cannot be loaded"));
+  EXPECT_TRUE(
+      says(error_of("plugin:" BROADLOOM_PLUGINS "/cmake_install.cmake:A-v0"), "cannot be loaded"));
   EXPECT_TRUE(says(error_of(id_of("no_symbol", "A-v0")), "no function broadloom_get_plugin()"));
   EXPECT_TRUE(says(error_of(id_of("other_abi", "A-v0")),
                    "was compiled against interface 99 of plug-ins, and this program has 1"));
@@ -183,7 +184,8 @@ TEST(Plugins, ThatAreNoneAreRefused) {
 
 TEST(Plugins, WhoseSpecIsNoneAreRefused) {
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoBounds-v0")), "its action space has no bounds"));
-  EXPECT_TRUE(says(error_of(id_of("faulty", "NoShape-v0")), "its observation space has a rank of 0"));
+  EXPECT_TRUE(
+      says(error_of(id_of("faulty", "NoShape-v0")), "its observation space has a rank of 0"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoState-v0")), "asks for get_state(), which is NULL"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Default-v0")), "got 'fast'"));
 }
@@ -212,7 +214,8 @@ TEST(PluginsDeathTest, ThatCrashAreNamed) {
   const auto said = [](const char* how, const char* task) {
     return std::string(how) + ".*faulty.so:" + task + ", in step\\(\\) of environments 0 to 2";
   };
-  EXPECT_DEATH((void)step_faulty("Crashes-v0"), said("crashed the program by SIGSEGV", "Crashes-v0"));
+  EXPECT_DEATH((void)step_faulty("Crashes-v0"),
+               said("crashed the program by SIGSEGV", "Crashes-v0"));
   EXPECT_DEATH((void)step_faulty("Aborts-v0"), said("crashed the program by SIGABRT", "Aborts-v0"));
   EXPECT_EXIT((void)step_faulty("Exits-v0"), testing::ExitedWithCode(1),
               said("ended the program by exit", "Exits-v0"));

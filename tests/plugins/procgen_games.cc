@@ -1,5 +1,6 @@
-// Holds all sixteen games of Procgen to VecEnv in one process: pictures are loaded once. Its argument is the plug-in; Procgen is
-// where PROCGEN_PATH says. Exit code 0: nothing was found; each finding is a line.
+// Holds all sixteen games of Procgen to VecEnv in one process: pictures are loaded once. Its
+// argument is the plug-in; Procgen is where PROCGEN_PATH says. Exit code 0: nothing was found; each
+// finding is a line.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -17,8 +18,8 @@ int main(int argc, char** argv) {
   ConformanceOptions options;
   options.num_steps = 41;
   for (; games < library.value()->plugin->num_tasks; ++games) {
-    const std::string id = "plugin:" + std::string(argv[1]) + ":" +
-                           library.value()->plugin->tasks[games].id;
+    const std::string id =
+        "plugin:" + std::string(argv[1]) + ":" + library.value()->plugin->tasks[games].id;
     const ConformanceReport report = check_vec_env(
         [&](const VecEnvOptions& asked) { return make_vec_env(id, {}, asked); }, options);
     for (const std::string& finding : report.findings()) {
