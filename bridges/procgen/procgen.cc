@@ -5,6 +5,7 @@
 // what becomes of it depends on no other one. Procgen resets by itself within a step, so the last
 // observation of an episode is lost; that it cut an episode at its limit is known by counting.
 #include <array>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -90,6 +91,10 @@ struct Simulator {
   std::vector<Environment> envs;
 };
 
+Environment& env_at(Simulator& all, std::int32_t index) {
+  return all.envs[static_cast<std::size_t>(index)];
+}
+
 // Options by name, as libenv_make takes them. Whatever it does not know ends the process.
 class OptionList {
  public:
@@ -170,7 +175,7 @@ int reset(void* simulator, std::int32_t index, std::uint64_t key, char* error) {
   static std::mutex making;
   auto& all = *static_cast<Simulator*>(simulator);
   const Libenv& libenv = all.found->functions;
-  Environment& env = all.envs[static_cast<std::size_t>(index)];
+  Environment& env = env_at(all, index);
   const std::lock_guard lock(making);
   if (env.handle != nullptr) libenv.close(env.handle);
   env.handle = make_handle(all, static_cast<std::int32_t>(key >> 33));
@@ -188,7 +193,7 @@ int step(void* simulator, std::int32_t begin, std::int32_t end, const broadloom_
   auto& all = *static_cast<Simulator*>(simulator);
   const Libenv& libenv = all.found->functions;
   for (std::int32_t k = 0; k < end - begin; ++k) {
-    Environment& env = all.envs[static_cast<std::size_t>(begin + k)];
+    Environment& env = env_at(all, begin + k);
     env.action = step->choices[k];
     libenv.act(env.handle);
     libenv.observe(env.handle);
@@ -208,16 +213,16 @@ int step(void* simulator, std::int32_t begin, std::int32_t end, const broadloom_
 }
 
 void observe(void* simulator, std::int32_t begin, std::int32_t end, void* rows) {
-  const auto& all = *static_cast<const Simulator*>(simulator);
+  auto& all = *static_cast<Simulator*>(simulator);
   for (std::int32_t k = 0; k < end - begin; ++k) {
     std::memcpy(static_cast<std::uint8_t*>(rows) + static_cast<std::size_t>(k) * kPixels,
-                all.envs[static_cast<std::size_t>(begin + k)].pixels.data(), kPixels);
+                env_at(all, begin + k).pixels.data(), kPixels);
   }
 }
 
 int get_state(void* simulator, std::int32_t index, void* bytes, char* error) {
   auto& all = *static_cast<Simulator*>(simulator);
-  const Environment& env = all.envs[static_cast<std::size_t>(index)];
+  const Environment& env = env_at(all, index);
   constexpr int kRoom = 1 << 20;  // Procgen ends the process where its state does not fit
   std::vector<char> state(kRoom);
   const int size = all.found->functions.get_state(env.handle, 0, state.data(), kRoom);
@@ -236,7 +241,7 @@ int get_state(void* simulator, std::int32_t index, void* bytes, char* error) {
 int set_state(void* simulator, std::int32_t index, const void* bytes, char* error) {
   auto& all = *static_cast<Simulator*>(simulator);
   const Libenv& libenv = all.found->functions;
-  Environment& env = all.envs[static_cast<std::size_t>(index)];
+  Environment& env = env_at(all, index);
   StateHeader header{};
   std::memcpy(&header, bytes, sizeof(header));
   if (header.size <= 0 || header.size > kMostState - static_cast<int>(sizeof(header))) {
@@ -269,10 +274,9 @@ int check(const Game& game, const broadloom_value* options, char* error) {
     return BROADLOOM_REFUSED;
   }
   if (options[kStartLevel].integer + options[kNumLevels].integer > 2147483647) {
-    std::snprintf(
-        error, BROADLOOM_ERROR_SIZE,
-        "start_level + num_levels is %lld, expected at most 2147483647",
-        static_cast<long long>(options[kStartLevel].integer + options[kNumLevels].integer));
+    std::snprintf(error, BROADLOOM_ERROR_SIZE,
+                  "start_level + num_levels is %" PRId64 ", expected at most 2147483647",
+                  options[kStartLevel].integer + options[kNumLevels].integer);
     return BROADLOOM_REFUSED;
   }
   return BROADLOOM_OK;

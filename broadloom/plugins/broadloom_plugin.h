@@ -25,6 +25,7 @@
 #ifndef BROADLOOM_PLUGIN_H
 #define BROADLOOM_PLUGIN_H
 
+// Names and headers as C has them. NOLINTBEGIN(readability-identifier-naming,modernize-*)
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -197,5 +198,6 @@ broadloom_get_plugin(void);
 #ifdef __cplusplus
 }
 #endif
+// NOLINTEND(readability-identifier-naming,modernize-*)
 
 #endif  // BROADLOOM_PLUGIN_H

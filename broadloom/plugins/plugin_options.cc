@@ -60,6 +60,7 @@ const std::string* find(const Overrides& given, std::string_view name) {
 
 Status check_names(const broadloom_task& task, const Overrides& given) {
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(task.num_options));
   for (int o = 0; o < task.num_options; ++o) names.emplace_back(task.options[o].name);
   for (const auto& [name, text] : given) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
