@@ -5,6 +5,9 @@
 
 namespace broadloom {
 
-std::mutex& plugin_mutex();
+inline std::mutex& plugin_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 }  // namespace broadloom

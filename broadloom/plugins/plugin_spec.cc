@@ -152,11 +152,6 @@ Result<PluginSpec> read_spec(const broadloom_spec& said, PluginSpec out,
 
 }  // namespace
 
-std::mutex& plugin_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
-
 Status plugin_status(int result, const char* error, const std::string& id, const char* function) {
   if (result == BROADLOOM_OK) return {};
   const std::string words = error[0] == '\0' ? "it does not say why" : error;
