@@ -115,6 +115,19 @@ add_minatar() {
     --no-deps MinAtar==1.0.15 </dev/null && minatar_is_ready
 }
 
+# Procgen, for one test: its library and pictures, which need no Python of theirs. The wheel is of Python 3.10 and of x86-64.
+procgen_is_ready() { [ -f .venv/procgen/procgen/data/prebuilt/libenv.so ]; }
+add_procgen() {
+  procgen_is_ready && return 0
+  local wheels
+  wheels=$(mktemp -d) || return 1
+  timeout 300 .venv/bin/python -m pip download -q --disable-pip-version-check --no-input --timeout 20 --retries 2 --no-deps \
+    --only-binary=:all: --python-version 3.10 --dest "$wheels" procgen==0.10.7 </dev/null &&
+    .venv/bin/python -m zipfile -e "$wheels"/procgen-*.whl .venv/procgen.part && mv .venv/procgen.part .venv/procgen
+  rm -rf "$wheels"
+  procgen_is_ready
+}
+
 # What the extension of `import broadloom` is built with, for the tests of the Python package.
 nanobind_is_ready() {
   .venv/bin/python - <<'PYTHON'
@@ -168,6 +181,12 @@ if [ -x .venv/bin/python ]; then
   else
     rows+=("$stage_row   NOT INSTALLED: the test against MinAtar is SKIPPED")
     echo "**** MinAtar could not be installed: oracle.minatar reports SKIPPED. With a registry: ./test.sh again"
+  fi
+  if stage "procgen" add_procgen; then
+    rows+=("$stage_row")
+  else
+    rows+=("$stage_row   NOT INSTALLED: the test of Procgen's games is SKIPPED")
+    echo "**** Procgen could not be had: plugins.procgen reports SKIPPED. With a registry: ./test.sh again"
   fi
   if stage "nanobind" add_nanobind; then
     rows+=("$stage_row")

@@ -93,6 +93,7 @@ std::string limit_text(const EnvSpec& spec) {
 }
 
 std::string origin_text(const EnvSpec& spec) {
+  if (!spec.plugin.name.empty()) return " (not built in: of a plug-in)";
   return is_built_in(spec.id) ? "" : " (not built in: registered by this program)";
 }
 

@@ -9,7 +9,8 @@
 namespace broadloom::cli {
 
 std::string file_name(std::string id) {
-  std::replace(id.begin(), id.end(), '/', '_');
+  std::replace_if(
+      id.begin(), id.end(), [](char c) { return c == '/' || c == ':'; }, '_');
   return id;
 }
 

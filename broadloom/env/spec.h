@@ -81,6 +81,15 @@ struct CommandRange {
   double low = 0.0, high = 0.0;
 };
 
+// Of environments that were loaded from a shared library (plugins/): what it calls itself, and its
+// content. All empty for others.
+struct EnvPlugin {
+  std::string name, version;
+  std::string hash;  // of the file's bytes, core/hash.h
+
+  bool operator==(const EnvPlugin&) const = default;
+};
+
 struct EnvSpec {
   std::string id;     // "CartPole-v1"
   Space observation;  // Discrete observations reach the policy one-hot
@@ -106,6 +115,7 @@ struct EnvSpec {
   std::vector<RewardTerm> reward_terms;
   std::vector<CommandRange> commands;
   std::string terrain;
+  EnvPlugin plugin;                 // that they are from
   std::vector<std::string> strata;  // that constants are drawn from, see env/strata.h; empty: none
 
   void set_score_range(double random, double reference) {

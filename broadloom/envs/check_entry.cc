@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "broadloom/plugins/library.h"
+
 namespace broadloom {
 namespace {
 
@@ -25,9 +27,18 @@ bool is_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), allowed);
 }
 
+// "plugin:<file>:<task>": the file is there by then, and files have '_' for what their names cannot
+// have (cli/run_dir.h).
+bool is_plugin_task(const std::string& id) {
+  const std::size_t colon = id.rfind(':');
+  return id.starts_with(kPluginPrefix) && colon >= kPluginPrefix.size() &&
+         is_name(std::string_view(id).substr(colon + 1));
+}
+
 // Folders of runs are named after it, and tables, TOML and the shell show it. Gymnasium's
 // namespaces, "MinAtar/Breakout-v1", are allowed; files have '_' there (cli/run_dir.h).
 Status check_id(const std::string& id) {
+  if (is_plugin_task(id)) return {};
   std::string_view rest = id;
   bool named = true;
   for (int names = 1; named && names <= kMostNames; ++names) {

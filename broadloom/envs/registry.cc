@@ -12,6 +12,7 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/envs/check_entry.h"
+#include "broadloom/envs/plugin_entry.h"
 
 namespace broadloom {
 
@@ -46,6 +47,7 @@ class Registry {
   Registry() {
     for (const auto& entry : kEntries) entries_.push_back(entry());
     for (EnvEntry& entry : entries_) entry.built_in = true;
+    openers_.emplace("plugin", open_plugin);
   }
 
   std::vector<const EnvEntry*> all() const {
@@ -73,8 +75,8 @@ class Registry {
   // Empty where the namespace is unknown, or the id has none.
   OpenEnvironment opener_of(const std::string& id) const {
     const std::lock_guard lock(mutex_);
-    const std::size_t slash = id.find('/');
-    const auto found = openers_.find(slash == std::string::npos ? "" : id.substr(0, slash));
+    const std::size_t mark = id.find_first_of("/:");
+    const auto found = openers_.find(mark == std::string::npos ? "" : id.substr(0, mark));
     return found == openers_.end() ? OpenEnvironment() : found->second;
   }
 

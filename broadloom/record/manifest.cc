@@ -76,6 +76,10 @@ Json simulator_json(const VecEnvTraits& simulator) {
           {"has_final_observations", simulator.has_final_observations}};
 }
 
+Json plugin_json(const EnvPlugin& plugin) {
+  return {{"name", plugin.name}, {"version", plugin.version}, {"hash", plugin.hash}};
+}
+
 Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
                        const std::string& isa) {
   Manifest manifest;
@@ -115,6 +119,7 @@ std::string manifest_json(const Manifest& m) {
   if (!m.extended_from.empty()) json["extended_from"] = m.extended_from;
   if (m.init) json["init"] = policy_source_json(*m.init);
   if (m.simulator != VecEnvTraits{}) json["simulator"] = simulator_json(m.simulator);
+  if (m.plugin != EnvPlugin{}) json["plugin"] = plugin_json(m.plugin);
   if (!m.new_episodes_at.empty()) json["new_episodes_at"] = m.new_episodes_at;
   return json.dump(2) + "\n";
 }
@@ -145,6 +150,8 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.panel = json["panel"].text();
   m.extended_from = integers_of(json["extended_from"]);
   m.simulator = simulator_of(json["simulator"]);
+  m.plugin = {json["plugin"]["name"].text(), json["plugin"]["version"].text(),
+              json["plugin"]["hash"].text()};
   m.new_episodes_at = integers_of(json["new_episodes_at"]);
   if (json.contains("init")) m.init = policy_source_of(json["init"]);
   m.version = json["version"].text();

@@ -8,6 +8,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
@@ -33,6 +34,7 @@ struct Manifest {
   std::vector<std::int64_t> extended_from;  // each total_timesteps that was made longer, in order
   std::optional<PolicySource> init;         // nothing: drawn by the seed
   VecEnvTraits simulator;                   // what the environments can do
+  EnvPlugin plugin;                         // that they are from; empty: none
   // Environment steps after which a resume began new episodes, since these were not saved.
   std::vector<std::int64_t> new_episodes_at;
   std::string version, revision, compiler, build_type;  // of the program
@@ -54,6 +56,7 @@ Result<Manifest> read_manifest(const std::string& path);
 Json policy_source_json(const PolicySource& source);
 PolicySource policy_source_of(const Json& json);
 Json simulator_json(const VecEnvTraits& simulator);
+Json plugin_json(const EnvPlugin& plugin);
 
 // Hash of the program's own file, which tells builds of one revision apart; "" where it cannot be
 // read. Reads the file each time.

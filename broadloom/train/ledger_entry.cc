@@ -198,12 +198,15 @@ Json machine_of(const Manifest& manifest) {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-Json program_of(const Manifest& manifest) {
-  return {{"version", manifest.version},
-          {"revision", manifest.revision},
-          {"compiler", manifest.compiler},
-          {"build_type", manifest.build_type},
-          {"binary_hash", text_or_null(program_hash())}};
+// plugin: as it was when the run ended.
+Json program_of(const Manifest& manifest, const EnvPlugin& plugin) {
+  Json out = {{"version", manifest.version},
+              {"revision", manifest.revision},
+              {"compiler", manifest.compiler},
+              {"build_type", manifest.build_type},
+              {"binary_hash", text_or_null(program_hash())}};
+  if (plugin != EnvPlugin{}) out["plugin"] = plugin_json(plugin);
+  return out;
 }
 
 Json memory_of(const RolloutContract& contract, const MeasuredRun& measured) {
@@ -300,7 +303,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   line["contract"] = contract_of(contract.value(), trainer.block().A);
   line["seeds"] = seeds_of(trainer.config(), contract.value(), panel);
   line["machine"] = machine_of(manifest.value());
-  line["program"] = program_of(manifest.value());
+  line["program"] = program_of(manifest.value(), trainer.spec().plugin);
   line["memory"] = memory_of(contract.value(), measured);
   line["speed"] = speed_of(measured, threads);
   line["result"] = result_of(trainer);

@@ -222,6 +222,22 @@ Status record_new_episodes(StartedRun& run, const Trainer& trainer, const RunHoo
   return write_file_atomically(run.folder.manifest_path(), manifest_json(run.manifest));
 }
 
+// A plug-in that is not the one that the run began with goes on with it, and the record says so.
+Status record_plugin(StartedRun& run, const Trainer& trainer, const RunHooks& hooks) {
+  const EnvPlugin &before = run.manifest.plugin, &now = trainer.spec().plugin;
+  if (before == now) return {};
+  if (hooks.on_note) {
+    hooks.on_note(fmt::format(
+        "the plug-in of {} is not the one that the run began with: it was {} {} with the hash {}, "
+        "and is {} {} with {}. The run goes on with this one, perhaps not as it would have; its "
+        "manifest says so from now on",
+        run.config.env_id, before.name, before.version, before.hash, now.name, now.version,
+        now.hash));
+  }
+  run.manifest.plugin = now;
+  return write_file_atomically(run.folder.manifest_path(), manifest_json(run.manifest));
+}
+
 // "auto" means "exact" where there is nothing else, which takes some 70 times as long.
 void warn_of_emulation(const Config& config, const RunHooks& hooks) {
   if (config.isa != "auto" || active_isa() != "exact" || !hooks.on_note) return;
@@ -278,6 +294,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
     lock = held.take();
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
     manifest.simulator = trainer.value()->simulator();
+    manifest.plugin = trainer.value()->spec().plugin;
     manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     manifest.init = source.value();
@@ -333,6 +350,7 @@ Result<RunSummary> resume_run(const std::string& run_dir, int threads, const Run
   if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
   if (!trainer.value()->finished()) {
     BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
+    BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
   } else {
     BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}, hooks));
     return summary_of(*trainer.value(), folder.dir(), 0.0);

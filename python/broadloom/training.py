@@ -40,7 +40,7 @@ def train(env, *, out=None, threads=0, ledger="", quiet=False, on_iteration=None
           **config):
     """Trains from the start, and returns the finished Run.
 
-    env: an id of Broadloom's ("CartPole-v1"), one of Gymnasium's ("gymnasium/Hopper-v5", "gymnasium/ALE/Pong-v5") or of EnvPool's ("envpool/Ant-v5"), a function that
+    env: an id of Broadloom's ("CartPole-v1"), one of Gymnasium's ("gymnasium/Hopper-v5", "gymnasium/ALE/Pong-v5"), of EnvPool's ("envpool/Ant-v5") or of a plug-in ("plugin:./libmine.so:Task-v0"), a function that
     makes one environment, or one of `num_envs` (and `seed`, if it takes one) that makes a VectorEnv or Stable-Baselines3's VecEnv; functions are known as
     `name` ("python/<its name>-v0").
     config: keys as the program's flags have them, num_envs=16, norm_obs=True, **{"env.gravity": 9.8}; `python -m broadloom train --help` lists them.

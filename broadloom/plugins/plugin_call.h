@@ -1,0 +1,40 @@
+// Who is being called, so that a plug-in that crashes or ends the process is named.
+#pragma once
+
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+// While one lives, the thread that made it is in a call of a plug-in; they may be nested. The texts
+// must live as long. Costs two copies of 24 bytes.
+class PluginCall {
+ public:
+  // begin, end: the environments; none where end is 0.
+  PluginCall(const char* who, const char* function, int begin = 0, int end = 0);
+  ~PluginCall();
+  PluginCall(const PluginCall&) = delete;
+  PluginCall& operator=(const PluginCall&) = delete;
+
+  // What a handler reads of the thread's innermost call.
+  struct Where {
+    const char* who = nullptr;
+    const char* function = nullptr;
+    int begin = 0, end = 0;
+  };
+
+ private:
+  Where before_;
+};
+
+// While one lives, a signal such as SIGSEGV in a PluginCall says on standard error who was called,
+// what for and for which environments, before it does what it did before: end the process, and
+// leave a core where these are kept. A call of exit() says so, too.
+class CrashWatch {
+ public:
+  CrashWatch();
+  ~CrashWatch();
+  CrashWatch(const CrashWatch&) = delete;
+  CrashWatch& operator=(const CrashWatch&) = delete;
+};
+
+}  // namespace broadloom

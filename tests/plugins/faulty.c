@@ -1,0 +1,96 @@
+// Plug-ins that do what they should not, a task for each way. FAULTY_ABI: the interface that it says it was compiled against.
+// FAULTY_NO_SYMBOL: its table is under another name.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broadloom/plugins/broadloom_plugin.h"
+
+#ifndef FAULTY_ABI
+#define FAULTY_ABI BROADLOOM_PLUGIN_ABI
+#endif
+#ifdef FAULTY_NO_SYMBOL
+#define broadloom_get_plugin some_other_function
+#endif
+
+static char kSimulator;
+static const struct broadloom_task* made;
+static int steps;
+static int* volatile nowhere;
+
+static int is(const char* id) { return made != NULL && strcmp(made->id, id) == 0; }
+
+static int reset(void* simulator, int32_t env, uint64_t key, char* error) {
+  (void)simulator, (void)env, (void)key;
+  if (!is("ResetFails-v0")) return BROADLOOM_OK;
+  snprintf(error, BROADLOOM_ERROR_SIZE, "the motor does not answer");
+  return BROADLOOM_FAILED;
+}
+
+static int step(void* simulator, int32_t begin, int32_t end, const struct broadloom_step* step, char* error) {
+  (void)simulator;
+  steps += 1;
+  for (int32_t k = 0; k < end - begin; ++k) step->rewards[k] = is("NotFinite-v0") && steps > 20 ? NAN : 0.0f;
+  if (steps < 3) return BROADLOOM_OK;
+  if (is("Crashes-v0")) *nowhere = 1;
+  if (is("Aborts-v0")) abort();
+  if (is("Exits-v0")) exit(0);
+  if (is("Reasons-v0")) step->terminated[0] = step->reasons[0] = 1;
+  if (is("Truncates-v0")) step->truncated[0] = 1;
+  if (is("Silent-v0")) return BROADLOOM_FAILED;
+  if (!is("StepFails-v0")) return BROADLOOM_OK;
+  snprintf(error, BROADLOOM_ERROR_SIZE, "the belt of cart %d is torn", begin);
+  return BROADLOOM_FAILED;
+}
+
+static void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
+  (void)simulator;
+  memset(rows, 0, (size_t)(end - begin) * sizeof(float));
+  if (is("NoCell-v0") && steps > 20) ((float*)rows)[0] = 9.0f;
+}
+
+static int describe(const struct broadloom_task* task, const struct broadloom_value* options, struct broadloom_spec* spec, char* error) {
+  (void)options, (void)error;
+  spec->observation = (struct broadloom_space){.rank = 1, .shape = {1}};
+  spec->action = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {2}};
+  if (strcmp(task->id, "NoCell-v0") == 0) spec->observation = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {1}};
+  if (strcmp(task->id, "NoBounds-v0") == 0) spec->action.kind = BROADLOOM_BOX;
+  if (strcmp(task->id, "NoShape-v0") == 0) spec->observation.rank = 0;
+  if (strcmp(task->id, "NoState-v0") == 0) spec->state_size = 8;
+  return BROADLOOM_OK;
+}
+
+static int make(const struct broadloom_task* task, const struct broadloom_value* options, int32_t num_envs, void** simulator, char* error) {
+  (void)options, (void)num_envs;
+  made = task;
+  steps = 0;
+  if (is("MakeFails-v0")) snprintf(error, BROADLOOM_ERROR_SIZE, "no licence of the simulator");
+  if (is("MakeFails-v0")) return BROADLOOM_REFUSED;
+  *simulator = is("Nothing-v0") ? NULL : &kSimulator;
+  return BROADLOOM_OK;
+}
+
+static void destroy(void* simulator) { (void)simulator; }
+
+static const struct broadloom_option kWrong[] = {{.name = "speed", .type = BROADLOOM_FLOAT, .default_text = "fast"}};
+static const struct broadloom_task kTasks[] = {
+    {.id = "StepFails-v0"}, {.id = "Silent-v0"},   {.id = "ResetFails-v0"}, {.id = "MakeFails-v0"}, {.id = "Nothing-v0"},
+    {.id = "Crashes-v0"},   {.id = "Aborts-v0"},   {.id = "Exits-v0"},      {.id = "NotFinite-v0"}, {.id = "Reasons-v0"},
+    {.id = "Truncates-v0"}, {.id = "NoBounds-v0"}, {.id = "NoShape-v0"},    {.id = "NoState-v0"},   {.id = "NoCell-v0"},
+    {.id = "Default-v0", .options = kWrong, .num_options = 1}};
+
+const struct broadloom_plugin* broadloom_get_plugin(void) {
+  static const struct broadloom_plugin kPlugin = {.abi = FAULTY_ABI,
+                                                  .name = "faulty",
+                                                  .version = "1.0",
+                                                  .tasks = kTasks,
+                                                  .num_tasks = sizeof(kTasks) / sizeof(kTasks[0]),
+                                                  .describe = describe,
+                                                  .make = make,
+                                                  .close = destroy,
+                                                  .reset = reset,
+                                                  .step = step,
+                                                  .observe = observe};
+  return &kPlugin;
+}

@@ -1,0 +1,232 @@
+// Simulators that are loaded at run time: held to VecEnv by the library's own kit, and what is said
+// of those that are faulty.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/conformance/conformance.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/plugins/library.h"
+
+namespace broadloom {
+namespace {
+
+std::string id_of(const std::string& library, const std::string& task) {
+  return std::string("plugin:") + BROADLOOM_PLUGINS + "/lib" + library + ".so:" + task;
+}
+
+Result<std::unique_ptr<VecEnv>> make(const std::string& id, const VecEnvOptions& asked = {},
+                                     const Overrides& options = {}) {
+  return make_vec_env(id, options, asked);
+}
+
+std::string error_of(const std::string& id, const Overrides& options = {}) {
+  const Result<std::unique_ptr<VecEnv>> made = make(id, {}, options);
+  return made.ok() ? "" : made.status().message();
+}
+
+bool says(const std::string& message, const std::string& words) {
+  return message.find(words) != std::string::npos;
+}
+
+// Rows for N environments of one float observation each, stepped with the first action.
+struct Rows {
+  explicit Rows(const VecEnv& envs)
+      : count(static_cast<std::size_t>(envs.num_envs())),
+        actions(count * envs.spec().action_size()),
+        observations(count * envs.spec().observation_size()),
+        finals(observations.size(), -7.0f),
+        rewards(count),
+        terminated(count),
+        truncated(count),
+        ends(count) {}
+  StepRows get() {
+    return {actions.data(),   observations.data(), rewards.data(), terminated.data(),
+            truncated.data(), finals.data(),       ends.data()};
+  }
+  std::size_t count;
+  std::vector<float> actions, observations, finals, rewards;
+  std::vector<std::uint8_t> terminated, truncated;
+  std::vector<EpisodeEnd> ends;
+};
+
+// What stepping them comes to; ok where nothing fails in as many steps.
+Status step_often(VecEnv& envs, int steps = 25) {
+  Rows rows(envs);
+  for (int s = 0; s < steps; ++s) {
+    const Status status = envs.step(0, envs.num_envs(), rows.get());
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Status step_faulty(const std::string& task) {
+  VecEnvOptions three;
+  three.num_envs = 3;
+  Result<std::unique_ptr<VecEnv>> made = make(id_of("faulty", task), three);
+  if (!made.ok()) return made.status();
+  return step_often(*made.value());
+}
+
+TEST(Plugins, KeepToVecEnv) {
+  const std::pair<const char*, const char*> tasks[] = {
+      {"cart", "Cart-v0"},        {"walk", "Walk-v0"},    {"walk", "Whole-v0"},
+      {"walk", "Itself-v0"},      {"walk", "Forgets-v0"}, {"walk", "Varies-v0"},
+      {"walk_loses", "Itself-v0"}};
+  for (const auto& [library, task] : tasks) {
+    const std::string id = id_of(library, task);
+    const ConformanceReport report =
+        check_vec_env([&](const VecEnvOptions& asked) { return make(id, asked); });
+    EXPECT_EQ(report.findings(), std::vector<std::string>{}) << id;
+  }
+}
+
+TEST(Plugins, SayWhatTheyCanDo) {
+  const auto traits = [](const char* library, const char* task) {
+    return make(id_of(library, task)).value()->traits();
+  };
+  EXPECT_EQ(traits("walk", "Walk-v0"), VecEnvTraits{});
+  EXPECT_EQ(traits("walk", "Whole-v0"), VecEnvTraits{.whole_batch = true});
+  EXPECT_EQ(traits("walk", "Itself-v0"), VecEnvTraits{});
+  EXPECT_EQ(traits("walk_loses", "Itself-v0"), VecEnvTraits{.has_final_observations = false});
+  EXPECT_EQ(traits("walk", "Forgets-v0"), VecEnvTraits{.saves_state = false});
+  EXPECT_EQ(traits("walk", "Varies-v0"), VecEnvTraits{.deterministic = false});
+}
+
+TEST(Plugins, AreDescribed) {
+  const Result<EnvSpec> spec = env_spec(id_of("cart", "Cart-v0"), {{"force", "2"}});
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec.value().observation.size, 2);
+  EXPECT_EQ(spec.value().critic_observation.size, 3);
+  EXPECT_EQ(spec.value().action.high, std::vector<float>{1.0f});
+  EXPECT_EQ(spec.value().max_episode_steps, 200);
+  EXPECT_EQ(spec.value().end_reasons, (std::vector<std::string>{"off_the_rail", "time_limit"}));
+  EXPECT_TRUE(spec.value().names_success);
+  EXPECT_EQ(spec.value().plugin.name, "cart");
+  EXPECT_EQ(spec.value().plugin.hash.size(), 32u);
+  EXPECT_EQ(env_spec("CartPole-v1", {}).value().plugin, EnvPlugin{});
+  const std::vector<FieldInfo> options = list_env_options(id_of("cart", "Cart-v0")).value();
+  ASSERT_EQ(options.size(), 2u);
+  EXPECT_EQ(options[0].name, "friction");
+  EXPECT_EQ(options[0].range_text, "0 to 10");
+}
+
+TEST(Plugins, TakeOptionsAndDisturbances) {
+  const std::string id = id_of("cart", "Cart-v0");
+  EXPECT_TRUE(says(error_of(id, {{"frixion", "1"}}), "did you mean 'friction'"));
+  EXPECT_TRUE(says(error_of(id, {{"friction", "slow"}}), "got 'slow'"));
+  EXPECT_TRUE(says(error_of(id, {{"friction", "11"}}), "expected 0 to 10"));
+  EXPECT_TRUE(says(error_of(id, {{"force", "0.2"}}), "which such a cart cannot hold"));
+  EXPECT_TRUE(says(error_of(id, {{"strata.a.friction", "0..1"}}), "unknown option"));
+  EXPECT_EQ(error_of(id, {{"friction", "0.2"}, {"disturb.obs_noise", "0.1"}}), "");
+}
+
+// The last cell is where the walk left the line, and what is shown is the next one's start.
+TEST(Plugins, KeepLastObservationsApart) {
+  for (const char* task : {"Walk-v0", "Itself-v0"}) {
+    std::unique_ptr<VecEnv> envs = make(id_of("walk", task)).take();
+    Rows rows(*envs);
+    rows.actions[0] = 1.0f;
+    int ended = 0;
+    for (int s = 0; s < 40; ++s) {
+      ASSERT_TRUE(envs->step(0, 1, rows.get()).ok());
+      if (rows.terminated[0] == 0) continue;
+      ++ended;
+      EXPECT_EQ(rows.finals[6] + rows.finals[0], 1.0f) << task;
+      EXPECT_EQ(rows.observations[6] + rows.observations[0], 0.0f) << task;
+      EXPECT_EQ(rows.ends[0].reason, rows.finals[6] == 1.0f ? 1 : 0);
+    }
+    EXPECT_GT(ended, 2) << task;
+  }
+}
+
+TEST(Plugins, BeginStaggered) {
+  VecEnvOptions options;
+  options.num_envs = 10;
+  options.stagger_starts = true;
+  for (const char* task : {"Walk-v0", "Whole-v0", "Itself-v0"}) {
+    const std::unique_ptr<VecEnv> envs = make(id_of("walk", task), options).take();
+    const std::unique_ptr<VecEnv> cart = make(id_of("cart", "Cart-v0"), options).take();
+    EXPECT_EQ(envs->episode_step(0), 0);
+    EXPECT_EQ(cart->episode_step(0), 0);
+    EXPECT_LE(envs->episode_step(9), 27);
+    int moved = 0;
+    for (int i = 1; i < 10; ++i) moved += cart->episode_step(i) > 0 ? 1 : 0;
+    EXPECT_GT(moved, 7);
+  }
+}
+
+TEST(Plugins, ThatCutEpisodesThemselvesTakeNoLongerLimit) {
+  VecEnvOptions longer;
+  longer.max_episode_steps = 31;
+  const Result<std::unique_ptr<VecEnv>> made = make(id_of("walk", "Itself-v0"), longer);
+  ASSERT_FALSE(made.ok());
+  EXPECT_TRUE(says(made.status().message(), "cuts episodes itself after 30"));
+}
+
+TEST(Plugins, ThatAreNoneAreRefused) {
+  EXPECT_TRUE(says(error_of("plugin:libnowhere.so:A-v0"), "looked for libnowhere.so"));
+  EXPECT_TRUE(
+      says(error_of("plugin:" BROADLOOM_PLUGINS "/cmake_install.cmake:A-v0"), "cannot be loaded"));
+  EXPECT_TRUE(says(error_of(id_of("no_symbol", "A-v0")), "no function broadloom_get_plugin()"));
+  EXPECT_TRUE(says(error_of(id_of("other_abi", "A-v0")),
+                   "was compiled against interface 99 of plug-ins, and this program has 1"));
+  EXPECT_TRUE(says(error_of(id_of("walk", "Wolk-v0")), "did you mean plugin:"));
+  EXPECT_TRUE(says(error_of(id_of("walk", "Wolk-v0")), "It has Walk-v0, Whole-v0"));
+  EXPECT_TRUE(says(error_of("plugin:" BROADLOOM_PLUGINS "/libwalk.so"), "names no task"));
+  EXPECT_TRUE(says(error_of("plugin:"), "has no library"));
+}
+
+TEST(Plugins, WhoseSpecIsNoneAreRefused) {
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoBounds-v0")), "its action space has no bounds"));
+  EXPECT_TRUE(
+      says(error_of(id_of("faulty", "NoShape-v0")), "its observation space has a rank of 0"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoState-v0")), "asks for get_state(), which is NULL"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Default-v0")), "got 'fast'"));
+}
+
+TEST(Plugins, FailWithTheirWords) {
+  const std::pair<const char*, const char*> faults[] = {
+      {"StepFails-v0", "the belt of cart 0 is torn"},
+      {"Silent-v0", "it does not say why"},
+      {"ResetFails-v0", "the motor does not answer"},
+      {"MakeFails-v0", "no licence of the simulator"},
+      {"Nothing-v0", "gave no simulator and no error"},
+      {"Reasons-v0", "gave reason 1 for the end of environment 0"},
+      {"Truncates-v0", "set truncated after 3 steps of environment 0"}};
+  for (const auto& [task, words] : faults) {
+    const Status status = step_faulty(task);
+    EXPECT_FALSE(status.ok()) << task;
+    EXPECT_TRUE(says(status.message(), words)) << status.message();
+    EXPECT_TRUE(says(status.message(), id_of("faulty", task))) << status.message();
+  }
+  EXPECT_EQ(step_faulty("StepFails-v0").kind(), ErrorKind::kIo);
+  EXPECT_EQ(step_faulty("MakeFails-v0").kind(), ErrorKind::kInvalidConfig);
+}
+
+TEST(PluginsDeathTest, ThatCrashAreNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto said = [](const char* how, const char* task) {
+    return std::string(how) + ".*faulty.so:" + task + ", in step\\(\\) of environments 0 to 2";
+  };
+  EXPECT_DEATH((void)step_faulty("Crashes-v0"),
+               said("crashed the program by SIGSEGV", "Crashes-v0"));
+  EXPECT_DEATH((void)step_faulty("Aborts-v0"), said("crashed the program by SIGABRT", "Aborts-v0"));
+  EXPECT_EXIT((void)step_faulty("Exits-v0"), testing::ExitedWithCode(1),
+              said("ended the program by exit", "Exits-v0"));
+}
+
+TEST(Plugins, AreFoundByAnId) {
+  EXPECT_EQ(split_plugin_id("plugin:libmine.so:Task-v0").file, "libmine.so");
+  EXPECT_EQ(split_plugin_id("plugin:libmine.so:Task-v0").task, "Task-v0");
+  EXPECT_EQ(split_plugin_id("plugin:/a:b/libmine.so:Task-v0").file, "/a:b/libmine.so");
+  EXPECT_EQ(split_plugin_id("plugin:libmine.so").task, "");
+}
+
+}  // namespace
+}  // namespace broadloom

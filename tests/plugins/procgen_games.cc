@@ -1,0 +1,32 @@
+// Holds all sixteen games of Procgen to VecEnv in one process: pictures are loaded once. Its
+// argument is the plug-in; Procgen is where PROCGEN_PATH says. Exit code 0: nothing was found; each
+// finding is a line.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "broadloom/conformance/conformance.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/plugins/library.h"
+
+int main(int argc, char** argv) {
+  using namespace broadloom;
+  if (argc != 2) return 2;
+  const Result<const PluginLibrary*> library = open_plugin_library(argv[1]);
+  if (!library.ok()) return std::printf("%s\n", library.status().message().c_str()), 2;
+  int findings = 0, games = 0;
+  ConformanceOptions options;
+  options.num_steps = 41;
+  for (; games < library.value()->plugin->num_tasks; ++games) {
+    const std::string id =
+        "plugin:" + std::string(argv[1]) + ":" + library.value()->plugin->tasks[games].id;
+    const ConformanceReport report = check_vec_env(
+        [&](const VecEnvOptions& asked) { return make_vec_env(id, {}, asked); }, options);
+    for (const std::string& finding : report.findings()) {
+      std::printf("%s: %s\n", id.c_str(), finding.c_str());
+      ++findings;
+    }
+  }
+  std::printf("%d games, %d findings\n", games, findings);
+  return findings == 0 && games == 16 ? 0 : 1;
+}
