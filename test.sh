@@ -115,6 +115,14 @@ add_minatar() {
     --no-deps MinAtar==1.0.15 </dev/null && minatar_is_ready
 }
 
+# ONNX Runtime, for one test, which has it play exported policies.
+onnxruntime_is_ready() { .venv/bin/python -c "import onnxruntime"; }
+add_onnxruntime() {
+  onnxruntime_is_ready 2>/dev/null && return 0
+  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
+    onnxruntime </dev/null && onnxruntime_is_ready
+}
+
 # What the extension of `import broadloom` is built with, for the tests of the Python package.
 nanobind_is_ready() {
   .venv/bin/python - <<'PYTHON'
@@ -168,6 +176,12 @@ if [ -x .venv/bin/python ]; then
   else
     rows+=("$stage_row   NOT INSTALLED: the test against MinAtar is SKIPPED")
     echo "**** MinAtar could not be installed: oracle.minatar reports SKIPPED. With a registry: ./test.sh again"
+  fi
+  if stage "onnxruntime" add_onnxruntime; then
+    rows+=("$stage_row")
+  else
+    rows+=("$stage_row   NOT INSTALLED: the test against ONNX Runtime is SKIPPED")
+    echo "**** ONNX Runtime could not be installed: formats.export_onnxruntime reports SKIPPED. With a registry: ./test.sh again"
   fi
   if stage "nanobind" add_nanobind; then
     rows+=("$stage_row")
