@@ -39,14 +39,13 @@ Result<Format> format_of(const ExportOptions& options) {
                                options.out, format.ending, format.name));
   }
   if (!options.format.empty()) {
-    return invalid(
-        fmt::format("format: got '{}', expected onnx, torch or npz", options.format));
+    return invalid(fmt::format("format: got '{}', expected onnx, torch or npz", options.format));
   }
-  return invalid(fmt::format("out: got '{}', expected a name that ends in .onnx, .py (PyTorch) or "
-                             ".npz, or a format beside it",
-                             options.out));
+  return invalid(
+      fmt::format("out: got '{}', expected a name that ends in .onnx, .py (PyTorch) or "
+                  ".npz, or a format beside it",
+                  options.out));
 }
-
 
 // In the order in which they are named to the user.
 std::vector<std::string> paths_of(const Format& format, const std::string& out) {
@@ -132,9 +131,10 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
   const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const std::string default_name = std::string("policy") + format.value().ending;
-  const std::string out = !options.out.empty()       ? options.out
-                          : found.value().is_alone() ? default_name
-                                                     : found.value().folder.dir() + "/" + default_name;
+  const std::string out = !options.out.empty() ? options.out
+                          : found.value().is_alone()
+                              ? default_name
+                              : found.value().folder.dir() + "/" + default_name;
   ExportedPolicy exported;
   exported.format = format.value().name;
   exported.files = paths_of(format.value(), out);
@@ -151,8 +151,7 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
   exported.rows = parity.value().rows;
   exported.difference = parity.value().difference;
   exported.tolerance = parity.value().tolerance;
-  exported.notes =
-      notes_of(policy, checkpoint.value().config.precision, options, parity.value());
+  exported.notes = notes_of(policy, checkpoint.value().config.precision, options, parity.value());
 
   const Result<std::string> expected = parity_file(parity.value(), exported.graph);
   if (!expected.ok()) return expected.status();

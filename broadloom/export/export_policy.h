@@ -11,8 +11,8 @@
 namespace broadloom {
 
 struct ExportOptions {
-  std::string format;  // "onnx", "torch" or "npz"; "": by the name of `out`, or onnx
-  std::string out;     // ends in .onnx, .py or .npz; "": policy.onnx, ... in the run's folder
+  std::string format;      // "onnx", "torch" or "npz"; "": by the name of `out`, or onnx
+  std::string out;         // ends in .onnx, .py or .npz; "": policy.onnx, ... in the run's folder
   bool with_value = true;  // what the critic makes of the observation, too
   bool force = false;      // replaces what is there
 };

@@ -16,8 +16,8 @@ void put(std::string& out, std::uint64_t value, int bytes) {
 std::string npy_file(const NpyArray& array) {
   std::string shape = fmt::format("{}", fmt::join(array.shape, ", "));
   if (array.shape.size() == 1) shape += ",";
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   array.dtype, shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", array.dtype, shape);
   constexpr std::size_t kBefore = 10, kAlignment = 64;
   header.append(kAlignment - (kBefore + header.size() + 1) % kAlignment, ' ');
   header += '\n';
@@ -59,7 +59,8 @@ std::uint32_t crc32(std::string_view bytes) {
     return table;
   }();
   std::uint32_t crc = 0xffffffffu;
-  for (const char byte : bytes) crc = kTable[(crc ^ static_cast<unsigned char>(byte)) & 0xff] ^ crc >> 8;
+  for (const char byte : bytes)
+    crc = kTable[(crc ^ static_cast<unsigned char>(byte)) & 0xff] ^ crc >> 8;
   return ~crc;
 }
 
@@ -68,7 +69,8 @@ Result<std::string> npz_file(const std::vector<NpyArray>& arrays) {
   for (const NpyArray& array : arrays) {
     const std::string name = array.name + ".npy", data = npy_file(array);
     if (out.size() + data.size() > std::numeric_limits<std::int32_t>::max()) {
-      return Status{ErrorKind::kIo, "the policy is larger than the 2 GiB of a plain .npz file; export it as torch"};
+      return Status{ErrorKind::kIo,
+                    "the policy is larger than the 2 GiB of a plain .npz file; export it as torch"};
     }
     const std::string fields = member_fields(name, data);
     put(directory, 0x02014b50, 4);

@@ -44,8 +44,8 @@ ProtoMessage tensor_of(const std::string& name, const std::vector<int>& shape,
   for (const int extent : shape) out.add(tensor::kDims, std::int64_t{extent});
   out.add(tensor::kDataType, std::int64_t{sizeof(Number) == 4 ? kFloat32 : kInt64});
   out.add(tensor::kName, name);
-  out.add(tensor::kRawData, std::string_view(reinterpret_cast<const char*>(numbers.data()),
-                                             numbers.size_bytes()));
+  out.add(tensor::kRawData,
+          std::string_view(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()));
   return out;
 }
 
@@ -88,8 +88,8 @@ class ModelWriter {
       for (const std::string& name : operation.arrays) keep(operation, policy_.array(name));
       write(operation);
     }
-    graph_.add(graph_proto::kInput, value_info(kObservationName, observation_type(),
-                                               policy_.observation_shape, true));
+    graph_.add(graph_proto::kInput,
+               value_info(kObservationName, observation_type(), policy_.observation_shape, true));
     for (const std::string& name : policy_.outputs) {
       const Operation& operation = policy_.operation(name);
       graph_.add(graph_proto::kOutput,
@@ -142,11 +142,13 @@ class ModelWriter {
     };
     switch (operation.kind) {
       case OperationKind::kOneHot:
-        out("OneHot", {x, integers(operation, {operation.shape[0]}), off_and_on(operation)},
+        out("OneHot",
+            {x, list(operation, "depth", std::vector<std::int64_t>{operation.shape[0]}),
+             list(operation, "off_and_on", std::vector{0.0f, 1.0f})},
             Attributes().add("axis", std::int64_t{-1}));
         break;
       case OperationKind::kDivide:
-        out("Div", {as_float(operation, x), number(operation, "divisor", operation.number)});
+        out("Div", {as_float(operation, x), number(operation, "divisor", as_number(operation))});
         break;
       case OperationKind::kNormalise:
         normalise(operation, x);
@@ -154,7 +156,7 @@ class ModelWriter {
       case OperationKind::kReshape: {
         std::vector<std::int64_t> shape{-1};
         shape.insert(shape.end(), operation.shape.begin(), operation.shape.end());
-        out("Reshape", {x, integers(operation, shape)});
+        out("Reshape", {x, list(operation, "shape", shape)});
         break;
       }
       case OperationKind::kPermute:
@@ -197,12 +199,17 @@ class ModelWriter {
             Attributes().add("axes", std::vector{1}).add("keepdims", std::int64_t{0}));
         break;
       case OperationKind::kColumn:
-        out("Gather", {x, place(operation)}, Attributes().add("axis", std::int64_t{1}));
+        out("Gather", {x, number(operation, "place", static_cast<std::int64_t>(operation.number))},
+            Attributes().add("axis", std::int64_t{1}));
         break;
       case OperationKind::kConstant:
         out("Identity", {arrays[0] + kConstantSuffix});
         break;
     }
+  }
+
+  static float as_number(const Operation& operation) {
+    return static_cast<float>(operation.number);
   }
 
   void normalise(const Operation& operation, const std::string& x) {
@@ -211,13 +218,13 @@ class ModelWriter {
     node("Sub", {name + ".minus_mean", operation.arrays[1]}, name + ".centred");
     node("Mul", {name + ".centred", operation.arrays[2]}, name + ".scaled");
     node("Clip",
-         {name + ".scaled", number(operation, "low", -operation.number),
-          number(operation, "high", operation.number)},
+         {name + ".scaled", number(operation, "low", -as_number(operation)),
+          number(operation, "high", as_number(operation))},
          name);
   }
 
   std::string as_float(const Operation& operation, const std::string& x) {
-    const std::string name = operation.name + ".float32";
+    std::string name = operation.name + ".float32";
     node("Cast", {x}, name, Attributes().add("to", std::int64_t{kFloat32}));
     return name;
   }
@@ -227,29 +234,19 @@ class ModelWriter {
     initializer(tensor_of(is_constant ? array.name + kConstantSuffix : array.name, array.shape,
                           std::span<const float>(array.numbers)));
   }
-  // Initializers of an operation's own.
-  std::string number(const Operation& operation, const char* what, double value) {
-    const std::string name = operation.name + "." + what;
-    const float rounded = static_cast<float>(value);
-    initializer(tensor_of(name, {}, std::span(&rounded, 1)));
+  // Initializers of an operation's own: a list, or one number.
+  template <class Number>
+  std::string list(const Operation& operation, const char* what,
+                   const std::vector<Number>& numbers) {
+    std::string name = operation.name + "." + what;
+    initializer(
+        tensor_of(name, {static_cast<int>(numbers.size())}, std::span<const Number>(numbers)));
     return name;
   }
-  std::string off_and_on(const Operation& operation) {
-    const std::string name = operation.name + ".off_and_on";
-    const std::vector<float> values{0.0f, 1.0f};
-    initializer(tensor_of(name, {2}, std::span<const float>(values)));
-    return name;
-  }
-  std::string integers(const Operation& operation, const std::vector<std::int64_t>& values) {
-    const std::string name = operation.name + ".shape";
-    initializer(tensor_of(name, {static_cast<int>(values.size())},
-                          std::span<const std::int64_t>(values)));
-    return name;
-  }
-  std::string place(const Operation& operation) {
-    const std::string name = operation.name + ".place";
-    const auto value = static_cast<std::int64_t>(operation.number);
-    initializer(tensor_of(name, {}, std::span(&value, 1)));
+  template <class Number>
+  std::string number(const Operation& operation, const char* what, Number value) {
+    std::string name = operation.name + "." + what;
+    initializer(tensor_of(name, {}, std::span<const Number>(&value, 1)));
     return name;
   }
 

@@ -127,8 +127,7 @@ double largest_difference(const PolicyGraph& graph,
     if (graph.operation(name).kind == OperationKind::kArgmax) continue;
     const std::vector<double>& others = got.at(name);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const double off =
-          std::abs(others[i] - numbers[i]) / std::max(1.0, std::abs(numbers[i]));
+      const double off = std::abs(others[i] - numbers[i]) / std::max(1.0, std::abs(numbers[i]));
       if (!(off <= largest)) largest = off;
       if (std::isnan(off)) return off;
     }
@@ -159,21 +158,23 @@ NpyArray array_of(const std::string& name, const std::string& dtype, std::vector
 
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
   StateKeeper keeper(policy.spec.observation);
-  const Result<std::vector<EvalEpisode>> played =
-      play_episodes(policy, {.episodes = kEpisodes, .longest_episode = static_cast<int>(kSteps), .watcher = &keeper});
+  const Result<std::vector<EvalEpisode>> played = play_episodes(
+      policy,
+      {.episodes = kEpisodes, .longest_episode = static_cast<int>(kSteps), .watcher = &keeper});
   if (!played.ok()) return played.status();
   Observations rows = keeper.all();
   const PolicyOutputs found = policy_outputs(policy, rows, keeper.count());
   Parity parity{static_cast<int>(keeper.count()),
                 as_shown(rows, keeper.count(), policy.spec.observation),
                 expected_of(policy, graph, found)};
-  parity.difference = largest_difference(
-      graph, parity.expected, replay(graph, parity.observations, parity.rows));
+  parity.difference =
+      largest_difference(graph, parity.expected, replay(graph, parity.observations, parity.rows));
   if (!std::isfinite(parity.difference)) {
-    return Status{ErrorKind::kNumeric,
-                  fmt::format("what the policy makes of states that it plays is not finite, as after "
-                              "a training that went astray (step {}); nothing was written",
-                              policy.origin.global_step)};
+    return Status{
+        ErrorKind::kNumeric,
+        fmt::format("what the policy makes of states that it plays is not finite, as after "
+                    "a training that went astray (step {}); nothing was written",
+                    policy.origin.global_step)};
   }
   parity.tolerance = std::max(kParityTolerance, 4.0 * parity.difference);
   return parity;

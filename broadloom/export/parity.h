@@ -16,15 +16,17 @@ inline constexpr double kParityTolerance = 1e-5;
 
 struct Parity {
   int rows = 0;
-  std::vector<double> observations;                   // [rows, D] as the environment shows them
+  std::vector<double> observations;                     // [rows, D] as the environment shows them
   std::map<std::string, std::vector<double>> expected;  // [rows, ...] by the graph's outputs
   // The largest, of the operations in double precision from the network in float32.
   double difference = 0.0;
-  double tolerance = kParityTolerance;  // larger where float32 tells this policy's numbers no closer
+  double tolerance =
+      kParityTolerance;  // larger where float32 tells this policy's numbers no closer
 };
 
 // Plays four episodes' first 64 steps and keeps up to 32 of their states, fewer of large images.
-// graph: of the policy. Errors: those of the environment, and kNumeric where outputs are not finite.
+// graph: of the policy. Errors: those of the environment, and kNumeric where outputs are not
+// finite.
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph);
 
 // As an .npz file: "observation", the outputs by name, and "tolerance".

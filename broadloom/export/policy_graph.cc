@@ -86,8 +86,7 @@ class GraphBuilder {
       rest.push_back(static_cast<float>(exact - mean.back()));
       scale.push_back(static_cast<float>(1.0 / std::sqrt(statistics.var()[i] + kVarianceFloor)));
     }
-    Operation operation{
-        OperationKind::kNormalise, "observation.normalised", {x.name}, x.shape};
+    Operation operation{OperationKind::kNormalise, "observation.normalised", {x.name}, x.shape};
     operation.number = static_cast<float>(policy_.config.clip_obs);
     for (auto& [name, numbers] : {std::pair{"mean", mean}, {"mean_rest", rest}, {"scale", scale}}) {
       operation.arrays.push_back(keep(std::string("observation_") + name, x.shape, numbers));
@@ -192,9 +191,10 @@ class GraphBuilder {
     const std::vector<int> normalised = over_channels ? std::vector{slice.out} : x.shape;
     const std::vector<std::size_t> order =
         over_channels ? places({"", {slice.out}}) : places(input);
-    for (const auto& [array, offset] : {std::pair{".weight", slice.weight}, {".bias", slice.bias}}) {
-      std::vector<float> numbers;
-      for (const std::size_t i : order) numbers.push_back(policy_.params[offset + i]);
+    for (const auto& [array, offset] :
+         {std::pair{".weight", slice.weight}, {".bias", slice.bias}}) {
+      std::vector<float> numbers(order.size());
+      for (std::size_t i = 0; i < order.size(); ++i) numbers[i] = policy_.params[offset + order[i]];
       operation.arrays.push_back(keep(name + array, normalised, std::move(numbers)));
     }
     operation.number = kLayerNormEpsilon;
@@ -217,7 +217,8 @@ class GraphBuilder {
     const Value mean = linear("mean", side + ".head", network.policy_head(), features);
     const bool is_row = space.extents().size() == 1;
     Operation clip{OperationKind::kClip, is_row ? "action" : "action.row", {mean.name}, numbers};
-    clip.arrays = {keep("action_low", numbers, space.low), keep("action_high", numbers, space.high)};
+    clip.arrays = {keep("action_low", numbers, space.low),
+                   keep("action_high", numbers, space.high)};
     Value action = add(clip);
     if (!is_row) {
       action = add({OperationKind::kReshape, "action", {action.name}, space.extents()});

@@ -83,7 +83,8 @@ class ModuleText {
   // What may stand between the quotes of a Python text.
   static std::string printable(std::string text) {
     std::replace(text.begin(), text.end(), '\\', '/');
-    std::replace_if(text.begin(), text.end(), [](char c) { return c == '"' || c < ' '; }, '\'');
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '"' || c < ' '; }, '\'');
     return text;
   }
 
@@ -205,10 +206,8 @@ std::string torch_module(const PolicyGraph& graph) { return ModuleText(graph).wr
 std::vector<TensorRef> state_dict(PolicyGraph& graph) {
   std::vector<TensorRef> out;
   for (NamedArray& array : graph.arrays) {
-    out.push_back({array.name,
-                   Dtype::kF32,
-                   {array.shape.begin(), array.shape.end()},
-                   array.numbers.data()});
+    out.push_back(
+        {array.name, Dtype::kF32, {array.shape.begin(), array.shape.end()}, array.numbers.data()});
   }
   return out;
 }

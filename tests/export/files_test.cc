@@ -131,13 +131,15 @@ TEST(OnnxModel, HasParametersAndRowsOfAnyNumber) {
 TEST(Npz, IsAZipOfAlignedArrays) {
   EXPECT_EQ(crc32("123456789"), 0xcbf43926u);  // the check value of its catalogue
   const std::string file =
-      npz_file({{"a", "<f4", {2}, bytes_of(std::vector{1.0f, 2.0f})}, {"b", "|u1", {}, "x"}}).take();
+      npz_file({{"a", "<f4", {2}, bytes_of(std::vector{1.0f, 2.0f})}, {"b", "|u1", {}, "x"}})
+          .take();
   EXPECT_EQ(file.substr(0, 4), "PK\x03\x04");
   EXPECT_EQ(file.substr(30, 5), "a.npy");
   EXPECT_EQ(file.substr(35, 6), "\x93NUMPY");
   const std::size_t data = file.find('\n') + 1;
   EXPECT_EQ((data - 35) % 64, 0u);
-  EXPECT_NE(file.find("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"), std::string::npos);
+  EXPECT_NE(file.find("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"),
+            std::string::npos);
   EXPECT_NE(file.find("'shape': (), }"), std::string::npos);
   float second = 0.0f;
   std::memcpy(&second, file.data() + data + 4, 4);

@@ -24,8 +24,7 @@ struct Kind {
 
   std::string name() const {
     return encoder + " " + layer_norm + " " + activation + " " + algorithm +
-           (shared_encoder ? " shared " : " ") + shape_text(observation) + " " +
-           shape_text(action);
+           (shared_encoder ? " shared " : " ") + shape_text(observation) + " " + shape_text(action);
   }
 };
 

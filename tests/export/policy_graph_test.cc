@@ -44,7 +44,7 @@ void expect_the_network(const Kind& kind) {
   const std::map<std::string, std::vector<double>> got = replay(graph, shown, kRows);
 
   const bool is_discrete = kind.action.kind == SpaceKind::kDiscrete;
-  const std::string outputs = !is_discrete                ? "mean"
+  const std::string outputs = !is_discrete              ? "mean"
                               : kind.algorithm == "pqn" ? "action_values"
                                                         : "logits";
   EXPECT_LT(apart(found.outputs, got.at(outputs)), 1e-5);
@@ -104,7 +104,8 @@ TEST(PolicyGraph, OfEveryObservationIsTheNetwork) {
     expect_the_network({.norm_obs = norm_obs, .hidden_sizes = {}});
   }
   expect_the_network({.observation = Space::bytes({4, 3, 2})});
-  expect_the_network({.encoder = "minatar", .observation = Space::bytes({6, 5}), .hidden_sizes = {}});
+  expect_the_network(
+      {.encoder = "minatar", .observation = Space::bytes({6, 5}), .hidden_sizes = {}});
 }
 
 // In float32, as files are run: what a mean of 1,000 loses there must not matter.

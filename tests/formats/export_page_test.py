@@ -92,7 +92,7 @@ class ExportPage(unittest.TestCase):
         run, path = self.folder / name, str(self.folder / f"{name}.{ENDINGS[READER]}")
         if not run.exists():
             flags = [word for key, value in {**FEW, **KINDS[name]}.items() for word in (f"--{key}", str(value))]
-            subprocess.run([PROGRAM, "train", *flags, "--out", run, "--quiet"], check=True)
+            subprocess.run([PROGRAM, "train", *flags, "--threads", "1", "--out", run, "--quiet"], check=True)
         subprocess.run([PROGRAM, "export", run, "--out", path, "--quiet", "--force", *more], check=True)
         parity = dict(np.load(path + ".parity.npz"))
         return path, parity.pop("observation"), parity, float(parity.pop("tolerance"))
