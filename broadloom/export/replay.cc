@@ -138,15 +138,18 @@ class RowReplay {
     }
   }
 
+  // What lies outside is zero, and left out.
   double convolved(const Image& from, const double* x, int filter, int y0, int x0) const {
     const int k = operation_.kernel;
+    const int left = std::max(0, -x0), right = std::min(k, from.width - x0);
+    const int top = std::max(0, -y0), bottom = std::min(k, from.height - y0);
     double sum = array(1)[static_cast<std::size_t>(filter)];
-    std::size_t w = static_cast<std::size_t>(filter) * from.channels * k * k;
     for (int c = 0; c < from.channels; ++c) {
-      for (int dy = 0; dy < k; ++dy) {
-        for (int dx = 0; dx < k; ++dx, ++w) {
-          if (from.has(y0 + dy, x0 + dx)) sum += x[from.at(c, y0 + dy, x0 + dx)] * array(0)[w];
-        }
+      for (int dy = top; dy < bottom; ++dy) {
+        const double* pixels = x + from.at(c, y0 + dy, x0 + left);
+        const float* w =
+            &array(0)[((static_cast<std::size_t>(filter) * from.channels + c) * k + dy) * k];
+        for (int dx = left; dx < right; ++dx) sum += pixels[dx - left] * w[dx];
       }
     }
     return sum;
