@@ -81,7 +81,7 @@ Status run(const ExportCommand& command) {
 
 void add_export_command(Command root, Context& context) {
   const Command app = root.add_subcommand(
-      "export", "Write a policy as ONNX, PyTorch or NumPy file, normaliser inside");
+      "export", "Write a policy as an ONNX, PyTorch or NumPy file, normaliser inside");
   const auto command = std::make_shared<ExportCommand>();
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
@@ -95,7 +95,7 @@ void add_export_command(Command root, Context& context) {
                  "<file>.parity.npz: states and what the policy makes of them")
       .type_name("FILE");
   app.add_flag("--value", command->options.with_value,
-               "Also what the critic makes of the observation (default true)");
+               "Also what the critic makes of the observation (default; --no-value leaves it out)");
   app.add_flag("--force", command->options.force, "Replace files that are there");
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object");

@@ -128,8 +128,8 @@ double largest_difference(const PolicyGraph& graph,
     const std::vector<double>& others = got.at(name);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const double off = std::abs(others[i] - numbers[i]) / std::max(1.0, std::abs(numbers[i]));
-      if (!(off <= largest)) largest = off;
       if (std::isnan(off)) return off;
+      largest = std::max(largest, off);
     }
   }
   return largest;

@@ -22,7 +22,7 @@ class Export(ProgramTest):
         quiet = self.run_program("export", self.checkpoints("a")[-1], "--format", "torch", "--quiet")
         self.assertEqual((quiet.returncode, quiet.stdout), (0, ""), quiet.stderr)
         self.assertEqual(self.files(), ["policy.py", "policy.py.parity.npz", "policy.safetensors"])
-        told = self.object_of("export", "a", "--out", "b.npz", "--value", "false", "--json")
+        told = self.object_of("export", "a", "--out", "b.npz", "--no-value", "--json")
         self.assertEqual((told["format"], told["files"]), ("npz", ["b.npz", "b.npz.parity.npz"]))
         self.assertEqual(told["outputs"], {"action": "int64 [N]", "logits": "float32 [N, 2]"})
         self.assertEqual((told["about"]["env_id"], told["about"]["run"], told["about"]["global_step"]), ("CartPole-v1", "a", "1024"))

@@ -103,6 +103,27 @@ class ExportTest(unittest.TestCase):
         self.check(run, "pendulum")
         self.assertEqual(broadloom.export(run, value=False)["files"][0], str(OUT / "pendulum" / "policy.onnx"))
 
+    def test_numbers_that_float32_cannot_tell(self):
+        rng = np.random.default_rng(1)
+        rows = rng.normal(size=(4, 4)).astype(np.float32)
+        state = {"actor.0.weight": np.vstack([rows, rows * np.float32(1 + 1e-6)]), "actor.0.bias": np.zeros(8, np.float32),
+                 "actor.2.weight": np.repeat(np.float32([[1e5, -1e5], [-1e5, 1e5]]), 4, axis=1), "actor.2.bias": np.zeros(2, np.float32)}
+        state |= {key.replace("actor", "critic"): value[:1] if key.startswith("actor.2") else value for key, value in state.items()}
+        told = broadloom.export(broadloom.import_policy(state, "CartPole-v1", out=OUT / "cancel.ckpt"), OUT / "cancel.npz")
+        self.assertGreater(told["tolerance"], 1e-5)
+        self.assertIn("float32 tells its outputs no closer", told["notes"][-1])
+        state["actor.2.bias"] = np.full(2, np.nan, np.float32)
+        with self.assertRaisesRegex(broadloom.Error, "not finite") as caught:
+            broadloom.export(broadloom.import_policy(state, "CartPole-v1", out=OUT / "astray.ckpt"), OUT / "astray.npz")
+        self.assertEqual(caught.exception.kind, "numeric")
+        self.assertFalse((OUT / "astray.npz").exists())
+
+    @unittest.skipIf(importlib.util.find_spec("torch"), "PyTorch is there: torch_test.py")
+    def test_to_torch_says_that_there_is_no_torch(self):
+        run = broadloom.train("CartPole-v1", out=OUT / "torchless", **FEW)
+        with self.assertRaisesRegex(ImportError, "pip install torch"):
+            broadloom.Policy(run).to_torch()
+
     def test_errors_are_the_programs(self):
         run = broadloom.train("CartPole-v1", out=OUT / "errors", **FEW)
         for out, kind, words in ((OUT / "a.pt", "invalid_config", "ends in .onnx"), (OUT / "none" / "a.npz", "not_found", "none/a.npz")):
