@@ -125,10 +125,16 @@ class ExportPage(unittest.TestCase):
         commands, = (block for block in re.findall(r"^```sh\n(.*?)^```$", guide, re.M | re.S) if "broadloom train" in block)
         for line in commands.splitlines():
             subprocess.run([PROGRAM, *line.split()[1:], "--quiet"], check=True, cwd=self.folder)
-        plays, _, compares = re.findall(r"^```python\n(.*?)^```$", guide, re.M | re.S)[:3]
+        plays, stacks, compares = re.findall(r"^```python\n(.*?)^```$", guide, re.M | re.S)[:3]
         said = subprocess.run([sys.executable, "-c", plays], check=True, cwd=self.folder, capture_output=True, text=True).stdout
         self.assertGreater(float(said.split()[1]), -600)  # random play: some -1,200
         subprocess.run([sys.executable, "-c", compares], check=True, cwd=self.folder)
+        path, *_ = self.exported("minatar, frames")
+        pathlib.Path(path).rename(self.folder / "policy.onnx")
+        images = "images = numpy.random.default_rng(1).integers(0, 2, (5, 10, 10, 4), dtype=numpy.uint8)\n"
+        acts = images + "for i, image in enumerate(images):\n    print(act(image, i == 0), [len(frames), numpy.array_equal(frames[-1], image)])\n"
+        said = subprocess.run([sys.executable, "-c", stacks + acts], check=True, cwd=self.folder, capture_output=True, text=True).stdout
+        self.assertRegex(said, r"^([012] \[3, True\]\n){5}$")
 
     def test_what_is_wrong_is_seen(self):
         path, observation, expected, tolerance = self.exported("gaussian, normalised")
