@@ -128,6 +128,14 @@ add_procgen() {
   procgen_is_ready
 }
 
+# ONNX Runtime, for one test, which has it play exported policies.
+onnxruntime_is_ready() { .venv/bin/python -c "import onnxruntime"; }
+add_onnxruntime() {
+  onnxruntime_is_ready 2>/dev/null && return 0
+  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
+    onnxruntime </dev/null && onnxruntime_is_ready
+}
+
 # What the extension of `import broadloom` is built with, for the tests of the Python package.
 nanobind_is_ready() {
   .venv/bin/python - <<'PYTHON'
@@ -169,25 +177,19 @@ else
   echo "**** and safetensors report SKIPPED. With a registry: rm -rf .venv && ./test.sh"
 fi
 
+# A stage that installs what some tests want: NAME COMMAND WHAT_IS_SKIPPED without it.
+optional_stage() {
+  if stage "$1" "$2"; then rows+=("$stage_row"); return 0; fi
+  rows+=("$stage_row   NOT INSTALLED: $3")
+  echo "**** $1 could not be installed: $3. With a registry: ./test.sh again"
+  return 1
+}
+
 if [ -x .venv/bin/python ]; then
-  if stage "rliable" add_rliable; then
-    rows+=("$stage_row")
-  else
-    rows+=("$stage_row   NOT INSTALLED: the test against rliable is SKIPPED")
-    echo "**** rliable could not be installed: study.rliable reports SKIPPED. With a registry: ./test.sh again"
-  fi
-  if stage "minatar" add_minatar; then
-    rows+=("$stage_row")
-  else
-    rows+=("$stage_row   NOT INSTALLED: the test against MinAtar is SKIPPED")
-    echo "**** MinAtar could not be installed: oracle.minatar reports SKIPPED. With a registry: ./test.sh again"
-  fi
-  if stage "procgen" add_procgen; then
-    rows+=("$stage_row")
-  else
-    rows+=("$stage_row   NOT INSTALLED: the test of Procgen's games is SKIPPED")
-    echo "**** Procgen could not be had: plugins.procgen reports SKIPPED. With a registry: ./test.sh again"
-  fi
+  optional_stage "rliable" add_rliable "study.rliable reports SKIPPED"
+  optional_stage "minatar" add_minatar "oracle.minatar reports SKIPPED"
+  optional_stage "procgen" add_procgen "plugins.procgen reports SKIPPED"
+  optional_stage "onnxruntime" add_onnxruntime "formats.export_onnxruntime reports SKIPPED"
   if stage "nanobind" add_nanobind; then
     rows+=("$stage_row")
     extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")

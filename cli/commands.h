@@ -27,6 +27,7 @@ void add_audit_command(Command root, Context& context);
 void add_gradients_command(Command root, Context& context);
 void add_curve_command(Command root, Context& context);
 void add_watch_command(Command root, Context& context);
+void add_export_command(Command root, Context& context);
 void add_figure_command(Command root, Context& context);
 void add_compare_command(Command root, Context& context);
 void add_diff_command(Command root, Context& context);

@@ -42,6 +42,7 @@ void add_commands(Command root, Context& context) {
   add_gradients_command(root, context);
   add_curve_command(root, context);
   add_watch_command(root, context);
+  add_export_command(root, context);
   add_figure_command(root, context);
   add_compare_command(root, context);
   add_diff_command(root, context);

@@ -41,6 +41,13 @@ def audit(run, *, quiet=True, **options):
     return command("audit", run, quiet=quiet, **options)
 
 
+def export(run, out=None, *, quiet=True, **options):
+    """A run's policy as a file that runs without Broadloom, normaliser inside: out="policy.onnx", "policy.py" (a module of PyTorch's, with policy.safetensors) or
+    "policy.npz". Beside it goes <out>.parity.npz, states and what the policy makes of them. value=False: without the critic. force=True: replaces what is there.
+    Returns a dict: files, observation and outputs in words, the largest difference on the parity file's states."""
+    return command("export", run, **{"out": None if out is None else os.fspath(out), "quiet": quiet, **options})
+
+
 def compare(*runs, panel, quiet=True, **options):
     """Runs on the same held-out panel, episode by episode."""
     return command("compare", *runs, panel=panel, quiet=quiet, **options)

@@ -1,5 +1,6 @@
 """A run's policy on arrays of NumPy's."""
 
+import linecache
 import os
 
 import numpy as np
@@ -52,6 +53,20 @@ class Policy:
             raise _core.Error("the critic of this policy reads an observation of its own, which a policy is not given")
         return values
 
+    def to_torch(self, *, value=True):
+        """A plain torch.nn.Module with named layers and these parameters, normaliser inside: `module(observation)["action"]`. observation: a tensor [n, ...] as the
+        environment gives it; the outputs are a dict (action; logits, action_values, or mean and log_std; with value, what the critic makes of the state), with
+        gradients. It knows nothing of Broadloom: source and state dict are those that `broadloom.export(run, "policy.py")` writes. Needs torch."""
+        try:
+            import torch
+        except ImportError as error:
+            raise ImportError("to_torch() makes a module of PyTorch's, which is not installed: pip install torch; broadloom.export(run, 'policy.npz') and "
+                              "'policy.onnx' need nothing") from error
+        source, arrays = self._core.torch_module(value)
+        made = _define(source, f"<policy of {self.origin['hash']}>")()
+        made.load_state_dict({name: torch.from_numpy(numbers).reshape(shape) for name, (numbers, shape) in arrays.items()})
+        return made.eval()
+
     def _rows(self, observations):
         discrete = self._space["kind"] == "discrete"
         dtype = np.int64 if discrete else np.dtype(self._space["dtype"])
@@ -64,3 +79,11 @@ class Policy:
         if array.shape[1:] != shape:
             raise ValueError(f"observations: got an array of shape {np.shape(observations)}, expected {('n', *shape)} or {shape}".replace("'n'", "n"))
         return array, one
+
+
+def _define(source, name):
+    """The class of an exported module; tracebacks and inspect.getsource() of its functions find its text."""
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    namespace = {"__name__": "broadloom_policy", "__file__": name}
+    exec(compile(source, name, "exec"), namespace)
+    return namespace["Policy"]

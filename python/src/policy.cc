@@ -2,6 +2,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +13,9 @@
 #include <vector>
 
 #include "broadloom/evaluate/policy.h"
+#include "broadloom/evaluate/policy_outputs.h"
 #include "broadloom/evaluate/run_path.h"
+#include "broadloom/export/torch_module.h"
 #include "broadloom/rollout/observations.h"
 #include "buffer.h"
 #include "errors.h"
@@ -64,37 +67,34 @@ class RunPolicy {
   // Discrete.
   nb::tuple forward(const nb::object& observations, std::size_t count) {
     const Policy policy = policy_->view();
-    const NetworkShape& shape = policy.network.shape();
     const Space& space = policy.spec.observation;
     Observations raw(observation_type(space), count);
     fill(raw, observations, count, space);
+    PolicyOutputs found;
+    {
+      const nb::gil_scoped_release unlocked;
+      found = policy_outputs(policy, raw, count);
+    }
+    const NetworkShape& shape = policy.network.shape();
     const auto outputs = static_cast<std::size_t>(shape.action_outputs);
     const bool has_values = shape.critic_observation_size == 0;
     const auto values = static_cast<std::size_t>(shape.action_values ? 1 : shape.value_outputs);
-    std::vector<float> all_outputs(count * outputs), all_values(has_values ? count * values : 0);
-    {
-      const nb::gil_scoped_release unlocked;
-      TileWorkspace<float> work = policy.network.make_workspace<float>();
-      std::vector<float> seen(static_cast<std::size_t>(space.size) * kTileRows);
-      for (std::size_t first = 0; first < count; first += kTileRows) {
-        const std::size_t rows = std::min<std::size_t>(kTileRows, count - first);
-        const float* input = raw.view(first, rows, seen.data());
-        if (policy.obs_norm != nullptr) {
-          policy.obs_norm->normalize(input, static_cast<int>(rows), seen.data());
-          input = seen.data();
-        }
-        policy.network.forward(policy.params, input, static_cast<int>(rows), work,
-                               has_values ? NetworkSide::kBoth : NetworkSide::kPolicy);
-        for (std::size_t r = 0; r < rows; ++r) {
-          for (std::size_t k = 0; k < outputs; ++k)
-            all_outputs[(first + r) * outputs + k] = work.policy[k * kTileRows + r];
-          for (std::size_t k = 0; has_values && k < values; ++k)
-            all_values[(first + r) * values + k] = work.values[k * kTileRows + r];
-        }
-      }
+    return nb::make_tuple(
+        array_of(std::move(found.outputs), count, outputs),
+        has_values ? array_of(std::move(found.values), count, values) : nb::none());
+  }
+
+  // The text of a module of PyTorch's, and its state dict as flat arrays: (text, {name: (numbers
+  // [1, n], shape)}).
+  nb::tuple torch_module(bool with_value) const {
+    PolicyGraph graph = policy_graph(policy_->view(), with_value);
+    nb::dict state;
+    for (NamedArray& array : graph.arrays) {
+      const std::size_t size = array.numbers.size();
+      state[nb::cast(array.name)] =
+          nb::make_tuple(array_of(std::move(array.numbers), 1, size), nb::cast(array.shape));
     }
-    return nb::make_tuple(array_of(std::move(all_outputs), count, outputs),
-                          has_values ? array_of(std::move(all_values), count, values) : nb::none());
+    return nb::make_tuple(broadloom::torch_module(graph), state);
   }
 
  private:
@@ -143,7 +143,8 @@ void bind_policy(nb::module_& m) {
       .def_prop_ro("origin", &RunPolicy::origin)
       .def_prop_ro("has_action_values", &RunPolicy::has_action_values)
       .def_prop_ro("log_std", &RunPolicy::log_std)
-      .def("forward", &RunPolicy::forward, nb::arg("observations"), nb::arg("count"));
+      .def("forward", &RunPolicy::forward, nb::arg("observations"), nb::arg("count"))
+      .def("torch_module", &RunPolicy::torch_module, nb::arg("with_value"));
 }
 
 }  // namespace broadloom::python

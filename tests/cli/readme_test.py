@@ -64,7 +64,7 @@ class Readme(unittest.TestCase):
         pasted = [block for block in blocks("docs/first_run.md", "sh") if "broadloom train --env_id" in block]
         self.assertEqual(len(pasted), 1)
         lines = commands(pasted[0])
-        for command in ("train", "eval", "compare", "curve", "watch", "rerun", "diff", "audit", "gradients", "study", "report", "bench"):
+        for command in ("train", "eval", "compare", "curve", "watch", "export", "rerun", "diff", "audit", "gradients", "study", "report", "bench"):
             self.assertTrue(any(re.search(rf"broadloom {command}\b", line) for line in lines), command)
         self.run_in_order(lines)
 

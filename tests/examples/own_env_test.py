@@ -99,6 +99,7 @@ class OwnEnv(unittest.TestCase):
         self.own("curve", "runs/a", "--out", "curve.svg")
         self.assertEqual(self.object_of("watch", "runs/a", "--episodes", "2")["file"], "runs/a/watch.html")
         self.assertIn('"env_id":"Hover-v0"', self.read("runs/a/watch.html"))
+        self.assertEqual(self.object_of("export", "runs/a", "--out", "hover.onnx")["about"]["env_id"], "Hover-v0")
 
     def test_rerun_and_diff(self):
         self.own("rerun", "runs/ledger.jsonl:1", "--out", "again", "--quiet")
@@ -129,7 +130,7 @@ class OwnEnv(unittest.TestCase):
 
     def test_plain_broadloom_says_that_another_program_knows_it(self):
         calls = [["eval", "runs/a"], ["train", "--resume", "runs/a"], ["train", "--env_id", "Hover-v0"], ["audit", "runs/a"],
-                 ["watch", "runs/a"], ["gradients", "runs/a"], ["rerun", "runs/ledger.jsonl:1", "--out", "plain_again"], ["eval", "runs/a", "--panel", "panel.toml"],
+                 ["watch", "runs/a"], ["export", "runs/a"], ["gradients", "runs/a"], ["rerun", "runs/ledger.jsonl:1", "--out", "plain_again"], ["eval", "runs/a", "--panel", "panel.toml"],
                  ["train", "--init", "runs/a"], ["env", "show", "Hover-v0"]]
         for call in calls:
             with self.subTest(call=call):

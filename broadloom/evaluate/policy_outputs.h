@@ -1,0 +1,22 @@
+// What a policy's network makes of observations, without an environment.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "broadloom/evaluate/policy.h"
+#include "broadloom/rollout/observations.h"
+
+namespace broadloom {
+
+struct PolicyOutputs {
+  std::vector<float> outputs;  // [rows, A]: logits, means or action values
+  // [rows, V] of the critic, of the rewards first; empty where it reads what the policy does not.
+  std::vector<float> values;
+};
+
+// observations: `rows` rows as the environment gives them, not normalised; Discrete ones one-hot.
+PolicyOutputs policy_outputs(const Policy& policy, const Observations& observations,
+                             std::size_t rows);
+
+}  // namespace broadloom

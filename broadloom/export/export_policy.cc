@@ -1,0 +1,163 @@
+#include "broadloom/export/export_policy.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "broadloom/evaluate/checkpoint_file.h"
+#include "broadloom/evaluate/run_path.h"
+#include "broadloom/export/numpy_policy.h"
+#include "broadloom/export/onnx_model.h"
+#include "broadloom/export/parity.h"
+#include "broadloom/export/torch_module.h"
+#include "broadloom/record/files.h"
+#include "broadloom/record/safetensors.h"
+
+namespace broadloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Format {
+  const char* name;
+  const char* ending;
+};
+constexpr std::array<Format, 3> kFormats{{{"onnx", ".onnx"}, {"torch", ".py"}, {"npz", ".npz"}}};
+
+// By its name; by the ending of what is written; the first where nothing is said.
+Result<Format> format_of(const ExportOptions& options) {
+  if (options.format.empty() && options.out.empty()) return kFormats.front();
+  for (const Format& format : kFormats) {
+    const bool ends_so = options.out.ends_with(format.ending);
+    if (options.format.empty() && ends_so) return format;
+    if (options.format != format.name) continue;
+    if (options.out.empty() || ends_so) return format;
+    return invalid(fmt::format("out: got '{}', expected a name that ends in {}, as format = {} has",
+                               options.out, format.ending, format.name));
+  }
+  if (!options.format.empty()) {
+    return invalid(fmt::format("format: got '{}', expected onnx, torch or npz", options.format));
+  }
+  return invalid(
+      fmt::format("out: got '{}', expected a name that ends in .onnx, .py (PyTorch) or "
+                  ".npz, or a format beside it",
+                  options.out));
+}
+
+// In the order in which they are named to the user.
+std::vector<std::string> paths_of(const Format& format, const std::string& out) {
+  std::vector<std::string> paths{out};
+  if (std::string_view(format.name) == "torch") {
+    paths.push_back(fs::path(out).replace_extension(".safetensors").string());
+  }
+  paths.push_back(out + ".parity.npz");
+  return paths;
+}
+
+Status check_places(const std::vector<std::string>& paths, const std::string& checkpoint,
+                    bool force) {
+  std::error_code error;
+  for (const std::string& path : paths) {
+    if (!fs::exists(path, error)) continue;
+    if (fs::equivalent(path, checkpoint, error)) {
+      return invalid(fmt::format(
+          "'{}' is the checkpoint itself, which would be written over; name another place", path));
+    }
+    if (force) continue;
+    return {ErrorKind::kIo,
+            fmt::format("'{}' is there already; name another place (--out), or have it replaced "
+                        "(--force)",
+                        path)};
+  }
+  return {};
+}
+
+// All but the parity file.
+Status write_policy(const Format& format, PolicyGraph& graph,
+                    const std::vector<std::string>& paths) {
+  const std::string_view name = format.name;
+  if (name == "torch") {
+    const Metadata metadata(graph.about.begin(), graph.about.end());
+    BROADLOOM_TRY(write_safetensors(paths[1], state_dict(graph), metadata));
+    return write_file_atomically(paths[0], torch_module(graph));
+  }
+  const Result<std::string> bytes = name == "onnx" ? onnx_model(graph) : numpy_policy(graph);
+  if (!bytes.ok()) return bytes.status();
+  return write_file_atomically(paths[0], bytes.value());
+}
+
+std::vector<std::string> notes_of(const Policy& policy, const std::string& precision,
+                                  const ExportOptions& options, const Parity& parity) {
+  const Space& observation = policy.spec.observation;
+  std::vector<std::string> notes;
+  if (observation.frames > 1) {
+    notes.push_back(fmt::format(
+        "An observation is the last {} images of an episode, the newest last among its channels; "
+        "before an episode's first stands {}.",
+        observation.frames,
+        observation.frame_padding == FramePadding::kFirst ? "that image again" : "a black one"));
+  }
+  if (precision == "bf16") {
+    notes.push_back(
+        "It was trained in bf16. What is written is float32: what a training's evaluations played "
+        "differs from it by as much as bfloat16 rounds.");
+  }
+  const bool has_own = policy.network.shape().critic_observation_size > 0;
+  if (options.with_value && has_own) {
+    notes.push_back(
+        "The critic reads an observation that the policy is not given, so there is no value.");
+  }
+  if (options.with_value && !has_own && policy.reward_norm != nullptr) {
+    notes.push_back("Values are of rewards as norm_reward scaled them.");
+  }
+  if (parity.difference > kParityTolerance) {
+    notes.push_back(fmt::format(
+        "The tolerance is {:.1e} instead of {:.0e}: the network's numbers are so large, or cancel "
+        "so far, that float32 tells its outputs no closer.",
+        parity.tolerance, kParityTolerance));
+  }
+  return notes;
+}
+
+}  // namespace
+
+Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
+                                     const ExportOptions& options) {
+  const Result<Format> format = format_of(options);
+  if (!format.ok()) return format.status();
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  const std::string default_name = std::string("policy") + format.value().ending;
+  const std::string out = !options.out.empty() ? options.out
+                          : found.value().is_alone()
+                              ? default_name
+                              : found.value().folder.dir() + "/" + default_name;
+  ExportedPolicy exported;
+  exported.format = format.value().name;
+  exported.files = paths_of(format.value(), out);
+  BROADLOOM_TRY(check_places(exported.files, found.value().path, options.force));
+
+  const Result<Checkpoint> checkpoint = read_checkpoint(found.value());
+  if (!checkpoint.ok()) return checkpoint.status();
+  const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");
+  if (!loaded.ok()) return loaded.status();
+  const Policy policy = loaded.value()->view();
+  exported.graph = policy_graph(policy, options.with_value);
+  const Result<Parity> parity = play_parity(policy, exported.graph);
+  if (!parity.ok()) return parity.status();
+  exported.rows = parity.value().rows;
+  exported.difference = parity.value().difference;
+  exported.tolerance = parity.value().tolerance;
+  exported.notes = notes_of(policy, checkpoint.value().config.precision, options, parity.value());
+
+  const Result<std::string> expected = parity_file(parity.value(), exported.graph);
+  if (!expected.ok()) return expected.status();
+  BROADLOOM_TRY(write_policy(format.value(), exported.graph, exported.files));
+  BROADLOOM_TRY(write_file_atomically(exported.files.back(), expected.value()));
+  return exported;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,201 @@
+#include "broadloom/export/parity.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "broadloom/evaluate/evaluator.h"
+#include "broadloom/evaluate/policy_outputs.h"
+#include "broadloom/export/npz.h"
+#include "broadloom/export/replay.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kEpisodes = 4;
+constexpr unsigned kSteps = 64;
+constexpr std::size_t kRowsOfAnEpisode = 8, kBytesOfAnEpisode = 128 * 1024;
+
+// Keeps the first state of each episode and those after 1, 2, 4, ... steps, so that short ones have
+// some, too; of large images the later ones alone. For one thread.
+class StateKeeper final : public EpisodeWatcher {
+ public:
+  explicit StateKeeper(const Space& space) : type_(observation_type(space)) {
+    const std::size_t rows =
+        std::clamp<std::size_t>(kBytesOfAnEpisode / type_.row_bytes(), 2, kRowsOfAnEpisode);
+    first_kept_ = kSteps >> (rows - 2);
+  }
+
+  void see(const SeenState& state) override {
+    const unsigned step = steps_[static_cast<std::size_t>(state.episode)]++;
+    if (step != 0 && (step < first_kept_ || !std::has_single_bit(step))) return;
+    Observations row(type_, 1);
+    state.observation.copy_to(row.rows(), static_cast<std::size_t>(type_.size));
+    kept_.push_back(std::move(row));
+  }
+  void take(int, double) override {}
+
+  std::size_t count() const { return kept_.size(); }
+  Observations all() const {
+    Observations out(type_, kept_.size());
+    for (std::size_t r = 0; r < kept_.size(); ++r) out.write(r, kept_[r], 0, 1);
+    return out;
+  }
+
+ private:
+  ObservationType type_;
+  unsigned first_kept_;
+  std::vector<unsigned> steps_ = std::vector<unsigned>(kEpisodes);
+  std::vector<Observations> kept_;
+};
+
+// As the environment shows them: bytes not divided, and indices for one-hot rows.
+std::vector<double> as_shown(Observations& rows, std::size_t count, const Space& space) {
+  const auto size = static_cast<std::size_t>(space.size);
+  std::vector<double> out;
+  if (space.dtype == Dtype::kU8) {
+    const std::uint8_t* bytes = rows.rows().bytes();
+    out.assign(bytes, bytes + count * size);
+    return out;
+  }
+  const float* floats = rows.rows().floats();
+  if (space.kind == SpaceKind::kBox) {
+    out.assign(floats, floats + count * size);
+    return out;
+  }
+  for (std::size_t r = 0; r < count; ++r) {
+    const float* row = floats + r * size;
+    out.push_back(static_cast<double>(std::max_element(row, row + size) - row));
+  }
+  return out;
+}
+
+std::vector<double> column(const std::vector<float>& rows, std::size_t width, std::size_t place) {
+  std::vector<double> out;
+  for (std::size_t at = place; at < rows.size(); at += width) out.push_back(rows[at]);
+  return out;
+}
+
+// What evaluation would do there.
+std::vector<double> actions_of(const Policy& policy, const std::vector<float>& outputs) {
+  const Space& space = policy.spec.action;
+  const auto size = static_cast<std::size_t>(space.size);
+  std::vector<double> out;
+  for (std::size_t at = 0; at < outputs.size(); at += size) {
+    const float* row = outputs.data() + at;
+    if (space.kind == SpaceKind::kDiscrete) {
+      out.push_back(static_cast<double>(std::max_element(row, row + size) - row));
+      continue;
+    }
+    for (std::size_t a = 0; a < size; ++a) {
+      out.push_back(std::clamp(row[a], space.low[a], space.high[a]));
+    }
+  }
+  return out;
+}
+
+std::map<std::string, std::vector<double>> expected_of(const Policy& policy,
+                                                       const PolicyGraph& graph,
+                                                       const PolicyOutputs& found) {
+  const NetworkShape& shape = policy.network.shape();
+  const auto values = static_cast<std::size_t>(shape.action_values ? 1 : shape.value_outputs);
+  std::map<std::string, std::vector<double>> out;
+  for (const std::string& name : graph.outputs) {
+    if (name == "action") {
+      out[name] = actions_of(policy, found.outputs);
+    } else if (name == "log_std") {
+      const float* from = policy.params + policy.network.log_std_offset();
+      out[name].assign(from, from + shape.action_outputs);
+    } else if (name == "value" || name == "intrinsic_value") {
+      out[name] = column(found.values, values, name == "value" ? 0 : 1);
+    } else {
+      out[name].assign(found.outputs.begin(), found.outputs.end());
+    }
+  }
+  return out;
+}
+
+// Not a number where either is none. Indices follow from the numbers beside them.
+double largest_difference(const PolicyGraph& graph,
+                          const std::map<std::string, std::vector<double>>& expected,
+                          const std::map<std::string, std::vector<double>>& got) {
+  double largest = 0.0;
+  for (const auto& [name, numbers] : expected) {
+    if (graph.operation(name).kind == OperationKind::kArgmax) continue;
+    const std::vector<double>& others = got.at(name);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const double off = std::abs(others[i] - numbers[i]) / std::max(1.0, std::abs(numbers[i]));
+      if (std::isnan(off)) return off;
+      largest = std::max(largest, off);
+    }
+  }
+  return largest;
+}
+
+NpyArray array_of(const std::string& name, const std::string& dtype, std::vector<int> shape,
+                  const std::vector<double>& numbers) {
+  NpyArray out{name, dtype, std::move(shape), {}};
+  const auto as = [&]<class Number>(Number) {
+    out.bytes = bytes_of(std::vector<Number>(numbers.begin(), numbers.end()));
+  };
+  if (dtype == "uint8") {
+    out.dtype = "|u1";
+    as(std::uint8_t{});
+  } else if (dtype == "int64") {
+    out.dtype = "<i8";
+    as(std::int64_t{});
+  } else {
+    out.dtype = "<f4";
+    as(float{});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
+  StateKeeper keeper(policy.spec.observation);
+  const Result<std::vector<EvalEpisode>> played = play_episodes(
+      policy,
+      {.episodes = kEpisodes, .longest_episode = static_cast<int>(kSteps), .watcher = &keeper});
+  if (!played.ok()) return played.status();
+  Observations rows = keeper.all();
+  const PolicyOutputs found = policy_outputs(policy, rows, keeper.count());
+  Parity parity{static_cast<int>(keeper.count()),
+                as_shown(rows, keeper.count(), policy.spec.observation),
+                expected_of(policy, graph, found)};
+  parity.difference =
+      largest_difference(graph, parity.expected, replay(graph, parity.observations, parity.rows));
+  if (!std::isfinite(parity.difference)) {
+    return Status{
+        ErrorKind::kNumeric,
+        fmt::format("what the policy makes of states that it plays is not finite, as after "
+                    "a training that went astray (step {}); nothing was written",
+                    policy.origin.global_step)};
+  }
+  parity.tolerance = std::max(kParityTolerance, 4.0 * parity.difference);
+  return parity;
+}
+
+Result<std::string> parity_file(const Parity& parity, const PolicyGraph& graph) {
+  const auto with_rows = [&](std::vector<int> shape) {
+    shape.insert(shape.begin(), parity.rows);
+    return shape;
+  };
+  std::vector<NpyArray> arrays{array_of(kObservationName, dtype_name(graph.observation_dtype),
+                                        with_rows(graph.observation_shape), parity.observations)};
+  for (const std::string& name : graph.outputs) {
+    const Operation& operation = graph.operation(name);
+    const bool has_rows = operation.kind != OperationKind::kConstant;
+    arrays.push_back(array_of(name, output_dtype(operation),
+                              has_rows ? with_rows(operation.shape) : operation.shape,
+                              parity.expected.at(name)));
+  }
+  arrays.push_back({"tolerance", "<f8", {}, bytes_of(std::vector<double>{parity.tolerance})});
+  return npz_file(arrays);
+}
+
+}  // namespace broadloom

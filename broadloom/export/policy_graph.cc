@@ -1,0 +1,406 @@
+#include "broadloom/export/policy_graph.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "broadloom/record/manifest.h"
+
+namespace broadloom {
+namespace {
+
+constexpr double kVarianceFloor = 1e-8;  // of ObsNormalizer
+
+// A value that an operation may read.
+struct Value {
+  std::string name;
+  std::vector<int> shape;
+
+  bool is_image() const { return shape.size() == 3; }  // channels, height, width
+};
+
+// Where the numbers of a value, in its order, are in the row that Broadloom's layers read: of an
+// image those stand pixel by pixel.
+std::vector<std::size_t> places(const Value& value) {
+  std::vector<std::size_t> out(static_cast<std::size_t>(row_size(value.shape)));
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  if (!value.is_image()) return out;
+  const auto channels = static_cast<std::size_t>(value.shape[0]);
+  const std::size_t pixels = out.size() / channels;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = i % pixels * channels + i / pixels;
+  return out;
+}
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const Policy& policy) : policy_(policy) {}
+
+  PolicyGraph build(bool with_value) {
+    const ActorCritic& network = policy_.network;
+    const NetworkShape& shape = network.shape();
+    const std::string side = shape.action_values ? "q_network" : "actor";
+    const Value encoded = chain("encoder", network.encoder(), seen_by_network());
+    const Value features = chain(side, network.actor(), encoded);
+    if (shape.action_kind == SpaceKind::kDiscrete) {
+      discrete_outputs(side, features);
+    } else {
+      gaussian_outputs(side, features);
+    }
+    if (with_value && shape.critic_observation_size == 0) value_outputs(encoded);
+    return std::move(graph_);
+  }
+
+ private:
+  // As the network reads an observation: a row, or for an encoder of images [C, H, W].
+  Value seen_by_network() {
+    const Space& space = policy_.spec.observation;
+    Value x{kObservationName, {}};
+    if (space.kind == SpaceKind::kDiscrete) {
+      graph_.observation_dtype = Dtype::kI64;
+      x = add({OperationKind::kOneHot, "observation.one_hot", {x.name}, {space.size}});
+    } else {
+      graph_.observation_dtype = space.dtype;
+      x.shape = graph_.observation_shape = space.extents();
+    }
+    if (space.dtype == Dtype::kU8) {
+      Operation divide{OperationKind::kDivide, "observation.divided", {x.name}, x.shape};
+      divide.number = space.full_scale();
+      x = add(divide);
+    }
+    if (policy_.obs_norm != nullptr) x = normalised(row(x, kObservationName));
+    const NetworkShape& shape = policy_.network.shape();
+    return shape.encoder == Encoder::kMlp ? row(x, kObservationName) : planes(x, shape.image);
+  }
+
+  Value normalised(const Value& x) {
+    const RunningMeanStd& statistics = policy_.obs_norm->statistics();
+    std::vector<float> mean, rest, scale;
+    for (std::size_t i = 0; i < statistics.mean().size(); ++i) {
+      const double exact = statistics.mean()[i];
+      mean.push_back(static_cast<float>(exact));
+      rest.push_back(static_cast<float>(exact - mean.back()));
+      scale.push_back(static_cast<float>(1.0 / std::sqrt(statistics.var()[i] + kVarianceFloor)));
+    }
+    Operation operation{OperationKind::kNormalise, "observation.normalised", {x.name}, x.shape};
+    operation.number = static_cast<float>(policy_.config.clip_obs);
+    for (auto& [name, numbers] : {std::pair{"mean", mean}, {"mean_rest", rest}, {"scale", scale}}) {
+      operation.arrays.push_back(keep(std::string("observation_") + name, x.shape, numbers));
+    }
+    return add(operation);
+  }
+
+  // Every layer of a chain, whose activation is the network's.
+  Value chain(const std::string& side, const Chain& layers, Value x) {
+    std::vector<Value> outputs;
+    for (const Layer& layer : layers.layers()) {
+      x = one_layer(side, layer, x, outputs);
+      if (layer.is_activated) x = activated(side, x);
+      outputs.push_back(x);
+    }
+    return x;
+  }
+
+  Value one_layer(const std::string& side, const Layer& layer, const Value& x,
+                  const std::vector<Value>& before) {
+    switch (layer.kind) {
+      case LayerKind::kLinear: {
+        const std::string name = numbered(side + ".linear");
+        return linear(name, name, layer.slice, x);
+      }
+      case LayerKind::kConvolution:
+        return convolution(numbered(side + ".conv"), layer, x);
+      case LayerKind::kLayerNorm:
+        return layer_norm(side, layer, x);
+      case LayerKind::kMaxPool: {
+        Operation pool{OperationKind::kMaxPool, numbered(side + ".pool"), {x.name}};
+        pool.shape = {layer.out.channels, layer.out.height, layer.out.width};
+        pool.kernel = layer.pool.kernel;
+        pool.stride = layer.pool.stride;
+        pool.padding = layer.pool.padding;
+        return add(pool);
+      }
+      case LayerKind::kActivation:
+        return activated(side, x);
+      case LayerKind::kAdd:
+        return add({OperationKind::kAdd,
+                    numbered(side + ".sum"),
+                    {x.name, before[layer.from].name},
+                    x.shape});
+    }
+    return x;
+  }
+
+  Value activated(const std::string& side, const Value& x) {
+    Operation operation{OperationKind::kActivation, "", {x.name}, x.shape};
+    operation.activation = policy_.network.shape().activation;
+    operation.name = numbered(side + "." + operation_name(operation));
+    return add(operation);
+  }
+
+  Value linear(const std::string& name, const std::string& layer, const LinearSlice& slice,
+               const Value& input) {
+    const std::vector<std::size_t> columns = places(input);
+    std::vector<float> weight;
+    for (int o = 0; o < slice.out; ++o) {
+      for (const std::size_t i : columns) {
+        weight.push_back(policy_.params[slice.at(static_cast<int>(i), o)]);
+      }
+    }
+    const Value x = row(input, layer);
+    Operation operation{OperationKind::kLinear, name, {x.name}, {slice.out}, layer};
+    operation.arrays = {keep(layer + ".weight", {slice.out, slice.in}, std::move(weight)),
+                        keep_params(layer + ".bias", {slice.out}, slice.bias)};
+    return add(operation);
+  }
+
+  Value convolution(const std::string& name, const Layer& layer, const Value& x) {
+    const ConvolutionShape& shape = layer.convolution;
+    const int k = shape.kernel;
+    std::vector<float> weight;
+    for (int f = 0; f < shape.filters; ++f) {
+      for (int c = 0; c < shape.channels; ++c) {
+        for (int at = 0; at < k * k; ++at) {
+          weight.push_back(policy_.params[layer.slice.at(at * shape.channels + c, f)]);
+        }
+      }
+    }
+    Operation operation{OperationKind::kConvolution, name, {x.name}};
+    operation.shape = {layer.out.channels, layer.out.height, layer.out.width};
+    operation.layer = name;
+    operation.arrays = {
+        keep(name + ".weight", {shape.filters, shape.channels, k, k}, std::move(weight)),
+        keep_params(name + ".bias", {shape.filters}, layer.slice.bias)};
+    operation.kernel = k;
+    operation.stride = shape.stride;
+    operation.padding = shape.padding;
+    return add(operation);
+  }
+
+  // Over all numbers of x, or over the channels of each pixel, which then must stand last.
+  Value layer_norm(const std::string& side, const Layer& layer, const Value& input) {
+    const LinearSlice& slice = layer.slice;
+    const bool over_channels = input.is_image() && slice.out != row_size(input.shape);
+    const std::string name = numbered(side + ".norm");
+    const Value x = over_channels ? permuted(name + ".pixels", input, {0, 2, 3, 1}) : input;
+    Operation operation{OperationKind::kLayerNorm, name, {x.name}, x.shape, name};
+    const std::vector<int> normalised = over_channels ? std::vector{slice.out} : x.shape;
+    const std::vector<std::size_t> order =
+        over_channels ? places({"", {slice.out}}) : places(input);
+    for (const auto& [array, offset] :
+         {std::pair{".weight", slice.weight}, {".bias", slice.bias}}) {
+      std::vector<float> numbers(order.size());
+      for (std::size_t i = 0; i < order.size(); ++i) numbers[i] = policy_.params[offset + order[i]];
+      operation.arrays.push_back(keep(name + array, normalised, std::move(numbers)));
+    }
+    operation.number = kLayerNormEpsilon;
+    const Value out = add(operation);
+    return over_channels ? permuted(name + ".planes", out, {0, 3, 1, 2}) : out;
+  }
+
+  void discrete_outputs(const std::string& side, const Value& features) {
+    const NetworkShape& shape = policy_.network.shape();
+    const Value outputs = linear(shape.action_values ? "action_values" : "logits", side + ".head",
+                                 policy_.network.policy_head(), features);
+    graph_.outputs = {add({OperationKind::kArgmax, "action", {outputs.name}}).name, outputs.name};
+    if (shape.action_values) largest_ = outputs;
+  }
+
+  void gaussian_outputs(const std::string& side, const Value& features) {
+    const ActorCritic& network = policy_.network;
+    const Space& space = policy_.spec.action;
+    const std::vector<int> numbers{network.shape().action_outputs};
+    const Value mean = linear("mean", side + ".head", network.policy_head(), features);
+    const bool is_row = space.extents().size() == 1;
+    Operation clip{OperationKind::kClip, is_row ? "action" : "action.row", {mean.name}, numbers};
+    clip.arrays = {keep("action_low", numbers, space.low),
+                   keep("action_high", numbers, space.high)};
+    Value action = add(clip);
+    if (!is_row) {
+      action = add({OperationKind::kReshape, "action", {action.name}, space.extents()});
+    }
+    Operation log_std{OperationKind::kConstant, "log_std", {}, numbers};
+    log_std.arrays = {keep_params("log_std", numbers, network.log_std_offset())};
+    graph_.outputs = {action.name, mean.name, add(log_std).name};
+  }
+
+  void value_outputs(const Value& encoded) {
+    const ActorCritic& network = policy_.network;
+    if (network.shape().action_values) {
+      graph_.outputs.push_back(add({OperationKind::kLargest, "value", {largest_.name}}).name);
+      return;
+    }
+    const Value features = chain("critic", network.critic(), encoded);
+    const Value all = linear("critic.values", "critic.head", network.value_head(), features);
+    // The first is of the rewards, a second one of those that RND pays.
+    const std::vector<std::string> names{"value", "intrinsic_value"};
+    for (int v = 0; v < std::min(network.shape().value_outputs, 2); ++v) {
+      Operation column{OperationKind::kColumn, names[static_cast<std::size_t>(v)], {all.name}};
+      column.number = v;
+      graph_.outputs.push_back(add(column).name);
+    }
+  }
+
+  Value row(const Value& x, const std::string& side) {
+    if (x.shape.size() == 1) return x;
+    return add({OperationKind::kReshape, side + ".row", {x.name}, {row_size(x.shape)}});
+  }
+
+  // An image, height by width by channels however its rows are cut, with its channels first.
+  Value planes(Value x, const RowShape& image) {
+    const std::vector<int> pixels{image.height, image.width, image.channels};
+    if (x.shape != pixels) {
+      x = add({OperationKind::kReshape, "observation.image", {x.name}, pixels});
+    }
+    return permuted("observation.planes", x, {0, 3, 1, 2});
+  }
+
+  Value permuted(const std::string& name, const Value& x, const std::vector<int>& axes) {
+    Operation permute{OperationKind::kPermute, name, {x.name}};
+    for (std::size_t i = 1; i < axes.size(); ++i) {
+      permute.shape.push_back(x.shape[static_cast<std::size_t>(axes[i]) - 1]);
+    }
+    permute.axes = axes;
+    return add(permute);
+  }
+
+  Value add(const Operation& operation) {
+    graph_.operations.push_back(operation);
+    return {operation.name, operation.shape};
+  }
+
+  std::string keep(std::string name, std::vector<int> shape, std::vector<float> numbers) {
+    graph_.arrays.push_back({name, std::move(shape), std::move(numbers)});
+    return name;
+  }
+  std::string keep_params(std::string name, std::vector<int> shape, std::size_t offset) {
+    const float* from = policy_.params + offset;
+    std::vector<float> numbers(from, from + row_size(shape));
+    return keep(std::move(name), std::move(shape), std::move(numbers));
+  }
+
+  std::string numbered(const std::string& name) {
+    return fmt::format("{}{}", name, ++counts_[name]);
+  }
+
+  const Policy& policy_;
+  PolicyGraph graph_;
+  Value largest_;  // action values
+  std::map<std::string, int> counts_;
+};
+
+std::vector<std::pair<std::string, std::string>> about(const Policy& policy) {
+  const Config& config = policy.config;
+  const Space& observation = policy.spec.observation;
+  std::vector<std::pair<std::string, std::string>> out{
+      {"format", "broadloom-policy-1"},
+      {"broadloom_version", version_text()},
+      {"env_id", config.env_id},
+      {"algorithm", config.algorithm},
+      {"run", std::filesystem::path(policy.origin.run_dir).filename().string()},
+      {"checkpoint_hash", policy.origin.hash},
+      {"global_step", std::to_string(policy.origin.global_step)},
+      {"observation", shape_text(observation)},
+      {"action", shape_text(policy.spec.action)},
+      {"norm_obs", config.norm_obs ? "true" : "false"}};
+  if (observation.frames > 1) {
+    out.emplace_back("frame_stack", std::to_string(observation.frames));
+    out.emplace_back("frame_padding",
+                     observation.frame_padding == FramePadding::kFirst ? "first" : "zero");
+  }
+  for (const auto& [key, value] : config.env_options) out.emplace_back("env." + key, value);
+  return out;
+}
+
+std::string extents_text(bool has_rows, const std::vector<int>& row) {
+  std::string out = has_rows ? "N" : "";
+  for (const int extent : row) out += (out.empty() ? "" : ", ") + std::to_string(extent);
+  return out;
+}
+
+template <class T>
+const T& named(const std::vector<T>& list, std::string_view name) {
+  return *std::find_if(list.begin(), list.end(), [&](const T& one) { return one.name == name; });
+}
+
+}  // namespace
+
+const Operation& PolicyGraph::operation(std::string_view name) const {
+  return named(operations, name);
+}
+
+const NamedArray& PolicyGraph::array(std::string_view name) const { return named(arrays, name); }
+
+PolicyGraph policy_graph(const Policy& policy, bool with_value) {
+  PolicyGraph graph = GraphBuilder(policy).build(with_value);
+  graph.about = about(policy);
+  return graph;
+}
+
+const char* operation_name(const Operation& operation) {
+  switch (operation.kind) {
+    case OperationKind::kOneHot:
+      return "one_hot";
+    case OperationKind::kDivide:
+      return "divide";
+    case OperationKind::kNormalise:
+      return "normalise";
+    case OperationKind::kReshape:
+      return "reshape";
+    case OperationKind::kPermute:
+      return "permute";
+    case OperationKind::kLinear:
+      return "linear";
+    case OperationKind::kConvolution:
+      return "convolution";
+    case OperationKind::kLayerNorm:
+      return "layer_norm";
+    case OperationKind::kMaxPool:
+      return "max_pool";
+    case OperationKind::kActivation:
+      break;
+    case OperationKind::kAdd:
+      return "add";
+    case OperationKind::kClip:
+      return "clip";
+    case OperationKind::kArgmax:
+      return "argmax";
+    case OperationKind::kLargest:
+      return "largest";
+    case OperationKind::kColumn:
+      return "column";
+    case OperationKind::kConstant:
+      return "constant";
+  }
+  if (operation.activation == Activation::kTanh) return "tanh";
+  return operation.activation == Activation::kRelu ? "relu" : "elu";
+}
+
+const char* output_dtype(const Operation& operation) {
+  return operation.kind == OperationKind::kArgmax ? "int64" : "float32";
+}
+
+const char* dtype_name(Dtype dtype) {
+  if (dtype == Dtype::kU8) return "uint8";
+  return dtype == Dtype::kI64 ? "int64" : "float32";
+}
+
+std::string output_text(const Operation& operation) {
+  const bool has_rows = operation.kind != OperationKind::kConstant;
+  return fmt::format("{} [{}]", output_dtype(operation), extents_text(has_rows, operation.shape));
+}
+
+std::string observation_text(const PolicyGraph& graph) {
+  return fmt::format("{} [{}]", dtype_name(graph.observation_dtype),
+                     extents_text(true, graph.observation_shape));
+}
+
+int row_size(const std::vector<int>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<>());
+}
+
+}  // namespace broadloom

@@ -1,0 +1,216 @@
+#include "broadloom/export/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace broadloom {
+namespace {
+
+using Numbers = std::vector<double>;
+
+struct Image {
+  explicit Image(const std::vector<int>& shape)
+      : channels(shape[0]), height(shape[1]), width(shape[2]) {}
+
+  bool has(int y, int x) const { return y >= 0 && y < height && x >= 0 && x < width; }
+  std::size_t at(int c, int y, int x) const {
+    return (static_cast<std::size_t>(c) * height + y) * width + x;
+  }
+
+  int channels, height, width;
+};
+
+// One row through one operation.
+class RowReplay {
+ public:
+  RowReplay(const PolicyGraph& graph, const Operation& operation, const std::vector<int>& in_shape)
+      : operation_(operation), in_shape_(in_shape) {
+    for (const std::string& name : operation.arrays) arrays_.push_back(&graph.array(name).numbers);
+  }
+
+  // x, y: rows of the inputs, of which there may be fewer; out: [size of the value].
+  void run(const double* x, const double* y, Numbers& out) const {
+    const auto in = static_cast<std::size_t>(row_size(in_shape_));
+    switch (operation_.kind) {
+      case OperationKind::kOneHot:
+        std::fill(out.begin(), out.end(), 0.0);
+        out[static_cast<std::size_t>(x[0])] = 1.0;
+        break;
+      case OperationKind::kDivide:
+        each(x, out, [&](double v, std::size_t) { return v / operation_.number; });
+        break;
+      case OperationKind::kNormalise:
+        each(x, out, [&](double v, std::size_t i) {
+          return std::clamp((v - array(0)[i] - array(1)[i]) * array(2)[i], -operation_.number,
+                            operation_.number);
+        });
+        break;
+      case OperationKind::kReshape:
+        each(x, out, [](double v, std::size_t) { return v; });
+        break;
+      case OperationKind::kPermute:
+        permute(x, out);
+        break;
+      case OperationKind::kLinear:
+        for (std::size_t o = 0; o < out.size(); ++o) {
+          double sum = array(1)[o];
+          for (std::size_t i = 0; i < in; ++i) sum += x[i] * array(0)[o * in + i];
+          out[o] = sum;
+        }
+        break;
+      case OperationKind::kConvolution:
+        windows(out, [&](const Image& from, int f, int y0, int x0) {
+          return convolved(from, x, f, y0, x0);
+        });
+        break;
+      case OperationKind::kLayerNorm:
+        layer_norm(x, in, out);
+        break;
+      case OperationKind::kMaxPool:
+        windows(out, [&](const Image& from, int c, int y0, int x0) {
+          return largest(from, x, c, y0, x0);
+        });
+        break;
+      case OperationKind::kActivation:
+        each(x, out, [](double v, std::size_t) { return v; });
+        activate(operation_.activation, out.data(), out.size());
+        break;
+      case OperationKind::kAdd:
+        each(x, out, [&](double v, std::size_t i) { return v + y[i]; });
+        break;
+      case OperationKind::kClip:
+        each(x, out, [&](double v, std::size_t i) {
+          return std::min<double>(std::max<double>(v, array(0)[i]), array(1)[i]);
+        });
+        break;
+      case OperationKind::kArgmax:
+        out[0] = static_cast<double>(std::max_element(x, x + in) - x);
+        break;
+      case OperationKind::kLargest:
+        out[0] = *std::max_element(x, x + in);
+        break;
+      case OperationKind::kColumn:
+        out[0] = x[static_cast<std::size_t>(operation_.number)];
+        break;
+      case OperationKind::kConstant:
+        out.assign(array(0).begin(), array(0).end());
+        break;
+    }
+  }
+
+ private:
+  const std::vector<float>& array(std::size_t i) const { return *arrays_[i]; }
+
+  template <class F>
+  static void each(const double* x, Numbers& out, F&& f) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = f(x[i], i);
+  }
+
+  void permute(const double* x, Numbers& out) const {
+    const std::vector<int>& axes = operation_.axes;
+    std::vector<std::size_t> step(axes.size(), 1);  // of the input's axes
+    for (std::size_t a = axes.size() - 1; a-- > 1;) {
+      step[a] = step[a + 1] * static_cast<std::size_t>(in_shape_[a]);
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::size_t rest = i, from = 0;
+      for (std::size_t a = axes.size(); a-- > 1;) {
+        const auto extent = static_cast<std::size_t>(operation_.shape[a - 1]);
+        from += rest % extent * step[static_cast<std::size_t>(axes[a])];
+        rest /= extent;
+      }
+      out[i] = x[from];
+    }
+  }
+
+  // f(input's image, channel, first row and column of the window) for every place of the output.
+  template <class F>
+  void windows(Numbers& out, F&& f) const {
+    const Image from(in_shape_), to(operation_.shape);
+    const int stride = operation_.stride, padding = operation_.padding;
+    for (int c = 0; c < to.channels; ++c) {
+      for (int y = 0; y < to.height; ++y) {
+        for (int x = 0; x < to.width; ++x) {
+          out[to.at(c, y, x)] = f(from, c, y * stride - padding, x * stride - padding);
+        }
+      }
+    }
+  }
+
+  // What lies outside is zero, and left out.
+  double convolved(const Image& from, const double* x, int filter, int y0, int x0) const {
+    const int k = operation_.kernel;
+    const int left = std::max(0, -x0), right = std::min(k, from.width - x0);
+    const int top = std::max(0, -y0), bottom = std::min(k, from.height - y0);
+    double sum = array(1)[static_cast<std::size_t>(filter)];
+    for (int c = 0; c < from.channels; ++c) {
+      for (int dy = top; dy < bottom; ++dy) {
+        const double* pixels = x + from.at(c, y0 + dy, x0 + left);
+        const float* w =
+            &array(0)[((static_cast<std::size_t>(filter) * from.channels + c) * k + dy) * k];
+        for (int dx = left; dx < right; ++dx) sum += pixels[dx - left] * w[dx];
+      }
+    }
+    return sum;
+  }
+
+  double largest(const Image& from, const double* x, int c, int y0, int x0) const {
+    double most = -std::numeric_limits<double>::infinity();
+    for (int dy = 0; dy < operation_.kernel; ++dy) {
+      for (int dx = 0; dx < operation_.kernel; ++dx) {
+        if (from.has(y0 + dy, x0 + dx)) most = std::max(most, x[from.at(c, y0 + dy, x0 + dx)]);
+      }
+    }
+    return most;
+  }
+
+  void layer_norm(const double* x, std::size_t in, Numbers& out) const {
+    const std::size_t size = array(0).size();
+    for (std::size_t first = 0; first < in; first += size) {
+      double mean = 0.0, variance = 0.0;
+      for (std::size_t i = 0; i < size; ++i) mean += x[first + i] / static_cast<double>(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        variance += (x[first + i] - mean) * (x[first + i] - mean) / static_cast<double>(size);
+      }
+      for (std::size_t i = 0; i < size; ++i) {
+        const double z = (x[first + i] - mean) / std::sqrt(variance + operation_.number);
+        out[first + i] = z * array(0)[i] + array(1)[i];
+      }
+    }
+  }
+
+  const Operation& operation_;
+  const std::vector<int>& in_shape_;
+  std::vector<const std::vector<float>*> arrays_;
+};
+
+}  // namespace
+
+std::map<std::string, std::vector<double>> replay(const PolicyGraph& graph,
+                                                  const std::vector<double>& observations,
+                                                  int rows) {
+  std::map<std::string, Numbers> values{{kObservationName, observations}};
+  std::map<std::string, std::vector<int>> shapes{{kObservationName, graph.observation_shape}};
+  const std::vector<int> none;
+  for (const Operation& operation : graph.operations) {
+    std::vector<const double*> inputs;
+    for (const std::string& name : operation.inputs) inputs.push_back(values[name].data());
+    const std::vector<int>& in_shape = inputs.empty() ? none : shapes[operation.inputs.front()];
+    const RowReplay one(graph, operation, in_shape);
+    const auto in = static_cast<std::size_t>(row_size(in_shape));
+    Numbers row(static_cast<std::size_t>(row_size(operation.shape))), all;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(inputs.empty() ? 1 : rows); ++r) {
+      const auto of_row = [&](std::size_t i) {
+        return i < inputs.size() ? inputs[i] + r * in : nullptr;
+      };
+      one.run(of_row(0), of_row(1), row);
+      all.insert(all.end(), row.begin(), row.end());
+    }
+    values[operation.name] = std::move(all);
+    shapes[operation.name] = operation.shape;
+  }
+  return values;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,215 @@
+#include "broadloom/export/torch_module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace broadloom {
+namespace {
+
+constexpr char kHead[] = R"(
+import json
+import pathlib
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+)";
+
+constexpr char kLoad[] = R"(
+
+def load(path=pathlib.Path(__file__).with_suffix(".safetensors")):
+    """The policy with its parameters, which lie beside this file, ready to act."""
+    data = pathlib.Path(path).read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    state = {}
+    for name, entry in json.loads(data[8:start]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            state[name] = torch.frombuffer(bytearray(data[start + begin:start + end]), dtype=torch.float32).reshape(entry["shape"])
+    policy = Policy()
+    policy.load_state_dict(state)
+    return policy.eval()
+)";
+
+std::string tuple_of(const std::vector<int>& numbers) {
+  return fmt::format("({}{})", fmt::join(numbers, ", "), numbers.size() == 1 ? "," : "");
+}
+
+// "actor.linear1" is what is before the point and after it.
+std::pair<std::string, std::string> side_and_layer(const std::string& name) {
+  const std::size_t point = name.find('.');
+  return {name.substr(0, point), name.substr(point + 1)};
+}
+
+std::string variable(std::string value) {
+  std::replace(value.begin(), value.end(), '.', '_');
+  return value;
+}
+
+class ModuleText {
+ public:
+  explicit ModuleText(const PolicyGraph& graph) : graph_(graph) {}
+
+  std::string write() {
+    text_ = "\"\"\"" + description() + "\"\"\"\n";
+    text_ += kHead;
+    line(0, "class Policy(nn.Module):");
+    line(1, "def __init__(self):");
+    line(2, "super().__init__()");
+    modules();
+    buffers();
+    line(0, "");
+    forward();
+    return text_ + kLoad;
+  }
+
+ private:
+  std::string description() const {
+    std::string out = "A policy that Broadloom trained. Needs torch alone.\n\n";
+    out += "    policy = load()\n";
+    out += fmt::format("    policy(observation)[\"{}\"]\n\n", graph_.outputs.front());
+    out += fmt::format("observation: {}, as the environment shows it\n", observation_text(graph_));
+    for (const auto& [key, value] : graph_.about) {
+      if (!value.empty() && key != "observation") {
+        out += fmt::format("{}: {}\n", key, printable(value));
+      }
+    }
+    return out;
+  }
+
+  // What may stand between the quotes of a Python text.
+  static std::string printable(std::string text) {
+    std::replace(text.begin(), text.end(), '\\', '/');
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '"' || c < ' '; }, '\'');
+    return text;
+  }
+
+  void modules() {
+    std::string open;
+    for (const Operation& operation : graph_.operations) {
+      if (operation.layer.empty()) continue;
+      const auto [side, layer] = side_and_layer(operation.layer);
+      if (side != open) {
+        if (!open.empty()) line(2, "})");
+        line(2, fmt::format("self.{} = nn.ModuleDict({{", side));
+        open = side;
+      }
+      line(3, fmt::format("\"{}\": {},", layer, layer_text(operation)));
+    }
+    line(2, "})");
+  }
+
+  std::string layer_text(const Operation& operation) const {
+    const std::vector<int>& weight = graph_.array(operation.arrays[0]).shape;
+    if (operation.kind == OperationKind::kLinear) {
+      return fmt::format("nn.Linear({}, {})", weight[1], weight[0]);
+    }
+    if (operation.kind == OperationKind::kConvolution) {
+      return fmt::format("nn.Conv2d({}, {}, {}, stride={}, padding={})", weight[1], weight[0],
+                         operation.kernel, operation.stride, operation.padding);
+    }
+    return fmt::format("nn.LayerNorm({}, eps={})", tuple_of(weight), operation.number);
+  }
+
+  // Arrays of no layer: learnt is log_std alone.
+  void buffers() {
+    for (const Operation& operation : graph_.operations) {
+      if (!operation.layer.empty()) continue;
+      for (const std::string& name : operation.arrays) {
+        const std::string zeros =
+            fmt::format("torch.zeros({})", fmt::join(graph_.array(name).shape, ", "));
+        if (operation.kind == OperationKind::kConstant) {
+          line(2, fmt::format("self.{} = nn.Parameter({})", name, zeros));
+        } else {
+          line(2, fmt::format("self.register_buffer(\"{}\", {})", name, zeros));
+        }
+      }
+    }
+  }
+
+  void forward() {
+    std::vector<std::string> outputs, pairs;
+    for (const std::string& name : graph_.outputs) {
+      outputs.push_back(name + ": " + output_text(graph_.operation(name)));
+      pairs.push_back(fmt::format("\"{0}\": {0}", name));
+    }
+    line(1, "def forward(self, observation):");
+    line(2, fmt::format("\"\"\"{} -> {{{}}}\"\"\"", observation_text(graph_),
+                        fmt::join(outputs, ", ")));
+    for (const Operation& operation : graph_.operations) {
+      line(2, fmt::format("{} = {}", variable(operation.name), expression(operation)));
+    }
+    line(2, fmt::format("return {{{}}}", fmt::join(pairs, ", ")));
+  }
+
+  static std::string expression(const Operation& operation) {
+    const std::string x = operation.inputs.empty() ? "" : variable(operation.inputs.front());
+    const std::vector<std::string>& arrays = operation.arrays;
+    switch (operation.kind) {
+      case OperationKind::kOneHot:
+        return fmt::format("F.one_hot({}.long(), {}).to(torch.float32)", x, operation.shape[0]);
+      case OperationKind::kDivide:
+        return fmt::format("{}.to(torch.float32) / {:.1f}", x, operation.number);
+      case OperationKind::kNormalise:
+        return fmt::format("torch.clamp(({} - self.{} - self.{}) * self.{}, -{}, {})", x, arrays[0],
+                           arrays[1], arrays[2], operation.number, operation.number);
+      case OperationKind::kReshape:
+        return operation.shape.size() == 1
+                   ? fmt::format("{}.flatten(1)", x)
+                   : fmt::format("{}.reshape(-1, {})", x, fmt::join(operation.shape, ", "));
+      case OperationKind::kPermute:
+        return fmt::format("{}.permute({})", x, fmt::join(operation.axes, ", "));
+      case OperationKind::kLinear:
+      case OperationKind::kConvolution:
+      case OperationKind::kLayerNorm: {
+        const auto [side, layer] = side_and_layer(operation.layer);
+        return fmt::format("self.{}[\"{}\"]({})", side, layer, x);
+      }
+      case OperationKind::kMaxPool:
+        return fmt::format("F.max_pool2d({}, {}, stride={}, padding={})", x, operation.kernel,
+                           operation.stride, operation.padding);
+      case OperationKind::kActivation:
+        return fmt::format("F.{}({})", operation_name(operation), x);
+      case OperationKind::kAdd:
+        return fmt::format("{} + {}", x, variable(operation.inputs[1]));
+      case OperationKind::kClip:
+        return fmt::format("torch.clamp({}, self.{}, self.{})", x, arrays[0], arrays[1]);
+      case OperationKind::kArgmax:
+        return fmt::format("{}.argmax(dim=1)", x);
+      case OperationKind::kLargest:
+        return fmt::format("{}.amax(dim=1)", x);
+      case OperationKind::kColumn:
+        return fmt::format("{}[:, {}]", x, static_cast<int>(operation.number));
+      case OperationKind::kConstant:
+        return fmt::format("self.{}", arrays[0]);
+    }
+    return {};
+  }
+
+  void line(int indent, const std::string& words) {
+    if (!words.empty()) text_.append(4 * static_cast<std::size_t>(indent), ' ');
+    text_ += words + "\n";
+  }
+
+  const PolicyGraph& graph_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string torch_module(const PolicyGraph& graph) { return ModuleText(graph).write(); }
+
+std::vector<TensorRef> state_dict(PolicyGraph& graph) {
+  std::vector<TensorRef> out;
+  for (NamedArray& array : graph.arrays) {
+    out.push_back(
+        {array.name, Dtype::kF32, {array.shape.begin(), array.shape.end()}, array.numbers.data()});
+  }
+  return out;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,110 @@
+// `broadloom export`: a policy as files that run without Broadloom.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/export/export_policy.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/policy_isa.h"
+
+namespace broadloom::cli {
+namespace {
+
+struct ExportCommand {
+  std::string source;  // a run or a checkpoint
+  ExportOptions options;
+  bool quiet = false, json = false;
+};
+
+std::vector<const Operation*> outputs_of(const PolicyGraph& graph) {
+  std::vector<const Operation*> out;
+  for (const std::string& name : graph.outputs) out.push_back(&graph.operation(name));
+  return out;
+}
+
+void print_exported(const ExportedPolicy& exported) {
+  std::size_t width = sizeof(kObservationName) - 1;
+  for (const std::string& name : exported.graph.outputs) width = std::max(width, name.size());
+  const auto line = [&](const char* side, const std::string& name, const std::string& what) {
+    fmt::print("  {:<4}{:<{}}  {}\n", side, name, width, what);
+  };
+  line("in", kObservationName, observation_text(exported.graph) + ", as the environment shows it");
+  const char* side = "out";
+  for (const Operation* output : outputs_of(exported.graph)) {
+    line(side, output->name, output_text(*output));
+    side = "";
+  }
+  for (const std::string& note : exported.notes) fmt::print("{}\n", note);
+  fmt::print(
+      "On {} states that it played, the operations worked out in double precision are within "
+      "{:.1e} of the network\n",
+      exported.rows, exported.difference);
+  for (const std::string& file : exported.files) fmt::print("{}\n", file);
+}
+
+Json summary(const ExportCommand& command, const ExportedPolicy& exported) {
+  Json outputs = Json::object();
+  for (const Operation* output : outputs_of(exported.graph)) {
+    outputs[output->name] = output_text(*output);
+  }
+  Json about = Json::object();
+  for (const auto& [key, value] : exported.graph.about) about[key] = value;
+  return {{"run_dir", command.source},
+          {"format", exported.format},
+          {"files", exported.files},
+          {"observation", observation_text(exported.graph)},
+          {"outputs", outputs},
+          {"about", about},
+          {"parity_rows", exported.rows},
+          {"difference", exported.difference},
+          {"tolerance", exported.tolerance},
+          {"notes", exported.notes}};
+}
+
+Status run(const ExportCommand& command) {
+  BROADLOOM_TRY(use_isa_of_policy(command.source));
+  const Result<ExportedPolicy> exported = export_policy(command.source, command.options);
+  if (!exported.ok()) return exported.status();
+  if (command.json) {
+    print_json(summary(command, exported.value()));
+  } else if (!command.quiet) {
+    print_exported(exported.value());
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_export_command(Command root, Context& context) {
+  const Command app = root.add_subcommand(
+      "export", "Write a policy as an ONNX, PyTorch or NumPy file, normaliser inside");
+  const auto command = std::make_shared<ExportCommand>();
+  app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
+      .required();
+  app.add_option("--format", command->options.format,
+                 "onnx; torch: a module with named layers; npz: NumPy's arrays (default: by the "
+                 "name of --out, else onnx)")
+      .type_name("WORD");
+  app.add_option("--out", command->options.out,
+                 "File to write, ends in .onnx, .py or .npz (default: policy.onnx, policy.py or "
+                 "policy.npz in the run's folder; for a checkpoint file, here). Beside it goes "
+                 "<file>.parity.npz: states and what the policy makes of them")
+      .type_name("FILE");
+  app.add_flag("--value", command->options.with_value,
+               "Also what the critic makes of the observation (default; --no-value leaves it out)");
+  app.add_flag("--force", command->options.force, "Replace files that are there");
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors");
+  app.add_flag("--json", command->json, "Standard output is one JSON object");
+  app.callback([&context, command] {
+    context.action = [command] {
+      const Status status = run(*command);
+      return status.ok() ? 0 : report_error(status, command->json);
+    };
+  });
+}
+
+}  // namespace broadloom::cli

@@ -1,0 +1,127 @@
+// Policies that nobody trained, of every kind of network and space.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "broadloom/config/network_shape.h"
+#include "broadloom/core/random.h"
+#include "broadloom/evaluate/policy.h"
+#include "broadloom/rollout/observations.h"
+
+namespace broadloom::export_tests {
+
+struct Kind {
+  std::string encoder = "mlp", layer_norm = "off", activation = "tanh", algorithm = "ppo";
+  bool shared_encoder = false, norm_obs = false;
+  Space observation = Space::box({-1.0f, -1.0f, -1.0f}, {1.0f, 1.0f, 1.0f});
+  Space action = Space::discrete(4);
+  Space critic_observation = {};
+  std::vector<int> hidden_sizes = {7, 6};
+
+  std::string name() const {
+    return encoder + " " + layer_norm + " " + activation + " " + algorithm +
+           (shared_encoder ? " shared " : " ") + shape_text(observation) + " " + shape_text(action);
+  }
+};
+
+// Its parameters, all of them, and its statistics are drawn at random.
+class UntrainedPolicy {
+ public:
+  explicit UntrainedPolicy(const Kind& kind)
+      : config_(config_of(kind)),
+        spec_(spec_of(kind)),
+        network_(network_shape(config_, spec_)),
+        params_(network_.parameter_count()) {
+    network_.initialise(3, params_.data());
+    Random random(5, Purpose::kInit, 0, 0);
+    for (float& p : params_) p += static_cast<float>(random.uniform(-0.02, 0.02));
+    if (!kind.norm_obs) return;
+    obs_norm_.emplace(spec_.observation_size(), 2.0, 1);
+    const std::vector<double> rows = numbers(200, random);
+    const std::vector<float> floats(rows.begin(), rows.end());
+    obs_norm_->accumulate(0, floats.data(), 200);
+    obs_norm_->commit();
+  }
+
+  Policy view() const {
+    return {config_, spec_, network_, params_.data(), obs_norm_ ? &*obs_norm_ : nullptr};
+  }
+
+  // As the environment would show them: [rows, D], an index where Discrete.
+  std::vector<double> observations(int rows) const {
+    Random random(7, Purpose::kInit, 1, 0);
+    const Space& space = spec_.observation;
+    if (space.kind == SpaceKind::kBox) return numbers(rows, random);
+    std::vector<double> out;
+    for (int r = 0; r < rows; ++r) {
+      out.push_back(random.below(static_cast<std::uint32_t>(space.size)));
+    }
+    return out;
+  }
+
+  // The same, as Broadloom stores them.
+  Observations stored(const std::vector<double>& shown, int rows) const {
+    const Space& space = spec_.observation;
+    Observations out(observation_type(space), static_cast<std::size_t>(rows));
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      if (space.kind == SpaceKind::kDiscrete) {
+        out.rows().floats()[i * static_cast<std::size_t>(space.size) +
+                            static_cast<std::size_t>(shown[i])] = 1.0f;
+      } else if (space.dtype == Dtype::kU8) {
+        out.rows().bytes()[i] = static_cast<std::uint8_t>(shown[i]);
+      } else {
+        out.rows().floats()[i] = static_cast<float>(shown[i]);
+      }
+    }
+    return out;
+  }
+
+ private:
+  static Config config_of(const Kind& kind) {
+    Config config;
+    config.env_id = "Nobody-v0";
+    config.algorithm = kind.algorithm;
+    config.encoder = kind.encoder;
+    config.layer_norm = kind.layer_norm;
+    config.activation = kind.activation;
+    config.shared_encoder = kind.shared_encoder;
+    config.hidden_sizes = kind.hidden_sizes;
+    config.norm_obs = kind.norm_obs;
+    config.clip_obs = 2.0;
+    return config;
+  }
+  static EnvSpec spec_of(const Kind& kind) {
+    EnvSpec spec;
+    spec.id = "Nobody-v0";
+    spec.observation = kind.observation;
+    spec.critic_observation = kind.critic_observation;
+    spec.action = kind.action;
+    return spec;
+  }
+
+  // Exact in float32, since that is what an environment shows.
+  std::vector<double> numbers(int rows, Random& random) const {
+    const Space& space = spec_.observation;
+    std::vector<double> out;
+    for (int i = 0; i < rows * space.size; ++i) {
+      const bool is_byte = space.dtype == Dtype::kU8;
+      const auto highest = static_cast<std::uint32_t>(space.full_scale());
+      const double middle = space.kind == SpaceKind::kDiscrete ? 0.0 : 30.0;
+      out.push_back(is_byte ? random.below(highest + 1)
+                            : static_cast<float>(middle + random.uniform(-3.0, 3.0)));
+    }
+    return out;
+  }
+
+  Config config_;
+  EnvSpec spec_;
+  ActorCritic network_;
+  AlignedVector<float> params_;
+  std::optional<ObsNormalizer> obs_norm_;
+};
+
+}  // namespace broadloom::export_tests

@@ -1,0 +1,155 @@
+// The operations of every kind of policy come to what its network does.
+#include "broadloom/export/policy_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "broadloom/evaluate/policy_outputs.h"
+#include "broadloom/export/replay.h"
+#include "tests/export/networks.h"
+
+namespace broadloom {
+namespace {
+
+using export_tests::Kind;
+using export_tests::UntrainedPolicy;
+
+constexpr int kRows = 3;
+
+// The largest difference of two lists, each relative to what is large.
+double apart(const std::vector<float>& expected, const std::vector<double>& got) {
+  double largest = expected.size() == got.size() ? 0.0 : 1e30;
+  for (std::size_t i = 0; i < expected.size() && i < got.size(); ++i) {
+    const double size = std::max(1.0, std::abs(static_cast<double>(expected[i])));
+    largest = std::max(largest, std::abs(got[i] - expected[i]) / size);
+  }
+  return largest;
+}
+
+std::vector<float> column(const std::vector<float>& rows, std::size_t width, std::size_t place) {
+  std::vector<float> out;
+  for (std::size_t i = place; i < rows.size(); i += width) out.push_back(rows[i]);
+  return out;
+}
+
+void expect_the_network(const Kind& kind) {
+  SCOPED_TRACE(kind.name());
+  const UntrainedPolicy untrained(kind);
+  const Policy policy = untrained.view();
+  const PolicyGraph graph = policy_graph(policy);
+  const std::vector<double> shown = untrained.observations(kRows);
+  const PolicyOutputs found = policy_outputs(policy, untrained.stored(shown, kRows), kRows);
+  const std::map<std::string, std::vector<double>> got = replay(graph, shown, kRows);
+
+  const bool is_discrete = kind.action.kind == SpaceKind::kDiscrete;
+  const std::string outputs = !is_discrete              ? "mean"
+                              : kind.algorithm == "pqn" ? "action_values"
+                                                        : "logits";
+  EXPECT_LT(apart(found.outputs, got.at(outputs)), 1e-5);
+  const auto width = static_cast<std::size_t>(kind.action.size);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const float* row = found.outputs.data() + r * width;
+    for (std::size_t a = 0; a < width && !is_discrete; ++a) {
+      EXPECT_NEAR(got.at("action")[r * width + a],
+                  std::clamp(row[a], kind.action.low[a], kind.action.high[a]), 1e-5);
+    }
+    if (is_discrete) EXPECT_EQ(got.at("action")[r], std::max_element(row, row + width) - row);
+  }
+  if (kind.critic_observation.size > 0) {
+    EXPECT_EQ(got.count("value"), 0u);
+    return;
+  }
+  const std::size_t values = found.values.size() / kRows;
+  EXPECT_LT(apart(column(found.values, values, 0), got.at("value")), 1e-5);
+  EXPECT_EQ(got.count("intrinsic_value"), kind.algorithm == "ppo_rnd" ? 1u : 0u);
+  if (values == 2) {
+    EXPECT_LT(apart(column(found.values, values, 1), got.at("intrinsic_value")), 1e-5);
+  }
+}
+
+TEST(PolicyGraph, OfEveryNetworkIsTheNetwork) {
+  const Space box = Space::box({-0.2f, -0.3f}, {0.2f, 0.1f});
+  for (const std::string encoder : {"mlp", "minatar", "nature", "impala"}) {
+    for (const std::string norm : {"off", "channels", "all"}) {
+      if (encoder == "impala" && norm != "off") continue;
+      Kind kind{.encoder = encoder, .layer_norm = norm};
+      if (encoder != "mlp") kind.observation = Space::bytes({36, 37, 2});
+      if (encoder == "minatar") kind.observation = Space::bits({10, 9, 3});
+      if (encoder == "impala") kind.observation = Space::bytes({11, 12, 3});
+      for (const std::string algorithm : {"ppo", "pqn", "ppo_rnd"}) {
+        kind.algorithm = algorithm;
+        kind.shared_encoder = algorithm == "ppo_rnd" || norm == "all";
+        kind.activation = algorithm == "ppo" ? "tanh" : algorithm == "pqn" ? "relu" : "elu";
+        kind.action = algorithm == "ppo" && norm != "channels" ? box : Space::discrete(4);
+        expect_the_network(kind);
+      }
+    }
+  }
+}
+
+TEST(PolicyGraph, OfEveryObservationIsTheNetwork) {
+  Space grid = Space::box(std::vector<float>(20, 0.0f), std::vector<float>(20, 40.0f));
+  grid.shape = {5, 4};
+  Space tensor = Space::box({-9.0f, -9.0f, -9.0f, -9.0f}, {9.0f, 9.0f, 9.0f, 9.0f});
+  tensor.shape = {2, 2};
+  for (const bool norm_obs : {false, true}) {
+    expect_the_network({.norm_obs = norm_obs});
+    expect_the_network({.norm_obs = norm_obs, .observation = Space::discrete(9)});
+    expect_the_network({.norm_obs = norm_obs, .observation = grid});
+    expect_the_network(
+        {.encoder = "minatar", .norm_obs = norm_obs, .observation = grid, .action = tensor});
+    expect_the_network({.norm_obs = norm_obs, .critic_observation = Space::box({0.0f}, {1.0f})});
+    expect_the_network({.norm_obs = norm_obs, .hidden_sizes = {}});
+  }
+  expect_the_network({.observation = Space::bytes({4, 3, 2})});
+  expect_the_network(
+      {.encoder = "minatar", .observation = Space::bytes({6, 5}), .hidden_sizes = {}});
+}
+
+// In float32, as files are run: what a mean of 1,000 loses there must not matter.
+TEST(PolicyGraph, KeepsWhatFloat32LosesOfAMean) {
+  const UntrainedPolicy untrained({.norm_obs = true});
+  const Policy policy = untrained.view();
+  const PolicyGraph graph = policy_graph(policy);
+  const std::vector<double>& mean = policy.obs_norm->statistics().mean();
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    const double kept = static_cast<double>(graph.array("observation_mean").numbers[i]) +
+                        graph.array("observation_mean_rest").numbers[i];
+    EXPECT_NEAR(kept, mean[i], 1e-12 * std::abs(mean[i]));
+    EXPECT_NE(static_cast<double>(graph.array("observation_mean").numbers[i]), mean[i]);
+  }
+}
+
+TEST(PolicyGraph, NamesLayersAsPyTorchWould) {
+  const UntrainedPolicy untrained({.encoder = "nature",
+                                   .activation = "relu",
+                                   .shared_encoder = true,
+                                   .observation = Space::bytes({36, 36, 4}),
+                                   .hidden_sizes = {8}});
+  std::string names;
+  for (const NamedArray& array : policy_graph(untrained.view()).arrays) {
+    names += array.name;
+    for (const int extent : array.shape) names += " " + std::to_string(extent);
+    names += "\n";
+    EXPECT_EQ(static_cast<std::size_t>(row_size(array.shape)), array.numbers.size());
+  }
+  EXPECT_EQ(names,
+            "encoder.conv1.weight 32 4 8 8\nencoder.conv1.bias 32\n"
+            "encoder.conv2.weight 64 32 4 4\nencoder.conv2.bias 64\n"
+            "encoder.conv3.weight 64 64 3 3\nencoder.conv3.bias 64\n"
+            "encoder.linear1.weight 8 64\nencoder.linear1.bias 8\n"
+            "actor.head.weight 4 8\nactor.head.bias 4\n"
+            "critic.head.weight 1 8\ncritic.head.bias 1\n");
+}
+
+TEST(PolicyGraph, LeavesTheCriticOutWhenAsked) {
+  const UntrainedPolicy untrained({});
+  const PolicyGraph graph = policy_graph(untrained.view(), false);
+  EXPECT_EQ(graph.outputs, (std::vector<std::string>{"action", "logits"}));
+  for (const NamedArray& array : graph.arrays) EXPECT_TRUE(array.name.starts_with("actor."));
+}
+
+}  // namespace
+}  // namespace broadloom
