@@ -17,6 +17,7 @@
 #include "broadloom/config/schedule.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/core/number_text.h"
+#include "broadloom/rollout/actor.h"
 
 namespace broadloom {
 namespace {
@@ -121,6 +122,10 @@ AlgorithmEntry pqn() {
         return std::make_unique<Pqn>(
             setup.network, pqn_settings(config), static_cast<int>(config.batch_size()),
             static_cast<int>(config.minibatch_count()), setup.spec.observation_size(), setup.pool);
+      },
+      .make_actor = [](const Config& config, const ActorCritic& network) -> std::unique_ptr<Actor> {
+        return std::make_unique<EpsilonGreedy>(network.shape().action_outputs,
+                                               pqn_settings(config).epsilon);
       },
       .bytes =
           [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
@@ -286,6 +291,12 @@ Status register_algorithm(AlgorithmEntry entry) {
     return invalid(fmt::format(
         "algorithm '{}': make, bytes or declare_numbers is missing; give all three", name));
   }
+  if (entry.learns_action_values && !entry.make_actor) {
+    return invalid(fmt::format(
+        "algorithm '{}': actions are not drawn from values of actions as from a policy; give "
+        "make_actor",
+        name));
+  }
   if (table().add(std::move(entry))) return {};
   return invalid(
       fmt::format("algorithm '{}' is there already; register it once, or under another "
@@ -310,6 +321,8 @@ void set_algorithm_defaults(const EnvSpec& spec, Config& config) {
   }
 }
 
+bool draws_from_policy(const Config& config) { return !entry_of(config).make_actor; }
+
 bool learns_action_values(const Config& config) { return entry_of(config).learns_action_values; }
 
 int value_outputs(const Config& config) { return entry_of(config).value_outputs; }
@@ -329,6 +342,12 @@ std::optional<FallingValue> falling_value(const Config& config) {
   if (auto falls = scheduled(config, kScheduledValues[0])) return falls;
   const AlgorithmEntry& entry = entry_of(config);
   return entry.falls ? entry.falls(config) : std::nullopt;
+}
+
+std::unique_ptr<Actor> make_actor(const Config& config, const ActorCritic& network) {
+  const AlgorithmEntry& entry = entry_of(config);
+  if (entry.make_actor) return entry.make_actor(config, network);
+  return std::make_unique<PolicySampler>(network);
 }
 
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup) {
