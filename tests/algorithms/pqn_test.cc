@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/algo/optimizer.h"
+#include "broadloom/audit/run_audit.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/random.h"
 #include "broadloom/evaluate/evaluator.h"
@@ -221,6 +222,13 @@ TEST_F(PqnFolders, ArePlayedAsFarAsTheyHaveCome) {
   const std::vector<int> best = lengths(EvalActions::kMostLikely, end);
   EXPECT_EQ(lengths(EvalActions::kSampled, end), best);
   EXPECT_NE(lengths(EvalActions::kSampled, 0), best);
+}
+
+TEST_F(PqnFolders, HaveNoPolicyToAudit) {
+  ASSERT_TRUE(start_run(config_with(small()), at("run"), 1, {}).ok());
+  const std::string refused = audit_run(at("run"), {}).status().message();
+  EXPECT_NE(refused.find("audits are of policies"), std::string::npos) << refused;
+  EXPECT_EQ(refused.find("leave it out"), std::string::npos) << refused;
 }
 
 TEST_F(PqnFolders, AreRecordedAndResumed) {
