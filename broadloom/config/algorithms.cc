@@ -17,6 +17,7 @@
 #include "broadloom/config/schedule.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/core/number_text.h"
+#include "broadloom/instruments/registry.h"
 #include "broadloom/rollout/actor.h"
 
 namespace broadloom {
@@ -99,13 +100,6 @@ Status check_pqn(const Config& config, const EnvSpec& spec) {
         "algorithm = pqn: lr_schedule = adaptive and target_kl follow the KL of a policy, of "
         "which it has none; set lr_schedule = linear or constant, and target_kl = 0");
   }
-  for (const std::string& name : config.instruments) {
-    if (name != "gradient" && name != "policy" && name != "audit") continue;
-    return invalid(fmt::format(
-        "instruments: '{}' measures a policy that actions are drawn from, and algorithm = pqn has "
-        "values of actions instead; leave it out",
-        name));
-  }
   if (config.truncation_mode == "zero") {
     return invalid(
         "truncation_mode = zero: algorithm = pqn learns the value of the action that was taken, "
@@ -175,12 +169,6 @@ Status check_ppo_rnd(const Config& config, const EnvSpec&) {
     return invalid(
         "shape_schedule: algorithm = ppo_rnd runs up intrinsic rewards in every environment from "
         "block to block, and cannot change its blocks' shape yet; leave it out");
-  }
-  for (const std::string& name : config.instruments) {
-    if (name != "gradient") continue;
-    return invalid(
-        "instruments: 'gradient' takes PPO's gradient of samples apart, and does not know the "
-        "intrinsic value of algorithm = ppo_rnd yet; leave it out");
   }
   return {};
 }
@@ -312,6 +300,9 @@ std::vector<std::string> algorithm_names() {
 
 Status check_algorithm(const Config& config, const EnvSpec& spec) {
   const AlgorithmEntry& entry = entry_of(config);
+  BROADLOOM_TRY(check_instruments(config.instruments, {.name = entry.name,
+                                                       .draws_from_policy = !entry.make_actor,
+                                                       .value_outputs = entry.value_outputs}));
   return entry.check ? entry.check(config, spec) : Status();
 }
 

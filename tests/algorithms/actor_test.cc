@@ -9,6 +9,7 @@
 
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/frozen/frozen.h"
+#include "broadloom/lab/gradient_study.h"
 #include "tests/algorithms/a2c.h"
 #include "tests/algorithms/trained.h"
 
@@ -85,6 +86,26 @@ TEST(ActorsOfOnesOwn, PlayEpisodesAndFrozenBlocks) {
   ASSERT_TRUE(block.ok()) << block.status().message();
   expect_all({block.value()->actions.begin(), block.value()->actions.end()},
              Headstrong::kExploring);
+}
+
+TEST(Instruments, SayWhatTheyNeedOfAnAlgorithm) {
+  const auto refusal = [](const std::string& algorithm, const std::string& instrument) {
+    const Config config = config_with(algorithm, {{"instruments", instrument}});
+    return Trainer::create(config, 1).status().message();
+  };
+  for (const char* name : {"gradient", "policy", "audit"}) {
+    EXPECT_NE(refusal("headstrong", name).find("drawn from"), std::string::npos) << name;
+  }
+  EXPECT_NE(refusal("two_values", "gradient").find("2"), std::string::npos);
+  EXPECT_EQ(refusal("two_values", "policy,audit,plasticity,coverage"), "");
+  EXPECT_EQ(refusal("headstrong", "plasticity,coverage"), "");
+}
+
+TEST(ActorsOfOnesOwn, HaveNoGradientToStudy) {
+  const auto trainer = Trainer::create(config_with("headstrong"), 1).take();
+  const std::string refused =
+      study_gradients(trainer->policy(), GradientStudyOptions(), {}).status().message();
+  EXPECT_NE(refused.find("headstrong"), std::string::npos) << refused;
 }
 
 }  // namespace
