@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "broadloom/envs/registry.h"
 #include "broadloom/record/json.h"
 #include "broadloom/trials/portfolio.h"
 #include "broadloom/trials/ranking.h"
@@ -77,6 +76,13 @@ std::string comment(const std::string& text) {
   return out;
 }
 
+// As the program assembles what a file does not say.
+Config usual_config(const Config& config) {
+  Result<Config> usual = assemble_config(
+      {{"env_id", config.env_id}, {"algorithm", config.algorithm}, {"encoder", config.encoder}});
+  return usual.ok() ? usual.take() : Config{};
+}
+
 }  // namespace
 
 Config advised_config(const Config& base, const Overrides& given, const AdviceEvidence& evidence,
@@ -94,17 +100,16 @@ Config advised_config(const Config& base, const Overrides& given, const AdviceEv
 }
 
 std::string advice_toml(const Config& config, const Advice& advice) {
-  static const std::set<std::string> kAdvised{"env_id",         "num_envs",       "num_steps",
-                                              "minibatch_size", "update_epochs",  "learning_rate",
-                                              "lr_schedule",    "total_timesteps"};
-  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
-  Config defaults = spec.ok() ? default_config(spec.value()) : Config{};
-  std::vector<FieldInfo> usual = list_fields(defaults);
+  // What is advised, and what the usual values of all others follow from.
+  static const std::set<std::string> kAlways{
+      "env_id",         "algorithm",     "encoder",       "num_envs",    "num_steps",
+      "minibatch_size", "update_epochs", "learning_rate", "lr_schedule", "total_timesteps"};
+  const std::vector<FieldInfo> usual = list_fields(usual_config(config));
   std::string out = comment(advice.answer) + comment(advice.expected);
   std::size_t i = 0;
   for (const FieldInfo& field : list_fields(config)) {
     const bool differs = field.value_text != usual[i++].value_text;
-    if (!differs && kAdvised.count(field.name) == 0) continue;
+    if (!differs && kAlways.count(field.name) == 0) continue;
     out += fmt::format("{} = {}\n", field.name, toml_of(field.type, field.value_text));
   }
   for (const auto& [key, text] : config.env_options) {

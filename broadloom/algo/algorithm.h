@@ -1,5 +1,6 @@
-// What the core loop asks of an algorithm: how it acts, what it learns from, how it updates, and
-// which numbers come of it. The loop knows nothing else of it.
+// What the core loop asks of an algorithm: what it learns from, how it updates, and which numbers
+// come of it. The loop knows nothing else of it; how it acts is an Actor's (rollout/actor.h), which
+// the algorithm's entry makes (config/algorithms.h) for the loop and for who plays a policy alike.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,6 @@
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
-#include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/block.h"
 
 namespace broadloom {
@@ -35,9 +35,6 @@ class Algorithm {
   // Before a block is collected. progress: the share of the run that lies behind, which schedules
   // take; 0 for the first block.
   virtual void begin_block(double /*progress*/) {}
-
-  // How it acts while blocks are collected.
-  virtual const Actor& actor() const = 0;
 
   // Of a block that is whole, before compute_targets(). Allocates nothing.
   virtual void take_block(const Learner& /*learner*/, RolloutBlock& /*block*/) {}

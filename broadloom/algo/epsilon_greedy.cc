@@ -8,11 +8,15 @@
 
 namespace broadloom {
 
-void EpsilonGreedy::set_epsilon(double epsilon) {
-  epsilon_ = epsilon;
-  const double other = epsilon / actions_;
+double EpsilonSchedule::at(double progress) const {
+  return progress >= decay ? finish : start + (finish - start) * (progress / decay);
+}
+
+void EpsilonGreedy::begin_block(double progress) {
+  epsilon_ = schedule_.at(progress);
+  const double other = epsilon_ / actions_;
   log_other_ = static_cast<float>(portable::log(other));
-  log_best_ = static_cast<float>(portable::log(1.0 - epsilon + other));
+  log_best_ = static_cast<float>(portable::log(1.0 - epsilon_ + other));
 }
 
 // Of a row's stream the first word says whether, the second which.
@@ -28,6 +32,10 @@ void EpsilonGreedy::act(const ActRows& rows) const {
     }
     rows.log_probs[r] = rows.actions[r] == best ? log_best_ : log_other_;
   }
+}
+
+void EpsilonGreedy::act_best(const ActRows& rows) const {
+  categorical_mode(rows.outputs, actions_, rows.streams.rows, rows.actions);
 }
 
 }  // namespace broadloom

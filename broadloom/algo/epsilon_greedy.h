@@ -5,17 +5,28 @@
 
 namespace broadloom {
 
+// The share of actions that are drawn from all: linear over the first `decay` of a run.
+struct EpsilonSchedule {
+  double start = 1.0, finish = 0.05;
+  double decay = 0.1;
+  double at(double progress) const;
+};
+
 // With probability epsilon an action drawn uniformly, which may be the best one, otherwise the
 // first of those with the largest output. log_probs are those of the mixture.
 class EpsilonGreedy final : public Actor {
  public:
-  explicit EpsilonGreedy(int actions) : actions_(actions) { set_epsilon(1.0); }
-  void set_epsilon(double epsilon);
-  double epsilon() const { return epsilon_; }
+  EpsilonGreedy(int actions, const EpsilonSchedule& schedule)
+      : actions_(actions), schedule_(schedule) {
+    begin_block(0.0);
+  }
+  void begin_block(double progress) override;
   void act(const ActRows& rows) const override;
+  void act_best(const ActRows& rows) const override;
 
  private:
   int actions_;
+  EpsilonSchedule schedule_;
   double epsilon_ = 1.0;
   float log_best_ = 0.0f, log_other_ = 0.0f;  // of the best action, and of each other
 };

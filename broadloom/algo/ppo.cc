@@ -68,7 +68,6 @@ template class MinibatchUpdate<PpoLoss>;
 Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
          int minibatch_count, int observation_size, int action_size, ThreadPool& pool)
     : settings_(settings),
-      sampler_(network),
       update_(network, {settings.loss},
               {settings.update_epochs, settings.max_grad_norm, settings.adam_eps}, batch_size,
               minibatch_count, observation_size, action_size, pool) {}

@@ -13,7 +13,6 @@
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/nn/actor_critic.h"
-#include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/block.h"
 
@@ -70,7 +69,6 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
                            int action_size, int threads);
 
   void begin_block(double progress) override;
-  const Actor& actor() const override { return sampler_; }
   void compute_targets(RolloutBlock& block, int begin, int end) const override;
 
   // Fails, too, where the first minibatch does not see ratio 1 and KL 0 exactly (the block was not
@@ -96,7 +94,6 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   void add_to_stats(const MinibatchReport& minibatch, const PpoSums& sums);
 
   PpoSettings settings_;
-  PolicySampler sampler_;
   MinibatchUpdate<PpoLoss> update_;
   AdvantageShift batch_advantages_;
   UpdateStats stats_;

@@ -53,7 +53,6 @@ class PpoRnd final : public Algorithm {
     return rnd_.begin_run(envs, normalizers.policy);
   }
   void begin_block(double progress) override { ppo_.begin_block(progress); }
-  const Actor& actor() const override { return ppo_.actor(); }
   // Intrinsic rewards.
   void take_block(const Learner& learner, RolloutBlock& block) override;
   // Advantages of rewards, as PPO's, and of intrinsic rewards.

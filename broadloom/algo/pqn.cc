@@ -37,24 +37,15 @@ template class MinibatchUpdate<PqnLoss>;
 Pqn::Pqn(const ActorCritic& network, const PqnSettings& settings, int batch_size,
          int minibatch_count, int observation_size, ThreadPool& pool)
     : settings_(settings),
-      actor_(network.shape().action_outputs),
+      epsilon_(settings.epsilon.at(0.0)),
       update_(
           network, {settings.vf_coef},
           {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam},
-          batch_size, minibatch_count, observation_size, 1, pool) {
-  begin_block(0.0);
-}
+          batch_size, minibatch_count, observation_size, 1, pool) {}
 
 std::size_t Pqn::bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                        int threads) {
   return PartialGradients<PqnLoss>::bytes(network, largest_minibatch, observation_size, 1, threads);
-}
-
-void Pqn::begin_block(double progress) {
-  const PqnSettings& s = settings_;
-  actor_.set_epsilon(progress >= s.eps_decay
-                         ? s.eps_finish
-                         : s.eps_start + (s.eps_finish - s.eps_start) * (progress / s.eps_decay));
 }
 
 void Pqn::compute_targets(RolloutBlock& block, int begin, int end) const {
@@ -70,7 +61,7 @@ Status Pqn::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
   for (double* mean : {&stats_.td_loss, &stats_.q_values, &stats_.grad_norm}) {
     *mean /= update_.steps();
   }
-  stats_.epsilon = actor_.epsilon();
+  stats_.epsilon = epsilon_;
   return {};
 }
 

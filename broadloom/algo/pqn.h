@@ -16,8 +16,7 @@ struct PqnSettings {
   double gamma = 0.99;
   double gae_lambda = 0.65;  // of Q(lambda)
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
-  double eps_start = 1.0, eps_finish = 0.05;
-  double eps_decay = 0.1;  // the share of the run in which epsilon falls from one to the other
+  EpsilonSchedule epsilon;
   double vf_coef = 1.0;
   int update_epochs = 2;
   double max_grad_norm = 10.0;  // 0: no clipping
@@ -50,8 +49,7 @@ class Pqn final : public Algorithm, private MinibatchRules<PqnLoss> {
   static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                            int threads);
 
-  void begin_block(double progress) override;
-  const Actor& actor() const override { return actor_; }
+  void begin_block(double progress) override { epsilon_ = settings_.epsilon.at(progress); }
   // G_t = r_t + gamma (lambda G_{t+1} + (1 - lambda) max_a Q(s_{t+1}, a)), which is the return of
   // generalised advantages where the value is the largest Q.
   void compute_targets(RolloutBlock& block, int begin, int end) const override;
@@ -70,7 +68,7 @@ class Pqn final : public Algorithm, private MinibatchRules<PqnLoss> {
                      Learner& learner) override;
 
   PqnSettings settings_;
-  EpsilonGreedy actor_;
+  double epsilon_;
   MinibatchUpdate<PqnLoss> update_;
   PqnStats stats_;
   std::int64_t iteration_ = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "broadloom/audit/audit_facts.h"
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/run_folder.h"
@@ -149,6 +150,15 @@ Status check(const AuditOptions& options) {
                       options.iterations, options.threads, kMostIterations)};
 }
 
+// Its instrument would say so, too, but as of one that was asked for.
+Status check_policy(const Config& config) {
+  if (draws_from_policy(config)) return {};
+  return invalid(fmt::format(
+      "audits are of policies that actions are drawn from, and this run's algorithm = {} has none; "
+      "`broadloom audit` asks for a run of another algorithm, such as ppo",
+      config.algorithm));
+}
+
 }  // namespace
 
 Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options) {
@@ -160,6 +170,7 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
   Result<Checkpoint> checkpoint = read_checkpoint(found.value());
   if (!checkpoint.ok()) return checkpoint.status();
   const Config config = checkpoint.value().config;  // as the run had it
+  BROADLOOM_TRY(check_policy(config));
   const Result<LoggedRun> logged = alone ? Result<LoggedRun>(LoggedRun()) : read_logged_run(folder);
   if (!logged.ok()) return logged.status();
   Result<RunFacts> facts = facts_of(config, folder, logged.value());

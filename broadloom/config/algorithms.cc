@@ -17,6 +17,8 @@
 #include "broadloom/config/schedule.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/core/number_text.h"
+#include "broadloom/instruments/registry.h"
+#include "broadloom/rollout/actor.h"
 
 namespace broadloom {
 namespace {
@@ -98,13 +100,6 @@ Status check_pqn(const Config& config, const EnvSpec& spec) {
         "algorithm = pqn: lr_schedule = adaptive and target_kl follow the KL of a policy, of "
         "which it has none; set lr_schedule = linear or constant, and target_kl = 0");
   }
-  for (const std::string& name : config.instruments) {
-    if (name != "gradient" && name != "policy" && name != "audit") continue;
-    return invalid(fmt::format(
-        "instruments: '{}' measures a policy that actions are drawn from, and algorithm = pqn has "
-        "values of actions instead; leave it out",
-        name));
-  }
   if (config.truncation_mode == "zero") {
     return invalid(
         "truncation_mode = zero: algorithm = pqn learns the value of the action that was taken, "
@@ -121,6 +116,10 @@ AlgorithmEntry pqn() {
         return std::make_unique<Pqn>(
             setup.network, pqn_settings(config), static_cast<int>(config.batch_size()),
             static_cast<int>(config.minibatch_count()), setup.spec.observation_size(), setup.pool);
+      },
+      .make_actor = [](const Config& config, const ActorCritic& network) -> std::unique_ptr<Actor> {
+        return std::make_unique<EpsilonGreedy>(network.shape().action_outputs,
+                                               pqn_settings(config).epsilon);
       },
       .bytes =
           [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
@@ -170,12 +169,6 @@ Status check_ppo_rnd(const Config& config, const EnvSpec&) {
     return invalid(
         "shape_schedule: algorithm = ppo_rnd runs up intrinsic rewards in every environment from "
         "block to block, and cannot change its blocks' shape yet; leave it out");
-  }
-  for (const std::string& name : config.instruments) {
-    if (name != "gradient") continue;
-    return invalid(
-        "instruments: 'gradient' takes PPO's gradient of samples apart, and does not know the "
-        "intrinsic value of algorithm = ppo_rnd yet; leave it out");
   }
   return {};
 }
@@ -286,6 +279,12 @@ Status register_algorithm(AlgorithmEntry entry) {
     return invalid(fmt::format(
         "algorithm '{}': make, bytes or declare_numbers is missing; give all three", name));
   }
+  if (entry.learns_action_values && !entry.make_actor) {
+    return invalid(fmt::format(
+        "algorithm '{}': actions are not drawn from values of actions as from a policy; give "
+        "make_actor",
+        name));
+  }
   if (table().add(std::move(entry))) return {};
   return invalid(
       fmt::format("algorithm '{}' is there already; register it once, or under another "
@@ -301,6 +300,9 @@ std::vector<std::string> algorithm_names() {
 
 Status check_algorithm(const Config& config, const EnvSpec& spec) {
   const AlgorithmEntry& entry = entry_of(config);
+  BROADLOOM_TRY(check_instruments(config.instruments, {.name = entry.name,
+                                                       .draws_from_policy = !entry.make_actor,
+                                                       .value_outputs = entry.value_outputs}));
   return entry.check ? entry.check(config, spec) : Status();
 }
 
@@ -309,6 +311,8 @@ void set_algorithm_defaults(const EnvSpec& spec, Config& config) {
     if (entry->name == config.algorithm && entry->set_defaults) entry->set_defaults(spec, config);
   }
 }
+
+bool draws_from_policy(const Config& config) { return !entry_of(config).make_actor; }
 
 bool learns_action_values(const Config& config) { return entry_of(config).learns_action_values; }
 
@@ -329,6 +333,12 @@ std::optional<FallingValue> falling_value(const Config& config) {
   if (auto falls = scheduled(config, kScheduledValues[0])) return falls;
   const AlgorithmEntry& entry = entry_of(config);
   return entry.falls ? entry.falls(config) : std::nullopt;
+}
+
+std::unique_ptr<Actor> make_actor(const Config& config, const ActorCritic& network) {
+  const AlgorithmEntry& entry = entry_of(config);
+  if (entry.make_actor) return entry.make_actor(config, network);
+  return std::make_unique<PolicySampler>(network);
 }
 
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup) {

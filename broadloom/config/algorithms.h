@@ -14,6 +14,7 @@
 
 namespace broadloom {
 
+class Actor;
 class ActorCritic;
 class Algorithm;
 class ThreadPool;
@@ -45,6 +46,10 @@ struct AlgorithmStream {
 struct AlgorithmEntry {
   std::string name;  // the value of `algorithm`: lowercase letters, digits and underscores
   std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)> make;
+  // Optional: how it acts, while blocks are collected and while its policies are played. None: it
+  // draws from the policy that its network's outputs are, as PolicySampler does, and who measures
+  // that policy may measure it. Config and network outlive what is made.
+  std::function<std::unique_ptr<Actor>(const Config&, const ActorCritic&)> make_actor = {};
   // What it will hold for so many threads, in bytes, beside the network's parameters and moments.
   std::function<std::size_t(const Config&, const ActorCritic&, const EnvSpec&, int threads)> bytes;
   // Optional: its own defaults for an environment, in the place of those for all.
@@ -59,8 +64,8 @@ struct AlgorithmEntry {
   std::function<Status(const Config&, const EnvSpec&)> check = {};
   // Optional: a sentence of the contract on what a run does beside its blocks; empty: nothing.
   std::function<std::string(const Config&)> besides = {};
-  // Optional: what of its own falls over the run; none: nothing. One whose begin_block() uses
-  // progress says so here, or its runs could be made longer and would have other bits.
+  // Optional: what of its own falls over the run; none: nothing. Where its begin_block(), or its
+  // actor's, uses progress it says so here, or runs could be made longer and have other bits.
   std::function<std::optional<FallingValue>(const Config&)> falls = {};
   std::vector<AlgorithmStream> streams = {};
   // All numbers that its updates report. Names that other algorithms have mean the same here.
@@ -81,6 +86,8 @@ void set_algorithm_defaults(const EnvSpec& spec, Config& config);
 // In these, config.algorithm is one of those names, as validate() has it; another one is a bug of
 // the caller.
 Status check_algorithm(const Config& config, const EnvSpec& spec);
+// Whether actions are drawn from the policy that the network's outputs are, and from nothing else.
+bool draws_from_policy(const Config& config);
 bool learns_action_values(const Config& config);
 int value_outputs(const Config& config);
 std::string besides_blocks(const Config& config);
@@ -88,6 +95,8 @@ std::string keys_of_size(const Config& config);
 const std::vector<AlgorithmStream>& algorithm_streams(const Config& config);
 // The first that falls, the learning rate or what the algorithm names; none: nothing does.
 std::optional<FallingValue> falling_value(const Config& config);
+// Config and network must outlive it.
+std::unique_ptr<Actor> make_actor(const Config& config, const ActorCritic& network);
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup);
 std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
                             int threads);

@@ -42,9 +42,7 @@ PqnSettings pqn_settings(const Config& config) {
   settings.gamma = config.gamma;
   settings.gae_lambda = config.gae_lambda;
   settings.truncation_mode = truncation_mode(config);
-  settings.eps_start = config.eps_start;
-  settings.eps_finish = config.eps_finish;
-  settings.eps_decay = config.eps_decay;
+  settings.epsilon = {config.eps_start, config.eps_finish, config.eps_decay};
   settings.vf_coef = config.vf_coef;
   settings.update_epochs = config.update_epochs;
   settings.max_grad_norm = config.max_grad_norm;

@@ -20,8 +20,8 @@ namespace broadloom {
 inline constexpr int kLongestEvalEpisode = 10000;
 
 enum class EvalActions {
-  kMostLikely,  // of a Gaussian: its mean
-  kSampled      // drawn from the policy as in training, on streams of their own
+  kMostLikely,  // or the best, as the algorithm's actor says; of a Gaussian: its mean
+  kSampled      // drawn as in training, on streams of their own
 };
 
 // "most_likely", "sampled"; and back, kInvalidConfig for other words.

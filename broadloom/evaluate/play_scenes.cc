@@ -12,7 +12,7 @@
 #include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/math/random_rows.h"
-#include "broadloom/nn/distributions.h"
+#include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/observations.h"
 
@@ -55,13 +55,15 @@ struct ActingScratch {
       : work(policy.network.make_workspace<float>(bf16_weights)),
         seen(static_cast<std::size_t>(policy.spec.observation_size()) * kTileRows),
         chosen(static_cast<std::size_t>(policy.spec.action_size()) * kTileRows),
+        log_probs(kTileRows),
         draws(chosen.size()),
-        normalisers(kTileRows) {}
+        terms(chosen.size()) {}
 
   TileWorkspace<float> work;
   std::vector<float> seen;
-  std::vector<float> chosen, draws;  // [A, kTileRows]
-  std::vector<float> normalisers;
+  std::vector<float> chosen;        // [A, kTileRows]
+  std::vector<float> log_probs;     // [kTileRows]
+  std::vector<float> draws, terms;  // [A, kTileRows] of the actor
 };
 
 // Plays one shard of environments until each has ended its first episode.
@@ -69,10 +71,12 @@ class ShardEvaluation {
  public:
   // The shard's rows begin at row `first` of `rows`.
   ShardEvaluation(const EvalScene& scene, const Space& action_space, const Policy& policy,
-                  Shard shard, PlayedRows& rows, int first, std::vector<EvalEpisode>& episodes)
+                  const Actor& actor, Shard shard, PlayedRows& rows, int first,
+                  std::vector<EvalEpisode>& episodes)
       : scene_(scene),
         action_space_(action_space),
         policy_(policy),
+        actor_(actor),
         shard_(shard),
         rows_(rows),
         first_(static_cast<std::size_t>(first)),
@@ -90,11 +94,7 @@ class ShardEvaluation {
     }
     policy_.network.forward(policy_.params, observations, shard_.size(), scratch.work,
                             NetworkSide::kPolicy);
-    if (scene_.actions == EvalActions::kSampled) {
-      sample_actions(step, scratch);
-    } else {
-      take_most_likely(scratch);
-    }
+    choose_actions(step, scratch);
     hand_over_actions(scratch);
   }
 
@@ -145,32 +145,21 @@ class ShardEvaluation {
 
   bool is_discrete() const { return action_space_.kind == SpaceKind::kDiscrete; }
 
-  void take_most_likely(ActingScratch& scratch) {
-    const float* policy = scratch.work.policy.data();
-    if (is_discrete()) {
-      categorical_mode(policy, policy_.network.shape().action_outputs, shard_.size(),
-                       scratch.chosen.data());
+  // Episode i draws from Random(seed, kEvalAction, i, its step).
+  void choose_actions(int step, ActingScratch& scratch) {
+    const ActRows rows{.params = policy_.params,
+                       .outputs = scratch.work.policy.data(),
+                       .streams = {scene_.envs.seed, Purpose::kEvalAction,
+                                   static_cast<std::uint32_t>(shard_.begin),
+                                   static_cast<std::uint64_t>(step), shard_.size()},
+                       .actions = scratch.chosen.data(),
+                       .log_probs = scratch.log_probs.data(),
+                       .draws = scratch.draws.data(),
+                       .terms = scratch.terms.data()};
+    if (scene_.actions == EvalActions::kSampled) {
+      actor_.act(rows);
     } else {
-      std::copy_n(policy, scratch.chosen.size(), scratch.chosen.data());
-    }
-  }
-
-  // As the collector draws, but that episode i draws from Random(seed, kEvalAction, i, its step).
-  void sample_actions(int step, ActingScratch& scratch) {
-    const int outputs = policy_.network.shape().action_outputs;
-    const float* policy = scratch.work.policy.data();
-    const RandomRows streams{scene_.envs.seed, Purpose::kEvalAction,
-                             static_cast<std::uint32_t>(shard_.begin),
-                             static_cast<std::uint64_t>(step), shard_.size()};
-    if (is_discrete()) {
-      random_uniforms(streams, scratch.draws.data());
-      categorical_normalisers(policy, outputs, shard_.size(), scratch.normalisers.data());
-      categorical_sample(policy, scratch.normalisers.data(), scratch.draws.data(), outputs,
-                         shard_.size(), scratch.chosen.data());
-    } else {
-      random_normals(streams, outputs, scratch.draws.data(), kTileRows);
-      gaussian_sample(policy, policy_.params + policy_.network.log_std_offset(),
-                      scratch.draws.data(), outputs, shard_.size(), scratch.chosen.data());
+      actor_.act_best(rows);
     }
   }
 
@@ -190,6 +179,7 @@ class ShardEvaluation {
   const EvalScene& scene_;
   const Space& action_space_;
   const Policy& policy_;
+  const Actor& actor_;
   Shard shard_;
   PlayedRows& rows_;
   std::size_t first_;
@@ -234,7 +224,11 @@ class ScenePlayer {
  public:
   ScenePlayer(const Policy& policy, const Bf16Pair* bf16_weights, ThreadPool& pool,
               PlayedEpisodes& played)
-      : policy_(policy), bf16_weights_(bf16_weights), pool_(pool), played_(played) {}
+      : policy_(policy),
+        actor_(make_actor(policy)),
+        bf16_weights_(bf16_weights),
+        pool_(pool),
+        played_(played) {}
 
   Status play(std::vector<SceneBeingPlayed>& scenes,
               std::vector<std::vector<EvalEpisode>>& episodes) {
@@ -279,7 +273,8 @@ class ScenePlayer {
     ActingScratch scratch(policy_, bf16_weights_);
     const int longest = scene.scene.longest_episode;
     PlayedRows rows(shard.size(), envs.spec(), scene.scene.watcher != nullptr);
-    ShardEvaluation evaluation(scene.scene, envs.spec().action, policy_, shard, rows, 0, episodes);
+    ShardEvaluation evaluation(scene.scene, envs.spec().action, policy_, *actor_, shard, rows, 0,
+                               episodes);
     envs.observe(shard.begin, shard.end, rows.raw.rows());
     for (int t = 0; t < longest && evaluation.left() > 0; ++t) {
       evaluation.act(t, scratch);
@@ -301,8 +296,8 @@ class ScenePlayer {
     std::vector<ShardEvaluation> shards;
     for (int s = 0; s < scene.plan.count(); ++s) {
       const Shard shard = scene.plan[s];
-      shards.emplace_back(scene.scene, envs.spec().action, policy_, shard, rows, shard.begin,
-                          episodes);
+      shards.emplace_back(scene.scene, envs.spec().action, policy_, *actor_, shard, rows,
+                          shard.begin, episodes);
     }
     envs.observe(0, count, rows.raw.rows());
     const auto left = [&] {
@@ -331,18 +326,11 @@ class ScenePlayer {
       "there is not enough memory to play the episodes; ask for fewer at a time";
 
   const Policy& policy_;
+  std::unique_ptr<Actor> actor_;
   const Bf16Pair* bf16_weights_;
   ThreadPool& pool_;
   PlayedEpisodes& played_;
 };
-
-Status check_actions(const EvalScene& scene, const Policy& policy) {
-  if (scene.actions != EvalActions::kSampled || !policy.network.shape().action_values) return {};
-  return invalid(fmt::format(
-      "actions: got 'sampled' with a policy of algorithm '{}', which has values of actions and no "
-      "probabilities to draw them by; expected 'most_likely', which plays the best",
-      policy.config.algorithm));
-}
 
 }  // namespace
 
@@ -352,7 +340,6 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
   std::vector<std::vector<EvalEpisode>> episodes;
   std::vector<SceneBeingPlayed> playing;
   for (const EvalScene& scene : scenes) {
-    BROADLOOM_TRY(check_actions(scene, policy));
     Result<std::unique_ptr<VecEnv>> made =
         make_vec_env(scene.env_id, scene.env_options, scene.envs);
     if (!made.ok()) return made.status();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/machine.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/env/episode_tracker.h"
@@ -15,6 +16,13 @@ namespace {
 constexpr int kOneShard = 1;  // statistics are only read
 
 }  // namespace
+
+std::unique_ptr<Actor> make_actor(const Policy& policy) {
+  std::unique_ptr<Actor> actor = make_actor(policy.config, policy.network);
+  actor->begin_block(static_cast<double>(policy.origin.global_step) /
+                     static_cast<double>(policy.config.trained_steps()));
+  return actor;
+}
 
 LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
     : config_(config),

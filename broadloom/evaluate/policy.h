@@ -18,6 +18,7 @@
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/record/safetensors.h"
+#include "broadloom/rollout/actor.h"
 
 namespace broadloom {
 
@@ -41,6 +42,9 @@ struct Policy {
   PolicyOrigin origin = {};
   const ObsNormalizer* critic_norm = nullptr;  // of what only the critic reads; acting needs none
 };
+
+// How it acts, as it would in the next block of its run. What the policy shows must outlive it.
+std::unique_ptr<Actor> make_actor(const Policy& policy);
 
 // A policy from a checkpoint: what it takes to act, and no block, optimiser or environments. Costs
 // twice the checkpoint's file while it is read, and the memory of the network after that.

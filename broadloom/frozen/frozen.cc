@@ -49,13 +49,13 @@ struct Rollout {
   Rollout(const Policy& policy, VecEnv& envs, std::uint64_t seed, ThreadPool& pool)
       : obs_norm(copy_of(policy.obs_norm, envs.num_envs())),
         critic_norm(copy_of(policy.critic_norm, envs.num_envs())),
-        sampler(policy.network),
-        collector(envs, policy.network, sampler,
+        actor(make_actor(policy)),
+        collector(envs, policy.network, *actor,
                   {obs_norm ? &*obs_norm : nullptr, critic_norm ? &*critic_norm : nullptr}, pool,
                   seed) {}
 
   std::optional<ObsNormalizer> obs_norm, critic_norm;
-  PolicySampler sampler;
+  std::unique_ptr<Actor> actor;
   Collector collector;
 };
 

@@ -19,6 +19,13 @@
 
 namespace broadloom {
 
+// What an instrument takes of a run, beside the block that every run has.
+struct InstrumentNeeds {
+  bool probe = false;   // the probe states of probe_states.h
+  bool policy = false;  // a policy that actions are drawn from: PolicySampler's, and no other actor
+  bool one_value = false;  // one value of an observation, and no second one of intrinsic rewards
+};
+
 // What is known of a run before it starts. The network must outlive the instrument.
 struct InstrumentSetup {
   const ActorCritic& network;

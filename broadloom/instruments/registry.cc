@@ -1,5 +1,7 @@
 #include "broadloom/instruments/registry.h"
 
+#include <fmt/core.h>
+
 #include "broadloom/instruments/audit/audit_instrument.h"
 #include "broadloom/instruments/coverage/coverage_instrument.h"
 #include "broadloom/instruments/gradient/gradient_instrument.h"
@@ -15,11 +17,11 @@ struct Entry {
   std::unique_ptr<Instrument> (*make)(const InstrumentSetup& setup);
   std::size_t (*bytes)(const InstrumentSetup& setup);
   void (*declare_numbers)(const InfoVisitor& declare);
-  bool needs_probe;
+  InstrumentNeeds needs;
 };
 
 // T has a constructor from InstrumentSetup, a static bytes() of the same, a static
-// declare_numbers(), and says whether it kNeedsProbe.
+// declare_numbers(), and says what it kNeeds.
 template <class T>
 constexpr Entry entry(const char* name) {
   return {name,
@@ -27,7 +29,7 @@ constexpr Entry entry(const char* name) {
             return std::make_unique<T>(setup);
           },
           [](const InstrumentSetup& setup) { return T::bytes(setup); }, T::declare_numbers,
-          T::kNeedsProbe};
+          T::kNeeds};
 }
 
 // One line an instrument.
@@ -42,6 +44,22 @@ const Entry* find(std::string_view name) {
     if (name == entry.name) return &entry;
   }
   return nullptr;
+}
+
+Status check_needs(const Entry& entry, const MeasuredAlgorithm& algorithm) {
+  if (entry.needs.policy && !algorithm.draws_from_policy) {
+    return invalid(fmt::format(
+        "instruments: '{}' measures a policy that actions are drawn from, and algorithm = {} has "
+        "none; leave it out",
+        entry.name, algorithm.name));
+  }
+  if (entry.needs.one_value && algorithm.value_outputs != 1) {
+    return invalid(fmt::format(
+        "instruments: '{}' measures critics with one value of an observation, and that of "
+        "algorithm = {} has {}; leave it out",
+        entry.name, algorithm.name, algorithm.value_outputs));
+  }
+  return {};
 }
 
 }  // namespace
@@ -65,9 +83,17 @@ std::size_t instrument_bytes(std::string_view name, const InstrumentSetup& setup
 bool instruments_need_probe(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const Entry* found = find(name);
-    if (found != nullptr && found->needs_probe) return true;
+    if (found != nullptr && found->needs.probe) return true;
   }
   return false;
+}
+
+Status check_instruments(const std::vector<std::string>& names,
+                         const MeasuredAlgorithm& algorithm) {
+  for (const std::string& name : names) {
+    if (const Entry* found = find(name)) BROADLOOM_TRY(check_needs(*found, algorithm));
+  }
+  return {};
 }
 
 void declare_instrument_numbers(const InfoVisitor& declare) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "broadloom/core/number_info.h"
+#include "broadloom/core/status.h"
 
 namespace broadloom {
 
@@ -25,6 +26,15 @@ std::size_t instrument_bytes(std::string_view name, const InstrumentSetup& setup
 
 // Whether any of them looks at the probe states of probe_states.h.
 bool instruments_need_probe(const std::vector<std::string>& names);
+
+// What instruments ask of the algorithm that a run has.
+struct MeasuredAlgorithm {
+  const std::string& name;
+  bool draws_from_policy = true;  // as PolicySampler does
+  int value_outputs = 1;          // values of an observation
+};
+// kInvalidConfig where one of them cannot measure it.
+Status check_instruments(const std::vector<std::string>& names, const MeasuredAlgorithm& algorithm);
 
 // What all of them can report, instrument by instrument.
 void declare_instrument_numbers(const InfoVisitor& declare);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/shapes.h"
 #include "broadloom/frozen/episodes.h"
 #include "broadloom/instruments/gradient/factors.h"
@@ -75,10 +76,11 @@ Status check_network(const Policy& policy) {
         "run's critic has not learnt; train with reward_scale = 1, or norm_reward",
         policy.config.reward_scale));
   }
-  if (shape.action_values) {
-    return invalid(
-        "this policy takes the best of learnt action values, and has no gradient of a policy to "
-        "study; `broadloom gradients` asks for a run of algorithm = ppo");
+  if (!draws_from_policy(policy.config)) {
+    return invalid(fmt::format(
+        "algorithm = {} has no policy that actions are drawn from, and so no gradient of one to "
+        "study; `broadloom gradients` asks for a run of algorithm = ppo",
+        policy.config.algorithm));
   }
   if (shape.value_outputs > 1) {
     return invalid(

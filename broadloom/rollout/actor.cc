@@ -1,5 +1,7 @@
 #include "broadloom/rollout/actor.h"
 
+#include <algorithm>
+
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {
@@ -18,6 +20,15 @@ void PolicySampler::act(const ActRows& rows) const {
     gaussian_sample(rows.outputs, log_std, rows.draws, outputs, count, rows.actions);
     gaussian_log_probs(rows.outputs, log_std, rows.actions, outputs, count, rows.terms,
                        rows.log_probs);
+  }
+}
+
+void PolicySampler::act_best(const ActRows& rows) const {
+  const int outputs = network_.shape().action_outputs;
+  if (network_.shape().action_kind == SpaceKind::kDiscrete) {
+    categorical_mode(rows.outputs, outputs, rows.streams.rows, rows.actions);
+  } else {
+    std::copy_n(rows.outputs, outputs * kTileRows, rows.actions);
   }
 }
 

@@ -28,7 +28,7 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
     : envs_(envs),
       simulator_(envs.traits()),
       network_(network),
-      actor_(&actor),
+      actor_(actor),
       normalizers_(normalizers),
       pool_(pool),
       seed_(seed),
@@ -40,11 +40,10 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
                         AlignedVector<float>(per_tile), AlignedVector<float>(per_tile),
                         AlignedVector<float>(kTileRows), AlignedVector<float>(per_tile)});
   }
-  regroup(envs.num_envs(), actor);
+  regroup(envs.num_envs());
 }
 
-void Collector::regroup(int num_envs, const Actor& actor) {
-  actor_ = &actor;
+void Collector::regroup(int num_envs) {
   plan_ = ShardPlan(num_envs, kTileRows);
   groups_.clear();
   const int together = shards_per_group(plan_, pool_.threads());
@@ -279,14 +278,14 @@ void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const 
 // Environment n at step s draws from Random(seed, kAction, n, s), whichever shard it is in.
 void Collector::draw_actions(Shard shard, Scratch& scratch, const float* params,
                              std::int64_t step) {
-  actor_->act({.params = params,
-               .outputs = scratch.work.policy.data(),
-               .streams = {seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
-                           static_cast<std::uint64_t>(step), shard.size()},
-               .actions = scratch.actions.data(),
-               .log_probs = scratch.log_probs.data(),
-               .draws = scratch.draws.data(),
-               .terms = scratch.terms.data()});
+  actor_.act({.params = params,
+              .outputs = scratch.work.policy.data(),
+              .streams = {seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
+                          static_cast<std::uint64_t>(step), shard.size()},
+              .actions = scratch.actions.data(),
+              .log_probs = scratch.log_probs.data(),
+              .draws = scratch.draws.data(),
+              .terms = scratch.terms.data()});
 }
 
 // Actions to the block as drawn, to the environments within their bounds.

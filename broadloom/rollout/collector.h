@@ -28,9 +28,8 @@ class Collector {
             ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
             const Bf16Pair* bf16_weights = nullptr);
 
-  // From the next block on the environments [0, num_envs) alone are stepped, by this actor.
-  // Allocates.
-  void regroup(int num_envs, const Actor& actor);
+  // From the next block on the environments [0, num_envs) alone are stepped. Allocates.
+  void regroup(int num_envs);
 
   // Fills observations to truncated, ends where there is room, truncations and final_observations
   // of the block, starting at environment step first_step of the run. Fails where an observation or
@@ -129,7 +128,7 @@ class Collector {
   VecEnv& envs_;
   VecEnvTraits simulator_;
   const ActorCritic& network_;
-  const Actor* actor_;
+  const Actor& actor_;
   ObsNormalizers normalizers_;
   ThreadPool& pool_;
   std::uint64_t seed_;

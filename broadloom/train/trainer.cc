@@ -131,8 +131,9 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                                       : std::nullopt),
       tracker_(config.most_envs()),
       now_(config.of_phase(0)),
+      actor_(make_actor(config_, network_)),
       algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_})),
-      collector_(*envs_, network_, algorithm_->actor(), normalizers(), pool_, config.seed,
+      collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed,
                  learner_.bf16_weights.data()),
       instruments_(config.instruments,
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
@@ -175,6 +176,7 @@ Status Trainer::iterate() {
 void Trainer::apply_schedules() {
   follow_shape();
   const double progress = clock_.progress(trained_steps_);
+  actor_->begin_block(progress);
   algorithm_->begin_block(progress);
   if (!learning_rate_.is_constant()) learner_.learning_rate = learning_rate_.at(progress);
 }
@@ -191,7 +193,7 @@ void Trainer::follow_shape() {
   now_ = config_.of_phase(phase);
   algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_});
   block_.reshape(run_block_sizes(now_, *envs_));
-  collector_.regroup(now_.num_envs, algorithm_->actor());
+  collector_.regroup(now_.num_envs);
   instruments_.reshape(
       instrument_setup(now_, network_, envs_->spec(), pool_.threads(), envs_->num_envs()));
   if (hasher_) hasher_.emplace(block_, pool_.threads());

@@ -190,6 +190,7 @@ class Trainer {
   std::optional<RewardNormalizer> reward_norm_;
   EpisodeTracker tracker_;
   Config now_;  // the config as far as its present shape goes: without a schedule
+  std::unique_ptr<Actor> actor_;
   std::unique_ptr<Algorithm> algorithm_;
   Collector collector_;
   InstrumentSet instruments_;

@@ -34,6 +34,33 @@ TEST(AdviceToml, GivesTheConfigBack) {
   EXPECT_EQ(to_overrides(back.value()), to_overrides(config)) << text;
 }
 
+// Each sets something back to a default that is PPO's on numbers, and not the run's own.
+TEST(AdviceToml, GivesBackWhatIsNotTheAlgorithmsDefault) {
+  const AdviceEvidence evidence = planted_race();
+  const Advice advice = advice_of(evidence);
+  for (const Overrides& given :
+       {Overrides{{"env_id", "Pendulum-v1"}, {"norm_obs", "false"}, {"ent_coef", "0.01"}},
+        Overrides{{"algorithm", "ppo_rnd"}, {"norm_obs", "false"}},
+        Overrides{{"algorithm", "ppo_rnd"}},
+        Overrides{{"algorithm", "pqn"}, {"layer_norm", "off"}, {"hidden_sizes", "64,64"}},
+        Overrides{{"env_id", "MinAtar/Breakout-v1"},
+                  {"encoder", "minatar"},
+                  {"hidden_sizes", "64,64"},
+                  {"activation", "tanh"}},
+        Overrides{{"env_id", "MinAtar/Breakout-v1"}, {"encoder", "minatar"}},
+        Overrides{{"env_id", "MinAtar/Breakout-v1"}, {"algorithm", "pqn"}, {"encoder", "mlp"}}}) {
+    const Result<Config> base = resolve_config(given);
+    ASSERT_TRUE(base.ok()) << base.status().message();
+    const Config config = advised_config(base.value(), given, evidence, advice);
+    const std::string text = advice_toml(config, advice);
+    const Result<Overrides> read = parse_toml_overrides(text, "advice.toml");
+    ASSERT_TRUE(read.ok()) << read.status().message() << text;
+    const Result<Config> back = resolve_config(read.value());
+    ASSERT_TRUE(back.ok()) << back.status().message() << text;
+    EXPECT_EQ(to_overrides(back.value()), to_overrides(config)) << text;
+  }
+}
+
 TEST(AdviceToml, GivesStrataAndDisturbancesBack) {
   const Overrides given{{"env_id", "CartPole-v1"},
                         {"strata.light.gravity", "5.0..9.0"},

@@ -181,6 +181,19 @@ TEST(GiveAdvice, ProbesAgainHalfWay) {
   EXPECT_EQ(advise_on(levers(), options).status().kind(), ErrorKind::kInvalidConfig);
 }
 
+// Of action values nothing is drawn by their probabilities: what is played is what explores.
+TEST(GiveAdvice, LooksAtATaskAsItsAlgorithmExplores) {
+  Overrides given = levers();
+  for (const auto& more :
+       Overrides{{"algorithm", "pqn"}, {"eps_start", "0.1"}, {"eps_finish", "0.1"}}) {
+    given.push_back(more);
+  }
+  const Result<AdviceResult> result = advise_on(given, steps_options(1000000));
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result.value().advised.algorithm, "pqn");
+  EXPECT_NE(result.value().advice.verdict, AdviceVerdict::kNothing) << result.value().advice.answer;
+}
+
 TEST(GiveAdvice, StepsGiveTheSameForAnyNumberOfThreads) {
   const Result<AdviceResult> one = advise_on(levers(), steps_options(200000, 1));
   const Result<AdviceResult> three = advise_on(levers(), steps_options(200000, 3));

@@ -134,7 +134,6 @@ class A2c : public Algorithm, private MinibatchRules<A2cLoss> {
 
   explicit A2c(const AlgorithmSetup& setup)
       : config_(setup.config),
-        sampler_(setup.network),
         update_(setup.network,
                 {setup.network.shape().action_outputs, static_cast<float>(config_.ent_coef),
                  static_cast<float>(config_.vf_coef)},
@@ -142,7 +141,6 @@ class A2c : public Algorithm, private MinibatchRules<A2cLoss> {
                 static_cast<int>(config_.batch_size()), 1, setup.spec.observation_size(), 1,
                 setup.pool) {}
 
-  const Actor& actor() const override { return sampler_; }
   void compute_targets(RolloutBlock& block, int begin, int end) const override {
     compute_advantages(block, begin, end, config_.gamma, config_.gae_lambda,
                        truncation_mode(config_));
@@ -194,7 +192,6 @@ class A2c : public Algorithm, private MinibatchRules<A2cLoss> {
   }
 
   const Config& config_;
-  PolicySampler sampler_;
   MinibatchUpdate<A2cLoss> update_;
   Numbers numbers_;
 };

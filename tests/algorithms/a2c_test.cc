@@ -213,6 +213,10 @@ TEST(Algorithms, ThatAreNotThereOrNoneAreRefused) {
   entry.name = "a3c";
   entry.make = nullptr;
   EXPECT_FALSE(register_algorithm(entry).ok());
+  entry = A2c::entry();
+  entry.name = "sarsa";
+  entry.learns_action_values = true;  // and no word of how it acts on them
+  EXPECT_NE(register_algorithm(entry).message().find("make_actor"), std::string::npos);
 }
 
 }  // namespace

@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "broadloom/algo/optimizer.h"
+#include "broadloom/audit/run_audit.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/random.h"
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/evaluate/policy.h"
+#include "broadloom/evaluate/run_path.h"
 #include "broadloom/lab/gradient_study.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -118,8 +121,7 @@ TEST(Radam, StepsAsTorchDoes) {
 // 4,000 rows of 4 actions of which the second is best.
 TEST(EpsilonGreedy, DrawsAsOftenAsItSays) {
   constexpr int kActions = 4, kBlocks = 4000;
-  EpsilonGreedy actor(kActions);
-  actor.set_epsilon(0.3);
+  const EpsilonGreedy actor(kActions, {0.3, 0.3, 1.0});
   std::vector<float> outputs(kActions * kTileRows, 0.0f);
   std::fill_n(outputs.begin() + kTileRows, kTileRows, 1.0f);
   std::vector<float> actions(kTileRows), log_probs(kTileRows), draws(kTileRows), terms(kTileRows);
@@ -202,6 +204,33 @@ TEST(PqnRuns, LetEpsilonFall) {
 
 class PqnFolders : public InFolder {};
 
+TEST_F(PqnFolders, ArePlayedAsFarAsTheyHaveCome) {
+  const Config config = config_with(small({{"eps_finish", "0"}, {"eps_decay", "0.5"}}));
+  ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
+  const auto loaded = LoadedPolicy::load(find_policy(at("run")).take()).take();
+  const auto lengths = [&](EvalActions actions, std::int64_t global_step) {
+    Policy policy = loaded->view();
+    policy.origin.global_step = global_step;
+    std::vector<int> out;
+    for (const EvalEpisode& episode :
+         play_episodes(policy, {.episodes = 40, .actions = actions}).take()) {
+      out.push_back(episode.length);
+    }
+    return out;
+  };
+  const std::int64_t end = loaded->view().origin.global_step;
+  const std::vector<int> best = lengths(EvalActions::kMostLikely, end);
+  EXPECT_EQ(lengths(EvalActions::kSampled, end), best);
+  EXPECT_NE(lengths(EvalActions::kSampled, 0), best);
+}
+
+TEST_F(PqnFolders, HaveNoPolicyToAudit) {
+  ASSERT_TRUE(start_run(config_with(small()), at("run"), 1, {}).ok());
+  const std::string refused = audit_run(at("run"), {}).status().message();
+  EXPECT_NE(refused.find("audits are of policies"), std::string::npos) << refused;
+  EXPECT_EQ(refused.find("leave it out"), std::string::npos) << refused;
+}
+
 TEST_F(PqnFolders, AreRecordedAndResumed) {
   const Config config = config_with(small({{"checkpoint_interval", "3"}}));
   ASSERT_TRUE(start_run(config, at("whole"), 2, {}).ok());
@@ -242,14 +271,24 @@ TEST_F(PqnFolders, CannotBeMadeLonger) {
       false);
 }
 
-TEST(PqnConfig, DrawnActionsOfItsPoliciesAreRefused) {
-  const auto trainer =
-      Trainer::create(resolve_config({{"algorithm", "pqn"}, {"hidden_sizes", "8"}}).take(), 1)
-          .take();
-  const auto refused =
-      play_episodes(trainer->policy(), {.episodes = 1, .actions = EvalActions::kSampled});
-  EXPECT_NE(refused.status().message().find("no probabilities"), std::string::npos)
-      << refused.status().message();
+// What is drawn is drawn as the next block of the run would be.
+TEST(PqnRuns, ArePlayedAsTheyExplore) {
+  const auto lengths = [](double epsilon, EvalActions actions) {
+    const std::string text = std::to_string(epsilon);
+    const auto trainer =
+        Trainer::create(
+            config_with({{"hidden_sizes", "8"}, {"eps_start", text}, {"eps_finish", text}}), 1)
+            .take();
+    const auto played = play_episodes(trainer->policy(), {.episodes = 40, .actions = actions});
+    EXPECT_TRUE(played.ok()) << played.status().message();
+    std::vector<int> out;
+    for (const EvalEpisode& episode : played.value()) out.push_back(episode.length);
+    return out;
+  };
+  const std::vector<int> best = lengths(0.0, EvalActions::kMostLikely);
+  EXPECT_EQ(lengths(0.0, EvalActions::kSampled), best);
+  EXPECT_EQ(lengths(1.0, EvalActions::kMostLikely), best);
+  EXPECT_NE(lengths(1.0, EvalActions::kSampled), best);
 }
 
 // The laboratory takes gradients of policies, and returns as they are.
@@ -260,7 +299,7 @@ TEST(PqnConfig, TheLaboratorySaysWhatItCannotStudy) {
     const auto trainer = Trainer::create(resolve_config(all).take(), 1).take();
     return study_gradients(trainer->policy(), GradientStudyOptions(), {}).status().message();
   };
-  EXPECT_NE(refused({{"algorithm", "pqn"}}).find("action values"), std::string::npos);
+  EXPECT_NE(refused({{"algorithm", "pqn"}}).find("drawn from"), std::string::npos);
   EXPECT_NE(refused({{"reward_scale", "0.5"}}).find("reward_scale = 0.5"), std::string::npos);
 }
 

@@ -21,7 +21,7 @@ namespace broadloom {
 // instrument "policy" costs, a forward pass over the probe, and what an UpdateObserver costs.
 class AuditInstrument final : public Instrument {
  public:
-  static constexpr bool kNeedsProbe = true;
+  static constexpr InstrumentNeeds kNeeds{.probe = true, .policy = true};
 
   explicit AuditInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);

@@ -30,7 +30,7 @@ struct CoverageNumbers {
 // (one axis) or 2 D multiplications a state, D comparisons for one-hot states.
 class CoverageInstrument final : public Instrument {
  public:
-  static constexpr bool kNeedsProbe = true;
+  static constexpr InstrumentNeeds kNeeds{.probe = true};
   static constexpr int kSampleStates = 512;
 
   explicit CoverageInstrument(const InstrumentSetup& setup);

@@ -14,7 +14,7 @@ namespace broadloom {
 //   UpdateProbe   minibatches against the whole block, and the drift over the epochs
 class GradientInstrument final : public Instrument {
  public:
-  static constexpr bool kNeedsProbe = false;
+  static constexpr InstrumentNeeds kNeeds{.policy = true, .one_value = true};
 
   explicit GradientInstrument(const InstrumentSetup& setup)
       : samples_(setup), probe_(setup.network.parameter_count()) {}

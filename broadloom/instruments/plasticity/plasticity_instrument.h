@@ -25,7 +25,7 @@ namespace broadloom {
 // probe, FeatureSpectrum for each body, a logarithm a parameter, and what an UpdateObserver costs.
 class PlasticityInstrument final : public Instrument, private UpdateObserver {
  public:
-  static constexpr bool kNeedsProbe = true;
+  static constexpr InstrumentNeeds kNeeds{.probe = true};
 
   explicit PlasticityInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);

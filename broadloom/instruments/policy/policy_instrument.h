@@ -36,7 +36,7 @@ struct PolicyNumbers {
 // a forward pass over the probe and two over the block.
 class PolicyInstrument final : public Instrument {
  public:
-  static constexpr bool kNeedsProbe = true;
+  static constexpr InstrumentNeeds kNeeds{.probe = true, .policy = true};
 
   explicit PolicyInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);
