@@ -190,12 +190,8 @@ if [ -x .venv/bin/python ]; then
   optional_stage "minatar" add_minatar "oracle.minatar reports SKIPPED"
   optional_stage "procgen" add_procgen "plugins.procgen reports SKIPPED"
   optional_stage "onnxruntime" add_onnxruntime "formats.export_onnxruntime reports SKIPPED"
-  if stage "nanobind" add_nanobind; then
-    rows+=("$stage_row")
+  if optional_stage "nanobind" add_nanobind "the Python package is neither built nor tested (it wants python3-dev, too)"; then
     extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
-  else
-    rows+=("$stage_row   NOT THERE: the Python package is neither built nor tested")
-    echo "**** No nanobind, or no Python.h: the Python package is SKIPPED. With a registry and python3-dev: ./test.sh again"
   fi
 fi
 
