@@ -171,6 +171,12 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
       make_envs(policy_, shape.num_envs * copies, false, seed, max_episode_steps_);
   if (!made.ok()) return made.status();
   VecEnv& envs = *made.value();
+  if (envs.traits().filler_rows) {
+    return invalid(
+        envs.spec().id +
+        " takes a step to begin an episode: rows of a block that are no transitions, which the "
+        "laboratory would take for some; give it environments that are reset at once");
+  }
   if (starts_ != nullptr) BROADLOOM_TRY(starts_->draw(seed, envs));
   Rollout rollout(policy_, envs, seed, pool_);
   std::unique_ptr<FrozenBlock> block = make_block(envs, shape.num_steps);
