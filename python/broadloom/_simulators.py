@@ -4,7 +4,6 @@ dtypes, every episode's last observation apart from the next one's first, and no
 import contextlib
 import functools
 import hashlib
-import math
 import typing
 import warnings
 import weakref
@@ -126,8 +125,8 @@ class Simulator:
         rows = numpy_of(rows)
         if space["channels_first"]:
             rows = np.moveaxis(rows, 1, -1)
-        if rows.size != self.num_envs * math.prod(space["shape"]):
-            raise ValueError(f"{self.kind.id}: observations of shape {rows.shape}, expected {(self.num_envs, *space['shape'])}")
+        if rows.shape != (self.num_envs, *space["shape"]) and (rows.shape, space["shape"]) != ((self.num_envs,), [1]):
+            raise ValueError(f"observations: got an array of shape {rows.shape}, expected {(self.num_envs, *space['shape'])}")
         return np.ascontiguousarray(rows, space["dtype"])
 
 
@@ -166,6 +165,8 @@ class Kind:
                      "critic_observation": None if critic is None else spaces.from_gymnasium(critic, "critic observation"),
                      "action": spaces.from_gymnasium(self.action_space, "action"), "max_episode_steps": int(limit or 0), "frames": frames,
                      "reward_threshold": reward_threshold, "upstream": upstream, "summary": summary}
+        self.first_action = int(getattr(self.action_space, "start", 0))
+        self.action_dtype = np.dtype(np.int64) if self.spec["action"]["kind"] == "discrete" else self.action_space.dtype
 
     def made(self, request):
         """New environments, which are what was asked for."""
@@ -184,8 +185,7 @@ class Kind:
 
     def as_theirs(self, actions):
         """Actions as the environments number and store them: a copy, which they may keep."""
-        first, dtype = int(getattr(self.action_space, "start", 0)), self.action_space.dtype
-        return actions + first if first else actions.astype(np.int64 if self.spec["action"]["kind"] == "discrete" else dtype)
+        return actions + self.first_action if self.first_action else actions.astype(self.action_dtype)
 
     @functools.cached_property
     def deterministic(self):

@@ -32,7 +32,7 @@ def _check(name, code, why=None):
     if code == 130:
         raise KeyboardInterrupt(f"broadloom {name} was stopped; what it had done is saved")
     if code not in _ANSWERS:
-        error = _core.Error(why or f"broadloom {name} ended with exit code {code}; standard error says why")
+        error = _core.Error(why or _core.take_error() or f"broadloom {name} ended with exit code {code}; standard error says why")
         error.kind = _KINDS.get(code, "")
         raise error
 

@@ -112,6 +112,7 @@ CASES = {
     "closed ones": (ValueError, "make new ones in each call", vector(lambda env: env.close()), {}),
     "another mode": (ValueError, "'sometimes'", vector(lambda env: setattr(env, "metadata", {"autoreset_mode": "sometimes"})), {}),
     "few rewards": (ValueError, r"rewards: got an array of shape \(1,\)", with_step(lambda rows, rewards, *rest: (rows, rewards[:1], *rest)), {}),
+    "rows that are columns": (ValueError, r"observations: got an array of shape \(3, 2\), expected \(2, 3\)", with_step(lambda rows, *rest: (rows.T, *rest)), {}),
     "no last observations": (RuntimeError, "final_obs", with_step(lambda *told: (*told[:4], {})), {}),
     "empty last observations": (RuntimeError, "None for it", with_step(lambda *told: (*told[:4], {"final_obs": np.full(len(told[1]), None)})), {}),
     "a worker that raises": (LookupError, "on purpose", but(step=lambda self, action: broken() if self.t > 5 else Meek.step(self, action)), {"vectorization": "async"}),

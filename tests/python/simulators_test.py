@@ -120,6 +120,42 @@ class Changeable(Forgetful):
         return told
 
 
+class Tensor:
+    """An array that is none of NumPy's, as PyTorch's and JAX's are."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keys):
+        return self.array.__dlpack__(**keys)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class OnDevice(Tensor):
+    """One that must be fetched first."""
+
+    def __dlpack__(self, **keys):
+        raise BufferError("this is on a device")
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return Tensor(self.array)
+
+
+def of_tensors(kind):
+    def tensors(num_envs):
+        envs = cart_pole(num_envs, AutoresetMode.DISABLED)
+        step, reset = envs.step, envs.reset
+        envs.step = lambda actions: tuple(kind(np.ascontiguousarray(part)) for part in step(actions)[:4]) + ({},)
+        envs.reset = lambda **keys: (kind(reset(**keys)[0]), {})
+        return envs
+    return tensors
+
+
 def gymnasiums_arrays(num_envs):
     """Gymnasium's own CartPole of arrays, which ignores the mask."""
     return gymnasium.make_vec("CartPole-v1", num_envs, "vector_entry_point")
@@ -245,6 +281,11 @@ class TrainingTest(unittest.TestCase):
         b = broadloom.train(as_stable_baselines_is_seeded, out=out("sb3_same"), max_grad_norm=0.4, **SMALL)
         self.assertEqual(parameters(a), parameters(b))
 
+    def test_tensors_are_taken_from_where_they_are(self):
+        arrays = parameters(broadloom.train(cart_pole_disabled, out=out("arrays"), **SMALL))
+        for kind in (Tensor, OnDevice):
+            self.assertEqual(parameters(broadloom.train(of_tensors(kind), out=out(kind.__name__), name=f"{kind.__name__}-v0", **SMALL)), arrays)
+
     def test_pools_that_are_seeded_when_they_are_made(self):
         a = broadloom.train(pool, out=out("pool"), **SMALL)
         self.assertEqual(parameters(a), parameters(broadloom.train(as_stable_baselines_is_seeded, out=out("pool_same"), **SMALL)))
@@ -304,7 +345,7 @@ class TrainingTest(unittest.TestCase):
                 with self.assertRaisesRegex(broadloom.Error, "instruments: got audit"):
                     broadloom.train(make, out=out(name + "_audit"), name=f"{name}-v0", instruments=["audit"], **SMALL)
                 with self.assertRaisesRegex(broadloom.Error, "takes a step to begin an episode|begins? an episode"):
-                    broadloom.gradients(run, out=out(name + "_gradients"), study="variance", starts="synchronised", batch=64, shapes="4x16", blocks=4)
+                    broadloom.gradients(run, out=out(name + "_gradients"), study="variance", starts="synchronised", batch=64, shapes="4x16", blocks=20)
 
     def test_a_mask_that_is_ignored_later_is_noticed(self):
         with self.assertRaisesRegex(RuntimeError, "ignores the reset_mask"):
@@ -325,6 +366,13 @@ class TrainingTest(unittest.TestCase):
             raise LookupError("enough")
         with self.assertRaisesRegex(LookupError, "enough"):
             broadloom.train("CartPole-v1", out=out("callback"), on_iteration=fail, **SMALL)
+
+    def test_the_laboratory_says_where_it_can_begin(self):
+        run = broadloom.train("gymnasium/CartPole-v1", out=out("laboratory"), **SMALL)
+        keys = {"study": "variance", "batch": 64, "shapes": "4x16", "blocks": 20}
+        with self.assertRaisesRegex(broadloom.Error, "does not save them.*expected synchronised"):
+            broadloom.gradients(run, out=out("stationary"), **keys)
+        self.assertEqual(len(broadloom.gradients(run, out=out("synchronised"), starts="synchronised", **keys)["variance"]), 1)
 
     def test_from_another_thread(self):
         got = []
