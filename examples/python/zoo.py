@@ -73,7 +73,7 @@ def show(name, out):
 
     def audit():
         found = broadloom.audit(run, iterations=2)
-        return f"{found['severity']}: " + "; ".join(check["sentence"] for check in found["checks"] if check["sentence"])
+        return f"{found['severity']}: " + "; ".join(check["sentence"] for check in found["checks"] if check["severity"] not in ("none", "ok"))
 
     def study():
         base = {"env_id": env_id, **keys, "total_timesteps": keys["num_envs"] * keys["num_steps"] * 2}

@@ -372,7 +372,7 @@ class TrainingTest(unittest.TestCase):
         keys = {"study": "variance", "batch": 64, "shapes": "4x16", "blocks": 20}
         with self.assertRaisesRegex(broadloom.Error, "does not save them.*expected synchronised"):
             broadloom.gradients(run, out=out("stationary"), **keys)
-        self.assertEqual(len(broadloom.gradients(run, out=out("synchronised"), starts="synchronised", **keys)["variance"]), 1)
+        self.assertTrue(broadloom.gradients(run, out=out("synchronised"), starts="synchronised", **keys)["variance"])
 
     def test_from_another_thread(self):
         got = []
