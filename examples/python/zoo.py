@@ -68,7 +68,7 @@ def show(name, out):
     episodes = 2 if name == "pong" else 10
 
     def evaluate():
-        found = broadloom.evaluate(run, episodes=episodes, max_episode_steps=400) if name == "pong" else broadloom.evaluate(run, episodes=episodes)
+        found = broadloom.evaluate(run, episodes=episodes)
         return f"{found['mean_return']:.1f} [{found['ci_low']:.1f}, {found['ci_high']:.1f}] over {found['episodes']} episodes"
 
     def audit():

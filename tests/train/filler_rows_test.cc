@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/conformance/conformance.h"
 #include "broadloom/config/settings.h"
+#include "broadloom/conformance/conformance.h"
 #include "broadloom/frozen/frozen.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
@@ -24,8 +24,8 @@ namespace broadloom {
 namespace {
 
 Config config_of(const std::string& env_id, const Overrides& overrides = {}) {
-  Overrides all{{"env_id", env_id},       {"num_envs", "21"},     {"num_steps", "13"},
-                {"num_minibatches", "3"}, {"update_epochs", "2"}, {"total_timesteps", "1638"},
+  Overrides all{{"env_id", env_id},       {"num_envs", "21"},        {"num_steps", "13"},
+                {"num_minibatches", "3"}, {"update_epochs", "2"},    {"total_timesteps", "1638"},
                 {"hidden_sizes", "16,8"}, {"max_episode_steps", "9"}};
   all.insert(all.end(), overrides.begin(), overrides.end());
   const Result<Config> config = resolve_config(all);
@@ -39,8 +39,7 @@ std::unique_ptr<VecEnv> envs_of(const Config& config) {
 
 std::unique_ptr<Trainer> trainer_of(const Config& config, int threads, bool garbage = false) {
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(
-      config, threads,
-      std::make_unique<NextStep>(envs_of(config), config.env_id, false, garbage));
+      config, threads, std::make_unique<NextStep>(envs_of(config), config.env_id, false, garbage));
   EXPECT_TRUE(trainer.ok()) << trainer.status().message();
   trainer.value()->hold_threads(threads);
   return trainer.take();
@@ -85,11 +84,13 @@ TEST_P(FillerRows, MayHoldAnything) {
 
 INSTANTIATE_TEST_SUITE_P(
     Settings, FillerRows,
-    ::testing::Values(Case{"CartPole-v1", {}}, Case{"CartPole-v1", {{"norm_adv", "batch"}}},
-                      Case{"CartPole-v1", {{"shared_encoder", "true"}, {"num_minibatches", "200"}, {"norm_adv", "off"}}},
-                      Case{"Pendulum-v1", {{"norm_obs", "true"}, {"norm_reward", "true"}}},
-                      Case{"Pendulum-v1", {{"max_episode_steps", "1"}, {"norm_obs", "true"}}},
-                      Case{"CartPole-v1", {{"algorithm", "pqn"}, {"norm_obs", "true"}}}));
+    ::testing::Values(
+        Case{"CartPole-v1", {}}, Case{"CartPole-v1", {{"norm_adv", "batch"}}},
+        Case{"CartPole-v1",
+             {{"shared_encoder", "true"}, {"num_minibatches", "200"}, {"norm_adv", "off"}}},
+        Case{"Pendulum-v1", {{"norm_obs", "true"}, {"norm_reward", "true"}}},
+        Case{"Pendulum-v1", {{"max_episode_steps", "1"}, {"norm_obs", "true"}}},
+        Case{"CartPole-v1", {{"algorithm", "pqn"}, {"norm_obs", "true"}}}));
 
 // Rows of an environment that are transitions are those of one that is reset at once, under the
 // same actions.
@@ -142,9 +143,8 @@ void register_all() {
   static const bool once = [] {
     for (const bool saves : {false, true}) {
       const std::string id = saves ? "SavedNextStep-v0" : "NextStep-v0";
-      register_simulator(id, [=](auto inner) {
-        return std::make_unique<NextStep>(std::move(inner), id, saves);
-      });
+      register_simulator(
+          id, [=](auto inner) { return std::make_unique<NextStep>(std::move(inner), id, saves); });
     }
     return true;
   }();
