@@ -8,6 +8,7 @@
 #include <cmath>
 #include <csignal>
 #include <sstream>
+#include <utility>
 
 #include "broadloom/core/available_cores.h"
 #include "broadloom/record/json.h"
@@ -33,6 +34,11 @@ void handle_hangup(struct sigaction action) {
   sigaction(SIGHUP, &action, nullptr);
 }
 
+std::string& last_error() {
+  static std::string message;
+  return message;
+}
+
 }  // namespace
 
 void set_program_name(const std::string& name) {
@@ -40,8 +46,11 @@ void set_program_name(const std::string& name) {
 }
 const std::string& program_name() { return name_of_program(); }
 
+std::string take_error() { return std::exchange(last_error(), {}); }
+
 int report_error(const Status& status, bool json) {
   const int code = static_cast<int>(status.kind());
+  last_error() = status.message();
   fmt::print(stderr, "{}: {}\n", program_name(), status.message());
   if (json) print_json({{"error", status.message()}, {"exit_code", code}});
   return code;

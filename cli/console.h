@@ -23,6 +23,8 @@ const std::string& program_name();
 // Writes "<program>: <message>" to standard error and, for --json, one object with "error" and
 // "exit_code" to standard output. Returns the exit code, which is the error's kind.
 int report_error(const Status& status, bool json);
+// What it said last, once: for who runs commands within a program of another kind.
+std::string take_error();
 
 // One object and a newline on standard output.
 void print_json(const Json& object);

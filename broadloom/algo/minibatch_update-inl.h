@@ -31,7 +31,7 @@ Status MinibatchUpdate<Loss>::run(const RolloutBlock& block, std::uint64_t seed,
   params_version_ += 1;
   epochs_ = steps_ = 0;
   while (epochs_ < settings_.update_epochs) {
-    minibatches_.shuffle(seed, iteration, epochs_);
+    minibatches_.shuffle(seed, iteration, epochs_, block.fillers);
     if (companion_ != nullptr) companion_->begin_epoch(seed, iteration, epochs_);
     if (epochs_ == 0 && observer_ != nullptr) report_batch(block, learner, rules);
     for (int m = 0; m < minibatches_.count(); ++m, ++steps_) {
@@ -47,11 +47,11 @@ Status MinibatchUpdate<Loss>::run(const RolloutBlock& block, std::uint64_t seed,
   return {};
 }
 
-// The epoch's minibatches, put together, are the block.
+// The epoch's minibatches, put together, are the block's transitions.
 template <class Loss>
 void MinibatchUpdate<Loss>::report_batch(const RolloutBlock& block, const Learner& learner,
                                          Rules& rules) {
-  measure(block, minibatches_.indices(0), static_cast<int>(block.size()), learner, rules);
+  measure(block, minibatches_.indices(0), minibatches_.samples(), learner, rules);
   observer_->on_batch(measured_.report);
 }
 

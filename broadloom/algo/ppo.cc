@@ -37,21 +37,23 @@ Status check(const MinibatchReport& report, const PpoSums& sums, std::int64_t it
 }
 
 // Mean and 1 / (sample standard deviation + 1e-8), as CleanRL. A single sample has no deviation and
-// is left as it is. indices null: the whole block in order.
+// is left as it is. indices: of so many rows; null: all of the block's in order.
 AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients& c,
-                               const std::int32_t* indices, int samples) {
+                               const std::int32_t* indices, int rows) {
+  const int samples = indices ? rows : static_cast<int>(block.transitions());
   if (samples < 2) return {};
   const auto sum_of = [&](auto term) {
     double chains[4] = {};
     const auto add = [&](int i, int chain) {
+      if (!indices && block.is_filler(static_cast<std::size_t>(i))) return;
       chains[chain] +=
           term(learnt_advantage(block, c, static_cast<std::size_t>(indices ? indices[i] : i)));
     };
     int i = 0;
-    for (; i + 4 <= samples; i += 4) {
+    for (; i + 4 <= rows; i += 4) {
       for (int chain = 0; chain < 4; ++chain) add(i + chain, chain);
     }
-    for (; i < samples; ++i) add(i, i % 4);
+    for (; i < rows; ++i) add(i, i % 4);
     return (chains[0] + chains[1]) + (chains[2] + chains[3]);
   };
   const double mean = sum_of([](double x) { return x; }) / samples;

@@ -1,6 +1,6 @@
 #include "broadloom/config/simulator.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "broadloom/config/algorithms.h"
 #include "broadloom/config/network_shape.h"
@@ -24,11 +24,35 @@ Status check_schedule(const Config& config, const VecEnvTraits& simulator) {
   return {};
 }
 
+// What reads every row of a block does not know which are transitions.
+Status check_fillers(const Config& config, const EnvSpec& spec) {
+  const auto refused = [&](const std::string& what) {
+    return invalid(fmt::format(
+        "{}, but where an episode of {} has ended, a step does nothing but reset: rows that are no "
+        "transitions; give it environments that are reset at once (same-step autoreset, or "
+        "next-step with a reset_mask that is honoured)",
+        what, config.env_id));
+  };
+  if (value_outputs(config) > 1)
+    return refused(fmt::format("algorithm: got {}, which rewards every row", config.algorithm));
+  if (!config.instruments.empty()) {
+    return refused(fmt::format("instruments: got {}, which measure every row of a block",
+                               fmt::join(config.instruments, ",")));
+  }
+  if (spec.observation.frames > 1) return refused("got stacks of frames");
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    if (config.of_phase(p).num_steps >= 2) continue;
+    return refused("num_steps: got 1, of which all may be such; expected at least 2");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_fits(const Config& config, const VecEnv& envs) {
   BROADLOOM_TRY(check_algorithm(config, envs.spec()));
   BROADLOOM_TRY(check_observations(config, envs.spec()));
+  if (envs.traits().filler_rows) BROADLOOM_TRY(check_fillers(config, envs.spec()));
   return check_simulator(config, envs.traits());
 }
 
@@ -64,6 +88,11 @@ std::vector<std::string> simulator_limits(const VecEnvTraits& simulator) {
   if (!simulator.has_final_observations) {
     out.emplace_back(
         "hands out no final observations: what a truncated episode was still worth is not known");
+  }
+  if (simulator.filler_rows) {
+    out.emplace_back(
+        "takes a step to begin an episode: such rows are no transitions, and no part of loss, "
+        "advantages, normalisers or episodes; steps are counted with them");
   }
   return out;
 }

@@ -143,10 +143,19 @@ class Kit : Findings {
     Player player(*envs);
     std::vector<int> length(kEnvs, 0), cuts(kEnvs, 0);
     for (int t = 0; t < options_.num_steps; ++t) {
+      std::vector<bool> fillers(kEnvs);
+      for (int n = 0; n < kEnvs; ++n) fillers[n] = envs->next_is_filler(n);
       const Played out = player.play(1);
       if (!expect_played(out)) return;
       for (int n = 0; n < kEnvs; ++n) {
         cuts[n] += out.truncated[n];
+        expect(!fillers[n] || traits_.filler_rows,
+               "next_is_filler() is true of environments whose traits() have no filler_rows");
+        if (fillers[n]) {
+          expect(out.rewards[n] == 0.0f && !out.ended(n), "a filler has a reward or an end");
+          expect(!envs->next_is_filler(n), "a filler follows a filler");
+          continue;
+        }
         check_end(*envs, out, n, ++length[n]);
         if (out.ended(n)) length[n] = 0;
         expect(envs->episode_step(n) == length[n],

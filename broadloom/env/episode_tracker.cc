@@ -34,7 +34,7 @@ void EpisodeTracker::begin_anew() {
 
 void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminated,
                              const std::uint8_t* truncated, int num_steps, const EpisodeEnd* ends,
-                             int stepped) {
+                             int stepped, const std::uint8_t* fillers) {
   const std::size_t num_envs =
       stepped > 0 ? static_cast<std::size_t>(stepped) : running_return_.size();
   block_episodes_ = 0;
@@ -45,6 +45,9 @@ void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminate
       running_return_[n] += rewards[first + n];
       running_length_[n] += 1;
       any |= terminated[first + n] | truncated[first + n];
+    }
+    for (std::size_t n = 0; fillers != nullptr && n < num_envs; ++n) {
+      running_length_[n] -= fillers[first + n];  // their reward is 0
     }
     if (any == 0) continue;
     for (std::size_t n = 0; n < num_envs; ++n) {

@@ -25,9 +25,11 @@ class EpisodeTracker {
 
   // Walks the block's raw rewards and end flags, [T, N] each, in the order of time, then
   // environment. ends: [T, N] too, read where the flags say so; null: not known. N: the first
-  // num_envs environments, the others' episodes being left as they are; 0: all.
+  // num_envs environments, the others' episodes being left as they are; 0: all. fillers:
+  // [T, N], steps that belong to no episode; null: there are none.
   void observe(const float* rewards, const std::uint8_t* terminated, const std::uint8_t* truncated,
-               int num_steps, const EpisodeEnd* ends = nullptr, int num_envs = 0);
+               int num_steps, const EpisodeEnd* ends = nullptr, int num_envs = 0,
+               const std::uint8_t* fillers = nullptr);
 
   // Over the last 100 episodes of the run; not a number before the first has ended.
   double mean_return() const { return window_mean(returns_); }

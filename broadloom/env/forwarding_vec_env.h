@@ -31,6 +31,7 @@ class ForwardingVecEnv : public VecEnv {
     return inner_->step(begin, end, rows);
   }
   std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
+  bool next_is_filler(int env) const override { return inner_->next_is_filler(env); }
   int stratum(int env) const override { return inner_->stratum(env); }
   int level(int env) const override { return inner_->level(env); }
   std::span<const std::byte> drawn_constants(int env) const override {

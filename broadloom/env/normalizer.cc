@@ -118,13 +118,19 @@ RewardNormalizer::RewardNormalizer(int num_envs, double gamma, double clip, int 
       shards_(static_cast<std::size_t>(shards)) {}
 
 void RewardNormalizer::accumulate(int shard, int begin, int end, const float* rewards,
-                                  const std::uint8_t* terminated, int num_steps, int num_envs) {
+                                  const std::uint8_t* terminated, int num_steps, int num_envs,
+                                  const std::uint8_t* fillers) {
   Sums sums;
   const std::size_t width = num_envs > 0 ? static_cast<std::size_t>(num_envs) : returns_.size();
   const double mean = statistics_.mean()[0];
+  double left_out = 0.0;
   for (int t = 0; t < num_steps; ++t) {
     const std::size_t first = static_cast<std::size_t>(t) * width;
     for (int n = begin; n < end; ++n) {
+      if (fillers != nullptr && fillers[first + n] != 0) {
+        left_out += 1.0;
+        continue;
+      }
       const bool ended = terminated != nullptr && terminated[first + n] != 0;
       const double carried = ended ? 0.0 : gamma_ * returns_[n];
       returns_[n] = carried + rewards[first + n];
@@ -133,7 +139,7 @@ void RewardNormalizer::accumulate(int shard, int begin, int end, const float* re
       sums.squares += x * x;
     }
   }
-  sums.count = static_cast<double>(num_steps) * (end - begin);
+  sums.count = static_cast<double>(num_steps) * (end - begin) - left_out;
   shards_[shard] = sums;
 }
 

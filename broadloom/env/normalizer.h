@@ -95,9 +95,11 @@ class RewardNormalizer {
   // Takes the raw rewards of environments [begin, end) of a block, rewards and terminated [T, N],
   // into the shard's sums and the environments' returns. Different shards may do so at the same
   // time. N: the first num_envs environments; 0: all.
-  // terminated null: nothing cuts what an environment has run up.
+  // terminated null: nothing cuts what an environment has run up. fillers: [T, N], steps that are
+  // passed over; null: there are none.
   void accumulate(int shard, int begin, int end, const float* rewards,
-                  const std::uint8_t* terminated, int num_steps, int num_envs = 0);
+                  const std::uint8_t* terminated, int num_steps, int num_envs = 0,
+                  const std::uint8_t* fillers = nullptr);
   void commit();
   // rewards [count] = clip(rewards / sqrt(var + 1e-8)).
   void scale(float* rewards, std::size_t count) const;

@@ -83,6 +83,9 @@ struct VecEnvTraits {
   // Hands out the final observations of ended episodes. Without, a truncation cannot be
   // bootstrapped.
   bool has_final_observations = true;
+  // Resets take a step: where next_is_filler() says so, an environment's next step is no
+  // transition. Until that step the environment shows its ended episode's last observation.
+  bool filler_rows = false;
 
   bool operator==(const VecEnvTraits&) const = default;
 };
@@ -112,6 +115,9 @@ class VecEnv {
   virtual Status step(int begin, int end, const StepRows& rows) = 0;
   // Steps that the environment's present episode has had.
   virtual std::int64_t episode_step(int env) const = 0;
+  // Where traits() has filler_rows: whether the environment's next step begins an episode and does
+  // nothing else. It takes no notice of the action, and gives a reward of 0 and no end.
+  virtual bool next_is_filler(int) const { return false; }
   // Which of spec().strata the environment's present episode is in; -1: there are none.
   virtual int stratum(int) const { return -1; }
   // Which level of the curriculum the environment is on, from 0; -1: there is no curriculum.

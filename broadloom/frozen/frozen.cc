@@ -106,10 +106,13 @@ std::size_t row_bytes(const TensorRef& tensor, int rows) {
 Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
                                     int num_envs) {
   const std::uint64_t pool_seed = seed_for(seed, kPoolLane, 0);
+  // Looked at before any are staggered, which those that cannot be copied mostly cannot be, either.
+  const Result<std::unique_ptr<VecEnv>> one = make_envs(policy, 1, false, pool_seed);
+  if (!one.ok()) return one.status();
+  BROADLOOM_TRY(check_copyable(*one.value()));
   Result<std::unique_ptr<VecEnv>> made = make_envs(policy, num_envs, true, pool_seed);
   if (!made.ok()) return made.status();
   VecEnv& envs = *made.value();
-  BROADLOOM_TRY(check_copyable(envs));
   const int limit = envs.spec().max_episode_steps;
   const int episode = limit > 0 ? limit : kUnlimitedEpisode;
   Rollout rollout(policy, envs, pool_seed, pool);
@@ -171,6 +174,12 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
       make_envs(policy_, shape.num_envs * copies, false, seed, max_episode_steps_);
   if (!made.ok()) return made.status();
   VecEnv& envs = *made.value();
+  if (envs.traits().filler_rows) {
+    return invalid(
+        envs.spec().id +
+        " takes a step to begin an episode: rows of a block that are no transitions, which the "
+        "laboratory would take for some; give it environments that are reset at once");
+  }
   if (starts_ != nullptr) BROADLOOM_TRY(starts_->draw(seed, envs));
   Rollout rollout(policy_, envs, seed, pool_);
   std::unique_ptr<FrozenBlock> block = make_block(envs, shape.num_steps);

@@ -33,6 +33,7 @@ VecEnvTraits simulator_of(const Json& json) {
   simulator.deterministic = json["deterministic"].boolean();
   simulator.saves_state = json["saves_state"].boolean();
   simulator.has_final_observations = json["has_final_observations"].boolean();
+  simulator.filler_rows = json["filler_rows"].is_boolean() && json["filler_rows"].boolean();
   return simulator;
 }
 
@@ -70,10 +71,12 @@ PolicySource policy_source_of(const Json& json) {
 }
 
 Json simulator_json(const VecEnvTraits& simulator) {
-  return {{"whole_batch", simulator.whole_batch},
-          {"deterministic", simulator.deterministic},
-          {"saves_state", simulator.saves_state},
-          {"has_final_observations", simulator.has_final_observations}};
+  Json out{{"whole_batch", simulator.whole_batch},
+           {"deterministic", simulator.deterministic},
+           {"saves_state", simulator.saves_state},
+           {"has_final_observations", simulator.has_final_observations}};
+  if (simulator.filler_rows) out["filler_rows"] = true;  // absent: false
+  return out;
 }
 
 Json plugin_json(const EnvPlugin& plugin) {

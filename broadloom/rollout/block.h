@@ -1,4 +1,5 @@
-// The rollout block: T steps of N environments, time-major, exactly N*T real transitions.
+// The rollout block: T steps of N environments, time-major, exactly N*T real transitions; but where
+// the simulator has filler rows (VecEnvTraits), which are marked.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +24,7 @@ struct BlockSizes {
   FrameLayout frames = {};      // of uint8 ones that are stacks
   ObservationType critic = {};  // what only the critic reads; of size 0: it reads what acts
   bool with_intrinsic = false;  // whether there are intrinsic rewards, and their values
+  bool with_fillers = false;    // whether rows may be no transitions
 
   bool has_critic() const { return critic.size > 0; }
   ObservationType observation() const { return {D, dtype, full_scale, frames}; }
@@ -97,6 +99,7 @@ struct RolloutBlock : BlockSizes {
     visit(BlockArray{"terminated", kTransitions, 1, true}, &Block::terminated);
     visit(BlockArray{"truncated", kTransitions, 1, true}, &Block::truncated);
     visit(BlockArray{"ends", kTransitions, 1, false, sizes.with_ends}, &Block::ends);
+    visit(BlockArray{"fillers", kTransitions, 1, false, sizes.with_fillers}, &Block::fillers);
     visit(BlockArray{"last_values", BlockPlaces::kEnvs, 1}, &Block::last_values);
     visit(BlockArray{"truncations", BlockPlaces::kEnvs, 1}, &Block::truncations);
     visit(BlockArray{"final_observations", BlockPlaces::kTruncations, sizes.D, false, true,
@@ -139,6 +142,12 @@ struct RolloutBlock : BlockSizes {
   }
 
   std::size_t index(int t, int n) const { return static_cast<std::size_t>(t) * N + n; }
+  // Whether row i is no transition.
+  bool is_filler(std::size_t i) const { return !fillers.empty() && fillers[i] != 0; }
+  // Rows that are transitions: N*T where there are no fillers.
+  std::size_t transitions() const {
+    return size() - static_cast<std::size_t>(std::count(fillers.begin(), fillers.end(), 1));
+  }
   // Place of environment n's s-th truncation in final_observations and final_values.
   std::size_t final_index(int n, int s) const { return static_cast<std::size_t>(n) * S + s; }
 
@@ -164,7 +173,9 @@ struct RolloutBlock : BlockSizes {
   std::vector<float> rewards;        // [T, N] raw after collect; scaled if norm_reward is on
   std::vector<std::uint8_t> terminated;  // [T, N] transition t ended the episode by itself
   std::vector<std::uint8_t> truncated;   // [T, N] transition t met the time limit
-  std::vector<EpisodeEnd> ends;     // [T, N] of what ended; other places hold older ends. Or empty
+  std::vector<EpisodeEnd> ends;  // [T, N] of what ended; other places hold older ends. Or empty
+  std::vector<std::uint8_t>
+      fillers;                      // [T, N] 1: an episode begins anew, and nothing else. Or empty
   std::vector<float> last_values;   // [N] V of the observation after the block
   std::vector<int> truncations;     // [N] how many of this environment's S slots are in use
   Observations final_observations;  // [N, S, D] of the truncated episodes, in order of time
@@ -218,7 +229,8 @@ inline BlockSizes block_sizes(const VecEnv& envs, int num_steps, int num_envs) {
           .dtype = spec.observation.dtype,
           .full_scale = spec.observation.full_scale(),
           .frames = spec.observation.frame_layout(),
-          .critic = observation_type(spec.critic_observation)};
+          .critic = observation_type(spec.critic_observation),
+          .with_fillers = envs.traits().filler_rows};
 }
 
 // A run of consecutive environments.

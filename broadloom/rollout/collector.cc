@@ -201,20 +201,32 @@ void Collector::observe(Shard shard, const GroupRows& rows) const {
 // From the observations to the actions of step t. False where they are not finite.
 bool Collector::choose(Group& group, const GroupRows& rows, Scratch& scratch, const float* params,
                        std::int64_t step, int t, RolloutBlock& block) {
-  if (!take_observations(group, rows, step)) return false;
+  mark_fillers(group.rows, t, block);
+  if (!take_observations(group, rows, step, t, block)) return false;
   act(group.rows, rows, scratch, params, step, t, block);
   return true;
 }
 
+void Collector::mark_fillers(Shard shard, int t, RolloutBlock& block) const {
+  if (block.fillers.empty()) return;
+  for (int n = shard.begin; n < shard.end; ++n) {
+    block.fillers[block.index(t, n)] = envs_.next_is_filler(n) ? 1 : 0;
+  }
+}
+
 // False where one is not finite.
-bool Collector::take_observations(Group& group, const GroupRows& rows, std::int64_t step) {
+bool Collector::take_observations(Group& group, const GroupRows& rows, std::int64_t step, int t,
+                                  const RolloutBlock& block) {
   const std::size_t count = static_cast<std::size_t>(group.rows.size());
+  const std::uint8_t* fillers =
+      block.fillers.empty() ? nullptr : &block.fillers[block.index(t, group.rows.begin)];
   const auto take = [&](const Observations& raw, Fault::Place place, ObsNormalizer* normalizer) {
     const std::size_t width = static_cast<std::size_t>(raw.type().size);
     if (raw.type().dtype != Dtype::kF32 || width == 0) return true;  // every byte is a number
     const auto seen = std::span(raw.floats()).subspan(rows.first * width, count * width);
     if (!check(group, seen, raw.type().size, step, place)) return false;
-    if (normalizer != nullptr) accumulate(group, seen.data(), raw.type().size, *normalizer);
+    if (normalizer != nullptr)
+      accumulate(group, seen.data(), raw.type().size, fillers, *normalizer);
     return true;
   };
   return take(rows.of.policy.now, Fault::Place::kObservation, normalizers_.policy) &&
@@ -242,11 +254,20 @@ bool Collector::take_in(Group& group, const GroupRows& rows, std::int64_t step, 
   return true;
 }
 
+// fillers: of the rows, which are left out; null: there are none.
 void Collector::accumulate(const Group& group, const float* raw, int width,
-                           ObsNormalizer& normalizer) {
+                           const std::uint8_t* fillers, ObsNormalizer& normalizer) {
   for (int s = group.first_shard; s < group.last_shard; ++s) {
-    normalizer.accumulate(s, raw, plan_[s].size());
-    raw += static_cast<std::size_t>(plan_[s].size()) * width;
+    const std::size_t rows = static_cast<std::size_t>(plan_[s].size());
+    if (fillers == nullptr) {
+      normalizer.accumulate(s, raw, plan_[s].size());
+    } else {
+      for (std::size_t k = 0; k < rows; ++k) {
+        if (fillers[k] == 0) normalizer.accumulate(s, raw + k * width, 1);
+      }
+      fillers += rows;
+    }
+    raw += rows * width;
   }
 }
 

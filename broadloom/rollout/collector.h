@@ -104,8 +104,11 @@ class Collector {
   Status step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block);
   bool take_in(Group& group, const GroupRows& rows, std::int64_t step, int t, RolloutBlock& block);
   void observe(Shard shard, const GroupRows& rows) const;
-  bool take_observations(Group& group, const GroupRows& rows, std::int64_t step);
-  void accumulate(const Group& group, const float* raw, int width, ObsNormalizer& normalizer);
+  bool take_observations(Group& group, const GroupRows& rows, std::int64_t step, int t,
+                         const RolloutBlock& block);
+  void mark_fillers(Shard shard, int t, RolloutBlock& block) const;
+  void accumulate(const Group& group, const float* raw, int width, const std::uint8_t* fillers,
+                  ObsNormalizer& normalizer);
   Status failure() const;
   void act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
            std::int64_t step, int t, RolloutBlock& block);

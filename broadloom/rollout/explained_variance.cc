@@ -1,5 +1,6 @@
 #include "broadloom/rollout/explained_variance.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "broadloom/math/chained_sum.h"
@@ -8,21 +9,28 @@ namespace broadloom {
 
 namespace {
 
+// Times their number.
 template <class Value>
-double variance_of(std::size_t count, Value value) {
-  const double mean = chained_sum(count, value) / static_cast<double>(count);
-  return chained_sum(count, [&](std::size_t i) { return (value(i) - mean) * (value(i) - mean); });
+double variance_of(std::size_t rows, std::span<const std::uint8_t> fillers, Value value) {
+  const auto counts = [&](std::size_t i) { return fillers.empty() || fillers[i] == 0; };
+  const auto left_out = std::count(fillers.begin(), fillers.end(), std::uint8_t{1});
+  const double count = static_cast<double>(rows) - static_cast<double>(left_out);
+  const double mean =
+      chained_sum(rows, [&](std::size_t i) { return counts(i) ? value(i) : 0.0; }) / count;
+  return chained_sum(
+      rows, [&](std::size_t i) { return counts(i) ? (value(i) - mean) * (value(i) - mean) : 0.0; });
 }
 
 }  // namespace
 
-double explained_variance(std::span<const float> advantages, std::span<const float> values) {
-  const std::size_t count = advantages.size();
+double explained_variance(std::span<const float> advantages, std::span<const float> values,
+                          std::span<const std::uint8_t> fillers) {
+  const std::size_t rows = advantages.size();
   const double targets = variance_of(
-      count, [&](std::size_t i) { return static_cast<double>(advantages[i]) + values[i]; });
+      rows, fillers, [&](std::size_t i) { return static_cast<double>(advantages[i]) + values[i]; });
   if (targets == 0.0) return std::numeric_limits<double>::quiet_NaN();
   const double errors =
-      variance_of(count, [&](std::size_t i) { return static_cast<double>(advantages[i]); });
+      variance_of(rows, fillers, [&](std::size_t i) { return static_cast<double>(advantages[i]); });
   return 1.0 - errors / targets;
 }
 

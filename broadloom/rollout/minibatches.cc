@@ -1,5 +1,6 @@
 #include "broadloom/rollout/minibatches.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
@@ -10,15 +11,27 @@
 namespace broadloom {
 
 Minibatches::Minibatches(int batch_size, int count)
-    : batch_size_(batch_size), count_(count), permutation_(static_cast<std::size_t>(batch_size)) {}
+    : batch_size_(batch_size),
+      count_(count),
+      samples_(batch_size),
+      permutation_(static_cast<std::size_t>(batch_size)) {}
 
-void Minibatches::shuffle(std::uint64_t seed, std::int64_t iteration, int epoch) {
+void Minibatches::shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
+                          std::span<const std::uint8_t> fillers) {
   const RandomStream stream{seed, Purpose::kShuffle, static_cast<std::uint32_t>(epoch),
                             static_cast<std::uint64_t>(iteration)};
   constexpr int kBlocks = 64;  // drawn at a time
   std::array<std::uint32_t, 4 * kBlocks> words;
   std::iota(permutation_.begin(), permutation_.end(), 0);
-  std::uint32_t left = static_cast<std::uint32_t>(batch_size_);
+  samples_ = batch_size_;
+  if (!fillers.empty()) {
+    const auto is_filler = [&](std::int32_t row) {
+      return fillers[static_cast<std::size_t>(row)] != 0;
+    };
+    const auto end = std::remove_if(permutation_.begin(), permutation_.end(), is_filler);
+    samples_ = static_cast<int>(end - permutation_.begin());
+  }
+  std::uint32_t left = static_cast<std::uint32_t>(samples_);
   for (std::uint32_t block = 0; left > 1; block += kBlocks) {
     random_words(stream, block, kBlocks, words.data());
     for (std::size_t w = 0; w < words.size() && left > 1; ++w, --left) {

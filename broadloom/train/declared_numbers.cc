@@ -12,7 +12,7 @@ std::vector<NumberInfo> declared_numbers() {
   IterationReport report;
   declare_algorithm_numbers([&](const NumberInfo& info) { report.update.push_back({info, 0.0}); });
   visit_numbers(report, [&](const NumberInfo& info, auto) { all.push_back(info); });
-  all.insert(all.end(), {kNumEnvsInfo, kNumStepsInfo});
+  all.insert(all.end(), {kNumEnvsInfo, kNumStepsInfo, kFillerRowsInfo});
   all.insert(all.end(), {kStratumSuccess, kMeanLevel, kLevelShare});
   all.insert(all.end(), {kWallTimeInfo, kStepsPerSecondInfo});
   declare_instrument_numbers([&](const NumberInfo& info) { all.push_back(info); });

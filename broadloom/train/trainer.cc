@@ -208,7 +208,8 @@ Status Trainer::collect() {
   clock_.add_block(block_.T, block_.N);
   report_clock();
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
-                   block_.T, block_.ends.empty() ? nullptr : block_.ends.data(), block_.N);
+                   block_.T, block_.ends.empty() ? nullptr : block_.ends.data(), block_.N,
+                   fillers());
   // Before rewards are scaled: the statistics that scale them mix what environments did.
   if (hasher_) hasher_->take_block(block_, collector_.shards(), pool_);
   if (reward_norm_) scale_rewards();
@@ -223,13 +224,17 @@ ObsNormalizers Trainer::normalizers() {
   return {obs_norm_ ? &*obs_norm_ : nullptr, critic_norm_ ? &*critic_norm_ : nullptr};
 }
 
+const std::uint8_t* Trainer::fillers() const {
+  return block_.fillers.empty() ? nullptr : block_.fillers.data();
+}
+
 // The statistics first take in the block whose rewards they scale, so that even the first block has
 // rewards of a known size. The policy never sees rewards, so nothing that it acts on moves.
 void Trainer::scale_rewards() {
   const ShardPlan& plan = collector_.shards();
   pool_.run(plan.count(), [&](int s) {
     reward_norm_->accumulate(s, plan[s].begin, plan[s].end, block_.rewards.data(),
-                             block_.terminated.data(), block_.T, block_.N);
+                             block_.terminated.data(), block_.T, block_.N, fillers());
   });
   reward_norm_->commit();
   reward_norm_->scale(block_.rewards.data(), block_.size());
@@ -283,7 +288,9 @@ InstrumentView Trainer::instrument_view() {
 
 void Trainer::run_instruments() {
   const StageTimer timer(stage_seconds_.instruments);
-  report_.explained_variance = explained_variance(block_.advantages, block_.values);
+  report_.explained_variance = explained_variance(block_.advantages, block_.values, block_.fillers);
+  if (block_.with_fillers)
+    report_.filler_rows = static_cast<std::int64_t>(block_.size() - block_.transitions());
   report_update();
   report_episodes();
   instruments_.finish(instrument_view());

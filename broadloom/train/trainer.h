@@ -50,11 +50,14 @@ struct IterationReport {
   double termination_rate = 0.0;  // ended by themselves, not by a time limit
   // N and T of the block, where a schedule changes them.
   std::optional<BlockShape> shape;
+  // Rows of the block that were no transitions, where the simulator has such (VecEnvTraits).
+  std::optional<std::int64_t> filler_rows;
   std::vector<NamedNumber> strata;  // episode_report.h
 };
 
 inline constexpr NumberInfo kNumEnvsInfo{"num_envs", "Environments stepped"};
 inline constexpr NumberInfo kNumStepsInfo{"num_steps", "Steps of a block"};
+inline constexpr NumberInfo kFillerRowsInfo{"filler_rows", "Rows of a block that only reset"};
 
 // visit(info, number) for everything reported but iteration and step, in the order of
 // metrics.jsonl; numbers are double, int or std::int64_t. CleanRL's tags are for single episodes;
@@ -81,6 +84,7 @@ void visit_numbers(const IterationReport& report, Visitor&& visit) {
     visit(kNumEnvsInfo, report.shape->num_envs);
     visit(kNumStepsInfo, report.shape->num_steps);
   }
+  if (report.filler_rows) visit(kFillerRowsInfo, *report.filler_rows);
   for (const NamedNumber& number : report.strata) visit(number.info(), number.value);
 }
 
@@ -167,6 +171,7 @@ class Trainer {
   void apply_schedules();
   void follow_shape();
   Status collect();
+  const std::uint8_t* fillers() const;  // of the block; null: there are none
   void scale_rewards();
   void bootstrap_values();
   void compute_targets();

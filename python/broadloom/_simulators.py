@@ -1,11 +1,12 @@
 """Environments of Gymnasium's kind, adapted to what the extension steps: one call for all N a step, arrays of the spec's
 dtypes, every episode's last observation apart from the next one's first, and no row that is not a transition."""
 
+import contextlib
 import functools
 import hashlib
-import math
 import typing
 import warnings
+import weakref
 
 import numpy as np
 
@@ -25,17 +26,14 @@ class Simulator:
         self.env = self.made(seeds[0])
         self.mode = autoreset_mode(self.env)
         self.mask_is_honoured = self.mode == "Disabled"  # a reset of some is all that there is
+        self.filler_rows = self.mode == "NextStep" and kind.ignores_mask
         action = self.spec["action"]
         self.actions = np.zeros(self.num_envs, np.int64) if action["kind"] == "discrete" else np.zeros((self.num_envs, *action["shape"]), np.float32)
-        self.first_action = int(getattr(kind.action_space, "start", 0))
         self.first_observation = int(getattr(kind.observation_space, "start", 0))
         self.begin(seeds[0])
 
     def made(self, seed):
-        env = self.kind.make(self.request._replace(seeds=self.seeds[1](seed)))
-        if env.num_envs != self.num_envs:
-            raise ValueError(f"{self.kind.id}: asked for {self.num_envs} environments and got {env.num_envs}; let the function that makes them honour num_envs")
-        return env
+        return self.kind.made(self.request._replace(seeds=self.seeds[1](seed)))
 
     def reset(self, seed):
         """New episodes everywhere, as those of environments made with this seed."""
@@ -45,26 +43,47 @@ class Simulator:
         self.begin(seed)
 
     def begin(self, seed):
-        rows, _ = self.env.reset() if self.kind.seeds_when_made else seeded_reset(self.env, self.seeds[1](seed))
-        self.observations, self.critic_observations = self.split(rows)
+        try:
+            rows, _ = self.env.reset() if self.kind.seeds_when_made else seeded_reset(self.env, self.seeds[1](seed))
+            self.observations, self.critic_observations = self.split(rows)
+        except Exception as error:
+            self.explain(error, "reset()", "(observations, infos)")
+            raise
 
     def step(self):
-        rows, rewards, terminated, truncated, infos = self.env.step(self.chosen())
+        """(observations, rewards, terminated, truncated, final observations or None, critic observations or None, final critic observations or None)."""
+        try:
+            return self.stepped()
+        except Exception as error:
+            self.explain(error, "step()", "(observations, rewards, terminations, truncations, infos)")
+            raise
+
+    def explain(self, error, where, returned):
+        """Adds to what environments raise where it was and what was expected. Processes that are gone raise nothing of their own."""
+        where = f"{where} of {self.kind.id}"
+        if isinstance(error, (EOFError, BrokenPipeError, ConnectionResetError)):
+            abandon(self.env)
+            raise RuntimeError(f"{where}: a process of its environments has died; what it printed, or the system's log, may say why") from error
+        if hasattr(error, "add_note"):  # from Python 3.11 on
+            error.add_note(f"In {where}, which gives {returned}: observations of {self.kind.observation_space}, actions of {self.kind.action_space}.")
+
+    def stepped(self):
+        rows, rewards, terminated, truncated, infos = self.env.step(self.kind.as_theirs(self.actions))
         rewards = flat(rewards, np.float64, self.num_envs, "rewards")
         terminated = flat(terminated, np.bool_, self.num_envs, "terminations")
         truncated = flat(truncated, np.bool_, self.num_envs, "truncations")
         ended = terminated | truncated
         finals = critic_finals = None
         if ended.any():
-            rows, last = (rows, self.final_rows(infos, ended)) if self.mode == "SameStep" else self.start_anew(rows, ended)
+            if self.mode == "SameStep":
+                last = self.final_rows(infos, ended)
+            elif self.filler_rows:
+                last = rows  # shown until the next step, which only resets
+            else:
+                rows, last = self.start_anew(rows, ended)
             finals, critic_finals = self.split(last)
         self.observations, self.critic_observations = self.split(rows)
         return self.observations, rewards, terminated, truncated, finals, self.critic_observations, critic_finals
-
-    def chosen(self):
-        actions = self.actions + self.first_action if self.first_action else self.actions.copy()  # an environment may keep them
-        dtype = self.kind.action_space.dtype
-        return actions if self.spec["action"]["kind"] == "discrete" or dtype == np.float32 else actions.astype(dtype)
 
     def final_rows(self, infos, ended):
         """Same-step autoreset: last observations, in the rows of those that ended."""
@@ -75,6 +94,8 @@ class Simulator:
             return finals
         rows = allocate(self.kind.observation_space, self.num_envs)
         for i in np.flatnonzero(ended):
+            if finals[i] is None:
+                raise RuntimeError(f"{self.kind.id}: the episode of environment {i} has ended, and infos['final_obs'] has None for it; expected its last observation")
             put(rows, i, finals[i])
         return rows
 
@@ -85,7 +106,7 @@ class Simulator:
         if self.kind.resets_give_their_own_rows:
             after = scattered(after, ended, last)
         if not self.mask_is_honoured and not ended.all():
-            if not all(np.array_equal(a[~ended], b[~ended]) for a, b in zip(leaves(after), leaves(last), strict=True)):
+            if not same_rows(after, last, ~ended):
                 raise RuntimeError(f"{self.kind.id}: its vector environment ignores the reset_mask of reset(), and resets all {self.num_envs} environments where one "
                                    "has ended; make it with autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP, or give Broadloom the single environment")
             self.mask_is_honoured = True
@@ -104,8 +125,8 @@ class Simulator:
         rows = numpy_of(rows)
         if space["channels_first"]:
             rows = np.moveaxis(rows, 1, -1)
-        if rows.size != self.num_envs * math.prod(space["shape"]):
-            raise ValueError(f"{self.kind.id}: observations of shape {rows.shape}, expected {(self.num_envs, *space['shape'])}")
+        if rows.shape != (self.num_envs, *space["shape"]) and (rows.shape, space["shape"]) != ((self.num_envs,), [1]):
+            raise ValueError(f"observations: got an array of shape {rows.shape}, expected {(self.num_envs, *space['shape'])}")
         return np.ascontiguousarray(rows, space["dtype"])
 
 
@@ -128,12 +149,11 @@ class Kind:
                  seeds_when_made=False, resets_give_their_own_rows=False):
         self.id, self.make, self.keys = env_id, make, keys
         self.seeds_when_made, self.resets_give_their_own_rows = seeds_when_made, resets_give_their_own_rows
-        env = make(Request(2, seeds=(1, 2)))
-        try:
+        self.observation_space = self.action_space = self.last_made = None
+        self.has_strangers = False
+        with closing(self.made(Request(2, seeds=(1, 2)))) as env:
             self.observation_space, self.action_space = env.single_observation_space, env.single_action_space
             limit = max_episode_steps or time_limit(env)
-        finally:
-            env.close()
         observation, critic = self.observation_space, None
         if type(observation).__name__ == "Dict":
             if keys[0] not in observation.spaces:
@@ -145,12 +165,53 @@ class Kind:
                      "critic_observation": None if critic is None else spaces.from_gymnasium(critic, "critic observation"),
                      "action": spaces.from_gymnasium(self.action_space, "action"), "max_episode_steps": int(limit or 0), "frames": frames,
                      "reward_threshold": reward_threshold, "upstream": upstream, "summary": summary}
+        self.first_action = int(getattr(self.action_space, "start", 0))
+        self.action_dtype = np.dtype(np.int64) if self.spec["action"]["kind"] == "discrete" else self.action_space.dtype
+
+    def made(self, request):
+        """New environments, which are what was asked for."""
+        env = self.make(request)
+        missing = [name for name in ("num_envs", "single_observation_space", "single_action_space", "reset", "step", "close") if not hasattr(env, name)]
+        if missing:
+            raise TypeError(f"{self.id}: got {type(env).__name__} of the function that makes environments, which has no {', '.join(missing)}; expected a gymnasium.vector.VectorEnv, "
+                            "or Stable-Baselines3's VecEnv, from a function of num_envs")
+        if env.num_envs != request.num_envs:
+            raise ValueError(f"{self.id}: asked for {request.num_envs} environments and got {env.num_envs}; let the function that makes them honour num_envs")
+        if getattr(env, "closed", False) is True or (self.last_made is not None and self.last_made() is env):
+            raise ValueError(f"{self.id}: the function that makes environments gave some that it gave before, or that are closed; let it make new ones in each call")
+        with contextlib.suppress(TypeError):  # no weak references to it
+            self.last_made = weakref.ref(env)
+        return env
+
+    def as_theirs(self, actions):
+        """Actions as the environments number and store them: a copy, which they may keep."""
+        return actions + self.first_action if self.first_action else actions.astype(self.action_dtype)
 
     @functools.cached_property
     def deterministic(self):
         """Whether two that are made alike and do alike are alike. Looked at once."""
         self.__dict__["deterministic"] = True  # of those that are looked at
         return played(self) == played(self)
+
+    @functools.cached_property
+    def ignores_mask(self):
+        """Whether, of two that are made for this, the first one's reset touches the second one. Looked at once."""
+        if self.resets_give_their_own_rows:
+            return False
+        random, second = np.random.default_rng(1), np.array([False, True])
+        with closing(self.made(Request(2, seeds=(1, 2)))) as env:
+            first = copy_of(env.reset()[0] if self.seeds_when_made else seeded_reset(env, [1, 2])[0])
+            rows = first
+            for _ in range(PROBED_STEPS):
+                rows = copy_of(env.step(self.as_theirs(drawn(self.spec["action"], random)))[0])
+                if not same_rows(rows, first, second):
+                    break
+            try:
+                return not same_rows(env.reset(options={"reset_mask": ~second})[0], rows, second)
+            except TypeError:  # it takes no options
+                return True
+            except Exception:  # it does not cut episodes short, and may do as it is told where one has ended
+                return False
 
     def simulator(self, options):
         """What the extension calls for N environments."""
@@ -171,26 +232,64 @@ def played(kind):
     options = {"num_envs": 2, "seed": 1, "streams": "training", "max_episode_steps": 0, "families": 2, "stagger_starts": False, "joining": False}
     simulator = kind.simulator(options)
     random, hashed = np.random.default_rng(1), hashlib.sha256(simulator.observations.tobytes())
-    space = kind.spec["action"]
-    try:
+    with closing(simulator.env):
         for _ in range(PROBED_STEPS):
-            if space["kind"] == "discrete":
-                simulator.actions[...] = random.integers(space["n"], size=2)
-            else:
-                low, high = (np.reshape(space[bound], space["shape"]) for bound in ("low", "high"))
-                simulator.actions[...] = random.uniform(low, high, simulator.actions.shape)
+            simulator.actions[...] = drawn(kind.spec["action"], random)
             for array in simulator.step():
                 hashed.update(b"" if array is None else array.tobytes())
-    finally:
-        simulator.env.close()
+            look_for_strangers(kind, simulator.observations)
     return hashed.hexdigest()
 
 
+@contextlib.contextmanager
+def closing(env):
+    """Closes environments in the end. Where there was an error, that one comes out, and none of close()."""
+    try:
+        yield env
+    except BaseException:
+        abandon(env)
+        raise
+    env.close()
+
+
+def abandon(env):
+    """Closes environments that may not be able to."""
+    try:
+        if not getattr(env, "closed", False):
+            env.close()
+    except Exception:
+        for process in getattr(env, "processes", ()):
+            process.terminate()
+        with contextlib.suppress(AttributeError):
+            env.closed = True  # or it tries again when it is forgotten, and prints what comes of it
+
+
+def look_for_strangers(kind, rows):
+    """Warns once of observations that are not in their space: what is learnt does not depend on it, but the space may be what is wrong."""
+    space = kind.spec["observation"]
+    if space["kind"] == "discrete" or kind.has_strangers:
+        return
+    rows, low, high = rows.reshape(len(rows), -1), np.asarray(space["low"], np.float32), np.asarray(space["high"], np.float32)
+    if ((rows < low) | (rows > high)).any():
+        kind.has_strangers = True
+        warnings.warn(f"{kind.id}: observations are outside of their space: got {rows.min():g} to {rows.max():g}, declared are {low.min():g} to {high.max():g}", stacklevel=2)
+
+
+def drawn(space, random):
+    """Actions of two environments, as a Simulator has them."""
+    if space["kind"] == "discrete":
+        return random.integers(space["n"], size=2)
+    low, high = (np.reshape(space[bound], space["shape"]) for bound in ("low", "high"))
+    return random.uniform(low, high, (2, *space["shape"]))
+
+
 def seeded_reset(env, seeds):
+    if any(part.__name__ == "AtariVectorEnv" for part in type(env).__mro__):
+        return env.reset(seed=np.asarray(seeds, np.int32))
     try:
         return env.reset(seed=seeds)
-    except TypeError:  # Atari's takes arrays alone
-        return env.reset(seed=np.asarray(seeds, np.int32))
+    except Exception:  # some take one seed for all of them; what else is wrong is wrong then, too
+        return env.reset(seed=int(seeds[0]))
 
 
 def autoreset_mode(env):
@@ -199,7 +298,10 @@ def autoreset_mode(env):
     if mode is None:
         warnings.warn(f"{env} does not say its autoreset_mode in its metadata; next-step is assumed, as Gymnasium does", stacklevel=2)
         return "NextStep"
-    return getattr(mode, "value", mode)
+    mode = getattr(mode, "value", mode)
+    if mode not in ("NextStep", "SameStep", "Disabled"):
+        raise ValueError(f"metadata['autoreset_mode'] of {env}: got {mode!r}, expected one of gymnasium.vector.AutoresetMode")
+    return mode
 
 
 def time_limit(env):
@@ -225,6 +327,10 @@ def flat(values, dtype, count, what):
 
 def leaves(rows):
     return [numpy_of(row) for row in (rows.values() if isinstance(rows, dict) else [rows])]
+
+
+def same_rows(a, b, mask):
+    return all(np.array_equal(x[mask], y[mask]) for x, y in zip(leaves(a), leaves(b), strict=True))
 
 
 def copy_of(rows):

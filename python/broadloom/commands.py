@@ -1,18 +1,24 @@
 """The program's commands as functions: what they print with --json, as Python has it."""
 
+from __future__ import annotations
+
 import json
 import os
 import pathlib
 import tempfile
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .training import answer, flags_of, text_of
+
+if TYPE_CHECKING:
+    from ._types import Answer, DataFrame, Definition, StrPath
 
 _KINDS = {2: "invalid_config", 3: "not_found", 4: "io", 5: "corrupt", 6: "mismatch", 7: "numeric"}
 _ANSWERS = (0, 20, 21, 22)  # of audit and advise, too: docs/reference/exit_codes.md
 
 
-def command(name, /, *arguments, **options):
+def command(name: str, /, *arguments: Any, **options: Any) -> Answer:
     """A command of the program with --json, and its answer as a dict: `command("eval", run, episodes=500)`. Options are its flags (`python -m broadloom eval --help`):
     a list is joined by commas, True is the flag alone. Progress goes to standard error unless quiet=True. Raises broadloom.Error, and KeyboardInterrupt with
     what was done saved where the command can."""
@@ -26,44 +32,44 @@ def _check(name, code, why=None):
     if code == 130:
         raise KeyboardInterrupt(f"broadloom {name} was stopped; what it had done is saved")
     if code not in _ANSWERS:
-        error = _core.Error(why or f"broadloom {name} ended with exit code {code}; standard error says why")
+        error = _core.Error(why or _core.take_error() or f"broadloom {name} ended with exit code {code}; standard error says why")
         error.kind = _KINDS.get(code, "")
         raise error
 
 
-def evaluate(run, *, quiet=True, **options):
+def evaluate(run: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
     """Plays a run's policy on fresh episodes: episodes=100, seed=1, actions="most_likely" or "sampled"; panel="panel.toml" for a held-out panel."""
     return command("eval", run, quiet=quiet, **options)
 
 
-def audit(run, *, quiet=True, **options):
+def audit(run: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
     """What is wrong with a run, or was with its batches: a dict with every check. iterations=K goes on for K iterations to measure."""
     return command("audit", run, quiet=quiet, **options)
 
 
-def export(run, out=None, *, quiet=True, **options):
+def export(run: StrPath, out: StrPath | None = None, *, quiet: bool = True, **options: Any) -> Answer:
     """A run's policy as a file that runs without Broadloom, normaliser inside: out="policy.onnx", "policy.py" (a module of PyTorch's, with policy.safetensors) or
     "policy.npz". Beside it goes <out>.parity.npz, states and what the policy makes of them. value=False: without the critic. force=True: replaces what is there.
     Returns a dict: files, observation and outputs in words, the largest difference on the parity file's states."""
     return command("export", run, **{"out": None if out is None else os.fspath(out), "quiet": quiet, **options})
 
 
-def compare(*runs, panel, quiet=True, **options):
+def compare(*runs: StrPath, panel: StrPath, quiet: bool = True, **options: Any) -> Answer:
     """Runs on the same held-out panel, episode by episode."""
     return command("compare", *runs, panel=panel, quiet=quiet, **options)
 
 
-def rerun(record, *, quiet=True, **options):
+def rerun(record: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
     """Makes a run once more from its record, and says whether it came to the same."""
     return command("rerun", record, quiet=quiet, **options)
 
 
-def advise(env_id="CartPole-v1", *, quiet=True, **options):
+def advise(env_id: str = "CartPole-v1", *, quiet: bool = True, **options: Any) -> Answer:
     """Which N x T, minibatch and learning rate suit a task on this machine: time="60s", or steps=..."""
     return command("advise", env_id=env_id, quiet=quiet, **options)
 
 
-def gradients(run, *, out="gradients", quiet=True, **options):
+def gradients(run: StrPath, *, out: StrPath = "gradients", quiet: bool = True, **options: Any) -> Answer:
     """The laboratory: a policy's gradient by the shape of the block. The dict is that of gradients.json in `out`; study="variance,bias", shapes="4x256,16x64"."""
     code, _ = answer(["gradients", os.fspath(run), *flags_of({"out": os.fspath(out), "quiet": quiet, **options})])
     _check("gradients", code)
@@ -76,12 +82,12 @@ class Study:
     definition: a study's TOML file, or a dict that is laid out like one: {"seeds": 5, "base": {"env_id": "CartPole-v1"}, "grid": {"learning_rate": [1e-3, 1e-4]}}.
     out: the store (studies/<name>.sqlite)."""
 
-    def __init__(self, definition, *, name=None, out=None):
+    def __init__(self, definition: Definition, *, name: str | None = None, out: StrPath | None = None) -> None:
         self.definition = definition
         self.name = name or ("study" if isinstance(definition, dict) else pathlib.Path(definition).stem)
         self.store = pathlib.Path(out or f"studies/{self.name}.sqlite")
 
-    def run(self, *, quiet=False, **options):
+    def run(self, *, quiet: bool = False, **options: Any) -> Answer:
         """Makes the runs that are missing, and returns their summary. jobs=: runs at once; other keywords win over the definition."""
         with tempfile.TemporaryDirectory() as folder:
             file = self.definition
@@ -90,18 +96,18 @@ class Study:
                 file.write_text(_toml(self.definition))
             return command("study", file, out=self.store, name=self.name, report=False, quiet=quiet, **options)
 
-    def report(self, *, out=None, **options):
+    def report(self, *, out: StrPath | None = None, **options: Any) -> Answer:
         """The pages of the report, and study.json as a dict."""
         return report(self.store, out=out, **options)
 
-    def frame(self, view="scores", **how):
+    def frame(self, view: str = "scores", **how: Any) -> DataFrame:
         """A view of the store: scores, learning_curves, learning_curves_by_time, settings, evaluations. As read_store() has it."""
         from .frames import read_store
 
         return read_store(self.store, view, **how)
 
 
-def report(*stores, out=None, quiet=True, **options):
+def report(*stores: StrPath, out: StrPath | None = None, quiet: bool = True, **options: Any) -> Answer:
     """What studies came to: writes the pages, and returns study.json as a dict."""
     return command("report", *stores, quiet=quiet, **({"out": out} if out else {}), **options)
 

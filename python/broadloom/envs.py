@@ -2,14 +2,19 @@
 
 Other than Gymnasium's own, a reset without a seed after the first draws the next one from the generator of the object, and Box actions are clipped to their bounds."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core, spaces
 
 
-def list_envs():
+def list_envs() -> list[dict[str, Any]]:
     """Specs of all environments that a config or make_vec() can name, as dicts."""
     return _core.list_envs()
 
@@ -34,6 +39,11 @@ def _check_render_mode(render_mode, core, env_id):
         raise _core.Error(f"render_mode: {env_id} does not draw itself, and its observations are no small image; leave render_mode out")
 
 
+def _check_count(name, value, least):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise _core.Error(f"{name}: got {value!r}, expected a whole number of at least {least}")
+
+
 class VectorEnv(gymnasium.vector.VectorEnv):
     """N environments in one call, stepped by as many threads as they are worth.
 
@@ -41,9 +51,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     environment's own. threads: at most; 0 for all cores; rows do not depend on it. copy=False: arrays are views that the next step writes into. Whatever else is
     given is an option of the environment, as `python -m broadloom env show ID` lists them."""
 
-    def __init__(self, num_envs=1, *, env_id, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=None, threads=0, copy=True, render_mode=None, **options):
-        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise _core.Error(f"num_envs: got {num_envs!r}, expected a whole number of at least 1")
+    def __init__(self, num_envs: int = 1, *, env_id: str, autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP, max_episode_steps: int | None = None, threads: int = 0,
+                 copy: bool = True, render_mode: str | None = None, **options: Any) -> None:
+        _check_count("num_envs", num_envs, 1)
+        _check_count("threads", threads, 0)
+        _check_count("max_episode_steps", max_episode_steps or 0, 0)
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError:
@@ -60,19 +72,20 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self._shape, self._dtype = self.action_space.shape, self.action_space.dtype
         self._is_reset = False
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], dict[str, Any]]:
         self._check_open()
         mask = (options or {}).get("reset_mask")
         if mask is not None:
             return self._reset_some(mask)
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
             raise _core.Error(f"seed: got {seed!r}, expected None or one whole number of at least 0: every environment draws from a stream of its own under it")
+        seed = None if seed is None else int(seed)
         super().reset(seed=seed)
-        self._core.reset(int(self.np_random.integers(2**62)) if seed is None else int(seed))
+        self._core.reset(int(self.np_random.integers(2**62)) if seed is None else seed)
         self._is_reset = True
         return self._observations(), {}
 
-    def step(self, actions):
+    def step(self, actions: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         self._check_open()
         if not self._is_reset:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
@@ -88,12 +101,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         infos = self._final_infos() if ended and self._mode == AutoresetMode.SAME_STEP else {}
         return self._observations(), self._out(self._core.rewards), self._out(self._core.terminated), self._out(self._core.truncated), infos
 
-    def render(self):
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """With render_mode="rgb_array": a picture of each environment, uint8 [height, width, 3]. One whose episode has ended shows the next one's start."""
         self._check_open()
         return tuple(_picture(self._core, i) for i in range(self.num_envs)) if self.render_mode else None
 
-    def close_extras(self, **kwargs):
+    def close_extras(self, **kwargs: Any) -> None:
         self._core = None
 
     def _check_open(self):
@@ -141,7 +154,7 @@ class Env(gymnasium.Env):
 
     metadata = RENDERING
 
-    def __init__(self, *, env_id, max_episode_steps=None, render_mode=None, **options):
+    def __init__(self, *, env_id: str, max_episode_steps: int | None = None, render_mode: str | None = None, **options: Any) -> None:
         self.render_mode = render_mode
         self._core = _core.Environments(env_id, 1, 0, {key: _text(value) for key, value in options.items()}, max_episode_steps or 0, 1)
         _check_render_mode(render_mode, self._core, env_id)
@@ -149,7 +162,8 @@ class Env(gymnasium.Env):
         self.observation_space, self.action_space = spaces.to_gymnasium(spec["observation"]), spaces.to_gymnasium(spec["action"])
         self._is_reset = False
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self._check_open()
         super().reset(seed=seed)
         if seed is None and self._is_reset and self._core.held[0]:
             self._core.release(None)
@@ -158,16 +172,25 @@ class Env(gymnasium.Env):
         self._is_reset = True
         return self._observation(), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self._check_open()
         if not self._is_reset or self._core.held[0]:
             raise gymnasium.error.ResetNeeded("call reset() before step(): " + ("the episode has ended" if self._is_reset else "there is no episode yet"))
         space = self.action_space
         self._core.step(np.ascontiguousarray(np.asarray(action)[None], space.dtype), True)
         return self._observation(), float(self._core.rewards[0]), bool(self._core.terminated[0]), bool(self._core.truncated[0]), {}
 
-    def render(self):
+    def render(self) -> NDArray[np.uint8] | None:
         """With render_mode="rgb_array": uint8 [height, width, 3]. After the end of an episode: the next one's start."""
+        self._check_open()
         return _picture(self._core, 0) if self.render_mode else None
+
+    def close(self) -> None:
+        self._core = None
+
+    def _check_open(self):
+        if self._core is None:
+            raise gymnasium.error.ClosedEnvironmentError("this environment has been closed")
 
     def _observation(self):
         return self._core.observations[0].copy()

@@ -1,12 +1,18 @@
 """Runs, ledgers and stores of studies as data frames, of pandas or Polars, whichever is there."""
 
+from __future__ import annotations
+
 import importlib
 import json
 import os
 import pathlib
 import sqlite3
+from typing import TYPE_CHECKING
 
 from . import _core
+
+if TYPE_CHECKING:
+    from ._types import DataFrame, Library, StrPath
 
 VIEWS = ("scores", "learning_curves", "learning_curves_by_time", "settings", "evaluations", "runs")
 
@@ -21,22 +27,22 @@ def frame_of(columns, library=None):
     raise ModuleNotFoundError(f"data frames need {library or 'pandas or polars'}: pip install {library or 'pandas'}")
 
 
-def read_metrics(run, library=None):
+def read_metrics(run: StrPath, library: Library | None = None) -> DataFrame:
     """The numbers of each logged iteration of a run: a row an iteration."""
     return _lines(run, "metrics.jsonl", library)
 
 
-def read_evaluations(run, library=None):
+def read_evaluations(run: StrPath, library: Library | None = None) -> DataFrame:
     """The evaluations during a run: a row each."""
     return _lines(run, "eval.jsonl", library)
 
 
-def read_ledger(path, library=None):
+def read_ledger(path: StrPath, library: Library | None = None) -> DataFrame:
     """A ledger, or one record of it, a row a run; what is nested is named as in contract.num_envs."""
     return frame_of(_columns([_flat(json.loads(line)) for line in _text(path).splitlines() if line.strip()]), library)
 
 
-def read_store(store, view="scores", library=None):
+def read_store(store: StrPath, view: str = "scores", library: Library | None = None) -> DataFrame:
     """A view of a study's store: scores, learning_curves (also by time), settings, evaluations, runs."""
     if view not in VIEWS:
         raise ValueError(f"view: got {view!r}, expected one of {', '.join(VIEWS)}")

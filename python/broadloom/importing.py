@@ -1,18 +1,26 @@
 """Policies of CleanRL and Stable-Baselines3 as checkpoints, for evaluation, panels, the laboratory, and to go on from."""
 
+from __future__ import annotations
+
 import io
 import json
 import os
 import re
 import zipfile
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from .training import identify, text_of
 
+if TYPE_CHECKING:
+    from ._types import EnvSource, StrPath
 
-def import_policy(source, env, *, out, name=None, observation_keys=("policy", "critic"), vec_normalize=None, **config):
+
+def import_policy(source: StrPath | Mapping[str, Any], env: EnvSource, *, out: StrPath, name: str | None = None, observation_keys: tuple[str, str] = ("policy", "critic"),
+                  vec_normalize: Any = None, **config: Any) -> str:
     """Writes what somebody else's PPO has learnt as a checkpoint of Broadloom's, and returns its path: whatever takes a run or a checkpoint takes it
     (`broadloom.evaluate(path)`, `broadloom.gradients(path)`, `train --init path`).
 

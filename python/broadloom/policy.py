@@ -1,11 +1,20 @@
 """A run's policy on arrays of NumPy's."""
 
+from __future__ import annotations
+
 import linecache
 import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core, spaces
+
+if TYPE_CHECKING:
+    from gymnasium import Space
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._types import StrPath
 
 
 class Policy:
@@ -13,27 +22,27 @@ class Policy:
 
     observations: [n, ...] as the environment gives them, or a single one."""
 
-    def __init__(self, run):
+    def __init__(self, run: StrPath) -> None:
         self._core = _core.Policy(os.fspath(run))
         self.spec, self.origin = self._core.spec, self._core.origin
         self._space, self._action = self.spec["observation"], self.spec["action"]
 
     @property
-    def observation_space(self):
+    def observation_space(self) -> Space[Any]:
         return spaces.to_gymnasium(self._space)
 
     @property
-    def action_space(self):
+    def action_space(self) -> Space[Any]:
         return spaces.to_gymnasium(self._action)
 
-    def outputs(self, observations):
+    def outputs(self, observations: ArrayLike) -> tuple[NDArray[np.float32], Any]:
         """(outputs, values): logits, means or action values [n, A], and what the critic makes of the states [n], or None where it reads what the policy does not."""
         rows, one = self._rows(observations)
         outputs, values = self._core.forward(rows, len(rows))
         values = None if values is None else values[:, 0]
         return (outputs[0], None if values is None else values[0]) if one else (outputs, values)
 
-    def act(self, observations, *, rng=None):
+    def act(self, observations: ArrayLike, *, rng: np.random.Generator | None = None) -> Any:
         """The most likely actions; with a numpy Generator as rng, drawn from the policy. Of a Box clipped to its bounds."""
         rows, one = self._rows(observations)
         outputs, _ = self._core.forward(rows, len(rows))
@@ -46,7 +55,7 @@ class Policy:
             actions = np.clip(outputs, low, high).reshape(-1, *self._action["shape"]).astype(np.float32)
         return actions[0] if one else actions
 
-    def value(self, observations):
+    def value(self, observations: ArrayLike) -> Any:
         """What the critic expects of these states [n]."""
         _, values = self.outputs(observations)
         if values is None:

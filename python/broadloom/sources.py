@@ -70,9 +70,11 @@ def of_function(name, function, *, vectorization, keys, max_episode_steps):
     """A function that makes one environment, or of `num_envs`, and `seed` if it takes one, that makes many."""
     if vectorization not in ("sync", "async"):
         raise ValueError(f"vectorization: got {vectorization!r}, expected 'sync' or 'async'")
+    if isinstance(keys, str) or len(keys) != 2:
+        raise ValueError(f"observation_keys: got {keys!r}, expected two keys: (what the policy reads, what the critic reads)")
     takes = _parameters(function)
     if "num_envs" not in takes:
-        return Kind(name, _put_together(function, vectorization), keys=keys, max_episode_steps=max_episode_steps)
+        return Kind(name, _put_together(name, function, vectorization), keys=keys, max_episode_steps=max_episode_steps)
     pools = []  # whether what it makes is EnvPool's
 
     def make(request):
@@ -91,12 +93,14 @@ def of_function(name, function, *, vectorization, keys, max_episode_steps):
     return kind
 
 
-def _put_together(function, vectorization):
+def _put_together(name, function, vectorization):
     import gymnasium
 
     def make(request):
         def one():
             env = function()
+            if not isinstance(env, gymnasium.Env):
+                raise TypeError(f"{name}: got {type(env).__name__} of the function that makes an environment; expected a gymnasium.Env, or a function of num_envs, which makes a VectorEnv")
             return gymnasium.wrappers.TimeLimit(env, request.max_episode_steps) if request.max_episode_steps else env
 
         kind = gymnasium.vector.SyncVectorEnv if vectorization == "sync" else gymnasium.vector.AsyncVectorEnv

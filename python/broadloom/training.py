@@ -1,10 +1,17 @@
 """Training on any environment, and every command of the program, from Python."""
 
+from __future__ import annotations
+
 import os
 import pathlib
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _core
+
+if TYPE_CHECKING:
+    from ._types import DataFrame, EnvSource, Library, OnIteration, StrPath, Vectorization
 
 _kinds = {}  # that are registered, by id
 
@@ -12,32 +19,44 @@ _kinds = {}  # that are registered, by id
 class Run(os.PathLike):
     """A finished run: its folder, and what it came to. Whatever takes a run's folder takes this."""
 
-    def __init__(self, summary):
+    dir: pathlib.Path
+    run_dir: str
+    global_step: int  # environment steps made
+    total_timesteps: int  # of a whole run
+    finished: bool
+    episodes: int  # ended since the run began
+    mean_return: float | None  # of the last 100; None before the first has ended
+    success_rate: float | None
+    seconds: float  # of this process
+    record: str  # file and line of the ledger; "" where it is not finished
+
+    def __init__(self, summary: dict[str, Any]) -> None:
         self.__dict__.update(summary)
         self.dir = pathlib.Path(summary["run_dir"])
 
-    def __fspath__(self):
+    def __fspath__(self) -> str:
         return str(self.dir)
 
-    def metrics(self, library=None):
+    def metrics(self, library: Library | None = None) -> DataFrame:
         """The numbers of each logged iteration as a data frame."""
         from .frames import read_metrics
 
         return read_metrics(self.dir, library)
 
-    def evaluations(self, library=None):
+    def evaluations(self, library: Library | None = None) -> DataFrame:
         """The evaluations on the way as a data frame (eval_interval=)."""
         from .frames import read_evaluations
 
         return read_evaluations(self.dir, library)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         result = "no episode has ended" if self.mean_return is None else f"mean return {self.mean_return:.2f}"
         return f"<Run {self.dir}: {self.global_step:,} of {self.total_timesteps:,} steps, {result}>"
 
 
-def train(env, *, out=None, threads=0, ledger="", quiet=False, on_iteration=None, name=None, vectorization="sync", observation_keys=("policy", "critic"), init=None, panel=None,
-          **config):
+def train(env: EnvSource, *, out: StrPath | None = None, threads: int = 0, ledger: StrPath = "", quiet: bool = False, on_iteration: OnIteration | None = None,
+          name: str | None = None, vectorization: Vectorization = "sync", observation_keys: tuple[str, str] = ("policy", "critic"), init: StrPath | None = None,
+          panel: StrPath | None = None, **config: Any) -> Run:
     """Trains from the start, and returns the finished Run.
 
     env: an id of Broadloom's ("CartPole-v1"), one of Gymnasium's ("gymnasium/Hopper-v5", "gymnasium/ALE/Pong-v5"), of EnvPool's ("envpool/Ant-v5") or of a plug-in ("plugin:./libmine.so:Task-v0"), a function that
@@ -55,12 +74,12 @@ def train(env, *, out=None, threads=0, ledger="", quiet=False, on_iteration=None
     return Run(_core.train(keys, str(out or ""), threads, str(ledger), os.fspath(init or ""), os.fspath(panel or ""), *ears(quiet, on_iteration)))
 
 
-def resume(run, *, total_timesteps=0, threads=0, ledger="", quiet=False, on_iteration=None):
+def resume(run: StrPath, *, total_timesteps: int = 0, threads: int = 0, ledger: StrPath = "", quiet: bool = False, on_iteration: OnIteration | None = None) -> Run:
     """Goes on with a run, or makes it longer. Environments that its process registered must be registered again (register())."""
     return Run(_core.resume(os.fspath(run), total_timesteps, threads, str(ledger), *ears(quiet, on_iteration)))
 
 
-def register(name, env, *, vectorization="sync", observation_keys=("policy", "critic"), max_episode_steps=0):
+def register(name: str, env: EnvSource, *, vectorization: Vectorization = "sync", observation_keys: tuple[str, str] = ("policy", "critic"), max_episode_steps: int = 0) -> str:
     """Makes a function that makes environments known by a name, to every command of main() and to train(). As train() has it."""
     if name in _kinds:
         if _kinds[name][0] is env:
@@ -74,7 +93,7 @@ def register(name, env, *, vectorization="sync", observation_keys=("policy", "cr
     return name
 
 
-def main(arguments=None):
+def main(arguments: Sequence[Any] | None = None) -> int:
     """The program: `main(["eval", "runs/a"])`. Prints, and returns the exit code."""
     sys.stdout.flush()
     code = _core.program([str(word) for word in (sys.argv[1:] if arguments is None else arguments)])

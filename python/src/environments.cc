@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -59,6 +60,7 @@ class Environments {
     held_.resize(count);
     show(0, count_);
   }
+  ~Environments() { leave_threads_of_parent(); }
 
   int num_envs() const { return count_; }
   nb::dict spec() const { return spec_to(envs_->spec()); }
@@ -98,7 +100,13 @@ class Environments {
     {
       const nb::gil_scoped_release unlocked;
       const int shards = std::min(threads_, (count_ + kShard - 1) / kShard);
-      if (shards > 1 && pool_ == nullptr) pool_ = std::make_unique<ThreadPool>(threads_);
+      if (shards > 1) {
+        leave_threads_of_parent();
+        if (pool_ == nullptr) {
+          pool_ = std::make_unique<ThreadPool>(threads_);
+          process_ = getpid();
+        }
+      }
       failed_.assign(static_cast<std::size_t>(shards), Status());
       ended_.assign(static_cast<std::size_t>(shards), 0);
       const auto shard = [&](int k) {
@@ -169,6 +177,11 @@ class Environments {
 
  private:
   static constexpr int kShard = 256;  // fewer are stepped sooner by one thread than divided
+
+  // A forked process has its parent's pool and none of its threads, which cannot be joined.
+  void leave_threads_of_parent() {
+    if (pool_ != nullptr && process_ != getpid()) static_cast<void>(pool_.release());
+  }
 
   bool is_bytes() const { return envs_->spec().observation.dtype == Dtype::kU8; }
   bool is_discrete() const { return envs_->spec().observation.kind == SpaceKind::kDiscrete; }
@@ -290,6 +303,7 @@ class Environments {
   bool has_acted_ = false;  // since the last reset
   std::unique_ptr<VecEnv> envs_;
   std::unique_ptr<ThreadPool> pool_;
+  pid_t process_ = 0;  // that made the pool
   std::size_t width_ = 0;
   AlignedVector<float> floats_, finals_, actions_, rewards_f32_;
   AlignedVector<std::uint8_t> bytes_, final_bytes_, terminated_, truncated_, held_;

@@ -1,11 +1,13 @@
 #include "simulator.h"
 
+#include <fmt/core.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +61,7 @@ class PythonEnvs final : public VecEnv {
     count_ = nb::cast<int>(simulator.attr("num_envs"));
     deterministic_ = nb::cast<bool>(simulator.attr("deterministic"));
     has_final_observations_ = nb::cast<bool>(simulator.attr("has_final_observations"));
+    filler_rows_ = nb::cast<bool>(simulator.attr("filler_rows"));
     spec_.set_time_limit(nb::cast<int>(simulator.attr("max_episode_steps")));
     simulator_ = std::make_shared<Held>(std::move(simulator));
     const auto count = static_cast<std::size_t>(count_);
@@ -68,6 +71,7 @@ class PythonEnvs final : public VecEnv {
     current_.resize(count * numbers_ * item_size_);
     critic_.resize(count * static_cast<std::size_t>(spec_.critic_observation.size) * sizeof(float));
     age_.assign(count, 0);
+    next_is_filler_.assign(count, 0);
   }
 
   // Takes over what the simulator shows after a reset; the GIL must be held.
@@ -75,8 +79,10 @@ class PythonEnvs final : public VecEnv {
     const nb::object rows = simulator().attr("observations");
     const Buffer buffer(rows, "observations", count_ * numbers_, item_size_);
     std::memcpy(current_.data(), buffer.as<std::byte>(), current_.size());
+    check_indices();
     if (!critic_.empty()) keep_critic(simulator().attr("critic_observations"));
     std::fill(age_.begin(), age_.end(), 0);
+    std::fill(next_is_filler_.begin(), next_is_filler_.end(), 0);
   }
 
   const EnvSpec& spec() const override { return spec_; }
@@ -85,7 +91,8 @@ class PythonEnvs final : public VecEnv {
     return {.whole_batch = true,
             .deterministic = deterministic_,
             .saves_state = false,
-            .has_final_observations = has_final_observations_};
+            .has_final_observations = has_final_observations_,
+            .filler_rows = filler_rows_};
   }
   // A limit that is not known may be one step.
   int max_truncations(int num_steps) const override {
@@ -93,6 +100,9 @@ class PythonEnvs final : public VecEnv {
     return limit > 0 ? std::min(num_steps, num_steps / limit + 1) : num_steps;
   }
   std::int64_t episode_step(int env) const override { return age_[static_cast<std::size_t>(env)]; }
+  bool next_is_filler(int env) const override {
+    return next_is_filler_[static_cast<std::size_t>(env)] != 0;
+  }
 
   void observe(int begin, int end, ObservationRows rows) const override {
     const std::size_t row = numbers_ * item_size_;
@@ -181,8 +191,23 @@ class PythonEnvs final : public VecEnv {
     for (std::size_t i = 0; i < count; ++i) {
       std::int64_t index = 0;
       std::memcpy(&index, from + i * sizeof(index), sizeof(index));
-      if (index >= 0 && index < spec_.observation.size) rows.floats()[i * width + index] = 1.0f;
+      rows.floats()[i * width + static_cast<std::size_t>(index)] = 1.0f;
     }
+  }
+
+  // Where Discrete: throws where a row [int64] is none of the space.
+  void check_index(const std::byte* row, const char* what, int env) const {
+    if (!is_discrete()) return;
+    std::int64_t index = 0;
+    std::memcpy(&index, row, sizeof(index));
+    if (index >= 0 && index < spec_.observation.size) return;
+    throw std::out_of_range(
+        fmt::format("{} of environment {}: got {}, expected 0 to {} (from the space's start on)",
+                    what, env, index, spec_.observation.size - 1));
+  }
+  void check_indices() const {
+    for (int i = 0; i < count_; ++i)
+      check_index(&current_[i * numbers_ * item_size_], "observation", i);
   }
 
   void give_actions(const float* actions) {
@@ -205,6 +230,7 @@ class PythonEnvs final : public VecEnv {
     {
       const Buffer observations(step[0], "observations", count * numbers_, item_size_);
       std::memcpy(current_.data(), observations.as<std::byte>(), current_.size());
+      check_indices();
     }
     observe(0, count_, rows.observations);
     const Buffer rewards(step[1], "rewards", count, sizeof(double));
@@ -212,8 +238,10 @@ class PythonEnvs final : public VecEnv {
     const Buffer terminated(step[2], "terminations", count, 1),
         truncated(step[3], "truncations", count, 1);
     for (std::size_t i = 0; i < count; ++i) {
-      rows.terminated[i] = terminated.as<std::uint8_t>()[i] != 0;
-      rows.truncated[i] = rows.terminated[i] == 0 && truncated.as<std::uint8_t>()[i] != 0;
+      const bool counts = next_is_filler_[i] == 0;
+      if (!counts) rows.rewards[i] = 0.0f;
+      rows.terminated[i] = counts && terminated.as<std::uint8_t>()[i] != 0;
+      rows.truncated[i] = counts && rows.terminated[i] == 0 && truncated.as<std::uint8_t>()[i] != 0;
     }
     if (!critic_.empty()) {
       keep_critic(step[5]);
@@ -227,7 +255,9 @@ class PythonEnvs final : public VecEnv {
     bool any = false;
     for (int i = 0; i < count_; ++i) {
       any = any || ended(i);
-      age_[static_cast<std::size_t>(i)] = ended(i) ? 0 : age_[static_cast<std::size_t>(i)] + 1;
+      const auto k = static_cast<std::size_t>(i);
+      age_[k] = ended(i) || next_is_filler_[k] != 0 ? 0 : age_[k] + 1;
+      next_is_filler_[k] = filler_rows_ && ended(i);
       if (ended(i) && rows.ends != nullptr)
         rows.ends[i] = {.reason = static_cast<std::int8_t>(rows.truncated[i])};
     }
@@ -236,9 +266,10 @@ class PythonEnvs final : public VecEnv {
       const Buffer finals(step[4], "final observations", count_ * numbers_, item_size_);
       const auto width = static_cast<std::size_t>(spec_.observation.size);
       for (int i = 0; i < count_; ++i) {
-        if (ended(i))
-          write(finals.as<std::byte>() + i * numbers_ * item_size_, 1,
-                rows.final_observations.from(i * width));
+        if (!ended(i)) continue;
+        const std::byte* last = finals.as<std::byte>() + i * numbers_ * item_size_;
+        check_index(last, "final observation", i);
+        write(last, 1, rows.final_observations.from(i * width));
       }
     }
     if (!step[6].is_none() && rows.final_critic_observations) {
@@ -255,11 +286,12 @@ class PythonEnvs final : public VecEnv {
   EnvSpec spec_;
   Shared simulator_, factory_;
   int count_ = 0;
-  bool deterministic_ = false, has_final_observations_ = false;
+  bool deterministic_ = false, has_final_observations_ = false, filler_rows_ = false;
   std::size_t item_size_ = 0,
               numbers_ = 0;  // bytes of a number, numbers of an observation, as Python has them
   std::vector<std::byte> current_, critic_;
   std::vector<std::int64_t> age_;
+  std::vector<std::uint8_t> next_is_filler_;
 };
 
 // factory(options: dict) -> Simulator.

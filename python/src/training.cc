@@ -21,6 +21,7 @@
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/run.h"
+#include "cli/console.h"
 #include "cli/ledger.h"
 #include "cli/run_dir.h"
 #include "errors.h"
@@ -237,6 +238,7 @@ class StandardOutputAsText {
 // The program's exit code. What it prints goes to the process's own standard output and error.
 int program(const std::vector<std::string>& arguments) {
   forget_kept();
+  static_cast<void>(cli::take_error());
   const SignalsOfPython signals;
   std::vector<std::string> words{"broadloom"};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -264,6 +266,7 @@ void bind_training(nb::module_& m) {
         nb::arg("on_note").none());
   m.def("program", &program, nb::arg("arguments"));
   m.def("answer_of_program", &answer_of_program, nb::arg("arguments"));
+  m.def("take_error", &cli::take_error);
   m.def("raise_kept", &raise_kept);
 }
 

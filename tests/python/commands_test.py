@@ -46,7 +46,7 @@ class CommandsTest(unittest.TestCase):
         for kind, words, call in (("not_found", "nowhere", lambda: broadloom.evaluate("nowhere")),
                                   ("invalid_config", "episodes", lambda: broadloom.evaluate(RUN, episodes=-1)),
                                   ("invalid_config", "unknown", lambda: broadloom.Study({"base": {"learning_rat": 1}}, out=OUT / "bad.sqlite").run(quiet=True)),
-                                  ("not_found", "", lambda: broadloom.gradients("nowhere"))):
+                                  ("not_found", "no run folder 'nowhere'", lambda: broadloom.gradients("nowhere"))):
             with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words) as caught:
                 call()
             self.assertEqual(caught.exception.kind, kind)

@@ -92,7 +92,7 @@ class Dice(gymnasium.Env):
 
 
 class Forgetful(gymnasium.vector.VectorEnv):
-    """Next-step autoreset that takes no mask, as some of Gymnasium's own."""
+    """Next-step autoreset that takes no mask, as some of Gymnasium's own: what it gives for an action that only resets is not looked at."""
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(self, num_envs):
@@ -104,6 +104,61 @@ class Forgetful(gymnasium.vector.VectorEnv):
 
     def step(self, actions):
         return self.inner.step(actions)
+
+
+class Changeable(Forgetful):
+    """Takes a mask until an episode has ended."""
+
+    def reset(self, *, seed=None, options=None):
+        ended = options is not None and self.ended.any()
+        self.ended = np.zeros(self.num_envs, bool)
+        return self.inner.reset(seed=seed, options=None if ended else options)
+
+    def step(self, actions):
+        told = self.inner.step(actions)
+        self.ended = told[2] | told[3]
+        return told
+
+
+class Tensor:
+    """An array that is none of NumPy's, as PyTorch's and JAX's are."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keys):
+        return self.array.__dlpack__(**keys)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class OnDevice(Tensor):
+    """One that must be fetched first."""
+
+    def __dlpack__(self, **keys):
+        raise BufferError("this is on a device")
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return Tensor(self.array)
+
+
+def of_tensors(kind):
+    def tensors(num_envs):
+        envs = cart_pole(num_envs, AutoresetMode.DISABLED)
+        step, reset = envs.step, envs.reset
+        envs.step = lambda actions: tuple(kind(np.ascontiguousarray(part)) for part in step(actions)[:4]) + ({},)
+        envs.reset = lambda **keys: (kind(reset(**keys)[0]), {})
+        return envs
+    return tensors
+
+
+def gymnasiums_arrays(num_envs):
+    """Gymnasium's own CartPole of arrays, which ignores the mask."""
+    return gymnasium.make_vec("CartPole-v1", num_envs, "vector_entry_point")
 
 
 class StableBaselines:
@@ -226,6 +281,11 @@ class TrainingTest(unittest.TestCase):
         b = broadloom.train(as_stable_baselines_is_seeded, out=out("sb3_same"), max_grad_norm=0.4, **SMALL)
         self.assertEqual(parameters(a), parameters(b))
 
+    def test_tensors_are_taken_from_where_they_are(self):
+        arrays = parameters(broadloom.train(cart_pole_disabled, out=out("arrays"), **SMALL))
+        for kind in (Tensor, OnDevice):
+            self.assertEqual(parameters(broadloom.train(of_tensors(kind), out=out(kind.__name__), name=f"{kind.__name__}-v0", **SMALL)), arrays)
+
     def test_pools_that_are_seeded_when_they_are_made(self):
         a = broadloom.train(pool, out=out("pool"), **SMALL)
         self.assertEqual(parameters(a), parameters(broadloom.train(as_stable_baselines_is_seeded, out=out("pool_same"), **SMALL)))
@@ -265,9 +325,31 @@ class TrainingTest(unittest.TestCase):
         FailingCorridor.lives = None
         self.assertTrue(broadloom.resume(out("failing"), quiet=True).finished)
 
-    def test_a_mask_that_is_ignored_is_noticed(self):
+    def test_resets_that_take_a_step_are_no_transitions(self):
+        for make in (Forgetful, gymnasiums_arrays):
+            with self.subTest(make.__name__):
+                said, name = io.StringIO(), make.__name__
+                with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                    run = broadloom.train(make, out=out(name), name=f"{name}-v0", eval_interval=8, **{**SMALL, "quiet": False})
+                self.assertIn("takes a step to begin an episode", said.getvalue())
+                simulator = json.loads((run.dir / "ledger_line.json").read_text())["contract"]["simulator"]
+                self.assertTrue(simulator["filler_rows"])
+                lines = [json.loads(line) for line in (run.dir / "metrics.jsonl").read_text().splitlines()]
+                fillers = sum(line["filler_rows"] for line in lines)
+                self.assertTrue(0 <= run.episodes - fillers <= 4, (run.episodes, fillers))  # each episode but those that ended last
+                self.assertGreater(fillers, 20)
+                self.assertEqual(lines[-1]["episodic_length"], lines[-1]["episodic_return"])  # as CartPole has it: none is longer by its reset
+                evaluation = json.loads((run.dir / "eval.jsonl").read_text().splitlines()[-1])
+                self.assertEqual(evaluation["mean_length"], evaluation["mean_return"])
+                self.assertEqual(parameters(run), parameters(broadloom.train(make, out=out(name + "_again"), name=f"{name}-v0", threads=5, **SMALL)))
+                with self.assertRaisesRegex(broadloom.Error, "instruments: got audit"):
+                    broadloom.train(make, out=out(name + "_audit"), name=f"{name}-v0", instruments=["audit"], **SMALL)
+                with self.assertRaisesRegex(broadloom.Error, "takes a step to begin an episode|begins? an episode"):
+                    broadloom.gradients(run, out=out(name + "_gradients"), study="variance", starts="synchronised", batch=64, shapes="4x16", blocks=20)
+
+    def test_a_mask_that_is_ignored_later_is_noticed(self):
         with self.assertRaisesRegex(RuntimeError, "ignores the reset_mask"):
-            broadloom.train(Forgetful, out=out("forgetful"), name="Forgetful-v0", **SMALL)
+            broadloom.train(Changeable, out=out("changeable"), name="Changeable-v0", **SMALL)
 
     def test_ctrl_c_saves_and_a_resume_goes_on(self):
         def interrupt(progress):
@@ -284,6 +366,13 @@ class TrainingTest(unittest.TestCase):
             raise LookupError("enough")
         with self.assertRaisesRegex(LookupError, "enough"):
             broadloom.train("CartPole-v1", out=out("callback"), on_iteration=fail, **SMALL)
+
+    def test_the_laboratory_says_where_it_can_begin(self):
+        run = broadloom.train("gymnasium/CartPole-v1", out=out("laboratory"), **SMALL)
+        keys = {"study": "variance", "batch": 64, "shapes": "4x16", "blocks": 20}
+        with self.assertRaisesRegex(broadloom.Error, "does not save them.*expected synchronised"):
+            broadloom.gradients(run, out=out("stationary"), **keys)
+        self.assertTrue(broadloom.gradients(run, out=out("synchronised"), starts="synchronised", **keys)["variance"])
 
     def test_from_another_thread(self):
         got = []

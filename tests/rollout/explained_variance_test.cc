@@ -19,6 +19,11 @@ TEST(ExplainedVariance, KnownCases) {
   EXPECT_DOUBLE_EQ(
       explained_variance(std::vector<float>{2, -2, 4, -4}, std::vector<float>{-1, 1, -2, 2}), -3.0);
   EXPECT_TRUE(std::isnan(explained_variance(std::vector<float>{0, 0}, std::vector<float>{5, 5})));
+  // Without the row that is a filler.
+  EXPECT_DOUBLE_EQ(
+      explained_variance(std::vector<float>{2, -2, 99, 4, -4}, std::vector<float>{-1, 1, 50, -2, 2},
+                         std::vector<std::uint8_t>{0, 0, 1, 0, 0}),
+      -3.0);
 }
 
 }  // namespace

@@ -36,6 +36,26 @@ TEST(Minibatches, UseEverySampleExactlyOnceAlsoWhereTheBatchDoesNotDivide) {
   }
 }
 
+TEST(Minibatches, LeaveFillersOut) {
+  for (const int count : {1, 3, 7, 40}) {  // 26 of 40 rows are samples
+    Minibatches minibatches(40, count);
+    std::vector<std::uint8_t> fillers(40);
+    for (std::size_t i = 0; i < 40; i += 3) fillers[i] = 1;
+    minibatches.shuffle(3, 11, 2, fillers);
+    EXPECT_EQ(minibatches.samples(), 26);
+    EXPECT_EQ(minibatches.count(), std::min(count, 26));
+    std::vector<int> seen(40, 0);
+    for (int m = 0; m < minibatches.count(); ++m) {
+      EXPECT_GT(minibatches.size(m), 0);
+      EXPECT_LE(minibatches.size(m), minibatches.max_size());
+      for (int i = 0; i < minibatches.size(m); ++i) ++seen[minibatches.indices(m)[i]];
+    }
+    for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(seen[i], fillers[i] == 0 ? 1 : 0);
+    minibatches.shuffle(3, 11, 2);
+    EXPECT_EQ(minibatches.samples(), 40);
+  }
+}
+
 TEST(Minibatches, PermutationIsFisherAndYatesWithTheStreamsDraws) {
   for (const int batch_size : {1, 2, 255, 256, 257, 258, 5000}) {
     std::vector<std::int32_t> expected(static_cast<std::size_t>(batch_size));
