@@ -65,6 +65,10 @@ std::vector<std::string> simulator_limits(const VecEnvTraits& simulator) {
     out.emplace_back(
         "hands out no final observations: what a truncated episode was still worth is not known");
   }
+  if (!simulator.common_bits) {
+    out.emplace_back(
+        "its bits are those of this kind of processor and of this C library, whose mathematics it calls");
+  }
   return out;
 }
 

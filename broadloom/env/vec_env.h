@@ -83,6 +83,8 @@ struct VecEnvTraits {
   // Hands out the final observations of ended episodes. Without, a truncation cannot be
   // bootstrapped.
   bool has_final_observations = true;
+  // The bits are the same on every processor, as where no function of libm has a part.
+  bool common_bits = true;
 
   bool operator==(const VecEnvTraits&) const = default;
 };

@@ -33,6 +33,7 @@ VecEnvTraits simulator_of(const Json& json) {
   simulator.deterministic = json["deterministic"].boolean();
   simulator.saves_state = json["saves_state"].boolean();
   simulator.has_final_observations = json["has_final_observations"].boolean();
+  simulator.common_bits = !json["common_bits"].is_boolean() || json["common_bits"].boolean();
   return simulator;
 }
 
@@ -70,10 +71,12 @@ PolicySource policy_source_of(const Json& json) {
 }
 
 Json simulator_json(const VecEnvTraits& simulator) {
-  return {{"whole_batch", simulator.whole_batch},
-          {"deterministic", simulator.deterministic},
-          {"saves_state", simulator.saves_state},
-          {"has_final_observations", simulator.has_final_observations}};
+  Json json = {{"whole_batch", simulator.whole_batch},
+               {"deterministic", simulator.deterministic},
+               {"saves_state", simulator.saves_state},
+               {"has_final_observations", simulator.has_final_observations}};
+  if (!simulator.common_bits) json["common_bits"] = false;  // the trait came later than the others
+  return json;
 }
 
 Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
@@ -115,6 +118,7 @@ std::string manifest_json(const Manifest& m) {
   if (!m.extended_from.empty()) json["extended_from"] = m.extended_from;
   if (m.init) json["init"] = policy_source_json(*m.init);
   if (m.simulator != VecEnvTraits{}) json["simulator"] = simulator_json(m.simulator);
+  if (!m.engine.empty()) json["engine"] = m.engine;
   if (!m.new_episodes_at.empty()) json["new_episodes_at"] = m.new_episodes_at;
   return json.dump(2) + "\n";
 }
@@ -145,6 +149,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.panel = json["panel"].text();
   m.extended_from = integers_of(json["extended_from"]);
   m.simulator = simulator_of(json["simulator"]);
+  m.engine = json["engine"].text();
   m.new_episodes_at = integers_of(json["new_episodes_at"]);
   if (json.contains("init")) m.init = policy_source_of(json["init"]);
   m.version = json["version"].text();
