@@ -130,6 +130,16 @@ add_nanobind() {
 }
 extension=(-DBROADLOOM_BUILD_PYTHON=OFF)
 
+# MuJoCo, for its bridge and the test against Gymnasium's tasks, whose module wants the two others for its windows. CMake finds it in .venv.
+mujoco_is_ready() {
+  .venv/bin/python -c "import importlib.metadata as m; assert m.version('mujoco-core') == '4.0.0'; import gymnasium.envs.mujoco.mujoco_rendering"
+}
+add_mujoco() {
+  mujoco_is_ready 2>/dev/null && return 0
+  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
+    mujoco-core==4.0.0 glfw imageio packaging </dev/null && mujoco_is_ready
+}
+
 # GCC 12's ThreadSanitizer does not start under some kernels' address space randomisation.
 no_aslr=()
 setarch "$(uname -m)" -R true 2>/dev/null && no_aslr=(setarch "$(uname -m)" -R)
@@ -168,6 +178,12 @@ if [ -x .venv/bin/python ]; then
   else
     rows+=("$stage_row   NOT INSTALLED: the test against MinAtar is SKIPPED")
     echo "**** MinAtar could not be installed: oracle.minatar reports SKIPPED. With a registry: ./test.sh again"
+  fi
+  if stage "mujoco" add_mujoco; then
+    rows+=("$stage_row")
+  else
+    rows+=("$stage_row   NOT INSTALLED: the bridge to MuJoCo is neither built nor tested")
+    echo "**** MuJoCo could not be installed: its bridge is SKIPPED. With a registry: ./test.sh again"
   fi
   if stage "nanobind" add_nanobind; then
     rows+=("$stage_row")

@@ -7,6 +7,7 @@
 #include "broadloom/envs/registry.h"
 #if BROADLOOM_WITH_MUJOCO
 #include "bridges/mujoco/gymnasium/tasks.h"
+#include "bridges/mujoco/library.h"
 #endif
 
 namespace broadloom {
@@ -30,6 +31,12 @@ void register_mujoco() {
 void register_bridges() {
   static std::once_flag once;
   std::call_once(once, register_mujoco);
+}
+
+void add_package_folder([[maybe_unused]] const std::string& folder) {
+#if BROADLOOM_WITH_MUJOCO
+  mujoco::add_package_folder(folder);
+#endif
 }
 
 }  // namespace broadloom
