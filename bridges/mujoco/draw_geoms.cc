@@ -96,23 +96,26 @@ void draw_box(Scene scene, int geom, const Projection& projection, Ink ink, Draw
   out.polygon(ink, hull(std::move(corners)));
 }
 
+// A line a metre, whose first is at the first whole number from `low` on: of a picture that is
+// `offset` further on.
+template <class Draw>
+void each_metre(double low, double high, double offset, const Draw& draw) {
+  const double first = std::ceil(low + offset) - offset;
+  const int count = static_cast<int>(std::floor(high - first)) + 1;
+  for (int i = 0; i < count; ++i) draw(first + i);
+}
+
 void draw_ground(const View& view, const Projection& projection, Drawing& out) {
   const double tick = 0.02 * (view.top - view.bottom), width = 0.25 * tick;
-  for (double x = std::ceil(view.left + projection.x()); x <= view.right + projection.x();
-       x += 1.0) {
-    const double at = x - projection.x();
+  const bool from_above = projection.from_above();
+  each_metre(view.left, view.right, projection.x(), [&](double x) {
     out.line(Ink::kFaint, width,
-             {{at, projection.from_above() ? view.bottom : -tick},
-              {at, projection.from_above() ? view.top : 0.0}});
-  }
-  if (!projection.from_above()) {
-    return out.line(Ink::kMuted, width, {{view.left, 0.0}, {view.right, 0.0}});
-  }
-  for (double y = std::ceil(view.bottom + projection.y()); y <= view.top + projection.y();
-       y += 1.0) {
-    const double at = y - projection.y();
-    out.line(Ink::kFaint, width, {{view.left, at}, {view.right, at}});
-  }
+             {{x, from_above ? view.bottom : -tick}, {x, from_above ? view.top : 0.0}});
+  });
+  if (!from_above) return out.line(Ink::kMuted, width, {{view.left, 0.0}, {view.right, 0.0}});
+  each_metre(view.bottom, view.top, projection.y(), [&](double y) {
+    out.line(Ink::kFaint, width, {{view.left, y}, {view.right, y}});
+  });
 }
 
 void draw_geom(Scene scene, int geom, const Projection& projection, Drawing& out) {

@@ -55,6 +55,7 @@ std::string words(const Sizes& sizes) {
 
 // A model that belongs to the task and is another one would be another task under its name.
 Result<std::shared_ptr<Model>> model_of(const TaskKind& kind, const ConfiguredTask& task) {
+  if (const auto found = library(); !found.ok()) return found.status();
   const std::string& file = task.model.xml_file;
   const Result<std::string> path = path_of(file);
   if (!path.ok()) return path.status();

@@ -67,7 +67,8 @@ std::vector<std::string> simulator_limits(const VecEnvTraits& simulator) {
   }
   if (!simulator.common_bits) {
     out.emplace_back(
-        "its bits are those of this kind of processor and of this C library, whose mathematics it calls");
+        "its bits are those of this kind of processor and of this C library, whose mathematics it "
+        "calls");
   }
   return out;
 }

@@ -101,7 +101,7 @@ struct EnvSpec {
   // What steps it, where that is another's library, with its version and what it was given: "MuJoCo
   // 4.0.0, hopper.xml 8f3c...". Empty: Broadloom. Records keep it.
   std::string engine;
-  std::string summary;           // one line for `broadloom env list`
+  std::string summary;  // one line for `broadloom env list`
   // Why episodes end: the environment's own reasons, then "time_limit". See env/outcome.h.
   std::vector<std::string> end_reasons{"terminated", "time_limit"};
   bool names_success = false;  // whether the environment says which episodes succeeded
