@@ -151,6 +151,16 @@ add_nanobind() {
 }
 extension=(-DBROADLOOM_BUILD_PYTHON=OFF)
 
+# MuJoCo, for its bridge and the test against Gymnasium's tasks, whose module wants the two others for its windows. CMake finds it in .venv.
+mujoco_is_ready() {
+  .venv/bin/python -c "import importlib.metadata as m; assert m.version('mujoco-core') == '4.0.0'; import gymnasium.envs.mujoco.mujoco_rendering"
+}
+add_mujoco() {
+  mujoco_is_ready 2>/dev/null && return 0
+  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
+    mujoco-core==4.0.0 glfw imageio packaging </dev/null && mujoco_is_ready
+}
+
 # GCC 12's ThreadSanitizer does not start under some kernels' address space randomisation.
 no_aslr=()
 setarch "$(uname -m)" -R true 2>/dev/null && no_aslr=(setarch "$(uname -m)" -R)
@@ -188,6 +198,7 @@ optional_stage() {
 if [ -x .venv/bin/python ]; then
   optional_stage "rliable" add_rliable "study.rliable reports SKIPPED"
   optional_stage "minatar" add_minatar "oracle.minatar reports SKIPPED"
+  optional_stage "mujoco" add_mujoco "the bridge to MuJoCo is neither built nor tested"
   optional_stage "procgen" add_procgen "plugins.procgen reports SKIPPED"
   optional_stage "onnxruntime" add_onnxruntime "formats.export_onnxruntime reports SKIPPED"
   if optional_stage "nanobind" add_nanobind "the Python package is neither built nor tested (it wants python3-dev, too)"; then

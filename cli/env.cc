@@ -115,6 +115,10 @@ int list(const EnvCommand& command) {
     fmt::print(kRow, spec.id, shape_text(spec.observation), widest, shape_text(spec.action),
                limit_text(spec), threshold_text(spec), spec.summary + origin_text(spec));
   }
+  for (const AbsentEnvironments& absent : list_absent()) {
+    fmt::print("With {}, which this program was built without: {}. To get it, {}.\n",
+               absent.simulator, fmt::join(absent.ids, ", "), absent.how_to_get);
+  }
   return 0;
 }
 
@@ -132,10 +136,12 @@ Overrides without_prefix(const Overrides& flags) {
 void print_options(const std::vector<FieldInfo>& options) {
   if (options.empty()) return;
   fmt::print("\nOptions (as flags: --env.<option> VALUE)\n");
+  std::size_t widest = 20;
+  for (const FieldInfo& field : options) widest = std::max(widest, field.name.size());
   for (const FieldInfo& field : options) {
     const std::string range = field.range_text.empty() ? "" : " [" + field.range_text + "]";
-    fmt::print("  {:<20} {:<8} {}{} (default {})\n", field.name, field.type, field.doc, range,
-               field.default_text.empty() ? "none" : field.default_text);
+    fmt::print("  {:<{}} {:<8} {}{} (default {})\n", field.name, widest, field.type, field.doc,
+               range, field.default_text.empty() ? "none" : field.default_text);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bridges/bridges.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom_build_info.inc"
 #include "cli/arguments.h"
@@ -110,6 +111,7 @@ int broadloom::run_program(int argc, char** argv, const std::vector<Status>& bef
   try {
     const std::string program = argc > 0 ? argv[0] : "broadloom";
     cli::set_program_name(std::filesystem::path(program).filename().string());
+    register_bridges();
     return cli::run(program, std::vector<std::string>(argv + std::min(argc, 1), argv + argc),
                     before);
   } catch (const std::exception& error) {

@@ -2,6 +2,7 @@
 # Installs what Broadloom needs to build. Does nothing, and asks for nothing, when all is there.
 #   tools/setup.sh           what the build needs
 #   tools/setup.sh --tests   and what the tests need
+#   tools/setup.sh --mujoco  and MuJoCo, for docs/envs/MuJoCo.md: from PyPI into build/mujoco, where CMake finds it
 # BROADLOOM_SKIP_SETUP=1 trusts that everything is there (for systems without apt-get).
 set -euo pipefail
 
@@ -13,9 +14,31 @@ test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format clan
 case "${1:-}" in
   "") ;;
   --tests) packages+=("${test_packages[@]}") ;;
-  *) echo "setup.sh: unknown option '$1'; the only one is --tests" >&2; exit 2 ;;
+  --mujoco) packages+=(python3 python3-venv) ;;
+  *) echo "setup.sh: unknown option '$1'; expected --tests or --mujoco" >&2; exit 2 ;;
 esac
-[ "${BROADLOOM_SKIP_SETUP:-0}" = 1 ] && exit 0
+
+# MuJoCo's library and headers, and Gymnasium for its models. The version is the one that cmake/BroadloomMujoco.cmake wants.
+mujoco_packages=(mujoco-core==4.0.0 gymnasium==1.4.0)
+add_mujoco() {
+  local venv
+  venv="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/mujoco"
+  compgen -G "$venv/lib/python3*/site-packages/mujoco/libmujoco.so.4.0.0" >/dev/null &&
+    compgen -G "$venv/lib/python3*/site-packages/gymnasium-1.4.0.dist-info" >/dev/null && return 0
+  echo "Installing into build/mujoco: ${mujoco_packages[*]}"
+  python3 -m venv "$venv"
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
+    --no-deps "${mujoco_packages[@]}" </dev/null || {
+      echo "setup.sh: no package registry answered, so MuJoCo was not installed; all else does without." >&2
+      exit 1
+    }
+  echo "Build again: cmake --preset release && cmake --build --preset release"
+}
+finish() {
+  [ "${1:-}" != --mujoco ] || add_mujoco
+  exit 0
+}
+[ "${BROADLOOM_SKIP_SETUP:-0}" = 1 ] && finish "$@"
 
 say_by_hand() {
   {
@@ -40,7 +63,7 @@ missing=()
 for package in "${packages[@]}"; do
   is_installed "$package" || missing+=("$package")
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
+[ ${#missing[@]} -eq 0 ] && finish "$@"
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
@@ -62,3 +85,4 @@ if ! install_missing >/dev/null 2>&1; then
   install_missing || { echo "setup.sh: apt-get could not install everything." >&2
                        say_by_hand "${missing[@]}"; }
 fi
+finish "$@"

@@ -94,6 +94,11 @@ std::vector<std::string> simulator_limits(const VecEnvTraits& simulator) {
         "takes a step to begin an episode: such rows are no transitions, and no part of loss, "
         "advantages, normalisers or episodes; steps are counted with them");
   }
+  if (!simulator.common_bits) {
+    out.emplace_back(
+        "its bits are those of this kind of processor and of this C library, whose mathematics it "
+        "calls");
+  }
   return out;
 }
 

@@ -107,7 +107,10 @@ struct EnvSpec {
   double random_score = 0.0;     // of uniformly random actions
   double reference_score = 0.0;  // the optimum where it is known, else a good policy's
   std::string upstream;          // library, version and file that the dynamics agree with
-  std::string summary;           // one line for `broadloom env list`
+  // What steps it, where that is another's library, with its version and what it was given: "MuJoCo
+  // 4.0.0, hopper.xml 8f3c...". Empty: Broadloom. Records keep it.
+  std::string engine;
+  std::string summary;  // one line for `broadloom env list`
   // Why episodes end: the environment's own reasons, then "time_limit". See env/outcome.h.
   std::vector<std::string> end_reasons{"terminated", "time_limit"};
   bool names_success = false;  // whether the environment says which episodes succeeded

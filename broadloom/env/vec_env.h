@@ -86,6 +86,8 @@ struct VecEnvTraits {
   // Resets take a step: where next_is_filler() says so, an environment's next step is no
   // transition. Until that step the environment shows its ended episode's last observation.
   bool filler_rows = false;
+  // The bits are the same on every processor, as where no function of libm has a part.
+  bool common_bits = true;
 
   bool operator==(const VecEnvTraits&) const = default;
 };

@@ -72,6 +72,15 @@ class Registry {
     return openers_.emplace(name, std::move(open)).second;
   }
 
+  void add(AbsentEnvironments absent) {
+    const std::lock_guard lock(mutex_);
+    absent_.push_back(std::move(absent));
+  }
+  std::vector<AbsentEnvironments> absent() const {
+    const std::lock_guard lock(mutex_);
+    return absent_;
+  }
+
   // Empty where the namespace is unknown, or the id has none.
   OpenEnvironment opener_of(const std::string& id) const {
     const std::lock_guard lock(mutex_);
@@ -84,6 +93,7 @@ class Registry {
   mutable std::mutex mutex_;
   std::deque<EnvEntry> entries_;
   std::map<std::string, OpenEnvironment> openers_;
+  std::vector<AbsentEnvironments> absent_;
 };
 
 Registry& registry() {
@@ -112,11 +122,25 @@ Result<const EnvEntry*> open(const OpenEnvironment& opener, const std::string& i
   return find_or_null(id);
 }
 
+Status check_absent(const std::string& id) {
+  for (const AbsentEnvironments& absent : registry().absent()) {
+    if (std::find(absent.ids.begin(), absent.ids.end(), id) == absent.ids.end()) continue;
+    return {ErrorKind::kNotFound,
+            fmt::format("{} needs {}, which this program was built without; {}", id,
+                        absent.simulator, absent.how_to_get)};
+  }
+  return {};
+}
+
 Result<const EnvEntry*> find(const std::string& id) {
   if (const EnvEntry* entry = find_or_null(id)) return entry;
   if (const OpenEnvironment opener = registry().opener_of(id)) return open(opener, id);
+  BROADLOOM_TRY(check_absent(id));
   std::vector<std::string> ids;
   for (const EnvEntry* entry : registry().all()) ids.push_back(entry->spec.id);
+  for (const AbsentEnvironments& absent : registry().absent()) {
+    ids.insert(ids.end(), absent.ids.begin(), absent.ids.end());
+  }
   Status status = unknown_key_error("environment", id, ids);
   return Status(ErrorKind::kNotFound,
                 status.message() +
@@ -258,6 +282,15 @@ Status register_environment(EnvEntry entry) {
   return invalid(fmt::format(
       "environment '{}' is registered already; register it once, under an id of its own", id));
 }
+
+void register_built_in(EnvEntry entry) {
+  entry.built_in = true;
+  registry().add(std::move(entry));
+}
+
+void announce_absent(AbsentEnvironments absent) { registry().add(std::move(absent)); }
+
+std::vector<AbsentEnvironments> list_absent() { return registry().absent(); }
 
 Status register_namespace(const std::string& name, OpenEnvironment open) {
   if (!open || name.empty() || name.find('/') != std::string::npos) {

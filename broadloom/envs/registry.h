@@ -21,6 +21,19 @@ namespace broadloom {
 // it.
 Status register_environment(EnvEntry entry);
 
+// Environments of a bridge (bridges/), as the library's own. One whose id is taken is left out.
+void register_built_in(EnvEntry entry);
+
+// Environments that a build without their simulator has not, and how to get them, which is what is
+// said to who asks for one.
+struct AbsentEnvironments {
+  std::vector<std::string> ids;
+  std::string simulator;   // "MuJoCo"
+  std::string how_to_get;  // "run `tools/setup.sh --mujoco` and build again"
+};
+void announce_absent(AbsentEnvironments absent);
+std::vector<AbsentEnvironments> list_absent();
+
 // What to call for an id that nobody registered and that begins with a namespace,
 // "gymnasium/Hopper-v5": it is given the whole id and gives what is to be registered under it, or
 // says why there is none.

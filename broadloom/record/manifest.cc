@@ -34,6 +34,7 @@ VecEnvTraits simulator_of(const Json& json) {
   simulator.saves_state = json["saves_state"].boolean();
   simulator.has_final_observations = json["has_final_observations"].boolean();
   simulator.filler_rows = json["filler_rows"].is_boolean() && json["filler_rows"].boolean();
+  simulator.common_bits = !json["common_bits"].is_boolean() || json["common_bits"].boolean();
   return simulator;
 }
 
@@ -75,7 +76,9 @@ Json simulator_json(const VecEnvTraits& simulator) {
            {"deterministic", simulator.deterministic},
            {"saves_state", simulator.saves_state},
            {"has_final_observations", simulator.has_final_observations}};
-  if (simulator.filler_rows) out["filler_rows"] = true;  // absent: false
+  // These came later than the others: absent is the default.
+  if (simulator.filler_rows) out["filler_rows"] = true;
+  if (!simulator.common_bits) out["common_bits"] = false;
   return out;
 }
 
@@ -123,6 +126,7 @@ std::string manifest_json(const Manifest& m) {
   if (m.init) json["init"] = policy_source_json(*m.init);
   if (m.simulator != VecEnvTraits{}) json["simulator"] = simulator_json(m.simulator);
   if (m.plugin != EnvPlugin{}) json["plugin"] = plugin_json(m.plugin);
+  if (!m.engine.empty()) json["engine"] = m.engine;
   if (!m.new_episodes_at.empty()) json["new_episodes_at"] = m.new_episodes_at;
   return json.dump(2) + "\n";
 }
@@ -155,6 +159,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.simulator = simulator_of(json["simulator"]);
   m.plugin = {json["plugin"]["name"].text(), json["plugin"]["version"].text(),
               json["plugin"]["hash"].text()};
+  m.engine = json["engine"].text();
   m.new_episodes_at = integers_of(json["new_episodes_at"]);
   if (json.contains("init")) m.init = policy_source_of(json["init"]);
   m.version = json["version"].text();

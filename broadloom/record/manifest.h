@@ -28,13 +28,14 @@ struct Manifest {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string isa;
-  std::string bits;   // "common": everybody's; "own": of isa or precision; "none": the simulator
-                      // is not deterministic; "": not said
+  std::string bits;   // "common": everybody's; "own": of isa, precision or simulator;
+                      // "none": the simulator is not deterministic; "": not said
   std::string panel;  // hash of panel.toml as the run was started; "": none
   std::vector<std::int64_t> extended_from;  // each total_timesteps that was made longer, in order
   std::optional<PolicySource> init;         // nothing: drawn by the seed
   VecEnvTraits simulator;                   // what the environments can do
   EnvPlugin plugin;                         // that they are from; empty: none
+  std::string engine;                       // EnvSpec::engine; "": Broadloom
   // Environment steps after which a resume began new episodes, since these were not saved.
   std::vector<std::int64_t> new_episodes_at;
   std::string version, revision, compiler, build_type;  // of the program

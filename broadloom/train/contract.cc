@@ -173,6 +173,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.reward_terms = one.spec().reward_terms;
   contract.commands = one.spec().commands;
   contract.terrain = one.spec().terrain;
+  contract.engine = one.spec().engine;
   const Space& seen = one.spec().observation;
   if (seen.dtype != Dtype::kF32 || !seen.shape.empty()) contract.observation = observed(seen);
   if (one.spec().has_critic_observation()) {
@@ -228,6 +229,7 @@ std::string contract_text(const RolloutContract& c) {
     out += fmt::format("{}{} {}", i == 0 ? "Disturbed by: " : ", ", name, value);
   }
   if (!c.disturbances.empty()) out += "\n";
+  if (!c.engine.empty()) out += fmt::format("Stepped by {}\n", c.engine);
   for (const std::string& limit : simulator_limits(c.simulator)) {
     out += fmt::format("Simulator: {}\n", limit);
   }

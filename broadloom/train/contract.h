@@ -58,6 +58,7 @@ struct RolloutContract {
   std::vector<RewardTerm> reward_terms;  // what the environment says of its task; empty: nothing
   std::vector<CommandRange> commands;
   std::string terrain;
+  std::string engine;      // EnvSpec::engine; "": Broadloom
   VecEnvTraits simulator;  // what the environments can do
   int threads = 0;
   MemoryPlan memory;

@@ -95,6 +95,7 @@ void add_task(const RolloutContract& contract, Json& out) {
     out["commands"][command.name] = std::vector<double>{command.low, command.high};
   }
   if (!contract.terrain.empty()) out["terrain"] = contract.terrain;
+  if (!contract.engine.empty()) out["engine"] = contract.engine;
 }
 
 // What is promised, without what belongs to a machine: threads and memory.

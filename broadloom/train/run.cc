@@ -149,7 +149,8 @@ Status announce(const Config& config, int threads, const RunHooks& hooks) {
 // What the record says of a run's bits: whether every processor would give the same.
 std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator) {
   if (!simulator.deterministic) return "none";
-  return config.precision == "fp32" && has_common_bits(isa) ? "common" : "own";
+  const bool common = config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
+  return common ? "common" : "own";
 }
 
 // Makes the run longer, in memory: what it has learnt must be what it would have from the start.
@@ -295,6 +296,7 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
     manifest.simulator = trainer.value()->simulator();
     manifest.plugin = trainer.value()->spec().plugin;
+    manifest.engine = trainer.value()->spec().engine;
     manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     manifest.init = source.value();

@@ -10,9 +10,10 @@
 `gymnasium.make_vec("broadloom/CartPole-v1", num_envs=64)`.
 """
 
+import sys
 from typing import TYPE_CHECKING
 
-from . import _registry
+from . import _core, _registry
 from ._core import Error, list_envs
 from .commands import Study, advise, audit, command, compare, evaluate, export, gradients, report, rerun
 from .frames import read_evaluations, read_ledger, read_metrics, read_store
@@ -27,6 +28,8 @@ __all__ = ["Env", "Error", "Policy", "Run", "Study", "VectorEnv", "advise", "aud
            "read_evaluations", "read_ledger", "read_metrics", "read_store", "register", "report", "rerun", "resume", "train"]
 _LATER = {"Env": "envs", "VectorEnv": "envs", "import_policy": "importing", "Policy": "policy"}  # they want NumPy or Gymnasium, which take longer to import than the rest
 
+for _folder in reversed(sys.path):
+    _core.add_package_folder(_folder)  # MuJoCo is where Python has it
 _registry.register_when_imported()
 
 

@@ -1,7 +1,9 @@
 // The extension broadloom._core: C++ to Python and back, as little of it as will do. What users
 // call is in python/broadloom/*.py.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
+#include "bridges/bridges.h"
 #include "environments.h"
 #include "errors.h"
 #include "importing.h"
@@ -11,6 +13,8 @@
 
 NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);  // registered environments live as long as the process
+  broadloom::register_bridges();
+  m.def("add_package_folder", &broadloom::add_package_folder, nanobind::arg("folder"));
   broadloom::python::bind_errors(m);
   broadloom::python::bind_environments(m);
   broadloom::python::bind_simulators(m);

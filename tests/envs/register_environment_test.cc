@@ -84,6 +84,33 @@ TEST(RegisterEnvironment, RefusesAnIdThatIsTaken) {
   expect_refused(register_environment<Hover>("Twice-v0"), {"'Twice-v0'", "already"});
 }
 
+TEST(Bridges, EnvironmentsAreBuiltInUnlessTheProgramHasTheirId) {
+  const auto named = [](const std::string& id, int limit) {
+    EnvEntry entry = make_entry<Hover>({}, [=](EnvSpec& spec) {
+      spec.id = id;
+      spec.max_episode_steps = limit;
+    });
+    return entry;
+  };
+  register_built_in(named("Bridged-v0", 11));
+  EXPECT_TRUE(is_built_in("Bridged-v0"));
+  ASSERT_TRUE(register_environment(named("Mine-v0", 22)).ok());
+  register_built_in(named("Mine-v0", 33));
+  EXPECT_FALSE(is_built_in("Mine-v0"));
+  EXPECT_EQ(env_spec("Mine-v0", {}).value().max_episode_steps, 22);
+}
+
+TEST(Bridges, WhatABuildHasNotSaysHowToGetIt) {
+  announce_absent({{"Robot-v0", "Robot-v1"}, "a simulator", "install it"});
+  const Status asked = env_spec("Robot-v1", {}).status();
+  EXPECT_EQ(asked.kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(asked.message(),
+            "Robot-v1 needs a simulator, which this program was built without; install it");
+  EXPECT_NE(env_spec("Rohbot-v1", {}).status().message().find("did you mean 'Robot-v1'"),
+            std::string::npos);
+  EXPECT_EQ(list_absent().back().ids.size(), 2u);
+}
+
 TEST(RegisterEnvironment, RefusesIdsThatCannotNameAFolder) {
   for (const char* id : {"", "../x", "/x", "x/", "x//y", "x/../y", "x/.y", "w/x/y/z", ".hidden",
                          "-v0", "a b", "a\nb", "a:b"}) {

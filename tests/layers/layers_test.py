@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the order of the library's folders, which include themselves and those before them, and where heavy headers are."""
+"""Holds the order of the library's folders, which include themselves and those before them, where heavy headers are, and that nobody but the
+program knows of bridges, and no bridge of another."""
 
 import pathlib
 import re
@@ -26,6 +27,7 @@ def problems(root):
             match = INCLUDE.match(line)
             if match and heavy(where, match.group(2)):
                 found.append(f"{where}:{number}: {heavy(where, match.group(2))}")
+    found += bridge_problems(root)
     library = root / "broadloom"
     for path in sorted(library.rglob("*")):
         if path.suffix not in (".h", ".cc", ".inc", ".cu", ".cuh"):
@@ -44,6 +46,27 @@ def problems(root):
     return found
 
 
+def bridge_problems(root):
+    """Of bridges/: each knows the library and itself; bridges.cc knows all of them, and what is outside knows bridges.h alone."""
+    found = []
+    for path in sorted((root / "bridges").rglob("*.*")):
+        where = path.relative_to(root).as_posix()
+        if path.suffix not in (".h", ".cc"):
+            continue
+        own = "/".join(where.split("/")[:2]) + "/"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            target = match.group(2) if match else ""
+            if target.startswith(("cli/", "python/", "tests/")) or (target.startswith("bridges/") and not target.startswith(own) and where.count("/") > 1):
+                found.append(f"{where}:{number}: a bridge includes {target}; it may include the library and itself")
+    for path in sorted([*(root / "cli").rglob("*.*"), *(root / "python" / "src").rglob("*.*")]):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match and match.group(2).startswith("bridges/") and match.group(2) != "bridges/bridges.h":
+                found.append(f"{path.relative_to(root).as_posix()}:{number}: includes {match.group(2)}; bridges/bridges.h is all that it may")
+    return found
+
+
 def heavy(where, target):
     """Why this file may not include this heavy header; None when it may."""
     for prefix, homes in HEAVY.items():
@@ -54,7 +77,7 @@ def heavy(where, target):
 
 def breach(folder, suffix, quote, target):
     """Why a file of this folder may not include this target; None when it may."""
-    if target.startswith(("cli/", "tests/", "examples/", "bench/")):
+    if target.startswith(("cli/", "bridges/", "tests/", "examples/", "bench/")):
         return f"the library includes {target}, which is not part of it"
     if not target.startswith("broadloom/"):
         if quote == '"' and "/" not in target and suffix == ".h":
@@ -85,6 +108,14 @@ class LayersTest(unittest.TestCase):
             ("core/a.h", '#include "status.h"', 1),
             ("misc/a.h", "", 1),
             ("train/a.cc", '#include "cli/main.h"', 1),
+            ("envs/a.cc", '#include "bridges/bridges.h"', 1),
+            ("../bridges/ale/a.cc", '#include "broadloom/env/vec_env.h"', 0),
+            ("../bridges/ale/a.cc", '#include "bridges/ale/b.h"', 0),
+            ("../bridges/ale/a.cc", '#include "bridges/mujoco/model.h"', 1),
+            ("../bridges/ale/a.cc", '#include "cli/commands.h"', 1),
+            ("../bridges/bridges.cc", '#include "bridges/mujoco/gymnasium/tasks.h"', 0),
+            ("../cli/a.cc", '#include "bridges/bridges.h"', 0),
+            ("../cli/a.cc", '#include "bridges/mujoco/model.h"', 1),
             ("train/a.cc", '#include "broadloom/record/ledger.h"', 0),
             ("core/a.cc", "#include <nlohmann/json.hpp>", 1),
             ("record/json.cc", "#include <nlohmann/json.hpp>", 0),
@@ -93,7 +124,7 @@ class LayersTest(unittest.TestCase):
         for name, text, expected in cases:
             with self.subTest(name=name, text=text), tempfile.TemporaryDirectory() as folder:
                 path = pathlib.Path(folder) / "broadloom" / name
-                path.parent.mkdir(parents=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text + "\n", encoding="utf-8")
                 self.assertEqual(len(problems(pathlib.Path(folder))), expected)
 

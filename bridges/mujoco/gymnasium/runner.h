@@ -1,0 +1,92 @@
+// What Hopper, Walker2d, HalfCheetah and Swimmer of Gymnasium 1.4.0 share: they are paid for speed
+// along x, and for moving little.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridges/mujoco/gymnasium/parts.h"
+#include "bridges/mujoco/options.h"
+
+namespace broadloom::mujoco {
+
+struct RunnerOptions : ModelOptions {
+  double forward_reward_weight = 1.0, ctrl_cost_weight = 0.0, reset_noise_scale = 0.0;
+  bool exclude_current_positions_from_observation = true;
+
+  template <class Visitor>
+  void visit_runner(Visitor&& v) {
+    visit_model(v);
+    v("forward_reward_weight", forward_reward_weight, "Weight of the speed forward, m/s.");
+    v("ctrl_cost_weight", ctrl_cost_weight, "Weight of the cost of the squared actions.");
+    v("reset_noise_scale", reset_noise_scale, Range{0.0, 1e6},
+      "How far from the model's initial positions and speeds episodes begin.");
+    v("exclude_current_positions_from_observation", exclude_current_positions_from_observation,
+      "Whether where it is along the ground is not seen.");
+  }
+};
+
+class Runner : public Task {
+ public:
+  Status bind(const Model& model) override {
+    dt_ = seconds_per_step(model.get(), options_.frame_skip);
+    return need(model.get(), traits_.needed_positions, 1);
+  }
+  int observation_size(const Sizes& sizes) const override {
+    return sizes.nq + sizes.nv - skipped();
+  }
+  std::vector<RewardTerm> reward_terms() const override {
+    return {{"forward_speed", options_.forward_reward_weight},
+            {"squared_actions", -options_.ctrl_cost_weight}};
+  }
+
+  void place(Scene scene, Random& random) const override {
+    add_uniform(scene.data.qpos, scene.model.nq, options_.reset_noise_scale, random);
+    const auto add_to_speeds = traits_.normal_speeds ? add_normal : add_uniform;
+    add_to_speeds(scene.data.qvel, scene.model.nv, options_.reset_noise_scale, random);
+  }
+
+  int kept_size() const override { return 1; }
+  void keep(Scene scene, double* kept) const override { kept[0] = scene.data.qpos[0]; }
+
+  Judgement judge(Scene scene, const float* action, const double* kept) const override {
+    return {forward_reward(scene, kept) - control_cost(scene, action)};
+  }
+
+  void observe(Scene scene, ObservationWriter out) const override {
+    const double most = traits_.most_speed;
+    out.add(scene.data.qpos + skipped(), scene.model.nq - skipped());
+    out.add_clipped(scene.data.qvel, scene.model.nv, -most, most);
+  }
+
+ protected:
+  struct Traits {
+    int along_ground = 1;        // the first positions, which say where it is
+    int needed_positions = 1;    // of the model
+    bool normal_speeds = false;  // whether they begin normal, and not uniform
+    double most_speed = std::numeric_limits<double>::infinity();  // that is seen
+  };
+
+  Runner(RunnerOptions options, const Traits& traits)
+      : options_(std::move(options)), traits_(traits) {}
+
+  double forward_reward(Scene scene, const double* kept) const {
+    return options_.forward_reward_weight * ((scene.data.qpos[0] - kept[0]) / dt_);
+  }
+  float control_cost(Scene scene, const float* action) const {
+    return action_cost(options_.ctrl_cost_weight, action, scene.model.nu);
+  }
+
+ private:
+  int skipped() const {
+    return options_.exclude_current_positions_from_observation ? traits_.along_ground : 0;
+  }
+
+  RunnerOptions options_;
+  Traits traits_;
+  double dt_ = 0.0;
+};
+
+}  // namespace broadloom::mujoco

@@ -1,0 +1,12 @@
+// The MuJoCo tasks of Gymnasium 1.4.0, version 5.
+#pragma once
+
+#include <vector>
+
+#include "broadloom/envs/env_entry.h"
+
+namespace broadloom::mujoco {
+
+std::vector<EnvEntry> gymnasium_tasks();
+
+}  // namespace broadloom::mujoco

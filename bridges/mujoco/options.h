@@ -1,0 +1,44 @@
+// What users may set of a task on a MuJoCo model.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "broadloom/core/config_table.h"
+
+namespace broadloom::mujoco {
+
+// From low to high; either may be infinite. As text "0.7,inf", in a file [0.7, inf].
+struct Interval {
+  static constexpr const char* kTypeName = "interval";
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  // Strictly inside; false for what is not a number.
+  bool holds(double x) const { return low < x && x < high; }
+  bool operator==(const Interval&) const = default;
+};
+std::string to_text(const Interval& value);
+Status parse_text(std::string_view text, Interval& out);
+
+// What every task has.
+struct ModelOptions {
+  std::string xml_file;
+  int frame_skip = 1;
+  std::string on_unstable = "reset";
+
+  template <class Visitor>
+  void visit_model(Visitor&& v) {
+    v("xml_file", xml_file,
+      "The model: a file of Gymnasium's by its name, or a path that begins with '/', '.' or '~'.");
+    v("frame_skip", frame_skip, Range{1, 10000},
+      "Steps of the physics for one of the environment.");
+    v("on_unstable", on_unstable, Choices{{"reset", "stop", "go_on"}},
+      "Where the physics breaks down: end the episode (reason 'unstable', reward 0), end the run, "
+      "or "
+      "go on from the model's initial state within the episode, as Gymnasium does.");
+  }
+};
+
+}  // namespace broadloom::mujoco

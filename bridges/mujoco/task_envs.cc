@@ -1,0 +1,204 @@
+#include "bridges/mujoco/task_envs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "bridges/mujoco/draw_geoms.h"
+#include "broadloom/env/random_action.h"
+
+namespace broadloom::mujoco {
+
+Result<std::unique_ptr<VecEnv>> TaskEnvs::make(std::shared_ptr<const TaskSetup> setup,
+                                               const VecEnvOptions& options) {
+  std::unique_ptr<TaskEnvs> envs(new TaskEnvs(std::move(setup), options));
+  const Lease simulation = envs->setup_->model->lease();
+  for (int i = 0; i < envs->count_; ++i) BROADLOOM_TRY(envs->start_episode(*simulation, i, 0));
+  if (options.stagger_starts) {
+    int begin = 0;  // each lot of environments that joins is spread by itself
+    for (const int end : options.joining) {
+      BROADLOOM_TRY(envs->stagger(*simulation, begin, end));
+      begin = end;
+    }
+    BROADLOOM_TRY(envs->stagger(*simulation, begin, envs->count_));
+  }
+  return std::unique_ptr<VecEnv>(std::move(envs));
+}
+
+TaskEnvs::TaskEnvs(std::shared_ptr<const TaskSetup> setup, const VecEnvOptions& options)
+    : setup_(std::move(setup)),
+      spec_(setup_->spec),
+      options_(options),
+      count_(options.num_envs),
+      state_size_(static_cast<std::size_t>(setup_->model->state_size())),
+      kept_size_(static_cast<std::size_t>(task().kept_size())),
+      width_(static_cast<std::size_t>(spec_.observation_size())),
+      action_size_(static_cast<std::size_t>(spec_.action_size())) {
+  spec_.set_time_limit(options.max_episode_steps);
+  const auto count = static_cast<std::size_t>(count_);
+  state_.resize(count * state_size_);
+  kept_.resize(count * kept_size_);
+  seen_.resize(count * width_);
+  for (auto* numbers : {&episode_, &episode_step_, &total_step_}) numbers->resize(count);
+}
+
+int TaskEnvs::max_truncations(int num_steps) const {
+  const int limit = spec_.max_episode_steps;
+  return limit > 0 ? (num_steps - 1) / limit + 1 : 0;
+}
+
+void TaskEnvs::observe(int begin, int end, ObservationRows rows) const {
+  const std::size_t first = static_cast<std::size_t>(begin) * width_;
+  std::copy(seen_.begin() + static_cast<std::ptrdiff_t>(first),
+            seen_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(end) * width_),
+            rows.floats());
+}
+
+Status TaskEnvs::step(int begin, int end, const StepRows& rows) {
+  const Lease simulation = setup_->model->lease();
+  for (int i = begin; i < end; ++i) BROADLOOM_TRY(step_one(*simulation, i, i - begin, rows));
+  observe(begin, end, rows.observations);
+  return {};
+}
+
+Status TaskEnvs::step_one(Simulation& simulation, int i, int k, const StepRows& rows) {
+  const float* action = rows.actions + static_cast<std::size_t>(k) * action_size_;
+  const Result<Judgement> judged = advance(simulation, i, action);
+  if (!judged.ok()) return judged.status();
+  const auto [reward, end] = judged.value();
+  rows.rewards[k] = static_cast<float>(reward);
+  rows.terminated[k] = end != kGoesOn;
+  rows.truncated[k] =
+      end == kGoesOn && spec_.max_episode_steps > 0 && episode_step_[i] >= spec_.max_episode_steps;
+  if ((rows.terminated[k] | rows.truncated[k]) == 0) return {};
+  const int time_limit = static_cast<int>(spec_.end_reasons.size()) - 1;
+  return end_episode(simulation, i, k, end == kGoesOn ? time_limit : end, rows);
+}
+
+// The state after the step is stored; the simulation is in it, too.
+Result<Judgement> TaskEnvs::advance(Simulation& simulation, int i, const float* action) {
+  simulation.load(state(i));
+  mjData& data = simulation.scene().data;
+  for (std::size_t a = 0; a < action_size_; ++a) data.ctrl[a] = static_cast<double>(action[a]);
+  const Health health = simulation.step(setup_->frame_skip);
+  total_step_[i] += 1;
+  episode_step_[i] += 1;
+  const OnUnstable wanted = setup_->on_unstable;
+  if (health == Health::kFailed) return broken(i, simulation);
+  if (health == Health::kUnstable && wanted == OnUnstable::kStop) return broken(i, simulation);
+  if (health == Health::kUnstable && wanted == OnUnstable::kReset) {
+    // What is seen stays as it was before: nothing that the step made is worth looking at.
+    return Judgement{0.0, static_cast<int>(spec_.end_reasons.size()) - 2};
+  }
+  const Scene scene = simulation.scene();
+  const Judgement judged = task().judge(scene, action, kept(i));
+  task().keep(scene, kept(i));
+  task().observe(scene, ObservationWriter(seen(i)));
+  simulation.save(state(i));
+  return judged;
+}
+
+Status TaskEnvs::end_episode(Simulation& simulation, int i, int k, int end, const StepRows& rows) {
+  std::copy_n(seen(i), width_,
+              rows.final_observations.floats() + static_cast<std::size_t>(k) * width_);
+  if (rows.ends != nullptr) rows.ends[k] = {.reason = static_cast<std::int8_t>(end)};
+  if (rows.final_drawings != nullptr) {
+    rows.final_drawings[k] = {};
+    simulation.load(state(i));
+    simulation.place_bodies();
+    draw_geoms(simulation.scene(), setup_->view, rows.final_drawings[k]);
+  }
+  return start_episode(simulation, i, episode_[i] + 1);
+}
+
+// Every draw is a function of seed, streams, seed family and episode.
+Status TaskEnvs::start_episode(Simulation& simulation, int i, std::int64_t episode) {
+  Random random(options_.seed, env_streams(options_.streams).reset,
+                static_cast<std::uint32_t>(i % options_.families()),
+                static_cast<std::uint64_t>(episode));
+  simulation.reset();
+  task().place(simulation.scene(), random);
+  return begin_here(simulation, i, episode);
+}
+
+Status TaskEnvs::begin_here(Simulation& simulation, int i, std::int64_t episode) {
+  episode_[i] = episode;
+  episode_step_[i] = 0;
+  if (simulation.forward() != Health::kFine) return broken(i, simulation);
+  task().keep(simulation.scene(), kept(i));
+  task().observe(simulation.scene(), ObservationWriter(seen(i)));
+  simulation.save(state(i));
+  return {};
+}
+
+Status TaskEnvs::place(int i, const double* qpos, const double* qvel) {
+  const Lease simulation = setup_->model->lease();
+  simulation->reset();
+  const Scene scene = simulation->scene();
+  std::copy_n(qpos, scene.model.nq, scene.data.qpos);
+  std::copy_n(qvel, scene.model.nv, scene.data.qvel);
+  return begin_here(*simulation, i, episode_[i] + 1);
+}
+
+// Environment i of [begin, end) is taken that share of the time limit on under uniformly random
+// actions.
+Status TaskEnvs::stagger(Simulation& simulation, int begin, int end) {
+  const std::int64_t limit = spec_.max_episode_steps > 0 ? spec_.max_episode_steps : 1000;
+  std::vector<float> action(action_size_);
+  for (int i = begin; i < end; ++i) {
+    for (std::int64_t s = 0; s < (i - begin) * limit / (end - begin); ++s) {
+      Random random(options_.seed, Purpose::kStagger,
+                    static_cast<std::uint32_t>(i % options_.families()),
+                    static_cast<std::uint64_t>(s));
+      draw_action(spec_.action, random, action.data());
+      const Result<Judgement> judged = advance(simulation, i, action.data());
+      if (!judged.ok()) return judged.status();
+      if (judged.value().end != kGoesOn || episode_step_[i] >= limit) {
+        BROADLOOM_TRY(start_episode(simulation, i, episode_[i] + 1));
+      }
+    }
+  }
+  return {};
+}
+
+Status TaskEnvs::broken(int i, const Simulation& simulation) const {
+  const std::string where =
+      episode_step_[i] == 0
+          ? std::string("as its episode begins")
+          : fmt::format("at step {} of its episode, {} in all", episode_step_[i], total_step_[i]);
+  const char* advice = setup_->on_unstable == OnUnstable::kStop
+                           ? "; --env.on_unstable reset ends such an episode instead of the run"
+                           : "";
+  return {ErrorKind::kNumeric, fmt::format("{}: the physics of environment {} broke down {}: {}{}",
+                                           spec_.id, i, where, simulation.complaint(), advice)};
+}
+
+void TaskEnvs::draw(int env, const float*, Drawing& out) const {
+  const Lease simulation = setup_->model->lease();
+  simulation->load(physics(env));
+  simulation->place_bodies();
+  draw_geoms(simulation->scene(), setup_->view, out);
+}
+
+void TaskEnvs::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  const auto add = [&](const char* name, Dtype dtype, std::size_t width, void* data) {
+    if (width > 0)
+      out.push_back({prefix + name, dtype, {count_, static_cast<std::int64_t>(width)}, data});
+  };
+  add(".physics", Dtype::kF64, state_size_, state_.data());
+  add(".kept", Dtype::kF64, kept_size_, kept_.data());
+  add(".seen", Dtype::kF32, width_, seen_.data());
+  out.push_back({prefix + ".episode", Dtype::kI64, {count_}, episode_.data()});
+  out.push_back({prefix + ".episode_step", Dtype::kI64, {count_}, episode_step_.data()});
+  out.push_back({prefix + ".total_step", Dtype::kI64, {count_}, total_step_.data()});
+}
+
+std::unique_ptr<VecEnv> TaskEnvs::another(const VecEnvOptions& options) const {
+  VecEnvOptions theirs = options;
+  if (theirs.max_episode_steps == 0) theirs.max_episode_steps = spec_.max_episode_steps;
+  Result<std::unique_ptr<VecEnv>> made = make(setup_, theirs);
+  return made.ok() ? made.take() : nullptr;
+}
+
+}  // namespace broadloom::mujoco

@@ -1,0 +1,83 @@
+// N environments of a task on a model: a row of state each, and as many simulations as there are
+// cores.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridges/mujoco/task.h"
+#include "broadloom/env/vec_env.h"
+
+namespace broadloom::mujoco {
+
+// What becomes of a step in which the physics broke down.
+enum class OnUnstable { kReset, kStop, kGoOn };
+
+// What all environments of a kind share.
+struct TaskSetup {
+  std::shared_ptr<const Model> model;
+  std::shared_ptr<const Task> task;  // bound to the model
+  EnvSpec spec;                      // end_reasons: the task's, "unstable", "time_limit"
+  View view;
+  int frame_skip = 1;
+  OnUnstable on_unstable = OnUnstable::kReset;
+};
+
+class TaskEnvs final : public VecEnv {
+ public:
+  // options.num_envs >= 1, and families() divides it. kNumeric or kIo where the physics does not
+  // stand the start.
+  static Result<std::unique_ptr<VecEnv>> make(std::shared_ptr<const TaskSetup> setup,
+                                              const VecEnvOptions& options);
+
+  const EnvSpec& spec() const override { return spec_; }
+  int num_envs() const override { return count_; }
+  // MuJoCo calls the C library's functions, which differ in their last bits from processor to
+  // processor.
+  VecEnvTraits traits() const override { return {.common_bits = false}; }
+  int max_truncations(int num_steps) const override;
+  void observe(int begin, int end, ObservationRows rows) const override;
+  Status step(int begin, int end, const StepRows& rows) override;
+  std::int64_t episode_step(int env) const override { return episode_step_[env]; }
+  void draw(int env, const float* action, Drawing& out) const override;
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override;
+
+  // Begins an episode of environment i in this state, [nq] and [nv], instead of a drawn one: for
+  // comparisons with others.
+  Status place(int i, const double* qpos, const double* qvel);
+  // Its physics' state: time, then qpos, then qvel (mjSTATE_INTEGRATION).
+  const double* physics(int i) const { return &state_[static_cast<std::size_t>(i) * state_size_]; }
+
+ private:
+  TaskEnvs(std::shared_ptr<const TaskSetup> setup, const VecEnvOptions& options);
+
+  const Task& task() const { return *setup_->task; }
+  double* state(int i) { return &state_[static_cast<std::size_t>(i) * state_size_]; }
+  double* kept(int i) { return kept_.data() + static_cast<std::size_t>(i) * kept_size_; }
+  float* seen(int i) { return &seen_[static_cast<std::size_t>(i) * width_]; }
+
+  Status start_episode(Simulation& simulation, int i, std::int64_t episode);
+  Status begin_here(Simulation& simulation, int i, std::int64_t episode);
+  Result<Judgement> advance(Simulation& simulation, int i, const float* action);
+  Status step_one(Simulation& simulation, int i, int k, const StepRows& rows);
+  Status end_episode(Simulation& simulation, int i, int k, int end, const StepRows& rows);
+  Status stagger(Simulation& simulation, int begin, int end);
+  Status broken(int i, const Simulation& simulation) const;
+
+  std::shared_ptr<const TaskSetup> setup_;
+  EnvSpec spec_;
+  VecEnvOptions options_;
+  int count_;
+  std::size_t state_size_, kept_size_, width_, action_size_;
+  std::vector<double> state_;  // [N, state size] of the physics
+  std::vector<double> kept_;   // [N, kept size] of the task
+  // [N, D] what the last step showed. Saved, too: after RK4 much of it does not follow from the
+  // state.
+  std::vector<float> seen_;
+  std::vector<std::int64_t> episode_, episode_step_, total_step_;  // [N]
+};
+
+}  // namespace broadloom::mujoco

@@ -1,0 +1,246 @@
+// Gymnasium's MuJoCo tasks as environments of the registry: the contract, bits, resumes, and
+// physics that breaks down. (tests/oracle compares them with Gymnasium.)
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "bridges/bridges.h"
+#include "bridges/mujoco/gymnasium/tasks.h"
+#include "bridges/mujoco/task_envs.h"
+#include "broadloom/conformance/conformance.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/train/trainer.h"
+#include "tests/train/folder.h"
+
+namespace {
+std::atomic<std::int64_t> allocations{0};
+}  // namespace
+
+void* operator new(std::size_t size) {
+  ++allocations;
+  void* memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace broadloom {
+namespace {
+
+std::vector<std::string> task_ids() {
+  register_bridges();
+  std::vector<std::string> ids;
+  for (const EnvEntry& entry : mujoco::gymnasium_tasks()) ids.push_back(entry.spec.id);
+  return ids;
+}
+
+Result<std::unique_ptr<VecEnv>> made(const std::string& id, const Overrides& options = {},
+                                     const VecEnvOptions& asked = {}) {
+  register_bridges();
+  return make_vec_env(id, options, asked);
+}
+
+class MujocoTask : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(MujocoTask, KeepsToTheContract) {
+  ConformanceOptions options;
+  options.time_limit = 10;
+  options.num_steps = 21;
+  options.allocations = [] { return allocations.load(); };
+  const ConformanceReport report = check_vec_env(
+      [&](const VecEnvOptions& asked) { return made(GetParam(), {}, asked); }, options);
+  EXPECT_EQ(report.findings(), std::vector<std::string>());
+}
+
+TEST_P(MujocoTask, IsWhatItSaysBeforeTheModelIsRead) {
+  const Result<EnvSpec> said = env_spec(GetParam(), {});
+  ASSERT_TRUE(said.ok()) << said.status().message();
+  const Result<std::unique_ptr<VecEnv>> envs = made(GetParam());
+  ASSERT_TRUE(envs.ok()) << envs.status().message();
+  const EnvSpec& spec = envs.value()->spec();
+  EXPECT_TRUE(same_shape(spec.observation, said.value().observation));
+  EXPECT_EQ(spec.action.low, said.value().action.low);
+  EXPECT_EQ(spec.action.high, said.value().action.high);
+  EXPECT_EQ(spec.end_reasons, said.value().end_reasons);
+  EXPECT_EQ(said.value().engine, "");
+  EXPECT_EQ(spec.engine.rfind("MuJoCo 4.0.0, ", 0), 0u) << spec.engine;
+}
+
+TEST_P(MujocoTask, DrawsItself) {
+  const Result<std::unique_ptr<VecEnv>> envs = made(GetParam());
+  ASSERT_TRUE(envs.ok());
+  Drawing drawing;
+  envs.value()->draw(0, nullptr, drawing);
+  EXPECT_GT(drawing.shapes.size(), 3u);
+  EXPECT_LT(drawing.left, drawing.right);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gymnasium, MujocoTask, ::testing::ValuesIn(task_ids()),
+                         [](const auto& info) {
+                           return info.param.substr(0, info.param.find('-'));
+                         });
+
+Config config_of(const std::string& env_id) {
+  register_bridges();
+  Result<Config> config = resolve_config({{"env_id", env_id},
+                                          {"num_envs", "6"},
+                                          {"num_steps", "12"},
+                                          {"num_minibatches", "3"},
+                                          {"update_epochs", "2"},
+                                          {"total_timesteps", "432"},
+                                          {"hidden_sizes", "16"},
+                                          {"norm_obs", "true"},
+                                          {"norm_reward", "true"},
+                                          {"stagger_starts", "true"},
+                                          {"max_episode_steps", "30"}});
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.take();
+}
+
+std::unique_ptr<Trainer> trainer_of(const Config& config, int threads) {
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  trainer.value()->hold_threads(threads);
+  return trainer.take();
+}
+
+void iterate(Trainer& trainer, int times) {
+  for (int i = 0; i < times; ++i) ASSERT_TRUE(trainer.iterate().ok());
+}
+
+std::string bytes_of(Trainer& trainer) {
+  std::string bytes;
+  for (const TensorRef& tensor : trainer.state())
+    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
+  return bytes;
+}
+
+// Ant's reward needs what does not follow from its physics' state, and Hopper ends all the time.
+TEST(MujocoTraining, HasTheSameBitsForAnyNumberOfThreads) {
+  for (const char* id : {"Ant-v5", "Hopper-v5"}) {
+    const Config config = config_of(id);
+    std::string first;
+    for (const int threads : {1, 2, 5}) {
+      const std::unique_ptr<Trainer> trainer = trainer_of(config, threads);
+      iterate(*trainer, 4);
+      if (first.empty()) first = bytes_of(*trainer);
+      EXPECT_EQ(bytes_of(*trainer) == first, true) << id << " on " << threads << " threads";
+    }
+  }
+}
+
+TEST(MujocoTraining, GoesOnFromWhatWasSaved) {
+  for (const char* id : {"Ant-v5", "Humanoid-v5", "InvertedDoublePendulum-v5"}) {
+    const Config config = config_of(id);
+    const std::unique_ptr<Trainer> whole = trainer_of(config, 1), saved = trainer_of(config, 1),
+                                   other = trainer_of(config, 2);
+    iterate(*whole, 5);
+    iterate(*saved, 3);
+    const std::vector<TensorRef> from = saved->state(), to = other->state();
+    ASSERT_EQ(from.size(), to.size());
+    for (std::size_t i = 0; i < from.size(); ++i)
+      std::memcpy(to[i].data, from[i].data, from[i].bytes());
+    ASSERT_TRUE(other->state_restored().ok());
+    iterate(*other, 2);
+    EXPECT_EQ(bytes_of(*whole) == bytes_of(*other), true) << id;
+  }
+}
+
+class MujocoInFolder : public InFolder {
+ protected:
+  // A cart whose spring is too stiff for its timestep as soon as it leaves the middle.
+  std::string stiff_model() const {
+    std::ofstream(at("stiff.xml")) << "<mujoco><option timestep='0.1'/><worldbody><body><joint "
+                                      "name='spring' type='slide' axis='1 0 0' stiffness='1e9'/>"
+                                      "<geom size='0.1'/></body></worldbody><actuator><motor "
+                                      "joint='spring'/></actuator></mujoco>";
+    return at("stiff.xml");
+  }
+};
+
+// Steps until something happens, at most 200 times.
+struct Played {
+  Status status;
+  bool terminated = false;
+  int reason = -1, steps = 0;
+  float reward = 0.0f;
+};
+Played play(VecEnv& envs) {
+  Played out;
+  const auto width = static_cast<std::size_t>(envs.spec().observation_size());
+  std::vector<float> action(static_cast<std::size_t>(envs.spec().action_size())), seen(width),
+      last(width);
+  std::uint8_t terminated = 0, truncated = 0;
+  EpisodeEnd end;
+  StepRows rows{action.data(), seen.data(), &out.reward, &terminated,
+                &truncated,    last.data(), &end};
+  while (out.steps < 200 && out.status.ok() && terminated == 0) {
+    out.status = envs.step(0, 1, rows);
+    out.steps += 1;
+  }
+  out.terminated = terminated != 0;
+  out.reason = end.reason;
+  return out;
+}
+
+TEST_F(MujocoInFolder, PhysicsThatBreaksDownEndsTheEpisode) {
+  Result<std::unique_ptr<VecEnv>> envs = made("HalfCheetah-v5", {{"xml_file", stiff_model()}});
+  ASSERT_TRUE(envs.ok()) << envs.status().message();
+  const Played played = play(*envs.value());
+  EXPECT_TRUE(played.status.ok()) << played.status.message();
+  EXPECT_TRUE(played.terminated);
+  EXPECT_EQ(envs.value()->spec().end_reasons.at(static_cast<std::size_t>(played.reason)),
+            "unstable");
+  EXPECT_EQ(played.reward, 0.0f);
+  EXPECT_EQ(envs.value()->episode_step(0), 0) << "a new episode";
+}
+
+TEST_F(MujocoInFolder, PhysicsThatBreaksDownEndsTheRunWhereAsked) {
+  Result<std::unique_ptr<VecEnv>> envs =
+      made("HalfCheetah-v5", {{"xml_file", stiff_model()}, {"on_unstable", "stop"}});
+  ASSERT_TRUE(envs.ok()) << envs.status().message();
+  const Played played = play(*envs.value());
+  EXPECT_EQ(played.status.kind(), ErrorKind::kNumeric);
+  const std::string& words = played.status.message();
+  for (const char* word : {"environment 0", "step", "joint 'spring'", "on_unstable"}) {
+    EXPECT_NE(words.find(word), std::string::npos) << words;
+  }
+}
+
+TEST_F(MujocoInFolder, PhysicsThatBreaksDownGoesOnAsInGymnasiumWhereAsked) {
+  Result<std::unique_ptr<VecEnv>> envs =
+      made("HalfCheetah-v5", {{"xml_file", stiff_model()}, {"on_unstable", "go_on"}});
+  ASSERT_TRUE(envs.ok()) << envs.status().message();
+  const Played played = play(*envs.value());
+  EXPECT_TRUE(played.status.ok()) << played.status.message();
+  EXPECT_EQ(played.steps, 200);
+}
+
+TEST_F(MujocoInFolder, ModelsThatDoNotFitTheTaskAreRefused) {
+  EXPECT_NE(made("Reacher-v5", {{"xml_file", stiff_model()}})
+                .status()
+                .message()
+                .find("expected at least 4"),
+            std::string::npos);
+  EXPECT_EQ(made("Hopper-v5", {{"xml_file", "hoper.xml"}}).status().kind(), ErrorKind::kNotFound);
+  EXPECT_NE(
+      made("Ant-v5", {{"main_body", "hat"}}).status().message().find("no body of the name 'hat'"),
+      std::string::npos);
+  EXPECT_NE(made("Hopper-v5", {{"strata.a.healthy_reward", "1..2"}})
+                .status()
+                .message()
+                .find("no constants"),
+            std::string::npos);
+  EXPECT_FALSE(made("Hopper-v5", {{"healthy_z_range", "2,1"}}).ok());
+}
+
+}  // namespace
+}  // namespace broadloom
