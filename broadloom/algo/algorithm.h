@@ -12,9 +12,9 @@
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/rollout/block.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 

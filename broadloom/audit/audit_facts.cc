@@ -11,7 +11,7 @@
 #include <sstream>
 #include <utility>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algorithms/ppo.h"
 #include "broadloom/config/budget.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/config/settings.h"

@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "broadloom/algo/ppo.h"
-#include "broadloom/algo/ppo_rnd.h"
-#include "broadloom/algo/pqn.h"
+#include "broadloom/algorithms/ppo.h"
+#include "broadloom/algorithms/ppo_rnd.h"
+#include "broadloom/algorithms/pqn.h"
 #include "broadloom/config/config.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/schedule.h"

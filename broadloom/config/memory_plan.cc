@@ -10,12 +10,12 @@
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/config/simulator.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/collector.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 

@@ -1,9 +1,9 @@
 // What the parts of a trainer are told of its configuration.
 #pragma once
 
-#include "broadloom/algo/ppo.h"
-#include "broadloom/algo/ppo_rnd.h"
-#include "broadloom/algo/pqn.h"
+#include "broadloom/algorithms/ppo.h"
+#include "broadloom/algorithms/ppo_rnd.h"
+#include "broadloom/algorithms/pqn.h"
 #include "broadloom/config/config.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"

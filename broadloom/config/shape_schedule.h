@@ -18,10 +18,7 @@ struct ShapePhase {
   int minibatch_size = 0;  // M; 0: what num_minibatches or minibatch_size make of the block
   double start = 0.0;      // share of total_timesteps that lies behind when it begins
 
-  bool operator==(const ShapePhase& other) const {
-    return shape.num_envs == other.shape.num_envs && shape.num_steps == other.shape.num_steps &&
-           minibatch_size == other.minibatch_size && start == other.start;
-  }
+  bool operator==(const ShapePhase&) const = default;
 };
 
 // In the order of their starts, the first at 0. Empty: all blocks are num_envs x num_steps.

@@ -17,10 +17,8 @@ Status add(std::int64_t num_envs, std::int64_t num_steps, std::vector<BlockShape
     return invalid(fmt::format("shapes: got {}x{}; expected 1 to {} environments and as many steps",
                                num_envs, num_steps, kMost));
   }
-  for (const BlockShape& shape : out) {
-    if (shape.num_envs == num_envs && shape.num_steps == num_steps) return {};
-  }
-  out.push_back({static_cast<int>(num_envs), static_cast<int>(num_steps)});
+  const BlockShape shape{static_cast<int>(num_envs), static_cast<int>(num_steps)};
+  if (std::find(out.begin(), out.end(), shape) == out.end()) out.push_back(shape);
   return {};
 }
 
@@ -103,10 +101,7 @@ Result<BlockShape> parse_shape(const std::string& text, const std::string& name)
 
 Status check_distinct(const std::vector<BlockShape>& list) {
   for (auto shape = list.begin(); shape != list.end(); ++shape) {
-    const bool again = std::any_of(list.begin(), shape, [&](const BlockShape& other) {
-      return other.num_envs == shape->num_envs && other.num_steps == shape->num_steps;
-    });
-    if (again) {
+    if (std::find(list.begin(), shape, *shape) != shape) {
       return invalid(
           fmt::format("shapes: {} stands there twice; leave one of them out", shape_text(*shape)));
     }

@@ -5,10 +5,10 @@
 #include "broadloom/config/algorithms.h"
 #include "broadloom/config/machine.h"
 #include "broadloom/config/network_shape.h"
-#include "broadloom/env/episode_tracker.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/checkpoint_file.h"
 #include "broadloom/math/linear_bf16.h"
+#include "broadloom/rollout/episode_tracker.h"
 
 namespace broadloom {
 namespace {

@@ -13,12 +13,12 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/record/safetensors.h"
 #include "broadloom/rollout/actor.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 

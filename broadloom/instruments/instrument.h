@@ -10,12 +10,12 @@
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/block.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 

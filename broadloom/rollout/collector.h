@@ -10,11 +10,11 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/block.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 

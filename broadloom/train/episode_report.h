@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "broadloom/core/number_info.h"
-#include "broadloom/env/episode_tracker.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/rollout/episode_tracker.h"
 
 namespace broadloom {
 

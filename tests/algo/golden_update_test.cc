@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algorithms/ppo.h"
 #include "broadloom/nn/distributions.h"
 #include "broadloom/record/safetensors.h"
 

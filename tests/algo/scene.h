@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algorithms/ppo.h"
 #include "broadloom/core/random.h"
 #include "broadloom/nn/distributions.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algorithms/ppo.h"
 #include "broadloom/rollout/minibatches.h"
 #include "tests/algo/scene.h"
 

@@ -1,6 +1,6 @@
 // RND: the predictor's loss beside finite differences, intrinsic rewards, their scale and their
 // advantages beside their definitions, who is learnt from, and whole runs.
-#include "broadloom/algo/ppo_rnd.h"
+#include "broadloom/algorithms/ppo_rnd.h"
 
 #include <gtest/gtest.h>
 

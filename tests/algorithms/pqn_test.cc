@@ -1,6 +1,6 @@
 // PQN: its loss beside finite differences, its targets beside their definition, its optimiser
 // beside torch's, and whole runs.
-#include "broadloom/algo/pqn.h"
+#include "broadloom/algorithms/pqn.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "broadloom/algo/learner.h"
-#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/nn/actor_critic.h"
 
 namespace broadloom {

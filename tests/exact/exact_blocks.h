@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/core/random.h"
 #include "broadloom/env/tabular.h"
 #include "broadloom/exact/exact.h"

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "broadloom/env/normalizer.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "broadloom/core/random.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/instruments/audit/update_watch.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/core/random.h"
 #include "broadloom/lab/gram.h"
 #include "broadloom/nn/distributions.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/algo/ppo.h"
-#include "broadloom/algo/rnd.h"
+#include "broadloom/algorithms/ppo.h"
+#include "broadloom/algorithms/rnd.h"
 
 namespace broadloom {
 

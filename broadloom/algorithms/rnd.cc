@@ -1,4 +1,4 @@
-#include "broadloom/algo/rnd.h"
+#include "broadloom/algorithms/rnd.h"
 
 #include <fmt/core.h>
 

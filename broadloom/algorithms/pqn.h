@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "broadloom/algo/algorithm.h"
-#include "broadloom/algo/epsilon_greedy.h"
 #include "broadloom/algo/minibatch_update.h"
-#include "broadloom/algo/pqn_loss.h"
+#include "broadloom/algorithms/epsilon_greedy.h"
+#include "broadloom/algorithms/pqn_loss.h"
 #include "broadloom/rollout/advantages.h"
 
 namespace broadloom {

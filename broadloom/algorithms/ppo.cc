@@ -1,4 +1,4 @@
-#include "broadloom/algo/ppo.h"
+#include "broadloom/algorithms/ppo.h"
 
 #include <fmt/core.h>
 

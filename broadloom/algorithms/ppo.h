@@ -7,7 +7,7 @@
 
 #include "broadloom/algo/algorithm.h"
 #include "broadloom/algo/minibatch_update.h"
-#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/schedule.h"
 #include "broadloom/core/status.h"

@@ -1,4 +1,4 @@
-#include "broadloom/env/normalizer.h"
+#include "broadloom/rollout/normalizer.h"
 
 #include <gtest/gtest.h>
 

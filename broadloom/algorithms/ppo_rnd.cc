@@ -1,4 +1,4 @@
-#include "broadloom/algo/ppo_rnd.h"
+#include "broadloom/algorithms/ppo_rnd.h"
 
 #include "broadloom/rollout/explained_variance.h"
 

@@ -1,4 +1,4 @@
-#include "broadloom/env/episode_tracker.h"
+#include "broadloom/rollout/episode_tracker.h"
 
 #include <gtest/gtest.h>
 

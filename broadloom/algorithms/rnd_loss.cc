@@ -1,4 +1,4 @@
-#include "broadloom/algo/rnd_loss.h"
+#include "broadloom/algorithms/rnd_loss.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "broadloom/algo/epsilon_greedy.h"
+#include "broadloom/algorithms/epsilon_greedy.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "broadloom/algo/pqn_loss.h"
+#include "broadloom/algorithms/pqn_loss.h"
 
 #include <algorithm>
 #include <cmath>

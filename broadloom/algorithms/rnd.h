@@ -10,12 +10,12 @@
 
 #include "broadloom/algo/companion.h"
 #include "broadloom/algo/partial_gradients.h"
-#include "broadloom/algo/rnd_loss.h"
+#include "broadloom/algorithms/rnd_loss.h"
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "broadloom/core/aligned_vector.h"
-#include "broadloom/env/normalizer.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 

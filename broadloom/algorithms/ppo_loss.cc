@@ -1,4 +1,4 @@
-#include "broadloom/algo/ppo_loss.h"
+#include "broadloom/algorithms/ppo_loss.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "broadloom/nn/distributions.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "broadloom/algo/ppo_loss.cc"
+#define HWY_TARGET_INCLUDE "broadloom/algorithms/ppo_loss.cc"
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 

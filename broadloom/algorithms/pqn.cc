@@ -1,4 +1,4 @@
-#include "broadloom/algo/pqn.h"
+#include "broadloom/algorithms/pqn.h"
 
 #include <fmt/core.h>
 
