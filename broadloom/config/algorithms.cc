@@ -85,7 +85,8 @@ void pqn_defaults(const EnvSpec& spec, Config& config) {
 std::optional<FallingValue> falling_epsilon(const Config& config) {
   if (config.eps_start == config.eps_finish) return std::nullopt;
   return FallingValue{"share of actions drawn from all",
-                      fmt::format("eps_decay = {}", to_text(config.eps_decay))};
+                      fmt::format("eps_start = {}, eps_finish = {}, eps_decay = {}",
+                                  config.eps_start, config.eps_finish, config.eps_decay)};
 }
 
 Status check_pqn(const Config& config, const EnvSpec& spec) {
