@@ -71,15 +71,22 @@ TEST_P(FillerRows, MayHoldAnything) {
   const std::unique_ptr<Trainer> plain = trainer_of(config, 2);
   std::vector<std::unique_ptr<Trainer>> others;
   for (const int threads : {1, 5}) others.push_back(trainer_of(config, threads, true));
+  double transitions = 0.0;
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(plain->iterate().ok());
     EXPECT_GT(*plain->report().filler_rows, 0);
+    transitions += static_cast<double>(plain->block().transitions());
     for (const auto& other : others) {
       const Status status = other->iterate();
       ASSERT_TRUE(status.ok()) << status.message();
       EXPECT_EQ(told(*plain), told(*other)) << i;
     }
   }
+  // Each of them once, and a fraction to begin with.
+  if (plain->obs_normalizer() != nullptr)
+    EXPECT_NEAR(plain->obs_normalizer()->statistics().count(), transitions, 1e-3);
+  if (plain->reward_normalizer() != nullptr)
+    EXPECT_NEAR(plain->reward_normalizer()->statistics().count(), transitions, 1e-3);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -131,7 +138,6 @@ TEST(FillerRows, TheOthersAreTheTransitionsOfEnvironmentsThatAreResetAtOnce) {
     EXPECT_EQ(*trainer->report().filler_rows,
               static_cast<std::int64_t>(block.size() - block.transitions()));
   }
-  // Each of them once, and a fraction to begin with.
   EXPECT_NEAR(trainer->obs_normalizer()->statistics().count(), static_cast<double>(transitions),
               1e-3);
   EXPECT_EQ(trainer->episodes(), ends);
