@@ -109,7 +109,10 @@ enum broadloom_flags {
   // An environment whose episode ends within step() is in its next episode when step() returns:
   // observe() shows that one's first observation, and reset() is called only at the start and where
   // Broadloom cuts an episode. Without observe_final() the last observations are lost.
-  BROADLOOM_RESETS_ITSELF = 4
+  BROADLOOM_RESETS_ITSELF = 4,
+  // The same bits on every processor: no function of the C library's mathematics has a part, and no
+  // a*b+c is fused by the compiler (-ffp-contract=off). Without, records say `own` of a run's bits.
+  BROADLOOM_COMMON_BITS = 8
 };
 
 // What a task is under given options. All is 0 when describe() is called; what it points to must

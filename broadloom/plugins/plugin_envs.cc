@@ -89,7 +89,8 @@ VecEnvTraits PluginEnvs::traits() const {
   return {.whole_batch = described_.has(BROADLOOM_WHOLE_BATCH),
           .deterministic = !described_.has(BROADLOOM_NOT_DETERMINISTIC),
           .saves_state = described_.state_size > 0,
-          .has_final_observations = !resets_itself() || plugin_->observe_final != nullptr};
+          .has_final_observations = !resets_itself() || plugin_->observe_final != nullptr,
+          .common_bits = described_.has(BROADLOOM_COMMON_BITS)};
 }
 
 int PluginEnvs::max_truncations(int num_steps) const {

@@ -121,6 +121,7 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   spec->num_end_reasons = 1;
   spec->names_success = 1;
   spec->state_size = sizeof(struct cart);
+  spec->flags = BROADLOOM_COMMON_BITS; /* sums and products alone, and -std=c11 fuses none */
   return BROADLOOM_OK;
 }
 

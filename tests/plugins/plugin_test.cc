@@ -90,12 +90,20 @@ TEST(Plugins, SayWhatTheyCanDo) {
   const auto traits = [](const char* library, const char* task) {
     return make(id_of(library, task)).value()->traits();
   };
-  EXPECT_EQ(traits("walk", "Walk-v0"), VecEnvTraits{});
-  EXPECT_EQ(traits("walk", "Whole-v0"), VecEnvTraits{.whole_batch = true});
-  EXPECT_EQ(traits("walk", "Itself-v0"), VecEnvTraits{});
-  EXPECT_EQ(traits("walk_loses", "Itself-v0"), VecEnvTraits{.has_final_observations = false});
-  EXPECT_EQ(traits("walk", "Forgets-v0"), VecEnvTraits{.saves_state = false});
-  EXPECT_EQ(traits("walk", "Varies-v0"), VecEnvTraits{.deterministic = false});
+  VecEnvTraits plain;
+  EXPECT_EQ(traits("cart", "Cart-v0"), plain);
+  plain.common_bits = false;  // where a plug-in does not say so
+  EXPECT_EQ(traits("walk", "Walk-v0"), plain);
+  EXPECT_EQ(traits("walk", "Itself-v0"), plain);
+  const auto but = [&](bool VecEnvTraits::*trait, bool value) {
+    VecEnvTraits out = plain;
+    out.*trait = value;
+    return out;
+  };
+  EXPECT_EQ(traits("walk", "Whole-v0"), but(&VecEnvTraits::whole_batch, true));
+  EXPECT_EQ(traits("walk", "Forgets-v0"), but(&VecEnvTraits::saves_state, false));
+  EXPECT_EQ(traits("walk", "Varies-v0"), but(&VecEnvTraits::deterministic, false));
+  EXPECT_EQ(traits("walk_loses", "Itself-v0"), but(&VecEnvTraits::has_final_observations, false));
 }
 
 TEST(Plugins, AreDescribed) {
