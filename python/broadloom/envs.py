@@ -39,9 +39,12 @@ def _check_render_mode(render_mode, core, env_id):
         raise _core.Error(f"render_mode: {env_id} does not draw itself, and its observations are no small image; leave render_mode out")
 
 
-def _check_count(name, value, least):
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise _core.Error(f"{name}: got {value!r}, expected a whole number of at least {least}")
+MOST_ENVS = 1 << 20  # as the program's num_envs
+
+
+def _check_count(name, value, least, most=None):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least or (most is not None and value > most):
+        raise _core.Error(f"{name}: got {value!r}, expected a whole number of at least {least}" + (f" and at most {most}" if most is not None else ""))
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
@@ -53,7 +56,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def __init__(self, num_envs: int = 1, *, env_id: str, autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP, max_episode_steps: int | None = None, threads: int = 0,
                  copy: bool = True, render_mode: str | None = None, **options: Any) -> None:
-        _check_count("num_envs", num_envs, 1)
+        _check_count("num_envs", num_envs, 1, MOST_ENVS)
         _check_count("threads", threads, 0)
         _check_count("max_episode_steps", max_episode_steps or 0, 0)
         try:

@@ -201,7 +201,7 @@ class OursTest(unittest.TestCase):
             with self.assertRaises(broadloom.Error):
                 self.env.reset(seed=seed)
         self.assertEqual(self.env.reset(seed=np.int64(3))[0].shape, (3, 4))
-        for keys in ({"threads": -1}, {"max_episode_steps": -5}):
+        for keys in ({"threads": -1}, {"max_episode_steps": -5}, {"num_envs": 0}, {"num_envs": 10**9}):
             with self.assertRaises(broadloom.Error):
                 broadloom.VectorEnv(**{"num_envs": 2, "env_id": "CartPole-v1", **keys})
 
