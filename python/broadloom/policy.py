@@ -11,6 +11,7 @@ import numpy as np
 from . import _core, spaces
 
 if TYPE_CHECKING:
+    import torch  # type: ignore[import-not-found,unused-ignore]
     from gymnasium import Space
     from numpy.typing import ArrayLike, NDArray
 
@@ -62,7 +63,7 @@ class Policy:
             raise _core.Error("the critic of this policy reads an observation of its own, which a policy is not given")
         return values
 
-    def to_torch(self, *, value=True):
+    def to_torch(self, *, value: bool = True) -> torch.nn.Module:
         """A plain torch.nn.Module with named layers and these parameters, normaliser inside: `module(observation)["action"]`. observation: a tensor [n, ...] as the
         environment gives it; the outputs are a dict (action; logits, action_values, or mean and log_std; with value, what the critic makes of the state), with
         gradients. It knows nothing of Broadloom: source and state dict are those that `broadloom.export(run, "policy.py")` writes. Needs torch."""
