@@ -71,7 +71,8 @@ Result<std::shared_ptr<Model>> Model::load(const std::string& path) {
   const Result<const Library*> found = mujoco::library();
   if (!found.ok()) return found.status();
   std::ifstream file(path, std::ios::binary);
-  if (!file)
+  std::error_code ignored;
+  if (!file || !std::filesystem::is_regular_file(path, ignored))
     return Status(ErrorKind::kNotFound, fmt::format("the model '{}' cannot be opened", path));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   Compilation compilation{*found.value(), path.c_str(), nullptr};

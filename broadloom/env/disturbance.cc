@@ -32,7 +32,8 @@ class DisturbedEnv final : public ForwardingVecEnv {
         push_left_(envs()),
         push_(envs() * width_),
         delayed_(envs() * width_ * static_cast<std::size_t>(disturbance.action_delay)),
-        arriving_(envs() * width_) {
+        arriving_(envs() * width_),
+        filler_(envs()) {
     // A simulator knows nothing of what is put around it.
     (void)describe_disturbance(disturbance, spec_).ok();
   }
@@ -44,7 +45,10 @@ class DisturbedEnv final : public ForwardingVecEnv {
   }
 
   Status step(int begin, int end, const StepRows& rows) override {
-    for (int i = begin; i < end; ++i) choose_action(i, rows.actions + (i - begin) * width_);
+    for (int i = begin; i < end; ++i) {
+      filler_[i] = inner().next_is_filler(i) ? 1 : 0;
+      choose_action(i, rows.actions + (i - begin) * width_);
+    }
     StepRows arriving = rows;
     arriving.actions = &arriving_[static_cast<std::size_t>(begin) * width_];
     BROADLOOM_TRY(inner().step(begin, end, arriving));
@@ -100,7 +104,7 @@ class DisturbedEnv final : public ForwardingVecEnv {
   // After environment i's step, of which row k tells.
   void disturb_row(int i, int k, const StepRows& rows) {
     steps_[i] += 1;
-    age_[i] += 1;
+    if (filler_[i] == 0) age_[i] += 1;
     if ((rows.terminated[k] | rows.truncated[k]) != 0) {
       age_[i] = 0;
       push_left_[i] = 0;
@@ -113,6 +117,7 @@ class DisturbedEnv final : public ForwardingVecEnv {
   void choose_action(int i, const float* chosen) {
     float* arriving = &arriving_[i * width_];
     std::copy_n(chosen, width_, arriving);
+    if (filler_[i] != 0) return;  // nobody's action, at the age of no episode
     if (disturbance_.action_delay > 0) delay(i, arriving);
     if (disturbance_.push_interval > 0.0) push(i, arriving);
   }
@@ -154,6 +159,7 @@ class DisturbedEnv final : public ForwardingVecEnv {
   std::vector<float> push_;              // [N, A] its action
   std::vector<float> delayed_;           // [N, action_delay, A] ring by age
   std::vector<float> arriving_;          // [N, A] what arrives in this step; no state
+  std::vector<std::uint8_t> filler_;  // [N] whether the step that is being taken is no transition
 };
 
 }  // namespace

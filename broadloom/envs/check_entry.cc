@@ -163,6 +163,10 @@ Status check_entry(const EnvEntry& entry) {
         "says '{}'; make both the same",
         entry.spec.id, spec.id));
   }
+  return check_spaces(spec);
+}
+
+Status check_spaces(const EnvSpec& spec) {
   BROADLOOM_TRY(check_space(spec.id, "observation", spec.observation));
   BROADLOOM_TRY(check_critic_space(spec));
   return check_space(spec.id, "action", spec.action);

@@ -9,5 +9,7 @@ namespace broadloom {
 // kInvalidConfig where a function is missing, the default options are refused, the id cannot name
 // a folder, or the spaces are none; names what was got, what was expected and what to do.
 Status check_entry(const EnvEntry& entry);
+// The last of these alone: options may make others of them.
+Status check_spaces(const EnvSpec& spec);
 
 }  // namespace broadloom

@@ -232,6 +232,7 @@ Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_opt
 Result<EnvSpec> checked_spec(const EnvEntry& entry, const EnvOptions& options) {
   Result<EnvSpec> spec = entry.make_spec(options.own);
   if (!spec.ok()) return spec;
+  if (!entry.built_in) BROADLOOM_TRY(check_spaces(spec.value()));
   EnvSpec stacked = spec.value();
   BROADLOOM_TRY(describe_frame_stack(options.frames, stacked));
   return spec;
@@ -337,7 +338,7 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
   if (!entry.ok()) return entry.status();
   const Result<EnvOptions> asked = split_options(*entry.value(), env_options);
   if (!asked.ok()) return asked.status();
-  Result<EnvSpec> spec = entry.value()->make_spec(asked.value().own);
+  Result<EnvSpec> spec = checked_spec(*entry.value(), asked.value());
   if (!spec.ok()) return spec;
   BROADLOOM_TRY(describe_frame_stack(asked.value().frames, spec.value()));
   spec.value().set_time_limit(max_episode_steps);

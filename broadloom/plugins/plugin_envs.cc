@@ -89,7 +89,10 @@ VecEnvTraits PluginEnvs::traits() const {
   return {.whole_batch = described_.has(BROADLOOM_WHOLE_BATCH),
           .deterministic = !described_.has(BROADLOOM_NOT_DETERMINISTIC),
           .saves_state = described_.state_size > 0,
-          .has_final_observations = !resets_itself() || plugin_->observe_final != nullptr,
+          // observe_final() gives what the policy sees alone.
+          .has_final_observations =
+              !resets_itself() ||
+              (plugin_->observe_final != nullptr && described_.spec.critic_observation.size == 0),
           .common_bits = described_.has(BROADLOOM_COMMON_BITS)};
 }
 

@@ -115,7 +115,9 @@ Status Collector::Fault::status() const {
     return {told.kind(),
             fmt::format("the simulator failed at its step {}: {}", step, told.message())};
   }
+  if (place == Place::kTruncation) return told;
   const char* name = place == Place::kReward              ? "reward"
+                     : place == Place::kFinalObservation  ? "last observation of an episode"
                      : place == Place::kCriticObservation ? "critic observation"
                                                           : "observation";
   return {ErrorKind::kNumeric,
@@ -250,8 +252,7 @@ bool Collector::take_in(Group& group, const GroupRows& rows, std::int64_t step, 
   const float* rewards = &block.rewards[block.index(t, group.rows.begin)];
   const std::size_t count = static_cast<std::size_t>(group.rows.size());
   if (!check(group, {rewards, count}, 1, step, Fault::Place::kReward)) return false;
-  keep_final_observations(group.rows, rows, t, block);
-  return true;
+  return keep_final_observations(group, rows, step, t, block);
 }
 
 // fillers: of the rows, which are left out; null: there are none.
@@ -339,19 +340,54 @@ bool Collector::check(Group& group, std::span<const float> rows, int width, std:
   return true;
 }
 
-// Where none are handed out, the places are counted all the same, and stay without a value.
-void Collector::keep_final_observations(Shard shard, const GroupRows& rows, int t,
-                                        RolloutBlock& block) {
+namespace {
+
+Status too_many_truncations(const VecEnv& envs, int env, std::int64_t step, int most) {
+  return invalid(fmt::format(
+      "environment {} of {} was truncated again at its step {}, more than the {} times in a block "
+      "that its max_truncations() allows: it truncates before its time limit of {} steps. Give it "
+      "the limit that it has, or have max_truncations() say as many as steps",
+      env, envs.spec().id, step, most, envs.spec().max_episode_steps));
+}
+
+}  // namespace
+
+// Where none are handed out, the places are counted all the same, and stay without a value. False
+// where there are more than places, or a last observation is not finite.
+bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std::int64_t step,
+                                        int t, RolloutBlock& block) {
+  const Shard shard = group.rows;
+  const auto take = [&](const ObsNormalizer* normalizer, const Observations& raw, std::size_t k,
+                        Observations& out, std::size_t place) {
+    const std::size_t row = rows.first + k, width = static_cast<std::size_t>(raw.type().size);
+    if (raw.type().dtype == Dtype::kF32 &&
+        !all_finite(std::span(raw.floats()).subspan(row * width, width).data(), width)) {
+      group.fault = {shard.begin + static_cast<int>(k), step, Fault::Place::kFinalObservation, {}};
+      return false;
+    }
+    keep(normalizer, raw, row, 1, out, place);
+    return true;
+  };
   for (int k = 0; k < shard.size(); ++k) {
     const int n = shard.begin + k;
     if (block.truncated[block.index(t, n)] == 0) continue;
+    if (block.truncations[n] >= block.S) {
+      group.fault = {n, step, Fault::Place::kTruncation,
+                     too_many_truncations(envs_, n, step, block.S)};
+      return false;
+    }
     const std::size_t place = block.final_index(n, block.truncations[n]++);
     if (!simulator_.has_final_observations) continue;
-    const std::size_t row = rows.first + static_cast<std::size_t>(k);
-    keep(normalizers_.policy, rows.of.policy.final, row, 1, block.final_observations, place);
-    if (!block.has_critic()) continue;
-    keep(normalizers_.critic, rows.of.critic.final, row, 1, block.final_critic_observations, place);
+    const auto row = static_cast<std::size_t>(k);
+    if (!take(normalizers_.policy, rows.of.policy.final, row, block.final_observations, place)) {
+      return false;
+    }
+    if (block.has_critic() && !take(normalizers_.critic, rows.of.critic.final, row,
+                                    block.final_critic_observations, place)) {
+      return false;
+    }
   }
+  return true;
 }
 
 }  // namespace broadloom

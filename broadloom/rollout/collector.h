@@ -77,7 +77,14 @@ class Collector {
   // The first thing that went wrong in a group.
   struct Fault {
     // In the order of a step.
-    enum class Place { kObservation, kCriticObservation, kStep, kReward };
+    enum class Place {
+      kObservation,
+      kCriticObservation,
+      kStep,
+      kReward,
+      kFinalObservation,
+      kTruncation
+    };
     int env = -1;  // none
     std::int64_t step = 0;
     Place place = Place::kObservation;
@@ -126,7 +133,8 @@ class Collector {
                                 RolloutBlock& block);
   bool check(Group& group, std::span<const float> rows, int width, std::int64_t step,
              Fault::Place place);
-  void keep_final_observations(Shard shard, const GroupRows& rows, int t, RolloutBlock& block);
+  bool keep_final_observations(Group& group, const GroupRows& rows, std::int64_t step, int t,
+                               RolloutBlock& block);
 
   VecEnv& envs_;
   VecEnvTraits simulator_;

@@ -94,10 +94,14 @@ class PythonEnvs final : public VecEnv {
             .has_final_observations = has_final_observations_,
             .filler_rows = filler_rows_};
   }
-  // A limit that is not known may be one step.
+  // An environment may also truncate by itself, before its limit. Where a place costs little there
+  // is one for each step; of pictures there are as many as the limit allows, and a run whose
+  // simulator wants more is told so.
   int max_truncations(int num_steps) const override {
+    constexpr std::size_t kPicture = 4096;
     const int limit = spec_.max_episode_steps;
-    return limit > 0 ? std::min(num_steps, num_steps / limit + 1) : num_steps;
+    const bool few = limit > 0 && numbers_ * item_size_ >= kPicture;
+    return few ? std::min(num_steps, num_steps / limit + 1) : num_steps;
   }
   std::int64_t episode_step(int env) const override { return age_[static_cast<std::size_t>(env)]; }
   bool next_is_filler(int env) const override {
@@ -158,7 +162,7 @@ class PythonEnvs final : public VecEnv {
       asked["max_episode_steps"] = options.max_episode_steps;
       asked["families"] = options.families();
       asked["stagger_starts"] = options.stagger_starts;
-      asked["joining"] = !options.joining.empty();
+      asked["joining"] = options.joining.size() > 1;  // one lot joins nobody
       auto envs = std::make_unique<PythonEnvs>(spec, factory->get()(asked), factory);
       envs->look();
       return std::unique_ptr<VecEnv>(std::move(envs));

@@ -11,6 +11,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/batched_env.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/envs/simulator_entry.h"
 #include "broadloom/math/isa.h"
 #include "tests/env/rollout.h"
 
@@ -216,6 +217,28 @@ TEST(Registry, RandomPolicyReturns) {
     const double mean = random_return(c.id, 2000, &own);
     EXPECT_NEAR(mean, c.mean, 5.0 * std::hypot(c.error, own)) << c.id;
     EXPECT_NEAR(mean, env_spec(c.id, {}).value().random_score, 5.0 * std::hypot(1e-9, own)) << c.id;
+  }
+}
+
+// Options may make other spaces than those that were checked when the entry was registered.
+TEST(Registry, ChecksTheSpacesThatOptionsMake) {
+  SimulatorWithOptions simulator;
+  simulator.spec = [](const Overrides& options) {
+    EnvSpec spec;
+    spec.id = "BoundByOptions-v0";
+    spec.observation = Space::box({-1.0f}, {1.0f});
+    spec.action = Space::box({-1.0f}, {options.empty() ? 1.0f : -5.0f});
+    return Result<EnvSpec>(spec);
+  };
+  simulator.make = [](const Overrides&, const VecEnvOptions&) {
+    return Result<std::unique_ptr<VecEnv>>(invalid("there are none"));
+  };
+  simulator.options = [] { return std::vector<FieldInfo>{}; };
+  ASSERT_TRUE(register_environment(simulator_entry(simulator).take()).ok());
+  EXPECT_TRUE(env_spec("BoundByOptions-v0", {}, 0).ok());
+  for (const Status& refused : {env_spec("BoundByOptions-v0", {{"high", "-5"}}, 0).status(),
+                                make_vec_env("BoundByOptions-v0", {{"high", "-5"}}, {}).status()}) {
+    EXPECT_NE(refused.message().find("low <= high"), std::string::npos) << refused.message();
   }
 }
 

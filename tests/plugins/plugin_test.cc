@@ -104,6 +104,9 @@ TEST(Plugins, SayWhatTheyCanDo) {
   EXPECT_EQ(traits("walk", "Forgets-v0"), but(&VecEnvTraits::saves_state, false));
   EXPECT_EQ(traits("walk", "Varies-v0"), but(&VecEnvTraits::deterministic, false));
   EXPECT_EQ(traits("walk_loses", "Itself-v0"), but(&VecEnvTraits::has_final_observations, false));
+  // observe_final() has nothing for the critic.
+  EXPECT_EQ(traits("walk_critic", "Itself-v0"), but(&VecEnvTraits::has_final_observations, false));
+  EXPECT_TRUE(traits("walk_critic", "Walk-v0").has_final_observations);
 }
 
 TEST(Plugins, AreDescribed) {

@@ -1,6 +1,6 @@
 // A walk on a line of seven cells, from the middle to either end, in as many ways as a plug-in may be: Discrete observations,
 // all environments stepped at once, resetting itself with and without its last observations, states that cannot be saved, bytes.
-// WALK_LOSES: without observe_final().
+// WALK_LOSES: without observe_final(). WALK_CRITIC: with what only the critic reads, of which there is no last one.
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +84,12 @@ static void observe_final(void* simulator, int32_t env, void* row) {
 }
 #endif
 
+#ifdef WALK_CRITIC
+static void observe_critic(void* simulator, int32_t begin, int32_t end, void* rows) {
+  for (int32_t i = begin; i < end; ++i) ((float*)rows)[i - begin] = (float)((struct walkers*)simulator)->all[i].cell;
+}
+#endif
+
 static int get_state(void* simulator, int32_t env, void* bytes, char* error) {
   (void)error;
   memcpy(bytes, &((struct walkers*)simulator)->all[env], sizeof(struct walker));
@@ -107,6 +113,9 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
     spec->observation = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {kCells}};
   }
   spec->action = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {2}};
+#ifdef WALK_CRITIC
+  spec->critic_observation = (struct broadloom_space){.rank = 1, .shape = {1}, .high = kCells};
+#endif
   spec->max_episode_steps = kLimit;
   spec->end_reasons = kReasons;
   spec->num_end_reasons = 2;
@@ -152,6 +161,9 @@ const struct broadloom_plugin* broadloom_get_plugin(void) {
                                                   .observe = observe,
 #ifndef WALK_LOSES
                                                   .observe_final = observe_final,
+#endif
+#ifdef WALK_CRITIC
+                                                  .observe_critic = observe_critic,
 #endif
                                                   .get_state = get_state,
                                                   .set_state = set_state};

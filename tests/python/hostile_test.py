@@ -143,6 +143,11 @@ class HostileTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "gave before"):
             broadloom.train(lambda num_envs: env, name="Shared-v0", out=pathlib.Path(HERE.name) / "shared", **SMALL)
 
+    def test_an_environment_may_truncate_before_its_limit(self):
+        early = but(step=lambda self, action: (ZEROS, 1.0, False, True, {}))
+        run = broadloom.train(early, name="Early-v0", max_episode_steps=900, out=pathlib.Path(HERE.name) / "early", **SMALL)
+        self.assertTrue(run.finished)
+
     def test_observations_outside_of_their_space_are_warned_of(self):
         with self.assertWarnsRegex(UserWarning, "outside of their space: got 7 to 7, declared are -1 to 1"):
             run = broadloom.train(but(look=lambda self: np.full(3, 7, np.float32)), name="Outside-v0", out=pathlib.Path(HERE.name) / "outside", **SMALL)

@@ -11,6 +11,7 @@
 
 #include "broadloom/config/settings.h"
 #include "broadloom/conformance/conformance.h"
+#include "broadloom/env/disturbance.h"
 #include "broadloom/frozen/frozen.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
@@ -143,6 +144,26 @@ TEST(FillerRows, TheOthersAreTheTransitionsOfEnvironmentsThatAreResetAtOnce) {
   EXPECT_EQ(trainer->episodes(), ends);
   EXPECT_LE(trainer->report().mean_length, 9.0);
   EXPECT_EQ(trainer->report().mean_length, trainer->report().mean_return);  // as CartPole has it
+}
+
+// The first transition of an episode is delayed to itself, not to what was chosen before it began.
+TEST(FillerRows, AreNoPartOfDelaysAndPushes) {
+  const Config config = config_of("CartPole-v1");
+  Disturbance disturbance;
+  disturbance.action_delay = 2;
+  disturbance.push_interval = 3.0;
+  const auto made = [&](bool garbage) {
+    auto envs = std::make_unique<NextStep>(envs_of(config), config.env_id, false, garbage);
+    return Trainer::create(config, 1,
+                           disturb(std::move(envs), disturbance, vec_env_options(config)))
+        .take();
+  };
+  const std::unique_ptr<Trainer> plain = made(false), other = made(true);
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(plain->iterate().ok());
+    ASSERT_TRUE(other->iterate().ok());
+    EXPECT_EQ(told(*plain), told(*other)) << i;
+  }
 }
 
 void register_all() {

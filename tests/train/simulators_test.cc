@@ -172,6 +172,36 @@ class Runs : public InFolder {
 
 const Overrides kConstant{{"lr_schedule", "constant"}, {"eval_interval", "3"}};
 
+// Promises room for one truncation a block, and has more.
+class Hasty final : public Simulator {
+ public:
+  Hasty(std::unique_ptr<VecEnv> inner, const std::string& id)
+      : Simulator(std::move(inner), id, {}) {}
+  int max_truncations(int) const override { return 1; }
+};
+
+TEST(Truncations, BeyondWhatTheSimulatorPromisedEndTheRun) {
+  const Config config = resolve_config({{"env_id", "CartPole-v1"},
+                                        {"num_envs", "5"},
+                                        {"num_steps", "16"},
+                                        {"hidden_sizes", "8"},
+                                        {"max_episode_steps", "3"}})
+                            .take();
+  for (const int threads : {1, 3}) {
+    std::unique_ptr<VecEnv> envs =
+        make_vec_env(config.env_id, config.env_options, vec_env_options(config)).take();
+    const auto trainer =
+        Trainer::create(config, threads, std::make_unique<Hasty>(std::move(envs), config.env_id));
+    ASSERT_TRUE(trainer.ok()) << trainer.status().message();
+    const Status status = trainer.value()->iterate();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    EXPECT_NE(
+        status.message().find("environment 0 of CartPole-v1 was truncated again at its step 5"),
+        std::string::npos)
+        << status.message();
+  }
+}
+
 TEST_F(Runs, AFailedStepEndsTheRunAndTheNextResumeGoesOn) {
   static bool healthy = false;
   for (const bool whole : {false, true}) {
