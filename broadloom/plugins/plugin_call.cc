@@ -5,9 +5,11 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <memory>
 #include <mutex>
 
 namespace broadloom {
@@ -142,10 +144,43 @@ void unwatch() {
   }
 }
 
+// Where the handler runs, so that a stack that has overflowed is told of, too. A thread that has
+// such a place already (Python's faulthandler, a sanitizer) keeps it.
+class AlternateStack {
+ public:
+  AlternateStack() {
+    stack_t now{};
+    if (::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;
+    memory_ = std::make_unique<std::byte[]>(kSize);
+    stack_t mine{};
+    mine.ss_sp = memory_.get();
+    mine.ss_size = kSize;
+    if (::sigaltstack(&mine, nullptr) != 0) memory_.reset();
+  }
+  ~AlternateStack() {
+    if (memory_ == nullptr) return;
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    ::sigaltstack(&none, nullptr);
+  }
+  AlternateStack(const AlternateStack&) = delete;
+  AlternateStack& operator=(const AlternateStack&) = delete;
+
+ private:
+  static constexpr std::size_t kSize = 64 * 1024;
+  std::unique_ptr<std::byte[]> memory_;
+};
+
+void have_alternate_stack() {
+  thread_local AlternateStack stack;
+  (void)stack;
+}
+
 }  // namespace
 
 PluginCall::PluginCall(const char* who, const char* function, int begin, int end)
     : before_(innermost) {
+  have_alternate_stack();
   innermost = {who, function, begin, end};
 }
 PluginCall::~PluginCall() { innermost = before_; }

@@ -6,7 +6,7 @@
 namespace broadloom {
 
 // While one lives, the thread that made it is in a call of a plug-in; they may be nested. The texts
-// must live as long. Costs two copies of 24 bytes.
+// must live as long. Costs two copies of 24 bytes; a thread's first one allocates.
 class PluginCall {
  public:
   // begin, end: the environments; none where end is 0.

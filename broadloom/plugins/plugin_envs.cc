@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -19,9 +20,16 @@ Status PluginEnvs::call(const char* name, int begin, int end, const Function& fu
   char error[BROADLOOM_ERROR_SIZE];
   error[0] = error[BROADLOOM_ERROR_SIZE - 1] = '\0';
   int result = BROADLOOM_OK;
-  {
+  try {
     const PluginCall call(described_.spec.id.c_str(), name, begin, end);
     result = function(error);
+  } catch (const std::exception& thrown) {  // of a plug-in in C++, which should have caught it
+    return {ErrorKind::kIo,
+            fmt::format("{}() of {} threw an exception, which a plug-in must not: {}", name,
+                        described_.spec.id, thrown.what())};
+  } catch (...) {
+    return {ErrorKind::kIo, fmt::format("{}() of {} threw an exception, which a plug-in must not",
+                                        name, described_.spec.id)};
   }
   if (result == BROADLOOM_OK) return {};
   error[BROADLOOM_ERROR_SIZE - 1] = '\0';

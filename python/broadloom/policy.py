@@ -45,10 +45,12 @@ class Policy:
 
     def act(self, observations: ArrayLike, *, rng: np.random.Generator | None = None) -> Any:
         """The most likely actions; with a numpy Generator as rng, drawn from the policy. Of a Box clipped to its bounds."""
+        if rng is not None and self._core.has_action_values:
+            raise _core.Error("rng: this policy has values of actions and no probabilities to draw by; act() takes the best, and evaluate(actions='sampled') explores as training did")
         rows, one = self._rows(observations)
         outputs, _ = self._core.forward(rows, len(rows))
         if self._action["kind"] == "discrete":
-            actions = np.argmax(outputs if rng is None or self._core.has_action_values else outputs + rng.gumbel(size=outputs.shape), axis=1)
+            actions = np.argmax(outputs if rng is None else outputs + rng.gumbel(size=outputs.shape), axis=1)
         else:
             if rng is not None:
                 outputs = outputs + np.exp(self._core.log_std) * rng.standard_normal(outputs.shape, np.float32)

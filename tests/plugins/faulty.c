@@ -28,6 +28,15 @@ static int reset(void* simulator, int32_t env, uint64_t key, char* error) {
   return BROADLOOM_FAILED;
 }
 
+// Calls itself until the stack is at its end.
+static int sink(volatile char* above, int depth) {
+  volatile char here[4096];
+  here[0] = above[0];
+  return depth < 0 ? 0 : sink(here, depth + 1) + here[0];
+}
+
+void throw_in_step(void);  // throws.cc
+
 static int step(void* simulator, int32_t begin, int32_t end, const struct broadloom_step* step, char* error) {
   (void)simulator;
   steps += 1;
@@ -35,6 +44,8 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
   if (steps < 3) return BROADLOOM_OK;
   if (is("Crashes-v0")) *nowhere = 1;
   if (is("Aborts-v0")) abort();
+  if (is("Sinks-v0")) return sink("", 0);
+  if (is("Throws-v0")) throw_in_step();
   if (is("Exits-v0")) exit(0);
   if (is("Reasons-v0")) step->terminated[0] = step->reasons[0] = 1;
   if (is("Truncates-v0")) step->truncated[0] = 1;
@@ -78,6 +89,7 @@ static const struct broadloom_task kTasks[] = {
     {.id = "StepFails-v0"}, {.id = "Silent-v0"},   {.id = "ResetFails-v0"}, {.id = "MakeFails-v0"}, {.id = "Nothing-v0"},
     {.id = "Crashes-v0"},   {.id = "Aborts-v0"},   {.id = "Exits-v0"},      {.id = "NotFinite-v0"}, {.id = "Reasons-v0"},
     {.id = "Truncates-v0"}, {.id = "NoBounds-v0"}, {.id = "NoShape-v0"},    {.id = "NoState-v0"},   {.id = "NoCell-v0"},
+    {.id = "Sinks-v0"},     {.id = "Throws-v0"},
     {.id = "Default-v0", .options = kWrong, .num_options = 1}};
 
 const struct broadloom_plugin* broadloom_get_plugin(void) {
