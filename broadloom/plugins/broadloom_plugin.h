@@ -182,7 +182,8 @@ struct broadloom_plugin {
   // The same of critic_observation. May be NULL where there is none.
   void (*observe_critic)(void* simulator, int32_t begin, int32_t end, void* rows);
   // With BROADLOOM_RESETS_ITSELF: the last observation of the episode that ended in the last step()
-  // of this environment. May be NULL: it is lost.
+  // of this environment. May be NULL: it is lost, as it is where there is a critic_observation, of
+  // whose last row this says nothing.
   void (*observe_final)(void* simulator, int32_t env, void* row);
   // All that the next steps of an environment depend on, as at most state_size bytes (the rest are
   // zeros), and back, also into environments of another simulator of the same task and options.
