@@ -39,6 +39,11 @@ std::string& last_error() {
   return message;
 }
 
+bool& tells_errors() {
+  static bool tells = true;
+  return tells;
+}
+
 }  // namespace
 
 void set_program_name(const std::string& name) {
@@ -46,12 +51,14 @@ void set_program_name(const std::string& name) {
 }
 const std::string& program_name() { return name_of_program(); }
 
+void tell_errors(bool on_standard_error) { tells_errors() = on_standard_error; }
+
 std::string take_error() { return std::exchange(last_error(), {}); }
 
 int report_error(const Status& status, bool json) {
   const int code = static_cast<int>(status.kind());
   last_error() = status.message();
-  fmt::print(stderr, "{}: {}\n", program_name(), status.message());
+  if (tells_errors()) fmt::print(stderr, "{}: {}\n", program_name(), status.message());
   if (json) print_json({{"error", status.message()}, {"exit_code", code}});
   return code;
 }

@@ -23,8 +23,10 @@ const std::string& program_name();
 // Writes "<program>: <message>" to standard error and, for --json, one object with "error" and
 // "exit_code" to standard output. Returns the exit code, which is the error's kind.
 int report_error(const Status& status, bool json);
-// What it said last, once: for who runs commands within a program of another kind.
+// What it said last, once: for who runs commands within a program of another kind. Such a one may
+// have it say nothing on standard error.
 std::string take_error();
+void tell_errors(bool on_standard_error);
 
 // One object and a newline on standard output.
 void print_json(const Json& object);

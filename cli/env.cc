@@ -250,7 +250,7 @@ void add_check(Command env, Context& context) {
       "check", "What one does not keep to of what training needs (exit code 6: something)");
   app.add_option("ID", check->id, "Environment, such as CartPole-v1").required();
   app.add_option("--time_limit", check->options.time_limit,
-                 "Steps of an episode that it is asked for (default 20)")
+                 "Steps of an episode that it is asked for (default 20; less than its own limit)")
       .range(2, 1 << 20)
       .type_name("INT");
   app.add_option("--num_steps", check->options.num_steps,

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "broadloom/envs/registry.h"
 #include "broadloom/record/json.h"
 #include "cli/console.h"
@@ -43,6 +45,9 @@ int check_env(const EnvCheck& check, const Overrides& env_options) {
   if (!spec.ok()) return report_error(spec.status(), check.json);
   ConformanceOptions options = check.options;
   options.has_chance = !check.no_chance;
+  // One that cuts its episodes itself takes no longer limit, and one step more is asked for, too.
+  const int own_limit = spec.value().max_episode_steps;
+  if (own_limit > 2) options.time_limit = std::min(options.time_limit, own_limit - 1);
   for (const auto& option : env_options) {
     options.noisy_observations |= option.first == "disturb.obs_noise";
   }

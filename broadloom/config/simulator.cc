@@ -36,8 +36,8 @@ Status check_fillers(const Config& config, const EnvSpec& spec) {
   if (value_outputs(config) > 1)
     return refused(fmt::format("algorithm: got {}, which rewards every row", config.algorithm));
   if (!config.instruments.empty()) {
-    return refused(fmt::format("instruments: got {}, which measure every row of a block",
-                               fmt::join(config.instruments, ",")));
+    return refused(fmt::format("instruments read every row of a block ({})",
+                               fmt::join(config.instruments, ", ")));
   }
   if (spec.observation.frames > 1) return refused("got stacks of frames");
   for (std::size_t p = 0; p < config.phase_count(); ++p) {

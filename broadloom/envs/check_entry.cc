@@ -144,6 +144,20 @@ Status check_critic_space(const EnvSpec& spec) {
                   spec.id));
 }
 
+// Columns of logs and keys of records are named after them.
+Status check_end_reasons(const EnvSpec& spec) {
+  const std::vector<std::string>& reasons = spec.end_reasons;
+  for (auto reason = reasons.begin(); reason != reasons.end(); ++reason) {
+    const bool named = is_name(*reason) && std::find(reasons.begin(), reason, *reason) == reason;
+    if (named) continue;
+    return invalid(fmt::format(
+        "environment '{}' cannot be registered: it says that episodes end by '{}', expected "
+        "names of letters, digits, '-', '_' and '.', none of them twice, none of them time_limit",
+        spec.id, *reason));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_entry(const EnvEntry& entry) {
@@ -163,10 +177,11 @@ Status check_entry(const EnvEntry& entry) {
         "says '{}'; make both the same",
         entry.spec.id, spec.id));
   }
-  return check_spaces(spec);
+  return check_spec(spec);
 }
 
-Status check_spaces(const EnvSpec& spec) {
+Status check_spec(const EnvSpec& spec) {
+  BROADLOOM_TRY(check_end_reasons(spec));
   BROADLOOM_TRY(check_space(spec.id, "observation", spec.observation));
   BROADLOOM_TRY(check_critic_space(spec));
   return check_space(spec.id, "action", spec.action);

@@ -7,9 +7,10 @@
 namespace broadloom {
 
 // kInvalidConfig where a function is missing, the default options are refused, the id cannot name
-// a folder, or the spaces are none; names what was got, what was expected and what to do.
+// a folder, or the spaces or names of end reasons are none; names what was got, what was expected
+// and what to do.
 Status check_entry(const EnvEntry& entry);
-// The last of these alone: options may make others of them.
-Status check_spaces(const EnvSpec& spec);
+// The last two of these alone: options may make others of them.
+Status check_spec(const EnvSpec& spec);
 
 }  // namespace broadloom

@@ -232,7 +232,7 @@ Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_opt
 Result<EnvSpec> checked_spec(const EnvEntry& entry, const EnvOptions& options) {
   Result<EnvSpec> spec = entry.make_spec(options.own);
   if (!spec.ok()) return spec;
-  if (!entry.built_in) BROADLOOM_TRY(check_spaces(spec.value()));
+  if (!entry.built_in) BROADLOOM_TRY(check_spec(spec.value()));
   EnvSpec stacked = spec.value();
   BROADLOOM_TRY(describe_frame_stack(options.frames, stacked));
   return spec;

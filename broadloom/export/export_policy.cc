@@ -57,12 +57,19 @@ std::vector<std::string> paths_of(const Format& format, const std::string& out) 
   return paths;
 }
 
-Status check_places(const std::vector<std::string>& paths, const std::string& checkpoint,
+Status check_places(const std::vector<std::string>& paths, const FoundCheckpoint& found,
                     bool force) {
   std::error_code error;
   for (const std::string& path : paths) {
+    if (!found.is_alone() && fs::equivalent(fs::absolute(path).parent_path(),
+                                            fs::absolute(found.path).parent_path(), error)) {
+      return invalid(fmt::format(
+          "'{}' would lie among the run's checkpoints, which resume and evaluation look through; "
+          "name another place",
+          path));
+    }
     if (!fs::exists(path, error)) continue;
-    if (fs::equivalent(path, checkpoint, error)) {
+    if (fs::equivalent(path, found.path, error)) {
       return invalid(fmt::format(
           "'{}' is the checkpoint itself, which would be written over; name another place", path));
     }
@@ -138,7 +145,7 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
   ExportedPolicy exported;
   exported.format = format.value().name;
   exported.files = paths_of(format.value(), out);
-  BROADLOOM_TRY(check_places(exported.files, found.value().path, options.force));
+  BROADLOOM_TRY(check_places(exported.files, found.value(), options.force));
 
   const Result<Checkpoint> checkpoint = read_checkpoint(found.value());
   if (!checkpoint.ok()) return checkpoint.status();

@@ -14,6 +14,9 @@ namespace broadloom {
 // Of an output b a, which is off it by |a - b| / max(1, |b|), is right up to this.
 inline constexpr double kParityTolerance = 1e-5;
 
+// An export that is off the network by more is refused.
+inline constexpr double kMostDifference = 0.1;
+
 struct Parity {
   int rows = 0;
   std::vector<double> observations;                     // [rows, D] as the environment shows them
@@ -26,7 +29,7 @@ struct Parity {
 
 // Plays four episodes' first 64 steps and keeps up to 32 of their states, fewer of large images.
 // graph: of the policy. Errors: those of the environment, and kNumeric where outputs are not
-// finite.
+// finite, or differ from the graph's by more than kMostDifference.
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph);
 
 // As an .npz file: "observation", the outputs by name, and "tolerance".

@@ -3,12 +3,14 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "broadloom/core/config_table.h"
@@ -66,9 +68,17 @@ std::string last_error() {
 
 bool is_missing(const char* text) { return text == nullptr || *text == '\0'; }
 
+// Tables, records and terminals show them.
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 // Empty, or the first thing that is wrong with a table of the right ABI.
 std::string wrong_table(const broadloom_plugin& plugin) {
   if (is_missing(plugin.name) || is_missing(plugin.version)) return "it has no name or no version";
+  if (!is_printable(plugin.name) || !is_printable(plugin.version)) {
+    return "its name and version are not printable ASCII";
+  }
   if (plugin.num_tasks < 1 || plugin.tasks == nullptr) return "it lists no tasks";
   const std::pair<const char*, bool> functions[] = {
       {"describe", plugin.describe != nullptr}, {"make", plugin.make != nullptr},

@@ -58,6 +58,14 @@ const std::string* find(const Overrides& given, std::string_view name) {
   return found == given.rend() ? nullptr : &found->second;
 }
 
+bool is_key(std::string_view name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !name.empty() && is_letter(name.front()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
 Status check_names(const broadloom_task& task, const Overrides& given) {
   std::vector<std::string> names;
   names.reserve(static_cast<std::size_t>(task.num_options));
@@ -73,12 +81,12 @@ Status check_names(const broadloom_task& task, const Overrides& given) {
 Status check_table(const broadloom_task& task) {
   for (int o = 0; o < task.num_options; ++o) {
     const broadloom_option& option = task.options[o];
-    if (or_empty(option.name).empty() || option.type < BROADLOOM_BOOL ||
+    if (!is_key(or_empty(option.name)) || option.type < BROADLOOM_BOOL ||
         option.type > BROADLOOM_TEXT) {
-      return invalid(
-          fmt::format("the plug-in's task {} has an option, the {}th, without a name or of no type "
-                      "that there is; correct its table",
-                      task.id, o));
+      return invalid(fmt::format(
+          "option {} of the plug-in's task {} has no name that a flag can have (letters, digits and "
+          "'_', a letter first) or is of no type that there is; correct its table",
+          o, task.id));
     }
     broadloom_value value{};
     const Status status = read_value(option, std::string(or_empty(option.default_text)), value);

@@ -162,7 +162,7 @@ class Kind:
             critic = observation.spaces.get(keys[1])
             observation = observation.spaces[keys[0]]
         self.spec = {"id": env_id, "observation": spaces.from_gymnasium(observation, "observation"),
-                     "critic_observation": None if critic is None else spaces.from_gymnasium(critic, "critic observation"),
+                     "critic_observation": None if critic is None else {**spaces.from_gymnasium(critic, "critic observation"), "dtype": "float32"},
                      "action": spaces.from_gymnasium(self.action_space, "action"), "max_episode_steps": int(limit or 0), "frames": frames,
                      "reward_threshold": reward_threshold, "upstream": upstream, "summary": summary}
         self.first_action = int(getattr(self.action_space, "start", 0))

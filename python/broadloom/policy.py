@@ -83,8 +83,13 @@ class Policy:
         discrete = self._space["kind"] == "discrete"
         dtype = np.int64 if discrete else np.dtype(self._space["dtype"])
         array = np.asarray(observations)
-        if array.dtype != dtype and (discrete or dtype == np.uint8) and not np.issubdtype(array.dtype, np.integer):
+        whole = discrete or dtype == np.uint8
+        if array.dtype.kind not in ("iu" if whole else "iufb"):
             raise TypeError(f"observations: got {array.dtype}, expected {dtype}")
+        if whole and array.size and array.dtype != np.uint8 and not (0 <= array.min() and array.max() <= (self._space["n"] - 1 if discrete else 255)):
+            raise ValueError(f"observations: got numbers from {array.min()} to {array.max()}, expected them within the space {self.observation_space}")
+        if not whole and not np.isfinite(array).all():
+            raise ValueError(f"observations: got {array[~np.isfinite(array)].flat[0]}, expected finite numbers")
         shape = () if discrete else tuple(self._space["shape"])
         one = array.shape == shape
         array = np.ascontiguousarray(array[None] if one else array, dtype)

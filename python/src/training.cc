@@ -1,5 +1,6 @@
 #include "training.h"
 
+#include <fmt/core.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -119,7 +120,13 @@ class Ears {
   bool raised_ = false;
 };
 
-int threads_of(int threads) { return threads > 0 ? threads : available_cores(); }
+int threads_of(int threads) {
+  if (threads < 0) {
+    raise(invalid(fmt::format(
+        "threads: got {}, expected at least 1, or 0 for as many as there are cores", threads)));
+  }
+  return threads > 0 ? threads : available_cores();
+}
 
 nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger) {
   const auto record = [&]() -> Result<std::string> {
@@ -139,6 +146,7 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
                const std::string& ledger_asked, const std::string& init, const std::string& panel,
                nb::object on_contract, nb::object on_iteration, nb::object on_note) {
   forget_kept();
+  const int workers = threads_of(threads);
   Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
   const Overrides overrides = overrides_from(keys);
   std::string ledger;
@@ -163,7 +171,7 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
       if (!read.ok()) return read.status();
       scored_on = read.take();
     }
-    return start_run(config.value(), run_dir, threads_of(threads), ears.hooks(), scored_on,
+    return start_run(config.value(), run_dir, workers, ears.hooks(), scored_on,
                      begins_with);
   };
   const Result<RunSummary> summary = run();
@@ -174,13 +182,14 @@ nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps, int th
                 const std::string& ledger_asked, nb::object on_contract, nb::object on_iteration,
                 nb::object on_note) {
   forget_kept();
+  const int workers = threads_of(threads);
   Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
   const auto run = [&]() -> Result<RunSummary> {
     const nb::gil_scoped_release unlocked;
     const Result<std::string> isa = isa_of_run(run_dir);
     if (!isa.ok()) return isa.status();
     BROADLOOM_TRY(set_isa(isa.value()));
-    return resume_run(run_dir, threads_of(threads), ears.hooks(), total_timesteps);
+    return resume_run(run_dir, workers, ears.hooks(), total_timesteps);
   };
   const Result<RunSummary> summary = run();
   return finish(summary, cli::ledger_of_run(ledger_asked, run_dir));
@@ -248,10 +257,13 @@ int program(const std::vector<std::string>& arguments) {
   return run_program(static_cast<int>(argv.size()), argv.data());
 }
 
-// The same, and what it printed to standard output.
+// The same, and what it printed to standard output. An error is in take_error(): who asked raises
+// it.
 nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
   StandardOutputAsText output;
+  cli::tell_errors(false);
   const int code = program(arguments);
+  cli::tell_errors(true);
   return nb::make_tuple(code, output.take());
 }
 

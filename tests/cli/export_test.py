@@ -52,6 +52,8 @@ class Export(ProgramTest):
         before = self.read("policy.safetensors")
         self.fails(2, ["'policy.safetensors' is the checkpoint itself"], "export", "policy.safetensors", "--format", "torch", "--force")
         self.assertEqual(self.read("policy.safetensors"), before)
+        self.run_program("train", *SMALL, "--out", "b", "--quiet")
+        self.fails(2, ["would lie among the run's checkpoints"], "export", "b", "--out", "b/checkpoints/policy.py", "--force")
 
     def test_notes(self):
         frames = ["--env_id", "MinAtar/Breakout-v1", "--env.frame_stack", "3", "--env.frame_padding", "zero"]

@@ -220,14 +220,16 @@ TEST(Registry, RandomPolicyReturns) {
   }
 }
 
-// Options may make other spaces than those that were checked when the entry was registered.
-TEST(Registry, ChecksTheSpacesThatOptionsMake) {
+// Options may make other spaces and reasons than those that were checked when the entry was registered.
+TEST(Registry, ChecksTheSpecThatOptionsMake) {
   SimulatorWithOptions simulator;
   simulator.spec = [](const Overrides& options) {
     EnvSpec spec;
     spec.id = "BoundByOptions-v0";
     spec.observation = Space::box({-1.0f}, {1.0f});
-    spec.action = Space::box({-1.0f}, {options.empty() ? 1.0f : -5.0f});
+    const std::string asked = options.empty() ? "" : options.front().first;
+    spec.action = Space::box({-1.0f}, {asked == "high" ? -5.0f : 1.0f});
+    if (asked == "twice") spec.end_reasons = {"fell", "fell", "time_limit"};
     return Result<EnvSpec>(spec);
   };
   simulator.make = [](const Overrides&, const VecEnvOptions&) {
@@ -240,6 +242,8 @@ TEST(Registry, ChecksTheSpacesThatOptionsMake) {
                                 make_vec_env("BoundByOptions-v0", {{"high", "-5"}}, {}).status()}) {
     EXPECT_NE(refused.message().find("low <= high"), std::string::npos) << refused.message();
   }
+  const Status twice = env_spec("BoundByOptions-v0", {{"twice", "1"}}, 0).status();
+  EXPECT_NE(twice.message().find("end by 'fell'"), std::string::npos) << twice.message();
 }
 
 }  // namespace

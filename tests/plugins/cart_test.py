@@ -55,6 +55,12 @@ class Cart(unittest.TestCase):
         self.assertTrue(report["agrees"])
         self.assertEqual([check["name"] for check in report["checks"] if check["left_out"]], ["stacks of frames", "steps allocate nothing"])
 
+    def test_a_limit_of_its_own_is_kept_to(self):
+        walk = pathlib.Path(SOURCE) / "tests" / "plugins" / "walk.c"
+        subprocess.run(["cc", "-std=c11", "-shared", "-fPIC", "-DWALK_LIMIT=12", "-I", SOURCE, "-o", str(self.folder / "libshort.so"), str(walk)], check=True)
+        report = json.loads(self.run_it("env", "check", "plugin:libshort.so:Itself-v0", "--json", codes=(0, 6)).stdout)
+        self.assertEqual([check["findings"] for check in report["checks"] if check["findings"]], [])
+
     def test_threads_and_resuming_do_not_change_the_bits(self):
         whole = self.json_of("runs/a/ledger_line.json")["result"]["state_hash"]
         for threads in ("2", "5"):

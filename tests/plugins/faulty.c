@@ -69,6 +69,8 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   if (strcmp(task->id, "NoBounds-v0") == 0) spec->action.kind = BROADLOOM_BOX;
   if (strcmp(task->id, "NoShape-v0") == 0) spec->observation.rank = 0;
   if (strcmp(task->id, "NoState-v0") == 0) spec->state_size = 8;
+  static const char* const kReasons[] = {"fell", "f\xe9ll"};
+  if (strcmp(task->id, "Latin-v0") == 0) spec->end_reasons = kReasons, spec->num_end_reasons = 2;
   return BROADLOOM_OK;
 }
 
@@ -85,11 +87,13 @@ static int make(const struct broadloom_task* task, const struct broadloom_value*
 static void destroy(void* simulator) { (void)simulator; }
 
 static const struct broadloom_option kWrong[] = {{.name = "speed", .type = BROADLOOM_FLOAT, .default_text = "fast"}};
+static const struct broadloom_option kUnnamed[] = {{.name = "top speed", .type = BROADLOOM_FLOAT, .default_text = "1"}};
 static const struct broadloom_task kTasks[] = {
     {.id = "StepFails-v0"}, {.id = "Silent-v0"},   {.id = "ResetFails-v0"}, {.id = "MakeFails-v0"}, {.id = "Nothing-v0"},
     {.id = "Crashes-v0"},   {.id = "Aborts-v0"},   {.id = "Exits-v0"},      {.id = "NotFinite-v0"}, {.id = "Reasons-v0"},
     {.id = "Truncates-v0"}, {.id = "NoBounds-v0"}, {.id = "NoShape-v0"},    {.id = "NoState-v0"},   {.id = "NoCell-v0"},
-    {.id = "Sinks-v0"},     {.id = "Throws-v0"},
+    {.id = "Sinks-v0"},     {.id = "Throws-v0"},     {.id = "Latin-v0"},
+    {.id = "Unnamed-v0", .options = kUnnamed, .num_options = 1},
     {.id = "Default-v0", .options = kWrong, .num_options = 1}};
 
 const struct broadloom_plugin* broadloom_get_plugin(void) {

@@ -199,6 +199,8 @@ TEST(Plugins, WhoseSpecIsNoneAreRefused) {
       says(error_of(id_of("faulty", "NoShape-v0")), "its observation space has a rank of 0"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoState-v0")), "asks for get_state(), which is NULL"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Default-v0")), "got 'fast'"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Unnamed-v0")), "option 0 of the plug-in's task"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Latin-v0")), "says that episodes end by 'f\xe9ll'"));
 }
 
 TEST(Plugins, FailWithTheirWords) {

@@ -6,7 +6,10 @@
 
 #include "broadloom/plugins/broadloom_plugin.h"
 
-enum { kCells = 7, kLimit = 30 };
+#ifndef WALK_LIMIT
+#define WALK_LIMIT 30
+#endif
+enum { kCells = 7, kLimit = WALK_LIMIT };
 
 struct kind {
   uint32_t flags;

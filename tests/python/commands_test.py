@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -50,6 +52,8 @@ class CommandsTest(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words) as caught:
                 call()
             self.assertEqual(caught.exception.kind, kind)
+        words = "import broadloom\ntry:\n broadloom.gradients('nowhere')\nexcept broadloom.Error: pass"
+        self.assertEqual(subprocess.run([sys.executable, "-c", words], capture_output=True, check=True).stderr, b"")  # said once, by who catches it
 
     def test_what_python_prints_meanwhile_is_not_taken_for_the_answer(self):
         done = threading.Event()

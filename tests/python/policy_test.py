@@ -82,9 +82,13 @@ class PolicyTest(unittest.TestCase):
     def test_bad_input_is_refused(self):
         run = trained("bad", "CartPole-v1")
         policy = broadloom.Policy(run)
-        for rows, kind, words in ((np.zeros((2, 3), np.float32), ValueError, r"shape \(2, 3\), expected \(n, 4\)"), ("text", Exception, "")):
+        for rows, kind, words in ((np.zeros((2, 3), np.float32), ValueError, r"shape \(2, 3\), expected \(n, 4\)"), ("text", TypeError, "float32"),
+                                  (np.float32([0, np.nan, 0, 0]), ValueError, "got nan, expected finite"), (np.zeros(4, complex), TypeError, "complex128")):
             with self.assertRaisesRegex(kind, words):
                 policy.act(rows)
+        games = broadloom.Policy(trained("bytes", "MinAtar/Breakout-v1", total_timesteps=512, encoder="minatar"))
+        with self.assertRaisesRegex(ValueError, "from 0 to 300, expected them within"):
+            games.act(np.pad([[[300]]], ((0, 9), (0, 9), (0, 3))))
         with self.assertRaisesRegex(broadloom.Error, "nowhere"):
             broadloom.Policy("nowhere")
 

@@ -79,6 +79,20 @@ class FailingCorridor(Corridor):
     lives = 80
 
 
+class Floats(Corridor):
+    """What the critic reads are whole numbers to 200."""
+    dtype = np.float32
+    observation_space = gymnasium.spaces.Dict({"policy": Corridor.observation_space["policy"], "critic": gymnasium.spaces.Box(0, 255, (3,), np.float32)})
+
+    def look(self):
+        return {**super().look(), "critic": np.array([100 + 90 * self.x, self.steps, 1]).astype(np.uint8).astype(self.dtype)}
+
+
+class Bytes(Floats):
+    dtype = np.uint8
+    observation_space = gymnasium.spaces.Dict({"policy": Corridor.observation_space["policy"], "critic": gymnasium.spaces.Box(0, 255, (3,), np.uint8)})
+
+
 class Dice(gymnasium.Env):
     """Chance that no seed decides."""
     observation_space, action_space = gymnasium.spaces.Box(0, 1, (1,), np.float32), gymnasium.spaces.Discrete(2, start=1)
@@ -306,6 +320,11 @@ class TrainingTest(unittest.TestCase):
         with self.assertRaisesRegex(broadloom.Error, "critic"):
             policy.value(np.zeros(2, np.float32))
 
+    def test_a_critic_that_reads_bytes_learns_from_their_numbers(self):
+        for make in (Bytes, Floats):
+            broadloom.train(make, out=out(make.__name__), name=f"{make.__name__}-v0", **SMALL)
+        self.assertEqual(*(json.loads((out(name) / "ledger_line.json").read_text())["result"]["state_hash"] for name in ("Bytes", "Floats")))
+
     def test_what_cannot_be_repeated_is_found_out(self):
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -342,7 +361,7 @@ class TrainingTest(unittest.TestCase):
                 evaluation = json.loads((run.dir / "eval.jsonl").read_text().splitlines()[-1])
                 self.assertEqual(evaluation["mean_length"], evaluation["mean_return"])
                 self.assertEqual(parameters(run), parameters(broadloom.train(make, out=out(name + "_again"), name=f"{name}-v0", threads=5, **SMALL)))
-                with self.assertRaisesRegex(broadloom.Error, "instruments: got audit"):
+                with self.assertRaisesRegex(broadloom.Error, "instruments read every row of a block"):
                     broadloom.train(make, out=out(name + "_audit"), name=f"{name}-v0", instruments=["audit"], **SMALL)
                 with self.assertRaisesRegex(broadloom.Error, "takes a step to begin an episode|begins? an episode"):
                     broadloom.gradients(run, out=out(name + "_gradients"), study="variance", starts="synchronised", batch=64, shapes="4x16", blocks=20)

@@ -47,6 +47,11 @@ class TrainTest(unittest.TestCase):
         config = json.loads((run.dir / "manifest.json").read_text())["config"]
         self.assertEqual((config["norm_obs"], config["learning_rate"], config["hidden_sizes"]), ("true", "0.001", "16,16"))
 
+    def test_threads_are_a_number_that_can_be(self):
+        for call in (lambda: broadloom.train("CartPole-v1", threads=-3, quiet=True), lambda: broadloom.resume("nowhere", threads=-3)):
+            with self.assertRaisesRegex(broadloom.Error, "got -3, expected at least 1"):
+                call()
+
     def test_a_run_that_cannot_be_is_an_error_of_its_kind(self):
         for kind, keys in (("not_found", {"env": "CartPole-v9"}), ("invalid_config", {"env": "CartPole-v1", "num_envs": 0})):
             with self.assertRaises(broadloom.Error) as caught:
