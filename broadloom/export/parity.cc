@@ -177,12 +177,13 @@ Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
                     policy.origin.global_step)};
   }
   if (parity.difference > kMostDifference) {
-    return Status{ErrorKind::kNumeric,
-                  fmt::format("what would be written and the network differ by {:.1e} on states that "
-                              "the policy plays, more than float32 explains (limit {:.0e}): its "
-                              "parameters are too large for an export to be trusted, or this is a "
-                              "fault of Broadloom's; nothing was written",
-                              parity.difference, kMostDifference)};
+    return Status{
+        ErrorKind::kNumeric,
+        fmt::format("what would be written and the network differ by {:.1e} on states that "
+                    "the policy plays, more than float32 explains (limit {:.0e}): its "
+                    "parameters are too large for an export to be trusted, or this is a "
+                    "fault of Broadloom's; nothing was written",
+                    parity.difference, kMostDifference)};
   }
   parity.tolerance = std::max(kParityTolerance, 4.0 * parity.difference);
   return parity;

@@ -61,9 +61,8 @@ const std::string* find(const Overrides& given, std::string_view name) {
 bool is_key(std::string_view name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   return !name.empty() && is_letter(name.front()) &&
-         std::all_of(name.begin(), name.end(), [&](char c) {
-           return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
-         });
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
 Status check_names(const broadloom_task& task, const Overrides& given) {
@@ -83,10 +82,11 @@ Status check_table(const broadloom_task& task) {
     const broadloom_option& option = task.options[o];
     if (!is_key(or_empty(option.name)) || option.type < BROADLOOM_BOOL ||
         option.type > BROADLOOM_TEXT) {
-      return invalid(fmt::format(
-          "option {} of the plug-in's task {} has no name that a flag can have (letters, digits and "
-          "'_', a letter first) or is of no type that there is; correct its table",
-          o, task.id));
+      return invalid(
+          fmt::format("option {} of the plug-in's task {} has no name that a flag can have "
+                      "(letters, digits and "
+                      "'_', a letter first) or is of no type that there is; correct its table",
+                      o, task.id));
     }
     broadloom_value value{};
     const Status status = read_value(option, std::string(or_empty(option.default_text)), value);

@@ -171,8 +171,7 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
       if (!read.ok()) return read.status();
       scored_on = read.take();
     }
-    return start_run(config.value(), run_dir, workers, ears.hooks(), scored_on,
-                     begins_with);
+    return start_run(config.value(), run_dir, workers, ears.hooks(), scored_on, begins_with);
   };
   const Result<RunSummary> summary = run();
   return finish(summary, ledger);

@@ -220,7 +220,8 @@ TEST(Registry, RandomPolicyReturns) {
   }
 }
 
-// Options may make other spaces and reasons than those that were checked when the entry was registered.
+// Options may make other spaces and reasons than those that were checked when the entry was
+// registered.
 TEST(Registry, ChecksTheSpecThatOptionsMake) {
   SimulatorWithOptions simulator;
   simulator.spec = [](const Overrides& options) {
