@@ -65,6 +65,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string truncation_mode = "bootstrap";
   std::string encoder = "mlp";
   std::string layer_norm = "off";
+  std::string weight_init = "orthogonal";
   std::vector<int> hidden_sizes = {64, 64};
   std::string activation = "tanh";
   bool shared_encoder = false;
@@ -292,6 +293,9 @@ void Config::visit_fields(Visitor&& visitor) {
     "Convolutions before the hidden layers; hidden_sizes and activation follow it, if not set.");
   v("layer_norm", layer_norm, later(Role::kNetwork), Choices{{"off", "channels", "all"}},
     "Normalise before each activation: over a pixel's channels, or over the whole layer.");
+  v("weight_init", weight_init, later(Role::kNetwork),
+    Choices{{"orthogonal", "he_normal", "lecun_normal"}},
+    "How weights of hidden layers begin; action values are lecun_normal with the last two.");
   v("hidden_sizes", hidden_sizes, Role::kNetwork, "Width of each hidden layer.");
   v("activation", activation, Role::kNetwork, Choices{{"tanh", "relu", "elu"}},
     "Hidden activation.");

@@ -19,6 +19,12 @@ Normalisation normalisation_of(const std::string& name) {
   return Normalisation::kNone;
 }
 
+WeightInit weight_init_of(const std::string& name) {
+  if (name == "he_normal") return WeightInit::kHeNormal;
+  if (name == "lecun_normal") return WeightInit::kLecunNormal;
+  return WeightInit::kOrthogonal;
+}
+
 // Height, width and channels; a grid without channels has one. Not an image: of no height.
 RowShape image_of(const Space& space) {
   const std::vector<int> extents = space.extents();
@@ -97,7 +103,8 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .normalisation = normalisation_of(config.layer_norm),
           .image = image_of(spec.observation),
           .action_values = learns_action_values(config),
-          .value_outputs = value_outputs(config)};
+          .value_outputs = value_outputs(config),
+          .weight_init = weight_init_of(config.weight_init)};
 }
 
 NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {

@@ -39,24 +39,36 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
 
 void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose) const {
   std::uint32_t tensor = 0;
+  const bool is_orthogonal = shape_.weight_init == WeightInit::kOrthogonal;
+  const auto normal = [&](const LinearSlice& slice, double scale) {
+    init_truncated_normal(slice, scale, seed, tensor++, params, purpose);
+  };
+  const auto orthogonal = [&](const LinearSlice& slice, double gain) {
+    init_orthogonal(slice, gain, seed, tensor++, params, purpose);
+  };
   const auto init = [&](const Chain& chain) {
     for (const Layer& layer : chain.layers()) {
       if (!layer.has_parameters()) continue;
       if (layer.kind == LayerKind::kLayerNorm) {
         std::fill_n(params + layer.slice.weight, layer.slice.out, 1.0f);
         std::fill_n(params + layer.slice.bias, layer.slice.out, 0.0f);
+      } else if (is_orthogonal) {
+        orthogonal(layer.slice, std::sqrt(2.0));
       } else {
-        init_orthogonal(layer.slice, std::sqrt(2.0), seed, tensor++, params, purpose);
+        normal(layer.slice, shape_.weight_init == WeightInit::kHeNormal ? 2.0 : 1.0);
       }
     }
   };
   init(encoder_);
   init(actor_);
-  const double head_gain = shape_.action_values ? std::sqrt(2.0) : 0.01;
-  init_orthogonal(policy_head_, head_gain, seed, tensor++, params, purpose);
+  if (shape_.action_values && !is_orthogonal) {
+    normal(policy_head_, 1.0);
+  } else {
+    orthogonal(policy_head_, shape_.action_values ? std::sqrt(2.0) : 0.01);
+  }
   if (!shape_.action_values) {
     init(critic_);
-    init_orthogonal(value_head_, 1.0, seed, tensor++, params, purpose);
+    orthogonal(value_head_, 1.0);
   }
   if (shape_.action_kind == SpaceKind::kBox) {
     std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(shape_.log_std_init));

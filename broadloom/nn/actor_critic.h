@@ -14,6 +14,9 @@
 
 namespace broadloom {
 
+// How weights begin: docs/networks.md.
+enum class WeightInit { kOrthogonal, kHeNormal, kLecunNormal };
+
 struct NetworkShape {
   int observation_size = 0;                      // D
   SpaceKind action_kind = SpaceKind::kDiscrete;  // Discrete: categorical; Box: diagonal Gaussian
@@ -35,6 +38,7 @@ struct NetworkShape {
   // Values that the critic gives of an observation; the first is the value of the rewards. Not with
   // action_values.
   int value_outputs = 1;
+  WeightInit weight_init = WeightInit::kOrthogonal;
 
   int critic_input_size() const {
     return critic_observation_size > 0 ? critic_observation_size : observation_size;
@@ -115,8 +119,9 @@ class ActorCritic {
   std::size_t log_std_offset() const { return log_std_; }
 
   // CleanRL's initialisation: orthogonal, gain sqrt(2) hidden, 0.01 policy head, 1 value head,
-  // sqrt(2) action values, zero biases, gains of normalisations 1, log_std_init. params: [P]. From
-  // the streams (seed, purpose, tensor, 0).
+  // sqrt(2) action values, zero biases, gains of normalisations 1, log_std_init. Otherwise hidden
+  // layers are weight_init's, and action values lecun_normal, as purejaxql's. params: [P]. From the
+  // streams (seed, purpose, tensor, 0).
   void initialise(std::uint64_t seed, float* params, Purpose purpose = Purpose::kInit) const;
 
   // bf16_weights: [bf16_size()], which must be fresh whenever the workspace is used; null where

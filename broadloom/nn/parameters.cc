@@ -57,4 +57,20 @@ void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
   std::fill_n(params + layer.bias, layer.out, 0.0f);
 }
 
+void init_truncated_normal(const LinearSlice& layer, double scale, std::uint64_t seed,
+                           std::uint32_t tensor, float* params, Purpose purpose) {
+  // Deviation of a standard normal that is cut off at -2 and 2.
+  constexpr double kDeviationOfCut = 0.879625661034239;
+  const double deviation = std::sqrt(scale / layer.in) / kDeviationOfCut;
+  Random random(seed, purpose, tensor, 0);
+  for (int i = 0; i < layer.in; ++i) {
+    for (int o = 0; o < layer.out; ++o) {
+      double x = random.normal();
+      while (std::abs(x) > 2.0) x = random.normal();
+      params[layer.at(i, o)] = static_cast<float>(deviation * x);
+    }
+  }
+  std::fill_n(params + layer.bias, layer.out, 0.0f);
+}
+
 }  // namespace broadloom

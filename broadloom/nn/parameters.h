@@ -67,4 +67,10 @@ class ParameterLayout {
 void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
                      std::uint32_t tensor, float* params, Purpose purpose = Purpose::kInit);
 
+// Fills W with normal numbers of variance scale / in, cut off at two deviations of the normal that
+// has this variance once it is cut, and b with zeros: JAX's he_normal for scale = 2 (He et al.
+// 2015), lecun_normal for 1. Drawn from Random(seed, purpose, tensor, 0).
+void init_truncated_normal(const LinearSlice& layer, double scale, std::uint64_t seed,
+                           std::uint32_t tensor, float* params, Purpose purpose = Purpose::kInit);
+
 }  // namespace broadloom

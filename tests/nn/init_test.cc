@@ -39,6 +39,50 @@ TEST(Init, WeightNormsAreTheOrthogonalOnes) {
   EXPECT_NEAR(expected_norm(64, 4), 22.65, 5e-3);  // FrozenLake 8x8, one-hot
 }
 
+// Variance scale / in, within two deviations of what is cut, and no bias.
+TEST(Init, TruncatedNormalNumbersHaveTheirVariance) {
+  ParameterLayout layout;
+  const LinearSlice layer = layout.add_linear(300, 200);
+  for (const double scale : {1.0, 2.0}) {
+    std::vector<float> params(layout.size(), 3.0f);
+    init_truncated_normal(layer, scale, 5, 2, params.data());
+    const double limit = 2.0 / 0.87962566 * std::sqrt(scale / 300.0);
+    double sum = 0.0, squares = 0.0, largest = 0.0;
+    for (std::size_t i = 0; i < 300u * 200u; ++i) {
+      const double x = params[layer.weight + i];
+      sum += x;
+      squares += x * x;
+      largest = std::max(largest, std::abs(x));
+    }
+    // Six deviations of a mean of 60,000 numbers; of their squares, which vary less than a
+    // normal's.
+    EXPECT_LT(std::abs(sum), 6.0 * std::sqrt(60000.0 * scale / 300.0));
+    EXPECT_NEAR(squares / 60000.0 * 300.0 / scale, 1.0, 6.0 * std::sqrt(2.0 / 60000.0));
+    EXPECT_LT(largest, limit * (1.0 + 1e-6));
+    EXPECT_GT(largest, 0.99 * limit);
+    for (int o = 0; o < 200; ++o) EXPECT_EQ(params[layer.bias + static_cast<std::size_t>(o)], 0.0f);
+  }
+}
+
+TEST(Init, HeadsOfPoliciesStaySmallAndActionValuesDoNot) {
+  NetworkShape shape;
+  shape.observation_size = 4;
+  shape.action_outputs = 3;
+  for (const bool values : {false, true}) {
+    shape.action_values = values;
+    shape.weight_init = WeightInit::kOrthogonal;
+    const ActorCritic plain(shape);
+    shape.weight_init = WeightInit::kHeNormal;
+    const ActorCritic he(shape);
+    std::vector<float> before(plain.parameter_count()), after(he.parameter_count());
+    plain.initialise(1, before.data());
+    he.initialise(1, after.data());
+    const std::size_t head = he.policy_head().weight;
+    EXPECT_NE(before[0], after[0]);
+    EXPECT_EQ(before[head] == after[head], !values);
+  }
+}
+
 TEST(Init, MatricesAreOrthogonal) {
   ParameterLayout layout;
   const LinearSlice wide = layout.add_linear(5, 17);
