@@ -41,8 +41,9 @@ inline NetworkInput<float> probe_from(std::span<const float> probe, std::span<co
 // kProbeStates environments on an evaluation seed of their own, number i after i / kProbeStates of
 // an episode's time limit (of 1000 steps without one) under uniformly random actions, and as many
 // steps on as it takes to fill a stack of frames. Cost: kProbeStates / 2 episodes of full length,
-// once. Environments that cannot begin in the middle of an episode (another() has none with
-// stagger_starts): 16 are played under random actions, and looked at before every fourth step.
+// once. Of simulators of others, whose steps may take long, and of environments that cannot begin
+// in the middle of an episode (another() has none with stagger_starts), 16 are played under random
+// actions, and looked at before every fourth step: 4,096 steps.
 // Empty where there are none, see can_probe().
 ProbeStates make_probe_states(const VecEnv& envs);
 // Whether there are any: Box observations take environments that can make others of their kind, and

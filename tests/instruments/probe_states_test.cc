@@ -68,6 +68,25 @@ class FromTheStart final : public ForwardingVecEnv {
   }
 };
 
+// As those that a simulator of another's steps, to which the middle of an episode is far.
+class SlowOnes final : public ForwardingVecEnv {
+ public:
+  using ForwardingVecEnv::ForwardingVecEnv;
+  const EnvSpec& spec() const override {
+    spec_ = inner().spec();
+    spec_.engine = "Steam 1.0";
+    return spec_;
+  }
+
+ private:
+  mutable EnvSpec spec_;
+};
+
+TEST(ProbeStates, OfSimulatorsOfOthersArePlayed) {
+  EXPECT_EQ(make_probe_states(SlowOnes(make_envs("Acrobot-v1", {}))).policy,
+            make_probe_states(FromTheStart(make_envs("Acrobot-v1", {}))).policy);
+}
+
 TEST(ProbeStates, ArePlayedWhereEpisodesBeginAtTheirStartAlone) {
   const auto states = [](VecEnvOptions options) {
     return make_probe_states(FromTheStart(make_envs("Acrobot-v1", options))).policy;
