@@ -64,7 +64,7 @@ class CommandsTest(unittest.TestCase):
         printing.join()
 
     def test_ctrl_c_stops_a_study_which_goes_on_later(self):
-        study = broadloom.Study({"seeds": 40, "base": {"env_id": "Acrobot-v1", "total_timesteps": 20_000, "num_envs": 8}}, out=OUT / "long.sqlite")
+        study = broadloom.Study({"seeds": 40, "base": {"env_id": "Acrobot-v1", "total_timesteps": 20_000, "num_envs": 8, "eval_episodes": 5}}, out=OUT / "long.sqlite")
         before = signal.getsignal(signal.SIGINT)
         timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
