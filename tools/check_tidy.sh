@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v clang-tidy >/dev/null || { echo "check_tidy.sh: clang-tidy is not installed" >&2; exit 1; }
 files=("$@")
 if [ ${#files[@]} -eq 0 ]; then
-  mapfile -t files < <(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'bridges/*.cc' 'cli/*.cc')
+  mapfile -t files < <(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'bridges/*.cc' 'cli/*.cc' 'cuda/*.cc')
 fi
 [ ${#files[@]} -eq 0 ] && exit 0
 # A configuration of its own, each file by itself. clang cannot take GCC's precompiled headers, and without them a file

@@ -35,7 +35,7 @@ class CommandsTest(unittest.TestCase):
 
     def test_audit_and_gradients(self):
         self.assertIn(broadloom.audit(RUN, iterations=1)["severity"], ("ok", "note", "warning", "error"))
-        found = broadloom.gradients(RUN, out=OUT / "gradients", study="variance", batch=64, shapes="4x16,16x4", blocks=20)
+        found = broadloom.gradients(RUN, out=OUT / "gradients", starts="synchronised", study="variance", batch=64, shapes="4x16,16x4", blocks=20)
         self.assertEqual(json.loads((OUT / "gradients" / "gradients.json").read_text()), found)
 
     def test_a_study_goes_on_and_reports(self):

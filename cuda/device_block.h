@@ -1,0 +1,41 @@
+// Kernels on the device; for files that nvcc compiles.
+#pragma once
+
+#include <cstddef>
+
+#include "cuda/kernel.h"
+
+namespace broadloom::cuda {
+
+class DeviceBlock {
+ public:
+  __device__ int index() const { return static_cast<int>(blockIdx.x); }
+  __device__ int blocks() const { return static_cast<int>(gridDim.x); }
+  __device__ int thread() const { return static_cast<int>(threadIdx.x); }
+  __device__ int threads() const { return static_cast<int>(blockDim.x); }
+  __device__ void sync() { __syncthreads(); }
+  template <class T>
+  __device__ T* shared() {
+    extern __shared__ double memory[];  // aligned for whatever a kernel keeps there
+    return reinterpret_cast<T*>(memory);
+  }
+  template <class T>
+  __device__ T shuffle_xor(T x, int mask) {
+    return __shfl_xor_sync(0xffffffffu, x, mask);
+  }
+};
+
+template <class Kernel>
+__global__ void run_on_device(Kernel kernel) {
+  DeviceBlock block;
+  kernel(block);
+}
+
+// Starts it on the stream, and returns at once.
+template <class Kernel>
+cudaError_t launch(const Kernel& kernel, const KernelShape& shape, cudaStream_t stream) {
+  run_on_device<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(kernel);
+  return cudaGetLastError();
+}
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,169 @@
+#include "cuda/emulated_block.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "broadloom/core/random.h"
+
+namespace broadloom::cuda::emulated {
+namespace {
+
+constexpr std::size_t kStackBytes = 128 * 1024;
+
+[[noreturn]] void fault(const char* what) {
+  std::fprintf(stderr, "emulated kernel: %s\n", what);
+  std::abort();
+}
+
+// Where a fiber waits for others.
+enum class Wait { kNone, kBlock, kWarp, kEnded };
+
+struct Fiber {
+  ucontext_t context{};
+  std::unique_ptr<std::byte[]> stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
+  Wait wait = Wait::kNone;
+  std::uint64_t offered = 0;  // to shuffle_xor()
+};
+
+}  // namespace
+
+// The threads of one block.
+class Scheduler {
+ public:
+  Scheduler(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
+            const std::function<void(EmulatedBlock&)>& body)
+      : shape_(shape), order_(order), random_(seed, Purpose::kInit, 0, 0), body_(body) {
+    if (shape.threads < 1 || shape.threads > 1024 || shape.threads % kWarp != 0) {
+      fault("a block has 32, 64, ... or 1,024 threads");
+    }
+    fibers_.resize(static_cast<std::size_t>(shape.threads));
+    turns_.resize(fibers_.size());
+    std::iota(turns_.begin(), turns_.end(), 0);
+    if (order == FiberOrder::kReversed) std::reverse(turns_.begin(), turns_.end());
+    shared_.resize(shape.shared_bytes / sizeof(double) + 1);
+  }
+
+  void run_block(int index) {
+    index_ = index;
+    // What a block finds there is not to be relied on.
+    std::fill(shared_.begin(), shared_.end(), -7.0e77);
+    for (std::size_t t = 0; t < fibers_.size(); ++t) begin(static_cast<int>(t));
+    while (round()) {
+    }
+  }
+
+  void wait(int thread, Wait wait) {
+    Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
+    fiber.wait = wait;
+    swapcontext(&fiber.context, &home_);
+  }
+
+  std::byte* shared() { return reinterpret_cast<std::byte*>(shared_.data()); }
+
+  std::uint64_t exchange(int thread, std::uint64_t bits, int mask) {
+    fibers_[static_cast<std::size_t>(thread)].offered = bits;
+    wait(thread, Wait::kWarp);
+    const std::uint64_t got = fibers_[static_cast<std::size_t>(thread ^ mask)].offered;
+    wait(thread, Wait::kWarp);  // nobody offers again before everybody has taken
+    return got;
+  }
+
+ private:
+  void begin(int thread) {
+    Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
+    fiber.wait = Wait::kNone;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = &home_;
+    const auto self = reinterpret_cast<std::uintptr_t>(this);
+    makecontext(&fiber.context, reinterpret_cast<void (*)()>(&Scheduler::enter), 3,
+                static_cast<unsigned>(self >> 32), static_cast<unsigned>(self), thread);
+  }
+
+  // makecontext() hands over numbers of 32 bits alone.
+  static void enter(unsigned high, unsigned low, int thread) {
+    auto* self = reinterpret_cast<Scheduler*>((std::uintptr_t{high} << 32) | low);
+    EmulatedBlock block(*self, self->index_, self->shape_.blocks, thread, self->shape_.threads);
+    self->body_(block);
+    self->fibers_[static_cast<std::size_t>(thread)].wait = Wait::kEnded;
+  }
+
+  // Goes once through all that may go on; false when all have ended.
+  bool round() {
+    if (order_ == FiberOrder::kShuffled) shuffle();
+    bool moved = false;
+    for (const int thread : turns_) {
+      Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
+      if (fiber.wait != Wait::kNone) continue;
+      swapcontext(&home_, &fiber.context);
+      moved = true;
+    }
+    const bool released = release();
+    if (moved || released) return true;
+    const auto ended = [](const Fiber& fiber) { return fiber.wait == Wait::kEnded; };
+    if (std::all_of(fibers_.begin(), fibers_.end(), ended)) return false;
+    fault("some threads wait at a sync() or shuffle that others never come to");
+  }
+
+  // Lets go on who has waited for all others. A whole warp for shuffles, the whole block else.
+  bool release() {
+    bool released = release_range(0, fibers_.size(), Wait::kBlock);
+    for (std::size_t first = 0; first < fibers_.size(); first += kWarp) {
+      released |= release_range(first, first + kWarp, Wait::kWarp);
+    }
+    return released;
+  }
+  bool release_range(std::size_t begin, std::size_t end, Wait wait) {
+    const auto first = fibers_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = fibers_.begin() + static_cast<std::ptrdiff_t>(end);
+    if (!std::all_of(first, last, [&](const Fiber& fiber) { return fiber.wait == wait; })) {
+      return false;
+    }
+    std::for_each(first, last, [](Fiber& fiber) { fiber.wait = Wait::kNone; });
+    return true;
+  }
+
+  void shuffle() {
+    for (std::size_t i = turns_.size(); i > 1; --i) {
+      std::swap(turns_[i - 1], turns_[random_.below(static_cast<std::uint32_t>(i))]);
+    }
+  }
+
+  const KernelShape& shape_;
+  FiberOrder order_;
+  Random random_;
+  const std::function<void(EmulatedBlock&)>& body_;
+  int index_ = 0;
+  std::vector<Fiber> fibers_;
+  std::vector<int> turns_;
+  std::vector<double> shared_;
+  ucontext_t home_{};
+};
+
+void run(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
+         const std::function<void(EmulatedBlock&)>& body) {
+  Scheduler scheduler(shape, order, seed, body);
+  const bool backwards = order == FiberOrder::kReversed;
+  for (int b = 0; b < shape.blocks; ++b) {
+    scheduler.run_block(backwards ? shape.blocks - 1 - b : b);
+  }
+}
+
+}  // namespace broadloom::cuda::emulated
+
+namespace broadloom::cuda {
+
+void EmulatedBlock::sync() { scheduler_.wait(thread_, emulated::Wait::kBlock); }
+std::byte* EmulatedBlock::shared_memory() { return scheduler_.shared(); }
+std::uint64_t EmulatedBlock::exchange(std::uint64_t bits, int mask) {
+  return scheduler_.exchange(thread_, bits, mask);
+}
+
+}  // namespace broadloom::cuda

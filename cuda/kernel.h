@@ -1,0 +1,48 @@
+// How kernels are written and started: once, for the device and for tests on the host.
+//
+// A kernel is a plain struct of pointers and numbers, with what one thread does:
+//
+//   struct Double {
+//     float* numbers;
+//     int count;
+//     template <class Block>
+//     BROADLOOM_HD void operator()(Block& block) const {
+//       const int i = block.index() * block.threads() + block.thread();
+//       if (i < count) numbers[i] *= 2.0f;
+//     }
+//   };
+//
+// Block is DeviceBlock under nvcc (device_block.h), and EmulatedBlock on the host
+// (emulated_block.h), where the threads of a block are fibers. Both have
+//
+//   index(), blocks()      this block of the grid, and how many there are
+//   thread(), threads()    this thread of the block, and how many there are
+//   sync()                 waits until every thread of the block has come here
+//   shared<T>()            the block's shared memory, KernelShape::shared_bytes of it, not cleared
+//   shuffle_xor(x, mask)   x of the thread of this warp whose number is thread() ^ mask; every
+//                          thread of the warp must come here
+//
+// A kernel must not depend on the order in which threads run between two sync()s, nor on the grid:
+// sums are taken in a fixed order, and nothing is added atomically.
+#pragma once
+
+#include <cstddef>
+
+#include "broadloom/core/host_device.h"
+
+namespace broadloom::cuda {
+
+inline constexpr int kWarp = 32;
+
+struct KernelShape {
+  int blocks = 1;
+  int threads = kWarp;  // of a block, a multiple of kWarp, at most 1,024
+  std::size_t shared_bytes = 0;
+};
+
+// Blocks of `threads` for so many rows, one a thread.
+inline KernelShape shape_for_rows(int rows, int threads = 128) {
+  return {(rows + threads - 1) / threads, threads, 0};
+}
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,17 @@
+// Every kernel for every environment, compiled for the device.
+#include "cuda/device_block.h"
+#include "cuda/env_kernels.h"
+#include "cuda/env_list.h"
+
+namespace broadloom::cuda {
+
+#define BROADLOOM_LAUNCH(Kernel) \
+  template cudaError_t launch(const Kernel&, const KernelShape&, cudaStream_t);
+#define BROADLOOM_ENV_KERNELS(Env)    \
+  BROADLOOM_LAUNCH(BeginKernel<Env>)  \
+  BROADLOOM_LAUNCH(StepKernel<Env>)   \
+  BROADLOOM_LAUNCH(ObserveKernel<Env>)
+
+BROADLOOM_EACH_ENV(BROADLOOM_ENV_KERNELS)
+
+}  // namespace broadloom::cuda
