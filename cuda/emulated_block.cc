@@ -82,14 +82,12 @@ class Scheduler {
     fiber.context.uc_stack.ss_sp = fiber.stack.get();
     fiber.context.uc_stack.ss_size = kStackBytes;
     fiber.context.uc_link = &home_;
-    const auto self = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&fiber.context, reinterpret_cast<void (*)()>(&Scheduler::enter), 3,
-                static_cast<unsigned>(self >> 32), static_cast<unsigned>(self), thread);
+    makecontext(&fiber.context, reinterpret_cast<void (*)()>(&Scheduler::enter), 1, thread);
   }
 
-  // makecontext() hands over numbers of 32 bits alone.
-  static void enter(unsigned high, unsigned low, int thread) {
-    auto* self = reinterpret_cast<Scheduler*>((std::uintptr_t{high} << 32) | low);
+  // makecontext() hands over ints alone.
+  static void enter(int thread) {
+    Scheduler* const self = running;
     EmulatedBlock block(*self, self->index_, self->shape_.blocks, thread, self->shape_.threads);
     self->body_(block);
     self->fibers_[static_cast<std::size_t>(thread)].wait = Wait::kEnded;
@@ -97,6 +95,7 @@ class Scheduler {
 
   // Goes once through all that may go on; false when all have ended.
   bool round() {
+    running = this;
     if (order_ == FiberOrder::kShuffled) shuffle();
     bool moved = false;
     for (const int thread : turns_) {
@@ -136,6 +135,8 @@ class Scheduler {
     }
   }
 
+  static thread_local Scheduler* running;
+
   const KernelShape& shape_;
   FiberOrder order_;
   Random random_;
@@ -146,6 +147,8 @@ class Scheduler {
   std::vector<double> shared_;
   ucontext_t home_{};
 };
+
+thread_local Scheduler* Scheduler::running = nullptr;
 
 void run(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
          const std::function<void(EmulatedBlock&)>& body) {
