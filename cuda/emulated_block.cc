@@ -54,8 +54,10 @@ class Scheduler {
     // What a block finds there is not to be relied on.
     std::fill(shared_.begin(), shared_.end(), -7.0e77);
     for (std::size_t t = 0; t < fibers_.size(); ++t) begin(static_cast<int>(t));
+    running = this;
     while (round()) {
     }
+    running = nullptr;
   }
 
   void wait(int thread, Wait wait) {
@@ -95,7 +97,6 @@ class Scheduler {
 
   // Goes once through all that may go on; false when all have ended.
   bool round() {
-    running = this;
     if (order_ == FiberOrder::kShuffled) shuffle();
     bool moved = false;
     for (const int thread : turns_) {
