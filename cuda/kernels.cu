@@ -1,4 +1,5 @@
 // Every kernel for every environment, compiled for the device.
+#include "cuda/advantages_kernel.h"
 #include "cuda/device_block.h"
 #include "cuda/env_kernels.h"
 #include "cuda/env_list.h"
@@ -13,5 +14,6 @@ namespace broadloom::cuda {
   BROADLOOM_LAUNCH(ObserveKernel<Env>)
 
 BROADLOOM_EACH_ENV(BROADLOOM_ENV_KERNELS)
+BROADLOOM_LAUNCH(AdvantagesKernel)
 
 }  // namespace broadloom::cuda

@@ -5,10 +5,6 @@
 namespace broadloom {
 namespace {
 
-struct Discounts {
-  float gamma, gamma_lambda;
-};
-
 // One environment, each transition by its kind.
 void column(RolloutBlock& block, int n, Discounts discounts, TruncationMode mode) {
   float next_value = block.last_values[n];
@@ -26,8 +22,7 @@ void column(RolloutBlock& block, int n, Discounts discounts, TruncationMode mode
     } else if (block.terminated[i] != 0) {
       advantage = reward - value;
     } else {
-      advantage =
-          reward + discounts.gamma * next_value - value + discounts.gamma_lambda * next_advantage;
+      advantage = advantage_going_on(discounts, reward, value, next_value, next_advantage);
     }
     block.advantages[i] = advantage;
     next_advantage = advantage;
@@ -42,8 +37,8 @@ void row(const float* rewards, const float* values, const std::uint8_t* terminat
          float* advantages) {
 #pragma GCC ivdep
   for (int n = 0; n < count; ++n) {
-    const float going_on = rewards[n] + discounts.gamma * next_values[n] - values[n] +
-                           discounts.gamma_lambda * next_advantages[n];
+    const float going_on =
+        advantage_going_on(discounts, rewards[n], values[n], next_values[n], next_advantages[n]);
     const float ended = rewards[n] - values[n];
     advantages[n] = terminated[n] != 0 ? ended : going_on;
   }
@@ -54,8 +49,8 @@ void stream_row(const float* rewards, float scale, const float* values, const fl
                 const float* next_advantages, int count, Discounts discounts, float* advantages) {
 #pragma GCC ivdep
   for (int n = 0; n < count; ++n) {
-    advantages[n] = rewards[n] * scale + discounts.gamma * next_values[n] - values[n] +
-                    discounts.gamma_lambda * next_advantages[n];
+    advantages[n] = advantage_going_on(discounts, rewards[n] * scale, values[n], next_values[n],
+                                       next_advantages[n]);
   }
 }
 
