@@ -8,9 +8,9 @@ namespace broadloom::cuda {
 
 #define BROADLOOM_LAUNCH(Kernel) \
   template cudaError_t launch(const Kernel&, const KernelShape&, cudaStream_t);
-#define BROADLOOM_ENV_KERNELS(Env)    \
-  BROADLOOM_LAUNCH(BeginKernel<Env>)  \
-  BROADLOOM_LAUNCH(StepKernel<Env>)   \
+#define BROADLOOM_ENV_KERNELS(Env)   \
+  BROADLOOM_LAUNCH(BeginKernel<Env>) \
+  BROADLOOM_LAUNCH(StepKernel<Env>)  \
   BROADLOOM_LAUNCH(ObserveKernel<Env>)
 
 BROADLOOM_EACH_ENV(BROADLOOM_ENV_KERNELS)
