@@ -15,11 +15,9 @@
 #include "broadloom/envs/toy_text/frozen_lake.h"
 #include "broadloom/envs/toy_text/taxi.h"
 
-#define BROADLOOM_EACH_ENV(DO)                                                         \
-  DO(Acrobot)                                                                          \
-  DO(CartPole)                                                                         \
-  DO(MountainCar)                                                                      \
-  DO(MountainCarContinuous)                                                            \
-  DO(Pendulum)                                                                         \
-  DO(Asterix) DO(Breakout) DO(Freeway) DO(Seaquest) DO(SpaceInvaders) DO(CliffWalking) \
-      DO(FrozenLake) DO(Taxi)
+// clang-format off
+#define BROADLOOM_EACH_ENV(DO)                                                             \
+  DO(Acrobot) DO(CartPole) DO(MountainCar) DO(MountainCarContinuous) DO(Pendulum)          \
+  DO(Asterix) DO(Breakout) DO(Freeway) DO(Seaquest) DO(SpaceInvaders)                      \
+  DO(CliffWalking) DO(FrozenLake) DO(Taxi)
+// clang-format on
