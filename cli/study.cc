@@ -145,7 +145,7 @@ Result<LaunchOptions> launch_options_of(const StudyCommand& command, const Study
   if (!launcher.is_remote() && options.jobs == 0) {
     options.jobs = std::max(1, resolve_threads(0) / options.threads);
   }
-  return launch_options(command.launch, options, context);
+  return launch_options(command.launch, launcher, options, context);
 }
 
 // A sentence of the launcher's between the lines of progress.
@@ -189,7 +189,10 @@ int study(const StudyCommand& command, const Context& context) {
   hooks.study.on_progress = [&](const StudyProgress& progress) { lines.show(progress); };
   hooks.study.should_stop = was_interrupted;
   if (!command.quiet) {
-    hooks.on_note = [&](const std::string& sentence) { print_note(stream, sentence); };
+    hooks.on_note = [&](const std::string& sentence) {
+      lines.finish();  // what is rewritten in place later begins below it
+      print_note(stream, sentence);
+    };
   }
   const Result<StudySummary> summary = launcher.value()->run(plan, options.value(), hooks);
   lines.finish();

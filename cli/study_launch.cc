@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+
+#include "broadloom/record/files.h"
 
 namespace broadloom::cli {
 namespace {
@@ -20,15 +23,41 @@ bool is_of_a_part(const std::string& token) {
                       [&](const char* other) { return name == other; });
 }
 
-// The file of this very program, wherever PATH would find another one later.
-std::string own_file(const Context& context) {
+// How this process was called before its arguments: a file, or "python -m broadloom" and a script
+// of one's own. A plain program is named by its very file, wherever PATH would find another one
+// later; an interpreter as it was typed, by which it knows its packages.
+Result<std::vector<std::string>> program_words(const Context& context) {
+  const Result<std::string> bytes = read_file("/proc/self/cmdline");
+  if (!bytes.ok()) return bytes.status();
+  std::vector<std::string> words(1);
+  for (const char c : bytes.value()) {
+    if (c == '\0') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  words.pop_back();  // behind the last end
+  const auto& given = context.arguments;
+  const auto behind = static_cast<std::ptrdiff_t>(given.size());
+  if (words.size() <= given.size() ||
+      !std::equal(given.begin(), given.end(), words.end() - behind)) {
+    return invalid(
+        "a job of a cluster starts this program anew, and this call is made inside another one, "
+        "which a job cannot make; call it from a shell: `broadloom study ...`, or `python -m "
+        "broadloom study ...`");
+  }
+  words.resize(words.size() - given.size());
   std::error_code error;
   const std::filesystem::path file = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? context.program : file.string();
+  if (words.size() == 1 && !error) words[0] = file.string();
+  return words;
 }
 
-std::vector<std::string> part_command(const StudyOptions& study, const Context& context) {
-  std::vector<std::string> words = {own_file(context)};
+Result<std::vector<std::string>> part_command(const StudyOptions& study, const Context& context) {
+  Result<std::vector<std::string>> program = program_words(context);
+  if (!program.ok()) return program.status();
+  std::vector<std::string> words = program.take();
   std::copy_if(context.tokens.begin(), context.tokens.end(), std::back_inserter(words),
                is_of_a_part);
   for (const auto& [key, value] : context.env_options) {
@@ -82,14 +111,17 @@ Status check_launch_flags(const LaunchFlags& flags, const Launcher& launcher,
       fmt::format("--{} is for jobs of a cluster; give --launcher slurm, or leave it out", given));
 }
 
-LaunchOptions launch_options(const LaunchFlags& flags, const StudyOptions& study,
-                             const Context& context) {
+Result<LaunchOptions> launch_options(const LaunchFlags& flags, const Launcher& launcher,
+                                     const StudyOptions& study, const Context& context) {
   LaunchOptions options;
   options.study = study;
   options.parts = flags.parts;
   options.minutes = flags.time_limit;
   options.partition = flags.partition;
-  options.command = part_command(study, context);
+  if (!launcher.is_remote()) return options;
+  Result<std::vector<std::string>> command = part_command(study, context);
+  if (!command.ok()) return command.status();
+  options.command = command.take();
   return options;
 }
 

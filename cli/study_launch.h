@@ -22,9 +22,10 @@ void add_launch_flags(Command app, LaunchFlags& flags);
 Status check_launch_flags(const LaunchFlags& flags, const Launcher& launcher,
                           const StudyPart& part);
 
-// With the command that runs a part: this program, called as it was, but for the flags that say who
-// trains and where to.
-LaunchOptions launch_options(const LaunchFlags& flags, const StudyOptions& study,
-                             const Context& context);
+// Where jobs are another machine's, with the command that runs a part: this program, called as it
+// was, but for the flags that say who trains and where to. kInvalidConfig where this process was
+// not started by such a call.
+Result<LaunchOptions> launch_options(const LaunchFlags& flags, const Launcher& launcher,
+                                     const StudyOptions& study, const Context& context);
 
 }  // namespace broadloom::cli

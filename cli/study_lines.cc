@@ -58,6 +58,8 @@ void StudyLines::show(const StudyProgress& progress) {
 void StudyLines::finish() {
   if (pending_) live_ ? write_live(last_) : write_plain(last_);
   if (!shown_) return;
+  shown_ = false;
+  lines_ = 0;
   fmt::print(stream_, "\n");
   std::fflush(stream_);
 }

@@ -167,8 +167,8 @@ Status QueueLauncher::train_rest(const StudyPlan& plan, const LaunchOptions& opt
   if (is_done) return {};
   note(hooks, "Timing a piece of each cell.");
   const Result<LaunchPlan> planned = plan_launch(plan, runs.value(), options, *queue_, hooks);
-  if (!planned.ok()) return planned.status();
   if (hooks.study.should_stop && hooks.study.should_stop()) return {};
+  if (!planned.ok()) return planned.status();
   note(hooks, launch_words(*queue_, plan, planned.value(), options));
   Result<Launch> launch = hand_over(plan, planned.value(), options);
   if (!launch.ok()) return launch.status();
