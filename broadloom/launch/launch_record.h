@@ -20,6 +20,8 @@ struct Launch {
   bool is_over = false;                          // and all that came of it is in the study's store
   std::vector<std::vector<std::int64_t>> parts;  // the runs of part 1, 2, ...
 
+  // The engine's number of the array, or its name while that is not known.
+  const std::string& title() const { return array.empty() ? name : array; }
   // With {} for the part's number.
   std::string stores() const { return folder + "/part-{}.sqlite"; }
   std::string logs() const { return folder + "/part-{}.log"; }

@@ -172,7 +172,7 @@ Status QueueLauncher::train_rest(const StudyPlan& plan, const LaunchOptions& opt
   note(hooks, launch_words(*queue_, plan, planned.value(), options));
   Result<Launch> launch = hand_over(plan, planned.value(), options);
   if (!launch.ok()) return launch.status();
-  note(hooks, fmt::format("Job array {}: '{}'.", launch.value().array, launch.value().script()));
+  note(hooks, fmt::format("Job array {}: '{}'.", launch.value().title(), launch.value().script()));
   std::string lost;
   int left = 0;
   const Result<bool> over = follow(plan, launch.value(), store, hooks, lost, left);

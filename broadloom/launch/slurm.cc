@@ -136,7 +136,7 @@ class SlurmQueue : public JobQueue {
   Result<std::string> submit(const JobArray&, const std::string& script) const override {
     Result<std::string> said = ask({"sbatch", "--parsable", script});
     if (!said.ok()) return said.status();
-    const std::int64_t number = leading_number(said.value());  // "12", or "12;cluster"
+    const std::int64_t number = leading_number(last_line(said.value()));  // "12;cluster", too
     return number > 0 ? fmt::format("{}", number) : std::string();
   }
 

@@ -140,10 +140,12 @@ std::string WatchedLaunch::loss_text(int part, std::size_t left) const {
   const std::string said =
       !text.ok() ? fmt::format("there is no log '{}'", log)
                  : fmt::format("'{}' {}", log, line.empty() ? "is empty" : "ends: " + line);
-  return fmt::format(
-      "part {} (job {}) left {} of its {} {}, {}", part, queue_.job_name(launch_.array, part), left,
-      launch_.parts[static_cast<std::size_t>(part) - 1].size(),
-      launch_.parts[static_cast<std::size_t>(part) - 1].size() == 1 ? "run" : "runs", said);
+  // An array of which no job was ever seen has no number.
+  const std::string job =
+      launch_.array.empty() ? "" : fmt::format(" (job {})", queue_.job_name(launch_.array, part));
+  const std::size_t runs = launch_.parts[static_cast<std::size_t>(part) - 1].size();
+  return fmt::format("part {}{} left {} of its {} {}, {}", part, job, left, runs,
+                     runs == 1 ? "run" : "runs", said);
 }
 
 Result<std::string> WatchedLaunch::losses(int& left_runs) {
