@@ -13,6 +13,7 @@ namespace broadloom::cli {
 struct Context {
   std::string program;                 // as it was called, to start it once more
   std::vector<std::string> arguments;  // as given, without the program
+  std::vector<std::string> tokens;     // the same, each flag with its value as --flag=value
   Overrides env_options;               // from --env.<option> flags, keys as in config files
   std::function<int()> action;         // gives the exit code; set by the command that was named
 };

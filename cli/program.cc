@@ -92,6 +92,7 @@ int run(const std::string& program, const std::vector<std::string>& given,
   Result<Arguments> arguments = prepare_arguments(line.root(), with_help_as_flag(given));
   if (!arguments.ok()) return report_error(arguments.status(), json);
   context.env_options = std::move(arguments.value().env_options);
+  context.tokens = arguments.value().tokens;
   const Result<std::optional<int>> answered = line.parse(std::move(arguments.value().tokens));
   if (!answered.ok()) return report_error(answered.status(), json);
   if (answered.value()) return *answered.value();

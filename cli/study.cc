@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "broadloom/answers/study_report.h"
+#include "broadloom/launch/launcher.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/study/merge.h"
-#include "broadloom/study/runner.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/run_dir.h"
 #include "cli/study_files.h"
+#include "cli/study_launch.h"
 #include "cli/study_lines.h"
 #include "cli/study_options.h"
 #include "cli/study_table.h"
@@ -27,7 +28,8 @@ constexpr int kFailedRunsExit = static_cast<int>(ErrorKind::kNumeric);
 
 struct StudyCommand {
   StudyFlags flags;
-  std::string out, part;
+  LaunchFlags launch;
+  std::string out, part, runs;
   int jobs = 0;
   int threads = 1;
   bool plan_only = false, retry_failed = false, any_revision = false;
@@ -69,9 +71,14 @@ Result<StudyOptions> options_of(const StudyCommand& command, const StudyPlan& pl
     if (!part.ok()) return part.status();
     options.part = part.value();
   }
+  if (!command.runs.empty()) {
+    Result<std::vector<std::int64_t>> runs =
+        parse_runs(command.runs, static_cast<std::int64_t>(plan.runs.size()));
+    if (!runs.ok()) return runs.status();
+    options.part.runs = runs.take();
+  }
   options.threads = std::max(1, command.threads);
-  options.jobs =
-      command.jobs > 0 ? command.jobs : std::max(1, resolve_threads(0) / options.threads);
+  options.jobs = command.jobs;
   options.retry_failed = command.retry_failed;
   options.any_revision = command.any_revision;
   options.store = command.out.empty() ? default_store(command, plan, options.part) : command.out;
@@ -82,7 +89,7 @@ Result<StudyOptions> options_of(const StudyCommand& command, const StudyPlan& pl
 // wanted.
 Result<StudyReport> report_of(const StudyCommand& command, const StudySummary& summary,
                               const StudyOptions& options) {
-  if (!command.report || !summary.complete || options.part.count > 1) return StudyReport();
+  if (!command.report || !summary.complete || !options.part.is_whole()) return StudyReport();
   StudyReportOptions how;
   how.threads = resolve_threads(0);
   return make_study_report({options.store}, how);
@@ -129,29 +136,68 @@ int report_study(const StudyCommand& command, const StudyPlan& plan, const Study
   return kInterruptedExit;
 }
 
+Result<LaunchOptions> launch_options_of(const StudyCommand& command, const StudyPlan& plan,
+                                        const Launcher& launcher, const Context& context) {
+  Result<StudyOptions> study = options_of(command, plan);
+  if (!study.ok()) return study.status();
+  StudyOptions& options = study.value();
+  BROADLOOM_TRY(check_launch_flags(command.launch, launcher, options.part));
+  if (!launcher.is_remote() && options.jobs == 0) {
+    options.jobs = std::max(1, resolve_threads(0) / options.threads);
+  }
+  return launch_options(command.launch, launcher, options, context);
+}
+
+// A sentence of the launcher's between the lines of progress.
+void print_note(std::FILE* stream, const std::string& sentence) {
+  fmt::print(stream, "{}\n", wrapped(sentence, screen_size(stream).columns, "  "));
+  std::fflush(stream);
+}
+
+int plan_alone(const StudyCommand& command, const StudyPlan& plan, Launcher& launcher,
+               const LaunchOptions& options, std::FILE* stream) {
+  const Result<std::string> words = launcher.describe(plan, options, {});
+  if (!words.ok()) return report_error(words.status(), command.json);
+  if (!command.quiet) fmt::print(stream, "{}", words.value());
+  return 0;
+}
+
 int study(const StudyCommand& command, const Context& context) {
   const Result<StudyPlan> made = read_plan(command, context);
   if (!made.ok()) return report_error(made.status(), command.json);
   const StudyPlan& plan = made.value();
-  const Result<StudyOptions> options = options_of(command, plan);
+  const Result<std::unique_ptr<Launcher>> launcher = make_launcher(command.launch.launcher);
+  if (!launcher.ok()) return report_error(launcher.status(), command.json);
+  const Result<LaunchOptions> options =
+      launch_options_of(command, plan, *launcher.value(), context);
   if (!options.ok()) return report_error(options.status(), command.json);
+  const StudyOptions& how = options.value().study;
   std::FILE* stream = command.json ? stderr : stdout;
   if (!command.quiet) {
-    print_study_plan(stream, plan, options.value().part, command.plan_only);
+    print_study_plan(stream, plan, how.part, command.plan_only);
     std::fflush(stream);
   }
-  if (command.plan_only) return 0;
+  if (command.plan_only && !launcher.value()->is_remote()) return 0;
   const Status has_isa = set_isa(plan.cells.front().config.isa);  // one for all, which is checked
   if (!has_isa.ok()) return report_error(has_isa, command.json);
+  if (command.plan_only) {
+    return plan_alone(command, plan, *launcher.value(), options.value(), stream);
+  }
   catch_interrupts();
   StudyLines lines(stream, command.quiet, plan);
-  StudyHooks hooks;
-  hooks.on_progress = [&](const StudyProgress& progress) { lines.show(progress); };
-  hooks.should_stop = was_interrupted;
-  const Result<StudySummary> summary = run_study(plan, options.value(), hooks);
+  LaunchHooks hooks;
+  hooks.study.on_progress = [&](const StudyProgress& progress) { lines.show(progress); };
+  hooks.study.should_stop = was_interrupted;
+  if (!command.quiet) {
+    hooks.on_note = [&](const std::string& sentence) {
+      lines.finish();  // what is rewritten in place later begins below it
+      print_note(stream, sentence);
+    };
+  }
+  const Result<StudySummary> summary = launcher.value()->run(plan, options.value(), hooks);
   lines.finish();
   if (!summary.ok()) return report_error(summary.status(), command.json);
-  return report_study(command, plan, summary.value(), options.value(), context.arguments);
+  return report_study(command, plan, summary.value(), how, context.arguments);
 }
 
 int merge(const MergeCommand& command) {
@@ -180,10 +226,16 @@ void add_run_flags(Command app, StudyCommand& command) {
   app.add_option("--out", command.out, "Store (default studies/<name>.sqlite)")
       .type_name("FILE")
       .group(kGroup);
-  app.add_option("--part", command.part, "Every n-th run, from the i-th on, into its own store")
-      .type_name("i/n")
+  const Option part =
+      app.add_option("--part", command.part, "Every n-th run, from the i-th on, into its own store")
+          .type_name("i/n")
+          .group(kGroup);
+  app.add_option("--runs", command.runs, "These runs alone, by their numbers: 1-3,9")
+      .type_name("RUNS")
+      .excludes(part)
       .group(kGroup);
-  app.add_option("--jobs", command.jobs, "Runs at once (default: cores / threads)")
+  app.add_option("--jobs", command.jobs,
+                 "Runs at once (default: cores / threads); of a cluster, jobs at once")
       .range(0, 1024)
       .type_name("INT")
       .group(kGroup);
@@ -191,7 +243,9 @@ void add_run_flags(Command app, StudyCommand& command) {
       .range(1, 1024)
       .type_name("INT")
       .group(kGroup);
-  app.add_flag("--plan", command.plan_only, "Print the whole plan and stop").group(kGroup);
+  app.add_flag("--plan", command.plan_only,
+               "Print the whole plan, and what a launcher would submit, and stop")
+      .group(kGroup);
   app.add_flag("--retry_failed", command.retry_failed, "Run failed runs once more").group(kGroup);
   app.add_flag("--any_revision", command.any_revision,
                "Go on with a store that another revision of the program began")
@@ -209,6 +263,7 @@ void add_study_command(Command root, Context& context) {
   const Command app = root.add_subcommand("study", "Train a grid of settings over many seeds");
   const auto command = std::make_shared<StudyCommand>();
   add_run_flags(app, *command);
+  add_launch_flags(app, command->launch);
   add_study_flags(app, command->flags);
   add_merge_command(app, context);
   app.callback([&context, command, app] {

@@ -38,9 +38,10 @@ std::string StudyLines::cell_line(const StudyProgress& progress, std::size_t cel
 
 std::string StudyLines::total_line(const StudyProgress& progress) {
   if (!progress.waiting.empty()) return "Waiting: " + progress.waiting;
-  return fmt::format("{}/{} runs{} in {}, {} left", progress.finished, progress.runs,
+  return fmt::format("{}/{} runs{} in {}, {} left{}", progress.finished, progress.runs,
                      progress.failed > 0 ? fmt::format(", {} failed,", progress.failed) : "",
-                     clock_text(progress.seconds), clock_text(progress.seconds_left));
+                     clock_text(progress.seconds), clock_text(progress.seconds_left),
+                     progress.jobs.empty() ? "" : "; " + progress.jobs);
 }
 
 void StudyLines::show(const StudyProgress& progress) {
@@ -57,6 +58,8 @@ void StudyLines::show(const StudyProgress& progress) {
 void StudyLines::finish() {
   if (pending_) live_ ? write_live(last_) : write_plain(last_);
   if (!shown_) return;
+  shown_ = false;
+  lines_ = 0;
   fmt::print(stream_, "\n");
   std::fflush(stream_);
 }

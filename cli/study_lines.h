@@ -19,7 +19,7 @@ class StudyLines {
   StudyLines(std::FILE* stream, bool quiet, const StudyPlan& plan);
 
   void show(const StudyProgress& progress);
-  // The last state, so that what follows starts on a line of its own.
+  // The last state, so that what follows starts on a line of its own; show() may go on below that.
   void finish();
 
  private:

@@ -174,10 +174,13 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
   print_rows(stream, plan_rows(plan, shown));
   print_rest(stream, plan.cells.size() - shown, "cell");
   print_plan_notes(stream, plan, is_whole);
-  if (part.count > 1) {
+  if (!part.is_whole()) {
     const auto mine = std::count_if(plan.runs.begin(), plan.runs.end(),
                                     [&](const StudyRun& run) { return part.holds(run.id); });
-    fmt::print(stream, "Part {}/{}: {} of the runs.\n", part.index, part.count, mine);
+    fmt::print(stream, "{}: {} of the runs.\n",
+               part.count > 1 ? fmt::format("Part {}/{}", part.index, part.count)
+                              : "Runs " + runs_text(part.runs),
+               mine);
   }
   fmt::print(stream, "\n");
 }

@@ -25,10 +25,22 @@ INSERT INTO runs (id, cell_id, seed, config_hash, status)
   SELECT id, cell_id, seed, config_hash, 'pending' FROM part.runs;
 )sql";
 
-// Points first: metrics refer to them. The run last: it tells which ones are new.
-constexpr char kCopyRuns[] = R"sql(
+constexpr char kFindPending[] = R"sql(
 CREATE TEMP TABLE fresh AS SELECT p.id FROM part.runs p JOIN main.runs m ON m.id = p.id
   WHERE p.status <> 'pending' AND m.status = 'pending';
+)sql";
+// What failed for want of memory, say, may have been done since.
+constexpr char kFindBetter[] = R"sql(
+CREATE TEMP TABLE fresh AS SELECT p.id FROM part.runs p JOIN main.runs m ON m.id = p.id
+  WHERE (p.status <> 'pending' AND m.status = 'pending')
+  OR (p.status = 'finished' AND m.status = 'failed');
+DELETE FROM metrics WHERE run_id IN (SELECT id FROM fresh);
+DELETE FROM points WHERE run_id IN (SELECT id FROM fresh);
+DELETE FROM evaluations WHERE run_id IN (SELECT id FROM fresh);
+)sql";
+
+// Points first: metrics refer to them. The run last: it tells which ones are new.
+constexpr char kCopyRuns[] = R"sql(
 INSERT INTO points SELECT * FROM part.points WHERE run_id IN (SELECT id FROM fresh);
 INSERT INTO metrics SELECT * FROM part.metrics WHERE run_id IN (SELECT id FROM fresh);
 INSERT INTO evaluations SELECT * FROM part.evaluations WHERE run_id IN (SELECT id FROM fresh);
@@ -43,9 +55,19 @@ WHERE p.status <> 'pending' AND m.status <> 'pending'
   AND (p.status <> m.status OR p.parameters_hash IS NOT m.parameters_hash)
 ORDER BY m.id LIMIT 1
 )sql";
+constexpr char kDisagreeFinished[] = R"sql(
+SELECT c.name, m.seed FROM part.runs p JOIN main.runs m ON m.id = p.id
+JOIN main.cells c ON c.id = m.cell_id
+WHERE p.status = 'finished' AND m.status = 'finished'
+  AND p.parameters_hash IS NOT m.parameters_hash
+ORDER BY m.id LIMIT 1
+)sql";
+
+// Whether the first store may be of more seeds than the part.
+enum class Seeds { kSame, kMayBeMore };
 
 Status check_definition(Database& merged, Database& part, const std::string& first,
-                        const std::string& path) {
+                        const std::string& path, Seeds seeds) {
   Result<Statement> ours = merged.prepare("SELECT definition FROM study");
   if (!ours.ok()) return ours.status();
   Result<Statement> theirs = part.prepare("SELECT definition FROM study");
@@ -53,7 +75,7 @@ Status check_definition(Database& merged, Database& part, const std::string& fir
   for (Statement* row : {&ours.value(), &theirs.value()}) BROADLOOM_TRY(row->next().status());
   const std::string our = plain_definition(ours.value().text(0));
   const std::string their = plain_definition(theirs.value().text(0));
-  if (our == their) return {};
+  if (our == their || (seeds == Seeds::kMayBeMore && only_adds_seeds(their, our))) return {};
   return {
       ErrorKind::kMismatch,
       fmt::format("'{0}' is of another study than '{1}', and only parts of one study are merged "
@@ -62,8 +84,8 @@ Status check_definition(Database& merged, Database& part, const std::string& fir
                   definition_differences({"'" + path + "'", their}, {"'" + first + "'", our}))};
 }
 
-Status check_agreement(Database& merged, const std::string& path) {
-  Result<Statement> query = merged.prepare(kDisagree);
+Status check_agreement(Database& merged, const std::string& path, const char* disagree) {
+  Result<Statement> query = merged.prepare(disagree);
   if (!query.ok()) return query.status();
   const Result<bool> row = query.value().next();
   if (!row.ok()) return row.status();
@@ -74,30 +96,45 @@ Status check_agreement(Database& merged, const std::string& path) {
                       path, query.value().text(0), query.value().integer(1))};
 }
 
+Status attach_part(Database& merged, const std::string& path) {
+  Result<Statement> attach = merged.prepare("ATTACH ? AS part");
+  if (!attach.ok()) return attach.status();
+  return attach.value().bind(1, path).run();
+}
+
+// first: what stands in `merged` already; "": nothing.
+Status check_part(Database& merged, const std::string& path, const std::string& first,
+                  Seeds seeds) {
+  Result<Database> part = Database::open(path, Access::kRead);
+  if (!part.ok()) return part.status();
+  BROADLOOM_TRY(check_format(part.value(), path));
+  return first.empty() ? Status() : check_definition(merged, part.value(), first, path, seeds);
+}
+
 Status add_store(Database& merged, const std::vector<std::string>& stores, std::size_t place) {
   const std::string& path = stores[place];
-  {
-    Result<Database> part = Database::open(path, Access::kRead);
-    if (!part.ok()) return part.status();
-    BROADLOOM_TRY(check_format(part.value(), path));
-    if (place > 0) {
-      BROADLOOM_TRY(check_definition(merged, part.value(), stores.front(), path));
-    }
-  }
-  {
-    Result<Statement> attach = merged.prepare("ATTACH ? AS part");
-    if (!attach.ok()) return attach.status();
-    BROADLOOM_TRY(attach.value().bind(1, path).run());
-  }
+  BROADLOOM_TRY(check_part(merged, path, place > 0 ? stores.front() : "", Seeds::kSame));
+  BROADLOOM_TRY(attach_part(merged, path));
   // One transaction reads the part as it is at one moment, also while a runner works on it.
   BROADLOOM_TRY(merged.run("BEGIN"));
   if (place == 0) BROADLOOM_TRY(merged.run(kCopyPlan));
-  BROADLOOM_TRY(check_agreement(merged, path));
+  BROADLOOM_TRY(check_agreement(merged, path, kDisagree));
+  BROADLOOM_TRY(merged.run(kFindPending));
   BROADLOOM_TRY(merged.run(kCopyRuns));
   BROADLOOM_TRY(merged.commit());
   BROADLOOM_TRY(merged.run("DETACH part"));
   // Now that a view's name can mean no other store's.
   return place == 0 ? renew_views(merged) : Status();
+}
+
+Status take_attached(Database& store, const std::string& path) {
+  BROADLOOM_TRY(store.begin());
+  Status status = check_agreement(store, path, kDisagreeFinished);
+  if (status.ok()) status = store.run(kFindBetter);
+  if (status.ok()) status = store.run(kCopyRuns);
+  if (status.ok()) status = store.commit();
+  if (!status.ok()) store.rollback();
+  return status;
 }
 
 Result<MergeSummary> fill(const std::vector<std::string>& stores, const std::string& beside) {
@@ -147,6 +184,14 @@ Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const 
   }
   BROADLOOM_TRY(sync_folder_of(out));
   return summary;
+}
+
+Status take_runs(Database& store, const std::string& name, const std::string& path) {
+  BROADLOOM_TRY(check_part(store, path, name, Seeds::kMayBeMore));
+  BROADLOOM_TRY(attach_part(store, path));
+  const Status status = take_attached(store, path);
+  const Status detached = store.run("DETACH part");
+  return status.ok() ? detached : status;
 }
 
 }  // namespace broadloom

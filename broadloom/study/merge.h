@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/study/sqlite.h"
 
 namespace broadloom {
 
@@ -19,5 +20,8 @@ struct MergeSummary {
 // pending, and a study that runs on `out` does it. kMismatch where the stores are of different
 // studies, or disagree about a run; kNotFound, kIo, kCorrupt.
 Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const std::string& out);
+
+// The same into a store that is there: see StudyStore::take().
+Status take_runs(Database& store, const std::string& name, const std::string& path);
 
 }  // namespace broadloom

@@ -28,19 +28,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The instruction set belongs to the process, so all runs have the same.
-Status check_isa_of(const StudyPlan& plan) {
-  const std::string& isa = plan.cells.front().config.isa;
-  for (const StudyCell& cell : plan.cells) {
-    if (cell.config.isa == isa) continue;
-    return invalid(
-        fmt::format("cells ask for isa '{}' and '{}'; one process runs under one, so "
-                    "make a study for each",
-                    isa, cell.config.isa));
-  }
-  return check_isa(isa);
-}
-
 Status check_memory(const StudyPlan& plan, const StudyOptions& options) {
   std::vector<double> bytes;
   for (const StudyCell& cell : plan.cells) {
@@ -215,6 +202,18 @@ Status train_all(const StudyPlan& plan, const StudyOptions& options, const Study
 
 }  // namespace
 
+Status check_isa_of_cells(const StudyPlan& plan) {
+  const std::string& isa = plan.cells.front().config.isa;
+  for (const StudyCell& cell : plan.cells) {
+    if (cell.config.isa == isa) continue;
+    return invalid(
+        fmt::format("cells ask for isa '{}' and '{}'; one process runs under one, so "
+                    "make a study for each",
+                    isa, cell.config.isa));
+  }
+  return check_isa(isa);
+}
+
 Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& options,
                                const StudyHooks& hooks) {
   const Clock::time_point start = Clock::now();
@@ -222,7 +221,7 @@ Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& option
     return invalid(fmt::format("got {} jobs with {} threads each; expected at least 1 of both",
                                options.jobs, options.threads));
   }
-  BROADLOOM_TRY(check_isa_of(plan));
+  BROADLOOM_TRY(check_isa_of_cells(plan));
   BROADLOOM_TRY(check_memory(plan, options));
   Result<StudyStore> store =
       StudyStore::open(options.store, plan, options.part, options.any_revision);

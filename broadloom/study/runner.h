@@ -33,6 +33,10 @@ struct StudySummary {
   double seconds = 0.0;         // of this call
 };
 
+// The instruction set belongs to the process, so all cells must ask for the same, and this machine
+// have it: kInvalidConfig.
+Status check_isa_of_cells(const StudyPlan& plan);
+
 // Opens or makes the store, trains every run of the part that it lacks, and puts each in as soon
 // as it ends. A run that fails is stored with its error and stops no other. Stopped at any moment,
 // the store holds the runs that ended; the next call does the rest, with the bits that a study

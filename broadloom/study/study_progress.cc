@@ -12,7 +12,8 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-ProgressCounter::ProgressCounter(const StudyPlan& plan, StudyPart part, int jobs) : jobs_(jobs) {
+ProgressCounter::ProgressCounter(const StudyPlan& plan, const StudyPart& part, int jobs)
+    : jobs_(jobs) {
   for (const StudyCell& cell : plan.cells) {
     cells_.push_back({});
     cells_.back().steps = static_cast<double>(cell.environment_steps());

@@ -22,14 +22,15 @@ struct StudyProgress {
   int runs = 0, finished = 0, failed = 0;
   double seconds = 0.0;       // of this process
   double seconds_left = 0.0;  // NaN: not known yet
-  std::string waiting;        // why nothing can be stored just now; "": it can
+  std::string waiting;        // why nothing can be stored or told just now; "": it can
+  std::string jobs;           // of a cluster that are at work, in words; "": this process is
 };
 
 // Keeps the count of a study's runs. Not for several threads.
 class ProgressCounter {
  public:
   // jobs: how many runs go on at once.
-  ProgressCounter(const StudyPlan& plan, StudyPart part, int jobs);
+  ProgressCounter(const StudyPlan& plan, const StudyPart& part, int jobs);
 
   // A run that is over.
   void add(int cell, bool failed, double seconds, double training_return);

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include "broadloom/record/json_line.h"
 #include "broadloom/record/manifest.h"
+#include "broadloom/study/merge.h"
 #include "broadloom/study/store_schema.h"
 #include "broadloom/study/store_views.h"
 #include "broadloom/study/study_definition.h"
@@ -30,7 +30,7 @@ Overrides without_seed(const Config& config) {
   return all;
 }
 
-Status insert_study(Database& database, const StudyPlan& plan, StudyPart part) {
+Status insert_study(Database& database, const StudyPlan& plan, const StudyPart& part) {
   Result<Statement> insert = database.prepare(
       "INSERT INTO study (id, name, hash, definition, matched, points, evaluations, shard, shards,"
       " version, revision, created) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -200,20 +200,6 @@ Status make_folder_of(const std::string& path) {
 
 }  // namespace
 
-Result<StudyPart> parse_part(const std::string& text) {
-  StudyPart part;
-  const char* end = text.data() + text.size();
-  const auto [slash, error] = std::from_chars(text.data(), end, part.index);
-  if (error == std::errc() && slash != end && *slash == '/') {
-    const auto [rest, fault] = std::from_chars(slash + 1, end, part.count);
-    if (fault == std::errc() && rest == end && part.index >= 1 && part.index <= part.count) {
-      return part;
-    }
-  }
-  return Status(ErrorKind::kInvalidConfig,
-                fmt::format("part: got '{}'; expected i/n with 1 <= i <= n, as in 2/4", text));
-}
-
 Status check_format(Database& database, const std::string& path) {
   const Result<std::int64_t> application = database.integer("PRAGMA application_id");
   if (!application.ok()) return application.status();
@@ -244,8 +230,8 @@ Status check_format(Database& database, const std::string& path) {
                       path, found)};
 }
 
-Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& plan, StudyPart part,
-                                    bool any_revision) {
+Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& plan,
+                                    const StudyPart& part, bool any_revision) {
   BROADLOOM_TRY(make_folder_of(path));
   StudyStore store;
   store.path_ = path;
@@ -275,7 +261,18 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
   return store;
 }
 
-Status StudyStore::create(const StudyPlan& plan, StudyPart part) {
+Result<StudyStore> StudyStore::look(const std::string& path, const StudyPlan& plan) {
+  StudyStore store;
+  store.path_ = path;
+  Result<Database> database = Database::open(path, Access::kRead);
+  if (!database.ok()) return database.status();
+  store.database_ = database.take();
+  BROADLOOM_TRY(check_format(store.database_, path));
+  BROADLOOM_TRY(store.check_same(plan, {}, true));
+  return store;
+}
+
+Status StudyStore::create(const StudyPlan& plan, const StudyPart& part) {
   return in_transaction(database_, [&]() -> Status {
     BROADLOOM_TRY(database_.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                             kStoreApplication, kStoreFormat)));
@@ -299,7 +296,7 @@ Status StudyStore::add_seeds(const StudyPlan& plan) {
   });
 }
 
-Status StudyStore::check_same(const StudyPlan& plan, StudyPart part, bool any_revision) {
+Status StudyStore::check_same(const StudyPlan& plan, const StudyPart& part, bool any_revision) {
   Result<Statement> query = database_.prepare(
       "SELECT definition, shard, shards, version, revision,"
       " (SELECT count(*) FROM runs WHERE status = 'pending') FROM study");
@@ -336,7 +333,8 @@ Status StudyStore::check_same(const StudyPlan& plan, StudyPart part, bool any_re
 Result<std::vector<StoredRun>> StudyStore::runs() {
   Result<Statement> query = database_.prepare(
       "SELECT r.id, r.cell_id, r.seed, r.status, r.error, r.seconds, s.training_return,"
-      " s.evaluation_return FROM runs r LEFT JOIN scores s ON s.run_id = r.id ORDER BY r.id");
+      " s.evaluation_return, strftime('%s', r.finished) - strftime('%s', r.started) FROM runs r "
+      "LEFT JOIN scores s ON s.run_id = r.id ORDER BY r.id");
   if (!query.ok()) return query.status();
   Statement& row = query.value();
   std::vector<StoredRun> runs;
@@ -346,7 +344,7 @@ Result<std::vector<StoredRun>> StudyStore::runs() {
     if (!more.value()) return runs;
     runs.push_back({row.integer(0), static_cast<int>(row.integer(1)) - 1,
                     static_cast<std::uint64_t>(row.integer(2)), row.text(3), row.text(4),
-                    row.real(5), row.real(6), row.real(7)});
+                    row.real(5), std::fmax(row.real(5), row.real(8)), row.real(6), row.real(7)});
   }
 }
 
@@ -358,6 +356,8 @@ Status StudyStore::write(const RunRecord& record) {
     return update_run(database_, record);
   });
 }
+
+Status StudyStore::take(const std::string& path) { return take_runs(database_, path_, path); }
 
 Status StudyStore::forget_failed() {
   return in_transaction(database_, [&] {

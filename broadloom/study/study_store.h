@@ -10,18 +10,9 @@
 #include "broadloom/study/plan.h"
 #include "broadloom/study/run_record.h"
 #include "broadloom/study/sqlite.h"
+#include "broadloom/study/study_part.h"
 
 namespace broadloom {
-
-// Part `index` of `count`: every count-th run. Each part has a store of its own.
-struct StudyPart {
-  int index = 1;
-  int count = 1;
-  bool holds(std::int64_t run_id) const { return (run_id - 1) % count == index - 1; }
-};
-
-// "2/4". kInvalidConfig unless 1 <= i <= n.
-Result<StudyPart> parse_part(const std::string& text);
 
 struct StoredRun {
   std::int64_t id = 0;
@@ -29,7 +20,8 @@ struct StoredRun {
   std::uint64_t seed = 0;
   std::string status;  // pending, finished or failed
   std::string error;
-  double seconds = 0.0;
+  double seconds = 0.0;            // of training
+  double whole_seconds = 0.0;      // from start to end, evaluations among them
   double training_return = 0.0;    // of the last 100 episodes; NaN: none
   double evaluation_return = 0.0;  // of the final policy; NaN: none
 };
@@ -44,8 +36,11 @@ class StudyStore {
   // part; of another revision of the program with runs still to do, unless any_revision), kCorrupt
   // where it is damaged, kIo where it is locked or cannot be written. A plan that has the store's
   // seeds and more after them makes the store larger: it becomes that plan's.
-  static Result<StudyStore> open(const std::string& path, const StudyPlan& plan, StudyPart part,
-                                 bool any_revision);
+  static Result<StudyStore> open(const std::string& path, const StudyPlan& plan,
+                                 const StudyPart& part, bool any_revision);
+
+  // A store that is there, to be read: the same errors, but for revisions and other runners.
+  static Result<StudyStore> look(const std::string& path, const StudyPlan& plan);
 
   // All runs of the study, in order, those of other parts among them.
   Result<std::vector<StoredRun>> runs();
@@ -55,12 +50,18 @@ class StudyStore {
   // Whether write() failed only because another program is reading just now.
   bool busy() const { return database_.busy(); }
 
+  // Puts in what another store of the same study has and this one lacks; a run that finished there
+  // stands in for one that failed here. kMismatch where that is of another study, or disagrees
+  // about a run that both finished. A store that another process works on may be locked for a
+  // moment: kIo.
+  Status take(const std::string& path);
+
   // Failed runs become pending again.
   Status forget_failed();
 
  private:
-  Status check_same(const StudyPlan& plan, StudyPart part, bool any_revision);
-  Status create(const StudyPlan& plan, StudyPart part);
+  Status check_same(const StudyPlan& plan, const StudyPart& part, bool any_revision);
+  Status create(const StudyPlan& plan, const StudyPart& part);
   Status add_seeds(const StudyPlan& plan);
 
   std::string path_;

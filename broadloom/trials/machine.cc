@@ -4,9 +4,7 @@
 
 #include <chrono>
 #include <cmath>
-#include <memory>
 
-#include "broadloom/train/trainer.h"
 #include "broadloom/trials/trial.h"
 
 namespace broadloom {
@@ -20,47 +18,6 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// One kind of training that is timed now and then. The first block allocates, and is not timed.
-class TimedTraining {
- public:
-  Status begin(const Config& config, int threads) {
-    Config endless = config;
-    endless.total_timesteps = kTrialSteps;
-    Result<std::unique_ptr<Trainer>> trainer = Trainer::create(endless, threads);
-    if (!trainer.ok()) return trainer.status();
-    trainer_ = trainer.take();
-    return iterate();
-  }
-
-  // At least one block, and so many seconds.
-  Status time(double seconds) {
-    if (!goes_on_) return {};
-    const std::int64_t first = trainer_->clock().global_step;
-    const Clock::time_point start = Clock::now();
-    do {
-      BROADLOOM_TRY(iterate());
-    } while (goes_on_ && since(start) < seconds);
-    if (!goes_on_) return {};
-    const auto steps = static_cast<double>(trainer_->clock().global_step - first);
-    fastest_ = std::fmax(fastest_, steps / since(start));
-    return {};
-  }
-
-  double fastest() const { return fastest_; }
-
- private:
-  // A loss that is not finite says something of the learning rate, and ends the timing alone.
-  Status iterate() {
-    const Status status = trainer_->iterate();
-    goes_on_ = status.ok();
-    return status.kind() == ErrorKind::kNumeric ? Status() : status;
-  }
-
-  std::unique_ptr<Trainer> trainer_;
-  bool goes_on_ = false;
-  double fastest_ = kNotKnown;
-};
-
 // The place of the first entrant that is as fast as this one: itself, or one before it.
 std::size_t like(const std::vector<Entrant>& entrants, std::size_t index) {
   std::size_t first = 0;
@@ -69,6 +26,34 @@ std::size_t like(const std::vector<Entrant>& entrants, std::size_t index) {
 }
 
 }  // namespace
+
+Status TimedTraining::begin(const Config& config, int threads) {
+  Config endless = config;
+  endless.total_timesteps = kTrialSteps;
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(endless, threads);
+  if (!trainer.ok()) return trainer.status();
+  trainer_ = trainer.take();
+  return iterate();
+}
+
+Status TimedTraining::time(double seconds, int blocks) {
+  if (!goes_on_) return {};
+  const std::int64_t first = trainer_->clock().global_step;
+  const Clock::time_point start = Clock::now();
+  do {
+    BROADLOOM_TRY(iterate());
+  } while (goes_on_ && (--blocks > 0 || since(start) < seconds));
+  if (!goes_on_) return {};
+  const auto steps = static_cast<double>(trainer_->clock().global_step - first);
+  fastest_ = std::fmax(fastest_, steps / since(start));
+  return {};
+}
+
+Status TimedTraining::iterate() {
+  const Status status = trainer_->iterate();
+  goes_on_ = status.ok();
+  return status.kind() == ErrorKind::kNumeric ? Status() : status;
+}
 
 // Round after round, so that what else the machine does for a while slows no single one down.
 Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants, int threads,

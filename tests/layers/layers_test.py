@@ -7,7 +7,7 @@ import re
 import tempfile
 import unittest
 
-ORDER = ("core math env conformance plugins envs nn rollout algo algorithms instruments config record stats evaluate export watch train exact frozen lab trials advise audit study findings answers figure report").split()
+ORDER = ("core math env conformance plugins envs nn rollout algo algorithms instruments config record stats evaluate export watch train exact frozen lab trials advise audit study launch findings answers figure report").split()
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Slow to compile: what may include them, and nothing else does.
 HEAVY = {

@@ -1,0 +1,27 @@
+// Another program, called and listened to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+struct CommandOutput {
+  int exit_code = 0;  // 128 + the signal that ended it
+  std::string out;    // its standard output
+  std::string err;    // its standard error
+};
+
+// Runs it to its end; words: the program, looked for in PATH, and its arguments. It has an empty
+// standard input. kNotFound where there is no such program, kIo where it cannot be started.
+Result<CommandOutput> run_command(const std::vector<std::string>& words);
+
+// A word as a shell reads it back, in single quotes unless it is plain.
+std::string shell_word(const std::string& word);
+
+// The last line that says something; "" where none does. A line that is longer is cut.
+std::string last_line(const std::string& text);
+
+}  // namespace broadloom
