@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "bridges/mujoco/physics.h"
 #include "broadloom/core/config_table.h"
 
 namespace broadloom::mujoco {
@@ -27,6 +28,7 @@ struct ModelOptions {
   std::string xml_file;
   int frame_skip = 1;
   std::string on_unstable = "reset";
+  PhysicsConstants physics{};
 
   template <class Visitor>
   void visit_model(Visitor&& v) {
@@ -38,6 +40,7 @@ struct ModelOptions {
       "Where the physics breaks down: end the episode (reason 'unstable', reward 0), end the run, "
       "or "
       "go on from the model's initial state within the episode, as Gymnasium does.");
+    physics.visit_fields(v);
   }
 };
 

@@ -24,9 +24,9 @@ struct TaskKind {
   std::function<std::vector<FieldInfo>()> options;
 };
 
-// Options of the task and of its model, disturbances; no strata. The model is read when
-// environments are made, or for a spec where options name another file: listing environments asks
-// for no library.
+// Options of the task and of its model, strata over their constants, disturbances. The model is
+// read when environments are made, or for a spec where options name another file: listing
+// environments asks for no library.
 EnvEntry task_entry(TaskKind kind);
 
 // Of a class with facts(), Options (a ModelOptions) and a constructor from these.
