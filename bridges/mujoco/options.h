@@ -33,7 +33,8 @@ struct ModelOptions {
   template <class Visitor>
   void visit_model(Visitor&& v) {
     v("xml_file", xml_file,
-      "The model: a file of Gymnasium's by its name, or a path that begins with '/', '.' or '~'.");
+      "The model: the task's own, or Gymnasium's, by its name, or a path with '/', '.' or '~' "
+      "first.");
     v("frame_skip", frame_skip, Range{1, 10000},
       "Steps of the physics for one of the environment.");
     v("on_unstable", on_unstable, Choices{{"reset", "stop", "go_on"}},
