@@ -40,9 +40,10 @@ PhysicsFields::PhysicsFields(const mjModel& model) {
          .spread = &C::mass_spread,
          .shift = b == 1 ? &C::root_mass : nullptr});
   });
-  for (const auto& [axis, shift] :
-       {std::pair{0, &C::root_com_x}, std::pair{1, &C::root_com_y}, std::pair{2, &C::root_com_z}}) {
-    add(model, &mjModel::body_ipos, static_cast<std::size_t>(3 + axis), {.shift = shift});
+  for (const auto& [axis, shift] : {std::pair<std::size_t, Member>{0, &C::root_com_x},
+                                    std::pair<std::size_t, Member>{1, &C::root_com_y},
+                                    std::pair<std::size_t, Member>{2, &C::root_com_z}}) {
+    add(model, &mjModel::body_ipos, 3 + axis, {.shift = shift});
   }
   each(model.njnt, [&](std::size_t j) {
     const int type = model.jnt_type[j];

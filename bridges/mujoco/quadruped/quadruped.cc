@@ -94,7 +94,7 @@ Status Quadruped::bind(const Model& model) {
 }
 
 Status Quadruped::bind_joints(const mjModel& m) {
-  const Status wrong = invalid(fmt::format(
+  Status wrong = invalid(fmt::format(
       "the model has {} positions, {} speeds and {} actuators; expected a free joint first, and {} "
       "hinges with an actuator each, in their order",
       m.nq, m.nv, m.nu, kJoints));
