@@ -99,6 +99,8 @@ class Task {
   // are bytes into constants().
   virtual std::vector<double> constants() const { return {}; }
   virtual std::vector<ParamField> constant_fields() const { return {}; }
+  // kInvalidConfig where the task has no use for such constants.
+  virtual Status check_constants(const double* /*constants*/) const { return {}; }
   // Numbers of an environment that the next step needs and that are not in the physics' state.
   virtual int kept_size() const { return 0; }
 

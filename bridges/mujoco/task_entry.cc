@@ -40,6 +40,23 @@ std::vector<ParamField> constant_fields(const Task& task) {
   return all;
 }
 
+// `check` of the constants as options have set them, and of those of each stratum where all that it
+// draws is at its low end, and at its high one: check(low, high).
+template <class Check>
+Status check_ends(const Asked& asked, const Check& check) {
+  BROADLOOM_TRY(check(asked.constants.data(), asked.constants.data()));
+  for (const Stratum& stratum : asked.strata.all()) {
+    std::vector<double> low = asked.constants, high = low;
+    for (const StratumRange& range : stratum.ranges) {
+      set_param(low.data(), range.offset, range.low);
+      set_param(high.data(), range.offset, range.high);
+    }
+    const Status fits = check(low.data(), high.data());
+    if (!fits.ok()) return invalid("strata." + stratum.name + ": " + fits.message());
+  }
+  return {};
+}
+
 Result<Asked> asked_for(const TaskKind& kind, const Overrides& overrides) {
   Overrides own, strata_keys, disturbance;
   for (const auto& entry : overrides) {
@@ -54,23 +71,13 @@ Result<Asked> asked_for(const TaskKind& kind, const Overrides& overrides) {
   const Result<Disturbance> disturbed = make_disturbance(disturbance);
   if (!disturbed.ok()) return disturbed.status();
   std::vector<double> constants = constants_of(task.value());
-  return Asked{task.take(), std::move(constants), strata.take(), disturbed.value()};
-}
-
-// The constants of each stratum where all that it draws is at one end.
-Status check_ends(const Asked& asked, const PhysicsFields& fields) {
-  const PhysicsConstants given = physics_of(asked.constants.data());
-  BROADLOOM_TRY(fields.check(given, given));
-  for (const Stratum& stratum : asked.strata.all()) {
-    std::vector<double> low = asked.constants, high = low;
-    for (const StratumRange& range : stratum.ranges) {
-      set_param(low.data(), range.offset, range.low);
-      set_param(high.data(), range.offset, range.high);
-    }
-    const Status fits = fields.check(physics_of(low.data()), physics_of(high.data()));
-    if (!fits.ok()) return invalid("strata." + stratum.name + ": " + fits.message());
-  }
-  return {};
+  Asked asked{task.take(), std::move(constants), strata.take(), disturbed.value()};
+  const auto check = [&](const double* low, const double* high) -> Status {
+    BROADLOOM_TRY(asked.task.task->check_constants(low + kPhysicsConstants));
+    return asked.task.task->check_constants(high + kPhysicsConstants);
+  };
+  BROADLOOM_TRY(check_ends(asked, check));
+  return asked;
 }
 
 // Whether a stratum draws constants of the physics, or options have set some.
@@ -88,7 +95,10 @@ Result<WorldSetup> worlds_of(const Asked& asked, const Model& model) {
   WorldSetup worlds{asked.constants, asked.strata, {}};
   if (!changes_physics(asked)) return worlds;
   worlds.fields = PhysicsFields(model.get());
-  BROADLOOM_TRY(check_ends(asked, worlds.fields));
+  const auto check = [&](const double* low, const double* high) {
+    return worlds.fields.check(physics_of(low), physics_of(high));
+  };
+  BROADLOOM_TRY(check_ends(asked, check));
   return worlds;
 }
 

@@ -396,6 +396,8 @@ TEST(Quadruped, RefusesWhatMakesNoSense) {
   says({{"terrain", "lava"}}, "lava");
   says({{"terrain", "flat,stairs"}, {"terrain_level", "10"}}, "terrain_level: got 10");
   says({{"terrain", "flat,stairs"}, {"terrain_column", "2"}}, "terrain_column: got 2");
+  says({{"terrain", "flat,stairs"}, {"strata.a.terrain_level", "0..10"}},
+       "strata.a: terrain_level: got 10");
   says({{"feet", "FR,FL"}}, "feet: got 2 names");
   says({{"feet", "FR,FL,RR,hand"}}, "hand");
   says({{"xml_file", "dog.xml"}}, "quadruped.xml");

@@ -55,15 +55,20 @@ Status Quadruped::check(const Options& options) {
   if (options.ground.columns.empty())
     return invalid("terrain: got none, expected one of " +
                    fmt::format("{}", fmt::join(Terrain::kinds(), ", ")));
-  const JoystickConstants& joystick = options.joystick;
-  if (!(joystick.terrain_level < options.ground.levels)) {
+  return {};
+}
+
+Status Quadruped::check_constants(const double* constants) const {
+  const JoystickConstants& joystick = *reinterpret_cast<const JoystickConstants*>(constants);
+  const TerrainOptions& ground = options_.ground;
+  if (!(joystick.terrain_level < ground.levels)) {
     return invalid(fmt::format("terrain_level: got {}, expected less than terrain_levels, {}",
-                               joystick.terrain_level, options.ground.levels));
+                               joystick.terrain_level, ground.levels));
   }
-  if (joystick.terrain_column < static_cast<double>(options.ground.columns.size())) return {};
+  if (joystick.terrain_column < static_cast<double>(ground.columns.size())) return {};
   return invalid(
       fmt::format("terrain_column: got {}, expected less than the columns of terrain, {}",
-                  joystick.terrain_column, options.ground.columns.size()));
+                  joystick.terrain_column, ground.columns.size()));
 }
 
 Quadruped::Quadruped(const Options& options) : options_(options) {

@@ -34,6 +34,7 @@ class Quadruped final : public Task {
   void describe(EnvSpec& spec) const override;
   std::vector<double> constants() const override;
   std::vector<ParamField> constant_fields() const override;
+  Status check_constants(const double* constants) const override;
   int kept_size() const override { return static_cast<int>(kWalkNumbers); }
 
   void place(Scene scene, Own own, Random& random) const override;
