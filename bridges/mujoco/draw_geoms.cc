@@ -14,7 +14,8 @@ class Projection {
   Projection(Scene scene, const View& view)
       : from_above_(view.from_above),
         x_(view.body > 0 ? scene.data.xpos[3 * view.body] : 0.0),
-        y_(view.body > 0 && from_above_ ? scene.data.xpos[3 * view.body + 1] : 0.0) {}
+        y_(view.body > 0 && from_above_ ? scene.data.xpos[3 * view.body + 1] : 0.0),
+        section_(view.body > 0 ? scene.data.xpos[3 * view.body + 1] : 0.0) {}
 
   Point of(const double* p) const { return {p[0] - x_, from_above_ ? p[1] - y_ : p[2]}; }
   // Larger is nearer.
@@ -22,10 +23,11 @@ class Projection {
   bool from_above() const { return from_above_; }
   double x() const { return x_; }
   double y() const { return y_; }
+  double section() const { return section_; }  // y of what is in the middle, seen from the side
 
  private:
   bool from_above_;
-  double x_, y_;
+  double x_, y_, section_;
 };
 
 // A body of the world's own is its own limb; others belong to the child of the first body that they
@@ -105,17 +107,42 @@ void each_metre(double low, double high, double offset, const Draw& draw) {
   for (int i = 0; i < count; ++i) draw(first + i);
 }
 
-void draw_ground(const View& view, const Projection& projection, Drawing& out) {
+void draw_ground(const View& view, const Projection& projection, bool has_relief, Drawing& out) {
   const double tick = 0.02 * (view.top - view.bottom), width = 0.25 * tick;
   const bool from_above = projection.from_above();
   each_metre(view.left, view.right, projection.x(), [&](double x) {
     out.line(Ink::kFaint, width,
              {{x, from_above ? view.bottom : -tick}, {x, from_above ? view.top : 0.0}});
   });
+  if (!from_above && has_relief) return;
   if (!from_above) return out.line(Ink::kMuted, width, {{view.left, 0.0}, {view.right, 0.0}});
   each_metre(view.bottom, view.top, projection.y(), [&](double y) {
     out.line(Ink::kFaint, width, {{view.left, y}, {view.right, y}});
   });
+}
+
+bool is_relief(const mjModel& model, int geom) { return model.geom_type[geom] == mjGEOM_HFIELD; }
+
+// The section of a height field, which is not turned, through what is in the middle.
+void draw_relief(Scene scene, int geom, const View& view, const Projection& projection,
+                 Drawing& out) {
+  if (projection.from_above()) return;
+  const mjModel& model = scene.model;
+  const int field = model.geom_dataid[geom];
+  const int rows = model.hfield_nrow[field], columns = model.hfield_ncol[field];
+  const double* size = model.hfield_size + 4 * field;
+  const double* at = scene.data.geom_xpos + 3 * geom;
+  const double spacing = 2.0 * size[0] / (columns - 1);
+  const double row = (projection.section() - at[1] + size[1]) / (2.0 * size[1]) * (rows - 1);
+  const int nearest = std::clamp(static_cast<int>(std::lround(row)), 0, rows - 1);
+  const float* heights = model.hfield_data + model.hfield_adr[field] + nearest * columns;
+  std::vector<Point> points;
+  for (int c = 0; c < columns; ++c) {
+    const double x = at[0] - size[0] + spacing * c - projection.x();
+    if (x < view.left - spacing || x > view.right + spacing) continue;
+    points.push_back({x, at[2] + size[2] * static_cast<double>(heights[c])});
+  }
+  if (points.size() > 1) out.line(Ink::kMuted, 0.005 * (view.top - view.bottom), points);
 }
 
 void draw_geom(Scene scene, int geom, const Projection& projection, Drawing& out) {
@@ -142,7 +169,13 @@ void draw_geom(Scene scene, int geom, const Projection& projection, Drawing& out
 void draw_geoms(Scene scene, const View& view, Drawing& out) {
   const Projection projection(scene, view);
   out.view(view.left, view.bottom, view.right, view.top);
-  draw_ground(view, projection, out);
+  bool has_relief = false;
+  for (int geom = 0; geom < scene.model.ngeom; ++geom) {
+    if (!is_relief(scene.model, geom)) continue;
+    has_relief = true;
+    draw_relief(scene, geom, view, projection, out);
+  }
+  draw_ground(view, projection, has_relief, out);
   std::vector<int> order(static_cast<std::size_t>(scene.model.ngeom));
   std::iota(order.begin(), order.end(), 0);
   const auto nearness = [&](int geom) {

@@ -60,6 +60,7 @@ bool look_up_all(void* handle, Library& out) {
          look_up(handle, "mj_compile", out.compile) &&
          look_up(handle, "mj_deleteSpec", out.delete_spec) &&
          look_up(handle, "mjs_getError", out.spec_error) &&
+         look_up(handle, "mj_copyModel", out.copy_model) &&
          look_up(handle, "mj_deleteModel", out.delete_model) &&
          look_up(handle, "mj_makeData", out.make_data) &&
          look_up(handle, "mj_deleteData", out.delete_data) &&
@@ -127,6 +128,13 @@ Result<const Library*> library() {
 
 Result<std::string> find_asset(const std::string& name) {
   return find_file(std::string(kAssets) + "/" + name, "the model " + name);
+}
+
+Result<std::string> find_model_file(const std::string& file) {
+  if (file.starts_with('/') || file.starts_with('.')) return file;
+  if (!file.starts_with('~')) return find_asset(file);
+  const char* home = std::getenv("HOME");
+  return (home == nullptr ? "" : home) + file.substr(1);
 }
 
 }  // namespace broadloom::mujoco

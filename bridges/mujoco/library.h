@@ -19,6 +19,7 @@ struct Library {
   decltype(&::mj_compile) compile;
   decltype(&::mj_deleteSpec) delete_spec;
   decltype(&::mjs_getError) spec_error;
+  decltype(&::mj_copyModel) copy_model;
   decltype(&::mj_deleteModel) delete_model;
   decltype(&::mj_makeData) make_data;
   decltype(&::mj_deleteData) delete_data;
@@ -50,5 +51,9 @@ Result<const Library*> library();
 // A file of Gymnasium's MuJoCo environments, "hopper.xml"; kNotFound with the folders that were
 // looked in.
 Result<std::string> find_asset(const std::string& name);
+
+// As Gymnasium's `xml_file`: a path that begins with '/', '.' or '~', or the name of one of its own
+// files.
+Result<std::string> find_model_file(const std::string& file);
 
 }  // namespace broadloom::mujoco

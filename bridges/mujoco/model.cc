@@ -82,12 +82,14 @@ Result<std::shared_ptr<Model>> Model::load(const std::string& path) {
                  text);
 }
 
-Result<std::shared_ptr<Model>> Model::parse(const std::string& xml, const std::string& name) {
+Result<std::shared_ptr<Model>> Model::parse(const std::string& xml, const std::string& name,
+                                            const std::function<void(mjModel&)>& finish) {
   const Result<const Library*> found = mujoco::library();
   if (!found.ok()) return found.status();
   Compilation compilation{*found.value(), nullptr, xml.c_str()};
   const Result<mjModel*> model = compiled(compilation, name);
   if (!model.ok()) return model.status();
+  if (finish) finish(*model.value());
   return checked(*found.value(), model.value(), name, xml);
 }
 

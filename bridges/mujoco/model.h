@@ -1,7 +1,8 @@
-// Models: one mjModel, which nobody changes, for all threads, and one mjData for each that
-// simulates at a time.
+// Models: one mjModel, which nobody changes, and a simulation, with a copy of it, for each thread
+// that simulates at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,8 +16,10 @@ class Model {
   // From an MJCF or URDF file. kNotFound and kInvalidConfig with MuJoCo's words, or where the model
   // has nothing that moves or no actuators; kNotFound and kMismatch of the library.
   static Result<std::shared_ptr<Model>> load(const std::string& path);
-  // From the text of one. name: for messages.
-  static Result<std::shared_ptr<Model>> parse(const std::string& xml, const std::string& name);
+  // From the text of one. name: for messages. finish: what is left to do to the compiled model, as
+  // to fill height fields.
+  static Result<std::shared_ptr<Model>> parse(const std::string& xml, const std::string& name,
+                                              const std::function<void(mjModel&)>& finish = {});
 
   ~Model();
   Model(const Model&) = delete;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "bridges/mujoco/physics.h"
 #include "broadloom/core/config_table.h"
 
 namespace broadloom::mujoco {
@@ -27,17 +28,20 @@ struct ModelOptions {
   std::string xml_file;
   int frame_skip = 1;
   std::string on_unstable = "reset";
+  PhysicsConstants physics{};
 
   template <class Visitor>
   void visit_model(Visitor&& v) {
     v("xml_file", xml_file,
-      "The model: a file of Gymnasium's by its name, or a path that begins with '/', '.' or '~'.");
+      "The model: the task's own, or Gymnasium's, by its name, or a path with '/', '.' or '~' "
+      "first.");
     v("frame_skip", frame_skip, Range{1, 10000},
       "Steps of the physics for one of the environment.");
     v("on_unstable", on_unstable, Choices{{"reset", "stop", "go_on"}},
       "Where the physics breaks down: end the episode (reason 'unstable', reward 0), end the run, "
       "or "
       "go on from the model's initial state within the episode, as Gymnasium does.");
+    physics.visit_fields(v);
   }
 };
 

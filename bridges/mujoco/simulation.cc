@@ -79,18 +79,26 @@ bool guarded(const Library& library, void (*call)(void*), void* argument, std::s
 }
 
 std::unique_ptr<Simulation> Simulation::make(const Library& library, const mjModel& model) {
-  mjData* data = library.make_data(&model);
-  if (data == nullptr) return nullptr;
-  return std::unique_ptr<Simulation>(new Simulation(library, model, data));
+  mjModel* own = library.copy_model(nullptr, &model);
+  if (own == nullptr) return nullptr;
+  mjData* data = library.make_data(own);
+  if (data == nullptr) {
+    library.delete_model(own);
+    return nullptr;
+  }
+  return std::unique_ptr<Simulation>(new Simulation(library, own, data));
 }
 
-Simulation::~Simulation() { library_.delete_data(data_); }
+Simulation::~Simulation() {
+  library_.delete_data(data_);
+  library_.delete_model(model_);
+}
 
 Health Simulation::forward() {
   for (const mjtWarning warning : kBreaks) data_->warning[warning].number = 0;
   const auto call = [](void* self) {
     Simulation& s = *static_cast<Simulation*>(self);
-    s.library_.forward(&s.model_, s.data_);
+    s.library_.forward(s.model_, s.data_);
   };
   return health(guarded(library_, call, this, error_));
 }
@@ -104,8 +112,8 @@ Health Simulation::step(int times) {
   const auto call = [](void* pointer) {
     const Call& c = *static_cast<const Call*>(pointer);
     Simulation& s = c.simulation;
-    for (int i = 0; i < c.times; ++i) s.library_.step(&s.model_, s.data_);
-    s.library_.rne_post_constraint(&s.model_, s.data_);
+    for (int i = 0; i < c.times; ++i) s.library_.step(s.model_, s.data_);
+    s.library_.rne_post_constraint(s.model_, s.data_);
   };
   return health(guarded(library_, call, &argument, error_));
 }
@@ -126,7 +134,7 @@ std::string Simulation::complaint() const {
   if (!error_.empty()) return "MuJoCo's error: " + error_;
   for (const mjtWarning warning : kBreaks) {
     const mjWarningStat& stat = data_->warning[warning];
-    if (stat.number > 0) return words_of(library_, model_, warning, stat.lastinfo);
+    if (stat.number > 0) return words_of(library_, *model_, warning, stat.lastinfo);
   }
   return "";
 }

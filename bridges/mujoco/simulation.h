@@ -1,4 +1,4 @@
-// One mjData, with the calls that may fail.
+// One mjData and the mjModel that it is of, with the calls that may fail.
 #pragma once
 
 #include <condition_variable>
@@ -26,21 +26,23 @@ enum class Health {
 
 class Simulation {
  public:
-  // Null where there is no memory.
+  // Of a copy of the model. Null where there is no memory.
   static std::unique_ptr<Simulation> make(const Library& library, const mjModel& model);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  Scene scene() const { return {model_, *data_}; }
+  Scene scene() const { return {*model_, *data_}; }
+  // Its own, whose fields may be set before what is simulated in another world. Sizes stay.
+  mjModel& model() { return *model_; }
 
   // mjSTATE_INTEGRATION: all that the next step depends on, whatever was simulated here before.
-  void load(const double* state) { library_.set_state(&model_, data_, state, mjSTATE_INTEGRATION); }
-  void save(double* state) const { library_.get_state(&model_, data_, state, mjSTATE_INTEGRATION); }
+  void load(const double* state) { library_.set_state(model_, data_, state, mjSTATE_INTEGRATION); }
+  void save(double* state) const { library_.get_state(model_, data_, state, mjSTATE_INTEGRATION); }
 
-  void reset() { library_.reset_data(&model_, data_); }
+  void reset() { library_.reset_data(model_, data_); }
   // Positions of bodies and geoms alone.
-  void place_bodies() { library_.kinematics(&model_, data_); }
+  void place_bodies() { library_.kinematics(model_, data_); }
   // All that follows from positions, speeds and controls.
   Health forward();
   // So many steps, then the forces of contacts on bodies, as Gymnasium does. Where a number is not
@@ -52,12 +54,12 @@ class Simulation {
   std::string complaint() const;
 
  private:
-  Simulation(const Library& library, const mjModel& model, mjData* data)
+  Simulation(const Library& library, mjModel* model, mjData* data)
       : library_(library), model_(model), data_(data) {}
   Health health(bool returned);
 
   const Library& library_;
-  const mjModel& model_;
+  mjModel* model_;
   mjData* data_;
   std::string error_;
 };

@@ -10,6 +10,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/env/strata.h"
 
 namespace broadloom::mujoco {
 
@@ -31,9 +32,13 @@ struct TaskFacts {
   std::string id, summary, upstream;
   Sizes sizes;                 // of the model that the task is made for
   float control_limit = 1.0f;  // of every actuator there
+  // Whether drive() makes the controls of actions, which are then within +- control_limit on any
+  // model; else actions are the controls.
+  bool makes_controls = false;
   int max_episode_steps = 1000;
   std::optional<double> reward_threshold{};
   std::vector<std::string> end_reasons{};  // of its own
+  bool names_success = false;
   View view{};
 };
 
@@ -65,24 +70,54 @@ struct Judgement {
   int end = kGoesOn;  // or an index into TaskFacts::end_reasons
 };
 
-// Calls may come from several threads at once, but bind().
+// What an environment has of its own beside the physics' state.
+struct Own {
+  const double*
+      constants;  // the task's, of the episode: as constants() or as strata have drawn them
+  double* kept;   // [kept_size()], saved: what the task notes there
+};
+
+// Calls may come from several threads at once, but read() and bind(). A step is drive(), the
+// physics, judge(), keep(), observe(); an episode begins with place(), what follows from it, keep()
+// and observe(). `random` is the step's or the start's own stream, so that a task may draw in any
+// of them: what it draws and needs later it notes in `kept`.
 class Task {
  public:
   virtual ~Task() = default;
+  // The model that the option `xml_file` names.
+  virtual Result<std::shared_ptr<Model>> read(const std::string& xml_file) const;
   // Looks up what it needs; kInvalidConfig where the model has not got that.
   virtual Status bind(const Model& model) = 0;
   // D, on a model of these sizes.
   virtual int observation_size(const Sizes& sizes) const = 0;
+  // Of what only the critic reads; 0: it reads what the policy does.
+  virtual int critic_observation_size(const Sizes&) const { return 0; }
   virtual std::vector<RewardTerm> reward_terms() const = 0;
-  // Begins an episode: moves qpos and qvel, which are the model's initial ones. What follows from
-  // them is worked out afterwards.
-  virtual void place(Scene scene, Random& random) const = 0;
+  // What a record should say besides: commands, terrain.
+  virtual void describe(EnvSpec&) const {}
+  // Numbers of its own that strata may draw, as options have set them, and where each lies: offsets
+  // are bytes into constants().
+  virtual std::vector<double> constants() const { return {}; }
+  virtual std::vector<ParamField> constant_fields() const { return {}; }
+  // kInvalidConfig where the task has no use for such constants.
+  virtual Status check_constants(const double* /*constants*/) const { return {}; }
   // Numbers of an environment that the next step needs and that are not in the physics' state.
   virtual int kept_size() const { return 0; }
+
+  // Begins an episode: moves qpos and qvel, which are the model's initial ones. What follows from
+  // them is worked out afterwards.
+  virtual void place(Scene scene, Own own, Random& random) const = 0;
+  // Before a step: what acts on the physics. action: [A] as it was given.
+  virtual void drive(Scene scene, const float* action, Own own, Random& random) const;
+  // After a step.
+  virtual Judgement judge(Scene scene, const float* action, Own own) const = 0;
+  // What the next step needs of where things stand.
   virtual void keep(Scene, double*) const {}
-  // After a step. action: [A] as it was given. kept: as keep() left it before the step.
-  virtual Judgement judge(Scene scene, const float* action, const double* kept) const = 0;
-  virtual void observe(Scene scene, ObservationWriter out) const = 0;
+  virtual void observe(Scene scene, Own own, Random& random, ObservationWriter out) const = 0;
+  // seen: [D] as observe() has just written it.
+  virtual void observe_for_critic(Scene, Own, const float*, ObservationWriter) const {}
+  // Of an episode that has just ended, where the facts name success.
+  virtual bool success(const double* /*kept*/, bool /*terminated*/) const { return false; }
 };
 
 }  // namespace broadloom::mujoco

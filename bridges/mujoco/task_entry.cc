@@ -2,13 +2,14 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "bridges/mujoco/task_envs.h"
 #include "broadloom/env/disturbance.h"
+#include "broadloom/env/drawn_params.h"
 #include "broadloom/env/strata.h"
 
 namespace broadloom::mujoco {
@@ -17,30 +18,88 @@ namespace {
 // The overrides of an environment, sorted.
 struct Asked {
   ConfiguredTask task;
+  std::vector<double> constants;  // of the physics, then of the task
+  Strata strata;                  // over them
   Disturbance disturbance;
 };
 
-Result<Asked> asked_for(const TaskKind& kind, const Overrides& overrides) {
-  Overrides own, strata, disturbance;
-  for (const auto& entry : overrides) {
-    const bool disturbs = is_disturbance_key(entry.first);
-    (disturbs ? disturbance : is_strata_key(entry.first) ? strata : own).push_back(entry);
-  }
-  const Result<Strata> none = make_strata(strata, {}, kind.facts.id);
-  if (!strata.empty() && !none.ok()) return none.status();
-  Result<ConfiguredTask> task = kind.configure(own);
-  if (!task.ok()) return task.status();
-  const Result<Disturbance> disturbed = make_disturbance(disturbance);
-  if (!disturbed.ok()) return disturbed.status();
-  return Asked{task.take(), disturbed.value()};
+std::vector<double> constants_of(const ConfiguredTask& task) {
+  std::vector<double> all(kPhysicsConstants);
+  std::memcpy(all.data(), &task.model.physics, sizeof(PhysicsConstants));
+  const std::vector<double> own = task.task->constants();
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
 }
 
-// As Gymnasium's: a path, or the name of one of its own files.
-Result<std::string> path_of(const std::string& file) {
-  if (file.starts_with('/') || file.starts_with('.')) return file;
-  if (!file.starts_with('~')) return find_asset(file);
-  const char* home = std::getenv("HOME");
-  return (home == nullptr ? "" : home) + file.substr(1);
+std::vector<ParamField> constant_fields(const Task& task) {
+  std::vector<ParamField> all = fields_of_params<PhysicsConstants>();
+  for (ParamField field : task.constant_fields()) {
+    field.offset += sizeof(PhysicsConstants);
+    all.push_back(std::move(field));
+  }
+  return all;
+}
+
+// `check` of the constants as options have set them, and of those of each stratum where all that it
+// draws is at its low end, and at its high one: check(low, high).
+template <class Check>
+Status check_ends(const Asked& asked, const Check& check) {
+  BROADLOOM_TRY(check(asked.constants.data(), asked.constants.data()));
+  for (const Stratum& stratum : asked.strata.all()) {
+    std::vector<double> low = asked.constants, high = low;
+    for (const StratumRange& range : stratum.ranges) {
+      set_param(low.data(), range.offset, range.low);
+      set_param(high.data(), range.offset, range.high);
+    }
+    const Status fits = check(low.data(), high.data());
+    if (!fits.ok()) return invalid("strata." + stratum.name + ": " + fits.message());
+  }
+  return {};
+}
+
+Result<Asked> asked_for(const TaskKind& kind, const Overrides& overrides) {
+  Overrides own, strata_keys, disturbance;
+  for (const auto& entry : overrides) {
+    const bool disturbs = is_disturbance_key(entry.first);
+    (disturbs ? disturbance : is_strata_key(entry.first) ? strata_keys : own).push_back(entry);
+  }
+  Result<ConfiguredTask> task = kind.configure(own);
+  if (!task.ok()) return task.status();
+  Result<Strata> strata =
+      make_strata(strata_keys, constant_fields(*task.value().task), kind.facts.id);
+  if (!strata.ok()) return strata.status();
+  const Result<Disturbance> disturbed = make_disturbance(disturbance);
+  if (!disturbed.ok()) return disturbed.status();
+  std::vector<double> constants = constants_of(task.value());
+  Asked asked{task.take(), std::move(constants), strata.take(), disturbed.value()};
+  const auto check = [&](const double* low, const double* high) -> Status {
+    BROADLOOM_TRY(asked.task.task->check_constants(low + kPhysicsConstants));
+    return asked.task.task->check_constants(high + kPhysicsConstants);
+  };
+  BROADLOOM_TRY(check_ends(asked, check));
+  return asked;
+}
+
+// Whether a stratum draws constants of the physics, or options have set some.
+bool changes_physics(const Asked& asked) {
+  if (!(physics_of(asked.constants.data()) == PhysicsConstants{})) return true;
+  for (const Stratum& stratum : asked.strata.all()) {
+    for (const StratumRange& range : stratum.ranges) {
+      if (range.offset < sizeof(PhysicsConstants)) return true;
+    }
+  }
+  return false;
+}
+
+Result<WorldSetup> worlds_of(const Asked& asked, const Model& model) {
+  WorldSetup worlds{asked.constants, asked.strata, {}};
+  if (!changes_physics(asked)) return worlds;
+  worlds.fields = PhysicsFields(model.get());
+  const auto check = [&](const double* low, const double* high) {
+    return worlds.fields.check(physics_of(low), physics_of(high));
+  };
+  BROADLOOM_TRY(check_ends(asked, check));
+  return worlds;
 }
 
 Sizes sizes_of(const mjModel& model) {
@@ -57,20 +116,17 @@ std::string words(const Sizes& sizes) {
 Result<std::shared_ptr<Model>> model_of(const TaskKind& kind, const ConfiguredTask& task) {
   if (const auto found = library(); !found.ok()) return found.status();
   const std::string& file = task.model.xml_file;
-  const Result<std::string> path = path_of(file);
-  if (!path.ok()) return path.status();
-  Result<std::shared_ptr<Model>> model = Model::load(path.value());
+  Result<std::shared_ptr<Model>> model = task.task->read(file);
   if (!model.ok()) return model;
   const Sizes sizes = sizes_of(model.value()->get());
   if (file == kind.default_file && !(sizes == kind.facts.sizes)) {
     return Status(ErrorKind::kMismatch,
                   fmt::format("{} has {}; expected {}, as in Gymnasium 1.4.0: install that version",
-                              path.value(), words(sizes), words(kind.facts.sizes)));
+                              file, words(sizes), words(kind.facts.sizes)));
   }
   const Status bound = task.task->bind(*model.value());
   if (!bound.ok())
-    return Status(bound.kind(),
-                  fmt::format("{} on {}: {}", kind.facts.id, path.value(), bound.message()));
+    return Status(bound.kind(), fmt::format("{} on {}: {}", kind.facts.id, file, bound.message()));
   return model;
 }
 
@@ -85,10 +141,9 @@ Space actions(const mjModel& model) {
   return Space::box(std::move(low), std::move(high));
 }
 
-Space actions(const TaskFacts& facts) {
-  const auto count = static_cast<std::size_t>(facts.sizes.nu);
-  return Space::box(std::vector<float>(count, -facts.control_limit),
-                    std::vector<float>(count, facts.control_limit));
+Space actions(int actuators, float limit) {
+  const auto count = static_cast<std::size_t>(actuators);
+  return Space::box(std::vector<float>(count, -limit), std::vector<float>(count, limit));
 }
 
 Space observations(int size) {
@@ -102,17 +157,24 @@ EnvSpec spec_of(const TaskKind& kind, const Asked& asked, const Model* model) {
   const TaskFacts& facts = kind.facts;
   EnvSpec spec;
   spec.id = facts.id;
-  spec.action = model == nullptr ? actions(facts) : actions(model->get());
   const Sizes sizes = model == nullptr ? facts.sizes : sizes_of(model->get());
-  spec.observation = observations(asked.task.task->observation_size(sizes));
+  const Task& task = *asked.task.task;
+  const bool of_controls = model != nullptr && !facts.makes_controls;
+  spec.action = of_controls ? actions(model->get()) : actions(sizes.nu, facts.control_limit);
+  spec.observation = observations(task.observation_size(sizes));
+  if (const int size = task.critic_observation_size(sizes); size > 0)
+    spec.critic_observation = observations(size);
   spec.max_episode_steps = facts.max_episode_steps;
   spec.has_reward_threshold = facts.reward_threshold.has_value();
   spec.reward_threshold = facts.reward_threshold.value_or(0.0);
-  spec.reward_terms = asked.task.task->reward_terms();
-  spec.upstream = "Gymnasium 1.4.0 mujoco/" + facts.upstream;
+  spec.reward_terms = task.reward_terms();
+  spec.upstream = facts.upstream;
   spec.summary = facts.summary;
   spec.end_reasons = facts.end_reasons;
   spec.end_reasons.insert(spec.end_reasons.end(), {"unstable", "time_limit"});
+  spec.names_success = facts.names_success;
+  for (const Stratum& stratum : asked.strata.all()) spec.strata.push_back(stratum.name);
+  task.describe(spec);
   if (model != nullptr) {
     spec.engine = fmt::format("MuJoCo {}, {} {}", model->library().version_string(), model->name(),
                               model->text_hash());
@@ -148,9 +210,11 @@ Result<std::unique_ptr<VecEnv>> make_envs(const TaskKind& kind, const Overrides&
   if (!model.ok()) return model.status();
   EnvSpec spec = spec_of(kind, asked.value(), model.value().get());
   BROADLOOM_TRY(check_curriculum(options.curriculum, spec, options.strata_sampling));
-  const auto setup = std::make_shared<TaskSetup>(TaskSetup{model.take(), task.task, std::move(spec),
-                                                           kind.facts.view, task.model.frame_skip,
-                                                           on_unstable(task.model.on_unstable)});
+  Result<WorldSetup> worlds = worlds_of(asked.value(), *model.value());
+  if (!worlds.ok()) return worlds.status();
+  const auto setup = std::make_shared<TaskSetup>(
+      TaskSetup{model.take(), task.task, std::move(spec), worlds.take(), kind.facts.view,
+                task.model.frame_skip, on_unstable(task.model.on_unstable)});
   Result<std::unique_ptr<VecEnv>> envs = TaskEnvs::make(setup, options);
   const Disturbance& disturbance = asked.value().disturbance;
   if (!envs.ok() || !disturbance.any()) return envs;

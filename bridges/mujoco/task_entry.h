@@ -24,12 +24,13 @@ struct TaskKind {
   std::function<std::vector<FieldInfo>()> options;
 };
 
-// Options of the task and of its model, disturbances; no strata. The model is read when
-// environments are made, or for a spec where options name another file: listing environments asks
-// for no library.
+// Options of the task and of its model, strata over their constants, disturbances. The model is
+// read when environments are made, or for a spec where options name another file: listing
+// environments asks for no library.
 EnvEntry task_entry(TaskKind kind);
 
-// Of a class with facts(), Options (a ModelOptions) and a constructor from these.
+// Of a class with facts(), Options (a ModelOptions), a constructor from these and, where options
+// have to go together, check() of them.
 template <class T>
 EnvEntry task_entry() {
   using Options = typename T::Options;
@@ -38,6 +39,7 @@ EnvEntry task_entry() {
     for (const auto& [key, text] : overrides) {
       BROADLOOM_TRY(set_field(options, key, text, "option of " + T::facts().id));
     }
+    if constexpr (requires { T::check(options); }) BROADLOOM_TRY(T::check(options));
     return ConfiguredTask{std::make_shared<T>(options), options};
   };
   return task_entry(

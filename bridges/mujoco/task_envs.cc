@@ -34,12 +34,15 @@ TaskEnvs::TaskEnvs(std::shared_ptr<const TaskSetup> setup, const VecEnvOptions& 
       state_size_(static_cast<std::size_t>(setup_->model->state_size())),
       kept_size_(static_cast<std::size_t>(task().kept_size())),
       width_(static_cast<std::size_t>(spec_.observation_size())),
-      action_size_(static_cast<std::size_t>(spec_.action_size())) {
+      critic_width_(static_cast<std::size_t>(spec_.critic_observation.size)),
+      action_size_(static_cast<std::size_t>(spec_.action_size())),
+      worlds_(setup_->worlds, spec_, options) {
   spec_.set_time_limit(options.max_episode_steps);
   const auto count = static_cast<std::size_t>(count_);
   state_.resize(count * state_size_);
   kept_.resize(count * kept_size_);
   seen_.resize(count * width_);
+  critic_seen_.resize(count * critic_width_);
   for (auto* numbers : {&episode_, &episode_step_, &total_step_}) numbers->resize(count);
 }
 
@@ -48,17 +51,28 @@ int TaskEnvs::max_truncations(int num_steps) const {
   return limit > 0 ? (num_steps - 1) / limit + 1 : 0;
 }
 
+namespace {
+
+void copy_rows(const std::vector<float>& from, int begin, int end, std::size_t width, float* to) {
+  const std::size_t first = static_cast<std::size_t>(begin) * width;
+  std::copy_n(from.data() + first, static_cast<std::size_t>(end - begin) * width, to);
+}
+
+}  // namespace
+
 void TaskEnvs::observe(int begin, int end, ObservationRows rows) const {
-  const std::size_t first = static_cast<std::size_t>(begin) * width_;
-  std::copy(seen_.begin() + static_cast<std::ptrdiff_t>(first),
-            seen_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(end) * width_),
-            rows.floats());
+  copy_rows(seen_, begin, end, width_, rows.floats());
+}
+
+void TaskEnvs::observe_critic(int begin, int end, ObservationRows rows) const {
+  copy_rows(critic_seen_, begin, end, critic_width_, rows.floats());
 }
 
 Status TaskEnvs::step(int begin, int end, const StepRows& rows) {
   const Lease simulation = setup_->model->lease();
   for (int i = begin; i < end; ++i) BROADLOOM_TRY(step_one(*simulation, i, i - begin, rows));
   observe(begin, end, rows.observations);
+  if (rows.critic_observations) observe_critic(begin, end, rows.critic_observations);
   return {};
 }
 
@@ -76,11 +90,25 @@ Status TaskEnvs::step_one(Simulation& simulation, int i, int k, const StepRows& 
   return end_episode(simulation, i, k, end == kGoesOn ? time_limit : end, rows);
 }
 
+// The simulation becomes environment i's.
+void TaskEnvs::enter(Simulation& simulation, int i) const {
+  worlds_.set(i, simulation.model());
+  simulation.load(physics(i));
+}
+
+void TaskEnvs::look(Scene scene, int i, Random& random) {
+  task().observe(scene, own(i), random, ObservationWriter(seen(i)));
+  if (critic_width_ > 0)
+    task().observe_for_critic(scene, own(i), seen(i), ObservationWriter(critic_seen(i)));
+}
+
 // The state after the step is stored; the simulation is in it, too.
 Result<Judgement> TaskEnvs::advance(Simulation& simulation, int i, const float* action) {
-  simulation.load(state(i));
-  mjData& data = simulation.scene().data;
-  for (std::size_t a = 0; a < action_size_; ++a) data.ctrl[a] = static_cast<double>(action[a]);
+  enter(simulation, i);
+  Random random(options_.seed, env_streams(options_.streams).step, lane(i),
+                static_cast<std::uint64_t>(total_step_[i]));
+  const Scene scene = simulation.scene();
+  task().drive(scene, action, own(i), random);
   const Health health = simulation.step(setup_->frame_skip);
   total_step_[i] += 1;
   episode_step_[i] += 1;
@@ -91,21 +119,29 @@ Result<Judgement> TaskEnvs::advance(Simulation& simulation, int i, const float* 
     // What is seen stays as it was before: nothing that the step made is worth looking at.
     return Judgement{0.0, static_cast<int>(spec_.end_reasons.size()) - 2};
   }
-  const Scene scene = simulation.scene();
-  const Judgement judged = task().judge(scene, action, kept(i));
-  task().keep(scene, kept(i));
-  task().observe(scene, ObservationWriter(seen(i)));
+  const Judgement judged = task().judge(scene, action, own(i));
+  task().keep(scene, own(i).kept);
+  look(scene, i, random);
   simulation.save(state(i));
   return judged;
 }
 
 Status TaskEnvs::end_episode(Simulation& simulation, int i, int k, int end, const StepRows& rows) {
-  std::copy_n(seen(i), width_,
-              rows.final_observations.floats() + static_cast<std::size_t>(k) * width_);
-  if (rows.ends != nullptr) rows.ends[k] = {.reason = static_cast<std::int8_t>(end)};
+  const auto row = static_cast<std::size_t>(k);
+  std::copy_n(seen(i), width_, rows.final_observations.floats() + row * width_);
+  if (rows.final_critic_observations) {
+    std::copy_n(critic_seen(i), critic_width_,
+                rows.final_critic_observations.floats() + row * critic_width_);
+  }
+  EpisodeEnd ended{.stratum = static_cast<std::int16_t>(stratum(i)),
+                   .reason = static_cast<std::int8_t>(end)};
+  if (spec_.names_success)
+    ended.success = task().success(own(i).kept, rows.terminated[k] != 0) ? 1 : 0;
+  if (rows.ends != nullptr) rows.ends[k] = ended;
+  worlds_.episode_ended(i, ended.success == 1, episode_[i]);
   if (rows.final_drawings != nullptr) {
     rows.final_drawings[k] = {};
-    simulation.load(state(i));
+    enter(simulation, i);
     simulation.place_bodies();
     draw_geoms(simulation.scene(), setup_->view, rows.final_drawings[k]);
   }
@@ -114,31 +150,39 @@ Status TaskEnvs::end_episode(Simulation& simulation, int i, int k, int end, cons
 
 // Every draw is a function of seed, streams, seed family and episode.
 Status TaskEnvs::start_episode(Simulation& simulation, int i, std::int64_t episode) {
-  Random random(options_.seed, env_streams(options_.streams).reset,
-                static_cast<std::uint32_t>(i % options_.families()),
+  Random random(options_.seed, env_streams(options_.streams).reset, lane(i),
                 static_cast<std::uint64_t>(episode));
-  simulation.reset();
-  task().place(simulation.scene(), random);
-  return begin_here(simulation, i, episode);
+  place(simulation, i, episode, random);
+  return begin_here(simulation, i, random);
 }
 
-Status TaskEnvs::begin_here(Simulation& simulation, int i, std::int64_t episode) {
+void TaskEnvs::place(Simulation& simulation, int i, std::int64_t episode, Random& random) {
   episode_[i] = episode;
   episode_step_[i] = 0;
+  worlds_.begin_episode(i, episode);
+  worlds_.set(i, simulation.model());
+  simulation.reset();
+  std::fill_n(own(i).kept, kept_size_, 0.0);
+  task().place(simulation.scene(), own(i), random);
+}
+
+Status TaskEnvs::begin_here(Simulation& simulation, int i, Random& random) {
   if (simulation.forward() != Health::kFine) return broken(i, simulation);
-  task().keep(simulation.scene(), kept(i));
-  task().observe(simulation.scene(), ObservationWriter(seen(i)));
+  task().keep(simulation.scene(), own(i).kept);
+  look(simulation.scene(), i, random);
   simulation.save(state(i));
   return {};
 }
 
 Status TaskEnvs::place(int i, const double* qpos, const double* qvel) {
   const Lease simulation = setup_->model->lease();
-  simulation->reset();
+  Random random(options_.seed, env_streams(options_.streams).reset, lane(i),
+                static_cast<std::uint64_t>(episode_[i] + 1));
+  place(*simulation, i, episode_[i] + 1, random);
   const Scene scene = simulation->scene();
   std::copy_n(qpos, scene.model.nq, scene.data.qpos);
   std::copy_n(qvel, scene.model.nv, scene.data.qvel);
-  return begin_here(*simulation, i, episode_[i] + 1);
+  return begin_here(*simulation, i, random);
 }
 
 // Environment i of [begin, end) is taken that share of the time limit on under uniformly random
@@ -148,9 +192,7 @@ Status TaskEnvs::stagger(Simulation& simulation, int begin, int end) {
   std::vector<float> action(action_size_);
   for (int i = begin; i < end; ++i) {
     for (std::int64_t s = 0; s < (i - begin) * limit / (end - begin); ++s) {
-      Random random(options_.seed, Purpose::kStagger,
-                    static_cast<std::uint32_t>(i % options_.families()),
-                    static_cast<std::uint64_t>(s));
+      Random random(options_.seed, Purpose::kStagger, lane(i), static_cast<std::uint64_t>(s));
       draw_action(spec_.action, random, action.data());
       const Result<Judgement> judged = advance(simulation, i, action.data());
       if (!judged.ok()) return judged.status();
@@ -176,7 +218,7 @@ Status TaskEnvs::broken(int i, const Simulation& simulation) const {
 
 void TaskEnvs::draw(int env, const float*, Drawing& out) const {
   const Lease simulation = setup_->model->lease();
-  simulation->load(physics(env));
+  enter(*simulation, env);
   simulation->place_bodies();
   draw_geoms(simulation->scene(), setup_->view, out);
 }
@@ -189,6 +231,8 @@ void TaskEnvs::append_state(const std::string& prefix, std::vector<TensorRef>& o
   add(".physics", Dtype::kF64, state_size_, state_.data());
   add(".kept", Dtype::kF64, kept_size_, kept_.data());
   add(".seen", Dtype::kF32, width_, seen_.data());
+  add(".critic_seen", Dtype::kF32, critic_width_, critic_seen_.data());
+  worlds_.append_state(prefix, out);
   out.push_back({prefix + ".episode", Dtype::kI64, {count_}, episode_.data()});
   out.push_back({prefix + ".episode_step", Dtype::kI64, {count_}, episode_step_.data()});
   out.push_back({prefix + ".total_step", Dtype::kI64, {count_}, total_step_.data()});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bridges/mujoco/task.h"
+#include "bridges/mujoco/worlds.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom::mujoco {
@@ -20,6 +21,7 @@ struct TaskSetup {
   std::shared_ptr<const Model> model;
   std::shared_ptr<const Task> task;  // bound to the model
   EnvSpec spec;                      // end_reasons: the task's, "unstable", "time_limit"
+  WorldSetup worlds;
   View view;
   int frame_skip = 1;
   OnUnstable on_unstable = OnUnstable::kReset;
@@ -27,7 +29,8 @@ struct TaskSetup {
 
 class TaskEnvs final : public VecEnv {
  public:
-  // options.num_envs >= 1, and families() divides it. kNumeric or kIo where the physics does not
+  // options.num_envs >= 1, and families() divides it; options.curriculum: as check_curriculum has
+  // passed it. kNumeric or kIo where the physics does not
   // stand the start.
   static Result<std::unique_ptr<VecEnv>> make(std::shared_ptr<const TaskSetup> setup,
                                               const VecEnvOptions& options);
@@ -40,13 +43,17 @@ class TaskEnvs final : public VecEnv {
   int max_truncations(int num_steps) const override;
   void observe(int begin, int end, ObservationRows rows) const override;
   Status step(int begin, int end, const StepRows& rows) override;
+  void observe_critic(int begin, int end, ObservationRows rows) const override;
   std::int64_t episode_step(int env) const override { return episode_step_[env]; }
+  int stratum(int env) const override { return worlds_.stratum(env); }
+  int level(int env) const override { return worlds_.level(env); }
+  std::span<const std::byte> drawn_constants(int env) const override { return worlds_.drawn(env); }
   void draw(int env, const float* action, Drawing& out) const override;
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override;
 
-  // Begins an episode of environment i in this state, [nq] and [nv], instead of a drawn one: for
-  // comparisons with others.
+  // Begins an episode of environment i in this state, [nq] and [nv], instead of a drawn one; what
+  // else is drawn for it stays. For comparisons with others.
   Status place(int i, const double* qpos, const double* qvel);
   // Its physics' state: time, then qpos, then qvel (mjSTATE_INTEGRATION).
   const double* physics(int i) const { return &state_[static_cast<std::size_t>(i) * state_size_]; }
@@ -56,11 +63,20 @@ class TaskEnvs final : public VecEnv {
 
   const Task& task() const { return *setup_->task; }
   double* state(int i) { return &state_[static_cast<std::size_t>(i) * state_size_]; }
-  double* kept(int i) { return kept_.data() + static_cast<std::size_t>(i) * kept_size_; }
   float* seen(int i) { return &seen_[static_cast<std::size_t>(i) * width_]; }
+  float* critic_seen(int i) {
+    return critic_seen_.data() + static_cast<std::size_t>(i) * critic_width_;
+  }
+  Own own(int i) {
+    return {worlds_.constants(i), kept_.data() + static_cast<std::size_t>(i) * kept_size_};
+  }
+  std::uint32_t lane(int i) const { return static_cast<std::uint32_t>(i % options_.families()); }
 
+  void enter(Simulation& simulation, int i) const;
+  void look(Scene scene, int i, Random& random);
+  void place(Simulation& simulation, int i, std::int64_t episode, Random& random);
   Status start_episode(Simulation& simulation, int i, std::int64_t episode);
-  Status begin_here(Simulation& simulation, int i, std::int64_t episode);
+  Status begin_here(Simulation& simulation, int i, Random& random);
   Result<Judgement> advance(Simulation& simulation, int i, const float* action);
   Status step_one(Simulation& simulation, int i, int k, const StepRows& rows);
   Status end_episode(Simulation& simulation, int i, int k, int end, const StepRows& rows);
@@ -71,12 +87,13 @@ class TaskEnvs final : public VecEnv {
   EnvSpec spec_;
   VecEnvOptions options_;
   int count_;
-  std::size_t state_size_, kept_size_, width_, action_size_;
+  std::size_t state_size_, kept_size_, width_, critic_width_, action_size_;
+  Worlds worlds_;
   std::vector<double> state_;  // [N, state size] of the physics
   std::vector<double> kept_;   // [N, kept size] of the task
-  // [N, D] what the last step showed. Saved, too: after RK4 much of it does not follow from the
-  // state.
-  std::vector<float> seen_;
+  // [N, D] what the last step showed, and what it showed the critic. Saved, too: after RK4 much of
+  // it does not follow from the state, nor does noise.
+  std::vector<float> seen_, critic_seen_;
   std::vector<std::int64_t> episode_, episode_step_, total_step_;  // [N]
 };
 

@@ -37,6 +37,7 @@ enum class Purpose : std::uint32_t {
   kRndPredictor = 25,  // likewise of the network that predicts it
   kRndMask = 26,       // samples that train it; lane = epoch, index = iteration
   kRndStart = 27,      // random play before the first block; lane = environment, index = step
+  kTerrain = 28,       // ground made from a seed of its own; lane = column, index = level
 };
 
 }  // namespace broadloom

@@ -51,14 +51,20 @@ inline bool widen(Space& space, const Space& other) {
 
 }  // namespace env_detail
 
+// The fields of a struct that visits them, of which doubles can be drawn.
+template <class Params>
+std::vector<ParamField> fields_of_params() {
+  Params params{};
+  env_detail::ParamFieldLister lister{reinterpret_cast<const char*>(&params), {}};
+  params.visit_fields(lister);
+  return std::move(lister.fields);
+}
+
 // The constants of an environment that episodes can draw; empty where Options is not Params.
 template <class Env>
 std::vector<ParamField> param_fields() {
   if constexpr (EnvLoops<Env>::kDrawable) {
-    typename Env::Params params{};
-    env_detail::ParamFieldLister lister{reinterpret_cast<const char*>(&params), {}};
-    params.visit_fields(lister);
-    return std::move(lister.fields);
+    return fields_of_params<typename Env::Params>();
   } else {
     return {};
   }

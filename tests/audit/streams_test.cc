@@ -49,6 +49,7 @@ Place place_of(Purpose purpose) {
     case Purpose::kLaboratory:   // policies that do not learn
     case Purpose::kInstruments:  // on seeds of their own
     case Purpose::kBootstrap:    // after the runs
+    case Purpose::kTerrain:      // ground, the same for all, on a seed of its own
       return Place::kElsewhere;
   }
   return Place::kNowhere;

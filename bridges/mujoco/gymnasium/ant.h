@@ -47,7 +47,7 @@ class Ant final : public Task {
   static TaskFacts facts() {
     return {.id = "Ant-v5",
             .summary = "Run forward on four legs.",
-            .upstream = "ant_v5.py",
+            .upstream = gymnasium_file("ant_v5.py"),
             .sizes = {15, 14, 8, 14},
             .reward_threshold = 6000.0,
             .end_reasons = {"height", "not_finite"}};
@@ -78,7 +78,7 @@ class Ant final : public Task {
             {"squared_contact_forces", -options_.contact_cost_weight}};
   }
 
-  void place(Scene scene, Random& random) const override {
+  void place(Scene scene, Own, Random& random) const override {
     add_uniform(scene.data.qpos, scene.model.nq, options_.reset_noise_scale, random);
     add_normal(scene.data.qvel, scene.model.nv, options_.reset_noise_scale, random);
   }
@@ -87,8 +87,8 @@ class Ant final : public Task {
   int kept_size() const override { return 1; }
   void keep(Scene scene, double* kept) const override { kept[0] = body_at(scene, main_body_)[0]; }
 
-  Judgement judge(Scene scene, const float* action, const double* kept) const override {
-    const double speed = (body_at(scene, main_body_)[0] - kept[0]) / dt_;
+  Judgement judge(Scene scene, const float* action, Own own) const override {
+    const double speed = (body_at(scene, main_body_)[0] - own.kept[0]) / dt_;
     const int ill = illness(scene);
     const double healthy = ill == kGoesOn ? options_.healthy_reward : 0.0;
     const double costs =
@@ -97,7 +97,7 @@ class Ant final : public Task {
             options_.terminate_when_unhealthy ? ill : kGoesOn};
   }
 
-  void observe(Scene scene, ObservationWriter out) const override {
+  void observe(Scene scene, Own, Random&, ObservationWriter out) const override {
     out.add(scene.data.qpos + skipped(), scene.model.nq - skipped());
     out.add(scene.data.qvel, scene.model.nv);
     if (!options_.include_cfrc_ext_in_observation) return;

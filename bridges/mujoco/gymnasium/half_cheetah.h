@@ -18,7 +18,7 @@ class HalfCheetah final : public Runner {
   static TaskFacts facts() {
     return {.id = "HalfCheetah-v5",
             .summary = "Run forward on two legs with a trunk between them, in a plane.",
-            .upstream = "half_cheetah_v5.py",
+            .upstream = gymnasium_file("half_cheetah_v5.py"),
             .sizes = {9, 9, 6, 8},
             .reward_threshold = 4800.0};
   }

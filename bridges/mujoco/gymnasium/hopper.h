@@ -33,7 +33,7 @@ class Hopper final : public Runner {
   static TaskFacts facts() {
     return {.id = "Hopper-v5",
             .summary = "Hop forward on one leg.",
-            .upstream = "hopper_v5.py",
+            .upstream = gymnasium_file("hopper_v5.py"),
             .sizes = {6, 6, 3, 5},
             .reward_threshold = 3800.0,
             .end_reasons = {"height", "angle", "state"}};
@@ -46,10 +46,10 @@ class Hopper final : public Runner {
     return with_healthy(Runner::reward_terms(), options_.healthy_reward);
   }
 
-  Judgement judge(Scene scene, const float* action, const double* kept) const override {
+  Judgement judge(Scene scene, const float* action, Own own) const override {
     const int ill = illness(scene);
     const double healthy = ill == kGoesOn ? options_.healthy_reward : 0.0;
-    return {forward_reward(scene, kept) + healthy - control_cost(scene, action),
+    return {forward_reward(scene, own.kept) + healthy - control_cost(scene, action),
             options_.terminate_when_unhealthy ? ill : kGoesOn};
   }
 

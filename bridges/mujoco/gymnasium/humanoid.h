@@ -33,7 +33,7 @@ class Humanoid final : public HumanoidBody {
   static TaskFacts facts() {
     return {.id = "Humanoid-v5",
             .summary = "Walk forward on two legs, upright.",
-            .upstream = "humanoid_v5.py",
+            .upstream = gymnasium_file("humanoid_v5.py"),
             .sizes = {24, 23, 17, 14},
             .control_limit = 0.4f,
             .end_reasons = {"height"}};
@@ -59,8 +59,8 @@ class Humanoid final : public HumanoidBody {
   int kept_size() const override { return 1; }
   void keep(Scene scene, double* kept) const override { kept[0] = centre(scene); }
 
-  Judgement judge(Scene scene, const float*, const double* kept) const override {
-    const double speed = (centre(scene) - kept[0]) / dt_;
+  Judgement judge(Scene scene, const float*, Own own) const override {
+    const double speed = (centre(scene) - own.kept[0]) / dt_;
     const bool is_healthy = options_.healthy_z_range.holds(scene.data.qpos[2]);
     const double healthy = is_healthy ? options_.healthy_reward : 0.0;
     const double costs = control_cost(scene) + contact_cost(scene, options_.contact_cost_weight,

@@ -48,12 +48,12 @@ class HumanoidBody : public Task {
            share(seen_.include_cfrc_ext_in_observation, 6 * others);
   }
 
-  void place(Scene scene, Random& random) const override {
+  void place(Scene scene, Own, Random& random) const override {
     add_uniform(scene.data.qpos, scene.model.nq, seen_.reset_noise_scale, random);
     add_uniform(scene.data.qvel, scene.model.nv, seen_.reset_noise_scale, random);
   }
 
-  void observe(Scene scene, ObservationWriter out) const override {
+  void observe(Scene scene, Own, Random&, ObservationWriter out) const override {
     const mjData& d = scene.data;
     const int others = scene.model.nbody - 1;
     out.add(d.qpos + skipped(), scene.model.nq - skipped());

@@ -27,7 +27,7 @@ class HumanoidStandup final : public HumanoidBody {
   static TaskFacts facts() {
     return {.id = "HumanoidStandup-v5",
             .summary = "Stand up from the ground.",
-            .upstream = "humanoidstandup_v5.py",
+            .upstream = gymnasium_file("humanoidstandup_v5.py"),
             .sizes = {24, 23, 17, 14},
             .control_limit = 0.4f};
   }
@@ -42,7 +42,7 @@ class HumanoidStandup final : public HumanoidBody {
             {"constant", 1.0}};
   }
 
-  Judgement judge(Scene scene, const float*, const double*) const override {
+  Judgement judge(Scene scene, const float*, Own) const override {
     const double up = scene.data.qpos[2] / scene.model.opt.timestep;
     const double impact =
         contact_cost(scene, options_.impact_cost_weight, options_.impact_cost_range);

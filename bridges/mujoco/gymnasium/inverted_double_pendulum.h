@@ -28,7 +28,7 @@ class InvertedDoublePendulum final : public Task {
   static TaskFacts facts() {
     return {.id = "InvertedDoublePendulum-v5",
             .summary = "Keep two poles upright on a cart, one on the other.",
-            .upstream = "inverted_double_pendulum_v5.py",
+            .upstream = gymnasium_file("inverted_double_pendulum_v5.py"),
             .sizes = {3, 3, 1, 4},
             .reward_threshold = 9100.0,
             .end_reasons = {"poles_fell"},
@@ -53,12 +53,12 @@ class InvertedDoublePendulum final : public Task {
             {"squared_speed_2", -5e-3}};
   }
 
-  void place(Scene scene, Random& random) const override {
+  void place(Scene scene, Own, Random& random) const override {
     add_uniform(scene.data.qpos, scene.model.nq, options_.reset_noise_scale, random);
     add_normal(scene.data.qvel, scene.model.nv, options_.reset_noise_scale, random);
   }
 
-  Judgement judge(Scene scene, const float*, const double*) const override {
+  Judgement judge(Scene scene, const float*, Own) const override {
     const double x = scene.data.site_xpos[0], height = scene.data.site_xpos[2];
     const double v1 = scene.data.qvel[1], v2 = scene.data.qvel[2];
     const bool fell = height <= 1.0;
@@ -68,7 +68,7 @@ class InvertedDoublePendulum final : public Task {
   }
 
   // Sine and cosine are the C library's: NumPy's may differ by the last bit of a double.
-  void observe(Scene scene, ObservationWriter out) const override {
+  void observe(Scene scene, Own, Random&, ObservationWriter out) const override {
     const double* q = scene.data.qpos;
     out.add(q[0]);
     for (int i = 1; i < 3; ++i) out.add(std::sin(q[i]));

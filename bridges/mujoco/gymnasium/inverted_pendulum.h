@@ -26,7 +26,7 @@ class InvertedPendulum final : public Task {
   static TaskFacts facts() {
     return {.id = "InvertedPendulum-v5",
             .summary = "Keep a pole upright on a cart.",
-            .upstream = "inverted_pendulum_v5.py",
+            .upstream = gymnasium_file("inverted_pendulum_v5.py"),
             .sizes = {2, 2, 1, 3},
             .control_limit = 3.0f,
             .reward_threshold = 950.0,
@@ -40,12 +40,12 @@ class InvertedPendulum final : public Task {
   int observation_size(const Sizes& sizes) const override { return sizes.nq + sizes.nv; }
   std::vector<RewardTerm> reward_terms() const override { return {{"upright", 1.0}}; }
 
-  void place(Scene scene, Random& random) const override {
+  void place(Scene scene, Own, Random& random) const override {
     add_uniform(scene.data.qpos, scene.model.nq, options_.reset_noise_scale, random);
     add_uniform(scene.data.qvel, scene.model.nv, options_.reset_noise_scale, random);
   }
 
-  Judgement judge(Scene scene, const float*, const double*) const override {
+  Judgement judge(Scene scene, const float*, Own) const override {
     constexpr double kMostAngle = 0.2;  // rad
     const bool fell = !are_finite(scene.data.qpos, scene.model.nq) ||
                       !are_finite(scene.data.qvel, scene.model.nv) ||
@@ -53,7 +53,7 @@ class InvertedPendulum final : public Task {
     return {fell ? 0.0 : 1.0, fell ? 0 : kGoesOn};
   }
 
-  void observe(Scene scene, ObservationWriter out) const override {
+  void observe(Scene scene, Own, Random&, ObservationWriter out) const override {
     out.add(scene.data.qpos, scene.model.nq);
     out.add(scene.data.qvel, scene.model.nv);
   }

@@ -12,6 +12,11 @@
 
 namespace broadloom::mujoco {
 
+// Whose dynamics a task's are.
+inline std::string gymnasium_file(const char* name) {
+  return std::string("Gymnasium 1.4.0 mujoco/") + name;
+}
+
 // weight * np.sum(np.square(action)), float32.
 inline float action_cost(double weight, const float* action, int count) {
   return static_cast<float>(weight) * sum_of_squares(action, static_cast<std::size_t>(count));

@@ -28,7 +28,7 @@ class Pusher final : public Task {
     return {
         .id = "Pusher-v5",
         .summary = "Push a cylinder to a goal with an arm of seven joints.",
-        .upstream = "pusher_v5.py",
+        .upstream = gymnasium_file("pusher_v5.py"),
         .sizes = {11, 11, 7, 13},
         .control_limit = 2.0f,
         .max_episode_steps = 100,
@@ -52,7 +52,7 @@ class Pusher final : public Task {
             {"arm_to_object", -options_.reward_near_weight}};
   }
 
-  void place(Scene scene, Random& random) const override {
+  void place(Scene scene, Own, Random& random) const override {
     constexpr double kNearest = 0.17;  // m of the object from the goal
     double* object = scene.data.qpos + scene.model.nq - 4;
     do {
@@ -66,7 +66,7 @@ class Pusher final : public Task {
     for (int i = nv - 4; i < nv; ++i) v[i] = 0.0;
   }
 
-  Judgement judge(Scene scene, const float* action, const double*) const override {
+  Judgement judge(Scene scene, const float* action, Own) const override {
     const double* object = body_at(scene, object_);
     const double near = -distance(object, body_at(scene, tips_)) * options_.reward_near_weight;
     const double dist = -distance(object, body_at(scene, goal_)) * options_.reward_dist_weight;
@@ -74,7 +74,7 @@ class Pusher final : public Task {
     return {dist - effort + near};
   }
 
-  void observe(Scene scene, ObservationWriter out) const override {
+  void observe(Scene scene, Own, Random&, ObservationWriter out) const override {
     out.add(scene.data.qpos, 7);
     out.add(scene.data.qvel, 7);
     for (const int body : {tips_, object_, goal_}) out.add(body_at(scene, body), 3);

@@ -26,7 +26,7 @@ class Reacher final : public Task {
   static TaskFacts facts() {
     return {.id = "Reacher-v5",
             .summary = "Bring the tip of an arm with two joints to a target.",
-            .upstream = "reacher_v5.py",
+            .upstream = gymnasium_file("reacher_v5.py"),
             .sizes = {4, 4, 2, 5},
             .max_episode_steps = 50,
             .reward_threshold = -3.75,
@@ -51,7 +51,7 @@ class Reacher final : public Task {
             {"squared_actions", -options_.reward_control_weight}};
   }
 
-  void place(Scene scene, Random& random) const override {
+  void place(Scene scene, Own, Random& random) const override {
     double *q = scene.data.qpos, *v = scene.data.qvel;
     const int nq = scene.model.nq, nv = scene.model.nv;
     add_uniform(q, nq, 0.1, random);
@@ -62,13 +62,13 @@ class Reacher final : public Task {
     v[nv - 2] = v[nv - 1] = 0.0;
   }
 
-  Judgement judge(Scene scene, const float* action, const double*) const override {
+  Judgement judge(Scene scene, const float* action, Own) const override {
     const double away = distance(body_at(scene, fingertip_), body_at(scene, target_));
     return {-away * options_.reward_dist_weight -
             action_cost(options_.reward_control_weight, action, scene.model.nu)};
   }
 
-  void observe(Scene scene, ObservationWriter out) const override {
+  void observe(Scene scene, Own, Random&, ObservationWriter out) const override {
     const double* q = scene.data.qpos;
     for (int i = 0; i < 2; ++i) out.add(std::cos(q[i]));
     for (int i = 0; i < 2; ++i) out.add(std::sin(q[i]));

@@ -42,7 +42,7 @@ class Runner : public Task {
             {"squared_actions", -options_.ctrl_cost_weight}};
   }
 
-  void place(Scene scene, Random& random) const override {
+  void place(Scene scene, Own, Random& random) const override {
     add_uniform(scene.data.qpos, scene.model.nq, options_.reset_noise_scale, random);
     const auto add_to_speeds = traits_.normal_speeds ? add_normal : add_uniform;
     add_to_speeds(scene.data.qvel, scene.model.nv, options_.reset_noise_scale, random);
@@ -51,11 +51,11 @@ class Runner : public Task {
   int kept_size() const override { return 1; }
   void keep(Scene scene, double* kept) const override { kept[0] = scene.data.qpos[0]; }
 
-  Judgement judge(Scene scene, const float* action, const double* kept) const override {
-    return {forward_reward(scene, kept) - control_cost(scene, action)};
+  Judgement judge(Scene scene, const float* action, Own own) const override {
+    return {forward_reward(scene, own.kept) - control_cost(scene, action)};
   }
 
-  void observe(Scene scene, ObservationWriter out) const override {
+  void observe(Scene scene, Own, Random&, ObservationWriter out) const override {
     const double most = traits_.most_speed;
     out.add(scene.data.qpos + skipped(), scene.model.nq - skipped());
     out.add_clipped(scene.data.qvel, scene.model.nv, -most, most);

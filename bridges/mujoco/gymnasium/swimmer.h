@@ -18,7 +18,7 @@ class Swimmer final : public Runner {
   static TaskFacts facts() {
     return {.id = "Swimmer-v5",
             .summary = "Swim forward with a body of three links, in a plane.",
-            .upstream = "swimmer_v5.py",
+            .upstream = gymnasium_file("swimmer_v5.py"),
             .sizes = {5, 5, 2, 4},
             .reward_threshold = 360.0,
             .view = {.from_above = true, .bottom = -2.0, .top = 2.0}};

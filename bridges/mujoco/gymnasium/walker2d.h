@@ -29,7 +29,7 @@ class Walker2d final : public Runner {
   static TaskFacts facts() {
     return {.id = "Walker2d-v5",
             .summary = "Walk forward on two legs, in a plane.",
-            .upstream = "walker2d_v5.py",
+            .upstream = gymnasium_file("walker2d_v5.py"),
             .sizes = {9, 9, 6, 8},
             .end_reasons = {"height", "angle"}};
   }
@@ -41,10 +41,10 @@ class Walker2d final : public Runner {
     return with_healthy(Runner::reward_terms(), options_.healthy_reward);
   }
 
-  Judgement judge(Scene scene, const float* action, const double* kept) const override {
+  Judgement judge(Scene scene, const float* action, Own own) const override {
     const int ill = illness(scene);
     const double healthy = ill == kGoesOn ? options_.healthy_reward : 0.0;
-    return {forward_reward(scene, kept) + healthy - control_cost(scene, action),
+    return {forward_reward(scene, own.kept) + healthy - control_cost(scene, action),
             options_.terminate_when_unhealthy ? ill : kGoesOn};
   }
 

@@ -1,0 +1,12 @@
+// Robots of our own.
+#pragma once
+
+#include <vector>
+
+#include "broadloom/envs/env_entry.h"
+
+namespace broadloom::mujoco {
+
+std::vector<EnvEntry> robot_tasks();
+
+}  // namespace broadloom::mujoco

@@ -1,0 +1,54 @@
+// What users may set of the joystick task.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bridges/mujoco/options.h"
+#include "bridges/mujoco/quadruped/joystick.h"
+#include "bridges/mujoco/quadruped/terrain.h"
+
+namespace broadloom::mujoco {
+
+struct QuadrupedOptions : ModelOptions {
+  std::vector<std::string> feet = {"FR", "FL", "RR", "RL"};
+  double action_scale = 0.5;
+  JoystickConstants joystick{};
+  double noise_joint_pos = 0.03, noise_joint_vel = 1.5, noise_gyro = 0.2, noise_gravity = 0.05,
+         noise_linvel = 0.1;
+  RewardNumbers weights = published_weights();
+  double tracking_sigma = 0.25, max_foot_height = 0.1, soft_joint_limit = 0.95;
+  double success_share = 0.5;
+  TerrainOptions ground{.columns = {"flat"}};
+
+  QuadrupedOptions() : ModelOptions{"quadruped.xml", 5} {}
+
+  template <class Visitor>
+  void visit_fields(Visitor&& v) {
+    visit_model(v);
+    v("feet", feet, "The model's four feet: each the name of a geom and of a site.");
+    v("action_scale", action_scale, Range{0.0, 10.0},
+      "A joint is to be at home + this times its action, rad.");
+    joystick.visit_fields(v);
+    const Range noise{0.0, 1e3};
+    v("noise_joint_pos", noise_joint_pos, noise, "Sensed joints are off by up to this, rad.");
+    v("noise_joint_vel", noise_joint_vel, noise, "Likewise their speeds, rad/s.");
+    v("noise_gyro", noise_gyro, noise, "Likewise the trunk's turning, rad/s.");
+    v("noise_gravity", noise_gravity, noise, "Likewise which way is down.");
+    v("noise_linvel", noise_linvel, noise, "Likewise the trunk's speed, m/s.");
+    weights.visit_fields(v);
+    v("tracking_sigma", tracking_sigma, Range{1e-6, 1e6}, "How sharp tracking is, m^2/s^2.");
+    v("max_foot_height", max_foot_height, Range{1e-3, 10.0}, "How high feet are to swing, m.");
+    v("soft_joint_limit", soft_joint_limit, Range{0.0, 1.0}, "Share of joints' ranges to keep to.");
+    v("success_share", success_share, Range{0.0, 1.0},
+      "An episode succeeded where it did not fall and went this share of the commanded way.");
+    v("terrain", ground.columns, Choices{Terrain::kinds()},
+      "Columns of the ground: flat alone is a plane, else tiles of a height field.");
+    v("terrain_levels", ground.levels, Range{1, 100}, "Rows of the ground, from easy to hard.");
+    v("terrain_scale", ground.scale, Range{0.0, 10.0},
+      "Times the heights of Rudin et al. 2021, whose robot is twice as tall.");
+    v("terrain_seed", ground.seed, "What the ground is made from.");
+  }
+};
+
+}  // namespace broadloom::mujoco

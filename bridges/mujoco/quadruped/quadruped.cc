@@ -1,0 +1,293 @@
+#include "bridges/mujoco/quadruped/quadruped.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "bridges/mujoco/quadruped/scene.h"
+#include "broadloom/env/drawn_params.h"
+
+namespace broadloom::mujoco {
+namespace {
+
+constexpr int kRootPositions = 7, kRootSpeeds = 6;
+constexpr int kTrunk = 1;
+
+Walk& walk_of(double* kept) { return *reinterpret_cast<Walk*>(kept); }
+const JoystickConstants& constants_of(Own own) {
+  return *reinterpret_cast<const JoystickConstants*>(own.constants);
+}
+static_assert(sizeof(Walk) == kWalkNumbers * sizeof(double));
+static_assert(sizeof(JoystickConstants) == kJoystickConstants * sizeof(double));
+
+// a times b.
+void multiply_quaternions(const double* a, const double* b, double* out) {
+  out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+  out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+  out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+  out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+}
+
+int drawn_tile(double place, int count, Random& random) {
+  const int drawn = static_cast<int>(random.below(static_cast<std::uint32_t>(count)));
+  return place < 0.0 ? drawn : std::min(static_cast<int>(place), count - 1);
+}
+
+}  // namespace
+
+TaskFacts Quadruped::facts() {
+  return {.id = "Quadruped-v0",
+          .summary = "Walk on four legs as a joystick says.",
+          .upstream = "MuJoCo Playground 0.2.0 go1/joystick.py, on a model without meshes",
+          .sizes = {19, 18, 12, 14},
+          .makes_controls = true,
+          .end_reasons = {"fell"},
+          .names_success = true,
+          .view = {.body = kTrunk, .left = -1.2, .bottom = -0.3, .right = 1.2, .top = 0.9}};
+}
+
+Status Quadruped::check(const Options& options) {
+  if (options.feet.size() != kFeet) {
+    return invalid(fmt::format("feet: got {} names, expected {}", options.feet.size(), kFeet));
+  }
+  if (options.ground.columns.empty())
+    return invalid("terrain: got none, expected one of " +
+                   fmt::format("{}", fmt::join(Terrain::kinds(), ", ")));
+  return {};
+}
+
+Status Quadruped::check_constants(const double* constants) const {
+  const JoystickConstants& joystick = *reinterpret_cast<const JoystickConstants*>(constants);
+  const TerrainOptions& ground = options_.ground;
+  if (!(joystick.terrain_level < ground.levels)) {
+    return invalid(fmt::format("terrain_level: got {}, expected less than terrain_levels, {}",
+                               joystick.terrain_level, ground.levels));
+  }
+  if (joystick.terrain_column < static_cast<double>(ground.columns.size())) return {};
+  return invalid(
+      fmt::format("terrain_column: got {}, expected less than the columns of terrain, {}",
+                  joystick.terrain_column, ground.columns.size()));
+}
+
+Quadruped::Quadruped(const Options& options) : options_(options) {
+  rewards_.tracking_sigma = options.tracking_sigma;
+  rewards_.max_foot_height = options.max_foot_height;
+  if (options.ground.columns != std::vector<std::string>{"flat"})
+    terrain_ = std::make_shared<Terrain>(options.ground);
+}
+
+Result<std::shared_ptr<Model>> Quadruped::read(const std::string& xml_file) const {
+  return read_scene(xml_file, terrain_.get(), options_.feet);
+}
+
+Status Quadruped::bind(const Model& model) {
+  const mjModel& m = model.get();
+  BROADLOOM_TRY(bind_joints(m));
+  home_ = model.find(mjOBJ_KEY, "home");
+  if (home_ < 0) return invalid("the model has no key frame 'home', where episodes begin");
+  imu_ = model.find(mjOBJ_SITE, "imu");  // the scene's sensors are on it
+  dt_ = m.opt.timestep * options_.frame_skip;
+  mass_ = m.body_subtreemass[kTrunk];
+  for (std::size_t j = 0; j < kJoints; ++j) {
+    rewards_.home[j] = m.key_qpos[home_ * m.nq + kRootPositions + static_cast<int>(j)];
+    rewards_.soft_low[j] = m.jnt_range[2 * (j + 1)] * options_.soft_joint_limit;
+    rewards_.soft_high[j] = m.jnt_range[2 * (j + 1) + 1] * options_.soft_joint_limit;
+  }
+  return bind_sensors(model);
+}
+
+Status Quadruped::bind_joints(const mjModel& m) {
+  Status wrong = invalid(fmt::format(
+      "the model has {} positions, {} speeds and {} actuators; expected a free joint first, and {} "
+      "hinges with an actuator each, in their order",
+      m.nq, m.nv, m.nu, kJoints));
+  if (m.nq != kRootPositions + kJoints || m.nv != kRootSpeeds + kJoints || m.nu != kJoints ||
+      m.jnt_type[0] != mjJNT_FREE || m.jnt_bodyid[0] != kTrunk)
+    return wrong;
+  for (int a = 0; a < kJoints; ++a) {
+    if (m.actuator_trntype[a] != mjTRN_JOINT || m.actuator_trnid[2 * a] != a + 1 ||
+        m.jnt_type[a + 1] != mjJNT_HINGE)
+      return wrong;
+  }
+  return {};
+}
+
+Status Quadruped::bind_sensors(const Model& model) {
+  const auto place = [&](const std::string& name) {
+    const int sensor = model.find(mjOBJ_SENSOR, name);
+    return sensor < 0 ? -1 : model.get().sensor_adr[sensor];
+  };
+  sensors_ = {place("gyro"),     place("local_linvel"),  place("accelerometer"),
+              place("upvector"), place("global_linvel"), place("global_angvel")};
+  for (std::size_t f = 0; f < kFeet; ++f) {
+    const std::string& name = options_.feet[f];
+    feet_[f] = {model.find(mjOBJ_SITE, name), place(name + "_floor_found"),
+                place(name + "_global_linvel")};
+  }
+  return {};
+}
+
+void Quadruped::describe(EnvSpec& spec) const {
+  const JoystickConstants& c = options_.joystick;
+  spec.commands = {{"forward, m/s", -c.max_command_x, c.max_command_x},
+                   {"left, m/s", -c.max_command_y, c.max_command_y},
+                   {"turn, rad/s", -c.max_command_yaw, c.max_command_yaw}};
+  spec.terrain = "flat";
+  if (terrain_ == nullptr) return;
+  spec.terrain =
+      fmt::format("{}; {} levels, scale {}, seed {}", fmt::join(options_.ground.columns, ", "),
+                  options_.ground.levels, options_.ground.scale, options_.ground.seed);
+}
+
+std::vector<double> Quadruped::constants() const {
+  std::vector<double> out(kJoystickConstants);
+  std::memcpy(out.data(), &options_.joystick, sizeof(JoystickConstants));
+  return out;
+}
+
+std::vector<ParamField> Quadruped::constant_fields() const {
+  return fields_of_params<JoystickConstants>();
+}
+
+void Quadruped::place(Scene scene, Own own, Random& random) const {
+  Walk& walk = walk_of(own.kept);
+  const JoystickConstants& constants = constants_of(own);
+  const double* home = scene.model.key_qpos + home_ * scene.model.nq;
+  double *q = scene.data.qpos, *v = scene.data.qvel;
+  std::copy_n(home, scene.model.nq, q);
+  std::copy_n(home + kRootPositions, kJoints, scene.data.ctrl);
+  if (terrain_ != nullptr) {
+    const int level = drawn_tile(constants.terrain_level, terrain_->levels(), random);
+    const int column = drawn_tile(constants.terrain_column, terrain_->columns(), random);
+    walk.tile = {terrain_->tile_x(column), terrain_->tile_y(level)};
+  }
+  for (std::size_t i = 0; i < 2; ++i) q[i] += walk.tile[i] + random.uniform(-0.5, 0.5);
+  double highest = ground(q[0], q[1]);
+  for (const double x : {-0.25, 0.0, 0.25}) {
+    for (const double y : {-0.25, 0.0, 0.25})
+      highest = std::max(highest, ground(q[0] + x, q[1] + y));
+  }
+  q[2] += highest;
+  const double half = 0.5 * random.uniform(-3.14, 3.14);
+  const double turn[4] = {std::cos(half), 0.0, 0.0, std::sin(half)};
+  multiply_quaternions(home + 3, turn, q + 3);
+  for (int i = 0; i < kRootSpeeds; ++i) v[i] = random.uniform(-0.5, 0.5);
+  begin_commands(constants, dt_, random, walk);
+}
+
+void Quadruped::drive(Scene scene, const float* action, Own own, Random& random) const {
+  Walk& walk = walk_of(own.kept);
+  for (std::size_t f = 0; f < kFeet; ++f) {
+    walk.last_contact[f] = walk.contact[f];
+    if (walk.contact[f] != 0.0) walk.air_time[f] = walk.peak[f] = 0.0;
+  }
+  walk.last_action = walk.action;
+  for (std::size_t j = 0; j < kJoints; ++j) {
+    walk.action[j] = static_cast<double>(action[j]);
+    scene.data.ctrl[j] = rewards_.home[j] + options_.action_scale * walk.action[j];
+  }
+  follow_commands(constants_of(own), dt_, random, walk);
+  const auto force = push(constants_of(own), dt_, mass_, random, walk);
+  std::copy(force.begin(), force.end(), scene.data.xfrc_applied + 6 * kTrunk);
+}
+
+Gait Quadruped::gait(Scene scene, const float* action, Walk& walk) const {
+  const double* sensed = scene.data.sensordata;
+  Gait out{.command = walk.command,
+           .local_velocity = sensed + sensors_.local_velocity,
+           .gyro = sensed + sensors_.gyro,
+           .velocity = sensed + sensors_.velocity,
+           .spin = sensed + sensors_.spin,
+           .up = sensed + sensors_.up,
+           .joints = scene.data.qpos + kRootPositions,
+           .joint_speeds = scene.data.qvel + kRootSpeeds,
+           .torques = scene.data.actuator_force,
+           .action = action,
+           .last_action = walk.last_action.data(),
+           .feet = {},
+           .fell = sensed[sensors_.up + 2] < 0.0};
+  for (std::size_t f = 0; f < kFeet; ++f) {
+    const double* at = scene.data.site_xpos + 3 * feet_[f].site;
+    Gait::Foot& foot = out.feet[f];
+    foot.height = at[2] - ground(at[0], at[1]);
+    foot.speed_x = sensed[feet_[f].velocity];
+    foot.speed_y = sensed[feet_[f].velocity + 1];
+    foot.stands = sensed[feet_[f].touches] > 0.0;
+    foot.lands = walk.air_time[f] > 0.0 && (foot.stands || walk.last_contact[f] != 0.0);
+    walk.contact[f] = foot.stands ? 1.0 : 0.0;
+    foot.air_time = walk.air_time[f] += dt_;
+    foot.peak = walk.peak[f] = std::max(walk.peak[f], foot.height);
+  }
+  return out;
+}
+
+Judgement Quadruped::judge(Scene scene, const float* action, Own own) const {
+  Walk& walk = walk_of(own.kept);
+  const Gait now = gait(scene, action, walk);
+  const double asked = std::hypot(now.command[0], now.command[1]);
+  walk.commanded_way += asked * dt_;
+  if (asked > 0.0) {
+    const double along =
+        now.command[0] * now.local_velocity[0] + now.command[1] * now.local_velocity[1];
+    walk.way += along / asked * dt_;
+  }
+  constexpr double kMostReward = 1e4;
+  const double sum = weighted_sum(options_.weights, mujoco::reward_terms(now, rewards_));
+  return {clipped(sum * dt_, 0.0, kMostReward), now.fell ? 0 : kGoesOn};
+}
+
+// Who leaves a tile comes in on the other side.
+void Quadruped::keep(Scene scene, double* kept) const {
+  if (terrain_ == nullptr) return;
+  for (std::size_t i = 0; i < 2; ++i)
+    scene.data.qpos[i] = Terrain::wrapped(scene.data.qpos[i], walk_of(kept).tile[i]);
+}
+
+void Quadruped::observe(Scene scene, Own own, Random& random, ObservationWriter out) const {
+  const Walk& walk = walk_of(own.kept);
+  const double level = constants_of(own).noise_level;
+  const double* sensed = scene.data.sensordata;
+  const auto add = [&](double x, double noise) {
+    out.add(x + random.uniform(-1.0, 1.0) * level * noise);
+  };
+  for (int i = 0; i < 3; ++i) add(sensed[sensors_.local_velocity + i], options_.noise_linvel);
+  for (int i = 0; i < 3; ++i) add(sensed[sensors_.gyro + i], options_.noise_gyro);
+  // Down, in the trunk's frame: less the last row of its matrix.
+  for (int i = 0; i < 3; ++i) add(-scene.data.site_xmat[9 * imu_ + 6 + i], options_.noise_gravity);
+  for (std::size_t j = 0; j < kJoints; ++j)
+    add(scene.data.qpos[kRootPositions + j] - rewards_.home[j], options_.noise_joint_pos);
+  for (int j = 0; j < kJoints; ++j) add(scene.data.qvel[kRootSpeeds + j], options_.noise_joint_vel);
+  out.add(walk.last_action.data(), kJoints);
+  out.add(walk.command.data(), 3);
+}
+
+void Quadruped::observe_for_critic(Scene scene, Own own, const float* seen,
+                                   ObservationWriter out) const {
+  const Walk& walk = walk_of(own.kept);
+  const double* sensed = scene.data.sensordata;
+  for (int i = 0; i < kObservation; ++i) out.add(static_cast<double>(seen[i]));
+  out.add(sensed + sensors_.gyro, 3);
+  out.add(sensed + sensors_.accelerometer, 3);
+  for (int i = 0; i < 3; ++i) out.add(-scene.data.site_xmat[9 * imu_ + 6 + i]);
+  out.add(sensed + sensors_.local_velocity, 3);
+  out.add(sensed + sensors_.spin, 3);
+  for (std::size_t j = 0; j < kJoints; ++j)
+    out.add(scene.data.qpos[kRootPositions + j] - rewards_.home[j]);
+  out.add(scene.data.qvel + kRootSpeeds, kJoints);
+  out.add(scene.data.actuator_force, kJoints);
+  out.add(walk.last_contact.data(), kFeet);
+  for (const Foot& foot : feet_) out.add(sensed + foot.velocity, 3);
+  out.add(walk.air_time.data(), kFeet);
+  out.add(scene.data.xfrc_applied + 6 * kTrunk, 3);
+  out.add(is_pushed(constants_of(own), dt_, walk) ? 1.0 : 0.0);
+}
+
+bool Quadruped::success(const double* kept, bool terminated) const {
+  Walk walk;
+  std::memcpy(static_cast<void*>(&walk), kept, sizeof(walk));
+  return !terminated && walk.way >= options_.success_share * walk.commanded_way;
+}
+
+}  // namespace broadloom::mujoco

@@ -1,0 +1,73 @@
+// A quadruped that walks as a joystick says: the task of MuJoCo Playground 0.2.0
+// (Go1JoystickFlatTerrain), on a model without meshes, and on ground made from a seed.
+//
+// Where it differs: on ground that is not flat, feet's heights are above the ground below them, and
+// tiles are endless; random numbers are Broadloom's own.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridges/mujoco/quadruped/options.h"
+#include "bridges/mujoco/task.h"
+
+namespace broadloom::mujoco {
+
+class Quadruped final : public Task {
+ public:
+  using Options = QuadrupedOptions;
+  static constexpr int kObservation = 48, kCriticObservation = 123;
+
+  static TaskFacts facts();
+  // kInvalidConfig where options do not go together.
+  static Status check(const Options& options);
+
+  explicit Quadruped(const Options& options);
+
+  Result<std::shared_ptr<Model>> read(const std::string& xml_file) const override;
+  Status bind(const Model& model) override;
+  int observation_size(const Sizes&) const override { return kObservation; }
+  int critic_observation_size(const Sizes&) const override { return kCriticObservation; }
+  std::vector<RewardTerm> reward_terms() const override { return named_terms(options_.weights); }
+  void describe(EnvSpec& spec) const override;
+  std::vector<double> constants() const override;
+  std::vector<ParamField> constant_fields() const override;
+  Status check_constants(const double* constants) const override;
+  int kept_size() const override { return static_cast<int>(kWalkNumbers); }
+
+  void place(Scene scene, Own own, Random& random) const override;
+  void drive(Scene scene, const float* action, Own own, Random& random) const override;
+  Judgement judge(Scene scene, const float* action, Own own) const override;
+  void keep(Scene scene, double* kept) const override;
+  void observe(Scene scene, Own own, Random& random, ObservationWriter out) const override;
+  void observe_for_critic(Scene scene, Own own, const float* seen,
+                          ObservationWriter out) const override;
+  bool success(const double* kept, bool terminated) const override;
+
+ private:
+  struct Foot {
+    int site = 0;
+    int touches = 0, velocity = 0;  // places among sensors' numbers
+  };
+  struct Sensors {
+    int gyro = 0, local_velocity = 0, accelerometer = 0, up = 0, velocity = 0, spin = 0;
+  };
+
+  Status bind_joints(const mjModel& model);
+  Status bind_sensors(const Model& model);
+  Gait gait(Scene scene, const float* action, Walk& walk) const;
+  double ground(double x, double y) const { return terrain_ ? terrain_->height(x, y) : 0.0; }
+
+  Options options_;
+  std::shared_ptr<const Terrain> terrain_;  // null: a plane
+  RewardConstants rewards_;
+  Sensors sensors_;
+  std::array<Foot, kFeet> feet_;
+  double dt_ = 0.0, mass_ = 0.0;
+  int home_ = 0;  // key frame
+  int imu_ = 0;   // site
+};
+
+}  // namespace broadloom::mujoco

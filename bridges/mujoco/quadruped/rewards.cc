@@ -1,0 +1,107 @@
+#include "bridges/mujoco/quadruped/rewards.h"
+
+#include <bit>
+#include <cmath>
+
+namespace broadloom::mujoco {
+namespace {
+
+double squared(double x) { return x * x; }
+double squared_length(double x, double y) { return x * x + y * y; }
+
+constexpr double kStand = 0.01;  // a command whose norm is less asks to stand
+
+void add_joints(const Gait& gait, const RewardConstants& c, RewardNumbers& out) {
+  double off_home = 0.0, off_pose = 0.0, torques = 0.0, squared_torques = 0.0;
+  for (std::size_t j = 0; j < kJoints; ++j) {
+    const double q = gait.joints[j], torque = gait.torques[j];
+    out.dof_pos_limits += std::fmax(c.soft_low[j] - q, 0.0) + std::fmax(q - c.soft_high[j], 0.0);
+    off_home += std::fabs(q - c.home[j]);
+    off_pose += squared(q - c.home[j]) * (j % 3 == 2 ? 0.1 : 1.0);  // knees may bend
+    torques += std::fabs(torque);
+    squared_torques += squared(torque);
+    out.energy += std::fabs(gait.joint_speeds[j]) * std::fabs(torque);
+    out.action_rate += squared(static_cast<double>(gait.action[j]) - gait.last_action[j]);
+  }
+  out.pose = std::exp(-off_pose);
+  out.stand_still = off_home;
+  out.torques = std::sqrt(squared_torques) + torques;
+}
+
+void add_feet(const Gait& gait, const RewardConstants& c, RewardNumbers& out) {
+  for (const Gait::Foot& foot : gait.feet) {
+    const double speed = squared_length(foot.speed_x, foot.speed_y);
+    out.feet_clearance += std::fabs(foot.height - c.max_foot_height) * std::sqrt(std::sqrt(speed));
+    if (foot.stands) out.feet_slip += speed;
+    if (!foot.lands) continue;
+    out.feet_height += squared(foot.peak / c.max_foot_height - 1.0);
+    out.feet_air_time += foot.air_time - 0.1;
+  }
+}
+
+}  // namespace
+
+RewardNumbers published_weights() {
+  return {.tracking_lin_vel = 1.0,
+          .tracking_ang_vel = 0.5,
+          .lin_vel_z = -0.5,
+          .ang_vel_xy = -0.05,
+          .orientation = -5.0,
+          .dof_pos_limits = -1.0,
+          .pose = 0.5,
+          .termination = -1.0,
+          .stand_still = -1.0,
+          .torques = -2e-4,
+          .action_rate = -0.01,
+          .energy = -1e-3,
+          .feet_clearance = -2.0,
+          .feet_height = -0.2,
+          .feet_slip = -0.1,
+          .feet_air_time = 0.1};
+}
+
+namespace {
+
+struct TermLister {
+  std::vector<RewardTerm> terms;
+  void operator()(const char* name, double& weight, const Range&, const char*) {
+    terms.push_back({name, weight});
+  }
+};
+
+}  // namespace
+
+std::vector<RewardTerm> named_terms(RewardNumbers weights) {
+  TermLister lister;
+  weights.visit_fields(lister);
+  return lister.terms;
+}
+
+double weighted_sum(const RewardNumbers& weights, const RewardNumbers& terms) {
+  using Row = std::array<double, kRewardTerms>;
+  const Row w = std::bit_cast<Row>(weights), term = std::bit_cast<Row>(terms);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < kRewardTerms; ++i) sum += w[i] * term[i];
+  return sum;
+}
+
+RewardNumbers reward_terms(const Gait& gait, const RewardConstants& c) {
+  RewardNumbers out;
+  const auto& command = gait.command;
+  const double off =
+      squared_length(command[0] - gait.local_velocity[0], command[1] - gait.local_velocity[1]);
+  out.tracking_lin_vel = std::exp(-off / c.tracking_sigma);
+  out.tracking_ang_vel = std::exp(-squared(command[2] - gait.gyro[2]) / c.tracking_sigma);
+  out.lin_vel_z = squared(gait.velocity[2]);
+  out.ang_vel_xy = squared_length(gait.spin[0], gait.spin[1]);
+  out.orientation = squared_length(gait.up[0], gait.up[1]);
+  out.termination = gait.fell ? 1.0 : 0.0;
+  add_joints(gait, c, out);
+  add_feet(gait, c, out);
+  const double norm = std::sqrt(squared_length(command[0], command[1]) + squared(command[2]));
+  if (!(norm < kStand)) out.stand_still = 0.0;
+  if (!(norm > kStand)) out.feet_slip = out.feet_height = out.feet_air_time = 0.0;
+  return out;
+}
+
+}  // namespace broadloom::mujoco

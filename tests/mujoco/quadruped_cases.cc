@@ -1,0 +1,410 @@
+// The quadruped: the contract, bits, each reward term against a slow reference, commands, pushes,
+// and what is refused. (terrain_cases.cc has the ground.)
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridges/mujoco/quadruped/quadruped.h"
+#include "bridges/mujoco/task_envs.h"
+#include "broadloom/conformance/conformance.h"
+#include "broadloom/core/random.h"
+#include "broadloom/envs/registry.h"
+#include "tests/mujoco/training.h"
+#include "tests/train/folder.h"
+
+namespace broadloom::mujoco {
+namespace {
+
+constexpr char kId[] = "Quadruped-v0";
+const Overrides kStill = {
+    {"max_command_x", "0"}, {"max_command_y", "0"}, {"max_command_yaw", "0"}, {"noise_level", "0"}};
+
+Result<std::unique_ptr<VecEnv>> made(const Overrides& options, const VecEnvOptions& asked = {}) {
+  register_bridges();
+  return make_vec_env(kId, options, asked);
+}
+
+Overrides both(Overrides a, const Overrides& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// One environment, stepped by hand.
+struct Player {
+  explicit Player(const Overrides& options, std::uint64_t seed = 1) {
+    VecEnvOptions asked;
+    asked.seed = seed;
+    Result<std::unique_ptr<VecEnv>> made_envs = made(options, asked);
+    EXPECT_TRUE(made_envs.ok()) << made_envs.status().message();
+    envs = made_envs.take();
+    envs->observe_critic(0, 1, for_critic.data());
+  }
+  void step() {
+    StepRows rows{action.data(), seen.data(), &reward, &terminated, &truncated, last.data(), &end};
+    rows.critic_observations = for_critic.data();
+    rows.final_critic_observations = last_for_critic.data();
+    ASSERT_TRUE(envs->step(0, 1, rows).ok());
+  }
+  bool ended() const { return terminated + truncated != 0; }
+  // qpos; qvel is at 19.
+  const double* q() const { return dynamic_cast<TaskEnvs&>(*envs).physics(0) + 1; }
+
+  std::unique_ptr<VecEnv> envs;
+  std::vector<float> action = std::vector<float>(12, 0.0f);
+  std::vector<float> seen = std::vector<float>(48), last = seen;
+  std::vector<float> for_critic = std::vector<float>(123), last_for_critic = for_critic;
+  float reward = 0.0f;
+  std::uint8_t terminated = 0, truncated = 0;
+  EpisodeEnd end;
+};
+
+TEST(Quadruped, KeepsToTheContract) {
+  for (const Overrides& options :
+       {Overrides{{"noise_level", "0"}}, Overrides{{"push_speed", "2"}, {"push_wait", "0.1"}},
+        Overrides{{"terrain", "rough,stairs"},
+                  {"strata.a.terrain_level", "0..9"},
+                  {"strata.a.friction_scale", "0.5..1"}}}) {
+    ConformanceOptions asked;
+    asked.time_limit = 10;
+    asked.num_steps = 21;
+    asked.noisy_observations = options.front().first != "noise_level";
+    const ConformanceReport report =
+        check_vec_env([&](const VecEnvOptions& of) { return made(options, of); }, asked);
+    EXPECT_EQ(report.findings(), std::vector<std::string>()) << options.front().first;
+  }
+}
+
+const Overrides kRandomised = {{"env.terrain", "rough,stairs,discrete"},
+                               {"env.mass_spread", "0.1"},
+                               {"env.joint_offset", "0.05"},
+                               {"curriculum", "easy,hard"},
+                               {"max_episode_steps", "12"},
+                               {"strata.easy.terrain_level", "0..4"},
+                               {"strata.hard.terrain_level", "5..9"},
+                               {"strata.hard.friction_scale", "0.5..1.5"},
+                               {"strata.hard.push_speed", "0..3"},
+                               {"strata.hard.push_wait", "0.05..0.1"},
+                               {"strata.hard.max_command_x", "0.5..1.5"}};
+
+TEST(Quadruped, HasTheSameBitsForAnyNumberOfThreads) {
+  expect_same_bits_on_any_threads(config_of(kId, kRandomised));
+}
+
+TEST(Quadruped, GoesOnFromWhatWasSaved) {
+  expect_goes_on_from_what_was_saved(config_of(kId, kRandomised));
+}
+
+TEST(Quadruped, StandsWhereItIsTold) {
+  Player player(kStill);
+  for (int t = 0; t < 300; ++t) {
+    player.step();
+    ASSERT_FALSE(player.ended()) << t;
+  }
+  EXPECT_GT(player.q()[2], 0.2);
+  EXPECT_LT(player.q()[2], 0.32);
+  // Tracking 1 and 0.5 and pose 0.5 a second, 0.02 s a step, less what standing costs.
+  EXPECT_GT(player.reward, 0.02f * 0.6f);
+  EXPECT_LT(player.reward, 0.02f * 2.0f);
+}
+
+TEST(Quadruped, SaysThatItFell) {
+  Player player(kStill);
+  auto& envs = dynamic_cast<TaskEnvs&>(*player.envs);
+  std::vector<double> q(player.q(), player.q() + 19), v(18, 0.0);
+  q[3] = 0.0;
+  q[4] = 1.0;  // on its back
+  q[2] = 1.0;
+  ASSERT_TRUE(envs.place(0, q.data(), v.data()).ok());
+  player.step();
+  EXPECT_EQ(player.terminated, 1);
+  EXPECT_EQ(envs.spec().end_reasons.at(static_cast<std::size_t>(player.end.reason)), "fell");
+  EXPECT_EQ(player.end.success, 0);
+  EXPECT_EQ(player.reward, 0.0f) << "never less than nothing";
+}
+
+TEST(Quadruped, ShowsTheCriticWhatThePolicySeesAndMore) {
+  Player player({{"push_speed", "3"}, {"push_wait", "0.04"}, {"push_duration", "0.2"}});
+  bool pushed = false, told = false;
+  for (int t = 0; t < 12; ++t) {
+    player.action[3] = static_cast<float>(t) * 0.01f;
+    player.step();
+    ASSERT_FALSE(player.ended());
+    EXPECT_EQ(std::memcmp(player.seen.data(), player.for_critic.data(), 48 * sizeof(float)), 0);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_LE(std::fabs(player.seen[i] - player.for_critic[48 + 9 + i]), 0.1f) << "speed";
+      EXPECT_LE(std::fabs(player.seen[3 + i] - player.for_critic[48 + i]), 0.2f) << "gyro";
+      EXPECT_LE(std::fabs(player.seen[6 + i] - player.for_critic[48 + 6 + i]), 0.05f) << "gravity";
+    }
+    for (std::size_t j = 0; j < 12; ++j) {
+      EXPECT_LE(std::fabs(player.seen[9 + j] - player.for_critic[63 + j]), 0.03f + 1e-6f);
+      EXPECT_LE(std::fabs(player.seen[21 + j] - player.for_critic[75 + j]), 1.5f + 1e-5f);
+    }
+    // The action before this one, as upstream.
+    EXPECT_EQ(player.seen[33 + 3], t == 0 ? 0.0f : static_cast<float>(t - 1) * 0.01f);
+    pushed = pushed || std::fabs(player.for_critic[119]) > 1.0f;
+    told = told || player.for_critic[122] == 1.0f;
+    EXPECT_EQ(player.for_critic[121], 0.0f) << "pushes are level";
+  }
+  EXPECT_TRUE(pushed);
+  EXPECT_TRUE(told);
+}
+
+// What each axis of a command does in a long episode, counted.
+TEST(Quadruped, CommandsAreDrawnAsPublished) {
+  JoystickConstants constants;
+  Walk walk;
+  Random start(1, Purpose::kUser, 0, 0);
+  begin_commands(constants, 0.02, start, walk);
+  int changes = 0, zeros = 0, steps = 400000;
+  double most = 0.0;
+  for (int t = 0; t < steps; ++t) {
+    const double before = walk.command[0], countdown = walk.steps_to_command;
+    Random random(1, Purpose::kUser, 1, static_cast<std::uint64_t>(t));
+    follow_commands(constants, 0.02, random, walk);
+    if (countdown > 1.0) {
+      EXPECT_EQ(walk.steps_to_command, countdown - 1.0);
+      EXPECT_EQ(walk.command[0], before) << "not before its time";
+    }
+    if (walk.command[0] != before) ++changes;
+    if (walk.command[0] != before && walk.command[0] == 0.0) ++zeros;
+    most = std::fmax(most, std::fabs(walk.command[0]));
+  }
+  // Every 5 s on average, half of the time, 400000 steps being 8000 s.
+  EXPECT_NEAR(changes, 800, 100);
+  EXPECT_NEAR(static_cast<double>(zeros) / changes, 0.1, 0.05);
+  EXPECT_GT(most, 1.45);
+  EXPECT_LE(most, 1.5);
+}
+
+TEST(Quadruped, PushesAreHalfSines) {
+  JoystickConstants constants;
+  constants.push_speed = 3.0;
+  constants.push_wait = 0.1;
+  constants.push_duration = 0.2;
+  Walk walk;
+  std::vector<double> forces;
+  for (int t = 0; t < 32; ++t) {
+    Random random(1, Purpose::kUser, 2, static_cast<std::uint64_t>(t));
+    const auto force = push(constants, 0.02, 10.0, random, walk);
+    forces.push_back(std::hypot(force[0], force[1]));
+  }
+  for (std::size_t t = 0; t < 5; ++t) EXPECT_EQ(forces[t], 0.0) << "waits 0.1 s";
+  for (std::size_t k = 0; k <= 10; ++k) {
+    const double expected =
+        0.5 * std::sin(3.14159265358979 * 0.1 * static_cast<double>(k)) * 10.0 * 3.0 / 0.2;
+    EXPECT_NEAR(forces[5 + k], expected, 1e-9) << k;
+  }
+  for (std::size_t t = 16; t < 21; ++t) EXPECT_EQ(forces[t], 0.0) << "waits again";
+  EXPECT_GT(forces[22], 1.0);
+}
+
+// ---- reward terms, each as a reader of the formulas would write it
+
+struct Posture {
+  std::vector<double> local_velocity{0.3, -0.2, 0.1}, gyro{0.1, 0.2, 0.4}, velocity{0.5, 0.1, -0.3},
+      spin{0.3, -0.4, 0.2}, up{0.1, -0.2, 0.97};
+  std::vector<double> joints, speeds, torques, last;
+  std::vector<float> action;
+  RewardConstants constants;
+  Gait gait;
+
+  Posture() {
+    Random random(5, Purpose::kUser, 3, 0);
+    for (std::size_t j = 0; j < 12; ++j) {
+      constants.home[j] = j % 3 == 2 ? -1.8 : 0.5;
+      constants.soft_low[j] = constants.home[j] - 0.2;
+      constants.soft_high[j] = constants.home[j] + 0.2;
+      joints.push_back(constants.home[j] + random.uniform(-0.4, 0.4));
+      speeds.push_back(random.uniform(-3, 3));
+      torques.push_back(random.uniform(-20, 20));
+      last.push_back(random.uniform(-1, 1));
+      action.push_back(static_cast<float>(random.uniform(-1, 1)));
+    }
+    gait.command = {0.7, -0.3, 0.9};
+    gait.local_velocity = local_velocity.data();
+    gait.gyro = gyro.data();
+    gait.velocity = velocity.data();
+    gait.spin = spin.data();
+    gait.up = up.data();
+    gait.joints = joints.data();
+    gait.joint_speeds = speeds.data();
+    gait.torques = torques.data();
+    gait.action = action.data();
+    gait.last_action = last.data();
+    for (std::size_t f = 0; f < 4; ++f) {
+      gait.feet[f] = {.height = 0.02 + 0.03 * static_cast<double>(f),
+                      .speed_x = random.uniform(-1, 1),
+                      .speed_y = random.uniform(-1, 1),
+                      .air_time = 0.05 * static_cast<double>(f + 1),
+                      .peak = 0.04 * static_cast<double>(f + 1),
+                      .stands = f % 2 == 0,
+                      .lands = f != 1};
+    }
+  }
+  double over_joints(const std::function<double(std::size_t)>& of) const {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < 12; ++j) sum += of(j);
+    return sum;
+  }
+  double over_feet(const std::function<double(const Gait::Foot&)>& of) const {
+    double sum = 0.0;
+    for (const Gait::Foot& foot : gait.feet) sum += of(foot);
+    return sum;
+  }
+};
+
+TEST(QuadrupedRewards, AreWhatTheirFormulasSay) {
+  const Posture p;
+  const RewardNumbers r = reward_terms(p.gait, p.constants);
+  const auto pow2 = [](double x) { return std::pow(x, 2.0); };
+  EXPECT_NEAR(r.tracking_lin_vel, std::exp(-(pow2(0.7 - 0.3) + pow2(-0.3 + 0.2)) / 0.25), 1e-12);
+  EXPECT_NEAR(r.tracking_ang_vel, std::exp(-pow2(0.9 - 0.4) / 0.25), 1e-12);
+  EXPECT_NEAR(r.lin_vel_z, 0.09, 1e-12);
+  EXPECT_NEAR(r.ang_vel_xy, 0.25, 1e-12);
+  EXPECT_NEAR(r.orientation, 0.05, 1e-12);
+  EXPECT_NEAR(r.dof_pos_limits, p.over_joints([&](std::size_t j) {
+    return std::max(std::fabs(p.joints[j] - p.constants.home[j]) - 0.2, 0.0);
+  }),
+              1e-12);
+  EXPECT_NEAR(r.pose, std::exp(-p.over_joints([&](std::size_t j) {
+                return (j % 3 == 2 ? 0.1 : 1.0) * pow2(p.joints[j] - p.constants.home[j]);
+              })),
+              1e-12);
+  EXPECT_EQ(r.termination, 0.0);
+  EXPECT_EQ(r.stand_still, 0.0) << "told to walk";
+  EXPECT_NEAR(r.torques,
+              std::sqrt(p.over_joints([&](std::size_t j) { return pow2(p.torques[j]); })) +
+                  p.over_joints([&](std::size_t j) { return std::fabs(p.torques[j]); }),
+              1e-9);
+  EXPECT_NEAR(r.action_rate, p.over_joints([&](std::size_t j) {
+    return pow2(static_cast<double>(p.action[j]) - p.last[j]);
+  }),
+              1e-9);
+  EXPECT_NEAR(r.energy,
+              p.over_joints([&](std::size_t j) { return std::fabs(p.speeds[j] * p.torques[j]); }),
+              1e-9);
+  EXPECT_NEAR(r.feet_clearance, p.over_feet([&](const Gait::Foot& f) {
+    return std::fabs(f.height - 0.1) * std::pow(pow2(f.speed_x) + pow2(f.speed_y), 0.25);
+  }),
+              1e-12);
+  EXPECT_NEAR(r.feet_height, p.over_feet([&](const Gait::Foot& f) {
+    return f.lands ? pow2(f.peak / 0.1 - 1.0) : 0.0;
+  }),
+              1e-12);
+  EXPECT_NEAR(r.feet_slip, p.over_feet([&](const Gait::Foot& f) {
+    return f.stands ? pow2(f.speed_x) + pow2(f.speed_y) : 0.0;
+  }),
+              1e-12);
+  EXPECT_NEAR(r.feet_air_time,
+              p.over_feet([&](const Gait::Foot& f) { return f.lands ? f.air_time - 0.1 : 0.0; }),
+              1e-12);
+}
+
+TEST(QuadrupedRewards, OfOneThatIsToldToStandOrFell) {
+  Posture p;
+  p.gait.command = {0.001, -0.002, 0.003};
+  p.gait.fell = true;
+  const RewardNumbers r = reward_terms(p.gait, p.constants);
+  EXPECT_NEAR(r.stand_still, p.over_joints([&](std::size_t j) {
+    return std::fabs(p.joints[j] - p.constants.home[j]);
+  }),
+              1e-12);
+  EXPECT_EQ(r.termination, 1.0);
+  EXPECT_EQ(r.feet_slip + r.feet_height + r.feet_air_time, 0.0);
+}
+
+TEST(QuadrupedRewards, AreNamedAndWeighed) {
+  const std::vector<RewardTerm> terms = named_terms(published_weights());
+  ASSERT_EQ(terms.size(), 16u);
+  EXPECT_EQ(terms[0].name, "tracking_lin_vel");
+  EXPECT_EQ(terms[4].name, "orientation");
+  EXPECT_EQ(terms[4].weight, -5.0);
+  EXPECT_EQ(terms[15].name, "feet_air_time");
+  RewardNumbers ones;
+  ones.orientation = 2.0;
+  ones.feet_air_time = 3.0;
+  EXPECT_NEAR(weighted_sum(published_weights(), ones), -9.7, 1e-12);
+  const Result<EnvSpec> spec = env_spec(kId, {{"orientation", "-2.5"}});
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec.value().reward_terms[4].weight, -2.5);
+}
+
+// What counts of feet between steps: a swing's time and peak, and where it ends.
+TEST(Quadruped, TellsSwingsFromStances) {
+  Player player(kStill);
+  int landed = 0;
+  double air = 0.0;
+  for (int t = 0; t < 40; ++t) {
+    player.step();
+    ASSERT_FALSE(player.ended());
+    const float now = player.for_critic[115], touched = player.for_critic[99];
+    EXPECT_TRUE(std::fabs(now - air - 0.02) < 1e-5 || std::fabs(now - 0.02f) < 1e-6) << t;
+    if (std::fabs(now - 0.02f) < 1e-6 && t > 0) {
+      EXPECT_EQ(touched, 1.0f) << "its swing ended on the ground";
+      ++landed;
+    }
+    air = static_cast<double>(now);
+  }
+  EXPECT_GT(landed, 20) << "it stands";
+}
+
+// From the side, with the ground's section where it is not a plane.
+TEST(Quadruped, DrawsItselfAndItsGround) {
+  const auto lines = [](const Overrides& options) {
+    const Player player(options);
+    Drawing drawing;
+    player.envs->draw(0, nullptr, drawing);
+    EXPECT_GT(drawing.shapes.size(), 20u);
+    std::size_t longest = 0;
+    for (const Shape& shape : drawing.shapes) {
+      if (shape.kind == Shape::Kind::kLine) longest = std::max(longest, shape.numbers.size());
+    }
+    return longest;
+  };
+  EXPECT_EQ(lines({}), 5u) << "a width and two points";
+  EXPECT_GT(lines({{"terrain", "stairs"}, {"terrain_level", "5"}}), 45u) << "a point each 0.1 m";
+}
+
+class QuadrupedInFolder : public InFolder {};
+
+TEST_F(QuadrupedInFolder, OtherRobotsAreFilesOfTheirOwn) {
+  std::ifstream built_in(BROADLOOM_SOURCE_DIR "/bridges/mujoco/quadruped/quadruped.xml");
+  const std::string text{std::istreambuf_iterator<char>(built_in), {}};
+  std::ofstream(at("long.xml")) << text;
+  Result<std::unique_ptr<VecEnv>> own = made({{"xml_file", at("long.xml")}});
+  ASSERT_TRUE(own.ok()) << own.status().message();
+  EXPECT_NE(own.value()->spec().engine.find("long.xml"), std::string::npos);
+  std::ofstream(at("stand.xml"))
+      << "<mujoco><worldbody><body><joint type='slide'/><geom size='.1'/>"
+         "<site name='imu'/></body></worldbody></mujoco>";
+  EXPECT_FALSE(made({{"xml_file", at("stand.xml")}}).ok());
+}
+
+TEST(Quadruped, RefusesWhatMakesNoSense) {
+  const auto says = [](const Overrides& options, const std::string& words) {
+    const Status status = made(options).status();
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+  };
+  says({{"orientation", "5"}}, "orientation");             // a cost that would be paid for
+  says({{"tracking_lin_vel", "-1"}}, "tracking_lin_vel");  // and the other way round
+  says({{"terrain", "lava"}}, "lava");
+  says({{"terrain", "flat,stairs"}, {"terrain_level", "10"}}, "terrain_level: got 10");
+  says({{"terrain", "flat,stairs"}, {"terrain_column", "2"}}, "terrain_column: got 2");
+  says({{"terrain", "flat,stairs"}, {"strata.a.terrain_level", "0..10"}},
+       "strata.a: terrain_level: got 10");
+  says({{"feet", "FR,FL"}}, "feet: got 2 names");
+  says({{"feet", "FR,FL,RR,hand"}}, "hand");
+  says({{"xml_file", "dog.xml"}}, "quadruped.xml");
+  says({{"xml_file", "./nowhere.xml"}}, "cannot be opened");
+  says({{"strata.a.terrain", "0..1"}}, "terrain");
+  says({{"push_speed", "-1"}}, "push_speed");
+}
+
+}  // namespace
+}  // namespace broadloom::mujoco

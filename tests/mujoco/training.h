@@ -1,0 +1,75 @@
+// Short trainings on MuJoCo's tasks, and their bits.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridges/bridges.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+
+inline Config config_of(const std::string& env_id, const Overrides& more = {}) {
+  register_bridges();
+  Overrides all{{"env_id", env_id},         {"num_envs", "6"},          {"num_steps", "12"},
+                {"num_minibatches", "3"},   {"update_epochs", "2"},     {"total_timesteps", "432"},
+                {"hidden_sizes", "16"},     {"norm_obs", "true"},       {"norm_reward", "true"},
+                {"stagger_starts", "true"}, {"max_episode_steps", "30"}};
+  all.insert(all.end(), more.begin(), more.end());
+  Result<Config> config = resolve_config(all);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.take();
+}
+
+inline std::unique_ptr<Trainer> trainer_of(const Config& config, int threads) {
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  trainer.value()->hold_threads(threads);
+  return trainer.take();
+}
+
+inline void iterate(Trainer& trainer, int times) {
+  for (int i = 0; i < times; ++i) ASSERT_TRUE(trainer.iterate().ok());
+}
+
+inline std::string bytes_of(Trainer& trainer) {
+  std::string bytes;
+  for (const TensorRef& tensor : trainer.state())
+    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
+  return bytes;
+}
+
+// Whether trainings on 1, 2 and 5 threads come to the same.
+inline void expect_same_bits_on_any_threads(const Config& config) {
+  std::string first;
+  for (const int threads : {1, 2, 5}) {
+    const std::unique_ptr<Trainer> trainer = trainer_of(config, threads);
+    iterate(*trainer, 4);
+    if (first.empty()) first = bytes_of(*trainer);
+    EXPECT_EQ(bytes_of(*trainer) == first, true)
+        << config.env_id << " on " << threads << " threads";
+  }
+}
+
+// Whether a training that goes on from what another saved comes to what one does that never
+// stopped.
+inline void expect_goes_on_from_what_was_saved(const Config& config) {
+  const std::unique_ptr<Trainer> whole = trainer_of(config, 1), saved = trainer_of(config, 1),
+                                 other = trainer_of(config, 2);
+  iterate(*whole, 5);
+  iterate(*saved, 3);
+  const std::vector<TensorRef> from = saved->state(), to = other->state();
+  ASSERT_EQ(from.size(), to.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  ASSERT_TRUE(other->state_restored().ok());
+  iterate(*other, 2);
+  EXPECT_EQ(bytes_of(*whole) == bytes_of(*other), true) << config.env_id;
+}
+
+}  // namespace broadloom
