@@ -12,6 +12,7 @@
 #include "broadloom/config/settings.h"
 #include "broadloom/config/simulator.h"
 #include "broadloom/core/available_cores.h"
+#include "broadloom/core/hash.h"
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/probe_states.h"
@@ -53,6 +54,20 @@ Status check_levels(const Config& config, const VecEnv& envs) {
                       fmt::join(config.curriculum, ","))};
 }
 
+// Each rank steps some of them, and says what they are in.
+Status check_ranks(const Ranks& ranks, const VecEnv& envs) {
+  if (ranks.size() == 1) return {};
+  const VecEnvTraits traits = envs.traits();
+  const char* why = traits.whole_batch    ? "are stepped as one"
+                    : !traits.saves_state ? "do not save their state"
+                                          : nullptr;
+  if (why == nullptr) return {};
+  return invalid(
+      fmt::format("got {} ranks, but the environments of {} {}, so that no rank can step some of "
+                  "them for the others; train it with one process",
+                  ranks.size(), envs.spec().id, why));
+}
+
 Status check_probe(const Config& config, const VecEnv& envs) {
   if (!instruments_need_probe(config.instruments) || can_probe(envs)) return {};
   return {
@@ -86,37 +101,42 @@ std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
 
 }  // namespace
 
-Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads) {
+Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads, Ranks& ranks) {
   BROADLOOM_TRY(check_machine(config, threads));
-  const Result<MemoryPlan> plan = plan_memory(config, threads);  // before the environments are made
+  const Result<MemoryPlan> plan =
+      plan_memory(config, threads, ranks.size());  // before the environments are made
   if (!plan.ok()) return plan.status();
   BROADLOOM_TRY(check_memory(config, plan.value()));
   Result<std::unique_ptr<VecEnv>> envs =
       make_vec_env(config.env_id, config.env_options, vec_env_options(config));
   if (!envs.ok()) return envs.status();
-  return create_checked(config, threads, envs.take());
+  return create_checked(config, threads, envs.take(), ranks);
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads,
-                                                 std::unique_ptr<VecEnv> envs) {
+                                                 std::unique_ptr<VecEnv> envs, Ranks& ranks) {
   BROADLOOM_TRY(check_machine(config, threads));
   BROADLOOM_TRY(check_given(config, envs.get()));
-  BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs)));
-  return create_checked(config, threads, std::move(envs));
+  BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs, ranks.size())));
+  return create_checked(config, threads, std::move(envs), ranks);
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
-                                                         std::unique_ptr<VecEnv> envs) {
+                                                         std::unique_ptr<VecEnv> envs,
+                                                         Ranks& ranks) {
   BROADLOOM_TRY(check_fits(config, *envs));
+  BROADLOOM_TRY(check_ranks(ranks, *envs));
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
-  std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs)));
+  std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs), ranks));
   BROADLOOM_TRY(check_outlasting(config, *trainer->algorithm_));
   return trainer;
 }
 
-Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs)
+Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks)
     : config_(config),
+      ranks_(ranks),
+      exchange_(ranks),
       pool_(threads),
       active_threads_(threads, available_cores()),
       envs_(std::move(envs)),
@@ -132,9 +152,9 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       tracker_(config.most_envs()),
       now_(config.of_phase(0)),
       actor_(make_actor(config_, network_)),
-      algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_})),
+      algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_, ranks})),
       collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed,
-                 learner_.bf16_weights.data()),
+                 learner_.bf16_weights.data(), ranks),
       instruments_(config.instruments,
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
                    probe_for(config, *envs_)),
@@ -191,7 +211,7 @@ void Trainer::follow_shape() {
   phase_ = phase;
   algorithm_.reset();  // before what it was made from
   now_ = config_.of_phase(phase);
-  algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_});
+  algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_, ranks_});
   block_.reshape(run_block_sizes(now_, *envs_));
   collector_.regroup(now_.num_envs);
   instruments_.reshape(
@@ -217,7 +237,7 @@ Status Trainer::collect() {
     const float scale = static_cast<float>(config_.reward_scale);
     for (float& reward : block_.rewards) reward *= scale;
   }
-  return {};
+  return needs_environments() ? gather_environments() : Status();
 }
 
 ObsNormalizers Trainer::normalizers() {
@@ -265,11 +285,50 @@ Status Trainer::update() {
   return {};
 }
 
-// Decides whether this iteration is measured: by its number alone, so that a resumed run measures
-// the same ones.
+// By the iteration's number alone, so that a resumed run measures the same ones.
+bool Trainer::is_measured() const {
+  return finished() || clock_.iteration % config_.instrument_every == 0;
+}
+
 void Trainer::arm_instruments() {
-  const bool due = finished() || clock_.iteration % config_.instrument_every == 0;
-  algorithm_->set_observer(instruments_.begin(due, instrument_view()));
+  algorithm_->set_observer(instruments_.begin(is_measured(), instrument_view()));
+}
+
+// Whether somebody asks this iteration what all environments are in: instruments, numbers of
+// levels, a checkpoint, or ranks that step others of them from the next iteration on.
+bool Trainer::needs_environments() const {
+  if (ranks_.size() == 1) return false;
+  const ShapeSchedule& schedule = config_.shape_schedule;
+  return (!config_.instruments.empty() && is_measured()) || !config_.curriculum.empty() ||
+         finished() || clock_.iteration % config_.checkpoint_interval == 0 ||
+         (phase_ && *phase_ != schedule.phase_at(clock_.global_step, config_.total_timesteps));
+}
+
+// Those that have never been stepped, and those that rest, are the same everywhere.
+Status Trainer::gather_environments() {
+  if (ranks_.size() == 1 || environments_of_ == clock_.iteration) return {};
+  BROADLOOM_TRY(ranks_.agree(envs_->capture()));
+  std::vector<TensorRef> tensors;
+  envs_->append_state("envs", tensors);
+  const std::size_t envs = static_cast<std::size_t>(envs_->num_envs());
+  for (const TensorRef& tensor : tensors) {
+    exchange_.add_lines(tensor.data, 1, envs, tensor.bytes() / envs, collector_.cut().env_bounds());
+  }
+  exchange_.finish();
+  BROADLOOM_TRY(ranks_.agree(envs_->state_restored()));
+  environments_of_ = clock_.iteration;
+  return ranks_.status();
+}
+
+Status Trainer::take_state_of_first() {
+  if (ranks_.size() == 1) return {};
+  BROADLOOM_TRY(ranks_.agree(capture()));
+  for (const auto& tensors : {state(), instrument_state()}) {
+    for (const TensorRef& tensor : tensors) exchange_.add(tensor.data, tensor.bytes(), 0);
+  }
+  exchange_.finish();
+  BROADLOOM_TRY(ranks_.status());
+  return ranks_.agree(ranks_.is_first() ? Status() : state_restored());
 }
 
 InstrumentView Trainer::instrument_view() {
@@ -320,7 +379,15 @@ void Trainer::report_episodes() {
   refresh_stratum_numbers(tracker_, *envs_, block_.N, report_.strata);
 }
 
-Status Trainer::capture() { return envs_->capture(); }
+Status Trainer::capture() {
+  if (ranks_.size() > 1 && environments_of_ != clock_.iteration) {
+    return invalid(
+        fmt::format("the state of the environments that other ranks step is of iteration {}, not "
+                    "{}; have all ranks call gather_environments() first",
+                    environments_of_, clock_.iteration));
+  }
+  return envs_->capture();
+}
 
 Status Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
@@ -331,6 +398,7 @@ Status Trainer::state_restored() {
   episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
   if (envs_->traits().saves_state) BROADLOOM_TRY(envs_->state_restored());
   if (episodes_lost_ && !finished()) BROADLOOM_TRY(begin_new_episodes());
+  environments_of_ = clock_.iteration;
   report_clock();
   report_episodes();
   return {};
@@ -345,9 +413,12 @@ Status Trainer::begin_new_episodes() {
   return {};
 }
 
+// The end of an iteration for all ranks, which by then hold the same parameters.
 Status Trainer::record() {
   const StageTimer timer(stage_seconds_.record);
-  return recorder_ != nullptr ? recorder_->record(*this) : Status();
+  const Status recorded = recorder_ != nullptr ? recorder_->record(*this) : Status();
+  if (ranks_.size() == 1) return recorded;
+  return ranks_.agree(recorded, 0, hash64(std::as_bytes(std::span(learner_.params))));
 }
 
 Policy Trainer::policy() const {
