@@ -13,7 +13,8 @@ namespace broadloom::cli {
 namespace {
 
 int processes_here() {
-  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
+  for (const char* variable :
+       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
     const char* text = std::getenv(variable);
     if (text != nullptr && std::atoi(text) > 0) return std::atoi(text);
   }
@@ -24,9 +25,10 @@ int processes_here() {
 
 void add_rank_flags(Command command, RankFlags& flags) {
   command
-      .add_option("--ranks", flags.ranks,
-                  "auto: train one run together where mpirun or srun has started several processes; "
-                  "mpi: even where they say nothing of it; none: a run of its own")
+      .add_option(
+          "--ranks", flags.ranks,
+          "auto: train one run together where mpirun or srun has started several processes; "
+          "mpi: even where they say nothing of it; none: a run of its own")
       .type_name("auto|mpi|none")
       .group("Command");
   command

@@ -50,23 +50,21 @@ RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs) {
     plan.statistics =
         statistics_bytes(sizes.D, others) + statistics_bytes(sizes.critic.size, others);
   }
-  const std::size_t parameters =
-      ActorCritic(network_shape(now, envs.spec())).parameter_count();
+  const std::size_t parameters = ActorCritic(network_shape(now, envs.spec())).parameter_count();
   const int most = static_cast<int>(now.largest_minibatch());
   plan.at_gradients = RankRuns(partial_gradient_count(most, parameters), ranks).nodes;
   for (std::int64_t m = 0; m < now.minibatch_count(); ++m) {
     const std::int64_t begin = m * now.batch_size() / now.minibatch_count();
     const std::int64_t end = (m + 1) * now.batch_size() / now.minibatch_count();
-    plan.gradient += now.update_epochs *
-                     gradient_bytes(static_cast<int>(end - begin), parameters, ranks);
+    plan.gradient +=
+        now.update_epochs * gradient_bytes(static_cast<int>(end - begin), parameters, ranks);
   }
   return plan;
 }
 
 std::size_t rank_bytes(const Config& config, int ranks, const VecEnv& envs) {
   if (ranks == 1) return 0;
-  const std::size_t parameters =
-      ActorCritic(network_shape(config, envs.spec())).parameter_count();
+  const std::size_t parameters = ActorCritic(network_shape(config, envs.spec())).parameter_count();
   std::size_t block = 0;
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     const BlockSizes sizes = run_block_sizes(config.of_phase(p), envs);

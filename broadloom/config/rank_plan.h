@@ -13,8 +13,8 @@ namespace broadloom {
 // change, of the first one.
 struct RankPlan {
   int ranks = 1;
-  int collecting = 1;        // ranks that have environments to step
-  int at_gradients = 1;      // ranks that work out a part of each gradient
+  int collecting = 1;          // ranks that have environments to step
+  int at_gradients = 1;        // ranks that work out a part of each gradient
   std::int64_t gradients = 0;  // minibatches, over all epochs
   // Bytes received. Of gradients, the network's: what is learnt beside it (algorithm = ppo_rnd)
   // comes on top.

@@ -27,10 +27,11 @@ void add_arrays(RolloutBlock& block, BlockStage stage, std::span<const int> env_
 
 std::size_t exchanged_bytes_per_env(const BlockSizes& sizes) {
   std::size_t sum = 0;
-  RolloutBlock::visit_arrays(sizes, [&]<class Array>(const BlockArray& array,
-                                                     Array RolloutBlock::*) {
-    if (array.made_in != BlockStage::kTargets) sum += RolloutBlock::array_bytes<Array>(array, sizes);
-  });
+  RolloutBlock::visit_arrays(sizes,
+                             [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
+                               if (array.made_in != BlockStage::kTargets)
+                                 sum += RolloutBlock::array_bytes<Array>(array, sizes);
+                             });
   return sum / static_cast<std::size_t>(sizes.N);
 }
 

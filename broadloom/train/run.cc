@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "broadloom/config/algorithms.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
@@ -17,6 +16,7 @@
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/kept_logs.h"
 #include "broadloom/train/ledger_entry.h"
+#include "broadloom/train/longer_run.h"
 #include "broadloom/train/ranked_run.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/started_run.h"
@@ -178,46 +178,6 @@ std::string bits_of(const Config& config, const std::string& isa, const VecEnvTr
   return common ? "common" : "own";
 }
 
-// Makes the run longer, in memory: what it has learnt must be what it would have from the start.
-Status extend(StartedRun& run, std::int64_t total_timesteps) {
-  const std::int64_t before = run.config.total_timesteps;
-  const std::string& dir = run.folder.dir();
-  if (total_timesteps < before) {
-    return invalid(
-        fmt::format("total_timesteps: got {}, but the run '{}' is one of {} steps, and can "
-                    "only be made longer; expected at least that",
-                    total_timesteps, dir, before));
-  }
-  if (!run.config.shape_schedule.empty()) {
-    return invalid(fmt::format(
-        "total_timesteps: got {}, but the shapes of '{}' change at shares of its {} steps "
-        "(shape_schedule): a longer run would have changed them elsewhere. Begin a new run with "
-        "this one's policy: `broadloom train --init {} --total_timesteps N`, and the run's other "
-        "settings",
-        total_timesteps, dir, before, dir));
-  }
-  if (const std::optional<FallingValue> falls = falling_value(run.config)) {
-    return invalid(fmt::format(
-        "total_timesteps: got {}, but the {} of '{}' falls over its {} steps ({}): a longer run "
-        "would have had another one in every block. Begin a new run with this one's policy: "
-        "`broadloom train --init {} --total_timesteps N`, and the run's other settings; runs in "
-        "which nothing falls, or with lr_schedule = adaptive, can be made longer",
-        total_timesteps, falls->words, dir, before, falls->setting, dir));
-  }
-  const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
-  run.config.total_timesteps = total_timesteps;
-  if (run.config.num_iterations() == blocks) {
-    return invalid(fmt::format(
-        "total_timesteps: got {}, which makes the run '{}' no longer: a run is of whole blocks of "
-        "{} steps, and its {} are {}; expected at least {}",
-        total_timesteps, dir, block, blocks, blocks * block, (blocks + 1) * block));
-  }
-  BROADLOOM_TRY(check_config(run.config));
-  run.manifest.config = to_overrides(run.config);
-  run.manifest.extended_from.push_back(before);
-  return {};
-}
-
 // A run that was begun with everybody's bits and goes on with others says so.
 Status keep_bits_true(StartedRun& run, const RunHooks& hooks) {
   Manifest& manifest = run.manifest;
@@ -343,7 +303,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   Result<StartedRun> run = open_started_run(run_dir);  // as nobody else can change it any more
   if (!run.ok()) return run.status();
   const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
-  if (longer) BROADLOOM_TRY(extend(run.value(), total_timesteps));
+  if (longer) BROADLOOM_TRY(make_longer(run.value(), total_timesteps));
   BROADLOOM_TRY(check_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
   folder.clear_half_written();

@@ -12,7 +12,6 @@
 #include "broadloom/config/settings.h"
 #include "broadloom/config/simulator.h"
 #include "broadloom/core/available_cores.h"
-#include "broadloom/core/hash.h"
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/probe_states.h"
@@ -52,20 +51,6 @@ Status check_levels(const Config& config, const VecEnv& envs) {
           fmt::format("curriculum: got {}, but these environments were made without one; give them "
                       "one and implement VecEnv::level(), or leave it out",
                       fmt::join(config.curriculum, ","))};
-}
-
-// Each rank steps some of them, and says what they are in.
-Status check_ranks(const Ranks& ranks, const VecEnv& envs) {
-  if (ranks.size() == 1) return {};
-  const VecEnvTraits traits = envs.traits();
-  const char* why = traits.whole_batch    ? "are stepped as one"
-                    : !traits.saves_state ? "do not save their state"
-                                          : nullptr;
-  if (why == nullptr) return {};
-  return invalid(
-      fmt::format("got {} ranks, but the environments of {} {}, so that no rank can step some of "
-                  "them for the others; train it with one process",
-                  ranks.size(), envs.spec().id, why));
 }
 
 Status check_probe(const Config& config, const VecEnv& envs) {
@@ -125,7 +110,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
                                                          std::unique_ptr<VecEnv> envs,
                                                          Ranks& ranks) {
   BROADLOOM_TRY(check_fits(config, *envs));
-  BROADLOOM_TRY(check_ranks(ranks, *envs));
+  BROADLOOM_TRY(check_shared(*envs, ranks));
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
   std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs), ranks));
@@ -277,6 +262,7 @@ void Trainer::compute_targets() {
 // policy saw observations through the same ones.
 Status Trainer::update() {
   const StageTimer timer(stage_seconds_.update);
+  BROADLOOM_TRY(ranks_.status());  // or the block is not whole
   report_.learning_rate = learner_.learning_rate;
   arm_instruments();
   BROADLOOM_TRY(algorithm_->update(block_, config_.seed, clock_.iteration, learner_));
@@ -292,43 +278,6 @@ bool Trainer::is_measured() const {
 
 void Trainer::arm_instruments() {
   algorithm_->set_observer(instruments_.begin(is_measured(), instrument_view()));
-}
-
-// Whether somebody asks this iteration what all environments are in: instruments, numbers of
-// levels, a checkpoint, or ranks that step others of them from the next iteration on.
-bool Trainer::needs_environments() const {
-  if (ranks_.size() == 1) return false;
-  const ShapeSchedule& schedule = config_.shape_schedule;
-  return (!config_.instruments.empty() && is_measured()) || !config_.curriculum.empty() ||
-         finished() || clock_.iteration % config_.checkpoint_interval == 0 ||
-         (phase_ && *phase_ != schedule.phase_at(clock_.global_step, config_.total_timesteps));
-}
-
-// Those that have never been stepped, and those that rest, are the same everywhere.
-Status Trainer::gather_environments() {
-  if (ranks_.size() == 1 || environments_of_ == clock_.iteration) return {};
-  BROADLOOM_TRY(ranks_.agree(envs_->capture()));
-  std::vector<TensorRef> tensors;
-  envs_->append_state("envs", tensors);
-  const std::size_t envs = static_cast<std::size_t>(envs_->num_envs());
-  for (const TensorRef& tensor : tensors) {
-    exchange_.add_lines(tensor.data, 1, envs, tensor.bytes() / envs, collector_.cut().env_bounds());
-  }
-  exchange_.finish();
-  BROADLOOM_TRY(ranks_.agree(envs_->state_restored()));
-  environments_of_ = clock_.iteration;
-  return ranks_.status();
-}
-
-Status Trainer::take_state_of_first() {
-  if (ranks_.size() == 1) return {};
-  BROADLOOM_TRY(ranks_.agree(capture()));
-  for (const auto& tensors : {state(), instrument_state()}) {
-    for (const TensorRef& tensor : tensors) exchange_.add(tensor.data, tensor.bytes(), 0);
-  }
-  exchange_.finish();
-  BROADLOOM_TRY(ranks_.status());
-  return ranks_.agree(ranks_.is_first() ? Status() : state_restored());
 }
 
 InstrumentView Trainer::instrument_view() {
@@ -379,16 +328,6 @@ void Trainer::report_episodes() {
   refresh_stratum_numbers(tracker_, *envs_, block_.N, report_.strata);
 }
 
-Status Trainer::capture() {
-  if (ranks_.size() > 1 && environments_of_ != clock_.iteration) {
-    return invalid(
-        fmt::format("the state of the environments that other ranks step is of iteration {}, not "
-                    "{}; have all ranks call gather_environments() first",
-                    environments_of_, clock_.iteration));
-  }
-  return envs_->capture();
-}
-
 Status Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
   if (critic_norm_) critic_norm_->state_restored();
@@ -411,14 +350,6 @@ Status Trainer::begin_new_episodes() {
   BROADLOOM_TRY(envs_->begin_anew(Random(config_.seed, Purpose::kAnew, 0, step).bits64()));
   tracker_.begin_anew();
   return {};
-}
-
-// The end of an iteration for all ranks, which by then hold the same parameters.
-Status Trainer::record() {
-  const StageTimer timer(stage_seconds_.record);
-  const Status recorded = recorder_ != nullptr ? recorder_->record(*this) : Status();
-  if (ranks_.size() == 1) return recorded;
-  return ranks_.agree(recorded, 0, hash64(std::as_bytes(std::span(learner_.params))));
 }
 
 Policy Trainer::policy() const {

@@ -191,8 +191,7 @@ TEST(RanksOfARun, SayWhatOneRankWouldSay) {
     world.run([&](Ranks& ranks) {
       auto envs = std::make_unique<Broken>(
           envs_of(config), std::vector<std::pair<int, int>>{{3, 13}, {60, 11}, {41, 11}});
-      Result<std::unique_ptr<Trainer>> trainer =
-          Trainer::create(config, 1, std::move(envs), ranks);
+      Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, 1, std::move(envs), ranks);
       ASSERT_TRUE(trainer.ok()) << trainer.status().message();
       EXPECT_TRUE(trainer.value()->iterate().ok());
       EXPECT_NE(trainer.value()->iterate().message().find(
@@ -294,11 +293,11 @@ TEST(RanksOfARun, AreRefusedWhereEnvironmentsCannotBeShared) {
     EXPECT_EQ(whole.status().message(),
               "got 2 ranks, but the environments of CartPole-v1 are stepped as one, so that no "
               "rank can step some of them for the others; train it with one process");
-    const Result<std::unique_ptr<Trainer>> lost = Trainer::create(
-        config, 1,
-        std::make_unique<Simulator>(envs_of(config), "CartPole-v1",
-                                    VecEnvTraits{.saves_state = false}),
-        ranks);
+    const Result<std::unique_ptr<Trainer>> lost =
+        Trainer::create(config, 1,
+                        std::make_unique<Simulator>(envs_of(config), "CartPole-v1",
+                                                    VecEnvTraits{.saves_state = false}),
+                        ranks);
     EXPECT_NE(lost.status().message().find("do not save their state"), std::string::npos);
   });
 }
