@@ -55,9 +55,9 @@ Result<std::unique_ptr<Ranks>> ranks_asked_for(const RankFlags& flags) {
   return make_ranks(options);
 }
 
-int threads_of_a_rank(int asked) {
+int threads_of_a_rank(int asked, const Ranks& ranks) {
   const int mine = resolve_threads(asked);
-  if (asked > 0) return mine;
+  if (asked > 0 || ranks.size() == 1) return mine;
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, std::min(mine, cores / processes_here()));
 }

@@ -22,6 +22,6 @@ Result<std::unique_ptr<Ranks>> ranks_asked_for(const RankFlags& flags);
 
 // Worker threads of each where nobody says: processes on one machine share its cores, unless the
 // launcher has given each its own.
-int threads_of_a_rank(int asked);
+int threads_of_a_rank(int asked, const Ranks& ranks);
 
 }  // namespace broadloom::cli

@@ -212,7 +212,7 @@ int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
       std::fflush(stream);
     };
   }
-  const int threads = threads_of_a_rank(options.threads);
+  const int threads = threads_of_a_rank(options.threads, ranks);
   const auto finish = [&](const Result<RunSummary>& summary, const std::string& ledger) {
     line.finish();
     episodes.clear();
@@ -268,7 +268,8 @@ int follow(const TrainOptions& options, Ranks& ranks) {
     if (!run.ok() || !run.value()) return run.status();
     const Status has_isa = set_isa(run.value()->isa);
     if (!has_isa.ok()) return ranks.agree(has_isa);
-    return follow_run(*run.value(), threads_of_a_rank(options.threads), ranks, was_interrupted);
+    return follow_run(*run.value(), threads_of_a_rank(options.threads, ranks), ranks,
+                      was_interrupted);
   };
   const Status status = trained();
   if (!ranks.status().ok()) return report_error(ranks.status(), false);
