@@ -206,6 +206,10 @@ if [ -x .venv/bin/python ]; then
   fi
 fi
 
+# Open MPI, for runs of several processes.
+add_mpi() { tools/setup.sh --mpi; }
+optional_stage "mpi" add_mpi "ranks.mpi reports SKIPPED; ranks that are threads are tested all the same" || true
+
 check_stage "build release" configure_and_build release "${extension[@]}"
 ctest_stage "test release" release
 if [ "$mode" = all ]; then

@@ -1,10 +1,14 @@
 #include "bridges/bridges.h"
 
+#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "broadloom/envs/registry.h"
+#if BROADLOOM_WITH_MPI
+#include "bridges/mpi/mpi_ranks.h"
+#endif
 #if BROADLOOM_WITH_MUJOCO
 #include "bridges/mujoco/gymnasium/tasks.h"
 #include "bridges/mujoco/library.h"
@@ -28,6 +32,11 @@ void register_mujoco() {
 #endif
 }
 
+int number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? 0 : std::atoi(text);
+}
+
 }  // namespace
 
 void register_bridges() {
@@ -38,6 +47,26 @@ void register_bridges() {
 void add_package_folder([[maybe_unused]] const std::string& folder) {
 #if BROADLOOM_WITH_MUJOCO
   mujoco::add_package_folder(folder);
+#endif
+}
+
+// Slurm counts tasks of every step; they are ranks where it has set up MPI for them.
+int launched_processes() {
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (number_in(size) > 0) return number_in(size);
+  }
+  const bool has_mpi = std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr;
+  return has_mpi && number_in("SLURM_STEP_NUM_TASKS") > 0 ? number_in("SLURM_STEP_NUM_TASKS") : 1;
+}
+
+Result<std::unique_ptr<Ranks>> make_ranks([[maybe_unused]] const RankOptions& options) {
+#if BROADLOOM_WITH_MPI
+  return make_mpi_ranks(options);
+#else
+  return invalid(
+      "this program was built without MPI, so that the processes that were started with it would "
+      "each train the same run; run `tools/setup.sh --mpi` and build again (docs/ranks.md), or "
+      "give each --ranks none and a folder of its own");
 #endif
 }
 

@@ -1,7 +1,11 @@
-// Adapters to simulators of others, each an option of the build.
+// Adapters to what others have made, simulators and MPI, each an option of the build.
 #pragma once
 
+#include <memory>
 #include <string>
+
+#include "broadloom/core/ranks.h"
+#include "broadloom/core/status.h"
 
 namespace broadloom {
 
@@ -13,5 +17,13 @@ void register_bridges();
 // A folder in which Python's packages lie, to look for simulators there before where the build
 // found them; the last one added comes first. Before environments of theirs are made.
 void add_package_folder(const std::string& folder);
+
+// Processes that a launcher (mpirun, srun) has started this one among, by what it says in the
+// environment; 1 where it was started by itself.
+int launched_processes();
+
+// Those processes as ranks, over MPI. Once a process, which ends MPI with it. kInvalidConfig where
+// this build has no MPI.
+Result<std::unique_ptr<Ranks>> make_ranks(const RankOptions& options);
 
 }  // namespace broadloom

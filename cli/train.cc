@@ -13,6 +13,7 @@
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/run_folder.h"
+#include "broadloom/train/ranked_run.h"
 #include "broadloom/train/run.h"
 #include "cli/audit.h"
 #include "cli/commands.h"
@@ -22,6 +23,7 @@
 #include "cli/ledger.h"
 #include "cli/panel_table.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/run_dir.h"
 
 namespace broadloom::cli {
@@ -40,6 +42,7 @@ struct TrainOptions {
   bool quiet = false;
   bool json = false;
   Overrides flags;
+  RankFlags ranks;
 };
 
 std::string run_dir_of(const TrainOptions& options, const Config& config) {
@@ -184,7 +187,12 @@ Result<std::optional<InitialPolicy>> policy_asked_for(const TrainOptions& option
   return std::optional<InitialPolicy>(policy.take());
 }
 
-int train(const TrainOptions& options, const Context& context) {
+// What the first rank does, or the only one: it alone reads, writes and prints.
+int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
+  // The others wait for a run: they are told where there is none.
+  const auto refuse = [&](const Status& status) {
+    return report_error(ranks.agree(status), options.json);
+  };
   ProgressLine line(options.json ? stderr : stdout, options.quiet);
   double steps_per_second = 0.0;
   RunHooks hooks;
@@ -204,7 +212,7 @@ int train(const TrainOptions& options, const Context& context) {
       std::fflush(stream);
     };
   }
-  const int threads = resolve_threads(options.threads);
+  const int threads = threads_of_a_rank(options.threads, ranks);
   const auto finish = [&](const Result<RunSummary>& summary, const std::string& ledger) {
     line.finish();
     episodes.clear();
@@ -213,32 +221,32 @@ int train(const TrainOptions& options, const Context& context) {
   };
   if (!options.resume.empty()) {
     const Status status = check_resume(options, context);
-    if (!status.ok()) return report_error(status, options.json);
+    if (!status.ok()) return refuse(status);
     const Result<std::int64_t> total = new_total(options);
-    if (!total.ok()) return report_error(total.status(), options.json);
+    if (!total.ok()) return refuse(total.status());
     const std::string ledger = ledger_of_run(options.ledger, options.resume);
     const Status recordable = check_ledger_file(ledger);
-    if (!recordable.ok()) return report_error(recordable, options.json);
+    if (!recordable.ok()) return refuse(recordable);
     const Status has_isa = use_isa_of(options.resume);
-    if (!has_isa.ok()) return report_error(has_isa, options.json);
+    if (!has_isa.ok()) return refuse(has_isa);
     catch_interrupts();
     heading = "Going on with " + options.resume;
-    return finish(resume_run(options.resume, threads, hooks, total.value()), ledger);
+    return finish(resume_run(options.resume, threads, hooks, total.value(), ranks), ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
-  if (!config.ok()) return report_error(config.status(), options.json);
+  if (!config.ok()) return refuse(config.status());
   const Status has_isa = set_isa(config.value().isa);
-  if (!has_isa.ok()) return report_error(has_isa, options.json);
+  if (!has_isa.ok()) return refuse(has_isa);
   const std::string run_dir = run_dir_of(options, config.value());
   const Status is_free = RunFolder::check_free(run_dir);  // or its ledger is found fault with
-  if (!is_free.ok()) return report_error(is_free, options.json);
+  if (!is_free.ok()) return refuse(is_free);
   const std::string ledger = ledger_of_run(options.ledger, run_dir);
   const Status recordable = check_ledger_file(ledger);
-  if (!recordable.ok()) return report_error(recordable, options.json);
+  if (!recordable.ok()) return refuse(recordable);
   const Result<std::optional<Panel>> panel = panel_asked_for(options);
-  if (!panel.ok()) return report_error(panel.status(), options.json);
+  if (!panel.ok()) return refuse(panel.status());
   const Result<std::optional<InitialPolicy>> init = policy_asked_for(options);
-  if (!init.ok()) return report_error(init.status(), options.json);
+  if (!init.ok()) return refuse(init.status());
   catch_interrupts();
   heading = fmt::format("Training {} into {}", config.value().env_id, run_dir);
   if (panel.value()) heading += "\n" + panel_line(*panel.value(), options.panel) + ", at the end";
@@ -247,8 +255,35 @@ int train(const TrainOptions& options, const Context& context) {
     heading += fmt::format("\nBegins with the policy of {} (step {})", source.file,
                            with_commas(source.global_step));
   }
-  return finish(start_run(config.value(), run_dir, threads, hooks, panel.value(), init.value()),
-                ledger);
+  return finish(
+      start_run(config.value(), run_dir, threads, hooks, panel.value(), init.value(), ranks),
+      ledger);
+}
+
+// What the other ranks do. The first one says what has gone wrong, unless nothing reaches it.
+int follow(const TrainOptions& options, Ranks& ranks) {
+  catch_interrupts();
+  const auto trained = [&]() -> Status {
+    const Result<std::optional<RankedRun>> run = join_run(ranks);
+    if (!run.ok() || !run.value()) return run.status();
+    const Status has_isa = set_isa(run.value()->isa);
+    if (!has_isa.ok()) return ranks.agree(has_isa);
+    return follow_run(*run.value(), threads_of_a_rank(options.threads, ranks), ranks,
+                      was_interrupted);
+  };
+  const Status status = trained();
+  if (!ranks.status().ok()) return report_error(ranks.status(), false);
+  return static_cast<int>(status.kind());
+}
+
+int train(const TrainOptions& options, const Context& context) {
+  const Result<std::unique_ptr<Ranks>> made = ranks_asked_for(options.ranks);
+  if (!made.ok()) return report_error(made.status(), options.json);
+  Ranks& ranks = made.value() ? *made.value() : Ranks::alone();
+  const Status same = check_same_program(ranks);
+  if (!same.ok() && ranks.is_first()) return report_error(same, options.json);
+  if (!same.ok()) return static_cast<int>(same.kind());
+  return ranks.is_first() ? lead(options, context, ranks) : follow(options, ranks);
 }
 
 }  // namespace
@@ -292,6 +327,7 @@ void add_train_command(Command root, Context& context) {
       .range(0, 1024)
       .type_name("INT")
       .group("Command");
+  add_rank_flags(command, options->ranks);
   command.add_flag("--quiet", options->quiet, "Print nothing but errors").group("Command");
   command.add_flag("--json", options->json, "Standard output is one JSON object").group("Command");
   add_config_flags(command, options->flags);

@@ -3,6 +3,7 @@
 #   tools/setup.sh           what the build needs
 #   tools/setup.sh --tests   and what the tests need
 #   tools/setup.sh --mujoco  and MuJoCo, for docs/envs/MuJoCo.md: from PyPI into build/mujoco, where CMake finds it
+#   tools/setup.sh --mpi     and Debian's Open MPI, for docs/ranks.md
 # BROADLOOM_SKIP_SETUP=1 trusts that everything is there (for systems without apt-get).
 set -euo pipefail
 
@@ -15,7 +16,8 @@ case "${1:-}" in
   "") ;;
   --tests) packages+=("${test_packages[@]}") ;;
   --mujoco) packages+=(python3 python3-venv) ;;
-  *) echo "setup.sh: unknown option '$1'; expected --tests or --mujoco" >&2; exit 2 ;;
+  --mpi) packages+=(libopenmpi-dev openmpi-bin) ;;
+  *) echo "setup.sh: unknown option '$1'; expected --tests, --mujoco or --mpi" >&2; exit 2 ;;
 esac
 
 # MuJoCo's library and headers, and Gymnasium for its models. The version is the one that cmake/BroadloomMujoco.cmake wants.

@@ -1,13 +1,24 @@
 #include "broadloom/algo/gradient_cut.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace broadloom {
 namespace {
 
 // These are part of the bits contract: they fix how sums are grouped.
 constexpr std::size_t kChunk = 2048;
-constexpr int kMostPartialGradients = 16;
+constexpr int kUsualPartialGradients = 16;
+constexpr int kMostPartialGradients = 64;
+constexpr int kLeastTilesOfMore = 16;
+
+// More than usual where each still has many tiles: for many threads and ranks, whose runs are
+// powers of two.
+int most_partial_gradients(int tiles) {
+  const auto worth = static_cast<unsigned>(tiles / kLeastTilesOfMore);
+  return std::clamp(static_cast<int>(std::bit_floor(worth)), kUsualPartialGradients,
+                    kMostPartialGradients);
+}
 
 }  // namespace
 
@@ -16,7 +27,7 @@ constexpr int kMostPartialGradients = 16;
 int partial_gradient_count(int samples, std::size_t parameters) {
   const int tiles = tiles_of(samples);
   const int tiles_of_one = parameters <= kCachedParameters ? 2 : 4;
-  return std::min({std::max(4, tiles / tiles_of_one), tiles, kMostPartialGradients});
+  return std::min({std::max(4, tiles / tiles_of_one), tiles, most_partial_gradients(tiles)});
 }
 
 std::span<const NetworkSide> learnt_sides(const ActorCritic& network, int threads) {

@@ -18,12 +18,14 @@ template <class Loss>
 MinibatchUpdate<Loss>::MinibatchUpdate(const ActorCritic& network, const Loss& loss,
                                        const MinibatchSettings& settings, int batch_size,
                                        int minibatch_count, int observation_size, int action_size,
-                                       ThreadPool& pool)
+                                       ThreadPool& pool, Ranks& ranks)
     : network_(network),
       pool_(pool),
+      ranks_(ranks),
       settings_(settings),
       minibatches_(batch_size, minibatch_count),
-      gradients_(network, loss, minibatches_.max_size(), observation_size, action_size, pool) {}
+      gradients_(network, loss, minibatches_.max_size(), observation_size, action_size, pool,
+                 ranks) {}
 
 template <class Loss>
 Status MinibatchUpdate<Loss>::run(const RolloutBlock& block, std::uint64_t seed,
@@ -38,6 +40,7 @@ Status MinibatchUpdate<Loss>::run(const RolloutBlock& block, std::uint64_t seed,
       measure(block, minibatches_.indices(m), minibatches_.size(m), learner, rules);
       measured_.report.epoch = epochs_;
       measured_.report.minibatch = m;
+      BROADLOOM_TRY(ranks_.status());
       BROADLOOM_TRY(measure_companion(block, m, learner));
       BROADLOOM_TRY(take_step(learner, rules));
     }

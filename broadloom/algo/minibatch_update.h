@@ -48,11 +48,13 @@ class MinibatchUpdate {
   using Rules = MinibatchRules<Loss>;
 
   // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
+  // ranks: that share the work of each gradient, and hold the same blocks and learners.
   MinibatchUpdate(const ActorCritic& network, const Loss& loss, const MinibatchSettings& settings,
                   int batch_size, int minibatch_count, int observation_size, int action_size,
-                  ThreadPool& pool);
+                  ThreadPool& pool, Ranks& ranks = Ranks::alone());
 
-  // One update. Fails where a rule does. Allocates nothing.
+  // One update. Fails where a rule does, and where ranks cannot reach each other. Allocates
+  // nothing.
   Status run(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
              Learner& learner, Rules& rules);
 
@@ -83,6 +85,7 @@ class MinibatchUpdate {
 
   const ActorCritic& network_;
   ThreadPool& pool_;
+  Ranks& ranks_;
   MinibatchSettings settings_;
   Minibatches minibatches_;
   PartialGradients<Loss> gradients_;

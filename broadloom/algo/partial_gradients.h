@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "broadloom/algo/gradient_cut.h"
+#include "broadloom/algo/rank_sums.h"
 #include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/ranks.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
@@ -42,9 +44,13 @@ struct GradientResult {
 // tasks, one a side: then each core keeps to one side's parameters, and hardly needs what is in the
 // other's cache.
 //
+// With several ranks each makes a run of the partial gradients (RankRuns), and all get the whole
+// gradient, with the same bits.
+//
 // Loss is a value of type
 //   Tile     up to kTileRows samples, from make_tile(network, D, A); bytes() is what it holds
-//   Sums     what is said of samples beside their gradient: add(other)
+//   Sums     what is said of samples beside their gradient: add(other); plain data, of which what
+//            is made without samples changes nothing
 //   Context  what all samples of a minibatch share
 //   gather(block, indices, rows, context, side, tile)  what a side needs of some samples, [rows]
 //   add_gradient(network, samples, params, transposed, tile, work, grads, sums, side)
@@ -54,9 +60,11 @@ struct GradientResult {
 template <class Loss>
 class PartialGradients {
  public:
+  // ranks: that hold the same blocks, parameters and indices.
   PartialGradients(const ActorCritic& network, const Loss& loss, int max_samples,
-                   int observation_size, int action_size, ThreadPool& pool);
-  // What one takes, in bytes.
+                   int observation_size, int action_size, ThreadPool& pool,
+                   Ranks& ranks = Ranks::alone());
+  // What one takes, in bytes, where there is one rank; with more, less.
   static std::size_t bytes(const ActorCritic& network, int max_samples, int observation_size,
                            int action_size, int threads);
 
@@ -66,7 +74,7 @@ class PartialGradients {
   std::span<const ParameterRange> chunks() const { return chunks_; }
 
   // More samples than max_samples are spread over the partial gradients that there are. Allocates
-  // nothing.
+  // nothing. Where ranks.status() has failed after it, the result has no meaning.
   GradientResult<Loss> compute(const GradientJob<Loss>& job);
 
  private:
@@ -84,24 +92,34 @@ class PartialGradients {
   };
 
   void choose_sides();
-  void run_partial(const GradientJob<Loss>& job, int partial, int side, Scratch& scratch);
+  // place: of partials_.
+  void run_partial(const GradientJob<Loss>& job, int place, int side, Scratch& scratch);
   void refresh_transposed(const GradientJob<Loss>& job, int side, Scratch& scratch);
   bool each_thread_has_a_side() const;
   void add_up_side(int side);
-  // Adds a chunk of all partial gradients into the first, and squares it.
+  // Adds a chunk of all partial gradients of this rank into the first, and squares it where that
+  // is the whole sum.
   void add_up(int chunk);
+  void square(int chunk);
+  void add_ranks();
+  int own() const { return runs_.end(ranks_.rank()) - runs_.begin(ranks_.rank()); }
   GradientResult<Loss> result() const;
 
   const ActorCritic& network_;
   Loss loss_;
   ThreadPool& pool_;
+  Ranks& ranks_;
   std::span<const NetworkSide> sides_;  // learnt_sides()
   std::vector<ParameterRange> chunks_;  // parameter_chunks()
   int policy_chunks_;                   // the first of them, where the sides are apart
   std::vector<double> squares_;         // of the gradient, of each chunk
-  std::vector<Partial> partials_;
+  int most_;                            // partial gradients that there may be
+  RankRuns runs_;                       // of those that are used
+  std::vector<Partial> partials_;       // this rank's run, or as many as it may have
+  std::vector<typename Loss::Sums>
+      notes_;  // [partial gradients, 2] of all ranks, if there are more
+  RankSums rank_sums_;
   std::vector<Scratch> scratch_;            // [threads]
-  int used_ = 0;                            // of partials_
   std::array<std::atomic<int>, 2> left_{};  // of them, of each side, that are not made yet
 };
 

@@ -68,11 +68,11 @@ template class PartialGradients<PpoLoss>;
 template class MinibatchUpdate<PpoLoss>;
 
 Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
-         int minibatch_count, int observation_size, int action_size, ThreadPool& pool)
+         int minibatch_count, int observation_size, int action_size, ThreadPool& pool, Ranks& ranks)
     : settings_(settings),
       update_(network, {settings.loss},
               {settings.update_epochs, settings.max_grad_norm, settings.adam_eps}, batch_size,
-              minibatch_count, observation_size, action_size, pool) {}
+              minibatch_count, observation_size, action_size, pool, ranks) {}
 
 std::size_t Ppo::bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                        int action_size, int threads) {

@@ -9,6 +9,7 @@
 #include "broadloom/algo/minibatch_update.h"
 #include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/core/number_info.h"
+#include "broadloom/core/ranks.h"
 #include "broadloom/core/schedule.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
@@ -63,7 +64,7 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
  public:
   // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
   Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size, int minibatch_count,
-      int observation_size, int action_size, ThreadPool& pool);
+      int observation_size, int action_size, ThreadPool& pool, Ranks& ranks = Ranks::alone());
   // What one takes, in bytes.
   static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                            int action_size, int threads);

@@ -6,12 +6,13 @@ namespace broadloom {
 
 PpoRnd::PpoRnd(const ActorCritic& network, const PpoRndSettings& settings, int num_envs,
                int batch_size, int minibatch_count, int observation_size, int action_size,
-               ThreadPool& pool)
+               ThreadPool& pool, Ranks& ranks)
     : int_gamma_(settings.rnd.int_gamma),
       gae_lambda_(settings.ppo.gae_lambda),
-      ppo_(network, settings.ppo, batch_size, minibatch_count, observation_size, action_size, pool),
+      ppo_(network, settings.ppo, batch_size, minibatch_count, observation_size, action_size, pool,
+           ranks),
       rnd_(settings.rnd, num_envs, batch_size, (batch_size + minibatch_count - 1) / minibatch_count,
-           pool) {
+           pool, ranks) {
   ppo_.set_companion(&rnd_);
 }
 

@@ -42,7 +42,8 @@ class PpoRnd final : public Algorithm {
   // network: whose critic has two values. For blocks with intrinsic rewards, of num_envs
   // environments.
   PpoRnd(const ActorCritic& network, const PpoRndSettings& settings, int num_envs, int batch_size,
-         int minibatch_count, int observation_size, int action_size, ThreadPool& pool);
+         int minibatch_count, int observation_size, int action_size, ThreadPool& pool,
+         Ranks& ranks = Ranks::alone());
   // What one takes with the predictor's parameters and their moments, in bytes.
   static std::size_t bytes(const ActorCritic& network, const PpoRndSettings& settings, int num_envs,
                            int batch_size, int largest_minibatch, int observation_size,

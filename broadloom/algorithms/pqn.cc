@@ -35,13 +35,13 @@ template class PartialGradients<PqnLoss>;
 template class MinibatchUpdate<PqnLoss>;
 
 Pqn::Pqn(const ActorCritic& network, const PqnSettings& settings, int batch_size,
-         int minibatch_count, int observation_size, ThreadPool& pool)
+         int minibatch_count, int observation_size, ThreadPool& pool, Ranks& ranks)
     : settings_(settings),
       epsilon_(settings.epsilon.at(0.0)),
       update_(
           network, {settings.vf_coef},
           {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam},
-          batch_size, minibatch_count, observation_size, 1, pool) {}
+          batch_size, minibatch_count, observation_size, 1, pool, ranks) {}
 
 std::size_t Pqn::bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                        int threads) {

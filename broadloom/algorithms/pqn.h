@@ -44,7 +44,7 @@ class Pqn final : public Algorithm, private MinibatchRules<PqnLoss> {
  public:
   // network: of action values. minibatch_count: minibatches per epoch of a block of B samples.
   Pqn(const ActorCritic& network, const PqnSettings& settings, int batch_size, int minibatch_count,
-      int observation_size, ThreadPool& pool);
+      int observation_size, ThreadPool& pool, Ranks& ranks = Ranks::alone());
   // What one takes, in bytes.
   static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                            int threads);

@@ -68,11 +68,12 @@ class RandomPlay {
 template class PartialGradients<RndLoss>;
 
 Rnd::Rnd(const RndSettings& settings, int num_envs, int batch_size, int largest_minibatch,
-         ThreadPool& pool)
+         ThreadPool& pool, Ranks& ranks)
     : seed_(settings.seed),
       network_(settings.shape),
       shards_(num_envs, kTileRows),
       pool_(pool),
+      ranks_(ranks),
       update_proportion_(settings.update_proportion),
       start_steps_(settings.start_steps),
       own_statistics_(settings.own_statistics),
@@ -82,7 +83,7 @@ Rnd::Rnd(const RndSettings& settings, int num_envs, int batch_size, int largest_
       rewards_(num_envs, settings.int_gamma, kFree, shards_.count()),
       is_drawn_(static_cast<std::size_t>(batch_size)),
       gradients_(network_, {&observations_, targets_.data(), settings.shape.action_outputs},
-                 largest_minibatch, settings.shape.observation_size, 1, pool) {
+                 largest_minibatch, settings.shape.observation_size, 1, pool, ranks) {
   network_.initialise(seed_, target_.data(), Purpose::kRndTarget);
   drawn_.reserve(static_cast<std::size_t>(largest_minibatch));
   for (int thread = 0; thread < pool.threads(); ++thread) {
@@ -178,6 +179,7 @@ Status Rnd::measure(const RolloutBlock& block, const std::int32_t* indices, int 
   if (drawn_.empty()) drawn_.push_back(indices[0]);
   const int count = static_cast<int>(drawn_.size());
   measured_ = gradients_.compute({block, drawn_.data(), count, {}, params, nullptr, version});
+  BROADLOOM_TRY(ranks_.status());
   const RndSums& sums = measured_.sums;
   if (is_first_ && sums.max_error_change != 0.0) {
     return {ErrorKind::kNumeric,

@@ -35,7 +35,7 @@ class Rnd final : public Companion {
  public:
   // For blocks of batch_size transitions of num_envs environments.
   Rnd(const RndSettings& settings, int num_envs, int batch_size, int largest_minibatch,
-      ThreadPool& pool);
+      ThreadPool& pool, Ranks& ranks = Ranks::alone());
   // What one takes, in bytes, without the predictor's parameters.
   static std::size_t bytes(const RndSettings& settings, int num_envs, int batch_size,
                            int largest_minibatch, int threads);
@@ -90,6 +90,7 @@ class Rnd final : public Companion {
   ActorCritic network_;  // target and predictor, under parameters of their own
   ShardPlan shards_;
   ThreadPool& pool_;
+  Ranks& ranks_;
   double update_proportion_;
   std::int64_t start_steps_;
   bool own_statistics_;

@@ -43,7 +43,7 @@ AlgorithmEntry ppo() {
         return std::make_unique<Ppo>(
             setup.network, ppo_settings(config), static_cast<int>(config.batch_size()),
             static_cast<int>(config.minibatch_count()), setup.spec.observation_size(),
-            setup.spec.action_size(), setup.pool);
+            setup.spec.action_size(), setup.pool, setup.ranks);
       },
       .bytes =
           [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
@@ -114,9 +114,10 @@ AlgorithmEntry pqn() {
       .name = "pqn",
       .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
         const Config& config = setup.config;
-        return std::make_unique<Pqn>(
-            setup.network, pqn_settings(config), static_cast<int>(config.batch_size()),
-            static_cast<int>(config.minibatch_count()), setup.spec.observation_size(), setup.pool);
+        return std::make_unique<Pqn>(setup.network, pqn_settings(config),
+                                     static_cast<int>(config.batch_size()),
+                                     static_cast<int>(config.minibatch_count()),
+                                     setup.spec.observation_size(), setup.pool, setup.ranks);
       },
       .make_actor = [](const Config& config, const ActorCritic& network) -> std::unique_ptr<Actor> {
         return std::make_unique<EpsilonGreedy>(network.shape().action_outputs,
@@ -190,7 +191,7 @@ AlgorithmEntry ppo_rnd() {
         return std::make_unique<PpoRnd>(
             setup.network, ppo_rnd_settings(config, setup.spec), config.num_envs,
             static_cast<int>(config.batch_size()), static_cast<int>(config.minibatch_count()),
-            setup.spec.observation_size(), setup.spec.action_size(), setup.pool);
+            setup.spec.observation_size(), setup.spec.action_size(), setup.pool, setup.ranks);
       },
       .bytes =
           [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {

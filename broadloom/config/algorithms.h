@@ -17,6 +17,7 @@ namespace broadloom {
 class Actor;
 class ActorCritic;
 class Algorithm;
+class Ranks;
 class ThreadPool;
 struct Config;
 struct EnvSpec;
@@ -27,6 +28,9 @@ struct AlgorithmSetup {
   const ActorCritic& network;
   const EnvSpec& spec;
   ThreadPool& pool;
+  // That hold the same blocks and learners, and may share the work of an update (PartialGradients
+  // does); an algorithm that takes no notice of them is right, and no faster.
+  Ranks& ranks;
 };
 
 // What falls over a run's total_timesteps, so that a longer run would have been another one.

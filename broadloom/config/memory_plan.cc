@@ -8,6 +8,7 @@
 
 #include "broadloom/config/algorithms.h"
 #include "broadloom/config/network_shape.h"
+#include "broadloom/config/rank_plan.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/config/simulator.h"
 #include "broadloom/instruments/hashes/block_hasher.h"
@@ -27,12 +28,12 @@ std::size_t state_bytes_per_env(VecEnv& envs) {
   return bytes / static_cast<std::size_t>(envs.num_envs());
 }
 
-Result<MemoryPlan> plan_memory(const Config& config, int threads) {
+Result<MemoryPlan> plan_memory(const Config& config, int threads, int ranks) {
   Result<std::unique_ptr<VecEnv>> envs = make_one_env(config);
   if (!envs.ok()) return envs.status();
   BROADLOOM_TRY(check_algorithm(config, envs.value()->spec()));
   BROADLOOM_TRY(check_observations(config, envs.value()->spec()));
-  return plan_memory(config, threads, *envs.value());
+  return plan_memory(config, threads, *envs.value(), ranks);
 }
 
 namespace {
@@ -77,7 +78,7 @@ MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
 
 }  // namespace
 
-MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
+MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int ranks) {
   const EnvSpec& spec = envs.spec();
   const int most_envs = config.most_envs();
   const ActorCritic network(network_shape(config, spec));
@@ -99,6 +100,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs) {
     plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), most_shards(config)) +
                       ObsNormalizer::bytes(spec.critic_observation.size, most_shards(config));
   }
+  plan.exchange = rank_bytes(config, ranks, envs);
   plan.network =
       3 * network.parameter_count() * sizeof(float) + network.bf16_size() * sizeof(Bf16Pair);
   return plan;

@@ -20,17 +20,19 @@ struct MemoryPlan {
   std::size_t update = 0;        // partial gradients, and transposed weights, one set a thread
   std::size_t collector = 0;     // scratch, one a thread
   std::size_t instruments = 0;
+  std::size_t exchange = 0;  // what passes between ranks; none for one
 
   std::size_t total() const {
     return block + permutation + environments + normaliser + network + update + collector +
-           instruments;
+           instruments + exchange;
   }
 };
 
-// The plan of Trainer::create(config, threads). Makes one environment to see how large it is.
-Result<MemoryPlan> plan_memory(const Config& config, int threads);
+// The plan of Trainer::create(config, threads, ranks): of each of so many ranks. (With several, the
+// update takes less than is planned.) Makes one environment to see how large it is.
+Result<MemoryPlan> plan_memory(const Config& config, int threads, int ranks = 1);
 // The same where environments are given; one: any of them, alone or with others.
-MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs);
+MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int ranks = 1);
 
 // Bytes that an environment's state takes, of those that envs holds.
 std::size_t state_bytes_per_env(VecEnv& envs);

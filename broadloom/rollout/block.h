@@ -38,11 +38,15 @@ enum class BlockPlaces {
   kTruncations,  // [N, S, width]
 };
 
+// Which stage of the core loop makes an array.
+enum class BlockStage { kCollect, kBootstrap, kTargets };
+
 // One array of a block.
 struct BlockArray {
   const char* name;
   BlockPlaces places;
-  int width;                  // numbers of a row
+  int width;  // numbers of a row
+  BlockStage made_in = BlockStage::kCollect;
   bool is_hashed = false;     // instruments/hashes: of what happened, not of what was made of it
   bool is_present = true;     // whether these sizes have it
   ObservationType type = {};  // of observations; other arrays have one type for all sizes
@@ -87,38 +91,46 @@ struct RolloutBlock : BlockSizes {
   static constexpr void visit_arrays(const BlockSizes& sizes, Visitor&& visit) {
     using Block = RolloutBlock;
     constexpr BlockPlaces kTransitions = BlockPlaces::kTransitions;
-    visit(BlockArray{"observations", kTransitions, sizes.D, true, true, sizes.observation()},
+    constexpr BlockStage kCollect = BlockStage::kCollect, kBootstrap = BlockStage::kBootstrap;
+    constexpr BlockStage kTargets = BlockStage::kTargets;
+    visit(BlockArray{"observations", kTransitions, sizes.D, kCollect, true, true,
+                     sizes.observation()},
           &Block::observations);
-    visit(BlockArray{"critic_observations", kTransitions, sizes.critic.size, true,
+    visit(BlockArray{"critic_observations", kTransitions, sizes.critic.size, kCollect, true,
                      sizes.has_critic(), sizes.critic},
           &Block::critic_observations);
-    visit(BlockArray{"values", kTransitions, 1, true}, &Block::values);
-    visit(BlockArray{"log_probs", kTransitions, 1, true}, &Block::log_probs);
-    visit(BlockArray{"actions", kTransitions, sizes.A, true}, &Block::actions);
-    visit(BlockArray{"rewards", kTransitions, 1, true}, &Block::rewards);
-    visit(BlockArray{"terminated", kTransitions, 1, true}, &Block::terminated);
-    visit(BlockArray{"truncated", kTransitions, 1, true}, &Block::truncated);
-    visit(BlockArray{"ends", kTransitions, 1, false, sizes.with_ends}, &Block::ends);
-    visit(BlockArray{"fillers", kTransitions, 1, false, sizes.with_fillers}, &Block::fillers);
-    visit(BlockArray{"last_values", BlockPlaces::kEnvs, 1}, &Block::last_values);
-    visit(BlockArray{"truncations", BlockPlaces::kEnvs, 1}, &Block::truncations);
-    visit(BlockArray{"final_observations", BlockPlaces::kTruncations, sizes.D, false, true,
-                     sizes.observation()},
+    visit(BlockArray{"values", kTransitions, 1, kCollect, true}, &Block::values);
+    visit(BlockArray{"log_probs", kTransitions, 1, kCollect, true}, &Block::log_probs);
+    visit(BlockArray{"actions", kTransitions, sizes.A, kCollect, true}, &Block::actions);
+    visit(BlockArray{"rewards", kTransitions, 1, kCollect, true}, &Block::rewards);
+    visit(BlockArray{"terminated", kTransitions, 1, kCollect, true}, &Block::terminated);
+    visit(BlockArray{"truncated", kTransitions, 1, kCollect, true}, &Block::truncated);
+    visit(BlockArray{"ends", kTransitions, 1, kCollect, false, sizes.with_ends}, &Block::ends);
+    visit(BlockArray{"fillers", kTransitions, 1, kCollect, false, sizes.with_fillers},
+          &Block::fillers);
+    visit(BlockArray{"last_values", BlockPlaces::kEnvs, 1, kBootstrap}, &Block::last_values);
+    visit(BlockArray{"truncations", BlockPlaces::kEnvs, 1, kCollect}, &Block::truncations);
+    visit(BlockArray{"final_observations", BlockPlaces::kTruncations, sizes.D, kCollect, false,
+                     true, sizes.observation()},
           &Block::final_observations);
     visit(BlockArray{"final_critic_observations", BlockPlaces::kTruncations, sizes.critic.size,
-                     false, sizes.has_critic(), sizes.critic},
+                     kCollect, false, sizes.has_critic(), sizes.critic},
           &Block::final_critic_observations);
-    visit(BlockArray{"final_values", BlockPlaces::kTruncations, 1}, &Block::final_values);
-    visit(BlockArray{"advantages", kTransitions, 1}, &Block::advantages);
+    visit(BlockArray{"final_values", BlockPlaces::kTruncations, 1, kBootstrap},
+          &Block::final_values);
+    visit(BlockArray{"advantages", kTransitions, 1, kTargets}, &Block::advantages);
     const bool intrinsic = sizes.with_intrinsic;
-    visit(BlockArray{"last_observations", BlockPlaces::kEnvs, sizes.D, false, intrinsic,
+    visit(BlockArray{"last_observations", BlockPlaces::kEnvs, sizes.D, kBootstrap, false, intrinsic,
                      sizes.observation()},
           &Block::last_observations);
-    visit(BlockArray{"int_values", kTransitions, 1, false, intrinsic}, &Block::int_values);
-    visit(BlockArray{"last_int_values", BlockPlaces::kEnvs, 1, false, intrinsic},
+    visit(BlockArray{"int_values", kTransitions, 1, kCollect, false, intrinsic},
+          &Block::int_values);
+    visit(BlockArray{"last_int_values", BlockPlaces::kEnvs, 1, kBootstrap, false, intrinsic},
           &Block::last_int_values);
-    visit(BlockArray{"int_rewards", kTransitions, 1, false, intrinsic}, &Block::int_rewards);
-    visit(BlockArray{"int_advantages", kTransitions, 1, false, intrinsic}, &Block::int_advantages);
+    visit(BlockArray{"int_rewards", kTransitions, 1, kTargets, false, intrinsic},
+          &Block::int_rewards);
+    visit(BlockArray{"int_advantages", kTransitions, 1, kTargets, false, intrinsic},
+          &Block::int_advantages);
   }
 
   // What a block of these sizes takes, in bytes.

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "broadloom/math/elementwise.h"
+#include "broadloom/rollout/block_exchange.h"
 
 namespace broadloom {
 
@@ -24,15 +24,18 @@ void Collector::keep(const ObsNormalizer* normalizer, const Observations& raw, s
 
 Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
                      ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
-                     const Bf16Pair* bf16_weights)
+                     const Bf16Pair* bf16_weights, Ranks& ranks)
     : envs_(envs),
       simulator_(envs.traits()),
       network_(network),
       actor_(actor),
       normalizers_(normalizers),
       pool_(pool),
+      ranks_(ranks),
+      exchange_(ranks),
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
+      cut_(plan_, ranks),
       whole_(simulator_.whole_batch ? envs.num_envs() : 0, envs.spec()) {
   const std::size_t per_tile = static_cast<std::size_t>(envs.spec().action_size()) * kTileRows;
   for (int thread = 0; thread < pool.threads(); ++thread) {
@@ -45,25 +48,27 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
 
 void Collector::regroup(int num_envs) {
   plan_ = ShardPlan(num_envs, kTileRows);
+  cut_ = RankCut(plan_, ranks_);
   groups_.clear();
-  const int together = shards_per_group(plan_, pool_.threads());
-  for (int s = 0; s < plan_.count(); s += together) {
-    const int last = std::min(s + together, plan_.count());
+  const int shards = cut_.last_shard() - cut_.first_shard();
+  const int together = shards_per_group(plan_[0].size(), shards, pool_.threads());
+  for (int s = cut_.first_shard(); s < cut_.last_shard(); s += together) {
+    const int last = std::min(s + together, cut_.last_shard());
     groups_.push_back({s, last, {plan_[s].begin, plan_[last - 1].end}, {}});
   }
-  if (simulator_.whole_batch) return;  // whole_ has the rows of all
+  if (simulator_.whole_batch || groups_.empty()) return;  // whole_ has the rows of all
   const std::size_t rows = static_cast<std::size_t>(groups_[0].rows.size());
   for (Scratch& scratch : scratch_) scratch.envs = EnvRows(rows, envs_.spec());
 }
 
 // As many as fit a tile, since a step costs little more for more rows, but not at the price of a
 // thread that has more shards to step than it needs to have.
-int Collector::shards_per_group(const ShardPlan& plan, int threads) {
+int Collector::shards_per_group(int shard_size, int shards, int threads) {
   const auto most_of_a_thread = [&](int together) {
-    const int groups = (plan.count() + together - 1) / together;
-    return std::min((groups + threads - 1) / threads * together, plan.count());
+    const int groups = (shards + together - 1) / together;
+    return std::min((groups + threads - 1) / threads * together, shards);
   };
-  const int widest = std::clamp(kTileRows / plan[0].size(), 1, plan.count());
+  const int widest = std::min(std::max(kTileRows / shard_size, 1), shards);
   int best = 1;
   for (int together = 2; together <= widest; ++together) {
     if (most_of_a_thread(together) <= most_of_a_thread(best)) best = together;
@@ -73,7 +78,7 @@ int Collector::shards_per_group(const ShardPlan& plan, int threads) {
 
 std::size_t Collector::scratch_bytes(int num_envs, int threads, const VecEnv& envs) {
   const ShardPlan plan(num_envs, kTileRows);
-  const int most_rows = shards_per_group(plan, threads) * plan[0].size();
+  const int most_rows = shards_per_group(plan[0].size(), plan.count(), threads) * plan[0].size();
   const bool shared = envs.traits().whole_batch;
   const std::size_t rows = static_cast<std::size_t>(shared ? 0 : std::min(most_rows, num_envs));
   const std::size_t action = static_cast<std::size_t>(envs.spec().action_size());
@@ -103,11 +108,25 @@ Status Collector::collect(const float* params, std::int64_t first_step, RolloutB
   pool_.run(static_cast<int>(groups_.size()), [&](int group, int thread) {
     collect_group(groups_[group], scratch_[thread], params, first_step, block);
   });
-  return failure();
+  return share_rows(first_step, block);
 }
 
-bool Collector::Fault::is_before(const Fault& other) const {
-  return std::tie(step, place, env) < std::tie(other.step, other.place, other.env);
+// What this rank has collected to the others, and theirs here, if all have come to the end.
+Status Collector::share_rows(std::int64_t first_step, RolloutBlock& block) {
+  const Fault* fault = first_fault(first_step);
+  BROADLOOM_TRY(ranks_.agree(fault == nullptr ? Status() : fault->status(),
+                             fault == nullptr ? 0 : fault->order(first_step)));
+  add_arrays(block, BlockStage::kCollect, cut_.env_bounds(), exchange_);
+  for (ObsNormalizer* normalizer : {normalizers_.policy, normalizers_.critic}) {
+    if (normalizer != nullptr) normalizer->add_sums(cut_.shard_bounds(), exchange_);
+  }
+  exchange_.finish();
+  return ranks_.status();
+}
+
+std::uint64_t Collector::Fault::order(std::int64_t first_step) const {
+  const auto at = static_cast<std::uint64_t>(step - first_step) * 8 + static_cast<unsigned>(place);
+  return (at << 32) + static_cast<std::uint32_t>(env);
 }
 
 Status Collector::Fault::status() const {
@@ -127,13 +146,15 @@ Status Collector::Fault::status() const {
 }
 
 // Of all groups' faults the one that comes first, so that it is the same however they are cut.
-Status Collector::failure() const {
+const Collector::Fault* Collector::first_fault(std::int64_t first_step) const {
   const Fault* first = nullptr;
   for (const Group& group : groups_) {
     if (group.fault.env < 0) continue;
-    if (first == nullptr || group.fault.is_before(*first)) first = &group.fault;
+    if (first == nullptr || group.fault.order(first_step) < first->order(first_step)) {
+      first = &group.fault;
+    }
   }
-  return first == nullptr ? Status() : first->status();
+  return first;
 }
 
 void Collector::collect_group(Group& group, Scratch& scratch, const float* params,
@@ -175,7 +196,7 @@ Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
         value_rows(group.rows, scratch_[thread], params, block);
       }
     });
-    BROADLOOM_TRY(failure());
+    if (const Fault* fault = first_fault(first_step)) return fault->status();
     if (t == block.T) break;
     Status stepped = step_envs(all, whole, t, block);
     if (!stepped.ok()) return Fault{0, at, Fault::Place::kStep, std::move(stepped)}.status();

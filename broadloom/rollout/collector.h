@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/exchange.h"
+#include "broadloom/core/ranks.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/vec_env.h"
@@ -15,6 +17,7 @@
 #include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/normalizer.h"
+#include "broadloom/rollout/rank_cut.h"
 
 namespace broadloom {
 
@@ -23,10 +26,13 @@ namespace broadloom {
 class Collector {
  public:
   // What is given must outlive this. normalizers: null when observations are used as they are.
-  // bf16_weights: of the network, fresh for the params of every call; null in fp32.
+  // bf16_weights: of the network, fresh for the params of every call; null in fp32. ranks: that
+  // collect the block together. Each steps the environments of its own shards, and has the rows
+  // and the normalisers' sums of all when a call returns; what the other environments are in is
+  // theirs to know. They are not simulators that act on all at once.
   Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
             ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
-            const Bf16Pair* bf16_weights = nullptr);
+            const Bf16Pair* bf16_weights = nullptr, Ranks& ranks = Ranks::alone());
 
   // From the next block on the environments [0, num_envs) alone are stepped. Allocates.
   void regroup(int num_envs);
@@ -34,7 +40,7 @@ class Collector {
   // Fills observations to truncated, ends where there is room, truncations and final_observations
   // of the block, starting at environment step first_step of the run. Fails where an observation or
   // a reward is not finite, naming environment and step, and where the environments fail to step,
-  // with their words. Nothing is allocated unless it fails.
+  // with their words; on all ranks alike. Nothing is allocated unless it fails.
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
 
   // last_values and final_values of the block: V of the observation that follows it and of the
@@ -42,6 +48,7 @@ class Collector {
   void bootstrap_values(const float* params, RolloutBlock& block);
 
   const ShardPlan& shards() const { return plan_; }
+  const RankCut& cut() const { return cut_; }
 
   // Scratch of one of `threads` threads without its network workspace, in bytes.
   static std::size_t scratch_bytes(int num_envs, int threads, const VecEnv& envs);
@@ -89,7 +96,8 @@ class Collector {
     std::int64_t step = 0;
     Place place = Place::kObservation;
     Status told;  // by the environments
-    bool is_before(const Fault& other) const;
+    // Of faults since first_step, the lowest is the one that comes first.
+    std::uint64_t order(std::int64_t first_step) const;
     Status status() const;
   };
   // Neighbouring shards that one task steps together. A row's results do not depend on which rows
@@ -100,7 +108,8 @@ class Collector {
     Fault fault;
   };
 
-  static int shards_per_group(const ShardPlan& plan, int threads);
+  static int shards_per_group(int shard_size, int shards, int threads);
+  Status share_rows(std::int64_t first_step, RolloutBlock& block);
   void collect_group(Group& group, Scratch& scratch, const float* params, std::int64_t first_step,
                      RolloutBlock& block);
   Status collect_lockstep(const float* params, std::int64_t first_step, RolloutBlock& block);
@@ -116,7 +125,7 @@ class Collector {
   void mark_fillers(Shard shard, int t, RolloutBlock& block) const;
   void accumulate(const Group& group, const float* raw, int width, const std::uint8_t* fillers,
                   ObsNormalizer& normalizer);
-  Status failure() const;
+  const Fault* first_fault(std::int64_t first_step) const;
   void act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
            std::int64_t step, int t, RolloutBlock& block);
   static void keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from,
@@ -142,10 +151,13 @@ class Collector {
   const Actor& actor_;
   ObsNormalizers normalizers_;
   ThreadPool& pool_;
+  Ranks& ranks_;
+  Exchange exchange_;
   std::uint64_t seed_;
   ShardPlan plan_;
+  RankCut cut_;
   EnvRows whole_;                 // of all environments, where they are stepped as one
-  std::vector<Group> groups_;     // all shards
+  std::vector<Group> groups_;     // all of this rank's shards
   std::vector<Scratch> scratch_;  // [threads]
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "broadloom/rollout/block_exchange.h"
 #include "broadloom/rollout/collector.h"
 
 namespace broadloom {
@@ -54,6 +55,8 @@ void Collector::bootstrap_values(const float* params, RolloutBlock& block) {
   pool_.run(static_cast<int>(groups_.size()), [&](int group, int thread) {
     bootstrap_rows(groups_[group], scratch_[thread], params, block);
   });
+  add_arrays(block, BlockStage::kBootstrap, cut_.env_bounds(), exchange_);
+  exchange_.finish();
 }
 
 void Collector::bootstrap_rows(const Group& group, Scratch& scratch, const float* params,

@@ -41,6 +41,8 @@ std::size_t ObsNormalizer::bytes(int size, int shards) {
   return (arrays * period(size) + 2 * static_cast<std::size_t>(size)) * sizeof(double);
 }
 
+std::size_t ObsNormalizer::shard_bytes(int size) { return (1 + 2 * period(size)) * sizeof(double); }
+
 ObsNormalizer::ObsNormalizer(int size, double clip, int shards)
     : statistics_(size),
       clip_(static_cast<float>(clip)),
@@ -79,6 +81,18 @@ void ObsNormalizer::accumulate(int shard, const float* raw, int rows) {
   const std::size_t count = static_cast<std::size_t>(rows) * statistics_.mean().size();
   sums.count += rows;
   add_moments(raw, count, mean_.size(), mean_.data(), sums.sum.data(), sums.squares.data());
+}
+
+void ObsNormalizer::add_sums(std::span<const int> shard_bounds, Exchange& exchange) {
+  for (std::size_t rank = 0; rank + 1 < shard_bounds.size(); ++rank) {
+    for (int s = shard_bounds[rank]; s < shard_bounds[rank + 1]; ++s) {
+      Sums& sums = shards_[s];
+      const int owner = static_cast<int>(rank);
+      exchange.add(&sums.count, sizeof(double), owner);
+      exchange.add(sums.sum.data(), sums.sum.size() * sizeof(double), owner);
+      exchange.add(sums.squares.data(), sums.squares.size() * sizeof(double), owner);
+    }
+  }
 }
 
 // Every shard's sums are about the mean before the commit, so they are added up first and merged

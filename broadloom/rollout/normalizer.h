@@ -8,9 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "broadloom/core/exchange.h"
 #include "broadloom/core/tensor_ref.h"
 
 namespace broadloom {
@@ -43,11 +45,15 @@ class ObsNormalizer {
 
   // That it holds: the statistics, and each shard's sums.
   static std::size_t bytes(int size, int shards);
+  // Of it, what add_sums() adds for a shard.
+  static std::size_t shard_bytes(int size);
 
   // out = clip((raw - mean) / sqrt(var + 1e-8)), raw and out [rows, D]; they may be the same.
   void normalize(const float* raw, int rows, float* out) const;
   // Takes raw [rows, D] into the shard's sums. Different shards may do so at the same time.
   void accumulate(int shard, const float* raw, int rows);
+  // The shards' sums, of which rank r has those of shards [bounds[r], bounds[r + 1]).
+  void add_sums(std::span<const int> shard_bounds, Exchange& exchange);
   // Merges what was accumulated since the last commit.
   void commit();
 

@@ -93,6 +93,19 @@ class Observations {
     if (type_.dtype == Dtype::kF32) return f(floats_.data(), stored, 0);
     return f(bytes_.data(), stored, across_ > 0 ? type_.frames.count - 1 : 0);
   }
+  // f(bytes, lines, unit bytes) on all that is stored, for who sends it: `lines` one behind the
+  // other, each with so many bytes of each of `units` environments. lines: of a block's
+  // transitions, its steps; of rows by themselves, 1.
+  template <class F>
+  void visit_lines(std::size_t lines, std::size_t units, F&& f) {
+    if (empty()) return;
+    if (type_.dtype == Dtype::kF32) {
+      return f(floats_.data(), lines, size() * sizeof(float) / (lines * units));
+    }
+    if (across_ == 0) return f(bytes_.data(), lines, size() / (lines * units));
+    f(bytes_.data(), lines + older(), stored_width());
+    f(ages(), lines, std::size_t{1});
+  }
   // What is stored of a row alone, for who compares and hashes: all of it, or its newest frame.
   std::span<const std::byte> row_bytes(std::size_t row) const;
   // float32 rows, which are stored as they are. Empty where rows are uint8.

@@ -157,9 +157,25 @@ std::string memory_text(const RolloutContract& contract) {
   return out + "; the program itself takes some MB more";
 }
 
+std::string ranks_text(const RankPlan& plan) {
+  if (plan.ranks == 1) return "";
+  std::string out = fmt::format("Ranks: {}", plan.ranks);
+  if (plan.collecting < plan.ranks) out += fmt::format(", of which {} collect", plan.collecting);
+  if (plan.at_gradients < plan.ranks) {
+    out += fmt::format(", {} {} at gradients", plan.at_gradients,
+                       plan.at_gradients == 1 ? "works" : "work");
+  }
+  return out +
+         fmt::format(
+             "; each holds the whole block, and takes in up to {:.2f} MB an iteration: {:.2f} "
+             "of the block and its statistics, {:.2f} of {} gradients\n",
+             plan.received() * 1e-6, (plan.block + plan.statistics) * 1e-6, plan.gradient * 1e-6,
+             with_commas(plan.gradients));
+}
+
 }  // namespace
 
-Result<RolloutContract> make_contract(const Config& config, int threads) {
+Result<RolloutContract> make_contract(const Config& config, int threads, int ranks) {
   const Result<std::unique_ptr<VecEnv>> made = make_one_env(config);
   if (!made.ok()) return made.status();
   VecEnv& one = *made.value();
@@ -198,7 +214,8 @@ Result<RolloutContract> make_contract(const Config& config, int threads) {
   contract.curriculum = curriculum_options(config);
   contract.disturbances = disturbances_of(config.env_options);
   contract.threads = threads;
-  contract.memory = plan_memory(config, threads, one);
+  contract.ranks = plan_ranks(config, ranks, one);
+  contract.memory = plan_memory(config, threads, one, ranks);
   contract.memory_allowed = memory_allowed(config);
   contract.besides = besides_blocks(config);
   contract.budget = budget_warning(config);
@@ -233,6 +250,7 @@ std::string contract_text(const RolloutContract& c) {
   for (const std::string& limit : simulator_limits(c.simulator)) {
     out += fmt::format("Simulator: {}\n", limit);
   }
+  out += ranks_text(c.ranks);
   out += fmt::format("Seed: {}. Threads: {}. Memory: {}\n", c.seed, c.threads, memory_text(c));
   if (!c.budget.empty()) out += c.budget + "\n";
   return out;

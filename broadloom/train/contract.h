@@ -10,6 +10,7 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/config/memory_plan.h"
+#include "broadloom/config/rank_plan.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/curriculum.h"
 #include "broadloom/env/vec_env.h"
@@ -58,10 +59,11 @@ struct RolloutContract {
   std::vector<RewardTerm> reward_terms;  // what the environment says of its task; empty: nothing
   std::vector<CommandRange> commands;
   std::string terrain;
-  std::string engine;      // EnvSpec::engine; "": Broadloom
-  VecEnvTraits simulator;  // what the environments can do
-  int threads = 0;
-  MemoryPlan memory;
+  std::string engine;              // EnvSpec::engine; "": Broadloom
+  VecEnvTraits simulator;          // what the environments can do
+  int threads = 0;                 // of each rank
+  RankPlan ranks;                  // that train together; of one, nothing is said
+  MemoryPlan memory;               // of each
   std::size_t memory_allowed = 0;  // bytes; 0: not known
   std::string budget;              // budget_warning()
   std::string besides;             // besides_blocks(): what the algorithm does beside its blocks
@@ -70,7 +72,7 @@ struct RolloutContract {
 // kInvalidConfig and kNotFound as the environment gives them, and where it cannot do what the
 // config asks for (check_simulator). Makes one environment to see how
 // large it is.
-Result<RolloutContract> make_contract(const Config& config, int threads);
+Result<RolloutContract> make_contract(const Config& config, int threads, int ranks = 1);
 
 // A few lines, each with its newline. Families, strata and the like only where there are some.
 std::string contract_text(const RolloutContract& contract);

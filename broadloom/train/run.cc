@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "broadloom/config/algorithms.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
@@ -17,6 +16,8 @@
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/kept_logs.h"
 #include "broadloom/train/ledger_entry.h"
+#include "broadloom/train/longer_run.h"
+#include "broadloom/train/ranked_run.h"
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/train/started_run.h"
 #include "broadloom/train/trainer.h"
@@ -120,28 +121,52 @@ Status told_of_what_is_saved(const Status& status, const RunFolder& folder) {
                       status.message(), folder.dir())};
 }
 
-// Trains to the end or until asked to stop. Whatever ends it, the newest checkpoint stays.
-Result<RunSummary> train(Trainer& trainer, const RunFolder& folder, const LogBytes& logs,
-                         const RunHooks& hooks) {
-  Result<RunRecorder> recorder = RunRecorder::open(folder, trainer, logs, hooks.on_note);
-  if (!recorder.ok()) return recorder.status();
-  trainer.set_recorder(&recorder.value());
-  const std::int64_t first_step = trainer.report().global_step;
-  while (!trainer.finished()) {
-    BROADLOOM_TRY(told_of_what_is_saved(trainer.iterate(), folder));
-    if (hooks.on_iteration) hooks.on_iteration(progress_of(trainer, recorder.value()));
-    if (hooks.should_stop && hooks.should_stop()) break;
-  }
-  BROADLOOM_TRY(recorder.value().save(trainer));
-  const double seconds = recorder.value().seconds();
-  const std::int64_t steps = trainer.report().global_step - first_step;
-  BROADLOOM_TRY(write_ledger_line(folder, trainer, {steps, seconds, peak_memory()}, hooks));
-  return summary_of(trainer, folder.dir(), seconds);
+// A run that is ready to be trained; the lock is held until it ends.
+struct ReadyRun {
+  FileLock lock;
+  RunFolder folder;
+  std::unique_ptr<Trainer> trainer;
+  LogBytes logs;
+  std::optional<RunSummary> over;  // where nothing is left to train
+};
+
+// What is left when the last iteration is over.
+Status complete(ReadyRun& run, RunRecorder& recorder, std::int64_t first_step,
+                const RunHooks& hooks) {
+  BROADLOOM_TRY(recorder.save(*run.trainer));
+  const std::int64_t steps = run.trainer->report().global_step - first_step;
+  return write_ledger_line(run.folder, *run.trainer, {steps, recorder.seconds(), peak_memory()},
+                           hooks);
 }
 
-Status announce(const Config& config, int threads, const RunHooks& hooks) {
+// Trains to the end or until asked to stop. Whatever ends it, the newest checkpoint stays.
+Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
+  Trainer& trainer = *run.trainer;
+  Ranks& ranks = trainer.ranks();
+  Result<RunRecorder> recorder = RunRecorder::open(run.folder, trainer, run.logs, hooks.on_note);
+  BROADLOOM_TRY(ranks.agree(recorder.status()));
+  trainer.set_recorder(&recorder.value());
+  const std::int64_t first_step = trainer.report().global_step;
+  const auto report = [&] {
+    if (hooks.on_iteration) hooks.on_iteration(progress_of(trainer, recorder.value()));
+  };
+  BROADLOOM_TRY(
+      told_of_what_is_saved(iterate_together(trainer, report, hooks.should_stop), run.folder));
+  const double seconds = recorder.value().seconds();
+  BROADLOOM_TRY(ranks.agree(complete(run, recorder.value(), first_step, hooks)));
+  return summary_of(trainer, run.folder.dir(), seconds);
+}
+
+// With the ranks, which are told where there is nothing to train.
+Result<RunSummary> train_with(Ranks& ranks, Result<ReadyRun> ready, const RunHooks& hooks) {
+  ReadyRun& run = ready.value();
+  BROADLOOM_TRY(call_ranks(ready.status(), run.over ? nullptr : run.trainer.get(), ranks));
+  return run.over ? Result<RunSummary>(*run.over) : train(run, hooks);
+}
+
+Status announce(const Config& config, int threads, const Ranks& ranks, const RunHooks& hooks) {
   if (!hooks.on_contract) return {};
-  const Result<RolloutContract> contract = make_contract(config, threads);
+  const Result<RolloutContract> contract = make_contract(config, threads, ranks.size());
   if (contract.ok()) hooks.on_contract(contract.value());
   return contract.status();
 }
@@ -151,46 +176,6 @@ std::string bits_of(const Config& config, const std::string& isa, const VecEnvTr
   if (!simulator.deterministic) return "none";
   const bool common = config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
   return common ? "common" : "own";
-}
-
-// Makes the run longer, in memory: what it has learnt must be what it would have from the start.
-Status extend(StartedRun& run, std::int64_t total_timesteps) {
-  const std::int64_t before = run.config.total_timesteps;
-  const std::string& dir = run.folder.dir();
-  if (total_timesteps < before) {
-    return invalid(
-        fmt::format("total_timesteps: got {}, but the run '{}' is one of {} steps, and can "
-                    "only be made longer; expected at least that",
-                    total_timesteps, dir, before));
-  }
-  if (!run.config.shape_schedule.empty()) {
-    return invalid(fmt::format(
-        "total_timesteps: got {}, but the shapes of '{}' change at shares of its {} steps "
-        "(shape_schedule): a longer run would have changed them elsewhere. Begin a new run with "
-        "this one's policy: `broadloom train --init {} --total_timesteps N`, and the run's other "
-        "settings",
-        total_timesteps, dir, before, dir));
-  }
-  if (const std::optional<FallingValue> falls = falling_value(run.config)) {
-    return invalid(fmt::format(
-        "total_timesteps: got {}, but the {} of '{}' falls over its {} steps ({}): a longer run "
-        "would have had another one in every block. Begin a new run with this one's policy: "
-        "`broadloom train --init {} --total_timesteps N`, and the run's other settings; runs in "
-        "which nothing falls, or with lr_schedule = adaptive, can be made longer",
-        total_timesteps, falls->words, dir, before, falls->setting, dir));
-  }
-  const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
-  run.config.total_timesteps = total_timesteps;
-  if (run.config.num_iterations() == blocks) {
-    return invalid(fmt::format(
-        "total_timesteps: got {}, which makes the run '{}' no longer: a run is of whole blocks of "
-        "{} steps, and its {} are {}; expected at least {}",
-        total_timesteps, dir, block, blocks, blocks * block, (blocks + 1) * block));
-  }
-  BROADLOOM_TRY(check_config(run.config));
-  run.manifest.config = to_overrides(run.config);
-  run.manifest.extended_from.push_back(before);
-  return {};
 }
 
 // A run that was begun with everybody's bits and goes on with others says so.
@@ -268,11 +253,9 @@ Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& in
   return std::optional<PolicySource>(source.take());
 }
 
-}  // namespace
-
-Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
-                             const RunHooks& hooks, const std::optional<Panel>& panel,
-                             const std::optional<InitialPolicy>& init) {
+Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int threads,
+                         const RunHooks& hooks, const std::optional<Panel>& panel,
+                         const std::optional<InitialPolicy>& init, Ranks& ranks) {
   BROADLOOM_TRY(check_isa(config.isa));
   warn_of_emulation(config, hooks);
   if (hooks.on_note) {
@@ -283,8 +266,8 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   if (init) BROADLOOM_TRY(check_policy_fits(*init, config));
   BROADLOOM_TRY(RunFolder::check_free(run_dir));
-  BROADLOOM_TRY(announce(config, threads, hooks));
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
+  BROADLOOM_TRY(announce(config, threads, ranks, hooks));
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads, ranks);
   if (!trainer.ok()) return trainer.status();
   const Result<std::optional<PolicySource>> source = begin(init, *trainer.value(), hooks);
   if (!source.ok()) return source.status();
@@ -305,9 +288,62 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});
   };
   BROADLOOM_TRY(RunFolder::create(run_dir, fill));
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
-  return train(*trainer.value(), folder.value(), {}, hooks);
+  return ReadyRun{std::move(lock), folder.take(), trainer.take(), {}, {}};
+}
+
+Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks& hooks,
+                         std::int64_t total_timesteps, Ranks& ranks) {
+  Result<RunFolder> opened = RunFolder::open(run_dir);
+  if (!opened.ok()) return opened.status();
+  const RunFolder& folder = opened.value();
+  Result<FileLock> lock = folder.lock();
+  if (!lock.ok()) return lock.status();
+  Result<StartedRun> run = open_started_run(run_dir);  // as nobody else can change it any more
+  if (!run.ok()) return run.status();
+  const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
+  if (longer) BROADLOOM_TRY(make_longer(run.value(), total_timesteps));
+  BROADLOOM_TRY(check_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
+  BROADLOOM_TRY(own_panel(folder).status());
+  folder.clear_half_written();
+  const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());
+  if (!newest.ok()) return newest.status();
+  const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
+  if (!checkpoint.ok()) return checkpoint.status();
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads, ranks);
+  if (!trainer.ok()) return trainer.status();
+  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));
+  if (run.value().config.hashes) {
+    BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
+  }
+  BROADLOOM_TRY(announce(run.value().config, threads, ranks, hooks));
+  if (longer) {
+    BROADLOOM_TRY(
+        write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
+  }
+  // A finished run may still have its panel to play.
+  const bool complete =
+      trainer.value()->finished() && is_recorded(folder, trainer.value()->config());
+  if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
+  std::optional<RunSummary> over;
+  if (!trainer.value()->finished()) {
+    BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
+    BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
+  } else {
+    BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}, hooks));
+    over = summary_of(*trainer.value(), folder.dir(), 0.0);
+  }
+  return ReadyRun{lock.take(), opened.take(), trainer.take(), checkpoint.value().logs, over};
+}
+
+}  // namespace
+
+Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
+                             const RunHooks& hooks, const std::optional<Panel>& panel,
+                             const std::optional<InitialPolicy>& init, Ranks& ranks) {
+  return train_with(ranks, new_run(config, run_dir, threads, hooks, panel, init, ranks), hooks);
 }
 
 Result<std::string> isa_of_run(const std::string& run_dir) {
@@ -317,47 +353,8 @@ Result<std::string> isa_of_run(const std::string& run_dir) {
 }
 
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
-                              std::int64_t total_timesteps) {
-  const Result<RunFolder> opened = RunFolder::open(run_dir);
-  if (!opened.ok()) return opened.status();
-  const RunFolder& folder = opened.value();
-  const Result<FileLock> lock = folder.lock();
-  if (!lock.ok()) return lock.status();
-  Result<StartedRun> run = open_started_run(run_dir);  // as nobody else can change it any more
-  if (!run.ok()) return run.status();
-  const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
-  if (longer) BROADLOOM_TRY(extend(run.value(), total_timesteps));
-  BROADLOOM_TRY(check_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
-  BROADLOOM_TRY(own_panel(folder).status());
-  folder.clear_half_written();
-  const Result<FoundCheckpoint> newest = find_checkpoint(folder.dir());
-  if (!newest.ok()) return newest.status();
-  const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
-  if (!checkpoint.ok()) return checkpoint.status();
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads);
-  if (!trainer.ok()) return trainer.status();
-  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
-  BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));
-  if (run.value().config.hashes) {
-    BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
-  }
-  BROADLOOM_TRY(announce(run.value().config, threads, hooks));
-  if (longer) {
-    BROADLOOM_TRY(
-        write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
-  }
-  // A finished run may still have its panel to play.
-  const bool complete =
-      trainer.value()->finished() && is_recorded(folder, trainer.value()->config());
-  if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
-  if (!trainer.value()->finished()) {
-    BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
-    BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
-  } else {
-    BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}, hooks));
-    return summary_of(*trainer.value(), folder.dir(), 0.0);
-  }
-  return train(*trainer.value(), folder, checkpoint.value().logs, hooks);
+                              std::int64_t total_timesteps, Ranks& ranks) {
+  return train_with(ranks, old_run(run_dir, threads, hooks, total_timesteps, ranks), hooks);
 }
 
 }  // namespace broadloom

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "broadloom/config/config.h"
+#include "broadloom/core/ranks.h"
 #include "broadloom/core/status.h"
 #include "broadloom/evaluate/panel.h"
 #include "broadloom/train/contract.h"
@@ -58,9 +59,14 @@ struct RunSummary {
 // kept in the folder and must fit the run (kMismatch before anything is made), the final policy is
 // scored on it, and the line holds the scores. With a policy to begin with (init), which must fit
 // the run as well, the first parameters are that one's; manifest and line say whose.
+//
+// ranks: that train it together, this one being the first; the others call join_run() and
+// follow_run() (ranked_run.h). Nobody but the first reads or writes files of the run. Where one is
+// gone the run ends with what was saved.
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks, const std::optional<Panel>& panel = {},
-                             const std::optional<InitialPolicy>& init = {});
+                             const std::optional<InitialPolicy>& init = {},
+                             Ranks& ranks = Ranks::alone());
 
 // What set_isa() is to be given before a run is resumed: what it asked for, or what has the bits
 // that it began with.
@@ -76,7 +82,9 @@ Result<std::string> isa_of_run(const std::string& run_dir);
 // the bits of one that was as long from the start. The manifest keeps what it was, and a run that
 // has come to its new end has a line of its own. kInvalidConfig where the total decides what is
 // learnt (Config::depends_on_total), is less, or has room for no more blocks.
+//
+// ranks: as of start_run(), and as many as there are now.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
-                              std::int64_t total_timesteps = 0);
+                              std::int64_t total_timesteps = 0, Ranks& ranks = Ranks::alone());
 
 }  // namespace broadloom

@@ -86,37 +86,42 @@ std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
 
 }  // namespace
 
-Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads) {
+Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads, Ranks& ranks) {
   BROADLOOM_TRY(check_machine(config, threads));
-  const Result<MemoryPlan> plan = plan_memory(config, threads);  // before the environments are made
+  const Result<MemoryPlan> plan =
+      plan_memory(config, threads, ranks.size());  // before the environments are made
   if (!plan.ok()) return plan.status();
   BROADLOOM_TRY(check_memory(config, plan.value()));
   Result<std::unique_ptr<VecEnv>> envs =
       make_vec_env(config.env_id, config.env_options, vec_env_options(config));
   if (!envs.ok()) return envs.status();
-  return create_checked(config, threads, envs.take());
+  return create_checked(config, threads, envs.take(), ranks);
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads,
-                                                 std::unique_ptr<VecEnv> envs) {
+                                                 std::unique_ptr<VecEnv> envs, Ranks& ranks) {
   BROADLOOM_TRY(check_machine(config, threads));
   BROADLOOM_TRY(check_given(config, envs.get()));
-  BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs)));
-  return create_checked(config, threads, std::move(envs));
+  BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs, ranks.size())));
+  return create_checked(config, threads, std::move(envs), ranks);
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
-                                                         std::unique_ptr<VecEnv> envs) {
+                                                         std::unique_ptr<VecEnv> envs,
+                                                         Ranks& ranks) {
   BROADLOOM_TRY(check_fits(config, *envs));
+  BROADLOOM_TRY(check_shared(*envs, ranks));
   BROADLOOM_TRY(check_levels(config, *envs));
   BROADLOOM_TRY(check_probe(config, *envs));
-  std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs)));
+  std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs), ranks));
   BROADLOOM_TRY(check_outlasting(config, *trainer->algorithm_));
   return trainer;
 }
 
-Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs)
+Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks)
     : config_(config),
+      ranks_(ranks),
+      exchange_(ranks),
       pool_(threads),
       active_threads_(threads, available_cores()),
       envs_(std::move(envs)),
@@ -132,9 +137,9 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       tracker_(config.most_envs()),
       now_(config.of_phase(0)),
       actor_(make_actor(config_, network_)),
-      algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_})),
+      algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_, ranks})),
       collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed,
-                 learner_.bf16_weights.data()),
+                 learner_.bf16_weights.data(), ranks),
       instruments_(config.instruments,
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
                    probe_for(config, *envs_)),
@@ -191,7 +196,7 @@ void Trainer::follow_shape() {
   phase_ = phase;
   algorithm_.reset();  // before what it was made from
   now_ = config_.of_phase(phase);
-  algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_});
+  algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_, ranks_});
   block_.reshape(run_block_sizes(now_, *envs_));
   collector_.regroup(now_.num_envs);
   instruments_.reshape(
@@ -217,7 +222,7 @@ Status Trainer::collect() {
     const float scale = static_cast<float>(config_.reward_scale);
     for (float& reward : block_.rewards) reward *= scale;
   }
-  return {};
+  return needs_environments() ? gather_environments() : Status();
 }
 
 ObsNormalizers Trainer::normalizers() {
@@ -257,6 +262,7 @@ void Trainer::compute_targets() {
 // policy saw observations through the same ones.
 Status Trainer::update() {
   const StageTimer timer(stage_seconds_.update);
+  BROADLOOM_TRY(ranks_.status());  // or the block is not whole
   report_.learning_rate = learner_.learning_rate;
   arm_instruments();
   BROADLOOM_TRY(algorithm_->update(block_, config_.seed, clock_.iteration, learner_));
@@ -265,11 +271,13 @@ Status Trainer::update() {
   return {};
 }
 
-// Decides whether this iteration is measured: by its number alone, so that a resumed run measures
-// the same ones.
+// By the iteration's number alone, so that a resumed run measures the same ones.
+bool Trainer::is_measured() const {
+  return finished() || clock_.iteration % config_.instrument_every == 0;
+}
+
 void Trainer::arm_instruments() {
-  const bool due = finished() || clock_.iteration % config_.instrument_every == 0;
-  algorithm_->set_observer(instruments_.begin(due, instrument_view()));
+  algorithm_->set_observer(instruments_.begin(is_measured(), instrument_view()));
 }
 
 InstrumentView Trainer::instrument_view() {
@@ -320,8 +328,6 @@ void Trainer::report_episodes() {
   refresh_stratum_numbers(tracker_, *envs_, block_.N, report_.strata);
 }
 
-Status Trainer::capture() { return envs_->capture(); }
-
 Status Trainer::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
   if (critic_norm_) critic_norm_->state_restored();
@@ -331,6 +337,7 @@ Status Trainer::state_restored() {
   episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
   if (envs_->traits().saves_state) BROADLOOM_TRY(envs_->state_restored());
   if (episodes_lost_ && !finished()) BROADLOOM_TRY(begin_new_episodes());
+  environments_of_ = clock_.iteration;
   report_clock();
   report_episodes();
   return {};
@@ -343,11 +350,6 @@ Status Trainer::begin_new_episodes() {
   BROADLOOM_TRY(envs_->begin_anew(Random(config_.seed, Purpose::kAnew, 0, step).bits64()));
   tracker_.begin_anew();
   return {};
-}
-
-Status Trainer::record() {
-  const StageTimer timer(stage_seconds_.record);
-  return recorder_ != nullptr ? recorder_->record(*this) : Status();
 }
 
 Policy Trainer::policy() const {

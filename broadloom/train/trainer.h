@@ -9,7 +9,9 @@
 #include "broadloom/algo/algorithm.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/active_threads.h"
+#include "broadloom/core/exchange.h"
 #include "broadloom/core/number_info.h"
+#include "broadloom/core/ranks.h"
 #include "broadloom/core/schedule.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
@@ -103,9 +105,17 @@ class Trainer {
   // results do not depend on how many. Fails where the configuration or an environment option is
   // not valid, or where the processor lacks what `precision` needs. The environments may be given,
   // for a simulator of one's own; their number and id must be config.most_envs() and config.env_id.
-  static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads);
+  //
+  // With several ranks, all make the same calls of what is not const: each has a trainer of the
+  // same config, collects a part of each block and works out a part of each gradient, and has all
+  // of both, and of the numbers that come of them, with the bits of one rank. What is not so: its
+  // environments beyond those that it steps are as they were when gather_environments() was last
+  // called. kInvalidConfig where the environments cannot be shared so.
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
-                                                 std::unique_ptr<VecEnv> envs);
+                                                 Ranks& ranks = Ranks::alone());
+  static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
+                                                 std::unique_ptr<VecEnv> envs,
+                                                 Ranks& ranks = Ranks::alone());
 
   // One iteration: a block collected, an update made. Nothing is allocated after the first, but
   // where shape_schedule changes the shape, by the recorder, and on failure.
@@ -133,6 +143,7 @@ class Trainer {
     return reward_norm_ ? &*reward_norm_ : nullptr;
   }
   ThreadPool& pool() { return pool_; }
+  Ranks& ranks() { return ranks_; }
   const InstrumentSet& instruments() const { return instruments_; }
   // Of the last iteration; null unless config().hashes.
   const BlockHashes* hashes() const { return hasher_ ? &hasher_->hashes() : nullptr; }
@@ -151,7 +162,13 @@ class Trainer {
   // Environments that do not save their state (VecEnvTraits) have no place in it.
   std::vector<TensorRef> state();
   // Has the environments bring their part of state() up to date; call it before state() is read.
+  // Fails where other ranks have stepped environments since gather_environments().
   Status capture();
+  // Brings here what other ranks' environments are in. Iterations do so where the recorder or the
+  // instruments may ask, as the config has it. Nothing to do for one rank.
+  Status gather_environments();
+  // All of the first rank's state and instruments' state, for a run that it has begun or restored.
+  Status take_state_of_first();
   // What instruments have added up over the run, "instruments.<name>.<field>": learning does not
   // depend on it.
   std::vector<TensorRef> instrument_state();
@@ -160,12 +177,15 @@ class Trainer {
   Status state_restored();
 
  private:
-  Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs);
+  Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks);
 
   // The machine can run it and has the memory.
   static Result<std::unique_ptr<Trainer>> create_checked(const Config& config, int threads,
-                                                         std::unique_ptr<VecEnv> envs);
+                                                         std::unique_ptr<VecEnv> envs,
+                                                         Ranks& ranks);
 
+  // Whether each rank can step some of the environments, and say what they are in.
+  static Status check_shared(const VecEnv& envs, const Ranks& ranks);
   ObsNormalizers normalizers();
   Status begin_new_episodes();
   void apply_schedules();
@@ -176,6 +196,8 @@ class Trainer {
   void bootstrap_values();
   void compute_targets();
   Status update();
+  bool is_measured() const;  // this iteration
+  bool needs_environments() const;
   void arm_instruments();
   void run_instruments();
   void report_update();
@@ -185,6 +207,8 @@ class Trainer {
   Status record();
 
   Config config_;
+  Ranks& ranks_;
+  Exchange exchange_;
   ThreadPool pool_;
   ActiveThreads active_threads_;
   std::unique_ptr<VecEnv> envs_;
@@ -207,7 +231,8 @@ class Trainer {
   IterationReport report_;
   StageSeconds stage_seconds_;
   Recorder* recorder_ = nullptr;
-  bool episodes_lost_ = false;  // state was restored but for the environments'
+  bool episodes_lost_ = false;        // state was restored but for the environments'
+  std::int64_t environments_of_ = 0;  // the iteration after which they were gathered
 };
 
 }  // namespace broadloom

@@ -35,5 +35,22 @@ TEST(PartialGradients, GiveTheSameGradientWhileThreadsComeAndGo) {
   }
 }
 
+// Part of the bits contract: so many that ranks and threads have work, where it is worth it.
+TEST(PartialGradientCount, GrowsWithTheSamples) {
+  for (const auto& [samples, count] : {std::pair{1, 1},
+                                       {64, 1},
+                                       {256, 4},
+                                       {1024, 8},
+                                       {2048, 16},
+                                       {16384, 16},
+                                       {32704, 16},
+                                       {32705, 32},
+                                       {65536, 64},
+                                       {1 << 20, 64}}) {
+    EXPECT_EQ(partial_gradient_count(samples, 1000), count) << samples;
+  }
+  EXPECT_EQ(partial_gradient_count(2048, 100000), 8);
+}
+
 }  // namespace
 }  // namespace broadloom

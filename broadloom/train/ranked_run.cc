@@ -1,0 +1,121 @@
+#include "broadloom/train/ranked_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "broadloom/math/isa.h"
+#include "broadloom/record/manifest.h"
+
+namespace broadloom {
+namespace {
+
+// Keys and texts, each with a zero behind it.
+std::string packed(const Overrides& overrides) {
+  std::string out;
+  for (const auto& [key, text] : overrides) (out += key + '\0') += text + '\0';
+  return out;
+}
+
+Overrides unpacked(std::string_view packed) {
+  const auto next = [&] {
+    const std::size_t end = packed.find('\0');
+    std::string part(packed.substr(0, end));
+    packed.remove_prefix(end + 1);
+    return part;
+  };
+  Overrides out;
+  while (!packed.empty()) {
+    std::string key = next();
+    out.emplace_back(std::move(key), next());
+  }
+  return out;
+}
+
+// A set without the bits of every processor must be the same everywhere.
+Status check_same_bits(Ranks& ranks) {
+  std::array<char, 16> mine{};
+  const std::string isa = has_common_bits(active_isa()) ? "common" : active_isa();
+  isa.copy(mine.data(), mine.size() - 1);
+  const std::vector<std::array<char, 16>> all = ranks.all_of(mine);
+  BROADLOOM_TRY(ranks.status());
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    if (all[r] == all[0]) continue;
+    return {ErrorKind::kMismatch,
+            fmt::format("rank {} of {} computes with the bits of '{}' and rank 0 with those of "
+                        "'{}'; give all the same processors, or isa = exact",
+                        r, ranks.size(), all[r].data(), all[0].data())};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_same_program(Ranks& ranks) {
+  if (ranks.size() == 1) return {};
+  std::array<char, 64> mine{};
+  program_hash().copy(mine.data(), mine.size() - 1);
+  const std::vector<std::array<char, 64>> all = ranks.all_of(mine);
+  BROADLOOM_TRY(ranks.status());
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    if (all[r] == all[0]) continue;
+    return {ErrorKind::kMismatch,
+            fmt::format("rank {} of {} runs another program than rank 0: the hash of its file is "
+                        "'{}', expected '{}'. Put the same file on every machine; nothing was "
+                        "trained",
+                        r, ranks.size(), all[r].data(), all[0].data())};
+  }
+  return {};
+}
+
+Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
+  BROADLOOM_TRY(ranks.agree({}));
+  const std::string isa = ranks.of_first({});
+  const std::string config = ranks.of_first({});
+  BROADLOOM_TRY(ranks.status());
+  if (config.empty()) return std::optional<RankedRun>();
+  Result<Config> resolved = resolve_config(unpacked(config));
+  if (!resolved.ok()) return ranks.agree(resolved.status());
+  return std::optional<RankedRun>({resolved.take(), isa});
+}
+
+Status follow_run(const RankedRun& run, int threads, Ranks& ranks,
+                  const std::function<bool()>& should_stop) {
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.config, threads, ranks);
+  BROADLOOM_TRY(ranks.agree(trainer.status()));
+  BROADLOOM_TRY(check_same_bits(ranks));
+  BROADLOOM_TRY(trainer.value()->take_state_of_first());
+  BROADLOOM_TRY(ranks.agree({}));  // the first has opened its logs
+  BROADLOOM_TRY(iterate_together(*trainer.value(), {}, should_stop));
+  return ranks.agree({});  // it has saved, and written its record
+}
+
+Status call_ranks(const Status& ready, Trainer* trainer, Ranks& ranks) {
+  if (ranks.size() == 1) return ready;
+  BROADLOOM_TRY(ranks.agree(ready));
+  const std::string isa = active_isa();
+  const bool any = trainer != nullptr;
+  ranks.of_first(!any || has_common_bits(isa) ? "auto" : isa);
+  ranks.of_first(any ? packed(to_overrides(trainer->config())) : "");
+  BROADLOOM_TRY(ranks.status());
+  if (!any) return {};
+  BROADLOOM_TRY(ranks.agree({}));  // the others have made their trainers
+  BROADLOOM_TRY(check_same_bits(ranks));
+  return trainer->take_state_of_first();
+}
+
+Status iterate_together(Trainer& trainer, const std::function<void()>& after_iteration,
+                        const std::function<bool()>& should_stop) {
+  while (!trainer.finished()) {
+    BROADLOOM_TRY(trainer.iterate());
+    if (after_iteration) after_iteration();
+    if (trainer.ranks().any(should_stop && should_stop())) break;
+  }
+  return trainer.gather_environments();
+}
+
+}  // namespace broadloom

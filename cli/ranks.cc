@@ -1,0 +1,65 @@
+#include "cli/ranks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "bridges/bridges.h"
+#include "cli/console.h"
+
+namespace broadloom::cli {
+namespace {
+
+int processes_here() {
+  for (const char* variable :
+       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
+    const char* text = std::getenv(variable);
+    if (text != nullptr && std::atoi(text) > 0) return std::atoi(text);
+  }
+  return 1;
+}
+
+}  // namespace
+
+void add_rank_flags(Command command, RankFlags& flags) {
+  command
+      .add_option(
+          "--ranks", flags.ranks,
+          "auto: train one run together where mpirun or srun has started several processes; "
+          "mpi: even where they say nothing of it; none: a run of its own")
+      .type_name("auto|mpi|none")
+      .group("Command");
+  command
+      .add_option("--rank_timeout", flags.timeout,
+                  "Seconds that a rank waits for another before the run ends; longer than an "
+                  "evaluation takes; 0: for ever")
+      .range(0.0, 1e9)
+      .type_name("FLOAT")
+      .group("Command");
+}
+
+Result<std::unique_ptr<Ranks>> ranks_asked_for(const RankFlags& flags) {
+  if (flags.ranks != "auto" && flags.ranks != "mpi" && flags.ranks != "none") {
+    return invalid(fmt::format("--ranks: got '{}', expected auto, mpi or none", flags.ranks));
+  }
+  const bool together = flags.ranks == "mpi" || (flags.ranks == "auto" && launched_processes() > 1);
+  if (!together) return std::unique_ptr<Ranks>();
+  RankOptions options;
+  options.timeout = flags.timeout;
+  options.interrupted = was_interrupted;
+  options.tell = [](const std::string& text) {
+    fmt::print(stderr, "{}: {}\n", program_name(), text);
+  };
+  return make_ranks(options);
+}
+
+int threads_of_a_rank(int asked, const Ranks& ranks) {
+  const int mine = resolve_threads(asked);
+  if (asked > 0 || ranks.size() == 1) return mine;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, std::min(mine, cores / processes_here()));
+}
+
+}  // namespace broadloom::cli

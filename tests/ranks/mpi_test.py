@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Runs of the program whose ranks are processes under mpirun: the bits of one process, and runs that end badly and go on.
+
+Usage: mpi_test.py MPIEXEC BROADLOOM
+"""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MPIEXEC, BROADLOOM = sys.argv[1:3]
+# Of this test alone: ranks share cores here, and containers' users are often root.
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                   OMPI_MCA_hwloc_base_binding_policy="none", OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl="self,vader",
+                   OMPI_MCA_plm_rsh_agent="sh")
+SMALL = ["--num_envs", "64", "--num_steps", "8", "--num_minibatches", "2", "--update_epochs", "2", "--hidden_sizes", "16,8", "--hashes", "true",
+         "--checkpoint_interval", "5", "--eval_interval", "10", "--eval_episodes", "4", "--norm_obs", "true", "--instruments", "gradient,audit",
+         "--instrument_every", "7", "--threads", "1", "--quiet"]
+
+
+def numbers(folder):
+    """What a run says of itself, without the hour and the speed."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        del line["wall_time"], line["steps_per_second"]
+    return lines, (folder / "eval.jsonl").read_text(), (folder / "hashes.bin").read_bytes()
+
+
+def result(folder):
+    return json.loads((folder / "ledger_line.json").read_text())["result"]
+
+
+class MpiTest(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def command(self, ranks, *arguments):
+        launcher = [] if ranks == 0 else [MPIEXEC, "-n", str(ranks)]
+        return [*launcher, BROADLOOM, "train", *map(str, arguments)]
+
+    def train(self, ranks, *arguments):
+        return subprocess.run(self.command(ranks, *arguments), env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+
+    def trained(self, ranks, *arguments):
+        done = self.train(ranks, *arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done
+
+    def expect_same(self, got, expected):
+        self.assertEqual(numbers(got), numbers(expected))
+        for part in ("parameters_hash", "state_hash"):
+            if part in result(expected):
+                self.assertEqual(result(got)[part], result(expected)[part])
+
+    def test_the_bits_are_those_of_one_process(self):
+        for env, steps in (("CartPole-v1", 20480), ("Pendulum-v1", 10240)):
+            base = ["--env_id", env, "--total_timesteps", steps, "--ledger", "none", *SMALL]
+            one = self.root / env / "one"
+            self.trained(0, "--out", one, *base)
+            for ranks in (1, 2, 3, 4, 8):
+                with self.subTest(env=env, ranks=ranks):
+                    several = self.root / env / str(ranks)
+                    self.trained(ranks, "--out", several, *base)
+                    self.expect_same(several, one)
+
+    def test_a_run_that_lost_a_rank_goes_on_with_another_number(self):
+        base = ["--env_id", "CartPole-v1", "--total_timesteps", 409600, "--ledger", "none", *SMALL]
+        whole, killed = self.root / "whole", self.root / "killed"
+        self.trained(0, "--out", whole, *base)
+        draw = random.Random(1)
+        arguments, kills = ["--out", killed, *base], 0
+        for ranks in (3, 2, 4, 2, 3, 4):
+            process = subprocess.Popen(self.command(ranks, *arguments), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            rank = draw.randrange(ranks)
+            if self.kill_a_rank(process, killed, rank, draw.uniform(0.05, 0.4)):
+                kills += 1
+                errors = process.communicate(timeout=60)[1]
+                self.assertNotEqual(process.returncode, 0)
+                self.assertIn(f"rank {rank} ", errors.lower())  # the launcher says which, and what became of it
+            else:
+                process.communicate(timeout=60)
+            arguments = ["--resume", killed, "--ledger", "none", "--quiet", "--threads", "1"]
+        self.assertGreaterEqual(kills, 3)
+        self.trained(2, *arguments)
+        self.expect_same(killed, whole)
+
+    def kill_a_rank(self, launcher, folder, rank, seconds):
+        """Whether there was one to kill, once the run folder is there."""
+        end = time.monotonic() + 30
+        while not (folder / "manifest.json").exists() and time.monotonic() < end and launcher.poll() is None:
+            time.sleep(0.01)
+        pid = None
+        while pid is None and launcher.poll() is None and time.monotonic() < end:
+            pid = self.pid_of(launcher.pid, rank)
+        time.sleep(seconds)
+        if pid is None or launcher.poll() is not None:
+            return False
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def pid_of(self, launcher, rank):
+        for child in pathlib.Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split():
+            try:
+                variables = pathlib.Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if f"OMPI_COMM_WORLD_RANK={rank}".encode() in variables:
+                return int(child)
+        return None
+
+    def test_a_rank_that_hangs_ends_the_run(self):
+        folder = self.root / "hangs"
+        process = subprocess.Popen(self.command(2, "--env_id", "CartPole-v1", "--total_timesteps", 10**8, "--ledger", "none", "--out", folder,
+                                                "--rank_timeout", 2, *SMALL), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not list((folder / "checkpoints").glob("iteration_*[1-9]*")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        os.kill(self.pid_of(process.pid, 1), signal.SIGSTOP)
+        errors = process.communicate(timeout=60)[1]
+        self.assertNotEqual(process.returncode, 0)
+        self.assertRegex(errors, r"rank 0 of 2 has waited 2 seconds for rank 1 on \S+: a rank that hangs")
+        self.assertIn("stays saved, and a resume goes on from there", errors.replace("\n", " "))
+
+    def test_being_told_to_stop_saves(self):
+        folder = self.root / "stopped"
+        process = subprocess.Popen(self.command(2, "--env_id", "CartPole-v1", "--total_timesteps", 10**8, "--ledger", "none", "--out", folder, *SMALL),
+                                   env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not list((folder / "checkpoints").glob("iteration_*[1-9]*")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        os.kill(self.pid_of(process.pid, 1), signal.SIGTERM)  # one of them is enough
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        newest = max((folder / "checkpoints").iterdir())
+        lines = (folder / "metrics.jsonl").read_text().splitlines()
+        self.assertIn(f"{json.loads(lines[-1])['iteration']:010d}", newest.name)
+
+    def test_another_program_is_refused(self):
+        other = self.root / "broadloom"
+        shutil.copy(BROADLOOM, other)
+        with open(other, "ab") as file:
+            file.write(b"\0")
+        arguments = ["train", "--env_id", "CartPole-v1", "--total_timesteps", "1024", "--out", str(self.root / "none")]
+        done = subprocess.run([MPIEXEC, "-n", "1", BROADLOOM, *arguments, ":", "-n", "1", str(other), *arguments], env=ENVIRONMENT, capture_output=True,
+                              text=True, timeout=60)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("rank 1 of 2 runs another program than rank 0", done.stderr)
+        self.assertFalse((self.root / "none").exists())
+
+    def test_errors_are_said_once(self):
+        taken = self.root / "taken"
+        taken.mkdir()
+        (taken / "file").write_text("")
+        for arguments, message in ((["--out", taken], "taken"), (["--resume", self.root / "nowhere"], "nowhere"),
+                                   (["--num_envs", "-3"], "num_envs")):
+            done = self.train(3, *([] if "--resume" in arguments else ["--env_id", "CartPole-v1"]), *arguments)
+            self.assertNotEqual(done.returncode, 0)
+            said = [line for line in done.stderr.splitlines() if line.startswith("broadloom:")]
+            self.assertEqual(len(said), 1, done.stderr)
+            self.assertIn(message, said[0])
+
+    def test_none_makes_runs_of_their_own(self):
+        base = [BROADLOOM, "train", "--ranks", "none", "--env_id", "CartPole-v1", "--total_timesteps", "1024", "--ledger", "none", *SMALL, "--out"]
+        a, b = self.root / "a", self.root / "b"
+        done = subprocess.run([MPIEXEC, "-n", "1", *base, str(a), ":", "-n", "1", *base, str(b)], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.expect_same(a, b)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
