@@ -208,7 +208,8 @@ TEST_F(FillerRuns, TheContractSaysSo) {
 
 TEST_F(FillerRuns, WhatWouldTakeThemForTransitionsIsRefused) {
   for (const auto& [keys, word] : std::vector<std::pair<Overrides, std::string>>{
-           {{{"instruments", "gradient,audit"}}, "instruments read every row of a block (gradient, audit)"},
+           {{{"instruments", "gradient,audit"}},
+            "instruments read every row of a block (gradient, audit)"},
            {{{"algorithm", "ppo_rnd"}}, "algorithm: got ppo_rnd"},
            {{{"num_steps", "1"}}, "num_steps: got 1"}}) {
     const Status refused = make_contract(config_of("NextStep-v0", keys), 1).status();
