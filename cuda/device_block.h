@@ -16,7 +16,7 @@ class DeviceBlock {
   __device__ void sync() { __syncthreads(); }
   template <class T>
   __device__ T* shared() {
-    extern __shared__ double memory[];  // aligned for whatever a kernel keeps there
+    extern __shared__ double2 memory[];  // aligned for whatever a kernel keeps there
     return reinterpret_cast<T*>(memory);
   }
   template <class T>

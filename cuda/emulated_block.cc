@@ -15,6 +15,7 @@ namespace broadloom::cuda::emulated {
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr std::size_t kMostSharedBytes = 48 * 1024;  // that any device gives unasked
 
 [[noreturn]] void fault(const char* what) {
   std::fprintf(stderr, "emulated kernel: %s\n", what);
@@ -42,6 +43,8 @@ class Scheduler {
     if (shape.threads < 1 || shape.threads > 1024 || shape.threads % kWarp != 0) {
       fault("a block has 32, 64, ... or 1,024 threads");
     }
+    if (shape.blocks < 1) fault("a grid has at least one block; start none for no rows");
+    if (shape.shared_bytes > kMostSharedBytes) fault("a block has at most 48 KB of shared memory");
     fibers_.resize(static_cast<std::size_t>(shape.threads));
     turns_.resize(fibers_.size());
     std::iota(turns_.begin(), turns_.end(), 0);
@@ -69,6 +72,7 @@ class Scheduler {
   std::byte* shared() { return reinterpret_cast<std::byte*>(shared_.data()); }
 
   std::uint64_t exchange(int thread, std::uint64_t bits, int mask) {
+    if (mask < 0 || mask >= kWarp) fault("a shuffle stays within a warp: its mask is below 32");
     fibers_[static_cast<std::size_t>(thread)].offered = bits;
     wait(thread, Wait::kWarp);
     const std::uint64_t got = fibers_[static_cast<std::size_t>(thread ^ mask)].offered;

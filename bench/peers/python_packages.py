@@ -80,7 +80,7 @@ def call(n, seconds):
 
     broadloom.register("Constant-v0", constant)
     steps = int(seconds * 1e5)  # of each environment
-    _, text = broadloom.training.answer(["env", "bench", "Constant-v0", "--num_envs", n, "--num_steps", steps, "--threads", 1, "--json"])
+    _, text, _ = broadloom.training.answer(["env", "bench", "Constant-v0", "--num_envs", n, "--num_steps", steps, "--threads", 1, "--json"])
     rate = json.loads(text)["steps_per_second"]
     return 1e6 * n / rate - 1e6 * n / stepped(Constant(n), np.zeros(n, np.int64), seconds / 4)
 

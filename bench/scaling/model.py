@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TILE_ROWS = 64          # rows of a tile: broadloom/nn/layer.h
-MOST_PARTIALS = 16      # partial gradients of a minibatch: broadloom/algo/gradient_cut.cc
+USUAL_PARTIALS, MOST_PARTIALS, LEAST_TILES = 16, 64, 16  # of a minibatch: broadloom/algo/gradient_cut.cc
 CACHED_PARAMETERS = 32768
 SIDES = 2               # policy and value, which several threads learn side by side
 
@@ -74,7 +74,9 @@ class Iteration:
 def partial_gradients(samples, parameters):
     """Into how many a minibatch is cut."""
     tiles = math.ceil(samples / TILE_ROWS)
-    return min(max(4, tiles // (2 if parameters <= CACHED_PARAMETERS else 4)), tiles, MOST_PARTIALS)
+    worth = tiles // LEAST_TILES
+    most = min(max(2 ** (worth.bit_length() - 1) if worth else 0, USUAL_PARTIALS), MOST_PARTIALS)
+    return min(max(4, tiles // (2 if parameters <= CACHED_PARAMETERS else 4)), tiles, most)
 
 
 def all_reduce(count, parameters, machine):
@@ -142,7 +144,7 @@ def foretell(case, machine, ranks=1, threads=1):
     return Iteration(
         collect=collect(case, machine, workers),
         exchange=all_gather(ranks, case.batch * case.row_bytes, machine),
-        targets=(one["bootstrap"] + one["advantages"]) / min(workers, case.num_envs),
+        targets=one["bootstrap"] / min(workers, case.num_envs) + one["advantages"] / min(threads, case.num_envs),
         gradient=gradient * gradient_share(case, machine, ranks, threads) + meetings,
         reduction=steps * all_reduce(ranks, case.parameters, machine),
         alone=serial)

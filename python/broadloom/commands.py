@@ -22,17 +22,16 @@ def command(name: str, /, *arguments: Any, **options: Any) -> Answer:
     """A command of the program with --json, and its answer as a dict: `command("eval", run, episodes=500)`. Options are its flags (`python -m broadloom eval --help`):
     a list is joined by commas, True is the flag alone. Progress goes to standard error unless quiet=True. Raises broadloom.Error, and KeyboardInterrupt with
     what was done saved where the command can."""
-    code, text = answer([name, *(os.fspath(word) if isinstance(word, os.PathLike) else word for word in arguments), *flags_of(options), "--json"])
-    found = json.loads(text) if text.strip() else {}
-    _check(name, code, found.get("error"))
-    return found
+    code, text, error = answer([name, *(os.fspath(word) if isinstance(word, os.PathLike) else word for word in arguments), *flags_of(options), "--json"])
+    _check(name, code, error)
+    return json.loads(text) if text.strip() else {}
 
 
 def _check(name, code, why=None):
     if code == 130:
         raise KeyboardInterrupt(f"broadloom {name} was stopped; what it had done is saved")
     if code not in _ANSWERS:
-        error = _core.Error(why or _core.take_error() or f"broadloom {name} ended with exit code {code}; standard error says why")
+        error = _core.Error(why or f"broadloom {name} ended with exit code {code}; standard error says why")
         error.kind = _KINDS.get(code, "")
         raise error
 
@@ -71,8 +70,8 @@ def advise(env_id: str = "CartPole-v1", *, quiet: bool = True, **options: Any) -
 
 def gradients(run: StrPath, *, out: StrPath = "gradients", quiet: bool = True, **options: Any) -> Answer:
     """The laboratory: a policy's gradient by the shape of the block. The dict is that of gradients.json in `out`; study="variance,bias", shapes="4x256,16x64"."""
-    code, _ = answer(["gradients", os.fspath(run), *flags_of({"out": os.fspath(out), "quiet": quiet, **options})])
-    _check("gradients", code)
+    code, _, error = answer(["gradients", os.fspath(run), *flags_of({"out": os.fspath(out), "quiet": quiet, **options})])
+    _check("gradients", code, error)
     return json.loads((pathlib.Path(out) / "gradients.json").read_text())
 
 

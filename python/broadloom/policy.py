@@ -79,6 +79,10 @@ class Policy:
         made.load_state_dict({name: torch.from_numpy(numbers).reshape(shape) for name, (numbers, shape) in arrays.items()})
         return made.eval()
 
+    def _largest(self):
+        """Of observations of whole numbers."""
+        return self._space["n"] - 1 if self._space["kind"] == "discrete" else max(self._space["high"])
+
     def _rows(self, observations):
         discrete = self._space["kind"] == "discrete"
         dtype = np.int64 if discrete else np.dtype(self._space["dtype"])
@@ -86,10 +90,13 @@ class Policy:
         whole = discrete or dtype == np.uint8
         if array.dtype.kind not in ("iu" if whole else "iufb"):
             raise TypeError(f"observations: got {array.dtype}, expected {dtype}")
-        if whole and array.size and array.dtype != np.uint8 and not (0 <= array.min() and array.max() <= (self._space["n"] - 1 if discrete else 255)):
+        if whole and array.size and not (0 <= array.min() and array.max() <= self._largest()):
             raise ValueError(f"observations: got numbers from {array.min()} to {array.max()}, expected them within the space {self.observation_space}")
-        if not whole and not np.isfinite(array).all():
-            raise ValueError(f"observations: got {array[~np.isfinite(array)].flat[0]}, expected finite numbers")
+        if not whole:
+            with np.errstate(over="ignore"):
+                array = array.astype(dtype)
+            if not np.isfinite(array).all():
+                raise ValueError(f"observations: got {array[~np.isfinite(array)].flat[0]}, expected finite numbers of {dtype}")
         shape = () if discrete else tuple(self._space["shape"])
         one = array.shape == shape
         array = np.ascontiguousarray(array[None] if one else array, dtype)

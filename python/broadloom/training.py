@@ -102,10 +102,10 @@ def main(arguments: Sequence[Any] | None = None) -> int:
 
 
 def answer(words):
-    """The same, and what it printed: (exit code, text)."""
-    code, text = _core.answer_of_program([str(word) for word in words])
+    """The same, without printing: (exit code, what it printed, its error or "")."""
+    found = _core.answer_of_program([str(word) for word in words])
     _say_where()
-    return code, text
+    return found
 
 
 def _say_where():

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -243,8 +244,37 @@ class StandardOutputAsText {
   std::FILE* stream_;
 };
 
+// The program has one standard output, one last error and one table of signals: one command at a
+// time, whichever threads ask; one within another, as of an environment that evaluates, is the same
+// thread's. Who waits has let the GIL go, which the other command may want.
+class OneAtATime {
+ public:
+  OneAtATime() {
+    const nb::gil_scoped_release unlocked;
+    mutex().lock();
+  }
+  ~OneAtATime() { mutex().unlock(); }
+  OneAtATime(const OneAtATime&) = delete;
+  OneAtATime& operator=(const OneAtATime&) = delete;
+
+ private:
+  static std::recursive_mutex& mutex() {
+    static auto* const all = new std::recursive_mutex;  // outlives what Python leaves to its end
+    return *all;
+  }
+};
+
+class NoErrorsPrinted {
+ public:
+  NoErrorsPrinted() { cli::tell_errors(false); }
+  ~NoErrorsPrinted() { cli::tell_errors(true); }
+  NoErrorsPrinted(const NoErrorsPrinted&) = delete;
+  NoErrorsPrinted& operator=(const NoErrorsPrinted&) = delete;
+};
+
 // The program's exit code. What it prints goes to the process's own standard output and error.
 int program(const std::vector<std::string>& arguments) {
+  const OneAtATime alone;
   forget_kept();
   static_cast<void>(cli::take_error());
   const SignalsOfPython signals;
@@ -256,14 +286,14 @@ int program(const std::vector<std::string>& arguments) {
   return run_program(static_cast<int>(argv.size()), argv.data());
 }
 
-// The same, and what it printed to standard output. An error is in take_error(): who asked raises
-// it.
+// The same, with what it printed to standard output, and its error, "" for none: who asked raises
+// that.
 nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
+  const OneAtATime alone;
   StandardOutputAsText output;
-  cli::tell_errors(false);
+  const NoErrorsPrinted quiet;
   const int code = program(arguments);
-  cli::tell_errors(true);
-  return nb::make_tuple(code, output.take());
+  return nb::make_tuple(code, output.take(), cli::take_error());
 }
 
 }  // namespace
@@ -277,7 +307,6 @@ void bind_training(nb::module_& m) {
         nb::arg("on_note").none());
   m.def("program", &program, nb::arg("arguments"));
   m.def("answer_of_program", &answer_of_program, nb::arg("arguments"));
-  m.def("take_error", &cli::take_error);
   m.def("raise_kept", &raise_kept);
 }
 

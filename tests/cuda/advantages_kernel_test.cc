@@ -40,14 +40,17 @@ TEST(AdvantagesKernel, HasTheHostsBits) {
   for (const TruncationMode mode : {TruncationMode::kBootstrap, TruncationMode::kAsTermination,
                                     TruncationMode::kStateValue, TruncationMode::kZero}) {
     compute_advantages(block, 0, kEnvs, kGamma, kLambda, mode);
-    std::vector<float> advantages(block.advantages.size(), -7.0f);
     const Discounts discounts{static_cast<float>(kGamma), static_cast<float>(kGamma * kLambda)};
-    emulate(AdvantagesKernel{kSteps, kEnvs, kSteps, block.rewards.data(), block.values.data(),
-                             block.terminated.data(), block.truncated.data(),
-                             block.last_values.data(), block.truncations.data(),
-                             block.final_values.data(), discounts, mode, advantages.data()},
-            shape_for_rows(kEnvs, 32), FiberOrder::kShuffled);
-    EXPECT_EQ(advantages, block.advantages);
+    for (const FiberOrder order :
+         {FiberOrder::kForward, FiberOrder::kReversed, FiberOrder::kShuffled}) {
+      std::vector<float> advantages(block.advantages.size(), -7.0f);
+      emulate(AdvantagesKernel{kSteps, kEnvs, kSteps, block.rewards.data(), block.values.data(),
+                               block.terminated.data(), block.truncated.data(),
+                               block.last_values.data(), block.truncations.data(),
+                               block.final_values.data(), discounts, mode, advantages.data()},
+              shape_for_rows(kEnvs, 32), order);
+      EXPECT_EQ(advantages, block.advantages);
+    }
   }
 }
 

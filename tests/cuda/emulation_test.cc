@@ -94,6 +94,8 @@ TEST(EmulatedKernelsDeathTest, ThatWouldHangSaySo) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(emulate(Hangs{}, {1, 32}), "others never come to");
   EXPECT_DEATH(emulate(Hangs{}, {1, 33}), "has 32, 64");
+  EXPECT_DEATH(emulate(Hangs{}, {0, 32}), "at least one block");
+  EXPECT_DEATH(emulate(Hangs{}, {1, 32, 50000}), "at most 48 KB");
 }
 
 }  // namespace

@@ -63,6 +63,22 @@ class CommandsTest(unittest.TestCase):
         done.set()
         printing.join()
 
+    def test_from_several_threads_each_gets_its_own_answer(self):
+        other = broadloom.train("CartPole-v1", out=OUT / "other", total_timesteps=512, num_envs=8, num_steps=32, seed=5, quiet=True)
+        expected = [broadloom.evaluate(run, episodes=3)["mean_return"] for run in (RUN, other)]
+        found = {}
+
+        def ask(k):
+            found[k] = [broadloom.evaluate((RUN, other)[k], episodes=3)["mean_return"] for _ in range(20)]
+
+        threads = [threading.Thread(target=ask, args=(k,)) for k in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, {k: [expected[k]] * 20 for k in range(2)})
+        self.assertNotEqual(*expected)
+
     def test_ctrl_c_stops_a_study_which_goes_on_later(self):
         study = broadloom.Study({"seeds": 40, "base": {"env_id": "Acrobot-v1", "total_timesteps": 20_000, "num_envs": 8, "eval_episodes": 5}}, out=OUT / "long.sqlite")
         before = signal.getsignal(signal.SIGINT)

@@ -83,7 +83,8 @@ class PolicyTest(unittest.TestCase):
         run = trained("bad", "CartPole-v1")
         policy = broadloom.Policy(run)
         for rows, kind, words in ((np.zeros((2, 3), np.float32), ValueError, r"shape \(2, 3\), expected \(n, 4\)"), ("text", TypeError, "float32"),
-                                  (np.float32([0, np.nan, 0, 0]), ValueError, "got nan, expected finite"), (np.zeros(4, complex), TypeError, "complex128")):
+                                  (np.float32([0, np.nan, 0, 0]), ValueError, "got nan, expected finite"), (np.zeros(4, complex), TypeError, "complex128"),
+                                  (np.full(4, 1e300), ValueError, "got inf, expected finite")):
             with self.assertRaisesRegex(kind, words):
                 policy.act(rows)
         games = broadloom.Policy(trained("bytes", "MinAtar/Breakout-v1", total_timesteps=512, encoder="minatar"))

@@ -47,7 +47,9 @@ class Model(unittest.TestCase):
 
     def test_constants_are_those_of_the_program(self):
         self.assertEqual(model.TILE_ROWS, constant("broadloom/nn/layer.h", "kTileRows"))
-        self.assertEqual(model.MOST_PARTIALS, constant("broadloom/algo/gradient_cut.cc", "kMostPartialGradients"))
+        cut = [constant("broadloom/algo/gradient_cut.cc", name) for name in ("kUsualPartialGradients", "kMostPartialGradients", "kLeastTilesOfMore")]
+        self.assertEqual([model.USUAL_PARTIALS, model.MOST_PARTIALS, model.LEAST_TILES], cut)
+        self.assertEqual([model.partial_gradients(samples, 9000) for samples in (64, 1024, 8192, 32768, 65536, 10**6)], [1, 8, 16, 32, 64, 64])
         self.assertEqual(model.CACHED_PARAMETERS, constant("broadloom/algo/gradient_cut.h", "kCachedParameters"))
 
     def test_reductions_by_hand(self):
