@@ -30,10 +30,11 @@ Status check_root(const Model& model) {
   if (m.jnt_type[0] != mjJNT_FREE)
     return invalid(fmt::format("the first joint, {}, is not free; expected the trunk's", first));
   if (m.jnt_bodyid[0] == kTrunk) return {};
-  return invalid(fmt::format("the free {} is on {}, and {} stands before that; expected the trunk to "
-                             "be the first body of <worldbody>",
-                             first, named(model, "body", mjOBJ_BODY, m.jnt_bodyid[0]),
-                             named(model, "body", mjOBJ_BODY, kTrunk)));
+  return invalid(
+      fmt::format("the free {} is on {}, and {} stands before that; expected the trunk to "
+                  "be the first body of <worldbody>",
+                  first, named(model, "body", mjOBJ_BODY, m.jnt_bodyid[0]),
+                  named(model, "body", mjOBJ_BODY, kTrunk)));
 }
 
 // Actions say where a joint is to be, so that its actuator must pull towards there.
@@ -45,8 +46,8 @@ Status check_actuator(const Model& model, int a) {
     return invalid(fmt::format("{} drives no joint; expected {}", actuator, expected));
   const int driven = m.actuator_trnid[2 * a];
   if (driven != a + 1) {
-    return invalid(fmt::format("{} drives {}; expected {}: actuators in the joints' order", actuator,
-                               named(model, "joint", mjOBJ_JOINT, driven), expected));
+    return invalid(fmt::format("{} drives {}; expected {}: actuators in the joints' order",
+                               actuator, named(model, "joint", mjOBJ_JOINT, driven), expected));
   }
   if (m.actuator_biastype[a] == mjBIAS_AFFINE && m.actuator_biasprm[mjNBIAS * a + 1] < 0.0)
     return {};
