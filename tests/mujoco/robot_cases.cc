@@ -132,6 +132,7 @@ TEST_F(QuadrupedRobots, AreToldByNameWhatIsWrong) {
   };
   says(refusal({{"name=\"imu\"", "name=\"imu2\""}}), "imu");
   says(refusal({{"name=\"home\"", "name=\"stand\""}}), "no key frame 'home'");
+  says(refusal({{"qpos=\"0 0 0.278", "qpos=\"0 0 nan"}}), "key frame 'home': qpos 2 is not finite");
   says(refusal({{"<freejoint/>", "<joint name=\"ball\" type=\"ball\"/>"},
                 {"qpos=\"0 0 0.278  ", "qpos=\""}}),
        "16 positions, 15 speeds and 12 actuators; expected 19, 18 and 12");
@@ -140,7 +141,7 @@ TEST_F(QuadrupedRobots, AreToldByNameWhatIsWrong) {
                 {"joint=\"other\"", "joint=\"FL_hip_joint\""}}),
        "actuator 'FR_hip' drives joint 'FL_hip_joint'; expected joint 'FR_hip_joint'");
   says(refusal({{"<worldbody>", "<worldbody><body name=\"mark\"><site name=\"m\"/></body>"}}),
-       "is on body 'trunk', and body 'mark' stands before that");
+       "the free joint is on body 'trunk', and body 'mark' stands before that");
   says(refusal({{"name=\"FL_calf_joint\" class=\"knee\"",
                  "name=\"FL_calf_joint\" class=\"knee\" type=\"slide\""}}),
        "joint 'FL_calf_joint' is no hinge");

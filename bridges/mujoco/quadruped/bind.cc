@@ -1,6 +1,7 @@
 // What the quadruped looks up in a robot's model, and what it asks of one.
 #include <fmt/core.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -26,15 +27,15 @@ Status check_counts(const mjModel& m) {
 
 Status check_root(const Model& model) {
   const mjModel& m = model.get();
-  const std::string first = named(model, "joint", mjOBJ_JOINT, 0);
-  if (m.jnt_type[0] != mjJNT_FREE)
-    return invalid(fmt::format("the first joint, {}, is not free; expected the trunk's", first));
+  if (m.jnt_type[0] != mjJNT_FREE) {
+    return invalid(named(model, "joint", mjOBJ_JOINT, 0) +
+                   ", the first one, is not free; expected the trunk's free joint there");
+  }
   if (m.jnt_bodyid[0] == kTrunk) return {};
-  return invalid(
-      fmt::format("the free {} is on {}, and {} stands before that; expected the trunk to "
-                  "be the first body of <worldbody>",
-                  first, named(model, "body", mjOBJ_BODY, m.jnt_bodyid[0]),
-                  named(model, "body", mjOBJ_BODY, kTrunk)));
+  return invalid(fmt::format(
+      "the free joint is on {}, and {} stands before that; expected the trunk to be the first body "
+      "of <worldbody>",
+      named(model, "body", mjOBJ_BODY, m.jnt_bodyid[0]), named(model, "body", mjOBJ_BODY, kTrunk)));
 }
 
 // Actions say where a joint is to be, so that its actuator must pull towards there.
@@ -62,6 +63,10 @@ Status Quadruped::bind(const Model& model) {
   BROADLOOM_TRY(bind_joints(model));
   home_ = model.find(mjOBJ_KEY, "home");
   if (home_ < 0) return invalid("the model has no key frame 'home', where episodes begin");
+  for (int q = 0; q < m.nq; ++q) {
+    if (!std::isfinite(m.key_qpos[home_ * m.nq + q]))
+      return invalid(fmt::format("key frame 'home': qpos {} is not finite", q));
+  }
   dt_ = m.opt.timestep * options_.frame_skip;
   mass_ = m.body_subtreemass[kTrunk];
   for (std::size_t j = 0; j < kJoints; ++j)
