@@ -1,6 +1,7 @@
 // Robots of users' own files: what is put around them, what is asked of them, and what is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <regex>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include "bridges/mujoco/quadruped/quadruped.h"
+#include "broadloom/config/config.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/evaluate/panel.h"
 #include "tests/mujoco/training.h"
 #include "tests/train/folder.h"
 
@@ -171,6 +174,24 @@ TEST_F(QuadrupedRobots, CommandsOfRecordsAreThoseOfStrata) {
   EXPECT_EQ(forward({{"strata.a.max_command_x", "3..5"}}), 5.0);
   EXPECT_EQ(forward({{"strata.a.max_command_x", "0.1..0.5"}}), 0.5);
   EXPECT_EQ(forward({{"strata.a.max_command_x", "0.1..0.5"}, {"strata.b.push_speed", "1"}}), 1.5);
+}
+
+TEST_F(QuadrupedRobots, PanelsHaveTheCommandsOfTraining) {
+  const std::string configs = BROADLOOM_SOURCE_DIR "/configs/";
+  const Result<Overrides> config = read_toml_overrides(configs + "quadruped.toml");
+  const Result<Panel> panel = read_panel(configs + "panels/quadruped.toml");
+  ASSERT_TRUE(config.ok() && panel.ok()) << panel.status().message();
+  Overrides trained, drawn;
+  for (const auto& [key, text] : config.value()) {
+    if (key.starts_with("env.") && key.find("command") != std::string::npos)
+      trained.emplace_back("strata.trained." + key.substr(4), text);
+  }
+  for (const auto& entry : to_overrides(panel.value())) {
+    if (entry.first.starts_with("strata.trained.")) drawn.push_back(entry);
+  }
+  std::sort(trained.begin(), trained.end());
+  std::sort(drawn.begin(), drawn.end());
+  EXPECT_EQ(drawn, trained);
 }
 
 TEST_F(QuadrupedRobots, OptionsOfGroundNeedGround) {
