@@ -67,19 +67,30 @@ Status check_playable(const mjModel& model, const std::string& name) {
 
 }  // namespace
 
+Result<std::string> model_text(const std::string& path) {
+  std::error_code error;
+  const bool regular = std::filesystem::is_regular_file(path, error);  // first: a pipe would block
+  if (!regular && std::filesystem::exists(path, error)) {
+    return Status(
+        ErrorKind::kNotFound,
+        fmt::format("the model '{}' cannot be opened: it is a folder or a device, no file", path));
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return Status(ErrorKind::kNotFound, fmt::format("the model '{}' cannot be opened", path));
+  return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
 Result<std::shared_ptr<Model>> Model::load(const std::string& path) {
   const Result<const Library*> found = mujoco::library();
   if (!found.ok()) return found.status();
-  std::ifstream file(path, std::ios::binary);
-  std::error_code ignored;
-  if (!file || !std::filesystem::is_regular_file(path, ignored))
-    return Status(ErrorKind::kNotFound, fmt::format("the model '{}' cannot be opened", path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Result<std::string> text = model_text(path);
+  if (!text.ok()) return text.status();
   Compilation compilation{*found.value(), path.c_str(), nullptr};
   const Result<mjModel*> model = compiled(compilation, path);
   if (!model.ok()) return model.status();
   return checked(*found.value(), model.value(), std::filesystem::path(path).filename().string(),
-                 text);
+                 text.value());
 }
 
 Result<std::shared_ptr<Model>> Model::parse(const std::string& xml, const std::string& name,

@@ -11,6 +11,10 @@
 
 namespace broadloom::mujoco {
 
+// The text of a model's file. kNotFound where it cannot be opened, or is no regular file (a folder,
+// a device).
+Result<std::string> model_text(const std::string& path);
+
 class Model {
  public:
   // From an MJCF or URDF file. kNotFound and kInvalidConfig with MuJoCo's words, or where the model

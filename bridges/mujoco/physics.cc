@@ -75,6 +75,7 @@ void PhysicsFields::set(const double* row, mjModel& model) const {
 Status PhysicsFields::check(const PhysicsConstants& low, const PhysicsConstants& high) const {
   for (const Place& place : places_) {
     if (place.field != &mjModel::body_mass || place.shift == nullptr) continue;
+    if (place.original == 0.0 && low.root_mass == 0.0) continue;  // a frame, and meant as one
     const double least = place.original * low.mass_scale * (1.0 - high.mass_spread) + low.root_mass;
     if (least > 0.0) continue;
     return invalid("root_mass: got " + to_text(low.root_mass) + ", which leaves the first body " +

@@ -77,6 +77,11 @@ struct Own {
   double* kept;   // [kept_size()], saved: what the task notes there
 };
 
+// The least and the most that each of a task's constants may be in an episode.
+struct ConstantRange {
+  std::vector<double> low, high;
+};
+
 // Calls may come from several threads at once, but read() and bind(). A step is drive(), the
 // physics, judge(), keep(), observe(); an episode begins with place(), what follows from it, keep()
 // and observe(). `random` is the step's or the start's own stream, so that a task may draw in any
@@ -94,7 +99,7 @@ class Task {
   virtual int critic_observation_size(const Sizes&) const { return 0; }
   virtual std::vector<RewardTerm> reward_terms() const = 0;
   // What a record should say besides: commands, terrain.
-  virtual void describe(EnvSpec&) const {}
+  virtual void describe(const ConstantRange& /*constants*/, EnvSpec&) const {}
   // Numbers of its own that strata may draw, as options have set them, and where each lies: offsets
   // are bytes into constants().
   virtual std::vector<double> constants() const { return {}; }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -40,18 +41,41 @@ std::vector<ParamField> constant_fields(const Task& task) {
   return all;
 }
 
+// The constants where all that a stratum draws is at its low end, and at its high one.
+ConstantRange range_of(const Asked& asked, const Stratum& stratum) {
+  ConstantRange out{asked.constants, asked.constants};
+  for (const StratumRange& range : stratum.ranges) {
+    set_param(out.low.data(), range.offset, range.low);
+    set_param(out.high.data(), range.offset, range.high);
+  }
+  return out;
+}
+
+// Of the task's own constants, over all strata.
+ConstantRange own_range(const Asked& asked) {
+  const std::vector<Stratum>& strata = asked.strata.all();
+  ConstantRange all = strata.empty() ? ConstantRange{asked.constants, asked.constants}
+                                     : range_of(asked, strata.front());
+  for (const Stratum& stratum : strata) {
+    const ConstantRange one = range_of(asked, stratum);
+    for (std::size_t i = 0; i < all.low.size(); ++i) {
+      all.low[i] = std::min(all.low[i], one.low[i]);
+      all.high[i] = std::max(all.high[i], one.high[i]);
+    }
+  }
+  for (auto* ends : {&all.low, &all.high})
+    ends->erase(ends->begin(), ends->begin() + kPhysicsConstants);
+  return all;
+}
+
 // `check` of the constants as options have set them, and of those of each stratum where all that it
 // draws is at its low end, and at its high one: check(low, high).
 template <class Check>
 Status check_ends(const Asked& asked, const Check& check) {
   BROADLOOM_TRY(check(asked.constants.data(), asked.constants.data()));
   for (const Stratum& stratum : asked.strata.all()) {
-    std::vector<double> low = asked.constants, high = low;
-    for (const StratumRange& range : stratum.ranges) {
-      set_param(low.data(), range.offset, range.low);
-      set_param(high.data(), range.offset, range.high);
-    }
-    const Status fits = check(low.data(), high.data());
+    const ConstantRange ends = range_of(asked, stratum);
+    const Status fits = check(ends.low.data(), ends.high.data());
     if (!fits.ok()) return invalid("strata." + stratum.name + ": " + fits.message());
   }
   return {};
@@ -174,7 +198,7 @@ EnvSpec spec_of(const TaskKind& kind, const Asked& asked, const Model* model) {
   spec.end_reasons.insert(spec.end_reasons.end(), {"unstable", "time_limit"});
   spec.names_success = facts.names_success;
   for (const Stratum& stratum : asked.strata.all()) spec.strata.push_back(stratum.name);
-  task.describe(spec);
+  task.describe(own_range(asked), spec);
   if (model != nullptr) {
     spec.engine = fmt::format("MuJoCo {}, {} {}", model->library().version_string(), model->name(),
                               model->text_hash());

@@ -100,6 +100,26 @@ TEST(MujocoPhysics, PartsHaveFactorsOfTheirOwn) {
   EXPECT_GT(most, 1.09);
 }
 
+// A first body that is a frame, without mass, keeps nothing from being drawn but negative masses.
+TEST(MujocoPhysics, FirstBodiesWithoutMassStay) {
+  Result<std::shared_ptr<Model>> model = Model::parse(
+      "<mujoco><worldbody><body name='frame'><body><joint name='a' type='hinge'/>"
+      "<geom size='.1'/></body></body></worldbody><actuator><motor joint='a'/></actuator></mujoco>",
+      "framed");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const PhysicsFields fields(model.value()->get());
+  PhysicsConstants c;
+  c.friction_scale = 0.8;
+  c.mass_spread = 0.5;
+  EXPECT_TRUE(fields.check(c, c).ok()) << fields.check(c, c).message();
+  PhysicsConstants less = c;
+  less.root_mass = -0.1;
+  EXPECT_FALSE(fields.check(less, c).ok());
+  PhysicsConstants more = c;
+  more.root_mass = 0.1;
+  EXPECT_TRUE(fields.check(c, more).ok());
+}
+
 const Overrides kWorlds = {{"env.mass_spread", "0.2"},
                            {"strata.heavy.mass_scale", "1.2..1.5"},
                            {"strata.slippery.friction_scale", "0.2..0.4"},

@@ -12,9 +12,6 @@
 namespace broadloom::mujoco {
 namespace {
 
-constexpr int kRootPositions = 7, kRootSpeeds = 6;
-constexpr int kTrunk = 1;
-
 Walk& walk_of(double* kept) { return *reinterpret_cast<Walk*>(kept); }
 const JoystickConstants& constants_of(Own own) {
   return *reinterpret_cast<const JoystickConstants*>(own.constants);
@@ -28,6 +25,10 @@ void multiply_quaternions(const double* a, const double* b, double* out) {
   out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
   out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
   out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+}
+
+bool is_plane(const TerrainOptions& ground) {
+  return ground.columns == std::vector<std::string>{"flat"};
 }
 
 int drawn_tile(double place, int count, Random& random) {
@@ -55,12 +56,24 @@ Status Quadruped::check(const Options& options) {
   if (options.ground.columns.empty())
     return invalid("terrain: got none, expected one of " +
                    fmt::format("{}", fmt::join(Terrain::kinds(), ", ")));
-  return {};
+  if (options.on_unstable != "go_on" || is_plane(options.ground)) return {};
+  return invalid(
+      "on_unstable: got go_on on terrain that is not flat, where the model's initial state is no "
+      "place to go on from: it is not on the environment's tile; expected reset or stop");
 }
 
 Status Quadruped::check_constants(const double* constants) const {
   const JoystickConstants& joystick = *reinterpret_cast<const JoystickConstants*>(constants);
   const TerrainOptions& ground = options_.ground;
+  if (terrain_ == nullptr) {
+    if (joystick.terrain_level == 0.0 && joystick.terrain_column < 0.0) return {};
+    const bool level = joystick.terrain_level != 0.0;
+    return invalid(fmt::format(
+        "{}: got {}, but terrain is flat, a plane without levels and columns; name the ground's "
+        "kinds, as in terrain = [\"flat\", \"stairs\"], or leave it out",
+        level ? "terrain_level" : "terrain_column",
+        level ? joystick.terrain_level : joystick.terrain_column));
+  }
   if (!(joystick.terrain_level < ground.levels)) {
     return invalid(fmt::format("terrain_level: got {}, expected less than terrain_levels, {}",
                                joystick.terrain_level, ground.levels));
@@ -74,63 +87,15 @@ Status Quadruped::check_constants(const double* constants) const {
 Quadruped::Quadruped(const Options& options) : options_(options) {
   rewards_.tracking_sigma = options.tracking_sigma;
   rewards_.max_foot_height = options.max_foot_height;
-  if (options.ground.columns != std::vector<std::string>{"flat"})
-    terrain_ = std::make_shared<Terrain>(options.ground);
+  if (!is_plane(options.ground)) terrain_ = std::make_shared<Terrain>(options.ground);
 }
 
 Result<std::shared_ptr<Model>> Quadruped::read(const std::string& xml_file) const {
   return read_scene(xml_file, terrain_.get(), options_.feet);
 }
 
-Status Quadruped::bind(const Model& model) {
-  const mjModel& m = model.get();
-  BROADLOOM_TRY(bind_joints(m));
-  home_ = model.find(mjOBJ_KEY, "home");
-  if (home_ < 0) return invalid("the model has no key frame 'home', where episodes begin");
-  imu_ = model.find(mjOBJ_SITE, "imu");  // the scene's sensors are on it
-  dt_ = m.opt.timestep * options_.frame_skip;
-  mass_ = m.body_subtreemass[kTrunk];
-  for (std::size_t j = 0; j < kJoints; ++j) {
-    rewards_.home[j] = m.key_qpos[home_ * m.nq + kRootPositions + static_cast<int>(j)];
-    rewards_.soft_low[j] = m.jnt_range[2 * (j + 1)] * options_.soft_joint_limit;
-    rewards_.soft_high[j] = m.jnt_range[2 * (j + 1) + 1] * options_.soft_joint_limit;
-  }
-  return bind_sensors(model);
-}
-
-Status Quadruped::bind_joints(const mjModel& m) {
-  Status wrong = invalid(fmt::format(
-      "the model has {} positions, {} speeds and {} actuators; expected a free joint first, and {} "
-      "hinges with an actuator each, in their order",
-      m.nq, m.nv, m.nu, kJoints));
-  if (m.nq != kRootPositions + kJoints || m.nv != kRootSpeeds + kJoints || m.nu != kJoints ||
-      m.jnt_type[0] != mjJNT_FREE || m.jnt_bodyid[0] != kTrunk)
-    return wrong;
-  for (int a = 0; a < kJoints; ++a) {
-    if (m.actuator_trntype[a] != mjTRN_JOINT || m.actuator_trnid[2 * a] != a + 1 ||
-        m.jnt_type[a + 1] != mjJNT_HINGE)
-      return wrong;
-  }
-  return {};
-}
-
-Status Quadruped::bind_sensors(const Model& model) {
-  const auto place = [&](const std::string& name) {
-    const int sensor = model.find(mjOBJ_SENSOR, name);
-    return sensor < 0 ? -1 : model.get().sensor_adr[sensor];
-  };
-  sensors_ = {place("gyro"),     place("local_linvel"),  place("accelerometer"),
-              place("upvector"), place("global_linvel"), place("global_angvel")};
-  for (std::size_t f = 0; f < kFeet; ++f) {
-    const std::string& name = options_.feet[f];
-    feet_[f] = {model.find(mjOBJ_SITE, name), place(name + "_floor_found"),
-                place(name + "_global_linvel")};
-  }
-  return {};
-}
-
-void Quadruped::describe(EnvSpec& spec) const {
-  const JoystickConstants& c = options_.joystick;
+void Quadruped::describe(const ConstantRange& constants, EnvSpec& spec) const {
+  const auto& c = *reinterpret_cast<const JoystickConstants*>(constants.high.data());
   spec.commands = {{"forward, m/s", -c.max_command_x, c.max_command_x},
                    {"left, m/s", -c.max_command_y, c.max_command_y},
                    {"turn, rad/s", -c.max_command_yaw, c.max_command_yaw}};

@@ -15,6 +15,9 @@
 
 namespace broadloom::mujoco {
 
+// Of the free joint, in qpos and in qvel; the body that it moves.
+inline constexpr int kRootPositions = 7, kRootSpeeds = 6, kTrunk = 1;
+
 class Quadruped final : public Task {
  public:
   using Options = QuadrupedOptions;
@@ -31,7 +34,7 @@ class Quadruped final : public Task {
   int observation_size(const Sizes&) const override { return kObservation; }
   int critic_observation_size(const Sizes&) const override { return kCriticObservation; }
   std::vector<RewardTerm> reward_terms() const override { return named_terms(options_.weights); }
-  void describe(EnvSpec& spec) const override;
+  void describe(const ConstantRange& constants, EnvSpec& spec) const override;
   std::vector<double> constants() const override;
   std::vector<ParamField> constant_fields() const override;
   Status check_constants(const double* constants) const override;
@@ -55,7 +58,7 @@ class Quadruped final : public Task {
     int gyro = 0, local_velocity = 0, accelerometer = 0, up = 0, velocity = 0, spin = 0;
   };
 
-  Status bind_joints(const mjModel& model);
+  Status bind_joints(const Model& model);
   Status bind_sensors(const Model& model);
   Gait gait(Scene scene, const float* action, Walk& walk) const;
   double ground(double x, double y) const { return terrain_ ? terrain_->height(x, y) : 0.0; }

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "mujoco_robots.h"
 
@@ -23,41 +23,77 @@ Result<std::string> text_of(const std::string& xml_file) {
   }
   const Result<std::string> path = find_model_file(xml_file);
   if (!path.ok()) return path.status();
-  std::ifstream file(path.value(), std::ios::binary);
-  if (!file) {
-    return Status(ErrorKind::kNotFound,
-                  fmt::format("the model '{}' cannot be opened", path.value()));
+  return model_text(path.value());
+}
+
+// Where markup that begins at `at` (a '<') ends: behind it. What stands in comments, in CDATA and
+// in quotes is none.
+std::size_t end_of_markup(std::string_view text, std::size_t at) {
+  constexpr std::string_view kOpaque[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
+  for (const auto& [begin, end] : kOpaque) {
+    if (!text.substr(at).starts_with(begin)) continue;
+    const std::size_t found = text.find(end, at + begin.size());
+    return found == std::string_view::npos ? text.size() : found + end.size();
   }
-  return std::string{std::istreambuf_iterator<char>(file), {}};
+  char quote = 0;
+  for (std::size_t i = at; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == 0 && c == '>') return i + 1;
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    }
+  }
+  return text.size();
+}
+
+// Where the end tag of the root <mujoco> begins; npos where there is none.
+std::size_t root_end(std::string_view text) {
+  constexpr std::string_view kEnd = "</mujoco";
+  std::size_t last = std::string_view::npos;
+  for (std::size_t at = text.find('<'); at < text.size();) {
+    const std::size_t next = end_of_markup(text, at);
+    if (text.substr(at).starts_with(kEnd)) {
+      const std::string_view rest = text.substr(at + kEnd.size(), next - at - kEnd.size());
+      if (rest.find_first_not_of(" \t\r\n") == rest.size() - 1) last = at;  // the '>' alone
+    }
+    at = text.find('<', next);
+  }
+  return last;
 }
 
 // As upstream's scenes have it: one friction decides, the ground's, and feet alone touch it.
 std::string ground_text(const Terrain* terrain) {
   constexpr char kTouches[] = "contype='1' conaffinity='0' priority='1' friction='0.6' condim='3'";
   if (terrain == nullptr) {
-    return fmt::format(
-        "<worldbody><geom name='floor' type='plane' size='0 0 0.01' {}/></worldbody>", kTouches);
+    return fmt::format("<worldbody><geom name='{}' type='plane' size='0 0 0.01' {}/></worldbody>",
+                       scene_name("floor"), kTouches);
   }
   return fmt::format(
-      "<asset><hfield name='terrain' nrow='{}' ncol='{}' size='{} {} {} 0.5'/></asset>"
-      "<worldbody><geom name='floor' type='hfield' hfield='terrain' pos='0 0 {}' {}/></worldbody>",
-      terrain->rows(), terrain->row_length(), terrain->half_x(), terrain->half_y(),
-      std::max(terrain->highest() - terrain->lowest(), 1e-3), terrain->lowest(), kTouches);
+      "<asset><hfield name='{0}' nrow='{1}' ncol='{2}' size='{3} {4} {5} 0.5'/></asset>"
+      "<worldbody><geom name='{6}' type='hfield' hfield='{0}' pos='0 0 {7}' {8}/></worldbody>",
+      scene_name("terrain"), terrain->rows(), terrain->row_length(), terrain->half_x(),
+      terrain->half_y(), std::max(terrain->highest() - terrain->lowest(), 1e-3),
+      scene_name("floor"), terrain->lowest(), kTouches);
 }
 
 std::string sensors_text(const std::vector<std::string>& feet) {
-  std::string out =
-      "<sensor><gyro name='gyro' site='imu'/><velocimeter name='local_linvel' site='imu'/>"
-      "<accelerometer name='accelerometer' site='imu'/>"
-      "<framezaxis name='upvector' objtype='site' objname='imu'/>"
-      "<framelinvel name='global_linvel' objtype='site' objname='imu'/>"
-      "<frameangvel name='global_angvel' objtype='site' objname='imu'/>";
+  std::string out = "<sensor>";
+  for (const auto& [kind, name] : {std::pair{"gyro", "gyro"},
+                                   {"velocimeter", "local_linvel"},
+                                   {"accelerometer", "accelerometer"}})
+    out += fmt::format("<{} name='{}' site='imu'/>", kind, scene_name(name));
+  for (const auto& [kind, name] : {std::pair{"framezaxis", "upvector"},
+                                   {"framelinvel", "global_linvel"},
+                                   {"frameangvel", "global_angvel"}})
+    out += fmt::format("<{} name='{}' objtype='site' objname='imu'/>", kind, scene_name(name));
   for (const std::string& foot : feet) {
     out += fmt::format(
-        "<framelinvel name='{0}_global_linvel' objtype='site' objname='{0}'/>"
-        "<contact name='{0}_floor_found' geom1='{0}' geom2='floor' reduce='mindist' num='1' "
+        "<framelinvel name='{1}_global_linvel' objtype='site' objname='{0}'/>"
+        "<contact name='{1}_floor_found' geom1='{0}' geom2='{2}' reduce='mindist' num='1' "
         "data='found'/>",
-        foot);
+        foot, scene_name(foot), scene_name("floor"));
   }
   return out + "</sensor>";
 }
@@ -66,9 +102,11 @@ constexpr char kPhysics[] =
     "<option timestep='0.004' iterations='1' ls_iterations='5' ccd_iterations='20' "
     "integrator='Euler'><flag eulerdamp='disable'/></option>";
 
-void fill(const Terrain& terrain, mjModel& model) {
+// A robot may have height fields of its own: the ground's is the one that its geom names.
+void fill(const Terrain& terrain, const Library& library, mjModel& model) {
+  const int geom = library.name2id(&model, mjOBJ_GEOM, scene_name("floor").c_str());
   const double range = std::max(terrain.highest() - terrain.lowest(), 1e-3);
-  float* out = model.hfield_data + model.hfield_adr[0];
+  float* out = model.hfield_data + model.hfield_adr[model.geom_dataid[geom]];
   for (const float height : terrain.heights())
     *out++ = static_cast<float>((static_cast<double>(height) - terrain.lowest()) / range);
 }
@@ -80,12 +118,14 @@ Result<std::shared_ptr<Model>> read_scene(const std::string& xml_file, const Ter
   Result<std::string> robot = text_of(xml_file);
   if (!robot.ok()) return robot.status();
   std::string text = robot.take();
-  const std::size_t end = text.rfind("</mujoco>");
+  const std::size_t end = root_end(text);
   if (end == std::string::npos)
     return invalid(xml_file + ": got no </mujoco>, expected the description of a robot in MJCF");
+  const Result<const Library*> found = library();
+  if (!found.ok()) return found.status();
   text.insert(end, kPhysics + ground_text(terrain) + sensors_text(feet));
-  return Model::parse(text, xml_file, [terrain](mjModel& model) {
-    if (terrain != nullptr) fill(*terrain, model);
+  return Model::parse(text, xml_file, [&](mjModel& model) {
+    if (terrain != nullptr) fill(*terrain, *found.value(), model);
   });
 }
 

@@ -1,0 +1,118 @@
+// What the quadruped looks up in a robot's model, and what it asks of one.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "bridges/mujoco/quadruped/quadruped.h"
+#include "bridges/mujoco/quadruped/scene.h"
+
+namespace broadloom::mujoco {
+namespace {
+
+std::string named(const Model& model, const char* what, mjtObj type, int id) {
+  const std::string name = model.name_of(type, id);
+  return name.empty() ? fmt::format("{} {}", what, id) : fmt::format("{} '{}'", what, name);
+}
+
+Status check_counts(const mjModel& m) {
+  constexpr int kQ = kRootPositions + kJoints, kV = kRootSpeeds + kJoints;
+  if (m.nq == kQ && m.nv == kV && m.nu == kJoints) return {};
+  return invalid(
+      fmt::format("the model has {} positions, {} speeds and {} actuators; expected {}, {} and {}: "
+                  "a free joint, and {} hinges with an actuator each, in their order",
+                  m.nq, m.nv, m.nu, kQ, kV, kJoints, kJoints));
+}
+
+Status check_root(const Model& model) {
+  const mjModel& m = model.get();
+  if (m.jnt_type[0] != mjJNT_FREE) {
+    return invalid(named(model, "joint", mjOBJ_JOINT, 0) +
+                   ", the first one, is not free; expected the trunk's free joint there");
+  }
+  if (m.jnt_bodyid[0] == kTrunk) return {};
+  return invalid(fmt::format(
+      "the free joint is on {}, and {} stands before that; expected the trunk to be the first body "
+      "of <worldbody>",
+      named(model, "body", mjOBJ_BODY, m.jnt_bodyid[0]), named(model, "body", mjOBJ_BODY, kTrunk)));
+}
+
+// Actions say where a joint is to be, so that its actuator must pull towards there.
+Status check_actuator(const Model& model, int a) {
+  const mjModel& m = model.get();
+  const std::string actuator = named(model, "actuator", mjOBJ_ACTUATOR, a);
+  const std::string expected = named(model, "joint", mjOBJ_JOINT, a + 1);
+  if (m.actuator_trntype[a] != mjTRN_JOINT)
+    return invalid(fmt::format("{} drives no joint; expected {}", actuator, expected));
+  const int driven = m.actuator_trnid[2 * a];
+  if (driven != a + 1) {
+    return invalid(fmt::format("{} drives {}; expected {}: actuators in the joints' order",
+                               actuator, named(model, "joint", mjOBJ_JOINT, driven), expected));
+  }
+  if (m.actuator_biastype[a] == mjBIAS_AFFINE && m.actuator_biasprm[mjNBIAS * a + 1] < 0.0)
+    return {};
+  return invalid(actuator +
+                 " does not pull its joint to a position; expected <position> with a kp above 0");
+}
+
+}  // namespace
+
+Status Quadruped::bind(const Model& model) {
+  const mjModel& m = model.get();
+  BROADLOOM_TRY(bind_joints(model));
+  home_ = model.find(mjOBJ_KEY, "home");
+  if (home_ < 0) return invalid("the model has no key frame 'home', where episodes begin");
+  for (int q = 0; q < m.nq; ++q) {
+    if (!std::isfinite(m.key_qpos[home_ * m.nq + q]))
+      return invalid(fmt::format("key frame 'home': qpos {} is not finite", q));
+  }
+  dt_ = m.opt.timestep * options_.frame_skip;
+  mass_ = m.body_subtreemass[kTrunk];
+  for (std::size_t j = 0; j < kJoints; ++j)
+    rewards_.home[j] = m.key_qpos[home_ * m.nq + kRootPositions + static_cast<int>(j)];
+  return bind_sensors(model);
+}
+
+Status Quadruped::bind_joints(const Model& model) {
+  const mjModel& m = model.get();
+  BROADLOOM_TRY(check_counts(m));
+  BROADLOOM_TRY(check_root(model));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (int j = 1; j <= kJoints; ++j) {
+    if (m.jnt_type[j] != mjJNT_HINGE)
+      return invalid(named(model, "joint", mjOBJ_JOINT, j) + " is no hinge; expected one");
+    BROADLOOM_TRY(check_actuator(model, j - 1));
+    const bool limited = m.jnt_limited[j] != 0;  // else its range is 0, 0
+    const auto at = static_cast<std::size_t>(j - 1);
+    const double share = options_.soft_joint_limit;
+    rewards_.soft_low[at] = limited ? m.jnt_range[2 * j] * share : -kInfinity;
+    rewards_.soft_high[at] = limited ? m.jnt_range[2 * j + 1] * share : kInfinity;
+  }
+  return {};
+}
+
+Status Quadruped::bind_sensors(const Model& model) {
+  Status missing;
+  const auto found = [&](mjtObj type, const char* what, const std::string& name) {
+    const int id = model.find(type, name);
+    if (id < 0 && missing.ok())
+      missing = invalid(fmt::format("the model has no {} '{}'; expected one", what, name));
+    return id;
+  };
+  const auto place = [&](const std::string& name) {
+    const int sensor = found(mjOBJ_SENSOR, "sensor", scene_name(name));
+    return sensor < 0 ? 0 : model.get().sensor_adr[sensor];
+  };
+  imu_ = found(mjOBJ_SITE, "site", "imu");  // the scene's sensors are on it
+  sensors_ = {place("gyro"),     place("local_linvel"),  place("accelerometer"),
+              place("upvector"), place("global_linvel"), place("global_angvel")};
+  for (std::size_t f = 0; f < kFeet; ++f) {
+    const std::string& name = options_.feet[f];
+    feet_[f] = {found(mjOBJ_SITE, "site", name), place(name + "_floor_found"),
+                place(name + "_global_linvel")};
+  }
+  return missing;
+}
+
+}  // namespace broadloom::mujoco

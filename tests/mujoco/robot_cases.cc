@@ -1,0 +1,211 @@
+// Robots of users' own files: what is put around them, what is asked of them, and what is refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridges/mujoco/quadruped/quadruped.h"
+#include "broadloom/config/config.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/evaluate/panel.h"
+#include "tests/mujoco/training.h"
+#include "tests/train/folder.h"
+
+namespace broadloom::mujoco {
+namespace {
+
+constexpr char kId[] = "Quadruped-v0";
+constexpr char kBuiltIn[] = BROADLOOM_SOURCE_DIR "/bridges/mujoco/quadruped/quadruped.xml";
+
+// The built-in robot's text with each of these replaced wherever it stands.
+std::string robot(const std::vector<std::pair<std::string, std::string>>& changes) {
+  std::ifstream file(kBuiltIn);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const auto& [from, to] : changes) {
+    const std::string changed = std::regex_replace(text, std::regex(from), to);
+    EXPECT_NE(changed, text) << from;
+    text = changed;
+  }
+  return text;
+}
+
+class QuadrupedRobots : public InFolder {
+ protected:
+  Result<std::unique_ptr<VecEnv>> made(const std::string& text, Overrides options = {}) {
+    register_bridges();
+    std::ofstream(at("robot.xml")) << text;
+    options.emplace_back("xml_file", at("robot.xml"));
+    return make_vec_env(kId, options, {});
+  }
+  std::string refusal(const std::vector<std::pair<std::string, std::string>>& changes,
+                      const Overrides& options = {}) {
+    return made(robot(changes), options).status().message();
+  }
+};
+
+// What a policy and a critic see of twenty steps, and what is paid.
+std::vector<float> played(Result<std::unique_ptr<VecEnv>> envs) {
+  EXPECT_TRUE(envs.ok()) << envs.status().message();
+  std::vector<float> all;
+  if (!envs.ok()) return all;
+  std::vector<float> action(12, 0.1f), seen(48), last(48), critic(123), last_critic(123);
+  float reward = 0.0f;
+  std::uint8_t terminated = 0, truncated = 0;
+  for (int t = 0; t < 20; ++t) {
+    StepRows rows{action.data(), seen.data(), &reward, &terminated, &truncated, last.data()};
+    rows.critic_observations = critic.data();
+    rows.final_critic_observations = last_critic.data();
+    EXPECT_TRUE(envs.value()->step(0, 1, rows).ok());
+    all.insert(all.end(), critic.begin(), critic.end());
+    all.push_back(reward);
+  }
+  return all;
+}
+
+std::vector<float> built_in(const Overrides& options = {}) {
+  register_bridges();
+  return played(make_vec_env(kId, options, {}));
+}
+
+TEST_F(QuadrupedRobots, TheirSceneEndsWhereTheirRootDoes) {
+  const std::vector<float> expected = built_in();
+  for (const std::string tail : {"<!-- the end of </mujoco> -->", "<!-- > ' </mujoco>\n -->\n"})
+    EXPECT_EQ(played(made(robot({}) + tail)), expected) << tail;
+  EXPECT_EQ(played(made(robot({{"</mujoco>", "</mujoco >"}}))), expected);
+  EXPECT_NE(made("hello").status().message().find("no </mujoco>"), std::string::npos);
+}
+
+TEST_F(QuadrupedRobots, MayHaveHeightFieldsOfTheirOwn) {
+  const Overrides stairs = {{"terrain", "flat,stairs"},
+                            {"terrain_column", "1"},
+                            {"terrain_level", "9"},
+                            {"strata.a.max_command_x", "1"}};
+  const std::string field =
+      "<asset><hfield name='terrain' nrow='3' ncol='3' size='1 1 1 .1' "
+      "elevation='0 0 0 0 1 0 0 0 0'/></asset><worldbody>";
+  EXPECT_EQ(played(made(robot({{"<worldbody>", field}}), stairs)), built_in(stairs));
+}
+
+TEST_F(QuadrupedRobots, MayHaveNamesOfAnySort) {
+  const std::string own =
+      "<sensor><gyro name='gyro' site='imu'/><framezaxis name='upvector' objtype='body' "
+      "objname='FR_hip'/></sensor></mujoco>";
+  EXPECT_EQ(played(made(robot({{"</mujoco>", own}}))), built_in());
+  const std::string floor =
+      "<worldbody><geom name='floor' type='plane' size='1 1 1' pos='0 0 -9'/>";
+  EXPECT_TRUE(made(robot({{"<worldbody>", floor}})).ok());
+}
+
+TEST_F(QuadrupedRobots, JointsWithoutLimitsAreNeverBeyondThem) {
+  const auto sum = [](const std::vector<float>& all) {
+    float paid = 0.0f;
+    for (std::size_t t = 0; t < 20; ++t) paid += all.at(124 * t + 123);
+    return paid;
+  };
+  const Overrides dear = {{"dof_pos_limits", "-1000"}};
+  const std::string endless = robot({{" range=\"[^\"]*\"", ""}, {" inheritrange=\"1\"", ""}});
+  EXPECT_GT(sum(played(made(endless, dear))), 0.0f);
+  EXPECT_EQ(sum(played(made(robot({{" range=\"-0.686 4.501\"", " range=\"-0.01 0.01\""},
+                                   {" inheritrange=\"1\"", ""}}),
+                            dear))),
+            0.0f)
+      << "limits that there are, count";
+}
+
+TEST_F(QuadrupedRobots, AreFiles) {
+  register_bridges();
+  for (const char* id : {kId, "Hopper-v5"}) {
+    for (const std::string& path : {at("."), std::string("/dev/zero")}) {
+      const Status status = make_vec_env(id, {{"xml_file", path}}, {}).status();
+      EXPECT_EQ(status.kind(), ErrorKind::kNotFound) << path;
+      EXPECT_NE(status.message().find("it is a folder or a device"), std::string::npos)
+          << status.message();
+    }
+  }
+}
+
+TEST_F(QuadrupedRobots, AreToldByNameWhatIsWrong) {
+  const auto says = [](const std::string& message, const std::string& words) {
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  says(refusal({{"name=\"imu\"", "name=\"imu2\""}}), "imu");
+  says(refusal({{"name=\"home\"", "name=\"stand\""}}), "no key frame 'home'");
+  says(refusal({{"qpos=\"0 0 0.278", "qpos=\"0 0 nan"}}), "key frame 'home': qpos 2 is not finite");
+  says(refusal({{"<freejoint/>", "<joint name=\"ball\" type=\"ball\"/>"},
+                {"qpos=\"0 0 0.278  ", "qpos=\""}}),
+       "16 positions, 15 speeds and 12 actuators; expected 19, 18 and 12");
+  says(refusal({{"joint=\"FR_hip_joint\"", "joint=\"other\""},
+                {"joint=\"FL_hip_joint\"", "joint=\"FR_hip_joint\""},
+                {"joint=\"other\"", "joint=\"FL_hip_joint\""}}),
+       "actuator 'FR_hip' drives joint 'FL_hip_joint'; expected joint 'FR_hip_joint'");
+  says(refusal({{"<worldbody>", "<worldbody><body name=\"mark\"><site name=\"m\"/></body>"}}),
+       "the free joint is on body 'trunk', and body 'mark' stands before that");
+  says(refusal({{"name=\"FL_calf_joint\" class=\"knee\"",
+                 "name=\"FL_calf_joint\" class=\"knee\" type=\"slide\""}}),
+       "joint 'FL_calf_joint' is no hinge");
+  says(refusal({{"<position name=\"RR_calf\" class=\"knee\"", "<motor name=\"RR_calf\""}}),
+       "actuator 'RR_calf' does not pull its joint to a position");
+}
+
+// Of a model that no scene has been put around.
+TEST_F(QuadrupedRobots, WithoutTheScenesSensorsAreRefused) {
+  const Result<std::shared_ptr<Model>> bare = Model::load(kBuiltIn);
+  ASSERT_TRUE(bare.ok()) << bare.status().message();
+  Quadruped task{Quadruped::Options{}};
+  EXPECT_NE(task.bind(*bare.value()).message().find("no sensor 'broadloom/gyro'"),
+            std::string::npos);
+}
+
+TEST_F(QuadrupedRobots, CommandsOfRecordsAreThoseOfStrata) {
+  const auto forward = [](const Overrides& options) {
+    register_bridges();
+    const Result<EnvSpec> spec = env_spec(kId, options);
+    EXPECT_TRUE(spec.ok()) << spec.status().message();
+    EXPECT_EQ(spec.value().commands.at(0).low, -spec.value().commands.at(0).high);
+    EXPECT_EQ(spec.value().commands.at(1).high, 0.8) << "as it stands";
+    return spec.value().commands.at(0).high;
+  };
+  EXPECT_EQ(forward({}), 1.5);
+  EXPECT_EQ(forward({{"strata.a.max_command_x", "3..5"}}), 5.0);
+  EXPECT_EQ(forward({{"strata.a.max_command_x", "0.1..0.5"}}), 0.5);
+  EXPECT_EQ(forward({{"strata.a.max_command_x", "0.1..0.5"}, {"strata.b.push_speed", "1"}}), 1.5);
+}
+
+TEST_F(QuadrupedRobots, PanelsHaveTheCommandsOfTraining) {
+  const std::string configs = BROADLOOM_SOURCE_DIR "/configs/";
+  const Result<Overrides> config = read_toml_overrides(configs + "quadruped.toml");
+  const Result<Panel> panel = read_panel(configs + "panels/quadruped.toml");
+  ASSERT_TRUE(config.ok() && panel.ok()) << panel.status().message();
+  Overrides trained, drawn;
+  for (const auto& [key, text] : config.value()) {
+    if (key.starts_with("env.") && key.find("command") != std::string::npos)
+      trained.emplace_back("strata.trained." + key.substr(4), text);
+  }
+  for (const auto& entry : to_overrides(panel.value())) {
+    if (entry.first.starts_with("strata.trained.")) drawn.push_back(entry);
+  }
+  std::sort(trained.begin(), trained.end());
+  std::sort(drawn.begin(), drawn.end());
+  EXPECT_EQ(drawn, trained);
+}
+
+TEST_F(QuadrupedRobots, OptionsOfGroundNeedGround) {
+  register_bridges();
+  const auto says = [](const Overrides& options, const std::string& words) {
+    const Status status = make_vec_env(kId, options, {}).status();
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+  };
+  says({{"terrain_level", "3"}}, "terrain_level: got 3, but terrain is flat");
+  says({{"terrain_column", "0"}}, "terrain_column: got 0, but terrain is flat");
+  says({{"strata.a.terrain_level", "0..2"}}, "strata.a: terrain_level: got 2, but terrain is flat");
+  says({{"terrain", "rough"}, {"on_unstable", "go_on"}}, "on_unstable: got go_on on terrain");
+  EXPECT_TRUE(make_vec_env(kId, {{"on_unstable", "go_on"}}, {}).ok());
+}
+
+}  // namespace
+}  // namespace broadloom::mujoco
