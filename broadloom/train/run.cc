@@ -270,6 +270,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     if (!held.ok()) return held.status();
     lock = held.take();
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
+    manifest.ranks = ranks.size();
     manifest.simulator = trainer.value()->simulator();
     manifest.plugin = trainer.value()->spec().plugin;
     manifest.engine = trainer.value()->spec().engine;

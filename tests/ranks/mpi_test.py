@@ -72,6 +72,21 @@ class MpiTest(unittest.TestCase):
                     self.trained(ranks, "--out", several, *base)
                     self.expect_same(several, one)
 
+    def test_the_records_say_how_many_they_were(self):
+        base = ["--env_id", "CartPole-v1", "--total_timesteps", 2048, "--ledger", "none", *SMALL]
+        lines, manifests = {}, {}
+        for ranks in (0, 2):
+            folder = self.root / str(ranks)
+            self.trained(ranks, "--out", folder, *base)
+            lines[ranks] = json.loads((folder / "ledger_line.json").read_text())
+            manifests[ranks] = json.loads((folder / "manifest.json").read_text())
+        self.assertEqual([line["speed"].get("ranks") for line in lines.values()], [None, 2])
+        self.assertEqual([manifest.get("ranks") for manifest in manifests.values()], [None, 2])
+        self.assertGreater(lines[2]["memory"]["planned_bytes"], lines[0]["memory"]["planned_bytes"])
+        again = subprocess.run([BROADLOOM, "rerun", str(self.root / "2"), "--threads", "1"], env=ENVIRONMENT, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+        self.assertRegex(again.stdout, r"x 0\.50 +speed\.ranks +2 \| 1")
+
     def test_a_run_that_lost_a_rank_goes_on_with_another_number(self):
         base = ["--env_id", "CartPole-v1", "--total_timesteps", 409600, "--ledger", "none", *SMALL]
         whole, killed = self.root / "whole", self.root / "killed"

@@ -176,8 +176,8 @@ INSTANTIATE_TEST_SUITE_P(
         // Constants that are almost never drawn alike, looked at in blocks that are not measured.
         Param{"CartPole-v1",
               {{"instruments", "audit"},
-               {"instrument_every", "3"},
-               {"max_episode_steps", "30"},
+               {"instrument_every", "2"},
+               {"max_episode_steps", "5"},
                {"strata.a.half_length", "0.5..0.5000000000000002"},
                {"norm_obs", "true"}}},
         Param{"MinAtar/Asterix-v1",
