@@ -1,5 +1,7 @@
 #include "bridges/bridges.h"
 
+#include <fmt/core.h>
+
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -61,7 +63,14 @@ int launched_processes() {
 
 Result<std::unique_ptr<Ranks>> make_ranks([[maybe_unused]] const RankOptions& options) {
 #if BROADLOOM_WITH_MPI
-  return make_mpi_ranks(options);
+  Result<std::unique_ptr<Ranks>> ranks = make_mpi_ranks(options);
+  const int launched = launched_processes();
+  if (!ranks.ok() || launched == 1 || ranks.value()->size() == launched) return ranks;
+  return invalid(fmt::format(
+      "the launcher says that it started {} processes, and MPI knows of {}, so that they would not "
+      "train together: it is the launcher of another MPI than this program was built with. Use "
+      "that one's mpirun (docs/ranks.md), or give each --ranks none and a folder of its own",
+      launched, ranks.value()->size()));
 #else
   return invalid(
       "this program was built without MPI, so that the processes that were started with it would "

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -57,6 +59,12 @@ std::string refuse_negative(const std::string& text) {
              : "got '" + text + "', expected an integer, at least 0";
 }
 
+// It is neither below a range nor above it.
+std::string refuse_not_a_number(const std::string& text) {
+  const bool is_none = std::isnan(std::strtod(text.c_str(), nullptr));
+  return is_none ? "got '" + text + "', expected a number" : "";
+}
+
 // As config keys take them: "1e6", "10_000". What is none is left for the parser to refuse.
 std::string plain_integer(const std::string& text) {
   std::int64_t number = 0;
@@ -74,7 +82,7 @@ Option Option::range(std::int64_t low, std::int64_t high) const {
   return Option(option_->check(CLI::Range(low, high)));
 }
 Option Option::range(double low, double high) const {
-  return Option(option_->check(CLI::Range(low, high)));
+  return Option(option_->check(refuse_not_a_number)->check(CLI::Range(low, high)));
 }
 Option Option::delimiter(char between_values) const {
   return Option(option_->delimiter(between_values));

@@ -21,6 +21,17 @@ int processes_here() {
   return 1;
 }
 
+// Tasks of srun that are no ranks, since nothing has set up MPI for them: perhaps meant so.
+void note_lonely_tasks() {
+  const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  const char* own = std::getenv("SLURM_PROCID");
+  if (tasks == nullptr || std::atoi(tasks) < 2 || (own != nullptr && std::atoi(own) != 0)) return;
+  fmt::print(stderr,
+             "Note: Slurm has started {} of these without MPI, and each trains a run of its own; "
+             "for one run of all: srun --mpi=pmix. --ranks none says that it is meant so\n",
+             tasks);
+}
+
 }  // namespace
 
 void add_rank_flags(Command command, RankFlags& flags) {
@@ -45,7 +56,10 @@ Result<std::unique_ptr<Ranks>> ranks_asked_for(const RankFlags& flags) {
     return invalid(fmt::format("--ranks: got '{}', expected auto, mpi or none", flags.ranks));
   }
   const bool together = flags.ranks == "mpi" || (flags.ranks == "auto" && launched_processes() > 1);
-  if (!together) return std::unique_ptr<Ranks>();
+  if (!together) {
+    if (flags.ranks == "auto") note_lonely_tasks();
+    return std::unique_ptr<Ranks>();
+  }
   RankOptions options;
   options.timeout = flags.timeout;
   options.interrupted = was_interrupted;

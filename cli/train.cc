@@ -272,7 +272,13 @@ int follow(const TrainOptions& options, Ranks& ranks) {
                       was_interrupted);
   };
   const Status status = trained();
-  if (!ranks.status().ok()) return report_error(ranks.status(), false);
+  if (!ranks.status().ok()) {
+    // Here, too: the first may be the one that hangs.
+    const std::string text = ranks.status().message() +
+                             ". What was saved of the run stays saved, and train --resume goes on "
+                             "from there";
+    return report_error({ranks.status().kind(), text}, false);
+  }
   return static_cast<int>(status.kind());
 }
 

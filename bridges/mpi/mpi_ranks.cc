@@ -27,6 +27,9 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 constexpr int kLooks = 200;
 constexpr double kAwakeSeconds = 0.5;
 constexpr auto kNap = std::chrono::milliseconds(1);
+// What one look adds to the time waited at most: a job that was suspended meanwhile, others and
+// all, has not waited.
+constexpr double kMostOfALook = 1.0;
 // Exit code of ranks that cannot reach each other: that of kIo.
 constexpr int kLostExit = 4;
 
@@ -124,16 +127,22 @@ class MpiRanks final : public Ranks {
   // Looks instead of waiting inside MPI, which would neither end nor let others have the core.
   Status wait() {
     int done = 0;
-    Clock::time_point start;
+    double waited = 0.0;
+    Clock::time_point before;
     for (int looks = 0;; ++looks) {
       const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
                                    MPI_STATUSES_IGNORE);
       if (code != MPI_SUCCESS) return error_of(code, "waiting for other ranks");
       if (done != 0) return {};
       if (looks < kLooks) continue;
-      if (looks == kLooks) start = Clock::now();
-      const double waited = seconds_since(start);
-      if (options_.timeout > 0.0 && waited > options_.timeout) return timed_out();
+      if (options_.timeout > 0.0 && waited > options_.timeout) {
+        const std::string names = awaited();
+        if (!names.empty()) return timed_out(names);
+        continue;
+      }
+      if (looks == kLooks) before = Clock::now();
+      waited += std::min(seconds_since(before), kMostOfALook);
+      before = Clock::now();
       if (waited < kAwakeSeconds) {
         std::this_thread::yield();
       } else {
@@ -146,21 +155,23 @@ class MpiRanks final : public Ranks {
   // The launcher ends all ranks where one has died; this is the last that can be said then.
   void tell_if_interrupted() {
     if (told_ || !options_.interrupted || !options_.interrupted() || !options_.tell) return;
+    const std::string names = awaited();
+    if (names.empty()) return;
     told_ = true;
     options_.tell(fmt::format(
         "told to stop while waiting for {}. Where that one is gone the run ends here: what was "
         "saved stays saved, and a resume goes on from there; else it stops after this iteration",
-        awaited()));
+        names));
   }
 
-  Status timed_out() const {
+  Status timed_out(const std::string& names) const {
     return {ErrorKind::kIo,
             fmt::format("rank {} of {} has waited {:g} seconds for {}: a rank that hangs, or that "
                         "nothing reaches any more; or it has more to do than --rank_timeout allows",
-                        rank(), size(), options_.timeout, awaited())};
+                        rank(), size(), options_.timeout, names)};
   }
 
-  // Ranks that something is still to come from or to go to.
+  // Ranks that something is still to come from or to go to; "": it has come by now.
   std::string awaited() const {
     std::vector<bool> is_open(machines_.size());
     for (std::size_t i = 0; i < requests_.size(); ++i) {

@@ -70,8 +70,11 @@ std::size_t rank_bytes(const Config& config, int ranks, const VecEnv& envs) {
     const BlockSizes sizes = run_block_sizes(config.of_phase(p), envs);
     block = std::max(block, exchanged_bytes_per_env(sizes) * static_cast<std::size_t>(sizes.N));
   }
-  // The collector's messages, and the trainer's, of states.
-  return 2 * std::min(block, Exchange::kMostBytes) + RankSums::bytes(parameters, ranks);
+  // The collector's messages; and the trainer's, of states: parameters and Adam's two moments.
+  const std::size_t state = 3 * sizeof(float) * parameters;
+  return std::min(block, Exchange::kMostBytes) +
+         std::min(std::max(block, state), Exchange::kMostBytes) +
+         RankSums::bytes(parameters, ranks);
 }
 
 }  // namespace broadloom

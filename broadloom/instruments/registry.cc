@@ -18,18 +18,28 @@ struct Entry {
   std::size_t (*bytes)(const InstrumentSetup& setup);
   void (*declare_numbers)(const InfoVisitor& declare);
   InstrumentNeeds needs;
+  bool (*watches_environments)(bool draws_vary);
 };
 
 // T has a constructor from InstrumentSetup, a static bytes() of the same, a static
-// declare_numbers(), and says what it kNeeds.
+// declare_numbers(), and says what it kNeeds. One that asks the view's environments anything in
+// every_block() says with a static watches_environments(draws_vary) when it does.
 template <class T>
 constexpr Entry entry(const char* name) {
   return {name,
           [](const InstrumentSetup& setup) -> std::unique_ptr<Instrument> {
             return std::make_unique<T>(setup);
           },
-          [](const InstrumentSetup& setup) { return T::bytes(setup); }, T::declare_numbers,
-          T::kNeeds};
+          [](const InstrumentSetup& setup) { return T::bytes(setup); },
+          T::declare_numbers,
+          T::kNeeds,
+          [](bool draws_vary) {
+            if constexpr (requires { T::watches_environments(draws_vary); }) {
+              return T::watches_environments(draws_vary);
+            } else {
+              return false;
+            }
+          }};
 }
 
 // One line an instrument.
@@ -84,6 +94,14 @@ bool instruments_need_probe(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const Entry* found = find(name);
     if (found != nullptr && found->needs.probe) return true;
+  }
+  return false;
+}
+
+bool instruments_watch_environments(const std::vector<std::string>& names, bool draws_vary) {
+  for (const std::string& name : names) {
+    const Entry* found = find(name);
+    if (found != nullptr && found->watches_environments(draws_vary)) return true;
   }
   return false;
 }

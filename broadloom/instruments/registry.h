@@ -27,6 +27,10 @@ std::size_t instrument_bytes(std::string_view name, const InstrumentSetup& setup
 // Whether any of them looks at the probe states of probe_states.h.
 bool instruments_need_probe(const std::vector<std::string>& names);
 
+// Whether any of them looks at environments in every block, and not only when it measures.
+// draws_vary: as InstrumentSetup has it.
+bool instruments_watch_environments(const std::vector<std::string>& names, bool draws_vary);
+
 // What instruments ask of the algorithm that a run has.
 struct MeasuredAlgorithm {
   const std::string& name;

@@ -12,6 +12,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 extern char** environ;  // NOLINT: POSIX's own name
 
@@ -60,7 +61,22 @@ void read_both(Pipe& out, Pipe& err, CommandOutput& output) {
   }
 }
 
-int spawn(const Pipe& out, const Pipe& err, char* const* words, pid_t& pid) {
+// Ends with null, as a program takes it.
+std::vector<char*> environment(const std::vector<std::string>& without) {
+  std::vector<char*> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const bool is_left_out = std::any_of(without.begin(), without.end(), [&](const auto& start) {
+      return text.substr(0, start.size()) == start;
+    });
+    if (!is_left_out) variables.push_back(*variable);
+  }
+  variables.push_back(nullptr);
+  return variables;
+}
+
+int spawn(const Pipe& out, const Pipe& err, char* const* words, char* const* variables,
+          pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -70,7 +86,7 @@ int spawn(const Pipe& out, const Pipe& err, char* const* words, pid_t& pid) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int error = ::posix_spawnp(&pid, words[0], &actions, &attributes, words, environ);
+  const int error = ::posix_spawnp(&pid, words[0], &actions, &attributes, words, variables);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -88,7 +104,8 @@ bool is_plain(char c) {
 
 }  // namespace
 
-Result<CommandOutput> run_command(const std::vector<std::string>& words) {
+Result<CommandOutput> run_command(const std::vector<std::string>& words,
+                                  const std::vector<std::string>& without) {
   std::vector<std::string> texts = words;
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -97,7 +114,7 @@ Result<CommandOutput> run_command(const std::vector<std::string>& words) {
   Pipe out, err;
   if (!out.is_open() || !err.is_open()) return cannot_start(words.front(), errno);
   pid_t pid = 0;
-  const int error = spawn(out, err, pointers.data(), pid);
+  const int error = spawn(out, err, pointers.data(), environment(without).data(), pid);
   if (error != 0) return cannot_start(words.front(), error);
   out.close_end(1);
   err.close_end(1);

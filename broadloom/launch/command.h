@@ -15,8 +15,10 @@ struct CommandOutput {
 };
 
 // Runs it to its end; words: the program, looked for in PATH, and its arguments. It has an empty
-// standard input. kNotFound where there is no such program, kIo where it cannot be started.
-Result<CommandOutput> run_command(const std::vector<std::string>& words);
+// standard input, and this process's environment but for variables that begin so ("NAME=", or the
+// beginning of names). kNotFound where there is no such program, kIo where it cannot be started.
+Result<CommandOutput> run_command(const std::vector<std::string>& words,
+                                  const std::vector<std::string>& without = {});
 
 // A word as a shell reads it back, in single quotes unless it is plain.
 std::string shell_word(const std::string& word);

@@ -55,6 +55,14 @@ Result<LaunchPlan> plan_launch(const StudyPlan& plan, const std::vector<StoredRu
   }
   LaunchPlan launch;
   if (left.empty()) return launch;
+  const Result<std::size_t> memory = job_memory(plan, left, options.study.threads);
+  if (!memory.ok()) return memory.status();
+  launch.limits.threads = options.study.threads;
+  launch.limits.memory_bytes = static_cast<std::int64_t>(memory.value());
+  // What no partition takes, however short it is, need not be timed.
+  launch.limits.minutes = std::max(1, options.minutes);
+  BROADLOOM_TRY(queue.place(launch.limits, options.partition).status());
+  if (hooks.on_note) hooks.on_note("Timing a piece of each cell.");
   PredictOptions how;
   how.threads = options.study.threads;
   how.should_stop = hooks.study.should_stop;
@@ -66,10 +74,6 @@ Result<LaunchPlan> plan_launch(const StudyPlan& plan, const std::vector<StoredRu
     runs.push_back({run->id, launch.cells[static_cast<std::size_t>(run->cell)].seconds});
     launch.seconds += runs.back().seconds;
   }
-  const Result<std::size_t> memory = job_memory(plan, left, options.study.threads);
-  if (!memory.ok()) return memory.status();
-  launch.limits.threads = options.study.threads;
-  launch.limits.memory_bytes = static_cast<std::int64_t>(memory.value());
   BROADLOOM_TRY(cut(runs, options, queue, launch));
   return launch;
 }

@@ -55,8 +55,10 @@ class QueueLauncher : public Launcher {
                     const LaunchOptions& options) const;
   Result<Launch> hand_over(const StudyPlan& plan, const LaunchPlan& planned,
                            const LaunchOptions& options) const;
-  Status submit(const StudyPlan& plan, const LaunchPlan& planned, const LaunchOptions& options,
-                Launch& launch) const;
+  Status prepare(const StudyPlan& plan, const LaunchPlan& planned, const LaunchOptions& options,
+                 Launch& launch) const;
+  Status submit(const LaunchPlan& planned, const LaunchOptions& options, Launch& launch) const;
+  Status not_submitted(const Status& refusal, Launch& launch) const;
   Status train_rest(const StudyPlan& plan, const LaunchOptions& options, const LaunchHooks& hooks,
                     StudyStore& store) const;
 
@@ -120,8 +122,8 @@ JobArray QueueLauncher::array_of(const LaunchPlan& planned, const Launch& launch
 
 // The stores are made here: what runs a part later and is another study by then, or another
 // revision of the program, is refused by its store.
-Status QueueLauncher::submit(const StudyPlan& plan, const LaunchPlan& planned,
-                             const LaunchOptions& options, Launch& launch) const {
+Status QueueLauncher::prepare(const StudyPlan& plan, const LaunchPlan& planned,
+                              const LaunchOptions& options, Launch& launch) const {
   for (std::size_t p = 0; p < planned.parts.size(); ++p) {
     StudyPart part;
     part.runs = planned.parts[p].runs;
@@ -129,14 +131,38 @@ Status QueueLauncher::submit(const StudyPlan& plan, const LaunchPlan& planned,
     BROADLOOM_TRY(StudyStore::open(path, plan, part, options.study.any_revision).status());
     launch.parts.push_back(part.runs);
   }
-  const JobArray array = array_of(planned, launch, options);
-  BROADLOOM_TRY(write_file_atomically(launch.script(), queue_->script(array)));
+  BROADLOOM_TRY(
+      write_file_atomically(launch.script(), queue_->script(array_of(planned, launch, options))));
   // Before it is handed over: were this killed in between, the next call would find it by its name.
-  BROADLOOM_TRY(write_launch(launch));
+  return write_launch(launch);
+}
+
+Status QueueLauncher::submit(const LaunchPlan& planned, const LaunchOptions& options,
+                             Launch& launch) const {
+  const JobArray array = array_of(planned, launch, options);
   Result<std::string> number = queue_->submit(array, launch.script());
-  if (!number.ok()) return number.status();
+  if (!number.ok()) return not_submitted(number.status(), launch);
   launch.array = number.take();
   return write_launch(launch);
+}
+
+// What puts jobs into the queue may fail behind that: the jobs are there then, and are watched.
+// Where there are none, all is as if it had not begun.
+Status QueueLauncher::not_submitted(const Status& refusal, Launch& launch) const {
+  const Result<std::vector<QueuedJob>> jobs = queue_->unfinished(launch.name);
+  if (!jobs.ok()) {
+    return {refusal.kind(),
+            fmt::format("{}. Whether it has the jobs nevertheless is not known ({}); the same "
+                        "command looks for them",
+                        refusal.message(), jobs.status().message())};
+  }
+  if (!jobs.value().empty()) {
+    launch.array = jobs.value().front().array;
+    return write_launch(launch);
+  }
+  std::error_code ignored;
+  fs::remove_all(launch.folder, ignored);
+  return refusal;
 }
 
 Result<Launch> QueueLauncher::hand_over(const StudyPlan& plan, const LaunchPlan& planned,
@@ -150,12 +176,14 @@ Result<Launch> QueueLauncher::hand_over(const StudyPlan& plan, const LaunchPlan&
   launch.created = utc_now();
   const std::string id = fmt::format("{} {} {}", launch.folder, launch.created, ::getpid());
   launch.name = fmt::format("broadloom-{}-{}", plain_name(plan.name), hash_text(id).substr(0, 12));
-  const Status status = submit(plan, planned, options, launch);
-  if (status.ok()) return launch;
-  // Nothing was handed over, or nobody knows by which number: the first is as if it had not begun.
-  std::error_code ignored;
-  if (launch.array.empty()) fs::remove_all(launch.folder, ignored);
-  return status;
+  Status status = prepare(plan, planned, options, launch);
+  if (!status.ok()) {
+    std::error_code ignored;
+    fs::remove_all(launch.folder, ignored);
+    return status;
+  }
+  status = submit(planned, options, launch);
+  return status.ok() ? Result<Launch>(launch) : Result<Launch>(status);
 }
 
 Status QueueLauncher::train_rest(const StudyPlan& plan, const LaunchOptions& options,
@@ -165,7 +193,6 @@ Status QueueLauncher::train_rest(const StudyPlan& plan, const LaunchOptions& opt
   const bool is_done = std::none_of(runs.value().begin(), runs.value().end(),
                                     [](const StoredRun& run) { return run.status == "pending"; });
   if (is_done) return {};
-  note(hooks, "Timing a piece of each cell.");
   const Result<LaunchPlan> planned = plan_launch(plan, runs.value(), options, *queue_, hooks);
   if (hooks.study.should_stop && hooks.study.should_stop()) return {};
   if (!planned.ok()) return planned.status();

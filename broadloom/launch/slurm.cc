@@ -11,6 +11,10 @@
 namespace broadloom {
 namespace {
 
+// What a person has set for jobs and tables of their own would hide jobs here, or have them made
+// where nobody looks for them.
+const std::vector<std::string> kNotOurs = {"SQUEUE_", "SINFO_",
+                                           "SBATCH_CLUSTERS=", "SBATCH_WAIT=", "SBATCH_ERROR="};
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 std::vector<std::string> split(const std::string& text, char between) {
@@ -34,7 +38,7 @@ std::int64_t leading_number(const std::string& text) {
 
 // The command's standard output; kIo with its words where it fails.
 Result<std::string> ask(const std::vector<std::string>& words) {
-  const Result<CommandOutput> output = run_command(words);
+  const Result<CommandOutput> output = run_command(words, kNotOurs);
   if (output.status().kind() == ErrorKind::kNotFound) {
     return Status(
         ErrorKind::kNotFound,
@@ -50,21 +54,47 @@ Result<std::string> ask(const std::vector<std::string>& words) {
   return Status(ErrorKind::kIo, fmt::format("{} refused: '{}'", words.front(), said));
 }
 
-// In double quotes, as sbatch reads its own lines; % begins a pattern in names of files.
-std::string directive_path(const std::string& path, bool is_pattern) {
+// In double quotes, as sbatch reads its own lines.
+std::string directive_path(const std::string& path) {
   std::string quoted = "\"";
   for (const char c : path) {
     if (c == '"' || c == '\\') quoted += '\\';
-    if (c == '%' && is_pattern) quoted += '%';
     quoted += c;
   }
   return quoted + "\"";
 }
 
+// % begins a pattern in names of files.
 std::string log_pattern(const std::string& log) {
   const std::size_t at = log.rfind("{}");
-  const std::string quoted = directive_path(log.substr(0, at), true);
-  return quoted.substr(0, quoted.size() - 1) + "%a" + log.substr(at + 2) + "\"";
+  std::string pattern;
+  for (const char c : log.substr(0, at))
+    pattern += c == '%' ? std::string("%%") : std::string(1, c);
+  return pattern + "%a" + log.substr(at + 2);
+}
+
+struct Directive {
+  std::string name, value;
+  bool is_path = false;
+};
+
+// What sbatch is told of an array.
+std::vector<Directive> directives(const JobArray& array) {
+  const std::string at_once = array.at_once > 0 ? fmt::format("%{}", array.at_once) : "";
+  std::vector<Directive> all = {
+      {"job-name", array.name},
+      {"array", fmt::format("1-{}{}", array.parts, at_once)},
+      {"ntasks", "1"},
+      {"cpus-per-task", fmt::format("{}", array.limits.threads)},
+      {"mem", fmt::format("{}M", array.limits.memory_bytes / kMiB)},
+      {"time", fmt::format("{}", array.limits.minutes)},
+      {"chdir", array.folder, true},
+      {"output", log_pattern(array.log), true},
+      // What is preempted, or loses its node, comes back and goes on in its store.
+      {"requeue", ""},
+      {"open-mode", "append"}};
+  if (!array.limits.partition.empty()) all.push_back({"partition", array.limits.partition});
+  return all;
 }
 
 bool takes(const SlurmPartition& partition, const JobLimits& limits) {
@@ -102,21 +132,10 @@ class SlurmQueue : public JobQueue {
 
   std::string script(const JobArray& array) const override {
     std::string text = "#!/bin/bash\n";
-    const auto directive = [&](const std::string& name, const std::string& value) {
-      text += fmt::format("#SBATCH --{}={}\n", name, value);
-    };
-    directive("job-name", array.name);
-    directive("array", fmt::format("1-{}{}", array.parts,
-                                   array.at_once > 0 ? fmt::format("%{}", array.at_once) : ""));
-    directive("ntasks", "1");
-    directive("cpus-per-task", fmt::format("{}", array.limits.threads));
-    directive("mem", fmt::format("{}M", array.limits.memory_bytes / kMiB));
-    directive("time", fmt::format("{}", array.limits.minutes));
-    if (!array.limits.partition.empty()) directive("partition", array.limits.partition);
-    directive("chdir", directive_path(array.folder, false));
-    directive("output", log_pattern(array.log));
-    // What is preempted, or loses its node, comes back and goes on in its store.
-    text += "#SBATCH --requeue\n#SBATCH --open-mode=append\n";
+    for (const Directive& line : directives(array)) {
+      const std::string value = line.is_path ? directive_path(line.value) : line.value;
+      text += fmt::format("#SBATCH --{}{}{}\n", line.name, value.empty() ? "" : "=", value);
+    }
     text +=
         "# One part of a study, which a job array runs. By hand, or for another engine: bash FILE "
         "N.\n";
@@ -133,8 +152,14 @@ class SlurmQueue : public JobQueue {
     return text;
   }
 
-  Result<std::string> submit(const JobArray&, const std::string& script) const override {
-    Result<std::string> said = ask({"sbatch", "--parsable", script});
+  // The script's own lines once more: variables such as SBATCH_PARTITION overrule those.
+  Result<std::string> submit(const JobArray& array, const std::string& script) const override {
+    std::vector<std::string> words = {"sbatch", "--parsable"};
+    for (const auto& [name, value, is_path] : directives(array)) {
+      words.push_back(fmt::format("--{}{}{}", name, value.empty() ? "" : "=", value));
+    }
+    words.push_back(script);
+    Result<std::string> said = ask(words);
     if (!said.ok()) return said.status();
     const std::int64_t number = leading_number(last_line(said.value()));  // "12;cluster", too
     return number > 0 ? fmt::format("{}", number) : std::string();
@@ -142,7 +167,7 @@ class SlurmQueue : public JobQueue {
 
   Result<std::vector<QueuedJob>> unfinished(const std::string& name) const override {
     const Result<std::string> said =
-        ask({"squeue", "--noheader", "--array", "--name=" + name, "--format=%F|%K|%T|%r"});
+        ask({"squeue", "--noheader", "--all", "--array", "--name=" + name, "--format=%F|%K|%T|%r"});
     if (!said.ok()) return said.status();
     std::vector<QueuedJob> jobs;
     for (const std::string& line : split(said.value(), '\n')) {
@@ -164,7 +189,7 @@ class SlurmQueue : public JobQueue {
  private:
   static Result<std::vector<SlurmPartition>> partitions() {
     const Result<std::string> said =
-        ask({"sinfo", "--exact", "--noheader", "--format=%P|%a|%l|%c|%m"});
+        ask({"sinfo", "--exact", "--noheader", "--all", "--format=%P|%a|%l|%c|%m"});
     if (!said.ok()) return said.status();
     return parse_partitions(said.value());
   }

@@ -23,7 +23,8 @@ class WatchedLaunch {
   // store has, as it comes. kIo where the queue cannot be asked for a while: the jobs go on.
   Result<bool> watch();
   // Takes in what is left, says in launch.json that it is over, and removes the parts' stores,
-  // which hold nothing then that the study's does not.
+  // which hold nothing then that the study's does not. The store of a part that has runs left
+  // stays; one that is gone or damaged is a loss of that part.
   Status finish();
   // Parts of it that ended before their runs did, in words; "": none. `runs`: how many are left.
   Result<std::string> losses(int& runs);
@@ -35,6 +36,7 @@ class WatchedLaunch {
   Status take(bool must);
   Status count_again(const std::vector<QueuedJob>& jobs);
   void tell();
+  Result<std::vector<std::size_t>> left_of_parts() const;
   std::string loss_text(int part, std::size_t left) const;
 
   const StudyPlan& plan_;
@@ -46,10 +48,11 @@ class WatchedLaunch {
     std::filesystem::file_time_type time;
     std::uintmax_t bytes = 0;
   };
-  std::vector<Seen> seen_;  // of each part's store when it was taken last
-  bool changed_ = true;     // the store, since runs were counted
-  bool is_left_ = true;     // any job
-  int refusals_ = 0;        // of the queue, one after another
+  std::vector<Seen> seen_;                     // of each part's store when it was taken last
+  bool changed_ = true;                        // the store, since runs were counted
+  bool is_left_ = true;                        // any job
+  std::vector<std::string> damage_;            // of each part's store, in words; "": none was seen
+  Clock::time_point answered_ = Clock::now();  // when the queue did so last
   StudyProgress progress_;
   Clock::time_point start_ = Clock::now();
 };

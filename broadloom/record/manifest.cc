@@ -116,6 +116,7 @@ std::string manifest_json(const Manifest& m) {
   json["isa"] = m.isa;
   if (!m.bits.empty()) json["bits"] = m.bits;
   json["threads"] = m.threads;
+  if (m.ranks > 1) json["ranks"] = m.ranks;
   json["hardware"] = {{"cpu", m.cpu}, {"cores", m.cores}, {"memory_bytes", m.memory_bytes}};
   json["seeds"] = {{"train", m.seed}};
   Json config = Json::object();
@@ -149,6 +150,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   const Json& hardware = json["hardware"];
   m.seed = number_of<std::uint64_t>(json["seeds"], "train");
   m.threads = number_of<int>(json, "threads");
+  if (json.contains("ranks")) m.ranks = number_of<int>(json, "ranks");
   m.cpu = hardware["cpu"].text();
   m.cores = number_of<int>(hardware, "cores");
   m.memory_bytes = number_of<std::int64_t>(hardware, "memory_bytes");

@@ -26,7 +26,8 @@ struct PolicySource {
 struct Manifest {
   Overrides config;  // every key with its exact text
   std::uint64_t seed = 0;
-  int threads = 1;
+  int threads = 1;  // of each rank
+  int ranks = 1;    // processes that began it together
   std::string isa;
   std::string bits;   // "common": everybody's; "own": of isa, precision or simulator;
                       // "none": the simulator is not deterministic; "": not said

@@ -219,12 +219,14 @@ Json memory_of(const RolloutContract& contract, const MeasuredRun& measured) {
   return out;
 }
 
-Json speed_of(const MeasuredRun& measured, int threads) {
+// threads: of each rank.
+Json speed_of(const MeasuredRun& measured, int threads, int ranks) {
   Json out = {{"steps_per_second", nullptr},
               {"steps", nullptr},
               {"seconds", nullptr},
               {"threads", threads},
               {"how", kHowMeasured}};
+  if (ranks > 1) out["ranks"] = ranks;
   if (measured.steps == 0 || measured.seconds <= 0.0) return out;
   out["steps_per_second"] = static_cast<double>(measured.steps) / measured.seconds;
   out["steps"] = measured.steps;
@@ -283,8 +285,8 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
                                      const std::optional<PanelResult>& panel) {
   const Result<Manifest> manifest = read_manifest(folder.manifest_path());
   if (!manifest.ok()) return manifest.status();
-  const int threads = trainer.pool().threads();
-  const Result<RolloutContract> contract = make_contract(trainer.config(), threads);
+  const int threads = trainer.pool().threads(), ranks = trainer.ranks().size();
+  const Result<RolloutContract> contract = make_contract(trainer.config(), threads, ranks);
   if (!contract.ok()) return contract.status();
   const Result<Json> evaluation = last_evaluation(folder.eval_path());
   if (!evaluation.ok()) return evaluation.status();
@@ -306,7 +308,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   line["machine"] = machine_of(manifest.value());
   line["program"] = program_of(manifest.value(), trainer.spec().plugin);
   line["memory"] = memory_of(contract.value(), measured);
-  line["speed"] = speed_of(measured, threads);
+  line["speed"] = speed_of(measured, threads, ranks);
   line["result"] = result_of(trainer);
   line["evaluation"] = evaluation.value();
   if (manifest.value().init) line["init"] = policy_source_json(*manifest.value().init);

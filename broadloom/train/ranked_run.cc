@@ -1,6 +1,7 @@
 #include "broadloom/train/ranked_run.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 
 #include "broadloom/math/isa.h"
 #include "broadloom/record/manifest.h"
+#include "broadloom/train/started_run.h"
 
 namespace broadloom {
 namespace {
@@ -37,7 +39,7 @@ Overrides unpacked(std::string_view packed) {
 }
 
 // A set without the bits of every processor must be the same everywhere.
-Status check_same_bits(Ranks& ranks) {
+Status check_same_isa(Ranks& ranks) {
   std::array<char, 16> mine{};
   const std::string isa = has_common_bits(active_isa()) ? "common" : active_isa();
   isa.copy(mine.data(), mine.size() - 1);
@@ -53,7 +55,47 @@ Status check_same_bits(Ranks& ranks) {
   return {};
 }
 
+std::string c_library() {
+#ifdef _CS_GNU_LIBC_VERSION
+  std::array<char, 64> text{};
+  if (::confstr(_CS_GNU_LIBC_VERSION, text.data(), text.size()) > 0) return text.data();
+#endif
+  return "unknown";
+}
+
+// What other bits may come of, in words: what steps the environments, and where their bits are a
+// processor's own, that, too.
+std::string simulator_text(const Trainer& trainer) {
+  const EnvSpec& spec = trainer.spec();
+  std::string text = spec.engine.empty() ? "Broadloom" : spec.engine;
+  if (!spec.plugin.name.empty()) {
+    text += fmt::format(", plug-in {} {} ({})", spec.plugin.name, spec.plugin.version,
+                        spec.plugin.hash);
+  }
+  const std::string isa = active_isa();
+  const std::string bits = bits_of(trainer.config(), isa, trainer.simulator());
+  if (bits == "common") return text;
+  const std::string cpu = make_manifest({}, 0, 1, isa).cpu;
+  return fmt::format("{}, bits: {}, on {} with {}", text, bits, cpu, c_library());
+}
+
+Status check_same_bits(Ranks& ranks, const Trainer& trainer) {
+  BROADLOOM_TRY(check_same_isa(ranks));
+  return check_same_words(ranks, simulator_text(trainer));
+}
+
 }  // namespace
+
+Status check_same_words(Ranks& ranks, const std::string& mine) {
+  const std::string first = ranks.of_first(mine);
+  BROADLOOM_TRY(ranks.status());
+  if (first == mine) return ranks.agree({});
+  return ranks.agree(
+      {ErrorKind::kMismatch,
+       fmt::format("rank {} of {} has other environments than rank 0: got '{}', expected '{}'. "
+                   "Install the same on every machine; nothing was trained",
+                   ranks.rank(), ranks.size(), mine, first)});
+}
 
 Status check_same_program(Ranks& ranks) {
   if (ranks.size() == 1) return {};
@@ -87,7 +129,7 @@ Status follow_run(const RankedRun& run, int threads, Ranks& ranks,
                   const std::function<bool()>& should_stop) {
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.config, threads, ranks);
   BROADLOOM_TRY(ranks.agree(trainer.status()));
-  BROADLOOM_TRY(check_same_bits(ranks));
+  BROADLOOM_TRY(check_same_bits(ranks, *trainer.value()));
   BROADLOOM_TRY(trainer.value()->take_state_of_first());
   BROADLOOM_TRY(ranks.agree({}));  // the first has opened its logs
   BROADLOOM_TRY(iterate_together(*trainer.value(), {}, should_stop));
@@ -104,7 +146,7 @@ Status call_ranks(const Status& ready, Trainer* trainer, Ranks& ranks) {
   BROADLOOM_TRY(ranks.status());
   if (!any) return {};
   BROADLOOM_TRY(ranks.agree({}));  // the others have made their trainers
-  BROADLOOM_TRY(check_same_bits(ranks));
+  BROADLOOM_TRY(check_same_bits(ranks, *trainer));
   return trainer->take_state_of_first();
 }
 

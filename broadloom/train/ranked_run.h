@@ -22,6 +22,9 @@ struct RankedRun {
 // All ranks call it before anything else. kMismatch unless all run the same file.
 Status check_same_program(Ranks& ranks);
 
+// All call it. kMismatch, everywhere alike, unless all say the same of what makes a run's bits.
+Status check_same_words(Ranks& ranks, const std::string& mine);
+
 // Of the others: waits for what the first has. Its error, where it has come to nothing; nothing,
 // where there is nothing left to train.
 Result<std::optional<RankedRun>> join_run(Ranks& ranks);

@@ -295,6 +295,13 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
     out.push_back(compare(fmt::format("{}.{}", place.part, place.key), FieldRule::kRatio,
                           a[place.part][place.key], b[place.part][place.key]));
   }
+  // A line that says none is of one process.
+  if (a["speed"].contains("ranks") || b["speed"].contains("ranks")) {
+    const auto ranks = [](const Json& line) {
+      return line["speed"].contains("ranks") ? line["speed"]["ranks"] : Json(1);
+    };
+    out.push_back(compare("speed.ranks", FieldRule::kRatio, ranks(a), ranks(b)));
+  }
   return out;
 }
 

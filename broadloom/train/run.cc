@@ -171,13 +171,6 @@ Status announce(const Config& config, int threads, const Ranks& ranks, const Run
   return contract.status();
 }
 
-// What the record says of a run's bits: whether every processor would give the same.
-std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator) {
-  if (!simulator.deterministic) return "none";
-  const bool common = config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
-  return common ? "common" : "own";
-}
-
 // A run that was begun with everybody's bits and goes on with others says so.
 Status keep_bits_true(StartedRun& run, const RunHooks& hooks) {
   Manifest& manifest = run.manifest;
@@ -277,6 +270,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     if (!held.ok()) return held.status();
     lock = held.take();
     Manifest manifest = make_manifest(to_overrides(config), config.seed, threads, active_isa());
+    manifest.ranks = ranks.size();
     manifest.simulator = trainer.value()->simulator();
     manifest.plugin = trainer.value()->spec().plugin;
     manifest.engine = trainer.value()->spec().engine;

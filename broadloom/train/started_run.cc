@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "broadloom/math/isa.h"
+
 namespace broadloom {
 
 Result<StartedRun> open_started_run(const std::string& run_dir) {
@@ -12,6 +14,12 @@ Result<StartedRun> open_started_run(const std::string& run_dir) {
   Result<Config> config = resolve_config(manifest.value().config);
   if (!config.ok()) return config.status();
   return StartedRun{folder.take(), manifest.take(), config.take()};
+}
+
+std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator) {
+  if (!simulator.deterministic) return "none";
+  const bool common = config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
+  return common ? "common" : "own";
 }
 
 }  // namespace broadloom

@@ -19,4 +19,9 @@ struct StartedRun {
 // kNotFound where there is no run; kIo and kCorrupt of its manifest; the errors of resolve_config.
 Result<StartedRun> open_started_run(const std::string& run_dir);
 
+// What the record says of a run's bits: "common" where every processor would give the same, "own"
+// where isa, precision or simulator make them a processor's own, "none" where they do not come
+// again.
+std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator);
+
 }  // namespace broadloom

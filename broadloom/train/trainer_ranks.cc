@@ -3,7 +3,9 @@
 
 #include <span>
 
+#include "broadloom/config/settings.h"
 #include "broadloom/core/hash.h"
+#include "broadloom/instruments/registry.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
@@ -26,8 +28,10 @@ Status Trainer::check_shared(const VecEnv& envs, const Ranks& ranks) {
 bool Trainer::needs_environments() const {
   if (ranks_.size() == 1) return false;
   const ShapeSchedule& schedule = config_.shape_schedule;
-  return (!config_.instruments.empty() && is_measured()) || !config_.curriculum.empty() ||
-         finished() || clock_.iteration % config_.checkpoint_interval == 0 ||
+  return (!config_.instruments.empty() && is_measured()) ||
+         instruments_watch_environments(config_.instruments, strata_vary(config_)) ||
+         !config_.curriculum.empty() || finished() ||
+         clock_.iteration % config_.checkpoint_interval == 0 ||
          (phase_ && *phase_ != schedule.phase_at(clock_.global_step, config_.total_timesteps));
 }
 

@@ -13,7 +13,9 @@ STUDY = "seeds = 3\npoints = 2\n[base]\ntotal_timesteps = 2048\neval_episodes = 
 FAKES = {
     "sinfo": "echo 'work*|up|1-00:00:00|64|100000'",
     "sbatch": r"""[ "$1" = --version ] && exit
-script=$2
+script=${!#}
+echo "$@" > "$FAKE/words"
+env > "$FAKE/variables-sbatch"
 name=$(sed -n 's/^#SBATCH --job-name=//p' "$script")
 parts=$(sed -n 's/^#SBATCH --array=1-\([0-9]*\).*/\1/p' "$script")
 log=$(sed -n 's/^#SBATCH --output="\(.*\)"$/\1/p' "$script")
@@ -23,6 +25,7 @@ for part in $(seq "$parts"); do
 done
 echo '7;here'""",
     "squeue": r"""[ -e "$FAKE/down" ] && rm "$FAKE/down" && echo 'squeue: error: the controller is being started' >&2 && exit 1
+env > "$FAKE/variables-squeue"
 for word; do case $word in --name=*) name=${word#--name=};; esac; done
 while read -r part pid; do
   [ -e "/proc/$pid" ] && ! grep -q ') Z' "/proc/$pid/stat" && echo "7|$part|RUNNING|None"
@@ -50,8 +53,8 @@ class FakeSlurm(unittest.TestCase):
             file.write("#!/bin/bash\n" + text + "\n")
         os.chmod(self.path("bin", name), 0o755)
 
-    def call(self, *arguments, bare=False):
-        env = dict(os.environ, FAKE=self.folder, PATH="/nowhere" if bare else self.path("bin") + ":" + os.environ["PATH"])
+    def call(self, *arguments, bare=False, variables=()):
+        env = dict(os.environ, **dict(variables), FAKE=self.folder, PATH="/nowhere" if bare else self.path("bin") + ":" + os.environ["PATH"])
         return subprocess.run([PROGRAM, "study", *arguments], capture_output=True, text=True, cwd=self.folder, env=env, timeout=120, check=False)
 
     def refused(self, code, words, *arguments, bare=False):
@@ -74,6 +77,23 @@ class FakeSlurm(unittest.TestCase):
         self.assertEqual(self.call("a.toml", "--env.gravity", "9.5", "--no_report", "--quiet", "--out", "b.sqlite").returncode, 0)
         self.assertEqual(self.hashes("a.sqlite"), self.hashes("b.sqlite"))
         self.assertEqual([status for _, status, _ in self.hashes("a.sqlite")], ["finished"] * 6)
+
+    def test_variables_of_a_persons_own_jobs_change_nothing(self):
+        own = {"SBATCH_PARTITION": "gpu", "SBATCH_WAIT": "1", "SQUEUE_STATES": "COMPLETED", "SINFO_FORMAT": "%P", "SBATCH_ACCOUNT": "mine"}
+        result = self.call("a.toml", "--launcher", "slurm", "--parts", "2", "--jobs", "1", "--quiet", "--time_limit", "7", variables=own)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path("words"), encoding="utf-8") as file:
+            words = file.read().split()
+        for word in ("--array=1-2%1", "--partition=work", "--time=7", "--open-mode=append", "--requeue"):
+            self.assertIn(word, words)
+        for start in ("--job-name=broadloom-a-", "--output=", "--mem="):
+            self.assertTrue(any(word.startswith(start) for word in words), start)
+        for command in ("sbatch", "squeue"):
+            with open(self.path("variables-" + command), encoding="utf-8") as file:
+                variables = file.read()
+            self.assertIn("SBATCH_ACCOUNT=mine", variables)
+            for name in ("SBATCH_WAIT", "SQUEUE_STATES", "SINFO_FORMAT"):
+                self.assertNotIn(name, variables)
 
     def test_a_part_that_cannot_start_is_named_with_its_words(self):
         self.fake("sbatch", FAKES["sbatch"].replace('  bash "$script" "$part"', "(echo no such node; false)"))

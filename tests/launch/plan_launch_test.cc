@@ -173,6 +173,16 @@ TEST_F(PlanLaunch, ShortPartitionsGetMoreAndSmallerParts) {
   EXPECT_EQ(tight.value().parts.size(), 9U);
 }
 
+TEST_F(PlanLaunch, WhatNoPartitionTakesIsRefusedBeforeAnythingIsTimed) {
+  std::string notes;
+  LaunchHooks hooks;
+  hooks.on_note = [&](const std::string& note) { notes += note; };
+  const Result<LaunchPlan> planned =
+      plan_launch(plan_, all_pending(plan_), LaunchOptions(), Doors(0), hooks);
+  EXPECT_EQ(planned.status().message(), "too long");
+  EXPECT_EQ(notes, "");
+}
+
 TEST_F(PlanLaunch, NothingLeftIsNoPart) {
   for (StoredRun& run : stored_) finish(run, 1.0);
   EXPECT_TRUE(launch(0).value().parts.empty());

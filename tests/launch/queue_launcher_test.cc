@@ -23,6 +23,9 @@ struct Cluster {
   std::set<int> lost;                            // parts of the next array that end at once
   int runs_before_loss = 0;                      // that a lost part does
   std::string refusal;                           // "": it takes arrays
+  bool refuses_late = false;                     // when it has the jobs by then
+  bool is_deaf = false;                          // and says nothing of its jobs
+  std::set<int> removed, cut;                    // parts of whose stores this becomes
   int asked = 0, submitted = 0;
   std::multiset<std::int64_t> trained;  // runs, as often as they were begun
 };
@@ -41,18 +44,23 @@ class FakeQueue : public JobQueue {
   std::string script(const JobArray& array) const override { return array.name + "\n"; }
   Result<std::string> submit(const JobArray& array, const std::string& script) const override {
     EXPECT_TRUE(std::filesystem::exists(script));
-    if (!cluster_.refusal.empty()) return Status(ErrorKind::kIo, cluster_.refusal);
+    const Status refusal =
+        cluster_.refusal.empty() ? Status() : Status(ErrorKind::kIo, cluster_.refusal);
+    if (!refusal.ok() && !cluster_.refuses_late) return refusal;
     cluster_.arrays[array.name] = array;
     for (int part = 1; part <= array.parts; ++part) cluster_.left[array.name].push_back(part);
     ++cluster_.submitted;
+    if (!refusal.ok()) return refusal;
     return std::string("7");
   }
   // One part ends for each time that is asked.
   Result<std::vector<QueuedJob>> unfinished(const std::string& name) const override {
     ++cluster_.asked;
+    if (cluster_.is_deaf) return Status(ErrorKind::kIo, "no answer");
     std::vector<int>& left = cluster_.left[name];
     if (!left.empty()) {
       run_part(cluster_.arrays[name], left.front());
+      damage_part(with_number(cluster_.arrays[name].store, left.front()), left.front());
       left.erase(left.begin());
     }
     std::vector<QueuedJob> jobs;
@@ -80,6 +88,13 @@ class FakeQueue : public JobQueue {
     for (const std::int64_t id : options.part.runs) cluster_.trained.insert(id);
     const Result<StudySummary> summary = run_study(cluster_.plan, options, {});
     EXPECT_TRUE(summary.ok()) << summary.status().message();
+  }
+
+  void damage_part(const std::string& store, int part) const {
+    if (cluster_.removed.erase(part) > 0) std::filesystem::remove(store);
+    if (cluster_.cut.erase(part) > 0) {
+      std::filesystem::resize_file(store, std::filesystem::file_size(store) / 2);
+    }
   }
 
   Cluster& cluster_;
@@ -147,6 +162,9 @@ TEST_F(Launches, ALostPartIsNamedAndTheSameCommandDoesTheRest) {
     EXPECT_NE(summary.status().message().find(words), std::string::npos)
         << words << " in " << summary.status().message();
   }
+  const Launch first = read_launches(path("a.sqlite")).value().front();
+  EXPECT_FALSE(std::filesystem::exists(with_number(first.stores(), 1)));
+  EXPECT_TRUE(std::filesystem::exists(with_number(first.stores(), 2))) << "it has runs left";
   const Result<StudySummary> again = launch(2);
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_TRUE(again.value().complete);
@@ -210,6 +228,52 @@ TEST_F(Launches, ARefusalLeavesNothing) {
   EXPECT_TRUE(read_launches(path("a.sqlite")).value().empty());
   cluster_.refusal.clear();
   EXPECT_TRUE(launch(2).ok());
+  EXPECT_EQ(dump("a.sqlite"), dump("whole.sqlite"));
+}
+
+TEST_F(Launches, AStoreThatIsGoneOrDamagedIsALossOfItsPartAlone) {
+  cluster_.removed = {1};
+  cluster_.cut = {2};
+  const Result<StudySummary> summary = launch(3);
+  EXPECT_EQ(summary.status().kind(), ErrorKind::kIo);
+  for (const char* words : {"part 1 (job 7_1) left ", "what its store had is lost: there is no '",
+                            "part 2 (job 7_2) left ", "part-2.sqlite", "the same command"}) {
+    EXPECT_NE(summary.status().message().find(words), std::string::npos)
+        << words << " in " << summary.status().message();
+  }
+  EXPECT_EQ(summary.status().message().find("part 3"), std::string::npos);
+  const Launch first = read_launches(path("a.sqlite")).value().front();
+  EXPECT_TRUE(first.is_over);
+  EXPECT_TRUE(std::filesystem::exists(with_number(first.stores(), 2))) << "a person may want it";
+  EXPECT_FALSE(std::filesystem::exists(with_number(first.stores(), 3)));
+  const Result<StudySummary> again = launch(2);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(dump("a.sqlite"), dump("whole.sqlite"));
+  for (const std::int64_t id : first.parts[2]) EXPECT_EQ(cluster_.trained.count(id), 1U);
+}
+
+TEST_F(Launches, JobsThatWereTakenBeforeARefusalAreWatched) {
+  cluster_.refusal = "connection lost";
+  cluster_.refuses_late = true;
+  const Result<StudySummary> summary = launch(3);
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_EQ(cluster_.submitted, 1);
+  EXPECT_EQ(dump("a.sqlite"), dump("whole.sqlite"));
+}
+
+TEST_F(Launches, ARefusalOfAQueueThatSaysNothingIsLookedIntoByTheNextCall) {
+  cluster_.refusal = "connection lost";
+  cluster_.refuses_late = cluster_.is_deaf = true;
+  const Result<StudySummary> summary = launch(2);
+  for (const char* words :
+       {"connection lost. Whether", "not known (no answer)", "looks for them"}) {
+    EXPECT_NE(summary.status().message().find(words), std::string::npos)
+        << summary.status().message();
+  }
+  cluster_.is_deaf = false;
+  ASSERT_TRUE(launch(2).ok());
+  EXPECT_EQ(cluster_.submitted, 1);
+  EXPECT_EQ(cluster_.trained.size(), 6U);
   EXPECT_EQ(dump("a.sqlite"), dump("whole.sqlite"));
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "broadloom/launch/command.h"
 #include "broadloom/launch/slurm.h"
 
@@ -104,6 +106,18 @@ TEST(Command, BothStreamsAreReadHoweverMuchTheyHold) {
   EXPECT_EQ(output.value().err.size(), 20000 * 6U);
   EXPECT_EQ(run_command({"bash", "-c", "kill -9 $$"}).value().exit_code, 128 + 9);
   EXPECT_EQ(run_command({"there-is-no-such-program"}).status().kind(), ErrorKind::kNotFound);
+}
+
+TEST(Command, VariablesMayBeLeftOut) {
+  ::setenv("BROADLOOM_TEST_A", "1", 1);
+  ::setenv("BROADLOOM_TEST_AB", "2", 1);
+  const std::vector<std::string> words = {"bash", "-c",
+                                          "echo $BROADLOOM_TEST_A,$BROADLOOM_TEST_AB"};
+  EXPECT_EQ(run_command(words).value().out, "1,2\n");
+  EXPECT_EQ(run_command(words, {"BROADLOOM_TEST_A="}).value().out, ",2\n");
+  EXPECT_EQ(run_command(words, {"NONE=", "BROADLOOM_TEST_"}).value().out, ",\n");
+  ::unsetenv("BROADLOOM_TEST_A");
+  ::unsetenv("BROADLOOM_TEST_AB");
 }
 
 TEST(Command, WordsComeBackFromAShell) {

@@ -156,7 +156,7 @@ class SlurmTest(unittest.TestCase):
         self.assertIn(f"{8 - len(done)} of 8 runs in ", out)
         self.assertTrue(done <= self.times("a.sqlite"), "a run that was in the store was made once more")
         self.assertEqual(self.contents("a.sqlite"), self.whole)
-        self.assertEqual(sorted(os.listdir(self.path("a-jobs", "launch-1"))), ["job.sh", "launch.json", "part-1.log", "part-2.log"])
+        self.assertEqual(sorted(os.listdir(self.path("a-jobs", "launch-1"))), sorted(["job.sh", "launch.json", "part-1.log", "part-2.log", f"part-{part}.sqlite"]))
 
     def test_jobs_that_are_put_back_or_killed_go_on(self):
         process = self.start("b.sqlite", "--parts", "2", "--threads", "1")
@@ -205,6 +205,15 @@ class SlurmTest(unittest.TestCase):
         self.finish(self.start("c.sqlite"), 0)
         self.assertEqual(os.listdir(self.path("c-jobs")), ["launch-1"], "its runs were launched twice")
         self.assertEqual(self.contents("c.sqlite"), self.whole)
+
+    def test_what_a_person_has_set_for_other_jobs_changes_nothing(self):
+        own = dict(os.environ, SBATCH_JOB_NAME="mine", SBATCH_ARRAY_INX="1", SBATCH_OUTPUT="/dev/null", SBATCH_PARTITION="short", SBATCH_TIMELIMIT="1",
+                   SBATCH_MEM_PER_CPU="1M", SQUEUE_STATES="COMPLETED", SQUEUE_PARTITION="short", SQUEUE_NAMES="mine", SINFO_PARTITION="short")
+        result = self.call(*self.arguments("g.sqlite", "--parts", "2"), env=own)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("8 of 8 runs in 2 jobs; partition work, ", result.stdout)
+        self.assertEqual(sorted(os.listdir(self.path("g-jobs", "launch-1"))), ["job.sh", "launch.json", "part-1.log", "part-2.log"])
+        self.assertEqual(self.contents("g.sqlite"), self.whole)
 
     def test_a_study_that_changed_since_is_refused_by_its_parts(self):
         self.write("changing.toml", STUDY.format(steps=500_000))

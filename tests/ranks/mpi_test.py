@@ -72,6 +72,21 @@ class MpiTest(unittest.TestCase):
                     self.trained(ranks, "--out", several, *base)
                     self.expect_same(several, one)
 
+    def test_the_records_say_how_many_they_were(self):
+        base = ["--env_id", "CartPole-v1", "--total_timesteps", 2048, "--ledger", "none", *SMALL]
+        lines, manifests = {}, {}
+        for ranks in (0, 2):
+            folder = self.root / str(ranks)
+            self.trained(ranks, "--out", folder, *base)
+            lines[ranks] = json.loads((folder / "ledger_line.json").read_text())
+            manifests[ranks] = json.loads((folder / "manifest.json").read_text())
+        self.assertEqual([line["speed"].get("ranks") for line in lines.values()], [None, 2])
+        self.assertEqual([manifest.get("ranks") for manifest in manifests.values()], [None, 2])
+        self.assertGreater(lines[2]["memory"]["planned_bytes"], lines[0]["memory"]["planned_bytes"])
+        again = subprocess.run([BROADLOOM, "rerun", str(self.root / "2"), "--threads", "1"], env=ENVIRONMENT, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+        self.assertRegex(again.stdout, r"x 0\.50 +speed\.ranks +2 \| 1")
+
     def test_a_run_that_lost_a_rank_goes_on_with_another_number(self):
         base = ["--env_id", "CartPole-v1", "--total_timesteps", 409600, "--ledger", "none", *SMALL]
         whole, killed = self.root / "whole", self.root / "killed"
@@ -132,6 +147,54 @@ class MpiTest(unittest.TestCase):
         self.assertNotEqual(process.returncode, 0)
         self.assertRegex(errors, r"rank 0 of 2 has waited 2 seconds for rank 1 on \S+: a rank that hangs")
         self.assertIn("stays saved, and a resume goes on from there", errors.replace("\n", " "))
+
+    def test_a_job_that_is_suspended_goes_on(self):
+        folder = self.root / "suspended"
+        process = subprocess.Popen(self.command(2, "--env_id", "CartPole-v1", "--total_timesteps", 10**8, "--ledger", "none", "--out", folder,
+                                                "--rank_timeout", 2, *SMALL), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not list((folder / "checkpoints").glob("iteration_*[1-9]*")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        ranks = [self.pid_of(process.pid, rank) for rank in (0, 1)]
+        for what, seconds in ((signal.SIGSTOP, 4), (signal.SIGCONT, 1), (signal.SIGSTOP, 4), (signal.SIGCONT, 3)):
+            for rank in ranks:
+                os.kill(rank, what)
+            time.sleep(seconds)
+        self.assertIsNone(process.poll())
+        os.kill(ranks[0], signal.SIGTERM)
+        errors = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 130, errors)
+
+    def test_others_say_how_to_go_on_where_the_first_hangs(self):
+        folder = self.root / "first"
+        process = subprocess.Popen(self.command(2, "--env_id", "CartPole-v1", "--total_timesteps", 10**8, "--ledger", "none", "--out", folder,
+                                                "--rank_timeout", 2, *SMALL), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not list((folder / "checkpoints").glob("iteration_*[1-9]*")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        os.kill(self.pid_of(process.pid, 0), signal.SIGSTOP)
+        errors = process.communicate(timeout=60)[1]
+        self.assertNotEqual(process.returncode, 0)
+        self.assertRegex(errors, r"rank 1 of 2 has waited 2 seconds for rank 0 on \S+: a rank that hangs")
+        self.assertIn("stays saved, and train --resume goes on from there", errors.replace("\n", " "))
+
+    def test_another_mpis_launcher_is_noticed(self):
+        arguments = [BROADLOOM, "train", "--env_id", "CartPole-v1", "--total_timesteps", "1024", "--ledger", "none", "--quiet", "--out",
+                     str(self.root / "none")]
+        for variables in ({"OMPI_COMM_WORLD_SIZE": "4"}, {"PMI_SIZE": "2", "PMI_RANK": "0"}):
+            done = subprocess.run(arguments, env=dict(ENVIRONMENT, **variables), capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertRegex(done.stderr, r"started \d processes, and MPI knows of 1")
+            self.assertFalse((self.root / "none").exists())
+        tasks = {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0"}
+        done = subprocess.run(arguments, env=dict(ENVIRONMENT, **tasks), capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Slurm has started 2 of these without MPI", done.stderr)
+
+    def test_a_time_that_is_no_number_is_refused(self):
+        done = self.train(0, "--env_id", "CartPole-v1", "--rank_timeout", "nan")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("got 'nan', expected a number", done.stderr)
 
     def test_being_told_to_stop_saves(self):
         folder = self.root / "stopped"

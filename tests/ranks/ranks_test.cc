@@ -17,6 +17,7 @@
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/math/elementwise.h"
+#include "broadloom/train/ranked_run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/simulators.h"
 #include "tests/ranks/thread_ranks.h"
@@ -246,6 +247,50 @@ TEST(RanksOfARun, TakeInWhatWasPlanned) {
       if (ranks.is_first()) EXPECT_NEAR(plan.received(), received, 200 + 0.001 * received);
     });
   }
+}
+
+// The trainer's messages are of all its state, however small the block is.
+TEST(RanksOfARun, PlanMemoryForTheirState) {
+  const Config config = config_of({{"hidden_sizes", "300,200"}, {"num_envs", "4"}});
+  const std::size_t parameters = Trainer::create(config, 1).value()->network().parameter_count();
+  EXPECT_GT(rank_bytes(config, 2, *envs_of(config)),
+            RankSums::bytes(parameters, 2) + 3 * sizeof(float) * parameters);
+}
+
+// Stepped by something else that calls itself the same.
+class OtherEngine final : public Simulator {
+ public:
+  explicit OtherEngine(std::unique_ptr<VecEnv> inner)
+      : Simulator(std::move(inner), "CartPole-v1", {}), other_(Simulator::spec()) {
+    other_.engine = "Physics 2";
+    other_.plugin = {"theirs", "1.0", "cafe"};
+  }
+  const EnvSpec& spec() const override { return other_; }
+
+ private:
+  EnvSpec other_;
+};
+
+TEST(RanksOfARun, AreRefusedWhereOneHasAnotherSimulator) {
+  const Config config = config_of({});
+  ThreadWorld world(3);
+  world.run([&](Ranks& ranks) {
+    Status status;
+    if (ranks.is_first()) {
+      const std::unique_ptr<Trainer> trainer =
+          Trainer::create(config, 1, std::make_unique<OtherEngine>(envs_of(config)), ranks).take();
+      status = call_ranks({}, trainer.get(), ranks);
+    } else {
+      const Result<std::optional<RankedRun>> run = join_run(ranks);
+      ASSERT_TRUE(run.ok() && run.value());
+      status = follow_run(*run.value(), 1, ranks, {});
+    }
+    EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
+    EXPECT_EQ(status.message(),
+              "rank 1 of 3 has other environments than rank 0: got 'Broadloom', expected 'Physics "
+              "2, plug-in theirs 1.0 (cafe)'. Install the same on every machine; nothing was "
+              "trained");
+  });
 }
 
 // State that is shown only when asked for, and taken back: of others' environments, too.

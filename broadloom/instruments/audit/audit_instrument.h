@@ -25,6 +25,8 @@ class AuditInstrument final : public Instrument {
 
   explicit AuditInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);
+  // What every_block() asks them for: the constants that they have drawn.
+  static constexpr bool watches_environments(bool draws_vary) { return draws_vary; }
   static void declare_numbers(const InfoVisitor& declare) {
     const AuditNumbers numbers;
     AuditNumbers::visit(numbers, [&](const NumberInfo& info, double) { declare(info); });
