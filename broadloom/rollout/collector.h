@@ -40,7 +40,8 @@ class Collector {
   // Fills observations to truncated, ends where there is room, truncations and final_observations
   // of the block, starting at environment step first_step of the run. Fails where an observation or
   // a reward is not finite, naming environment and step, and where the environments fail to step,
-  // with their words; on all ranks alike. Nothing is allocated unless it fails.
+  // with their words; on all ranks alike. Nothing is allocated unless it fails, or ranks are
+  // several.
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
 
   // last_values and final_values of the block: V of the observation that follows it and of the
