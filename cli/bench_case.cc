@@ -6,6 +6,10 @@
 #include <chrono>
 #include <filesystem>
 
+#include "broadloom/config/settings.h"
+#include "broadloom/config/simulator.h"
+#include "broadloom/rollout/block_exchange.h"
+
 namespace broadloom::cli {
 namespace {
 
@@ -78,12 +82,15 @@ StageSeconds BenchCase::stage_shares() const {
 }
 
 Result<BenchCase> make_case(const std::string& file, const Config& config, int threads) {
+  const Result<std::unique_ptr<VecEnv>> one = make_one_env(config);
+  if (!one.ok()) return one.status();
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   if (!trainer.ok()) return trainer.status();
   BenchCase out;
   out.name = std::filesystem::path(file).stem().string();
   out.file = file;
   out.trainer = trainer.take();
+  out.shared_bytes_per_env = exchanged_bytes_per_env(run_block_sizes(config, *one.value()));
   out.flops = count_flops(out.trainer->network());
   return out;
 }

@@ -1,6 +1,7 @@
 // One configuration under measurement.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,7 +37,8 @@ struct BenchCase {
   std::string name;  // the file's stem
   std::string file;
   std::unique_ptr<Trainer> trainer;
-  NetworkFlops flops;  // of one sample
+  NetworkFlops flops;                    // of one sample
+  std::size_t shared_bytes_per_env = 0;  // of a block, that ranks would pass on
   std::vector<FirstStep> first_steps;
   std::vector<Measurement> repeats;
 

@@ -97,6 +97,8 @@ Json case_json(const BenchCase& bench_case, double peak_flops) {
               {"share_of_peak", bench_case.flops_per_second() / peak_flops},
               {"first_step_seconds", spread_json(bench_case.first_step_seconds())},
               {"peak_memory_bytes", bench_case.peak_memory_bytes()},
+              {"parameters", bench_case.trainer->network().parameter_count()},
+              {"shared_bytes_per_env", bench_case.shared_bytes_per_env},
               {"stage_shares", stages_json(bench_case.stage_shares())}};
   for (const Measurement& repeat : bench_case.repeats)
     out["repeats"].push_back(repeat_json(repeat));

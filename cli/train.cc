@@ -103,8 +103,15 @@ Result<std::optional<PanelResult>> own_panel_result(const std::string& run_dir) 
   return std::optional<PanelResult>(result.take());
 }
 
+std::string traffic_text(const RankTraffic& traffic, double seconds) {
+  return fmt::format(
+      "Ranks: {:.1f} MB came in {} exchanges; they, and waiting in them, took {:.1f} s ({:.0f} %)",
+      static_cast<double>(traffic.received_bytes) * 1e-6, with_commas(traffic.exchanges),
+      traffic.seconds, 100.0 * traffic.seconds / seconds);
+}
+
 void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record,
-                   const std::optional<PanelResult>& panel) {
+                   const std::optional<PanelResult>& panel, const Ranks& ranks) {
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
   if (steps_per_second <= 0.0) {
@@ -114,6 +121,7 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
     fmt::print("{} {} in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at", steps,
                seconds_text(summary.seconds),
                with_commas(static_cast<std::int64_t>(steps_per_second)));
+    if (ranks.size() > 1) fmt::print("{}\n", traffic_text(ranks.traffic(), summary.seconds));
     if (std::isnan(summary.mean_return)) {
       fmt::print("Mean return: none yet, no episode has ended.\n");
     } else {
@@ -134,7 +142,9 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
 }
 
 void print_summary_json(const RunSummary& summary, double steps_per_second,
-                        const std::string& record, const std::optional<PanelResult>& panel) {
+                        const std::string& record, const std::optional<PanelResult>& panel,
+                        const Ranks& ranks) {
+  const RankTraffic& traffic = ranks.traffic();
   print_json({{"run_dir", summary.run_dir},
               {"global_step", summary.global_step},
               {"total_timesteps", summary.total_timesteps},
@@ -144,12 +154,17 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
               {"success_rate", summary.success_rate},
               {"seconds", summary.seconds},
               {"steps_per_second", steps_per_second},
+              {"ranks",
+               {{"count", ranks.size()},
+                {"received_bytes", traffic.received_bytes},
+                {"exchanges", traffic.exchanges},
+                {"seconds", traffic.seconds}}},
               {"record", record},
               {"panel", panel ? Json::parse(panel_record_json(*panel)) : Json()}});
 }
 
 int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second,
-               const std::string& ledger) {
+               const std::string& ledger, const Ranks& ranks) {
   std::string record;
   std::optional<PanelResult> panel;
   if (summary.finished) {
@@ -161,9 +176,9 @@ int report_run(const TrainOptions& options, const RunSummary& summary, double st
     record = place.value();
   }
   if (options.json) {
-    print_summary_json(summary, steps_per_second, record, panel);
+    print_summary_json(summary, steps_per_second, record, panel, ranks);
   } else if (!options.quiet) {
-    print_summary(summary, steps_per_second, record, panel);
+    print_summary(summary, steps_per_second, record, panel, ranks);
   }
   if (summary.finished) return 0;
   if (!options.quiet) {
@@ -217,7 +232,7 @@ int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
     line.finish();
     episodes.clear();
     if (!summary.ok()) return report_error(summary.status(), options.json);
-    return report_run(options, summary.value(), steps_per_second, ledger);
+    return report_run(options, summary.value(), steps_per_second, ledger, ranks);
   };
   if (!options.resume.empty()) {
     const Status status = check_resume(options, context);

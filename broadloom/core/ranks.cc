@@ -36,17 +36,26 @@ Ranks& Ranks::alone() {
 
 void Ranks::share(std::byte* buffer, std::span<const std::size_t> offsets) {
   if (size_ == 1 || !status_.ok() || offsets.back() == 0) return;
+  const auto begin = std::chrono::steady_clock::now();
   status_ = do_share(buffer, offsets);
-  const std::size_t own = offsets[static_cast<std::size_t>(rank_) + 1] - offsets[rank_];
-  received_bytes_ += static_cast<std::int64_t>(offsets.back() - own);
+  count(offsets, begin);
 }
 
 void Ranks::deal(const std::byte* out, std::span<const std::size_t> out_offsets, std::byte* in,
                  std::span<const std::size_t> in_offsets) {
   if (!status_.ok()) return;
+  const auto begin = std::chrono::steady_clock::now();
   status_ = do_deal(out, out_offsets, in, in_offsets);
-  const std::size_t own = in_offsets[static_cast<std::size_t>(rank_) + 1] - in_offsets[rank_];
-  received_bytes_ += static_cast<std::int64_t>(in_offsets.back() - own);
+  count(in_offsets, begin);
+}
+
+void Ranks::count(std::span<const std::size_t> offsets,
+                  std::chrono::steady_clock::time_point begin) {
+  const std::size_t own = offsets[static_cast<std::size_t>(rank_) + 1] - offsets[rank_];
+  traffic_.received_bytes += static_cast<std::int64_t>(offsets.back() - own);
+  ++traffic_.exchanges;
+  traffic_.seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void Ranks::share_equal(std::byte* all, std::size_t bytes) {

@@ -3,6 +3,7 @@
 // needs from the others.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,13 @@
 #include "broadloom/core/status.h"
 
 namespace broadloom {
+
+// What has passed so far, as one of them sees it.
+struct RankTraffic {
+  std::int64_t received_bytes = 0;  // from others
+  std::int64_t exchanges = 0;       // calls in which something passed
+  double seconds = 0.0;  // in those calls: waiting for others who were not there yet, too
+};
 
 // How they reach each other is a class of its own for each way: bridges/mpi has one. Once a call
 // has failed nothing passes any more, what was to be received has no meaning, and status() says
@@ -31,8 +39,7 @@ class Ranks {
   int size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
   const Status& status() const { return status_; }
-  // Bytes that came from others so far.
-  std::int64_t received_bytes() const { return received_bytes_; }
+  const RankTraffic& traffic() const { return traffic_; }
 
   // Of the buffer, rank r has bytes [offsets[r], offsets[r + 1]); afterwards everybody has all.
   // offsets: [size() + 1], ascending, the same everywhere.
@@ -69,10 +76,12 @@ class Ranks {
 
  private:
   void share_equal(std::byte* all, std::size_t bytes);
+  // Of an exchange that is over and began then.
+  void count(std::span<const std::size_t> offsets, std::chrono::steady_clock::time_point begin);
 
   int rank_, size_;
   Status status_;
-  std::int64_t received_bytes_ = 0;
+  RankTraffic traffic_;
 };
 
 // What ranks are made with that are other processes.

@@ -92,6 +92,8 @@ class Bench(unittest.TestCase):
         self.assertTrue(math.isclose(case["share_of_peak"], case["flops_per_second"] / peak))
         self.assertTrue(math.isclose(sum(case["stage_shares"].values()), 1.0))
         self.assertEqual(list(case["stage_shares"]), STAGES)
+        self.assertGreater(case["parameters"], 64 * 64)
+        self.assertGreaterEqual(case["shared_bytes_per_env"], 4 * 4 * int(case["config"]["num_steps"]))
         block = int(case["config"]["num_envs"]) * int(case["config"]["num_steps"])
         for repeat in case["repeats"]:
             self.assertGreaterEqual(repeat["seconds"], 0.05)

@@ -101,13 +101,13 @@ TEST(RankSums, AddInTheTreeOfOneRank) {
           std::vector<int> notes(static_cast<std::size_t>(count));
           for (int p = first; p < last; ++p) notes[p] = 100 + p;
           RankSums sums(ranks, parameters);
-          const std::int64_t before = ranks.received_bytes();
+          const std::int64_t before = ranks.traffic().received_bytes;
           sums.add(runs, grads.data(), reinterpret_cast<std::byte*>(notes.data()), sizeof(int));
           EXPECT_EQ(std::memcmp(grads.data(), expected.data(), parameters * sizeof(float)), 0)
               << parameters << " parameters, " << count << " of " << size << " ranks";
           for (int p = 0; p < count; ++p) EXPECT_EQ(notes[p], 100 + p);
           if (!ranks.is_first()) return;
-          EXPECT_EQ(static_cast<std::size_t>(ranks.received_bytes() - before),
+          EXPECT_EQ(static_cast<std::size_t>(ranks.traffic().received_bytes - before),
                     RankSums::received_bytes(parameters, runs.nodes, size) +
                         sizeof(int) * static_cast<std::size_t>(count - (last - first)));
         });
@@ -243,7 +243,7 @@ TEST(RanksOfARun, TakeInWhatWasPlanned) {
     world.run([&](Ranks& ranks) {
       std::unique_ptr<Trainer> trainer = Trainer::create(config, 1, ranks).take();
       EXPECT_TRUE(trainer->iterate().ok());
-      const double received = static_cast<double>(ranks.received_bytes());
+      const double received = static_cast<double>(ranks.traffic().received_bytes);
       if (ranks.is_first()) EXPECT_NEAR(plan.received(), received, 200 + 0.001 * received);
     });
   }
