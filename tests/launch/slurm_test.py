@@ -12,8 +12,8 @@ import tempfile
 import time
 import unittest
 
-PROGRAM, SLURM_HERE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-del sys.argv[1:3]
+PROGRAM, SLURM_HERE, HAS_MPI = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3] == "1"
+del sys.argv[1:4]
 
 STUDY = """
 seeds = 4
@@ -102,6 +102,26 @@ class SlurmTest(unittest.TestCase):
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
+
+    @unittest.skipUnless(HAS_MPI, "a build without MPI")
+    def test_srun_starts_ranks(self):
+        """Tasks of a job step train one run together, with the bits of one process."""
+        known = subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True, check=False)
+        if "pmix" not in known.stdout + known.stderr:
+            self.skipTest("this Slurm has no PMIx")
+        # Containers' users are often root, and one node has no network between its tasks.
+        variables = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl="self,vader")
+        arguments = ["train", "--env_id", "CartPole-v1", "--num_envs", "64", "--total_timesteps", "65536", "--threads", "1", "--ledger", "none", "--quiet"]
+        lines = {}
+        for name, launcher in (("ranks", ["srun", "--mpi=pmix", "-n", "2"]), ("one", [])):
+            done = subprocess.run([*launcher, PROGRAM, *arguments, "--json", "--out", name], capture_output=True, text=True, cwd=self.folder.name, timeout=120,
+                                  check=False, env=variables)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(json.loads(done.stdout)["ranks"]["count"], 2 if launcher else 1)
+            with open(self.path(name, "ledger_line.json"), encoding="utf-8") as file:
+                lines[name] = json.load(file)
+        self.assertEqual(lines["ranks"]["speed"]["ranks"], 2)
+        self.assertEqual(lines["ranks"]["result"], lines["one"]["result"])
 
     def finish(self, process, code):
         out, err = process.communicate(timeout=120)

@@ -82,6 +82,11 @@ class MpiTest(unittest.TestCase):
             manifests[ranks] = json.loads((folder / "manifest.json").read_text())
         self.assertEqual([line["speed"].get("ranks") for line in lines.values()], [None, 2])
         self.assertEqual([manifest.get("ranks") for manifest in manifests.values()], [None, 2])
+        answer = json.loads(self.trained(2, "--out", self.root / "said", "--json", *base).stdout)["ranks"]
+        self.assertEqual(answer["count"], 2)
+        self.assertGreater(answer["received_bytes"], 4 * 1000)
+        self.assertGreaterEqual(answer["exchanges"], 2 * 4 * 2)  # iterations, gradient steps of each
+        self.assertGreater(answer["seconds"], 0.0)
         self.assertGreater(lines[2]["memory"]["planned_bytes"], lines[0]["memory"]["planned_bytes"])
         again = subprocess.run([BROADLOOM, "rerun", str(self.root / "2"), "--threads", "1"], env=ENVIRONMENT, cwd=self.root, capture_output=True, text=True, timeout=60)
         self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
