@@ -3,6 +3,7 @@
 seed is replaced). analyse.py judge RESULTS: means, differences and the verdicts on PREREGISTRATION.md."""
 
 import csv
+import math
 import random
 import sqlite3
 import statistics
@@ -99,6 +100,25 @@ def difference(runs, study, games, arm, other):
     return value, values[int(0.025 * REPLICATES)], values[int(0.975 * REPLICATES) - 1], min(len(game) for game in shares)
 
 
+# gymnax-blines, PPO with dense layers, no sticky actions: gymnax's table of trained agents.
+PUBLISHED = {"Asterix": 15, "Breakout": 28, "Freeway": 58, "SpaceInvaders": 131}
+T_95 = [math.nan, math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]  # by the number of runs
+
+
+def scores(runs):
+    """(algorithm, game, runs, mean of the last policies, 95 % by Student's t, published)"""
+    out = []
+    for study in ("scores_ppo", "scores_pqn"):
+        for game, published in PUBLISHED.items():
+            found = list(runs.numbers(study, game, study, "last").values())
+            if not found:
+                continue
+            half = T_95[len(found)] * statistics.stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.nan
+            mean = statistics.fmean(found)
+            out.append((study.removeprefix("scores_").upper(), game, len(found), mean, mean - half, mean + half, published))
+    return out
+
+
 def rank_correlation(x, y):
     def ranks(values):
         order = sorted(values)
@@ -165,6 +185,7 @@ def judge_all(results):
                 if found is not None:
                     differences.append((study, some[0] if len(some) == 1 else "all", arm, *found))
     write(results / "differences.csv", ["study", "game", "arm", "value", "low", "high", "seeds"], differences)
+    write(results / "scores.csv", ["algorithm", "game", "runs", "mean", "low", "high", "gymnax-blines"], scores(runs))
     found = verdicts(runs)
     write(results / "verdicts.csv", ["prediction", "what", "value", "low", "high", "verdict"], found)
     for row in found:
