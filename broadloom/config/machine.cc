@@ -27,14 +27,19 @@ Status check_processor(const Config& config, bool has_bf16) {
                       fmt::join(supported_isas(), ", "))};
 }
 
-Status check_memory(const Config& config, const MemoryPlan& plan) {
+Status check_memory(const Config& config, const MemoryPlan& plan, int processes) {
   const std::size_t memory = physical_memory();
-  if (memory != 0 && plan.total() > memory) {
-    return {ErrorKind::kInvalidConfig,
-            fmt::format("this run takes {:.1f} GB ({:.1f} GB of it the rollout block of num_envs * "
-                        "num_steps transitions), but this machine has {:.1f} GB; make {} smaller",
-                        plan.total() * 1e-9, (plan.block + plan.permutation) * 1e-9, memory * 1e-9,
-                        what_is_large(config, plan))};
+  const std::size_t all = plan.total() * static_cast<std::size_t>(processes);
+  if (memory != 0 && all > memory) {
+    const std::string times =
+        processes == 1 ? "" : fmt::format(" in each of {} ranks on one machine", processes);
+    return {
+        ErrorKind::kInvalidConfig,
+        fmt::format("this run takes {:.1f} GB{} ({:.1f} GB of it the rollout block of num_envs * "
+                    "num_steps transitions), but this machine has {:.1f} GB; make {} smaller{}",
+                    plan.total() * 1e-9, times, (plan.block + plan.permutation) * 1e-9,
+                    memory * 1e-9, what_is_large(config, plan),
+                    processes == 1 ? "" : ", or have fewer ranks with more threads each")};
   }
   if (config.memory_limit == 0 || plan.total() * 1e-6 <= config.memory_limit) return {};
   return {ErrorKind::kInvalidConfig,

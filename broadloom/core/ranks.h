@@ -38,6 +38,8 @@ class Ranks {
   int rank() const { return rank_; }  // of this process, from 0
   int size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
+  // Of them, how many share this one's machine, and its memory; itself among them.
+  int here() const { return here_; }
   const Status& status() const { return status_; }
   const RankTraffic& traffic() const { return traffic_; }
 
@@ -70,6 +72,7 @@ class Ranks {
 
  protected:
   Ranks(int rank, int size) : rank_(rank), size_(size) {}
+  void set_here(int count) { here_ = count; }
   virtual Status do_share(std::byte* buffer, std::span<const std::size_t> offsets) = 0;
   virtual Status do_deal(const std::byte* out, std::span<const std::size_t> out_offsets,
                          std::byte* in, std::span<const std::size_t> in_offsets) = 0;
@@ -79,7 +82,7 @@ class Ranks {
   // Of an exchange that is over and began then.
   void count(std::span<const std::size_t> offsets, std::chrono::steady_clock::time_point begin);
 
-  int rank_, size_;
+  int rank_, size_, here_ = 1;
   Status status_;
   RankTraffic traffic_;
 };

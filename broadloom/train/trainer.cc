@@ -91,7 +91,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
   const Result<MemoryPlan> plan =
       plan_memory(config, threads, ranks.size());  // before the environments are made
   if (!plan.ok()) return plan.status();
-  BROADLOOM_TRY(check_memory(config, plan.value()));
+  BROADLOOM_TRY(check_memory(config, plan.value(), ranks.here()));
   Result<std::unique_ptr<VecEnv>> envs =
       make_vec_env(config.env_id, config.env_options, vec_env_options(config));
   if (!envs.ok()) return envs.status();
@@ -102,7 +102,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
                                                  std::unique_ptr<VecEnv> envs, Ranks& ranks) {
   BROADLOOM_TRY(check_machine(config, threads));
   BROADLOOM_TRY(check_given(config, envs.get()));
-  BROADLOOM_TRY(check_memory(config, plan_memory(config, threads, *envs, ranks.size())));
+  BROADLOOM_TRY(
+      check_memory(config, plan_memory(config, threads, *envs, ranks.size()), ranks.here()));
   return create_checked(config, threads, std::move(envs), ranks);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/algo/rank_sums.h"
+#include "broadloom/config/machine.h"
 #include "broadloom/config/rank_plan.h"
 #include "broadloom/core/exchange.h"
 #include "broadloom/core/random.h"
@@ -246,6 +247,18 @@ TEST(RanksOfARun, TakeInWhatWasPlanned) {
       const double received = static_cast<double>(ranks.traffic().received_bytes);
       if (ranks.is_first()) EXPECT_NEAR(plan.received(), received, 200 + 0.001 * received);
     });
+  }
+}
+
+// Ranks of one machine share its memory.
+TEST(RanksOfARun, FitTheirMachineTogether) {
+  MemoryPlan plan;
+  plan.block = physical_memory() / 5 * 3;
+  EXPECT_TRUE(check_memory(Config(), plan).ok());
+  const Status status = check_memory(Config(), plan, 2);
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+  for (const char* part : {"in each of 2 ranks on one machine", "fewer ranks"}) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   }
 }
 
