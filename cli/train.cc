@@ -103,11 +103,11 @@ Result<std::optional<PanelResult>> own_panel_result(const std::string& run_dir) 
   return std::optional<PanelResult>(result.take());
 }
 
-std::string traffic_text(const RankTraffic& traffic, double seconds) {
+std::string traffic_text(const RankTraffic& traffic) {
   return fmt::format(
-      "Ranks: {:.1f} MB came in {} exchanges; they, and waiting in them, took {:.1f} s ({:.0f} %)",
+      "Ranks: {:.1f} MB came in {} exchanges, which took {:.1f} s with waiting in them",
       static_cast<double>(traffic.received_bytes) * 1e-6, with_commas(traffic.exchanges),
-      traffic.seconds, 100.0 * traffic.seconds / seconds);
+      traffic.seconds);
 }
 
 void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record,
@@ -121,7 +121,7 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
     fmt::print("{} {} in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at", steps,
                seconds_text(summary.seconds),
                with_commas(static_cast<std::int64_t>(steps_per_second)));
-    if (ranks.size() > 1) fmt::print("{}\n", traffic_text(ranks.traffic(), summary.seconds));
+    if (ranks.size() > 1) fmt::print("{}\n", traffic_text(ranks.traffic()));
     if (std::isnan(summary.mean_return)) {
       fmt::print("Mean return: none yet, no episode has ended.\n");
     } else {

@@ -4,13 +4,16 @@
     sudo bench/scaling/far.py --delay 1e-3 --rate 1.25e8 -- mpirun -n 2 {far} broadloom train ...
 
 {far} becomes what tells Open MPI to put one rank on each: hosts, the interface, and how to start a process on the other. Seconds one way; bytes a
-second each way. Needs Linux, root, iproute2, util-linux and /dev/net/tun. Nothing is left behind."""
+second each way. Needs Linux, root, iproute2, util-linux and /dev/net/tun. Told to stop, it ends the command and leaves nothing behind;
+killed, it leaves the namespaces."""
 import argparse
+import contextlib
 import fcntl
 import heapq
 import os
 import select
 import shlex
+import signal
 import stat
 import struct
 import subprocess
@@ -83,11 +86,14 @@ def forward(files, delay, rate, parent):
                 pass
 
 
-def make_hosts(delay, rate):
-    """The process that passes packets on."""
+def make_hosts(delay, rate, made):
+    """The process that passes packets on. made: gets the names of those that are this one's to remove."""
     files = []
     for host, address in zip(HOSTS, ADDRESSES):
+        if os.path.exists(f"/run/netns/{host}"):
+            sys.exit(f"far.py: there is a network namespace {host}: another far.py runs, or one was killed. If none runs: ip netns del {host}")
         run("ip", "netns", "add", host)
+        made.append(host)
         files.append(open_tun(host))
         inside = ("ip", "netns", "exec", host)
         run(*inside, "ip", "link", "set", "lo", "up")
@@ -105,11 +111,16 @@ def make_hosts(delay, rate):
     return child
 
 
-def remove_hosts(child):
+def remove_hosts(child, made):
+    for host in made:  # mpirun and the ranks, where this was told to stop
+        found = subprocess.run(["ip", "netns", "pids", host], check=False, capture_output=True, text=True).stdout.split()
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
     if child:
-        os.kill(child, 9)
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    for host in HOSTS:
+    for host in made:
         subprocess.run(["ip", "netns", "del", host], check=False, stderr=subprocess.DEVNULL)
 
 
@@ -127,23 +138,32 @@ def flags_for_mpi(folder):
             "--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca", "pml", "ob1", "--mca", "btl_tcp_if_include", "far0", "--mca", "oob_tcp_if_include", "far0"]
 
 
+def positive(text):
+    value = float(text)
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"got {text}, expected a number above 0")
+    return value
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--delay", type=float, default=1e-3, help="seconds, one way")
-    parser.add_argument("--rate", type=float, default=1.25e8, help="bytes a second, each way")
-    parser.add_argument("command", nargs="+")
+    parser.add_argument("--delay", type=positive, default=1e-3, help="seconds, one way")
+    parser.add_argument("--rate", type=positive, default=1.25e8, help="bytes a second, each way")
+    parser.add_argument("command", nargs="+", help="after --, or its options are taken for this one's")
     options = parser.parse_args()
-    child = None
+    child, made = None, []
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda which, _: sys.exit(128 + which))  # by way of `finally`
     with tempfile.TemporaryDirectory() as folder:
         try:
-            child = make_hosts(options.delay, options.rate)
+            child = make_hosts(options.delay, options.rate, made)
             command = []
             for word in options.command:
                 command += flags_for_mpi(folder) if word == "{far}" else [word]
             inside = f"hostname {HOSTS[0]}; exec {shlex.join(command)}"
             return subprocess.run(["ip", "netns", "exec", HOSTS[0], "unshare", "--uts", "sh", "-c", inside], check=False).returncode
         finally:
-            remove_hosts(child)
+            remove_hosts(child, made)
 
 
 if __name__ == "__main__":

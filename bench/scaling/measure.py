@@ -118,12 +118,17 @@ def main():
     parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args()
     program, probe = options.build.resolve() / "cli/broadloom", options.build.resolve() / "bench/scaling/rank_probe"
+    for file in (program, probe):
+        if not file.is_file():
+            parser.error(f"{options.build} has no {file.relative_to(options.build.resolve())}: expected the folder of a release build with MPI, such as build/release")
     options.results.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         cases = list(bench(program, options.case or CHECKED + FORETOLD, folder))
         write(options.results / "cases.csv", cases)
         write(options.results / "networks.csv", measure_networks(probe, options.turns, folder))
-        write(options.results / "ranks.csv", measure_ranks(program, [case for case in cases if case["case"] not in FORETOLD], options.turns, folder))
+        checked = [case for case in cases if case["case"] not in FORETOLD]
+        if checked:
+            write(options.results / "ranks.csv", measure_ranks(program, checked, options.turns, folder))
 
 
 if __name__ == "__main__":

@@ -21,9 +21,11 @@ CACHED_PARAMETERS = 32768
 SIDES = 2               # policy and value, which several threads learn side by side
 SENT_WHOLE, NOTE_BYTES = 256 * 1024, 192  # of all nodes of a gradient; of a partial gradient: broadloom/algo/rank_sums.cc, broadloom/config/rank_plan.cc
 MOST_BYTES = 8 << 20    # of one exchange of a block: broadloom/core/exchange.h
+EAGER_BYTES = 1 << 16   # of a message, above which Open MPI asks over TCP before it sends
 FEW_BYTES_EXCHANGES = 5  # of an iteration: bootstrap values, statistics, agreements, whether to stop
 STAGES = ("collect", "bootstrap", "advantages", "update", "instruments", "record")
 CORES = 2               # of the machine of ranks.csv
+NOMINAL = {"0.1 ms, 1 GB/s": (1e-4, 1e9), "1 ms, 125 MB/s": (1e-3, 1.25e8), "10 ms, 12.5 MB/s": (1e-2, 1.25e7)}  # of measure.py
 FORETOLD = ("quadruped_2048", "breakout_1024", "cartpole_4096")
 COUNTS = (10, 100, 1000, 10000)
 EVERY_COUNT = sorted({2 ** i for i in range(14)} | set(COUNTS))
@@ -39,7 +41,7 @@ class Machine:
     longer_side: float = 20.0 / 39.1  # the policy's part of both sides' gradient
     group_step: float = 0.21e-6     # of a group of environments and one step, beside its rows: cartpole_default and _wide
     optimiser: float = 0.29e-9      # of a parameter and gradient step, which every rank takes by itself: BM_Adam of bench/micro
-    memory: float = 5e9             # bytes a second that are copied, read and written counted once
+    memory: float = 5e9             # bytes a second that are copied or added: assumed
     cores: float = math.inf         # that ranks of one machine share
 
 
@@ -47,7 +49,7 @@ class Machine:
 class Network:
     """What exchanges take. Of one in which each rank has a message for each other: as rank_probe measured it, or by three numbers."""
     latency: float = 0.0            # seconds of one message
-    bandwidth: float = math.inf     # bytes a second of a rank, in and out
+    bandwidth: float = math.inf     # bytes a second of a rank, in and out at once, that messages reach
     overhead: float = 0.0           # seconds of a rank's processor for each further message
     doubling: bool = False          # whether messages go to partners by recursive doubling, which Broadloom's do not, or to everybody
     measured: dict = field(default_factory=dict)  # {ranks: [(bytes of a message, seconds), ascending]}
@@ -57,7 +59,8 @@ class Network:
             return 0.0
         if ranks not in self.measured:
             rounds, others = (math.ceil(math.log2(ranks)), 0) if self.doubling else (1, ranks - 2)
-            return rounds * self.latency + others * self.overhead + (ranks - 1) * message / self.bandwidth
+            asked = 3 if message > EAGER_BYTES else 1
+            return asked * rounds * self.latency + others * self.overhead + (ranks - 1) * message / self.bandwidth
         points = self.measured[ranks]
         if message <= points[0][0]:
             return points[0][1]
@@ -66,9 +69,9 @@ class Network:
         return max(0.0, least + (message - low) / (high - low) * (most - least))
 
 
-# Orders of size of what is sold, and no measurement of ours.
-CLUSTERS = {"100 Gbit/s, 2 us": Network(latency=2e-6, bandwidth=12.5e9, overhead=0.5e-6),
-            "10 Gbit/s, 30 us": Network(latency=30e-6, bandwidth=1.25e9, overhead=2e-6)}
+# Orders of size of what is sold, and no measurement of ours; of their bandwidth a half, which is what messages reached over the networks that were measured.
+CLUSTERS = {"100 Gbit/s, 2 us": Network(latency=2e-6, bandwidth=6.25e9, overhead=0.5e-6),
+            "10 Gbit/s, 30 us": Network(latency=30e-6, bandwidth=0.625e9, overhead=2e-6)}
 CLUSTER = CLUSTERS["100 Gbit/s, 2 us"]
 
 
@@ -130,14 +133,18 @@ def reduction(ranks, case, partials, network, machine):
     return network.exchange(ranks, notes) + 2 * network.exchange(ranks, size / ranks) + nodes * size / ranks / machine.memory
 
 
-def exchange(ranks, case, network, machine):
-    """Of the block, which everybody has afterwards; and what few bytes pass beside it."""
+def exchange(ranks, case, network, machine, spread=False):
+    """Of the block, which everybody has afterwards; and what few bytes pass beside it. Only ranks with shards have something to send: to all others.
+    A chunk is filled line by line, environment by environment, so that where a line of all environments is longer than a chunk, few of them send at a time.
+    spread: as if all ranks passed on an equal part of everything, which Broadloom's do not."""
     if ranks == 1:
         return 0.0
-    chunks = math.ceil(case.batch * case.row_bytes / MOST_BYTES)
-    message = case.batch * case.row_bytes / chunks / ranks
-    return (chunks * network.exchange(ranks, message) + FEW_BYTES_EXCHANGES * network.exchange(ranks, 64)
-            + case.batch * case.row_bytes / machine.memory)
+    everything = case.batch * case.row_bytes
+    chunks = math.ceil(everything / MOST_BYTES)
+    line = case.num_envs * case.row_bytes
+    senders = math.ceil(min(ranks, shard_count(case.num_envs)) * min(1.0, MOST_BYTES / line)) if not spread else ranks
+    return (chunks * network.exchange(ranks, everything / chunks / senders) + FEW_BYTES_EXCHANGES * network.exchange(ranks, 64)
+            + everything / machine.memory)
 
 
 def run_length(partials, ranks):
@@ -154,11 +161,13 @@ def shard_size(num_envs):
     return min(max(math.ceil(num_envs / 16), narrowest), TILE_ROWS)
 
 
+def shard_count(num_envs):
+    return math.ceil(num_envs / shard_size(num_envs))
+
+
 def rows_of_busiest(case, workers):
     """Environments of the worker that has most, and the groups that they make."""
-    size = shard_size(case.num_envs)
-    shards = math.ceil(case.num_envs / size)
-    rows = min(case.num_envs, math.ceil(shards / workers) * size)
+    rows = min(case.num_envs, math.ceil(shard_count(case.num_envs) / workers) * shard_size(case.num_envs))
     return rows, math.ceil(rows / TILE_ROWS)
 
 
@@ -185,10 +194,10 @@ def alone(case, machine):
     return samples * (machine.permutation + machine.statistics) + case.shares["instruments"] * case.iteration
 
 
-def foretell(case, machine, ranks=1, threads=1, network=Network(), finest=False):
+def foretell(case, machine, ranks=1, threads=1, network=Network(), finest=False, spread=False):
     """The parts of an iteration. With one rank and one thread they sum to what was measured."""
     workers = ranks * threads
-    slower = max(1.0, workers / machine.cores)  # each of them
+    slower = max(1.0, workers / machine.cores)  # each of them: those that wait look for messages all the time
     one = {stage: share * case.iteration for stage, share in case.shares.items()}
     serial = alone(case, machine)
     steps = case.update_epochs * case.minibatches
@@ -198,8 +207,8 @@ def foretell(case, machine, ranks=1, threads=1, network=Network(), finest=False)
     meetings = steps * machine.sections * machine.section if threads > 1 else 0.0
     return Iteration(
         collect=slower * collect(case, machine, workers),
-        exchange=exchange(ranks, case, network, machine),
-        targets=slower * (one["bootstrap"] / min(workers, case.num_envs) + one["advantages"] / min(threads, case.num_envs)),
+        exchange=exchange(ranks, case, network, machine, spread),
+        targets=slower * (one["bootstrap"] / min(workers, shard_count(case.num_envs)) + one["advantages"] / min(threads, case.num_envs)),
         gradient=slower * gradient * gradient_share(machine, ranks, threads, partials) + meetings,
         reduction=steps * reduction(ranks, case, partials, network, machine),
         alone=slower * (serial + optimiser / min(threads, SIDES) + one.get("record", 0.0)))
@@ -239,7 +248,7 @@ def threads_table(machine=Machine()):
 
 
 def ranks_rows():
-    """(case, network, ranks, steps/s measured, foretold, the share of its time that exchanges take, measured, foretold)"""
+    """(case, network, ranks, steps/s measured, least, most, of one rank, foretold, the share of its time that exchanges take, measured, foretold)"""
     cases, networks = read_cases("cases.csv"), read_networks()
     measured = read_rows("ranks.csv")
     alone = {row["case"]: float(row["steps_per_second"]) for row in measured if row["ranks"] == "1"}
@@ -250,16 +259,29 @@ def ranks_rows():
         case = replace(cases[row["case"]][0], iteration=cases[row["case"]][0].batch / alone[row["case"]])
         machine = replace(Machine(), cores=CORES)
         parts = foretell(case, machine, ranks=int(row["ranks"]), network=networks[row["network"]])
-        yield (row["case"], row["network"], int(row["ranks"]), float(row["steps_per_second"]), case.batch / parts.seconds,
+        yield (row["case"], row["network"], int(row["ranks"]), float(row["steps_per_second"]), float(row["least"]), float(row["most"]), alone[row["case"]],
+               case.batch / parts.seconds,
                float(row["exchange_share"]), (parts.exchange + parts.reduction) / parts.seconds)
 
 
 def ranks_table():
-    lines = ["| case | network | ranks | measured | foretold | error | of it in exchanges, measured | foretold |", "|---|---|---|---|---|---|---|---|"]
-    for case, network, ranks, measured, foretold, share, share_foretold in ranks_rows():
+    lines = ["| case | network | ranks | steps/s, measured (least .. most) | of one rank | foretold | error | of the time in exchanges, measured | foretold |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for case, network, ranks, measured, least, most, alone, foretold, share, share_foretold in ranks_rows():
         place = "one machine" if network.startswith("here") else network
-        lines.append(f"| `{case}` | {place} | {ranks} | {measured:,.0f} | {foretold:,.0f} | {100 * (foretold / measured - 1):+.0f} % "
-                     f"| {100 * share:.0f} % | {100 * share_foretold:.0f} % |")
+        lines.append(f"| `{case}` | {place} | {ranks} | {measured:,.0f} ({least:,.0f} .. {most:,.0f}) | {measured / alone:.2f} | {foretold:,.0f} "
+                     f"| {100 * (foretold / measured - 1):+.0f} % | {100 * min(share, 1.0):.0f} % | {100 * share_foretold:.0f} % |")
+    return lines
+
+
+def messages_table():
+    """x(s) by the formula, over what was measured of the three networks between two ranks."""
+    networks = read_networks()
+    sizes = [size for size, _ in networks["1 ms, 125 MB/s"].measured[2]]
+    lines = ["| formula over measured | " + " | ".join(f"{size:,} bytes" for size in sizes) + " |", "|---" * (len(sizes) + 1) + "|"]
+    for name, (latency, rate) in NOMINAL.items():
+        formula = Network(latency=latency, bandwidth=rate / 2)
+        lines.append(f"| {name} | " + " | ".join(f"{formula.exchange(2, size) / seconds:.2f}" for size, seconds in networks[name].measured[2]) + " |")
     return lines
 
 
@@ -297,9 +319,9 @@ def foretold_table(network):
 
 def changes_table(network):
     """What the fastest number of ranks would bring were something else."""
-    doubling, shared = {"network": replace(network, doubling=True)}, {"machine": Machine(permutation=0.0, statistics=0.0, optimiser=0.0)}
-    variants = {"as it is": {}, "messages by doubling": doubling, "a partial gradient a tile": {"finest": True}, "both": {"finest": True, **doubling},
-                "and nothing done by all alike": {"finest": True, **doubling, **shared}}
+    both = {"finest": True, "spread": True}
+    variants = {"as it is": {}, "the block passed on by all": {"spread": True}, "a partial gradient a tile": {"finest": True}, "both": both,
+                "and messages by doubling": {**both, "network": replace(network, doubling=True)}}
     lines = ["| task, foretold | " + " | ".join(variants) + " |", "|---" * (len(variants) + 1) + "|"]
     for case in foretold_cases():
         found = [fastest(case, **{"network": network, **changes}) for changes in variants.values()]
@@ -334,20 +356,32 @@ def write_figure_data(path):
                     writer.writerow([name, case.name, count, f"{speed_up(case, count, network):.4g}"])
 
 
+def positive(text):
+    value = float(text)
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"got {text}, expected a number above 0")
+    return value
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("threads", "ranks", "foretell"))
-    parser.add_argument("--latency", type=float, default=CLUSTER.latency, help="seconds of a message")
-    parser.add_argument("--bandwidth", type=float, default=CLUSTER.bandwidth, help="bytes a second")
-    parser.add_argument("--overhead", type=float, default=CLUSTER.overhead, help="seconds for each further message")
-    parser.add_argument("--figure_data", help="write what the figure draws to this file")
+    commands = parser.add_subparsers(dest="what", required=True)
+    commands.add_parser("threads", help="two threads, measured and foretold")
+    commands.add_parser("ranks", help="ranks, measured and foretold")
+    commands.add_parser("figure_data", help="what the figure of the page draws, for foretold.csv").add_argument("file")
+    foretell_command = commands.add_parser("foretell", help="10 to 10,000 ranks")
+    foretell_command.add_argument("--latency", type=positive, default=CLUSTER.latency, help="seconds of a message (%(default)s)")
+    foretell_command.add_argument("--bandwidth", type=positive, default=CLUSTER.bandwidth, help="bytes a second that messages reach (%(default)s)")
+    foretell_command.add_argument("--overhead", type=positive, default=CLUSTER.overhead, help="seconds for each further message (%(default)s)")
     options = parser.parse_args()
-    network = Network(options.latency, options.bandwidth, options.overhead)
-    tables = {"threads": [threads_table], "ranks": [ranks_table],
-              "foretell": [lambda: foretold_table(network), lambda: changes_table(network), lambda: grown_table(network)]}
-    print("\n\n".join("\n".join(table()) for table in tables[options.what]))
-    if options.figure_data:
-        write_figure_data(options.figure_data)
+    if options.what == "figure_data":
+        write_figure_data(options.file)
+        return
+    tables = [threads_table()] if options.what == "threads" else [ranks_table(), messages_table()]
+    if options.what == "foretell":
+        network = Network(options.latency, options.bandwidth, options.overhead)
+        tables = [foretold_table(network), changes_table(network), grown_table(network)]
+    print("\n\n".join("\n".join(table) for table in tables))
 
 
 if __name__ == "__main__":

@@ -54,6 +54,10 @@ int probe() {
     return static_cast<int>(made.status().kind());
   }
   Ranks& ranks = *made.value();
+  if (ranks.size() < 2) {
+    fmt::print(stderr, "rank_probe: got one rank, expected several: mpirun -n 2 rank_probe\n");
+    return 2;
+  }
   if (ranks.is_first()) fmt::print("ranks,message_bytes,seconds\n");
   for (const std::size_t message : kMessages) {
     const double seconds = exchange_seconds(ranks, message);
