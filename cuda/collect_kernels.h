@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "broadloom/algorithms/pqn_formulas.h"
 #include "broadloom/core/random.h"
 #include "broadloom/math/random_formulas.h"
 #include "broadloom/nn/distribution_formulas.h"
@@ -38,19 +39,61 @@ struct DeviceRollout {
 // Both bodies read the same rows at the same places, one after the other.
 inline std::size_t forward_shared_bytes(const DeviceNetwork& network, int rows) {
   const int actor = TilePlaces(network.actor, rows).size;
-  const int critic = TilePlaces(network.critic, rows).size;
+  const int critic = TilePlaces(network.valuer(), rows).size;
   return sizeof(float) * static_cast<std::size_t>(actor > critic ? actor : critic);
 }
 
+// What draws an action in a row of a step, from outputs [outputs, kCollectRows] and a stream of its
+// own: writes actions [A] as drawn, and returns their log-probability. As PolicySampler.
+struct PolicyActing {
+  BROADLOOM_HD float act(const DeviceNetwork& network, const float* params, const float* outputs,
+                         Random& random, float* drawn) const {
+    if (network.is_discrete) {
+      const CategoricalRow policy(outputs, network.outputs, kCollectRows);
+      const int action = policy.sample(draw_uniform(random));
+      drawn[0] = static_cast<float>(action);
+      return policy.log_prob(action);
+    }
+    draw_normals(random, network.outputs, drawn, 1);
+    float log_prob = 0.0f;
+    for (int a = 0; a < network.outputs; ++a) {
+      const GaussianDimension policy{outputs[a * kCollectRows], params[network.log_std + a]};
+      drawn[a] = policy.sample(drawn[a]);
+      log_prob = policy.add_log_prob(log_prob, policy.scaled(drawn[a]));
+    }
+    return log_prob;
+  }
+};
+
+// As EpsilonGreedy.
+struct EpsilonActing {
+  double epsilon;
+  float log_best, log_other;  // of the best action's probability, and of any other's
+
+  static EpsilonActing of(double epsilon, int actions) {
+    const EpsilonLogs logs(epsilon, actions);
+    return {epsilon, logs.best, logs.other};
+  }
+  BROADLOOM_HD float act(const DeviceNetwork& network, const float*, const float* outputs,
+                         Random& random, float* drawn) const {
+    const int best = index_of_largest(outputs, network.outputs, kCollectRows);
+    const std::uint32_t whether = random.bits32(), which = random.bits32();
+    const int action = epsilon_greedy_action(epsilon, network.outputs, best, whether, which);
+    drawn[0] = static_cast<float>(action);
+    return action == best ? log_best : log_other;
+  }
+};
+
 // Step t of all: observe, value, draw actions, step, keep. Fused, so that a step is one launch; its
 // shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB.
-template <class Env>
+template <class Env, class Acting>
 struct CollectKernel {
   static_assert(std::is_same_v<EnvObserved<Env>, float>, "images take convolutions");
 
   EnvSetup<Env> setup;
   EnvArrays arrays;
   DeviceNetwork network;
+  Acting acting;
   const float* params;
   DeviceRollout rollout;
   const float *low, *high;  // [A] bounds of actions
@@ -76,16 +119,21 @@ struct CollectKernel {
       rollout.observations[at * width + e] = seen[e];
     }
     block.sync();
-    const TilePlaces of_critic(network.critic, kCollectRows);
-    forward_tile(block, network.critic, network.activation, params, of_critic, work, rows);
-    if (block.thread() < rows) {
-      rollout.values[at + block.thread()] = work[of_critic.outputs + block.thread()];
+    if (!network.action_values) {
+      const TilePlaces of_critic(network.critic, kCollectRows);
+      forward_tile(block, network.critic, network.activation, params, of_critic, work, rows);
+      if (block.thread() < rows) {
+        rollout.values[at + block.thread()] = work[of_critic.outputs + block.thread()];
+      }
+      block.sync();  // the actor's numbers come to the same places
     }
-    block.sync();  // the actor's numbers come to the same places
     const TilePlaces of_actor(network.actor, kCollectRows);
     forward_tile(block, network.actor, network.activation, params, of_actor, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + of_actor.outputs + block.thread();
+    if (network.action_values) {
+      rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, kCollectRows);
+    }
     act(first + block.thread(), outputs, at + block.thread());
     step_row(first + block.thread());
   }
@@ -96,21 +144,7 @@ struct CollectKernel {
     Random random(seed, Purpose::kAction, static_cast<std::uint32_t>(n),
                   static_cast<std::uint64_t>(step));
     float* const drawn = rollout.actions + row * rollout.A;
-    if (network.is_discrete) {
-      const CategoricalRow policy(outputs, network.outputs, kCollectRows);
-      const int action = policy.sample(draw_uniform(random));
-      drawn[0] = static_cast<float>(action);
-      rollout.log_probs[row] = policy.log_prob(action);
-    } else {
-      draw_normals(random, network.outputs, drawn, 1);
-      float log_prob = 0.0f;
-      for (int a = 0; a < network.outputs; ++a) {
-        const GaussianDimension policy{outputs[a * kCollectRows], params[network.log_std + a]};
-        drawn[a] = policy.sample(drawn[a]);
-        log_prob = policy.add_log_prob(log_prob, policy.scaled(drawn[a]));
-      }
-      rollout.log_probs[row] = log_prob;
-    }
+    rollout.log_probs[row] = acting.act(network, params, outputs, random, drawn);
     for (int a = 0; a < rollout.A; ++a) {
       const float above = drawn[a] < low[a] ? low[a] : drawn[a];
       rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] =
@@ -134,7 +168,7 @@ struct CollectKernel {
   }
 };
 
-// values [count] of rows [count, D].
+// values [count] of rows [count, D]: the critic's one output, or the largest action value.
 struct ValuesKernel {
   DeviceNetwork network;
   const float* params;
@@ -155,10 +189,12 @@ struct ValuesKernel {
     const std::size_t width = static_cast<std::size_t>(network.observation_size);
     load_tile(block, rows_of + first * width, network.observation_size, rows, work);
     block.sync();
-    const TilePlaces places(network.critic, kCollectRows);
-    forward_tile(block, network.critic, network.activation, params, places, work, rows);
-    if (block.thread() < rows)
-      values[first + block.thread()] = work[places.outputs + block.thread()];
+    const DeviceBody& body = network.valuer();
+    const TilePlaces places(body, kCollectRows);
+    forward_tile(block, body, network.activation, params, places, work, rows);
+    if (block.thread() >= rows) return;
+    const float* const outputs = work + places.outputs + block.thread();
+    values[first + block.thread()] = largest_of(outputs, body.head.out, kCollectRows);
   }
 };
 

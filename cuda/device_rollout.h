@@ -45,12 +45,14 @@ class DeviceCollector {
     side_.run(ObserveKernel<Env>{setup_, envs_, block_.now}, shape);
   }
 
-  // A block from the run's step first_step on, with all values.
-  void collect(const float* params, std::int64_t first_step) {
+  // A block from the run's step first_step on, with all values. acting: PolicyActing or
+  // EpsilonActing.
+  template <class Acting>
+  void collect(const Acting& acting, const float* params, std::int64_t first_step) {
     for (int t = 0; t < block_.T; ++t) {
-      side_.run(CollectKernel<Env>{setup_, envs_, network_, params, block_, low_, high_,
-                                   options_.seed, first_step + t, t},
-                CollectKernel<Env>::shape(network_, block_.N));
+      side_.run(CollectKernel<Env, Acting>{setup_, envs_, network_, acting, params, block_, low_,
+                                           high_, options_.seed, first_step + t, t},
+                CollectKernel<Env, Acting>::shape(network_, block_.N));
     }
     values(params, block_.now, block_.N, block_.last_values);
     // Places that no episode has taken are valued, too, and not read.

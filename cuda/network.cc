@@ -32,21 +32,25 @@ bool is_narrow(const Chain& chain) {
 
 bool fits_kernels(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
-  return network.sides_are_apart() && shape.precision == Precision::kFp32 &&
-         shape.critic_observation_size == 0 && shape.value_outputs == 1 &&
-         is_narrow(network.actor()) && is_narrow(network.critic());
+  return (network.sides_are_apart() || shape.action_values) &&
+         shape.precision == Precision::kFp32 && shape.critic_observation_size == 0 &&
+         shape.value_outputs == 1 && is_narrow(network.actor()) && is_narrow(network.critic());
 }
 
 DeviceNetwork device_network(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
-  return {body(network.actor(), network.policy_head(), network.ranges(NetworkSide::kPolicy)[0]),
-          body(network.critic(), network.value_head(), network.ranges(NetworkSide::kValue)[0]),
-          shape.observation_size,
-          shape.action_outputs,
-          static_cast<int>(network.parameter_count()),
-          shape.action_kind == SpaceKind::kDiscrete,
-          static_cast<int>(network.log_std_offset()),
-          shape.activation};
+  const bool alone = shape.action_values;
+  return {
+      body(network.actor(), network.policy_head(), network.ranges(NetworkSide::kPolicy)[0]),
+      alone ? DeviceBody{}
+            : body(network.critic(), network.value_head(), network.ranges(NetworkSide::kValue)[0]),
+      shape.observation_size,
+      shape.action_outputs,
+      static_cast<int>(network.parameter_count()),
+      shape.action_kind == SpaceKind::kDiscrete,
+      alone,
+      static_cast<int>(network.log_std_offset()),
+      shape.activation};
 }
 
 }  // namespace broadloom::cuda

@@ -25,13 +25,16 @@ struct DeviceBody {
 };
 
 struct DeviceNetwork {
-  DeviceBody actor, critic;
+  DeviceBody actor, critic;  // of action values there is the first alone
   int observation_size, outputs, parameters;
-  bool is_discrete;
+  bool is_discrete, action_values;
   int log_std;  // offset; Gaussian only
   Activation activation;
 
+  BROADLOOM_HD int sides() const { return action_values ? 1 : 2; }
   BROADLOOM_HD const DeviceBody& body(int side) const { return side == 0 ? actor : critic; }
+  // What says the value of an observation.
+  BROADLOOM_HD const DeviceBody& valuer() const { return action_values ? actor : critic; }
 };
 
 // Where a body's numbers of one tile are, in floats, from the tile's workspace on. A row of x and
@@ -58,7 +61,7 @@ struct TilePlaces {
 };
 
 // Whether kernels know it: fp32 MLPs of at most kMostLayers layers, no wider than kWidest, that
-// have nothing in common and read the same observation.
+// have nothing in common and read the same observation, or one MLP of action values.
 bool fits_kernels(const ActorCritic& network);
 // Only where it fits.
 DeviceNetwork device_network(const ActorCritic& network);

@@ -66,7 +66,7 @@ BROADLOOM_HD void backward_input(Block& block, Activation activation, int in, in
 
 // From the outputs' derivatives at places.outputs. Adds to grads [P]; layers' outputs become their
 // deltas, one after another, when nobody asks for them any more: so a tile takes no more room than
-// its forward pass.
+// its forward pass. All of it is done when a thread comes back (sync()).
 template <class Block>
 BROADLOOM_HD void backward_tile(Block& block, const DeviceBody& body, Activation activation,
                                 const float* params, const TilePlaces& places, float* work,

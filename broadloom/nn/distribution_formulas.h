@@ -54,6 +54,24 @@ struct CategoricalRow {
   }
 };
 
+// The first of the largest outputs [count], as categorical_mode().
+BROADLOOM_HD inline int index_of_largest(const float* outputs, int count, int stride) {
+  int best = 0;
+  for (int i = 1; i < count; ++i) {
+    if (outputs[i * stride] > outputs[best * stride]) best = i;
+  }
+  return best;
+}
+// The largest; what is not a number is, as largest_outputs().
+BROADLOOM_HD inline float largest_of(const float* outputs, int count, int stride) {
+  float largest = outputs[0];
+  for (int i = 1; i < count; ++i) {
+    const float x = outputs[i * stride];
+    if (x > largest || x != x) largest = x;
+  }
+  return largest;
+}
+
 inline constexpr double kHalfLogTwoPi = 0.91893853320467274178;
 
 // One dimension of a diagonal Gaussian.

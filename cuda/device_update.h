@@ -1,5 +1,5 @@
-// PPO's update on a side (host_side.h, device_side.h): what Ppo and MinibatchUpdate do, as launches
-// of kernels in a fixed order. The host draws the permutations, and reads what is said of an update
+// An update on a side (host_side.h, device_side.h): what MinibatchUpdate does, as launches of
+// kernels in a fixed order. The host draws the permutations, and reads what is said of an update
 // once, at its end.
 #pragma once
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "broadloom/algo/gradient_cut.h"
+#include "broadloom/algo/minibatch_update.h"
 #include "broadloom/algo/optimizer.h"
-#include "broadloom/algorithms/ppo.h"
 #include "broadloom/rollout/minibatches.h"
 #include "cuda/gradient_kernel.h"
 #include "cuda/step_kernels.h"
@@ -18,21 +18,30 @@
 namespace broadloom::cuda {
 
 // Of one minibatch step.
+template <class Sums>
 struct StepReport {
-  PpoSums sums;
+  Sums sums;
   double norm = 0.0;  // of the gradient, before clipping
 };
 
-template <class Side>
-class DevicePpo {
+// Loss: PpoKernelLoss or PqnKernelLoss (kernel_losses.h).
+template <class Side, class Loss>
+class DeviceUpdate {
  public:
-  // The network must fit_kernels(). Of the settings there are not: norm_adv = batch, target_kl,
-  // adaptive_lr and schedules. side must outlive this.
-  DevicePpo(Side& side, const ActorCritic& network, const PpoSettings& settings, int batch_size,
-            int minibatch_count)
+  using Sums = typename Loss::Sums;
+  using Report = StepReport<Sums>;
+
+  // The network must fit_kernels(). normalise: advantages, minibatch by minibatch. All epochs are
+  // carried out, at one learning rate. side must outlive this.
+  DeviceUpdate(Side& side, const ActorCritic& network, const Loss& loss,
+               const MinibatchSettings& settings, bool normalise, int batch_size,
+               int minibatch_count)
       : side_(side),
         network_(device_network(network)),
+        room_(network_),
+        loss_(loss),
         settings_(settings),
+        normalises_(normalise),
         minibatches_(batch_size, minibatch_count),
         batch_(static_cast<std::size_t>(batch_size)),
         steps_(static_cast<std::size_t>(settings.update_epochs) * minibatches_.count()) {
@@ -40,11 +49,9 @@ class DevicePpo {
     const int most = partial_gradient_count(minibatches_.max_size(), parameters);
     for (float** array : {&params_, &m_, &v_}) *array = floats(parameters);
     partial_grads_ = floats(parameters * static_cast<std::size_t>(most));
-    if (GradientKernel::spills(network_)) {
-      spill_ = floats(2 * static_cast<std::size_t>(most) * GradientKernel::work_size(network_));
-    }
-    partials_ = static_cast<std::size_t>(most);
-    sums_ = side_.template allocate<PpoSums>(steps_ * partials_ * 2);
+    notes_ = static_cast<std::size_t>(most) * network_.sides();
+    if (room_.spills) spill_ = floats(notes_ * room_.floats);
+    sums_ = side_.template allocate<Sums>(steps_ * notes_);
     norms_ = side_.template allocate<double>(steps_);
     shifts_ = side_.template allocate<AdvantageShift>(steps_);
     indices_ = side_.template allocate<std::int32_t>(
@@ -58,15 +65,15 @@ class DevicePpo {
   }
 
   // One update from a block with advantages. adam_steps: taken before it.
-  std::vector<StepReport> update(const DeviceRollout& rollout, std::uint64_t seed,
-                                 std::int64_t iteration, double learning_rate,
-                                 std::int64_t adam_steps) {
+  std::vector<Report> update(const DeviceRollout& rollout, std::uint64_t seed,
+                             std::int64_t iteration, double learning_rate,
+                             std::int64_t adam_steps) {
     draw_minibatches(rollout, seed, iteration);
     std::size_t step = 0;
     for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
       for (int m = 0; m < minibatches_.count(); ++m, ++step) {
         const int partials = gradient(rollout, epoch, m, step);
-        const AdamFactors factors(optimizer_step(Optimizer::kAdam, learning_rate,
+        const AdamFactors factors(optimizer_step(settings_.optimizer, learning_rate,
                                                  settings_.adam_eps,
                                                  adam_steps + static_cast<std::int64_t>(step) + 1));
         take_step(factors, partials, step);
@@ -96,7 +103,7 @@ class DevicePpo {
       side_.copy_in(indices_ + batch_ * static_cast<std::size_t>(epoch), minibatches_.indices(0),
                     batch_);
     }
-    if (settings_.norm_adv == AdvantageNorm::kOff) {
+    if (!normalises_) {
       const std::vector<AdvantageShift> none(steps_);
       return side_.copy_in(shifts_, none.data(), steps_);
     }
@@ -112,13 +119,14 @@ class DevicePpo {
         partial_gradient_count(samples, static_cast<std::size_t>(network_.parameters));
     const std::int32_t* const indices =
         indices_ + batch_ * static_cast<std::size_t>(epoch) + minibatches_.begin(m);
-    side_.run(GradientKernel{network_,
-                             params_,
-                             rollout,
-                             settings_.loss,
-                             {indices, shifts_ + step, samples, partials, partial_grads_,
-                              sums_ + step * partials_ * 2, spill_}},
-              GradientKernel::shape(network_, partials));
+    side_.run(GradientKernel<Loss>{network_,
+                                   params_,
+                                   rollout,
+                                   loss_,
+                                   {indices, shifts_ + step, samples, partials, partial_grads_,
+                                    sums_ + step * notes_, spill_},
+                                   room_.floats},
+              GradientKernel<Loss>::shape(network_, partials));
     return partials;
   }
 
@@ -130,18 +138,18 @@ class DevicePpo {
               shape_for_rows(network_.parameters));
   }
 
-  std::vector<StepReport> reports() {
-    std::vector<PpoSums> sums(steps_ * partials_ * 2);
+  std::vector<Report> reports() {
+    std::vector<Sums> sums(steps_ * notes_);
     std::vector<double> norms(steps_);
     side_.copy_out(sums.data(), sums_, sums.size());
     side_.copy_out(norms.data(), norms_, steps_);
-    std::vector<StepReport> reports(steps_);
+    std::vector<Report> reports(steps_);
     for (std::size_t step = 0; step < steps_; ++step) {
       const int m = static_cast<int>(step) % minibatches_.count();
       const int used = partial_gradient_count(minibatches_.size(m),
                                               static_cast<std::size_t>(network_.parameters));
-      for (int i = 0; i < 2 * used; ++i) {
-        reports[step].sums.add(sums[step * partials_ * 2 + static_cast<std::size_t>(i)]);
+      for (int i = 0; i < network_.sides() * used; ++i) {
+        reports[step].sums.add(sums[step * notes_ + static_cast<std::size_t>(i)]);
       }
       reports[step].norm = norms[step];
     }
@@ -150,13 +158,16 @@ class DevicePpo {
 
   Side& side_;
   DeviceNetwork network_;
-  PpoSettings settings_;
+  GradientRoom room_;
+  Loss loss_;
+  MinibatchSettings settings_;
+  bool normalises_;
   Minibatches minibatches_;
   std::size_t batch_, steps_;  // B, and minibatch steps of an update
-  std::size_t partials_ = 0;   // most partial gradients of a step
+  std::size_t notes_ = 0;      // most partial gradients of a step, of all sides
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
   float *partial_grads_ = nullptr, *spill_ = nullptr;
-  PpoSums* sums_ = nullptr;
+  Sums* sums_ = nullptr;
   double *norms_ = nullptr, *squares_ = nullptr;
   AdvantageShift* shifts_ = nullptr;
   std::int32_t* indices_ = nullptr;
