@@ -124,7 +124,34 @@ struct BeginKernel {
   }
 };
 
-// One step of each: an episode that ends leaves its last observation, and the next one begins.
+// One step of environment n: an episode that ends leaves its last observation, and the next one
+// begins.
+template <class Env>
+BROADLOOM_HD void step_env(const EnvSetup<Env>& setup, const EnvArrays& arrays,
+                           const StepArrays<Env>& rows, int n) {
+  typename Env::State state = load_state<Env>(arrays, setup.count, n);
+  Random random(setup.seed, setup.step, arrays.lanes[n],
+                static_cast<std::uint64_t>(arrays.total_step[n]));
+  const std::size_t row = static_cast<std::size_t>(n);
+  const StepResult result =
+      Env::step(setup.params, state, rows.actions + row * setup.action_size, random);
+  arrays.total_step[n] += 1;
+  arrays.episode_step[n] += 1;
+  const bool cut = !result.terminated && setup.limit > 0 && arrays.episode_step[n] >= setup.limit;
+  rows.rewards[n] = static_cast<float>(result.reward);
+  rows.terminated[n] = result.terminated ? 1 : 0;
+  rows.truncated[n] = cut ? 1 : 0;
+  EnvObserved<Env>* const seen = rows.observations + row * setup.observation_size;
+  if (!result.terminated && !cut) {
+    store_state<Env>(arrays, setup.count, n, state);
+    return observe_state(setup, state, seen);
+  }
+  observe_state(setup, state, rows.final_observations + row * setup.observation_size);
+  start_episode(setup, arrays, n, state, arrays.episode[n] + 1);
+  observe_state(setup, load_state<Env>(arrays, setup.count, n), seen);
+}
+
+// One step of each.
 template <class Env>
 struct StepKernel {
   EnvSetup<Env> setup;
@@ -134,27 +161,7 @@ struct StepKernel {
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     const int n = block.index() * block.threads() + block.thread();
-    if (n >= setup.count) return;
-    typename Env::State state = load_state<Env>(arrays, setup.count, n);
-    Random random(setup.seed, setup.step, arrays.lanes[n],
-                  static_cast<std::uint64_t>(arrays.total_step[n]));
-    const std::size_t row = static_cast<std::size_t>(n);
-    const StepResult result =
-        Env::step(setup.params, state, rows.actions + row * setup.action_size, random);
-    arrays.total_step[n] += 1;
-    arrays.episode_step[n] += 1;
-    const bool cut = !result.terminated && setup.limit > 0 && arrays.episode_step[n] >= setup.limit;
-    rows.rewards[n] = static_cast<float>(result.reward);
-    rows.terminated[n] = result.terminated ? 1 : 0;
-    rows.truncated[n] = cut ? 1 : 0;
-    EnvObserved<Env>* const seen = rows.observations + row * setup.observation_size;
-    if (!result.terminated && !cut) {
-      store_state<Env>(arrays, setup.count, n, state);
-      return observe_state(setup, state, seen);
-    }
-    observe_state(setup, state, rows.final_observations + row * setup.observation_size);
-    start_episode(setup, arrays, n, state, arrays.episode[n] + 1);
-    observe_state(setup, load_state<Env>(arrays, setup.count, n), seen);
+    if (n < setup.count) step_env(setup, arrays, rows, n);
   }
 };
 

@@ -4,15 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/algo/clip_scale.h"
 #include "broadloom/algo/minibatch_update.h"
 #include "broadloom/algo/partial_gradients-inl.h"
 
 namespace broadloom {
-
-// As torch's clip_grad_norm_. max_norm 0: never clipped.
-inline double clip_scale(double norm, double max_norm) {
-  return max_norm > 0.0 ? std::min(1.0, max_norm / (norm + 1e-6)) : 1.0;
-}
 
 template <class Loss>
 MinibatchUpdate<Loss>::MinibatchUpdate(const ActorCritic& network, const Loss& loss,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/algorithms/pqn_formulas.h"
+
 namespace broadloom {
 
 void PqnSums::add(const PqnSums& other) {
@@ -34,9 +36,9 @@ void pqn_tile_gradient(const ActorCritic& network, double vf_coef, int samples, 
   PqnSums of_tile;
   for (int r = 0; r < tile.rows; ++r) {
     const int at = static_cast<int>(tile.actions[r]) * kTileRows + r;
-    const Real error = work.policy[at] - tile.targets[r];
-    work.policy_delta[at] = weight * error;
-    of_tile.td_loss += 0.5 * static_cast<double>(error) * static_cast<double>(error);
+    const PqnLossOfOne<Real> one(weight, work.policy[at], tile.targets[r]);
+    work.policy_delta[at] = one.d_value;
+    of_tile.td_loss += one.loss;
     of_tile.q_values += static_cast<double>(work.policy[at]);
     const double moved = std::abs(static_cast<double>(work.values[r] - tile.old_values[r]));
     if (!(moved <= of_tile.max_value_error)) of_tile.max_value_error = moved;

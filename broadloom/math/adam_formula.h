@@ -1,0 +1,38 @@
+// adam_update's step of one parameter, host and device, to the bit; see adam.h.
+#pragma once
+
+#include <cmath>
+
+#include "broadloom/core/host_device.h"
+#include "broadloom/math/adam.h"
+#include "broadloom/math/element_functions.h"
+
+namespace broadloom {
+
+// An AdamStep as the arithmetic takes it, but for grad_scale, which follows from the gradient.
+struct AdamFactors {
+  float keep1, take1, keep2, take2, rate, inverse_root2, eps;
+  bool is_adaptive;
+
+  explicit AdamFactors(const AdamStep& step)
+      : keep1(static_cast<float>(step.beta1)),
+        take1(static_cast<float>(1.0 - step.beta1)),
+        keep2(static_cast<float>(step.beta2)),
+        take2(static_cast<float>(1.0 - step.beta2)),
+        rate(static_cast<float>(step.learning_rate / step.correction1)),
+        inverse_root2(static_cast<float>(1.0 / std::sqrt(step.correction2))),
+        eps(static_cast<float>(step.eps)),
+        is_adaptive(step.is_adaptive) {}
+};
+
+BROADLOOM_HD inline void adam_element(const AdamFactors& of, float scale, float grad, float& param,
+                                      float& m, float& v) {
+  const float g = grad * scale;
+  m = element::mul_add(of.keep1, m, of.take1 * g);
+  v = element::mul_add(of.keep2, v, of.take2 * (g * g));
+  const float momentum = of.rate * m;
+  param -= of.is_adaptive ? momentum / element::mul_add(std::sqrt(v), of.inverse_root2, of.eps)
+                          : momentum;
+}
+
+}  // namespace broadloom

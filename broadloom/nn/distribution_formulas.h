@@ -1,0 +1,108 @@
+// The policy distributions of one row, host and device, to the bit of distributions.h's rows.
+//
+// Arrays [count] have `stride` numbers between one and the next.
+#pragma once
+
+#include "broadloom/core/host_device.h"
+#include "broadloom/core/portable_math.h"
+#include "broadloom/math/element_functions.h"
+
+namespace broadloom {
+
+// A categorical distribution over logits [count].
+struct CategoricalRow {
+  const float* logits;
+  int count, stride;
+  float normaliser = 0.0f;
+
+  BROADLOOM_HD CategoricalRow(const float* of, int outputs, int between)
+      : logits(of), count(outputs), stride(between) {
+    float top = logits[0];
+    for (int i = 1; i < count; ++i) top = element::larger(top, logits[i * stride]);
+    float sum = 0.0f;
+    for (int i = 0; i < count; ++i) sum += element::exp(logits[i * stride] - top);
+    normaliser = top + element::log(sum);
+  }
+
+  BROADLOOM_HD float log_prob(int action) const { return logits[action * stride] - normaliser; }
+  // The first action whose cumulative probability exceeds u in [0, 1).
+  BROADLOOM_HD int sample(float u) const {
+    float cumulative = 0.0f;
+    int action = 0;
+    for (int i = 0; i + 1 < count; ++i) {
+      cumulative += element::exp(log_prob(i));
+      if (u >= cumulative) action += 1;
+    }
+    return action;
+  }
+  BROADLOOM_HD float entropy() const {
+    float sum = 0.0f;
+    for (int i = 0; i < count; ++i) {
+      sum = element::mul_add(-element::exp(log_prob(i)), log_prob(i), sum);
+    }
+    return sum;
+  }
+  // d_logits [count] of a log_prob(action) + b entropy().
+  BROADLOOM_HD void backward(int action, float a, float b, float entropy, float* d_logits) const {
+    const float offset = entropy - normaliser;
+    for (int i = 0; i < count; ++i) {
+      const float prob = element::exp(log_prob(i));
+      const float score = (i == action ? 1.0f : 0.0f) - prob;
+      const float entropy_part = b * (prob * (logits[i * stride] + offset));
+      d_logits[i * stride] = element::mul_add(a, score, -entropy_part);
+    }
+  }
+};
+
+// The first of the largest outputs [count], as categorical_mode().
+BROADLOOM_HD inline int index_of_largest(const float* outputs, int count, int stride) {
+  int best = 0;
+  for (int i = 1; i < count; ++i) {
+    if (outputs[i * stride] > outputs[best * stride]) best = i;
+  }
+  return best;
+}
+// The largest; what is not a number is, as largest_outputs().
+BROADLOOM_HD inline float largest_of(const float* outputs, int count, int stride) {
+  float largest = outputs[0];
+  for (int i = 1; i < count; ++i) {
+    const float x = outputs[i * stride];
+    if (x > largest || x != x) largest = x;
+  }
+  return largest;
+}
+
+inline constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+
+// One dimension of a diagonal Gaussian.
+struct GaussianDimension {
+  float mean, log_std;
+
+  BROADLOOM_HD float sample(float normal) const {
+    return element::mul_add(static_cast<float>(portable::exp(log_std)), normal, mean);
+  }
+  BROADLOOM_HD float inverse_std() const { return static_cast<float>(portable::exp(-log_std)); }
+  BROADLOOM_HD float scaled(float action) const { return (action - mean) * inverse_std(); }
+  // log_prob less this dimension's -log p.
+  BROADLOOM_HD float add_log_prob(float log_prob, float scaled) const {
+    return log_prob -
+           element::mul_add(0.5f * scaled, scaled, log_std + static_cast<float>(kHalfLogTwoPi));
+  }
+  // d mean of a log_prob.
+  BROADLOOM_HD float d_mean(float a, float scaled) const { return a * (scaled * inverse_std()); }
+  // d log_std likewise.
+  BROADLOOM_HD static float d_log_std(float a, float scaled) {
+    return a * element::mul_add(scaled, scaled, -1.0f);
+  }
+};
+
+// The entropy of any row.
+BROADLOOM_HD inline float gaussian_row_entropy(const float* log_std, int count) {
+  float entropy = 0.0f;
+  for (int i = 0; i < count; ++i) {
+    entropy += 0.5f + static_cast<float>(kHalfLogTwoPi) + log_std[i];
+  }
+  return entropy;
+}
+
+}  // namespace broadloom

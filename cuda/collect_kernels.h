@@ -1,0 +1,201 @@
+// A rollout block collected on the device, with the bits of Collector (rollout/collector.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "broadloom/algorithms/pqn_formulas.h"
+#include "broadloom/core/random.h"
+#include "broadloom/math/random_formulas.h"
+#include "broadloom/nn/distribution_formulas.h"
+#include "cuda/env_kernels.h"
+#include "cuda/tile_forward.h"
+
+namespace broadloom::cuda {
+
+// Environments of a block of threads. Few, for a step is a chain of waits and not of arithmetic:
+// 4,096 environments are 128 blocks, about one a multiprocessor. At 64-64 a layer is then four
+// groups of kRowsAtOnce rows x 64 outputs = 256 threads, each with one chain of its inputs.
+inline constexpr int kCollectRows = 32;
+inline constexpr int kCollectThreads = 256;
+
+// The arrays of RolloutBlock that collecting fills, and what goes on from block to block.
+struct DeviceRollout {
+  int T, N, D, A, S;
+  float* observations;                   // [T, N, D]
+  float* actions;                        // [T, N, A] as drawn
+  float *log_probs, *values, *rewards;   // [T, N]
+  std::uint8_t *terminated, *truncated;  // [T, N]
+  int* truncations;                      // [N]
+  float* final_observations;             // [N, S, D]
+  float *last_values, *final_values;     // [N], [N, S]
+  float* advantages;                     // [T, N]
+  float* now;                            // [N, D] what the environments show
+  float* ends;                           // [N, D] scratch, of episodes that end
+  float* clipped;                        // [N, A] scratch, actions within their bounds
+};
+
+// Both bodies read the same rows at the same places, one after the other.
+inline std::size_t forward_shared_bytes(const DeviceNetwork& network, int rows) {
+  const int actor = TilePlaces(network.actor, rows).size;
+  const int critic = TilePlaces(network.valuer(), rows).size;
+  return sizeof(float) * static_cast<std::size_t>(actor > critic ? actor : critic);
+}
+
+// What draws an action in a row of a step, from outputs [outputs, kCollectRows] and a stream of its
+// own: writes actions [A] as drawn, and returns their log-probability. As PolicySampler.
+struct PolicyActing {
+  BROADLOOM_HD float act(const DeviceNetwork& network, const float* params, const float* outputs,
+                         Random& random, float* drawn) const {
+    if (network.is_discrete) {
+      const CategoricalRow policy(outputs, network.outputs, kCollectRows);
+      const int action = policy.sample(draw_uniform(random));
+      drawn[0] = static_cast<float>(action);
+      return policy.log_prob(action);
+    }
+    draw_normals(random, network.outputs, drawn, 1);
+    float log_prob = 0.0f;
+    for (int a = 0; a < network.outputs; ++a) {
+      const GaussianDimension policy{outputs[a * kCollectRows], params[network.log_std + a]};
+      drawn[a] = policy.sample(drawn[a]);
+      log_prob = policy.add_log_prob(log_prob, policy.scaled(drawn[a]));
+    }
+    return log_prob;
+  }
+};
+
+// As EpsilonGreedy.
+struct EpsilonActing {
+  double epsilon;
+  float log_best, log_other;  // of the best action's probability, and of any other's
+
+  static EpsilonActing of(double epsilon, int actions) {
+    const EpsilonLogs logs(epsilon, actions);
+    return {epsilon, logs.best, logs.other};
+  }
+  BROADLOOM_HD float act(const DeviceNetwork& network, const float*, const float* outputs,
+                         Random& random, float* drawn) const {
+    const int best = index_of_largest(outputs, network.outputs, kCollectRows);
+    const std::uint32_t whether = random.bits32(), which = random.bits32();
+    const int action = epsilon_greedy_action(epsilon, network.outputs, best, whether, which);
+    drawn[0] = static_cast<float>(action);
+    return action == best ? log_best : log_other;
+  }
+};
+
+// Step t of all: observe, value, draw actions, step, keep. Fused, so that a step is one launch; its
+// shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB.
+template <class Env, class Acting>
+struct CollectKernel {
+  static_assert(std::is_same_v<EnvObserved<Env>, float>, "images take convolutions");
+
+  EnvSetup<Env> setup;
+  EnvArrays arrays;
+  DeviceNetwork network;
+  Acting acting;
+  const float* params;
+  DeviceRollout rollout;
+  const float *low, *high;  // [A] bounds of actions
+  std::uint64_t seed;
+  std::int64_t step;  // of the run
+  int t;
+
+  static KernelShape shape(const DeviceNetwork& network, int count) {
+    return {(count + kCollectRows - 1) / kCollectRows, kCollectThreads,
+            forward_shared_bytes(network, kCollectRows)};
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    float* const work = block.template shared<float>();
+    const int first = block.index() * kCollectRows;
+    const int left = setup.count - first, rows = left < kCollectRows ? left : kCollectRows;
+    const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
+    const std::size_t width = static_cast<std::size_t>(rollout.D);
+    const float* const seen = rollout.now + first * width;
+    load_tile(block, seen, rollout.D, rows, work);
+    for (int e = block.thread(); e < rows * rollout.D; e += block.threads()) {
+      rollout.observations[at * width + e] = seen[e];
+    }
+    block.sync();
+    if (!network.action_values) {
+      const TilePlaces of_critic(network.critic, kCollectRows);
+      forward_tile(block, network.critic, network.activation, params, of_critic, work, rows);
+      if (block.thread() < rows) {
+        rollout.values[at + block.thread()] = work[of_critic.outputs + block.thread()];
+      }
+      block.sync();  // the actor's numbers come to the same places
+    }
+    const TilePlaces of_actor(network.actor, kCollectRows);
+    forward_tile(block, network.actor, network.activation, params, of_actor, work, rows);
+    if (block.thread() >= rows) return;
+    const float* const outputs = work + of_actor.outputs + block.thread();
+    if (network.action_values) {
+      rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, kCollectRows);
+    }
+    act(first + block.thread(), outputs, at + block.thread());
+    step_row(first + block.thread());
+  }
+
+ private:
+  // Environment n draws from Random(seed, kAction, n, step), as on the host.
+  BROADLOOM_HD void act(int n, const float* outputs, std::size_t row) const {
+    Random random(seed, Purpose::kAction, static_cast<std::uint32_t>(n),
+                  static_cast<std::uint64_t>(step));
+    float* const drawn = rollout.actions + row * rollout.A;
+    rollout.log_probs[row] = acting.act(network, params, outputs, random, drawn);
+    for (int a = 0; a < rollout.A; ++a) {
+      const float above = drawn[a] < low[a] ? low[a] : drawn[a];
+      rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] =
+          high[a] < above ? high[a] : above;
+    }
+  }
+
+  BROADLOOM_HD void step_row(int n) const {
+    const std::size_t at = static_cast<std::size_t>(t) * rollout.N;
+    step_env(setup, arrays,
+             StepArrays<Env>{rollout.clipped, rollout.now, rollout.rewards + at,
+                             rollout.terminated + at, rollout.truncated + at, rollout.ends},
+             n);
+    if (t == 0) rollout.truncations[n] = 0;
+    if (rollout.truncated[at + n] == 0) return;
+    const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
+    const std::size_t width = static_cast<std::size_t>(rollout.D);
+    for (int i = 0; i < rollout.D; ++i) {
+      rollout.final_observations[place * width + i] = rollout.ends[n * width + i];
+    }
+  }
+};
+
+// values [count] of rows [count, D]: the critic's one output, or the largest action value.
+struct ValuesKernel {
+  DeviceNetwork network;
+  const float* params;
+  const float* rows_of;
+  int count;
+  float* values;
+
+  static KernelShape shape(const DeviceNetwork& network, int count) {
+    return {(count + kCollectRows - 1) / kCollectRows, kCollectThreads,
+            forward_shared_bytes(network, kCollectRows)};
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    float* const work = block.template shared<float>();
+    const int first = block.index() * kCollectRows;
+    const int left = count - first, rows = left < kCollectRows ? left : kCollectRows;
+    const std::size_t width = static_cast<std::size_t>(network.observation_size);
+    load_tile(block, rows_of + first * width, network.observation_size, rows, work);
+    block.sync();
+    const DeviceBody& body = network.valuer();
+    const TilePlaces places(body, kCollectRows);
+    forward_tile(block, body, network.activation, params, places, work, rows);
+    if (block.thread() >= rows) return;
+    const float* const outputs = work + places.outputs + block.thread();
+    values[first + block.thread()] = largest_of(outputs, body.head.out, kCollectRows);
+  }
+};
+
+}  // namespace broadloom::cuda

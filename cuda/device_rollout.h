@@ -1,0 +1,147 @@
+// Environments and a block on a side (host_side.h, device_side.h), collected by kernels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "broadloom/env/spec.h"
+#include "broadloom/env/vec_env.h"
+#include "cuda/advantages_kernel.h"
+#include "cuda/collect_kernels.h"
+
+namespace broadloom::cuda {
+
+struct RolloutOptions {
+  int num_steps = 32, num_envs = 64;  // T, N
+  std::uint64_t seed = 1;
+};
+
+// Every environment is a seed family of its own, and has spec's time limit. No strata, curricula,
+// disturbances or normalisers.
+template <class Env, class Side>
+class DeviceCollector {
+ public:
+  // side must outlive this.
+  DeviceCollector(Side& side, const typename Env::Params& params, const EnvSpec& spec,
+                  const DeviceNetwork& network, const RolloutOptions& options)
+      : side_(side), network_(network), options_(options) {
+    const EnvStreams streams = env_streams(StreamSet::kTraining);
+    setup_ = {params,
+              options.seed,
+              streams.reset,
+              streams.step,
+              options.num_envs,
+              spec.max_episode_steps,
+              spec.observation_size(),
+              spec.action_size(),
+              spec.observation.kind == SpaceKind::kDiscrete};
+    make_envs();
+    make_block(spec);
+    make_bounds(spec.action);
+    const KernelShape shape = shape_for_rows(options.num_envs);
+    side_.run(BeginKernel<Env>{setup_, envs_}, shape);
+    side_.run(ObserveKernel<Env>{setup_, envs_, block_.now}, shape);
+  }
+
+  // A block from the run's step first_step on, with all values. acting: PolicyActing or
+  // EpsilonActing.
+  template <class Acting>
+  void collect(const Acting& acting, const float* params, std::int64_t first_step) {
+    for (int t = 0; t < block_.T; ++t) {
+      side_.run(CollectKernel<Env, Acting>{setup_, envs_, network_, acting, params, block_, low_,
+                                           high_, options_.seed, first_step + t, t},
+                CollectKernel<Env, Acting>::shape(network_, block_.N));
+    }
+    values(params, block_.now, block_.N, block_.last_values);
+    // Places that no episode has taken are valued, too, and not read.
+    if (block_.S > 0) {
+      values(params, block_.final_observations, block_.N * block_.S, block_.final_values);
+    }
+  }
+
+  void compute_advantages(double gamma, double gae_lambda, TruncationMode mode) {
+    const Discounts discounts{static_cast<float>(gamma), static_cast<float>(gamma * gae_lambda)};
+    side_.run(AdvantagesKernel{block_.T, block_.N, block_.S, block_.rewards, block_.values,
+                               block_.terminated, block_.truncated, block_.last_values,
+                               block_.truncations, block_.final_values, discounts, mode,
+                               block_.advantages},
+              shape_for_rows(block_.N));
+  }
+
+  const DeviceRollout& block() const { return block_; }
+
+ private:
+  void values(const float* params, const float* rows, int count, float* to) {
+    side_.run(ValuesKernel{network_, params, rows, count, to},
+              ValuesKernel::shape(network_, count));
+  }
+
+  void make_envs() {
+    const std::size_t n = static_cast<std::size_t>(setup_.count);
+    std::vector<std::uint32_t> lanes(n);
+    std::iota(lanes.begin(), lanes.end(), 0u);
+    std::uint32_t* const kept = side_.template allocate<std::uint32_t>(n);
+    side_.copy_in(kept, lanes.data(), n);
+    envs_ = {side_.template allocate<std::uint32_t>(n * state_words<Env>()), kept,
+             side_.template allocate<std::int64_t>(n), side_.template allocate<std::int64_t>(n),
+             side_.template allocate<std::int64_t>(n)};
+  }
+
+  void make_block(const EnvSpec& spec) {
+    const int T = options_.num_steps, N = options_.num_envs;
+    const int D = spec.observation_size(), A = spec.action_size();
+    // One episode may be under way when the block begins.
+    const int S = setup_.limit > 0 ? static_cast<int>((T - 1) / setup_.limit + 1) : 0;
+    const std::size_t n = static_cast<std::size_t>(N), all = n * static_cast<std::size_t>(T);
+    const std::size_t finals = n * static_cast<std::size_t>(S);
+    const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
+    const auto bytes = [&](std::size_t count) {
+      return side_.template allocate<std::uint8_t>(count);
+    };
+    block_ = {T,
+              N,
+              D,
+              A,
+              S,
+              floats(all * D),
+              floats(all * A),
+              floats(all),
+              floats(all),
+              floats(all),
+              bytes(all),
+              bytes(all),
+              side_.template allocate<int>(n),
+              floats(finals * D),
+              floats(n),
+              floats(finals),
+              floats(all),
+              floats(n * D),
+              floats(n * D),
+              floats(n * A)};
+  }
+
+  void make_bounds(const Space& space) {
+    const std::size_t size = static_cast<std::size_t>(block_.A);
+    std::vector<float> low(size, 0.0f), high(size, static_cast<float>(space.size - 1));
+    for (std::size_t a = 0; space.kind == SpaceKind::kBox && a < size; ++a) {
+      low[a] = space.low[a];
+      high[a] = space.high[a];
+    }
+    low_ = side_.template allocate<float>(size);
+    high_ = side_.template allocate<float>(size);
+    side_.copy_in(low_, low.data(), size);
+    side_.copy_in(high_, high.data(), size);
+  }
+
+  Side& side_;
+  DeviceNetwork network_;
+  RolloutOptions options_;
+  EnvSetup<Env> setup_;
+  EnvArrays envs_;
+  DeviceRollout block_;
+  float *low_ = nullptr, *high_ = nullptr;
+};
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,65 @@
+// Where kernels run and keep their numbers on the device: one stream, in which all goes in order.
+// For files that nvcc compiles.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cuda/device_block.h"
+
+namespace broadloom::cuda {
+
+class DeviceSide {
+ public:
+  DeviceSide() { keep(cudaStreamCreate(&stream_)); }
+  ~DeviceSide() {
+    for (void* memory : memory_) cudaFree(memory);
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  DeviceSide(const DeviceSide&) = delete;
+  DeviceSide& operator=(const DeviceSide&) = delete;
+
+  // The first thing that went wrong; nothing runs after it.
+  cudaError_t error() const { return error_; }
+
+  // Of zeros; it lives as long as this.
+  template <class T>
+  T* allocate(std::size_t count) {
+    void* memory = nullptr;
+    if (!keep(cudaMalloc(&memory, count * sizeof(T)))) return nullptr;
+    memory_.push_back(memory);
+    keep(cudaMemsetAsync(memory, 0, count * sizeof(T), stream_));
+    return static_cast<T*>(memory);
+  }
+  template <class T>
+  void copy_in(T* to, const T* from, std::size_t count) {
+    copy(to, from, count * sizeof(T), cudaMemcpyHostToDevice);
+  }
+  // Waits for all that was started.
+  template <class T>
+  void copy_out(T* to, const T* from, std::size_t count) {
+    copy(to, from, count * sizeof(T), cudaMemcpyDeviceToHost);
+  }
+  template <class Kernel>
+  void run(const Kernel& kernel, const KernelShape& shape) {
+    if (error_ == cudaSuccess) keep(launch(kernel, shape, stream_));
+  }
+
+ private:
+  bool keep(cudaError_t error) {
+    if (error_ == cudaSuccess) error_ = error;
+    return error == cudaSuccess;
+  }
+  // What is copied may be gone when the caller goes on, so it waits.
+  void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    if (error_ != cudaSuccess) return;
+    keep(cudaMemcpyAsync(to, from, bytes, kind, stream_));
+    keep(cudaStreamSynchronize(stream_));
+  }
+
+  cudaStream_t stream_ = nullptr;
+  cudaError_t error_ = cudaSuccess;
+  std::vector<void*> memory_;
+};
+
+}  // namespace broadloom::cuda

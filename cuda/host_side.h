@@ -1,0 +1,43 @@
+// Where kernels of tests run and keep their numbers: the host, in emulation. device_side.h has the
+// same for the device.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "cuda/emulated_block.h"
+
+namespace broadloom::cuda {
+
+class HostSide {
+ public:
+  explicit HostSide(FiberOrder order = FiberOrder::kForward) : order_(order) {}
+
+  // Of zeros; it lives as long as this.
+  template <class T>
+  T* allocate(std::size_t count) {
+    memory_.push_back(std::make_shared<std::vector<T>>(count));
+    return static_cast<std::vector<T>*>(memory_.back().get())->data();
+  }
+  template <class T>
+  void copy_in(T* to, const T* from, std::size_t count) {
+    std::copy_n(from, count, to);
+  }
+  template <class T>
+  void copy_out(T* to, const T* from, std::size_t count) {
+    std::copy_n(from, count, to);
+  }
+  template <class Kernel>
+  void run(const Kernel& kernel, const KernelShape& shape) {
+    emulate(kernel, shape, order_, ++launches_);
+  }
+
+ private:
+  FiberOrder order_;
+  std::uint64_t launches_ = 0;  // the seed of shuffled orders
+  std::vector<std::shared_ptr<void>> memory_;
+};
+
+}  // namespace broadloom::cuda

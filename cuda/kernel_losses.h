@@ -1,0 +1,161 @@
+// Losses of a minibatch as GradientKernel takes them, with the bits of PpoLoss and PqnLoss.
+//
+// A loss has Sums, what is said of samples beside their gradient, and
+//   row(of)                     one thread a row: from outputs to derivatives, and what is said
+//   add(thread, of, sums, grads)  many threads: adds up what was said of the tile's rows
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "broadloom/algorithms/ppo_formulas.h"
+#include "broadloom/algorithms/ppo_loss.h"
+#include "broadloom/algorithms/pqn_formulas.h"
+#include "broadloom/algorithms/pqn_loss.h"
+#include "broadloom/nn/distribution_formulas.h"
+#include "cuda/collect_kernels.h"
+#include "cuda/tile_sums.h"
+
+namespace broadloom::cuda {
+
+// What a loss sees of a tile.
+struct LossTile {
+  const DeviceNetwork& network;
+  const float* params;
+  const DeviceRollout& rollout;
+  const AdvantageShift& shift;  // of the minibatch
+  int samples;                  // of the minibatch
+  int side, rows;
+  float* outputs;  // [outputs, kTileRows]
+  float* shares;   // [outputs, kTileRows] scratch
+  TileTerms terms;
+};
+
+// One row of it.
+struct LossRow {
+  const LossTile& tile;
+  std::size_t row;  // of the block
+  float* outputs;   // kTileRows between one and the next
+  float* shares;
+  TileTerms::Row terms;
+};
+
+struct PpoKernelLoss {
+  using Sums = PpoSums;
+  PpoCoefficients coefficients;
+
+  BROADLOOM_HD void row(const LossRow& of) const {
+    if (of.tile.side == 1) return value(of);
+    const DeviceRollout& block = of.tile.rollout;
+    const float* const drawn = block.actions + of.row * static_cast<std::size_t>(block.A);
+    return of.tile.network.is_discrete ? categorical(of, static_cast<int>(drawn[0]))
+                                       : gaussian(of, drawn);
+  }
+
+  // One thread a number, and a dimension of log_std.
+  BROADLOOM_HD void add(int thread, const LossTile& of, PpoSums& sums, float* grads) const {
+    if (of.side == 1) {
+      if (thread == 0) sums.value_loss += of.terms.sum(0, of.rows);
+      return;
+    }
+    add_policy_terms(thread, coefficients.clip_coef, of.terms, of.rows, sums);
+    if (of.network.is_discrete || thread >= of.network.outputs) return;
+    const float* const shares = of.shares + thread * kTileRows;
+    const float sum = lane_sum<float, 16>(of.rows, [&](int r) { return shares[r]; });
+    grads[of.network.log_std + thread] += sum + entropy_weight(of) * static_cast<float>(of.rows);
+  }
+
+ private:
+  BROADLOOM_HD static float share(const LossTile& of) {
+    return 1.0f / static_cast<float>(of.samples);
+  }
+  BROADLOOM_HD float entropy_weight(const LossTile& of) const {
+    return static_cast<float>(-coefficients.ent_coef) * share(of);
+  }
+  BROADLOOM_HD PolicyLossOfOne policy(const LossRow& of, float log_prob) const {
+    const DeviceRollout& block = of.tile.rollout;
+    const float advantage = (block.advantages[of.row] - of.tile.shift.mean) * of.tile.shift.scale;
+    return PolicyLossOfOne(static_cast<float>(1.0 - coefficients.clip_coef),
+                           static_cast<float>(1.0 + coefficients.clip_coef), share(of.tile),
+                           log_prob, block.log_probs[of.row], advantage);
+  }
+
+  BROADLOOM_HD void categorical(const LossRow& of, int action) const {
+    const CategoricalRow row(of.outputs, of.tile.network.outputs, kTileRows);
+    const float entropy = row.entropy();
+    const PolicyLossOfOne one = policy(of, row.log_prob(action));
+    // Reads each logit before it writes there.
+    row.backward(action, one.d_log_prob, entropy_weight(of.tile), entropy, of.outputs);
+    of.terms.set(one, entropy);
+  }
+
+  BROADLOOM_HD void gaussian(const LossRow& of, const float* drawn) const {
+    const DeviceNetwork& network = of.tile.network;
+    const float* const log_std = of.tile.params + network.log_std;
+    float log_prob = 0.0f;
+    for (int a = 0; a < network.outputs; ++a) {
+      const GaussianDimension row{of.outputs[a * kTileRows], log_std[a]};
+      log_prob = row.add_log_prob(log_prob, row.scaled(drawn[a]));
+    }
+    const PolicyLossOfOne one = policy(of, log_prob);
+    for (int a = 0; a < network.outputs; ++a) {
+      const GaussianDimension row{of.outputs[a * kTileRows], log_std[a]};
+      const float scaled = row.scaled(drawn[a]);
+      of.outputs[a * kTileRows] = row.d_mean(one.d_log_prob, scaled);
+      of.shares[a * kTileRows] = GaussianDimension::d_log_std(one.d_log_prob, scaled);
+    }
+    of.terms.set(one, gaussian_row_entropy(log_std, network.outputs));
+  }
+
+  BROADLOOM_HD void value(const LossRow& of) const {
+    const float clip = coefficients.clip_vloss ? static_cast<float>(coefficients.clip_coef)
+                                               : std::numeric_limits<float>::infinity();
+    const DeviceRollout& block = of.tile.rollout;
+    const float old_value = block.values[of.row];
+    const ValueLossOfOne one(clip, static_cast<float>(coefficients.vf_coef) * share(of.tile),
+                             of.outputs[0], old_value, block.advantages[of.row] + old_value);
+    of.outputs[0] = one.d_value;
+    of.terms.set(0, one.loss);
+  }
+};
+
+struct PqnKernelLoss {
+  using Sums = PqnSums;
+  double vf_coef = 1.0;
+
+  BROADLOOM_HD void row(const LossRow& of) const {
+    const DeviceRollout& block = of.tile.rollout;
+    const int outputs = of.tile.network.outputs;
+    const int action = static_cast<int>(block.actions[of.row]);
+    const float old_value = block.values[of.row], value = of.outputs[action * kTileRows];
+    const float weight = static_cast<float>(vf_coef) / static_cast<float>(of.tile.samples);
+    const float moved = largest_of(of.outputs, outputs, kTileRows) - old_value;
+    const PqnLossOfOne<float> one(weight, value, block.advantages[of.row] + old_value);
+    for (int a = 0; a < outputs; ++a) of.outputs[a * kTileRows] = a == action ? one.d_value : 0.0f;
+    of.terms.set(kLoss, one.loss);
+    of.terms.set(kValue, value);
+    of.terms.set(kMoved, std::fabs(static_cast<double>(moved)));
+  }
+
+  // In the order of rows, as on the host.
+  BROADLOOM_HD void add(int thread, const LossTile& of, PqnSums& sums, float*) const {
+    if (thread == kLoss) sums.td_loss += chain(of, kLoss);
+    if (thread == kValue) sums.q_values += chain(of, kValue);
+    for (int r = 0; thread == kMoved && r < of.rows; ++r) {
+      const double moved = of.terms.at(kMoved, r);
+      if (!(moved <= sums.max_value_error)) sums.max_value_error = moved;
+    }
+  }
+
+ private:
+  enum { kLoss, kValue, kMoved };
+  BROADLOOM_HD static double chain(const LossTile& of, int term) {
+    double sum = 0.0;
+    for (int r = 0; r < of.rows; ++r) sum += of.terms.at(term, r);
+    return sum;
+  }
+};
+
+}  // namespace broadloom::cuda

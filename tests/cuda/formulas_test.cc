@@ -1,0 +1,173 @@
+// Formulas of one element, host and device, beside the vectors of the library: to the bit wherever
+// those fuse multiplication and addition.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "broadloom/algo/optimizer.h"
+#include "broadloom/core/random.h"
+#include "broadloom/math/adam_formula.h"
+#include "broadloom/math/element_functions.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/math/random_formulas.h"
+#include "broadloom/math/random_rows.h"
+#include "broadloom/nn/chain.h"
+#include "broadloom/nn/distribution_formulas.h"
+#include "broadloom/nn/distributions.h"
+
+namespace broadloom {
+namespace {
+
+std::vector<float> normals(std::size_t count, double scale, std::uint64_t index = 0) {
+  Random random(31, Purpose::kUser, 0, index);
+  std::vector<float> out(count);
+  for (float& x : out) x = static_cast<float>(scale * random.normal());
+  return out;
+}
+
+void expect_same(const std::vector<float>& got, const std::vector<float>& vectors) {
+  ASSERT_EQ(got.size(), vectors.size());
+  const bool fuses = has_common_bits(active_isa());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (std::isnan(vectors[i])) {
+      ASSERT_TRUE(std::isnan(got[i])) << i;
+    } else if (fuses) {
+      ASSERT_EQ(element::bits_of(got[i]), element::bits_of(vectors[i]))
+          << i << ": " << got[i] << ", expected " << vectors[i];
+    } else if (got[i] != vectors[i]) {
+      ASSERT_NEAR(got[i], vectors[i], 1e-5f * (1.0f + std::fabs(vectors[i]))) << i;
+    }
+  }
+}
+
+std::vector<float> all_sorts() {
+  std::vector<float> x = normals(4000, 3.0);
+  for (const float scale : {1e-30f, 1e-3f, 8.0f, 30.0f, 120.0f}) {
+    for (const float u : normals(200, scale)) x.push_back(u);
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float edge : {0.0f, -0.0f, 8.0f, -8.0f, 88.7f, 88.8f, -103.0f, -105.0f, infinity,
+                           -infinity, std::numeric_limits<float>::quiet_NaN()}) {
+    x.push_back(edge);
+  }
+  return x;
+}
+
+TEST(ElementFunctions, ActivateAsVectorsDo) {
+  for (const Activation activation : {Activation::kTanh, Activation::kRelu, Activation::kElu}) {
+    std::vector<float> x = all_sorts(), vectors = x;
+    activate(activation, vectors.data(), vectors.size());
+    std::vector<float> got(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) got[i] = element::activate(activation, x[i]);
+    expect_same(got, vectors);
+    std::vector<float> deltas = normals(x.size(), 1.0, 1), back = deltas;
+    activate_backward(activation, vectors.data(), back.data(), back.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      got[i] = element::activate_backward(activation, vectors[i], deltas[i]);
+    }
+    expect_same(got, back);
+  }
+}
+
+// Arrays [count, kTileRows].
+struct Rows {
+  explicit Rows(int count) : numbers(static_cast<std::size_t>(count) * kTileRows) {}
+  float* at(int i, int r) { return &numbers[static_cast<std::size_t>(i) * kTileRows + r]; }
+  std::vector<float> numbers;
+};
+
+TEST(DistributionFormulas, OfCategoricalRowsAreTheVectors) {
+  for (const int count : {1, 2, 3, 6, 18}) {
+    Rows logits(count), probs(count), d_logits(count), got_d(count);
+    logits.numbers = normals(logits.numbers.size(), 4.0, static_cast<std::uint64_t>(count));
+    std::vector<float> u(kTileRows), a = normals(kTileRows, 1.0, 77), normalisers(kTileRows),
+                                     actions(kTileRows), log_probs(kTileRows), entropies(kTileRows),
+                                     got_actions, got_log_probs, got_entropies;
+    random_uniforms({9, Purpose::kAction, 5, 3, kTileRows}, u.data());
+    const float* z = logits.numbers.data();
+    categorical_normalisers(z, count, kTileRows, normalisers.data());
+    categorical_sample(z, normalisers.data(), u.data(), count, kTileRows, actions.data());
+    categorical_log_probs(z, normalisers.data(), actions.data(), count, kTileRows,
+                          log_probs.data());
+    categorical_entropies(z, normalisers.data(), count, kTileRows, probs.numbers.data(),
+                          entropies.data());
+    categorical_backward(z, normalisers.data(), probs.numbers.data(), entropies.data(),
+                         actions.data(), a.data(), 0.03f, count, kTileRows,
+                         d_logits.numbers.data());
+    for (int r = 0; r < kTileRows; ++r) {
+      Random random(9, Purpose::kAction, static_cast<std::uint32_t>(5 + r), 3);
+      const CategoricalRow row(logits.at(0, r), count, kTileRows);
+      const int action = row.sample(draw_uniform(random));
+      got_actions.push_back(static_cast<float>(action));
+      got_log_probs.push_back(row.log_prob(action));
+      got_entropies.push_back(row.entropy());
+      row.backward(action, a[static_cast<std::size_t>(r)], 0.03f, row.entropy(), got_d.at(0, r));
+    }
+    expect_same(got_actions, actions);
+    expect_same(got_log_probs, log_probs);
+    expect_same(got_entropies, entropies);
+    expect_same(got_d.numbers, d_logits.numbers);
+  }
+}
+
+TEST(DistributionFormulas, OfGaussianRowsAreTheVectors) {
+  for (const int count : {1, 2, 3, 7}) {
+    Rows means(count), draws(count), actions(count), scaled(count), d_means(count);
+    Rows got_draws(count), got_actions(count), got_d(count);
+    means.numbers = normals(means.numbers.size(), 2.0, static_cast<std::uint64_t>(count));
+    const std::vector<float> log_std = normals(static_cast<std::size_t>(count), 0.5, 5);
+    std::vector<float> a = normals(kTileRows, 1.0, 78), log_probs(kTileRows), got_log_probs;
+    random_normals({9, Purpose::kAction, 5, 3, kTileRows}, count, draws.numbers.data(), kTileRows);
+    gaussian_sample(means.numbers.data(), log_std.data(), draws.numbers.data(), count, kTileRows,
+                    actions.numbers.data());
+    gaussian_log_probs(means.numbers.data(), log_std.data(), actions.numbers.data(), count,
+                       kTileRows, scaled.numbers.data(), log_probs.data());
+    std::vector<float> d_log_std(static_cast<std::size_t>(count));
+    gaussian_backward(scaled.numbers.data(), log_std.data(), a.data(), 0.0f, count, kTileRows,
+                      d_means.numbers.data(), d_log_std.data());
+    for (int r = 0; r < kTileRows; ++r) {
+      Random random(9, Purpose::kAction, static_cast<std::uint32_t>(5 + r), 3);
+      draw_normals(random, count, got_draws.at(0, r), kTileRows);
+      float log_prob = 0.0f;
+      for (int i = 0; i < count; ++i) {
+        const GaussianDimension one{*means.at(i, r), log_std[static_cast<std::size_t>(i)]};
+        *got_actions.at(i, r) = one.sample(*got_draws.at(i, r));
+        const float z = one.scaled(*got_actions.at(i, r));
+        log_prob = one.add_log_prob(log_prob, z);
+        *got_d.at(i, r) = one.d_mean(a[static_cast<std::size_t>(r)], z);
+      }
+      got_log_probs.push_back(log_prob);
+    }
+    expect_same(got_draws.numbers, draws.numbers);
+    expect_same(got_actions.numbers, actions.numbers);
+    expect_same(got_log_probs, log_probs);
+    expect_same(got_d.numbers, d_means.numbers);
+    expect_same({gaussian_row_entropy(log_std.data(), count)},
+                {gaussian_entropy(log_std.data(), count)});
+  }
+}
+
+TEST(AdamFormula, TakesTheVectorsSteps) {
+  for (const Optimizer optimizer : {Optimizer::kAdam, Optimizer::kRadam}) {
+    std::vector<float> p = normals(100, 1.0), m(100), v(100), q = p, n = m, w = v;
+    for (std::int64_t step = 1; step <= 9; ++step) {
+      const std::vector<float> grad = normals(100, 0.1, static_cast<std::uint64_t>(step));
+      AdamStep adam = optimizer_step(optimizer, 3e-3, 1e-5, step);
+      adam.grad_scale = 0.7;
+      adam_update(p.data(), m.data(), v.data(), grad.data(), p.size(), adam);
+      for (std::size_t i = 0; i < q.size(); ++i) {
+        adam_element(AdamFactors(adam), static_cast<float>(adam.grad_scale), grad[i], q[i], n[i],
+                     w[i]);
+      }
+    }
+    expect_same(q, p);
+    expect_same(n, m);
+    expect_same(w, v);
+  }
+}
+
+}  // namespace
+}  // namespace broadloom
