@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,7 @@ class Task {
   // Of what only the critic reads; 0: it reads what the policy does.
   virtual int critic_observation_size(const Sizes&) const { return 0; }
   virtual std::vector<RewardTerm> reward_terms() const = 0;
-  // What a record should say besides: commands, terrain.
+  // What a record should say besides: commands, terrain, context.
   virtual void describe(const ConstantRange& /*constants*/, EnvSpec&) const {}
   // Numbers of its own that strata may draw, as options have set them, and where each lies: offsets
   // are bytes into constants().
@@ -121,6 +122,9 @@ class Task {
   virtual void observe(Scene scene, Own own, Random& random, ObservationWriter out) const = 0;
   // seen: [D] as observe() has just written it.
   virtual void observe_for_critic(Scene, Own, const float*, ObservationWriter) const {}
+  // The numbers of EnvSpec::context that describe() named.
+  virtual void context(const double* /*constants*/, const double* /*kept*/,
+                       std::span<double> /*out*/) const {}
   // Of an episode that has just ended, where the facts name success.
   virtual bool success(const double* /*kept*/, bool /*terminated*/) const { return false; }
 };

@@ -7,22 +7,15 @@
 
 #include "bridges/mujoco/draw_geoms.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/staggered_starts.h"
 
 namespace broadloom::mujoco {
 
 Result<std::unique_ptr<VecEnv>> TaskEnvs::make(std::shared_ptr<const TaskSetup> setup,
                                                const VecEnvOptions& options) {
   std::unique_ptr<TaskEnvs> envs(new TaskEnvs(std::move(setup), options));
-  const Lease simulation = envs->setup_->model->lease();
-  for (int i = 0; i < envs->count_; ++i) BROADLOOM_TRY(envs->start_episode(*simulation, i, 0));
-  if (options.stagger_starts) {
-    int begin = 0;  // each lot of environments that joins is spread by itself
-    for (const int end : options.joining) {
-      BROADLOOM_TRY(envs->stagger(*simulation, begin, end));
-      begin = end;
-    }
-    BROADLOOM_TRY(envs->stagger(*simulation, begin, envs->count_));
-  }
+  BROADLOOM_TRY(envs->start_all());
+  if (options.stagger_starts) BROADLOOM_TRY(envs->stagger());
   return std::unique_ptr<VecEnv>(std::move(envs));
 }
 
@@ -185,23 +178,29 @@ Status TaskEnvs::place(int i, const double* qpos, const double* qvel) {
   return begin_here(*simulation, i, random);
 }
 
-// Environment i of [begin, end) is taken that share of the time limit on under uniformly random
-// actions.
-Status TaskEnvs::stagger(Simulation& simulation, int begin, int end) {
-  const std::int64_t limit = spec_.max_episode_steps > 0 ? spec_.max_episode_steps : 1000;
-  std::vector<float> action(action_size_);
-  for (int i = begin; i < end; ++i) {
-    for (std::int64_t s = 0; s < (i - begin) * limit / (end - begin); ++s) {
+Status TaskEnvs::start_all() {
+  const Lease simulation = setup_->model->lease();
+  for (int i = 0; i < count_; ++i) BROADLOOM_TRY(start_episode(*simulation, i, 0));
+  return {};
+}
+
+// Under uniformly random actions.
+Status TaskEnvs::stagger() {
+  const std::int64_t limit = staggering_limit(spec_);
+  return stagger_starts(options_, limit, [&](int i, std::int64_t steps) -> Status {
+    const Lease simulation = setup_->model->lease();
+    std::vector<float> action(action_size_);
+    for (std::int64_t s = 0; s < steps; ++s) {
       Random random(options_.seed, Purpose::kStagger, lane(i), static_cast<std::uint64_t>(s));
       draw_action(spec_.action, random, action.data());
-      const Result<Judgement> judged = advance(simulation, i, action.data());
+      const Result<Judgement> judged = advance(*simulation, i, action.data());
       if (!judged.ok()) return judged.status();
       if (judged.value().end != kGoesOn || episode_step_[i] >= limit) {
-        BROADLOOM_TRY(start_episode(simulation, i, episode_[i] + 1));
+        BROADLOOM_TRY(start_episode(*simulation, i, episode_[i] + 1));
       }
     }
-  }
-  return {};
+    return {};
+  });
 }
 
 Status TaskEnvs::broken(int i, const Simulation& simulation) const {
@@ -214,6 +213,11 @@ Status TaskEnvs::broken(int i, const Simulation& simulation) const {
                            : "";
   return {ErrorKind::kNumeric, fmt::format("{}: the physics of environment {} broke down {}: {}{}",
                                            spec_.id, i, where, simulation.complaint(), advice)};
+}
+
+void TaskEnvs::context(int env, std::span<double> out) const {
+  task().context(worlds_.constants(env), kept_.data() + static_cast<std::size_t>(env) * kept_size_,
+                 out);
 }
 
 void TaskEnvs::draw(int env, const float*, Drawing& out) const {

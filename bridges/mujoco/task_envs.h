@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ class TaskEnvs final : public VecEnv {
   int stratum(int env) const override { return worlds_.stratum(env); }
   int level(int env) const override { return worlds_.level(env); }
   std::span<const std::byte> drawn_constants(int env) const override { return worlds_.drawn(env); }
+  void context(int env, std::span<double> out) const override;
   void draw(int env, const float* action, Drawing& out) const override;
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override;
@@ -80,7 +82,8 @@ class TaskEnvs final : public VecEnv {
   Result<Judgement> advance(Simulation& simulation, int i, const float* action);
   Status step_one(Simulation& simulation, int i, int k, const StepRows& rows);
   Status end_episode(Simulation& simulation, int i, int k, int end, const StepRows& rows);
-  Status stagger(Simulation& simulation, int begin, int end);
+  Status start_all();
+  Status stagger();
   Status broken(int i, const Simulation& simulation) const;
 
   std::shared_ptr<const TaskSetup> setup_;

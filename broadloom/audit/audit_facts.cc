@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "broadloom/algorithms/ppo.h"
+#include "broadloom/audit/first_starts.h"
+#include "broadloom/audit/panel_facts.h"
 #include "broadloom/config/budget.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/config/settings.h"
-#include "broadloom/core/hash.h"
-#include "broadloom/env/disturbance.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/instruments/audit/environments.h"
 #include "broadloom/instruments/audit/streams.h"
@@ -27,7 +27,6 @@ namespace broadloom {
 namespace {
 
 constexpr int kMostStarts = 4096;
-constexpr double kMostAlike = 0.01;
 constexpr double kMostLanes = 1e9;  // of a record; there is none as large
 constexpr double kLastIteration = 1e15;
 
@@ -64,36 +63,18 @@ Result<std::vector<Json>> json_lines(const std::string& path, const char* what) 
   return lines;
 }
 
-// What first episodes begin with, family by family; empty where observations are Discrete, and so
-// few that equal ones say nothing.
-Result<std::vector<Fingerprint>> first_starts(const Config& config, const VecEnvOptions& options) {
-  Overrides undisturbed;  // noise would hide what is the same
-  for (const auto& option : config.env_options) {
-    if (!is_disturbance_key(option.first)) undisturbed.push_back(option);
-  }
-  Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, undisturbed, options);
-  if (!envs.ok()) return envs.status();
-  const EnvSpec& spec = envs.value()->spec();
-  std::vector<Fingerprint> starts;
-  if (spec.observation.kind == SpaceKind::kDiscrete) return starts;
-  Observations rows(observation_type(spec.observation), static_cast<std::size_t>(options.num_envs));
-  envs.value()->observe(0, options.num_envs, rows.rows());
-  for (int n = 0; n < options.num_envs; ++n) {
-    starts.push_back({hash64(rows.row_bytes(static_cast<std::size_t>(n))), n});
-  }
-  return starts;
-}
-
 Status add_starts(const Config& config, RunFacts& facts) {
   VecEnvOptions options = vec_env_options(config);
   options.stagger_starts = false;
   options.num_envs = std::min(options.families(), kMostStarts);
   options.seed_families = 0;
-  Result<std::vector<Fingerprint>> training = first_starts(config, options);
+  Result<std::vector<Fingerprint>> training =
+      first_starts(config.env_id, config.env_options, options);
   if (!training.ok()) return training.status();
   options.streams = StreamSet::kEvaluation;
   options.num_envs = std::clamp(config.eval_episodes, 64, kMostStarts);
-  Result<std::vector<Fingerprint>> evaluation = first_starts(config, options);
+  Result<std::vector<Fingerprint>> evaluation =
+      first_starts(config.env_id, config.env_options, options);
   if (!evaluation.ok()) return evaluation.status();
   if (training.value().empty()) return {};
   const std::vector<Fingerprint> starts = evaluation.value();
@@ -103,7 +84,7 @@ Status add_starts(const Config& config, RunFacts& facts) {
   const double same = count_copies(training.value()).across;
   if (training.value().size() > 1) facts.same_starts = same;
   // Where two of a kind meet by chance, so do training and evaluation.
-  if (std::max(alike, same) > kMostAlike) return {};
+  if (std::max(alike, same) > kMostStartsAlike) return {};
   facts.evaluation_starts = share_seen(starts, training.value());
   return {};
 }
@@ -135,6 +116,17 @@ void add_recorded(const Json& record, bool evaluation, std::vector<StreamUse>& u
   }
 }
 
+// As above, but that the keys of its rows are seeds: {row: [key, ..]}.
+void add_recorded_panel(const Json& record, std::vector<StreamUse>& uses) {
+  for (const auto& [row, keys] : record["keys"].members()) {
+    for (const Json& key : keys.elements()) {
+      Json one = record;
+      one["seed"] = key;
+      add_recorded(one, true, uses);
+    }
+  }
+}
+
 Status add_ledger(const std::string& path, std::vector<StreamUse>& uses) {
   const Result<std::string> text = text_of(path);
   if (!text.ok()) return text.status();
@@ -145,6 +137,7 @@ Status add_ledger(const std::string& path, std::vector<StreamUse>& uses) {
   }
   add_recorded(ledger["seeds"]["training"], false, uses);
   add_recorded(ledger["seeds"]["evaluation"], true, uses);
+  add_recorded_panel(ledger["seeds"]["panel"], uses);
   return {};
 }
 
@@ -248,10 +241,14 @@ Result<RunFacts> facts_of(const Config& config, const RunFolder& folder, const L
   facts.lr_schedule = config.lr_schedule;
   facts.truncation_mode = config.truncation_mode;
   facts.bootstraps = truncation_mode(config) == TruncationMode::kBootstrap;
+  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+  if (!spec.ok()) return spec.status();
+  for (const ContextRange& one : spec.value().context) facts.context.push_back(one.name);
   const Budget budget = budget_of(config);
   facts.steps_lost = budget.steps_lost;
   facts.updates = budget.updates;
   BROADLOOM_TRY(add_starts(config, facts));
+  BROADLOOM_TRY(add_panel_facts(config, folder, facts));
   add_logged_facts(logged, config, facts);
   BROADLOOM_TRY(add_stream_facts(folder, config, facts));
   return facts;

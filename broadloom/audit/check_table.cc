@@ -124,6 +124,15 @@ constexpr AuditCheck kChecks[] = {
      "{percent:.3g} % of the environments that began a new episode kept the constants of the old "
      "one (limit {limit_percent:g} %).",
      "A draw must follow from the episode's number. Look at how draws are made."},
+    {"same_tasks",
+     median<&Numbers::shared_context>,
+     Bad::kAbove,
+     {.warning = 0.9},
+     "Two environments are given the same {context} with probability {value:.2f} (limit "
+     "{limit:g}).",
+     "All are asked to do the same, or stand in the same place, and the policy learns nothing "
+     "else. Look at the options that fix it, and at how it is drawn: from each environment's own "
+     "stream, and anew for each episode."},
     {"same_starts",
      fact<&RunFacts::same_starts>,
      Bad::kAbove,
@@ -138,6 +147,22 @@ constexpr AuditCheck kChecks[] = {
      "{percent:.3g} % of the evaluation episodes begin in a state that training begins in (limit "
      "{limit_percent:g} %).",
      "They are no test of what was not seen. Evaluate with draws that training never makes."},
+    {"panel_starts",
+     fact<&RunFacts::panel_starts>,
+     Bad::kAbove,
+     {.error = 0.05},
+     "{percent:.3g} % of the panel's episodes begin in a state that training's streams begin in "
+     "(limit {limit_percent:g} %).",
+     "They are not held out. Look at how your simulator seeds itself: from the key that it is "
+     "given, and from nothing else."},
+    {"panel_worlds",
+     fact<&RunFacts::panel_worlds>,
+     Bad::kAbove,
+     {.warning = 0.0},
+     "{percent:.3g} % of the panel's rows are played in worlds made from seeds that training's are "
+     "made from (limit {limit_percent:g} %).",
+     "Starts and commands are held out, the ground or the levels are not: what is learnt by heart "
+     "there counts as success. Give the panel's [env] other seeds of worlds."},
     {"evaluation_seeds",
      fact<&RunFacts::evaluation_overlaps>,
      Bad::kAbove,
@@ -182,6 +207,14 @@ constexpr AuditCheck kChecks[] = {
      "(limit {limit_percent:g} %).",
      "The statistics do not take in what the policy sees. Commit every block once, after its "
      "update."},
+    {"normaliser_origin",
+     fact<&RunFacts::normaliser_origin>,
+     Bad::kAbove,
+     {.warning = 0.01},
+     "The normaliser's count of samples is {percent:.3g} % off the run's own steps (limit "
+     "{limit_percent:g} %).",
+     "Its statistics are of another run, or stood still for a while. Go on from a checkpoint as it "
+     "was saved; what begins with another run's policy begins with --init, which records it."},
     {"reward_clipping",
      median<&Numbers::reward_clipped>,
      Bad::kAbove,

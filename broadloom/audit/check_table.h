@@ -20,7 +20,7 @@ struct AuditCheck {
   Bad bad;
   AuditLimits limits;
   // With {value}, {percent}, {limit}, {limit_percent}, {N}, {T}, {F}, {schedule}, {mode},
-  // {collision}, {failure} in their places.
+  // {context}, {collision}, {failure} in their places.
   const char* sentence;
   const char* advice;
   const char* fine = nullptr;  // the sentence where no limit is passed; null: the same

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "broadloom/audit/check_table.h"
+#include "broadloom/audit/evidence.h"
 
 namespace broadloom {
 namespace {
@@ -79,14 +80,25 @@ void weigh(const AuditCheck& check, AuditFinding& finding) {
 
 std::string after_colon(const std::string& text) { return text.empty() ? "" : ": " + text; }
 
-std::string filled_in(const char* text, const AuditFinding& finding, const RunFacts& facts) {
+// What is shared most.
+std::string context_name(const Evidence& evidence) {
+  const double place =
+      largest_of(evidence.iterations, [](const AuditNumbers& n) { return n.shared_context_place; });
+  const std::vector<std::string>& names = evidence.facts.context;
+  if (!(place >= 0.0) || place >= static_cast<double>(names.size())) return "a number";
+  return fmt::format("'{}'", names[static_cast<std::size_t>(place)]);
+}
+
+std::string filled_in(const char* text, const AuditFinding& finding, const Evidence& evidence) {
+  const RunFacts& facts = evidence.facts;
   return fmt::format(
       fmt::runtime(text), fmt::arg("value", Measured{finding.value, finding.limit}),
       fmt::arg("percent", Measured{100.0 * finding.value, 100.0 * finding.limit}),
       fmt::arg("limit", finding.limit), fmt::arg("limit_percent", 100.0 * finding.limit),
       fmt::arg("N", facts.num_envs), fmt::arg("T", facts.num_steps), fmt::arg("F", facts.families),
       fmt::arg("schedule", facts.lr_schedule), fmt::arg("mode", facts.truncation_mode),
-      fmt::arg("peak", facts.peak_iteration), fmt::arg("collision", after_colon(facts.collision)),
+      fmt::arg("context", context_name(evidence)), fmt::arg("peak", facts.peak_iteration),
+      fmt::arg("collision", after_colon(facts.collision)),
       fmt::arg("failure", after_colon(facts.failure)));
 }
 
@@ -116,8 +128,8 @@ std::vector<AuditFinding> judge(const Evidence& evidence) {
     finding.measured = !std::isnan(finding.value);
     if (!finding.measured) continue;
     const bool is_fine = finding.severity == Severity::kOk && check.fine != nullptr;
-    finding.sentence = filled_in(is_fine ? check.fine : check.sentence, finding, evidence.facts);
-    finding.advice = filled_in(check.advice, finding, evidence.facts);
+    finding.sentence = filled_in(is_fine ? check.fine : check.sentence, finding, evidence);
+    finding.advice = filled_in(check.advice, finding, evidence);
   }
   return findings;
 }

@@ -26,9 +26,14 @@ struct RunFacts {
 
   double same_starts = kNone;          // share of the families that begin where another one does
   double evaluation_starts = kNone;    // share of evaluations that begin where a family does
+  double panel_starts = kNone;         // likewise of a held-out panel's episodes
+  double panel_worlds = kNone;         // share of a panel's rows in worlds that training has, too
   double evaluation_overlaps = kNone;  // streams that training and evaluation share
   double collisions = kNone;           // streams that two purposes share
   std::string collision;               // which, of either kind; the first
+
+  std::vector<std::string> context;  // names of EnvSpec::context
+  double normaliser_origin = kNone;  // by how much its count is not the run's steps, over these
 
   double steps_lost = kNone;           // share of total_timesteps that no whole block fits into
   double updates = kNone;              // blocks that total_timesteps is enough for

@@ -3,13 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "broadloom/audit/audit_facts.h"
 #include "broadloom/config/algorithms.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/evaluate/run_path.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/kept_logs.h"
@@ -93,10 +96,33 @@ void hold_values(std::int64_t iteration, Config& config) {
   }
 }
 
+// By how much the statistics of observations count other samples than the run's steps and, of an
+// algorithm that begins with random play, those; over the steps. Of a run that began with another
+// one's statistics, as far as is known, only by how much they count less.
+double normaliser_origin(const Trainer& trainer, bool began_with_others) {
+  const double steps = static_cast<double>(trainer.report().global_step);
+  if (trainer.obs_normalizer() == nullptr || steps < 1.0) return RunFacts::kNone;
+  const double extra = trainer.obs_normalizer()->statistics().count() - steps;
+  if (began_with_others) return std::max(0.0, -extra) / steps;
+  const Config& config = trainer.config();
+  const double start = static_cast<double>(config.num_iterations_obs_norm_init) *
+                       static_cast<double>(config.batch_size());
+  return std::min(std::abs(extra), std::abs(extra - start)) / steps;
+}
+
+// Whether the run began with the statistics of another, or may have: a file alone does not say.
+Result<bool> may_have_others(const RunFolder& folder, bool alone) {
+  if (alone) return true;
+  const Result<Manifest> manifest = read_manifest(folder.manifest_path());
+  if (!manifest.ok()) return manifest.status();
+  const std::optional<PolicySource>& init = manifest.value().init;
+  return init.has_value() && !init->obs_normalizer_hash.empty();
+}
+
 // Goes on from the checkpoint for as many iterations as options ask for, and says in report and
 // facts what it did and met.
 Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
-                                             RunFacts& facts, AuditReport& report) {
+                                             bool others, RunFacts& facts, AuditReport& report) {
   Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options.threads);
   if (!trainer.ok()) return trainer.status();
   report.global_step = trainer.value()->report().global_step;
@@ -105,6 +131,7 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
         "the simulator does not save its state: what is measured begins with new episodes");
   }
   facts.learning_rate_left = share_left(*trainer.value());
+  facts.normaliser_origin = normaliser_origin(*trainer.value(), others);
   const Config now = checkpoint.config.at_step(report.global_step);
   report.num_envs = facts.num_envs = now.num_envs;
   report.num_steps = facts.num_steps = now.num_steps;
@@ -180,8 +207,10 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
   if (alone) {
     report.notes.emplace_back("a checkpoint file alone: there are no logs to look at");
   }
+  const Result<bool> others = may_have_others(folder, alone);
+  if (!others.ok()) return others.status();
   const Result<std::vector<AuditNumbers>> measured =
-      measure_on(checkpoint.value(), options, facts.value(), report);
+      measure_on(checkpoint.value(), options, others.value(), facts.value(), report);
   if (!measured.ok()) return measured.status();
   if (alone) {  // where the run went on to from there is not known
     facts.value().learning_rate_left = RunFacts::kNone;

@@ -158,6 +158,7 @@ InstrumentSetup instrument_setup(const Config& config, const ActorCritic& networ
           .truncation_mode = truncation_mode(config),
           .clip_obs = config.norm_obs ? config.clip_obs : 0.0,
           .clip_reward = config.norm_reward ? config.clip_reward : 0.0,
+          .context_size = static_cast<int>(spec.context.size()),
           .draws_vary = strata_vary(config)};
 }
 

@@ -14,6 +14,7 @@
 #include "broadloom/env/env_loops.h"
 #include "broadloom/env/outcome.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/state_members.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/vec_env.h"
@@ -79,7 +80,7 @@ class BatchedEnv final : public VecEnv {
               spec_.action_size(),
               loop_target()};
     for (int i = 0; i < count_; ++i) start_episode(i, 0);
-    if (options.stagger_starts) stagger(options.joining);
+    if (options.stagger_starts) stagger(options);
   }
 
   BatchedEnv(const BatchedEnv&) = delete;
@@ -135,6 +136,12 @@ class BatchedEnv final : public VecEnv {
       step_rows(first, std::min(first + kRowsInCache, end), from(rows, first - begin));
     }
     return {};
+  }
+
+  void context([[maybe_unused]] int env, [[maybe_unused]] std::span<double> out) const override {
+    if constexpr (env_detail::kHasContext<Env>) {
+      Env::context(params_of(env), Loops::Arrays::load(Env::members, batch_.states, env), out);
+    }
   }
 
   void draw([[maybe_unused]] int env, [[maybe_unused]] const float* action,
@@ -263,34 +270,24 @@ class BatchedEnv final : public VecEnv {
     }
   }
 
-  // Each lot of environments that are stepped from the same time on is spread by itself, so that
-  // those that are stepped at any time are.
-  void stagger(const std::vector<int>& joining) {
-    int begin = 0;
-    for (const int end : joining) {
-      stagger_range(begin, end);
-      begin = end;
-    }
-    stagger_range(begin, count_);
-  }
-
-  // Environment i of N is taken i / N of the time limit on under uniformly random actions, episodes
-  // that end on the way included, so that the environments' phases are spread instead of equal. No
-  // policy has played those, so they count for no curriculum.
-  void stagger_range(int begin, int end) {
-    std::vector<float> action(static_cast<std::size_t>(spec_.action_size()));
-    float reward = 0.0f;
-    std::uint8_t terminated = 0, truncated = 0;
-    const std::int64_t limit = spec_.max_episode_steps > 0 ? spec_.max_episode_steps : 1000;
-    for (int i = begin; i < end; ++i) {
-      for (std::int64_t s = 0; s < (i - begin) * limit / (end - begin); ++s) {
+  // Under uniformly random actions. No policy has played the episodes that end on the way, so they
+  // count for no curriculum.
+  void stagger(const VecEnvOptions& options) {
+    const std::int64_t limit = staggering_limit(spec_);
+    // Nothing here fails.
+    (void)stagger_starts(options, limit, [&](int i, std::int64_t steps) {
+      std::vector<float> action(static_cast<std::size_t>(spec_.action_size()));
+      float reward = 0.0f;
+      std::uint8_t terminated = 0, truncated = 0;
+      for (std::int64_t s = 0; s < steps; ++s) {
         Random random(seed_, Purpose::kStagger, lanes_[i], static_cast<std::uint64_t>(s));
         draw_action(spec_.action, random, action.data());
         Loops::step(batch_, i, i + 1,
                     {action.data(), nullptr, &reward, &terminated, &truncated, nullptr});
         if (terminated != 0 || episode_step_[i] >= limit) start_episode(i, episode_[i] + 1);
       }
-    }
+      return Status();
+    });
   }
 
   Params params_;

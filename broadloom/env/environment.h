@@ -30,6 +30,10 @@
 // what the policy does in this state; null where the episode is over.
 //     static void draw(const Params&, const State&, const float* action, Drawing&);
 //
+// What `broadloom audit` compares between environments, host only: the numbers of spec().context,
+// in its order.
+//     static void context(const Params&, const State&, std::span<double> out);
+//
 // observe() may write std::uint8_t* instead of float*, where spec() says so of its observations
 // (Space::bytes, Space::bits). What only the critic is to read, with spec().critic_observation:
 //     static void observe_critic(const Params&, const State&, float* out);   // or std::uint8_t*
@@ -45,6 +49,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "broadloom/core/host_device.h"
@@ -87,6 +92,13 @@ inline constexpr bool kDraws = requires(const typename Env::Params& params,
 template <class Env>
 inline constexpr bool kNamesDraw = requires {
   &Env::draw;
+};
+
+template <class Env>
+inline constexpr bool kHasContext = requires(const typename Env::Params& params,
+                                             const typename Env::State& state,
+                                             std::span<double> out) {
+  Env::context(params, state, out);
 };
 
 }  // namespace env_detail

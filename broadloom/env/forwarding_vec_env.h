@@ -37,6 +37,7 @@ class ForwardingVecEnv : public VecEnv {
   std::span<const std::byte> drawn_constants(int env) const override {
     return inner_->drawn_constants(env);
   }
+  void context(int env, std::span<double> out) const override { inner_->context(env, out); }
   void draw(int env, const float* action, Drawing& out) const override {
     inner_->draw(env, action, out);
   }

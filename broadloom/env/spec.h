@@ -81,6 +81,23 @@ struct CommandRange {
   double low = 0.0, high = 0.0;
 };
 
+// A number that an environment is given and that differs between environments, beside the constants
+// that strata draw: a command, a place on the ground. VecEnv::context() has its present value.
+struct ContextRange {
+  std::string name;
+  double low = 0.0, high = 0.0;  // that the task draws it from; equal: always this number
+};
+
+// Worlds that are made from seeds and met again and again, such as ground or the levels of a game.
+struct WorldSeeds {
+  std::uint64_t first = 0, count = 0;  // seeds from first on; count 0: there are none, or not said
+
+  bool overlap(const WorldSeeds& other) const {
+    if (count == 0 || other.count == 0) return false;
+    return first <= other.first ? other.first - first < count : first - other.first < other.count;
+  }
+};
+
 // Of environments that were loaded from a shared library (plugins/): what it calls itself, and its
 // content. All empty for others.
 struct EnvPlugin {
@@ -118,6 +135,8 @@ struct EnvSpec {
   std::vector<RewardTerm> reward_terms;
   std::vector<CommandRange> commands;
   std::string terrain;
+  std::vector<ContextRange> context;  // for the audit; empty: not said
+  WorldSeeds world_seeds;
   EnvPlugin plugin;                 // that they are from
   std::vector<std::string> strata;  // that constants are drawn from, see env/strata.h; empty: none
 

@@ -38,6 +38,7 @@ struct VecEnvOptions {
   int seed_families = 0;
   StrataSampling strata_sampling = StrataSampling::kSampled;  // where there are strata
   CurriculumOptions curriculum;                               // over them; evaluation follows none
+  int threads = 1;  // that may work while the environments are made; changes no bit
 
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
 };
@@ -126,6 +127,8 @@ class VecEnv {
   virtual int level(int) const { return -1; }
   // The bytes of the constants that the environment's present episode drew; empty: none are drawn.
   virtual std::span<const std::byte> drawn_constants(int) const { return {}; }
+  // The numbers of spec().context as the environment has them now.
+  virtual void context(int, std::span<double>) const {}
   // Adds what the environment's present state looks like, and what `action` is in words, for who
   // watches it. action: [A] that is about to be taken; null: none. Adds no shapes where it cannot
   // draw itself. From any thread but while that environment is stepped.

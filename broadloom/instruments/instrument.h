@@ -44,6 +44,7 @@ struct InstrumentSetup {
   double gamma = 0.0, gae_lambda = 0.0;
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
   double clip_obs = 0.0, clip_reward = 0.0;  // 0: not normalised
+  int context_size = 0;                      // numbers of EnvSpec::context
   bool draws_vary = false;  // whether every stratum has a constant that differs between episodes
 };
 

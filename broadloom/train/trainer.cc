@@ -92,8 +92,9 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
       plan_memory(config, threads, ranks.size());  // before the environments are made
   if (!plan.ok()) return plan.status();
   BROADLOOM_TRY(check_memory(config, plan.value(), ranks.here()));
-  Result<std::unique_ptr<VecEnv>> envs =
-      make_vec_env(config.env_id, config.env_options, vec_env_options(config));
+  VecEnvOptions options = vec_env_options(config);
+  options.threads = threads;
+  Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, options);
   if (!envs.ok()) return envs.status();
   return create_checked(config, threads, envs.take(), ranks);
 }

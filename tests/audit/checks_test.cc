@@ -27,6 +27,8 @@ AuditNumbers healthy() {
   n.relative_entropy = 0.7;
   n.advantage_deviation = 0.1;
   n.advantage_dominance = 0.02;
+  n.shared_context = 0.2;
+  n.shared_context_place = 0.0;
   n.target_error = 1e-6;
   n.ends = 10.0;
   n.truncations = 5.0;
@@ -46,6 +48,8 @@ RunFacts healthy_facts() {
   facts.episode_length = 200.0;
   facts.same_starts = facts.evaluation_starts = 0.0;
   facts.evaluation_overlaps = facts.collisions = 0.0;
+  facts.panel_starts = facts.panel_worlds = facts.normaliser_origin = 0.0;
+  facts.context = {"speed, m/s", "terrain column"};
   facts.steps_lost = 0.001;
   facts.updates = 100.0;
   facts.learning_rate_off = facts.learning_rate_left = facts.learning_rate_bound = 0.0;
@@ -99,11 +103,23 @@ const std::vector<Fault>& faults() {
        [](N& n, F&) { n.distinct_draws = 0.0; },
        {"0 % of the 1024", "limit 50 %"}},
       {"kept_draws", Severity::kError, [](N& n, F&) { n.kept_draws = 1.0; }, {"100 %"}},
+      {"same_tasks",
+       Severity::kWarning,
+       [](N& n, F&) {
+         n.shared_context = 1.0;
+         n.shared_context_place = 1.0;
+       },
+       {"the same 'terrain column' with probability 1.00", "limit 0.9", "options that fix it"}},
       {"same_starts", Severity::kError, [](N&, F& f) { f.same_starts = 1.0; }, {"100 %"}},
       {"evaluation_starts",
        Severity::kError,
        [](N&, F& f) { f.evaluation_starts = 0.1; },
        {"10 %"}},
+      {"panel_starts", Severity::kError, [](N&, F& f) { f.panel_starts = 1.0; }, {"100 %"}},
+      {"panel_worlds",
+       Severity::kWarning,
+       [](N&, F& f) { f.panel_worlds = 0.25; },
+       {"25 % of the panel's rows", "other seeds"}},
       {"evaluation_seeds",
        Severity::kError,
        [](N&, F& f) {
@@ -125,6 +141,10 @@ const std::vector<Fault>& faults() {
        [](N& n, F&) { n.obs_clipped = 0.3; },
        {"30 %", "clip_obs"}},
       {"normaliser_frozen", Severity::kWarning, [](N& n, F&) { n.obs_gain = 0.0; }, {"100 %"}},
+      {"normaliser_origin",
+       Severity::kWarning,
+       [](N&, F& f) { f.normaliser_origin = 0.5; },
+       {"50 %", "limit 1 %", "--init"}},
       {"reward_clipping",
        Severity::kWarning,
        [](N& n, F&) { n.reward_clipped = 0.3; },

@@ -50,6 +50,33 @@ def contents(folder):
     return found
 
 
+def newest(run):
+    folder = os.path.join(run, "checkpoints")
+    return os.path.join(folder, sorted(os.listdir(folder))[-1])
+
+
+def parts(path):
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    start = 8 + int.from_bytes(data[:8], "little")
+    return data, start, json.loads(data[8:start])
+
+
+def read_tensors(path):
+    data, start, header = parts(path)
+    return {name: bytes(data[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]])
+            for name, entry in header.items() if name != "__metadata__"}
+
+
+def replace_tensors(path, tensors):
+    data, start, header = parts(path)
+    for name, value in tensors.items():
+        begin, end = header[name]["data_offsets"]
+        data[start + begin:start + end] = value
+    with open(path, "wb") as file:
+        file.write(data)
+
+
 class Audit(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -114,7 +141,8 @@ class Audit(unittest.TestCase):
                 measured |= {c["name"] for c in report["checks"] if c["severity"] != "none"}
         # What they do not measure has its own test: families that share, other modes and schedules.
         self.assertEqual({c["name"] for c in report["checks"]} - measured,
-                         {"family_environments", "truncation_bias", "adaptive_rate"})
+                         {"family_environments", "truncation_bias", "adaptive_rate", "same_tasks", "panel_starts",
+                          "panel_worlds"})
 
     def test_no_warning_of_trained_runs(self):
         for i, (seed, *run) in enumerate(TRAINED):
@@ -204,6 +232,37 @@ class Audit(unittest.TestCase):
         with open(os.path.join(run, "ledger_line.json"), "w", encoding="utf-8") as file:
             json.dump({"seeds": {"training": {**record, "streams": {"reset": 3, "step": 3}}}}, file)
         self.finds("error", "stream_collisions", run, "training reset and training step")
+
+    def test_panels(self):
+        panel = self.path("panel.toml")
+        with open(panel, "w", encoding="utf-8") as file:
+            file.write('env_id = "CartPole-v1"\nepisodes = 20\nseeds = [1, 2]\n[perturbations.heavy]\nenv.cart_mass = 2.0\n')
+        run = self.path("held_out")
+        train(run, CART, 8, 64, 20480, "--panel", panel)
+        report = self.report(run)
+        self.assertEqual((report["exit_code"], self.check(report, "panel_starts")["severity"]), (0, "ok"))
+        # The record of a program that draws the panel from training's streams, under the run's seed.
+        path = os.path.join(run, "ledger_line.json")
+        with open(path, encoding="utf-8") as file:
+            line = json.load(file)
+        line["seeds"]["panel"]["streams"]["reset"] = line["seeds"]["training"]["streams"]["reset"]
+        line["seeds"]["panel"]["keys"]["all/heavy"][1] = line["seeds"]["training"]["seed"]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(line, file)
+        self.finds("error", "evaluation_seeds", run, "training reset and evaluation reset, seed 1")
+
+    # Statistics that count other samples than the run has seen: those of a shorter run.
+    def test_a_normaliser_of_another_run(self):
+        run, other = self.path("normalised"), self.path("normalised_other")
+        train(run, CART, 8, 64, 20480, "--norm_obs")
+        train(other, CART, 8, 64, 10240, "--norm_obs", seed=2)
+        self.assertEqual(self.report(run)["exit_code"], 0)
+        begun = self.path("normalised_begun")
+        train(begun, CART, 8, 64, 10240, "--norm_obs", "--init", run, seed=3)
+        self.assertEqual(self.check(self.report(begun), "normaliser_origin")["severity"], "ok")
+        theirs = read_tensors(newest(other))
+        replace_tensors(newest(run), {k: v for k, v in theirs.items() if k.startswith("obs_normalizer.")})
+        self.finds("warning", "normaliser_origin", run, "50 %", "--init")
 
     def test_a_schedule_that_was_left(self):
         run = self.copy("left")

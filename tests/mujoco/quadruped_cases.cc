@@ -2,6 +2,7 @@
 // and what is refused. (terrain_cases.cc has the ground.)
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -98,6 +99,33 @@ TEST(Quadruped, HasTheSameBitsForAnyNumberOfThreads) {
 
 TEST(Quadruped, GoesOnFromWhatWasSaved) {
   expect_goes_on_from_what_was_saved(config_of(kId, kRandomised));
+}
+
+// What audits compare is what the robots are told and where they stand.
+TEST(Quadruped, SaysWhatItIsGiven) {
+  VecEnvOptions asked;
+  asked.num_envs = 40;
+  const std::unique_ptr<VecEnv> envs =
+      made({{"terrain", "rough,stairs,discrete"}, {"terrain_seed", "6"}}, asked).take();
+  ASSERT_EQ(envs->spec().context.size(), 4u);
+  EXPECT_EQ(envs->spec().context[0].name, "forward, m/s");
+  EXPECT_EQ(envs->spec().context[3].name, "terrain column");
+  EXPECT_EQ(envs->spec().context[3].high, 2.0);
+  EXPECT_EQ(envs->spec().world_seeds.first, 6u);
+  std::vector<float> seen(40 * 48);
+  envs->observe(0, 40, seen.data());
+  std::vector<int> columns(3);
+  for (int n = 0; n < 40; ++n) {
+    std::array<double, 4> given{};
+    envs->context(n, given);
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(static_cast<float>(given[i]), seen[static_cast<std::size_t>(n) * 48 + 45 + i]);
+    ++columns.at(static_cast<std::size_t>(given[3]));
+  }
+  for (const int count : columns) EXPECT_GT(count, 0);
+  const std::unique_ptr<VecEnv> plane = made({}).take();
+  EXPECT_EQ(plane->spec().context.size(), 3u);
+  EXPECT_EQ(plane->spec().world_seeds.count, 0u);
 }
 
 TEST(Quadruped, StandsWhereItIsTold) {

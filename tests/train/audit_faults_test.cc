@@ -14,8 +14,9 @@
 #include "broadloom/audit/checks.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/env/forwarding_vec_env.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/envs/register_environment.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/commanded.h"
 
 namespace broadloom {
 namespace {
@@ -250,6 +251,25 @@ TEST(AuditFaults, DrawsThatAreNone) {
   const std::vector<AuditFinding> wrong = audit_environments<OneDraw>(strata);
   EXPECT_EQ(severity_of(wrong, "parameter_draws"), Severity::kError);
   EXPECT_EQ(severity_of(wrong, "kept_draws"), Severity::kError);
+}
+
+// Each environment is given what the first one is.
+class OneCommand final : public ForwardingVecEnv {
+ public:
+  using ForwardingVecEnv::ForwardingVecEnv;
+  void context(int, std::span<double> out) const override { ForwardingVecEnv::context(0, out); }
+};
+
+TEST(AuditFaults, EnvironmentsThatAreAllAskedTheSame) {
+  ASSERT_TRUE(register_environment<Commanded>("Commanded-v0").ok());
+  const Overrides asked{{"env_id", "Commanded-v0"}};
+  const char* check = "same_tasks";
+  EXPECT_EQ(severity_of(audit_environments<ForwardingVecEnv>(asked), check), Severity::kOk);
+  EXPECT_EQ(severity_of(audit_environments<OneCommand>(asked), check), Severity::kWarning);
+  // By an option, as a user would.
+  Overrides still = asked;
+  still.emplace_back("env.max_command", "0");
+  EXPECT_EQ(severity_of(audit_environments<ForwardingVecEnv>(still), check), Severity::kWarning);
 }
 
 // A policy without doubt, and the same state for all: copies, of other families and of their own.

@@ -99,8 +99,13 @@ void Quadruped::describe(const ConstantRange& constants, EnvSpec& spec) const {
   spec.commands = {{"forward, m/s", -c.max_command_x, c.max_command_x},
                    {"left, m/s", -c.max_command_y, c.max_command_y},
                    {"turn, rad/s", -c.max_command_yaw, c.max_command_yaw}};
+  for (const CommandRange& command : spec.commands)
+    spec.context.push_back({command.name, command.low, command.high});
   spec.terrain = "flat";
   if (terrain_ == nullptr) return;
+  // What the ground has, whether or not an option keeps all of them on one column.
+  spec.context.push_back({"terrain column", 0.0, terrain_->columns() - 1.0});
+  spec.world_seeds = {options_.ground.seed, 1};
   spec.terrain =
       fmt::format("{}; {} levels, scale {}, seed {}", fmt::join(options_.ground.columns, ", "),
                   options_.ground.levels, options_.ground.scale, options_.ground.seed);
@@ -247,6 +252,13 @@ void Quadruped::observe_for_critic(Scene scene, Own own, const float* seen,
   out.add(walk.air_time.data(), kFeet);
   out.add(scene.data.xfrc_applied + 6 * kTrunk, 3);
   out.add(is_pushed(constants_of(own), dt_, walk) ? 1.0 : 0.0);
+}
+
+void Quadruped::context(const double*, const double* kept, std::span<double> out) const {
+  Walk walk;
+  std::memcpy(static_cast<void*>(&walk), kept, sizeof(walk));
+  std::copy(walk.command.begin(), walk.command.end(), out.begin());
+  if (terrain_ != nullptr) out[walk.command.size()] = terrain_->column(walk.tile[0]);
 }
 
 bool Quadruped::success(const double* kept, bool terminated) const {

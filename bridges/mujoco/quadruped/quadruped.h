@@ -47,6 +47,7 @@ class Quadruped final : public Task {
   void observe(Scene scene, Own own, Random& random, ObservationWriter out) const override;
   void observe_for_critic(Scene scene, Own own, const float* seen,
                           ObservationWriter out) const override;
+  void context(const double* constants, const double* kept, std::span<double> out) const override;
   bool success(const double* kept, bool terminated) const override;
 
  private:

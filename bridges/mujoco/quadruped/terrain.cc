@@ -142,6 +142,9 @@ void Terrain::fill(const std::string& kind, int column, int level, const Terrain
 }
 
 double Terrain::tile_x(int column) const { return kSpacing * kPitch * (column + 0.5) - half_x(); }
+int Terrain::column(double x) const {
+  return static_cast<int>((x + half_x()) / (kSpacing * kPitch));
+}
 double Terrain::tile_y(int level) const { return kSpacing * kPitch * (level + 0.5) - half_y(); }
 
 double Terrain::height(double x, double y) const {

@@ -59,6 +59,8 @@ class Terrain {
   // Middle of a tile, m.
   double tile_x(int column) const;
   double tile_y(int level) const;
+  // The column whose middle is at x.
+  int column(double x) const;
   // Of the ground there, m, straight between the points; that of the edge outside the field.
   double height(double x, double y) const;
   // The same place of a tile around `middle`: x, or x moved by whole tiles to within half of one.

@@ -38,6 +38,8 @@ AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
       drawn_(setup.draws_vary ? std::max(ages_.size(), static_cast<std::size_t>(setup.most_envs))
                               : 0),
       drawn_now_(drawn_.size()),
+      given_(static_cast<std::size_t>(setup.context_size) * ages_.size()),
+      shown_(static_cast<std::size_t>(setup.context_size)),
       moments_(2 * static_cast<std::size_t>(setup.observation_size)),
       policy_(setup),
       network_rows_(setup.network, setup.threads),
@@ -49,7 +51,9 @@ std::size_t AuditInstrument::bytes(const InstrumentSetup& setup) {
   const std::size_t draws =
       setup.draws_vary ? 2 * drawn * sizeof(std::uint64_t) + setup.families * sizeof(Fingerprint)
                        : 0;
-  return sizeof(AuditInstrument) + envs * (sizeof(std::int64_t) + sizeof(Fingerprint)) + draws +
+  const std::size_t context = static_cast<std::size_t>(setup.context_size) * (envs + 1);
+  return sizeof(AuditInstrument) + context * sizeof(double) +
+         envs * (sizeof(std::int64_t) + sizeof(Fingerprint)) + draws +
          2 * static_cast<std::size_t>(setup.observation_size) * sizeof(double) +
          PolicyInstrument::bytes(setup) + NetworkRows::bytes(setup.network, setup.threads) +
          UnitProbe::bytes(setup.network, probe_rows(setup));
@@ -77,6 +81,7 @@ void AuditInstrument::look_at_environments(const InstrumentView& view) {
   if (view.envs != nullptr) {
     for (int n = 0; n < block.N; ++n) ages_[n] = view.envs->episode_step(n);
     numbers_.phase_concentration = phase_concentration(ages_, view.env_step);
+    look_at_context(*view.envs, block.N);
   }
   if (!draws_.empty()) {
     const Draws draws = compare_draws(block, drawn_, drawn_now_, draws_);
@@ -89,6 +94,18 @@ void AuditInstrument::look_at_environments(const InstrumentView& view) {
   (discrete_observations_ ? numbers_.repeated_columns : numbers_.duplicate_columns) = copies.across;
   if (families_ < block.N && !discrete_observations_) numbers_.family_columns = copies.within;
   numbers_.effective_envs = effective_share(block, gamma_, truncation_mode_);
+}
+
+void AuditInstrument::look_at_context(const VecEnv& envs, int num_envs) {
+  const auto count = static_cast<std::size_t>(num_envs);
+  for (int n = 0; n < num_envs && !shown_.empty(); ++n) {
+    envs.context(n, shown_);
+    for (std::size_t i = 0; i < shown_.size(); ++i)
+      given_[i * count + static_cast<std::size_t>(n)] = shown_[i];
+  }
+  const SharedContext shared = shared_context(envs.spec().context, given_);
+  numbers_.shared_context = shared.share;
+  if (!std::isnan(shared.share)) numbers_.shared_context_place = shared.place;
 }
 
 void AuditInstrument::look_at_normalisers(const InstrumentView& view) {

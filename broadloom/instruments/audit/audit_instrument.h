@@ -45,6 +45,7 @@ class AuditInstrument final : public Instrument {
 
  private:
   void look_at_environments(const InstrumentView& view);
+  void look_at_context(const VecEnv& envs, int num_envs);
   void look_at_normalisers(const InstrumentView& view);
   void look_at_learning_signal(const RolloutBlock& block);
   void look_at_units(const InstrumentView& view);
@@ -64,6 +65,7 @@ class AuditInstrument final : public Instrument {
   int families_;
   std::vector<Fingerprint> draws_;                // [F]; empty: nothing to draw
   std::vector<std::uint64_t> drawn_, drawn_now_;  // of all environments: before the last block, now
+  std::vector<double> given_, shown_;             // [context, N] of all; [context] of one
   std::vector<double> moments_;                   // [2 D]
   double obs_count_ = 0.0;                        // of the normaliser, before the update
   UpdateWatch update_;

@@ -32,6 +32,20 @@ void count_run(std::span<const Fingerprint> run, double& across, double& within)
   }
 }
 
+// Share of the pairs of numbers that are equal; sorts them in place. At least two.
+template <class Number>
+double equal_pairs(std::span<Number> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  const double count = static_cast<double>(numbers.size());
+  double pairs = 0.0;
+  for (std::size_t begin = 0, end = 0; begin < numbers.size(); begin = end) {
+    while (end < numbers.size() && numbers[end] == numbers[begin]) ++end;
+    const double alike = static_cast<double>(end - begin);
+    pairs += alike * (alike - 1.0);
+  }
+  return pairs / (count * (count - 1.0));
+}
+
 }  // namespace
 
 double phase_concentration(std::span<std::int64_t> ages, std::int64_t steps) {
@@ -39,14 +53,7 @@ double phase_concentration(std::span<std::int64_t> ages, std::int64_t steps) {
   const auto ended =
       std::count_if(ages.begin(), ages.end(), [steps](std::int64_t age) { return age < steps; });
   if (envs < 2 || 4 * ended < 3 * static_cast<std::ptrdiff_t>(envs)) return kNone;
-  std::sort(ages.begin(), ages.end());
-  double pairs = 0.0;
-  for (std::size_t begin = 0, end = 0; begin < envs; begin = end) {
-    while (end < envs && ages[end] == ages[begin]) ++end;
-    const double alike = static_cast<double>(end - begin);
-    pairs += alike * (alike - 1.0);
-  }
-  return pairs / (static_cast<double>(envs) * (static_cast<double>(envs) - 1.0));
+  return equal_pairs(ages);
 }
 
 void column_fingerprints(const RolloutBlock& block, int families, std::span<Fingerprint> prints) {
@@ -125,6 +132,21 @@ Draws compare_draws(const RolloutBlock& block, std::span<const std::uint64_t> be
   }
   draws.kept = began > 0.0 ? kept / began : kNone;
   return draws;
+}
+
+SharedContext shared_context(std::span<const ContextRange> ranges, std::span<double> values) {
+  SharedContext worst{kNone, 0};
+  const std::size_t envs = ranges.empty() ? 0 : values.size() / ranges.size();
+  if (envs < 2) return worst;
+  const auto varies = [](const ContextRange& range) { return range.low < range.high; };
+  const bool any = std::any_of(ranges.begin(), ranges.end(), varies);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (any && !varies(ranges[i])) continue;
+    const double share = equal_pairs(values.subspan(i * envs, envs));
+    if (share <= worst.share) continue;
+    worst = {share, static_cast<int>(i)};
+  }
+  return worst;
 }
 
 }  // namespace broadloom

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "broadloom/env/spec.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/block.h"
 
@@ -52,5 +53,14 @@ struct Draws {
 // Each is not a number where there is nothing to compare: one family, or no episode that began.
 Draws compare_draws(const RolloutBlock& block, std::span<const std::uint64_t> before,
                     std::span<const std::uint64_t> now, std::span<Fingerprint> scratch);
+
+// What environments are given at present: EnvSpec::context.
+struct SharedContext {
+  double share = 0.0;  // of the pairs of environments that have the same
+  int place = 0;       // of the number of which that is the largest share
+};
+// values: [numbers, N], sorted in place. Numbers that the task draws from nothing wider than one
+// value are left out, unless all are such. Not a number with one environment or without numbers.
+SharedContext shared_context(std::span<const ContextRange> ranges, std::span<double> values);
 
 }  // namespace broadloom

@@ -17,6 +17,7 @@ struct AuditNumbers {
   double duplicate_columns = kNone, repeated_columns = kNone, family_columns = kNone;
   double effective_envs = kNone;
   double distinct_draws = kNone, kept_draws = kNone;
+  double shared_context = kNone, shared_context_place = kNone;
   // What the policy saw and did: statistics.h.
   double obs_mean = kNone, obs_variance = kNone, obs_clipped = kNone, obs_gain = kNone;
   double reward_clipped = kNone, target_deviation = kNone;
@@ -47,6 +48,10 @@ struct AuditNumbers {
     v(NumberInfo{"audit/distinct_draws", "Families with constants of their own"},
       self.distinct_draws);
     v(NumberInfo{"audit/kept_draws", "New episodes with the old constants"}, self.kept_draws);
+    v(NumberInfo{"audit/shared_context", "Pairs of environments that are given the same"},
+      self.shared_context);
+    v(NumberInfo{"audit/shared_context_place", "Which number that is, from 0"},
+      self.shared_context_place);
     v(NumberInfo{"audit/obs_mean", "Worst mean of normalised observations"}, self.obs_mean);
     v(NumberInfo{"audit/obs_variance", "Worst variance of normalised observations"},
       self.obs_variance);

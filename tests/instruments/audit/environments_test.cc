@@ -133,5 +133,27 @@ TEST(AuditDraws, StartsThatTrainingHasToo) {
   EXPECT_EQ(share_seen(std::vector<Fingerprint>{{4, 0}, {2, 1}}, training), 0.5);
 }
 
+SharedContext shared(const std::vector<ContextRange>& ranges, std::vector<double> values) {
+  return shared_context(ranges, values);
+}
+
+TEST(AuditContext, IsSharedByThePairsThatHaveTheSame) {
+  const ContextRange speed{"speed", -1.0, 1.0}, column{"column", 0.0, 2.0},
+      fixed{"fixed", 3.0, 3.0};
+  EXPECT_DOUBLE_EQ(shared({speed}, {0.1, 0.2, 0.3, 0.4}).share, 0.0);
+  EXPECT_DOUBLE_EQ(shared({speed}, {0.1, 0.2, 0.1, 0.1}).share, 0.5);  // 3 of 6 pairs
+  const SharedContext worst = shared({speed, column}, {0.1, 0.2, 0.3, 2.0, 2.0, 2.0});
+  EXPECT_DOUBLE_EQ(worst.share, 1.0);
+  EXPECT_EQ(worst.place, 1);
+  // What is one number for everybody says nothing beside what differs, and all where nothing does.
+  EXPECT_DOUBLE_EQ(shared({fixed, column}, {3.0, 3.0, 1.0, 2.0}).share, 0.0);
+  EXPECT_DOUBLE_EQ(shared({fixed}, {3.0, 3.0}).share, 1.0);
+}
+
+TEST(AuditContext, IsNotThereWithoutNumbersOrPairs) {
+  EXPECT_TRUE(std::isnan(shared({}, {}).share));
+  EXPECT_TRUE(std::isnan(shared({{"speed", -1.0, 1.0}}, {0.5}).share));
+}
+
 }  // namespace
 }  // namespace broadloom
