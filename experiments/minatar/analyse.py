@@ -113,9 +113,11 @@ def scores(runs):
             found = list(runs.numbers(study, game, study, "last").values())
             if not found:
                 continue
-            half = T_95[len(found)] * statistics.stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.nan
-            mean = statistics.fmean(found)
-            out.append((study.removeprefix("scores_").upper(), game, len(found), mean, mean - half, mean + half, published))
+            mean, ends = statistics.fmean(found), ("", "")  # of one run nothing is known of others
+            if len(found) > 1:
+                half = T_95[len(found)] * statistics.stdev(found) / math.sqrt(len(found))
+                ends = (mean - half, mean + half)
+            out.append((study.removeprefix("scores_").upper(), game, len(found), mean, *ends, published))
     return out
 
 
