@@ -39,6 +39,7 @@ struct Commanded {
     spec.observation = Space::box({-kAny, -kAny}, {kAny, kAny});
     spec.action = Space::box({-1.0f}, {1.0f});
     spec.max_episode_steps = 40;
+    spec.commands = {{"speed, m/s", -params.max_command, params.max_command}};
     spec.context = {{"speed, m/s", -params.max_command, params.max_command}};
     spec.world_seeds = {params.world, 1};
     return spec;

@@ -103,7 +103,7 @@ void AuditInstrument::look_at_context(const VecEnv& envs, int num_envs) {
     for (std::size_t i = 0; i < shown_.size(); ++i)
       given_[i * count + static_cast<std::size_t>(n)] = shown_[i];
   }
-  const SharedContext shared = shared_context(envs.spec().context, given_);
+  const SharedContext shared = shared_context(envs.spec(), given_);
   numbers_.shared_context = shared.share;
   if (!std::isnan(shared.share)) numbers_.shared_context_place = shared.place;
 }

@@ -134,14 +134,17 @@ Draws compare_draws(const RolloutBlock& block, std::span<const std::uint64_t> be
   return draws;
 }
 
-SharedContext shared_context(std::span<const ContextRange> ranges, std::span<double> values) {
+SharedContext shared_context(const EnvSpec& spec, std::span<double> values) {
   SharedContext worst{kNone, 0};
+  const std::vector<ContextRange>& ranges = spec.context;
   const std::size_t envs = ranges.empty() ? 0 : values.size() / ranges.size();
   if (envs < 2) return worst;
-  const auto varies = [](const ContextRange& range) { return range.low < range.high; };
-  const bool any = std::any_of(ranges.begin(), ranges.end(), varies);
+  const auto varies = [](const auto& range) { return range.low < range.high; };
+  const bool commanded = std::any_of(spec.commands.begin(), spec.commands.end(), varies);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    if (any && !varies(ranges[i])) continue;
+    const bool command = std::any_of(spec.commands.begin(), spec.commands.end(),
+                                     [&](const auto& one) { return one.name == ranges[i].name; });
+    if (!varies(ranges[i]) && (commanded || !command)) continue;
     const double share = equal_pairs(values.subspan(i * envs, envs));
     if (share <= worst.share) continue;
     worst = {share, static_cast<int>(i)};

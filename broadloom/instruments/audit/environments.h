@@ -59,8 +59,10 @@ struct SharedContext {
   double share = 0.0;  // of the pairs of environments that have the same
   int place = 0;       // of the number of which that is the largest share
 };
-// values: [numbers, N], sorted in place. Numbers that the task draws from nothing wider than one
-// value are left out, unless all are such. Not a number with one environment or without numbers.
-SharedContext shared_context(std::span<const ContextRange> ranges, std::span<double> values);
+// values: [numbers of spec.context, N], sorted in place. A number that the task draws from nothing
+// wider than one value is left out; but where all of spec.commands are such, they count: one axis
+// that is fixed is a choice, and everybody asked for the same is none. Not a number with one
+// environment, or where no number is left.
+SharedContext shared_context(const EnvSpec& spec, std::span<double> values);
 
 }  // namespace broadloom

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "broadloom/core/random.h"
@@ -133,21 +134,33 @@ TEST(AuditDraws, StartsThatTrainingHasToo) {
   EXPECT_EQ(share_seen(std::vector<Fingerprint>{{4, 0}, {2, 1}}, training), 0.5);
 }
 
-SharedContext shared(const std::vector<ContextRange>& ranges, std::vector<double> values) {
-  return shared_context(ranges, values);
+// Of commands and of one place.
+SharedContext shared(std::vector<ContextRange> ranges, std::vector<double> values) {
+  EnvSpec spec;
+  for (const ContextRange& range : ranges) {
+    if (range.name != "column") spec.commands.push_back({range.name, range.low, range.high});
+  }
+  spec.context = std::move(ranges);
+  return shared_context(spec, values);
 }
 
 TEST(AuditContext, IsSharedByThePairsThatHaveTheSame) {
-  const ContextRange speed{"speed", -1.0, 1.0}, column{"column", 0.0, 2.0},
-      fixed{"fixed", 3.0, 3.0};
+  const ContextRange speed{"speed", -1.0, 1.0}, column{"column", 0.0, 2.0};
   EXPECT_DOUBLE_EQ(shared({speed}, {0.1, 0.2, 0.3, 0.4}).share, 0.0);
   EXPECT_DOUBLE_EQ(shared({speed}, {0.1, 0.2, 0.1, 0.1}).share, 0.5);  // 3 of 6 pairs
   const SharedContext worst = shared({speed, column}, {0.1, 0.2, 0.3, 2.0, 2.0, 2.0});
   EXPECT_DOUBLE_EQ(worst.share, 1.0);
   EXPECT_EQ(worst.place, 1);
-  // What is one number for everybody says nothing beside what differs, and all where nothing does.
-  EXPECT_DOUBLE_EQ(shared({fixed, column}, {3.0, 3.0, 1.0, 2.0}).share, 0.0);
-  EXPECT_DOUBLE_EQ(shared({fixed}, {3.0, 3.0}).share, 1.0);
+}
+
+TEST(AuditContext, CountsCommandsThatAreFixedWhereNoneIsFree) {
+  const ContextRange speed{"speed", -1.0, 1.0}, turn{"turn", 0.0, 0.0}, column{"column", 0.0, 2.0},
+      plane{"column", 0.0, 0.0};
+  EXPECT_DOUBLE_EQ(shared({speed, turn}, {0.1, 0.2, 0.0, 0.0}).share, 0.0);
+  EXPECT_DOUBLE_EQ(shared({turn}, {0.0, 0.0}).share, 1.0);
+  EXPECT_DOUBLE_EQ(shared({turn, column}, {0.0, 0.0, 1.0, 2.0}).share, 1.0);
+  EXPECT_EQ(shared({column, turn}, {1.0, 2.0, 0.0, 0.0}).place, 1);
+  EXPECT_TRUE(std::isnan(shared({plane}, {0.0, 0.0}).share));
 }
 
 TEST(AuditContext, IsNotThereWithoutNumbersOrPairs) {
