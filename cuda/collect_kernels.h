@@ -43,6 +43,12 @@ inline std::size_t forward_shared_bytes(const DeviceNetwork& network, int rows) 
   return sizeof(float) * static_cast<std::size_t>(actor > critic ? actor : critic);
 }
 
+// A thread block for each kCollectRows of so many rows.
+inline KernelShape shape_of_rows(const DeviceNetwork& network, int count) {
+  return {(count + kCollectRows - 1) / kCollectRows, kCollectThreads,
+          forward_shared_bytes(network, kCollectRows)};
+}
+
 // What draws an action in a row of a step, from outputs [outputs, kCollectRows] and a stream of its
 // own: writes actions [A] as drawn, and returns their log-probability. As PolicySampler.
 struct PolicyActing {
@@ -102,8 +108,7 @@ struct CollectKernel {
   int t;
 
   static KernelShape shape(const DeviceNetwork& network, int count) {
-    return {(count + kCollectRows - 1) / kCollectRows, kCollectThreads,
-            forward_shared_bytes(network, kCollectRows)};
+    return shape_of_rows(network, count);
   }
 
   template <class Block>
@@ -177,8 +182,7 @@ struct ValuesKernel {
   float* values;
 
   static KernelShape shape(const DeviceNetwork& network, int count) {
-    return {(count + kCollectRows - 1) / kCollectRows, kCollectThreads,
-            forward_shared_bytes(network, kCollectRows)};
+    return shape_of_rows(network, count);
   }
 
   template <class Block>
