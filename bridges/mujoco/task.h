@@ -2,6 +2,8 @@
 // (Time limits, resets, saving, and what happens where the physics breaks down are task_envs.h's.)
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,11 +73,28 @@ struct Judgement {
   int end = kGoesOn;  // or an index into TaskFacts::end_reasons
 };
 
+// What each of a task's reward terms has paid, in their order.
+class RewardSums {
+ public:
+  explicit RewardSums(double* sums) : sums_(sums) {}
+  void add(std::initializer_list<double> paid) {
+    double* sum = sums_;
+    for (const double x : paid) *sum++ += x;
+  }
+  void add(std::span<const double> paid) {
+    for (std::size_t i = 0; i < paid.size(); ++i) sums_[i] += paid[i];
+  }
+
+ private:
+  double* sums_;
+};
+
 // What an environment has of its own beside the physics' state.
 struct Own {
   const double*
       constants;  // the task's, of the episode: as constants() or as strata have drawn them
   double* kept;   // [kept_size()], saved: what the task notes there
+  RewardSums paid;
 };
 
 // The least and the most that each of a task's constants may be in an episode.
@@ -115,7 +134,7 @@ class Task {
   virtual void place(Scene scene, Own own, Random& random) const = 0;
   // Before a step: what acts on the physics. action: [A] as it was given.
   virtual void drive(Scene scene, const float* action, Own own, Random& random) const;
-  // After a step.
+  // After a step. Adds what each of reward_terms() pays for it to own.paid.
   virtual Judgement judge(Scene scene, const float* action, Own own) const = 0;
   // What the next step needs of where things stand.
   virtual void keep(Scene, double*) const {}

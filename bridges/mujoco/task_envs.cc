@@ -29,11 +29,13 @@ TaskEnvs::TaskEnvs(std::shared_ptr<const TaskSetup> setup, const VecEnvOptions& 
       width_(static_cast<std::size_t>(spec_.observation_size())),
       critic_width_(static_cast<std::size_t>(spec_.critic_observation.size)),
       action_size_(static_cast<std::size_t>(spec_.action_size())),
+      terms_(spec_.reward_terms.size()),
       worlds_(setup_->worlds, spec_, options) {
   spec_.set_time_limit(options.max_episode_steps);
   const auto count = static_cast<std::size_t>(count_);
   state_.resize(count * state_size_);
   kept_.resize(count * kept_size_);
+  paid_.resize(count * terms_);
   seen_.resize(count * width_);
   critic_seen_.resize(count * critic_width_);
   for (auto* numbers : {&episode_, &episode_step_, &total_step_}) numbers->resize(count);
@@ -220,6 +222,10 @@ void TaskEnvs::context(int env, std::span<double> out) const {
                  out);
 }
 
+void TaskEnvs::reward_sums(int env, std::span<double> out) const {
+  std::copy_n(paid_.begin() + env * static_cast<std::ptrdiff_t>(terms_), terms_, out.begin());
+}
+
 void TaskEnvs::draw(int env, const float*, Drawing& out) const {
   const Lease simulation = setup_->model->lease();
   enter(*simulation, env);
@@ -234,6 +240,7 @@ void TaskEnvs::append_state(const std::string& prefix, std::vector<TensorRef>& o
   };
   add(".physics", Dtype::kF64, state_size_, state_.data());
   add(".kept", Dtype::kF64, kept_size_, kept_.data());
+  add(".paid", Dtype::kF64, terms_, paid_.data());
   add(".seen", Dtype::kF32, width_, seen_.data());
   add(".critic_seen", Dtype::kF32, critic_width_, critic_seen_.data());
   worlds_.append_state(prefix, out);

@@ -129,6 +129,10 @@ class VecEnv {
   virtual std::span<const std::byte> drawn_constants(int) const { return {}; }
   // The numbers of spec().context as the environment has them now.
   virtual void context(int, std::span<double>) const {}
+  // Where spec() counts_reward_terms: what each of them has paid in the environment's steps since
+  // it was made, [terms], weight times term, before the sum is clipped where a task does so. Part
+  // of what append_state() shows.
+  virtual void reward_sums(int, std::span<double>) const {}
   // Adds what the environment's present state looks like, and what `action` is in words, for who
   // watches it. action: [A] that is about to be taken; null: none. Adds no shapes where it cannot
   // draw itself. From any thread but while that environment is stepped.

@@ -2,12 +2,14 @@
 // and what is refused. (terrain_cases.cc has the ground.)
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -357,7 +359,8 @@ TEST(QuadrupedRewards, AreNamedAndWeighed) {
   RewardNumbers ones;
   ones.orientation = 2.0;
   ones.feet_air_time = 3.0;
-  EXPECT_NEAR(weighted_sum(published_weights(), ones), -9.7, 1e-12);
+  const auto paid = weighted(published_weights(), ones);
+  EXPECT_NEAR(std::accumulate(paid.begin(), paid.end(), 0.0), -9.7, 1e-12);
   const Result<EnvSpec> spec = env_spec(kId, {{"orientation", "-2.5"}});
   ASSERT_TRUE(spec.ok()) << spec.status().message();
   EXPECT_EQ(spec.value().reward_terms[4].weight, -2.5);
@@ -383,6 +386,16 @@ TEST(Quadruped, TellsSwingsFromStances) {
 }
 
 // From the side, with the ground's section where it is not a plane.
+TEST(Quadruped, CountsWhatItsTermsPay) {
+  register_bridges();
+  VecEnvOptions options;
+  options.num_envs = 4;
+  options.max_episode_steps = 60;
+  const Result<std::unique_ptr<VecEnv>> envs = make_vec_env("Quadruped-v0", {}, options);
+  ASSERT_TRUE(envs.ok()) << envs.status().message();
+  expect_terms_add_up(*envs.value(), 120, [](double sum) { return std::max(sum, 0.0); });
+}
+
 TEST(Quadruped, DrawsItselfAndItsGround) {
   const auto lines = [](const Overrides& options) {
     const Player player(options);

@@ -87,6 +87,16 @@ TEST_P(MujocoTask, DrawsItself) {
   EXPECT_LT(drawing.left, drawing.right);
 }
 
+// Whatever a step pays comes of the terms that the task names, also where an episode ends.
+TEST_P(MujocoTask, CountsWhatItsTermsPay) {
+  VecEnvOptions options;
+  options.num_envs = 4;
+  options.max_episode_steps = 30;
+  const Result<std::unique_ptr<VecEnv>> envs = made(GetParam(), {}, options);
+  ASSERT_TRUE(envs.ok()) << envs.status().message();
+  expect_terms_add_up(*envs.value(), 100, [](double sum) { return sum; });
+}
+
 INSTANTIATE_TEST_SUITE_P(Gymnasium, MujocoTask, ::testing::ValuesIn(task_ids()),
                          [](const auto& info) {
                            return info.param.substr(0, info.param.find('-'));

@@ -3,13 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bridges/bridges.h"
+#include "broadloom/core/random.h"
+#include "broadloom/env/random_action.h"
+#include "broadloom/env/vec_env.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
@@ -70,6 +76,47 @@ inline void expect_goes_on_from_what_was_saved(const Config& config) {
   ASSERT_TRUE(other->state_restored().ok());
   iterate(*other, 2);
   EXPECT_EQ(bytes_of(*whole) == bytes_of(*other), true) << config.env_id;
+}
+
+// Steps under random actions, none of which the physics may break down under: what the terms have
+// paid in each of them, made a reward of, is the step's reward.
+template <class Reward>
+void expect_terms_add_up(VecEnv& envs, int steps, Reward&& reward) {
+  const std::size_t count = static_cast<std::size_t>(envs.num_envs());
+  const EnvSpec& spec = envs.spec();
+  ASSERT_TRUE(spec.counts_reward_terms);
+  const std::size_t width = static_cast<std::size_t>(spec.observation_size());
+  const std::size_t action_size = static_cast<std::size_t>(spec.action_size());
+  std::vector<float> actions(count * action_size), seen(count * width), last(count * width),
+      rewards(count);
+  std::vector<std::uint8_t> terminated(count), truncated(count);
+  std::vector<double> before(count * spec.reward_terms.size()), after(before);
+  const auto read = [&](std::vector<double>& sums) {
+    const std::size_t terms = spec.reward_terms.size();
+    for (std::size_t i = 0; i < count; ++i)
+      envs.reward_sums(static_cast<int>(i), std::span(sums).subspan(i * terms, terms));
+  };
+  int ended = 0;
+  read(before);
+  for (int s = 0; s < steps; ++s) {
+    Random random(1, Purpose::kStagger, 0, static_cast<std::uint64_t>(s));
+    for (std::size_t i = 0; i < count; ++i)
+      draw_action(spec.action, random, &actions[i * action_size]);
+    StepRows rows{actions.data(),    seen.data(),      rewards.data(),
+                  terminated.data(), truncated.data(), last.data()};
+    ASSERT_TRUE(envs.step(0, envs.num_envs(), rows).ok());
+    read(after);
+    for (std::size_t i = 0; i < count; ++i) {
+      double sum = 0.0;
+      const std::size_t terms = spec.reward_terms.size();
+      for (std::size_t k = i * terms; k < (i + 1) * terms; ++k) sum += after[k] - before[k];
+      const double got = static_cast<double>(rewards[i]);
+      EXPECT_NEAR(reward(sum), got, 1e-6 * (1.0 + std::fabs(got))) << spec.id << ", step " << s;
+      ended += terminated[i] | truncated[i];
+    }
+    before = after;
+  }
+  EXPECT_GT(ended, 0) << spec.id;
 }
 
 }  // namespace broadloom

@@ -91,9 +91,11 @@ class Ant final : public Task {
     const double speed = (body_at(scene, main_body_)[0] - own.kept[0]) / dt_;
     const int ill = illness(scene);
     const double healthy = ill == kGoesOn ? options_.healthy_reward : 0.0;
-    const double costs =
-        action_cost(options_.ctrl_cost_weight, action, scene.model.nu) + contact_cost(scene);
-    return {speed * options_.forward_reward_weight + healthy - costs,
+    const double forward = speed * options_.forward_reward_weight;
+    const double effort = action_cost(options_.ctrl_cost_weight, action, scene.model.nu);
+    const double contact = contact_cost(scene);
+    own.paid.add({forward, healthy, -effort, -contact});
+    return {forward + healthy - (effort + contact),
             options_.terminate_when_unhealthy ? ill : kGoesOn};
   }
 

@@ -63,9 +63,11 @@ class Humanoid final : public HumanoidBody {
     const double speed = (centre(scene) - own.kept[0]) / dt_;
     const bool is_healthy = options_.healthy_z_range.holds(scene.data.qpos[2]);
     const double healthy = is_healthy ? options_.healthy_reward : 0.0;
-    const double costs = control_cost(scene) + contact_cost(scene, options_.contact_cost_weight,
-                                                            options_.contact_cost_range);
-    return {options_.forward_reward_weight * speed + healthy - costs,
+    const double forward = options_.forward_reward_weight * speed, effort = control_cost(scene);
+    const double contact =
+        contact_cost(scene, options_.contact_cost_weight, options_.contact_cost_range);
+    own.paid.add({forward, healthy, -effort, -contact});
+    return {forward + healthy - (effort + contact),
             is_healthy || !options_.terminate_when_unhealthy ? kGoesOn : 0};
   }
 

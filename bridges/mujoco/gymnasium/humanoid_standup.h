@@ -42,11 +42,13 @@ class HumanoidStandup final : public HumanoidBody {
             {"constant", 1.0}};
   }
 
-  Judgement judge(Scene scene, const float*, Own) const override {
+  Judgement judge(Scene scene, const float*, Own own) const override {
     const double up = scene.data.qpos[2] / scene.model.opt.timestep;
     const double impact =
         contact_cost(scene, options_.impact_cost_weight, options_.impact_cost_range);
-    return {up - control_cost(scene) - impact + 1.0};
+    const double effort = control_cost(scene);
+    own.paid.add({up, -effort, -impact, 1.0});
+    return {up - effort - impact + 1.0};
   }
 
  private:

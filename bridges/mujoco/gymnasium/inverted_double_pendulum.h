@@ -58,13 +58,15 @@ class InvertedDoublePendulum final : public Task {
     add_normal(scene.data.qvel, scene.model.nv, options_.reset_noise_scale, random);
   }
 
-  Judgement judge(Scene scene, const float*, Own) const override {
+  Judgement judge(Scene scene, const float*, Own own) const override {
     const double x = scene.data.site_xpos[0], height = scene.data.site_xpos[2];
     const double v1 = scene.data.qvel[1], v2 = scene.data.qvel[2];
     const bool fell = height <= 1.0;
-    const double off = 0.01 * (x * x) + (height - 2.0) * (height - 2.0);
-    const double speed = 1e-3 * (v1 * v1) + 5e-3 * (v2 * v2);
-    return {(fell ? 0.0 : options_.healthy_reward) - off - speed, fell ? 0 : kGoesOn};
+    const double upright = fell ? 0.0 : options_.healthy_reward;
+    const double aside = 0.01 * (x * x), below = (height - 2.0) * (height - 2.0);
+    const double speed_1 = 1e-3 * (v1 * v1), speed_2 = 5e-3 * (v2 * v2);
+    own.paid.add({upright, -aside, -below, -speed_1, -speed_2});
+    return {upright - (aside + below) - (speed_1 + speed_2), fell ? 0 : kGoesOn};
   }
 
   // Sine and cosine are the C library's: NumPy's may differ by the last bit of a double.

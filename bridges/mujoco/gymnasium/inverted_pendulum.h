@@ -45,12 +45,14 @@ class InvertedPendulum final : public Task {
     add_uniform(scene.data.qvel, scene.model.nv, options_.reset_noise_scale, random);
   }
 
-  Judgement judge(Scene scene, const float*, Own) const override {
+  Judgement judge(Scene scene, const float*, Own own) const override {
     constexpr double kMostAngle = 0.2;  // rad
     const bool fell = !are_finite(scene.data.qpos, scene.model.nq) ||
                       !are_finite(scene.data.qvel, scene.model.nv) ||
                       std::fabs(scene.data.qpos[1]) > kMostAngle;
-    return {fell ? 0.0 : 1.0, fell ? 0 : kGoesOn};
+    const double upright = fell ? 0.0 : 1.0;
+    own.paid.add({upright});
+    return {upright, fell ? 0 : kGoesOn};
   }
 
   void observe(Scene scene, Own, Random&, ObservationWriter out) const override {

@@ -66,11 +66,12 @@ class Pusher final : public Task {
     for (int i = nv - 4; i < nv; ++i) v[i] = 0.0;
   }
 
-  Judgement judge(Scene scene, const float* action, Own) const override {
+  Judgement judge(Scene scene, const float* action, Own own) const override {
     const double* object = body_at(scene, object_);
     const double near = -distance(object, body_at(scene, tips_)) * options_.reward_near_weight;
     const double dist = -distance(object, body_at(scene, goal_)) * options_.reward_dist_weight;
-    const float effort = action_cost(options_.reward_control_weight, action, scene.model.nu);
+    const double effort = action_cost(options_.reward_control_weight, action, scene.model.nu);
+    own.paid.add({dist, -effort, near});
     return {dist - effort + near};
   }
 

@@ -62,10 +62,12 @@ class Reacher final : public Task {
     v[nv - 2] = v[nv - 1] = 0.0;
   }
 
-  Judgement judge(Scene scene, const float* action, Own) const override {
+  Judgement judge(Scene scene, const float* action, Own own) const override {
     const double away = distance(body_at(scene, fingertip_), body_at(scene, target_));
-    return {-away * options_.reward_dist_weight -
-            action_cost(options_.reward_control_weight, action, scene.model.nu)};
+    const double dist = -away * options_.reward_dist_weight;
+    const double effort = action_cost(options_.reward_control_weight, action, scene.model.nu);
+    own.paid.add({dist, -effort});
+    return {dist - effort};
   }
 
   void observe(Scene scene, Own, Random&, ObservationWriter out) const override {

@@ -52,7 +52,9 @@ class Runner : public Task {
   void keep(Scene scene, double* kept) const override { kept[0] = scene.data.qpos[0]; }
 
   Judgement judge(Scene scene, const float* action, Own own) const override {
-    return {forward_reward(scene, own.kept) - control_cost(scene, action)};
+    const double forward = forward_reward(scene, own.kept), effort = control_cost(scene, action);
+    own.paid.add({forward, -effort});
+    return {forward - effort};
   }
 
   void observe(Scene scene, Own, Random&, ObservationWriter out) const override {

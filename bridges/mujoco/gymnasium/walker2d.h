@@ -44,8 +44,9 @@ class Walker2d final : public Runner {
   Judgement judge(Scene scene, const float* action, Own own) const override {
     const int ill = illness(scene);
     const double healthy = ill == kGoesOn ? options_.healthy_reward : 0.0;
-    return {forward_reward(scene, own.kept) + healthy - control_cost(scene, action),
-            options_.terminate_when_unhealthy ? ill : kGoesOn};
+    const double forward = forward_reward(scene, own.kept), effort = control_cost(scene, action);
+    own.paid.add({forward, healthy, -effort});
+    return {forward + healthy - effort, options_.terminate_when_unhealthy ? ill : kGoesOn};
   }
 
  private:

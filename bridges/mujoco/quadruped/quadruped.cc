@@ -204,7 +204,11 @@ Judgement Quadruped::judge(Scene scene, const float* action, Own own) const {
     walk.way += along / asked * dt_;
   }
   constexpr double kMostReward = 1e4;
-  const double sum = weighted_sum(options_.weights, mujoco::reward_terms(now, rewards_));
+  auto paid = weighted(options_.weights, mujoco::reward_terms(now, rewards_));
+  double sum = 0.0;
+  for (const double term : paid) sum += term;
+  for (double& term : paid) term *= dt_;
+  own.paid.add(paid);
   return {clipped(sum * dt_, 0.0, kMostReward), now.fell ? 0 : kGoesOn};
 }
 

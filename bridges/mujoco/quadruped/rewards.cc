@@ -77,12 +77,13 @@ std::vector<RewardTerm> named_terms(RewardNumbers weights) {
   return lister.terms;
 }
 
-double weighted_sum(const RewardNumbers& weights, const RewardNumbers& terms) {
+std::array<double, kRewardTerms> weighted(const RewardNumbers& weights,
+                                          const RewardNumbers& terms) {
   using Row = std::array<double, kRewardTerms>;
-  const Row w = std::bit_cast<Row>(weights), term = std::bit_cast<Row>(terms);
-  double sum = 0.0;
-  for (std::size_t i = 0; i < kRewardTerms; ++i) sum += w[i] * term[i];
-  return sum;
+  const Row w = std::bit_cast<Row>(weights);
+  Row out = std::bit_cast<Row>(terms);
+  for (std::size_t i = 0; i < kRewardTerms; ++i) out[i] *= w[i];
+  return out;
 }
 
 RewardNumbers reward_terms(const Gait& gait, const RewardConstants& c) {

@@ -51,8 +51,8 @@ inline constexpr std::size_t kRewardTerms = sizeof(RewardNumbers) / sizeof(doubl
 
 RewardNumbers published_weights();
 std::vector<RewardTerm> named_terms(RewardNumbers weights);
-// Of weight times term.
-double weighted_sum(const RewardNumbers& weights, const RewardNumbers& terms);
+// Each weight times its term, in the order of named_terms().
+std::array<double, kRewardTerms> weighted(const RewardNumbers& weights, const RewardNumbers& terms);
 
 // What rewards are of, after a step.
 struct Gait {

@@ -1,0 +1,147 @@
+// What each term of the reward paid: for environments that count it, alone and shared by ranks.
+#include "broadloom/train/reward_term_report.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/env/forwarding_vec_env.h"
+#include "broadloom/envs/registry.h"
+#include "broadloom/train/trainer.h"
+#include "tests/ranks/thread_ranks.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kEnvs = 150, kSteps = 13;
+
+// Counts each environment's reward in two terms, a quarter of it and the rest.
+class Counted final : public ForwardingVecEnv {
+ public:
+  explicit Counted(std::unique_ptr<VecEnv> inner)
+      : ForwardingVecEnv(std::move(inner)),
+        spec_(ForwardingVecEnv::spec()),
+        sums_(2 * static_cast<std::size_t>(num_envs())) {
+    spec_.reward_terms = {{"quarter", 0.25}, {"rest", 0.75}};
+    spec_.counts_reward_terms = true;
+  }
+  const EnvSpec& spec() const override { return spec_; }
+  Status step(int begin, int end, const StepRows& rows) override {
+    const Status status = ForwardingVecEnv::step(begin, end, rows);
+    for (int i = begin; i < end; ++i) {
+      const double reward = static_cast<double>(rows.rewards[i - begin]);
+      sums_[2 * static_cast<std::size_t>(i)] += 0.25 * reward;
+      sums_[2 * static_cast<std::size_t>(i) + 1] += 0.75 * reward;
+    }
+    return status;
+  }
+  void reward_sums(int env, std::span<double> out) const override {
+    std::copy_n(sums_.begin() + 2 * env, 2, out.begin());
+  }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    ForwardingVecEnv::append_state(prefix, out);
+    out.push_back({prefix + ".paid", Dtype::kF64, {num_envs(), 2}, sums_.data()});
+  }
+
+ private:
+  EnvSpec spec_;
+  std::vector<double> sums_;  // [N, 2]
+};
+
+Config config() {
+  Result<Config> config = resolve_config({{"env_id", "Pendulum-v1"},
+                                          {"num_envs", std::to_string(kEnvs)},
+                                          {"num_steps", std::to_string(kSteps)},
+                                          {"num_minibatches", "2"},
+                                          {"update_epochs", "1"},
+                                          {"norm_reward", "false"},
+                                          {"reward_scale", "1"},
+                                          {"max_episode_steps", "9"},
+                                          {"total_timesteps", "40000"}});
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.take();
+}
+
+std::unique_ptr<Trainer> trainer(int threads, Ranks& ranks = Ranks::alone()) {
+  VecEnvOptions options;
+  options.num_envs = kEnvs;
+  options.max_episode_steps = 9;
+  Result<std::unique_ptr<VecEnv>> envs = make_vec_env("Pendulum-v1", {}, options);
+  EXPECT_TRUE(envs.ok());
+  Result<std::unique_ptr<Trainer>> made =
+      Trainer::create(config(), threads, std::make_unique<Counted>(envs.take()), ranks);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return made.take();
+}
+
+std::vector<double> numbers_of(const Trainer& trainer) {
+  std::vector<double> out;
+  for (const NamedNumber& number : trainer.report().reward_terms) out.push_back(number.value);
+  return out;
+}
+
+TEST(RewardTerms, AreMeansOverTheBlock) {
+  const std::unique_ptr<Trainer> run = trainer(2);
+  ASSERT_EQ(run->report().reward_terms.size(), 2u);
+  EXPECT_EQ(run->report().reward_terms[0].name, "reward/quarter");
+  EXPECT_TRUE(std::isnan(run->report().reward_terms[0].value));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(run->iterate().ok());
+    const auto& rewards = run->block().rewards;
+    const double mean = std::accumulate(rewards.begin(), rewards.end(), 0.0) / (kEnvs * kSteps);
+    ASSERT_LT(mean, -0.1);
+    EXPECT_NEAR(numbers_of(*run)[0], 0.25 * mean, 1e-9);
+    EXPECT_NEAR(numbers_of(*run)[1], 0.75 * mean, 1e-9);
+  }
+}
+
+// Neither the episodes before a stop nor those of the trainer that goes on are counted again.
+TEST(RewardTerms, GoOnFromWhatWasSaved) {
+  const std::unique_ptr<Trainer> whole = trainer(1), other = trainer(2);
+  ASSERT_TRUE(whole->iterate().ok());
+  const std::vector<TensorRef> from = whole->state(), to = other->state();
+  ASSERT_EQ(from.size(), to.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  ASSERT_TRUE(other->state_restored().ok());
+  ASSERT_TRUE(whole->iterate().ok());
+  ASSERT_TRUE(other->iterate().ok());
+  EXPECT_EQ(numbers_of(*other), numbers_of(*whole));
+}
+
+TEST(RewardTerms, AreTheSameForAnyNumberOfRanks) {
+  const std::unique_ptr<Trainer> alone = trainer(1);
+  std::vector<std::vector<double>> expected;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(alone->iterate().ok());
+    expected.push_back(numbers_of(*alone));
+  }
+  for (const int size : {2, 3}) {
+    ThreadWorld world(size);
+    world.run([&](Ranks& ranks) {
+      const std::unique_ptr<Trainer> run = trainer(1, ranks);
+      for (const std::vector<double>& numbers : expected) {
+        const Status status = run->iterate();
+        EXPECT_TRUE(status.ok()) << status.message();
+        if (!status.ok()) return;
+        EXPECT_EQ(numbers_of(*run), numbers) << "rank " << ranks.rank() << " of " << size;
+      }
+    });
+  }
+}
+
+TEST(RewardTerms, AreNotMadeUpWhereNobodyCounts) {
+  Result<std::unique_ptr<Trainer>> made = Trainer::create(config(), 1);
+  ASSERT_TRUE(made.ok());
+  ASSERT_TRUE(made.value()->iterate().ok());
+  EXPECT_TRUE(made.value()->report().reward_terms.empty());
+}
+
+}  // namespace
+}  // namespace broadloom
