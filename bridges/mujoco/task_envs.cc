@@ -15,7 +15,7 @@ Result<std::unique_ptr<VecEnv>> TaskEnvs::make(std::shared_ptr<const TaskSetup> 
                                                const VecEnvOptions& options) {
   std::unique_ptr<TaskEnvs> envs(new TaskEnvs(std::move(setup), options));
   BROADLOOM_TRY(envs->start_all());
-  if (options.stagger_starts) BROADLOOM_TRY(envs->stagger());
+  if (options.staggers_now()) BROADLOOM_TRY(envs->stagger());
   return std::unique_ptr<VecEnv>(std::move(envs));
 }
 

@@ -41,7 +41,8 @@ Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, int threads) {
   Config& config = checkpoint.config;
   config.instruments = {"audit"};
   config.instrument_every = 1;
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
+  Result<std::unique_ptr<Trainer>> trainer =
+      Trainer::create(config, threads, Ranks::alone(), StartFrom::kState);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint, *trainer.value()));
   return trainer;

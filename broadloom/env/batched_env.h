@@ -80,7 +80,7 @@ class BatchedEnv final : public VecEnv {
               spec_.action_size(),
               loop_target()};
     for (int i = 0; i < count_; ++i) start_episode(i, 0);
-    if (options.stagger_starts) stagger(options);
+    if (options.staggers_now()) stagger(options);
   }
 
   BatchedEnv(const BatchedEnv&) = delete;

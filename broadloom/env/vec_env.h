@@ -28,6 +28,9 @@ struct VecEnvOptions {
   std::uint64_t seed = 1;
   StreamSet streams = StreamSet::kTraining;
   bool stagger_starts = false;  // environment i begins i / N of an episode on, under random actions
+  // What append_state() shows will be written over before the first step: environments that save
+  // their state need not be staggered.
+  bool state_follows = false;
   // How many environments are stepped as each lot of them joins, rising to num_envs; empty: all are
   // stepped from the start. stagger_starts spreads each lot by itself.
   std::vector<int> joining;
@@ -40,6 +43,7 @@ struct VecEnvOptions {
   CurriculumOptions curriculum;                               // over them; evaluation follows none
   int threads = 1;  // that may work while the environments are made; changes no bit
 
+  bool staggers_now() const { return stagger_starts && !state_follows; }
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
 };
 

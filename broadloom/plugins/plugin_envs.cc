@@ -90,7 +90,7 @@ Status PluginEnvs::open() {
                                         described_.spec.id)};
   }
   BROADLOOM_TRY(reset_all());
-  return options_.stagger_starts ? stagger() : Status();
+  return options_.staggers_now() ? stagger() : Status();
 }
 
 VecEnvTraits PluginEnvs::traits() const {

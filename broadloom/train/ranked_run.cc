@@ -127,7 +127,8 @@ Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
 
 Status follow_run(const RankedRun& run, int threads, Ranks& ranks,
                   const std::function<bool()>& should_stop) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.config, threads, ranks);
+  Result<std::unique_ptr<Trainer>> trainer =
+      Trainer::create(run.config, threads, ranks, StartFrom::kState);
   BROADLOOM_TRY(ranks.agree(trainer.status()));
   BROADLOOM_TRY(check_same_bits(ranks, *trainer.value()));
   BROADLOOM_TRY(trainer.value()->take_state_of_first());

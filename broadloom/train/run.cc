@@ -305,7 +305,8 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (!newest.ok()) return newest.status();
   const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(run.value().config, threads, ranks);
+  Result<std::unique_ptr<Trainer>> trainer =
+      Trainer::create(run.value().config, threads, ranks, StartFrom::kState);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
   BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));

@@ -86,7 +86,8 @@ std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
 
 }  // namespace
 
-Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads, Ranks& ranks) {
+Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads, Ranks& ranks,
+                                                 StartFrom from) {
   BROADLOOM_TRY(check_machine(config, threads));
   const Result<MemoryPlan> plan =
       plan_memory(config, threads, ranks.size());  // before the environments are made
@@ -94,6 +95,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
   BROADLOOM_TRY(check_memory(config, plan.value(), ranks.here()));
   VecEnvOptions options = vec_env_options(config);
   options.threads = threads;
+  options.state_follows = from == StartFrom::kState;
   Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, options);
   if (!envs.ok()) return envs.status();
   return create_checked(config, threads, envs.take(), ranks);

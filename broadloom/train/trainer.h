@@ -102,6 +102,12 @@ class Recorder {
   virtual Status record(Trainer& trainer) = 0;
 };
 
+// Where a trainer's first iteration begins.
+enum class StartFrom {
+  kStart,
+  kState,  // state() is written over before it, by a checkpoint or what another rank has
+};
+
 class Trainer {
  public:
   // Builds environments, network and buffers for the configuration, with `threads` >= 1 threads;
@@ -114,8 +120,10 @@ class Trainer {
   // of both, and of the numbers that come of them, with the bits of one rank. What is not so: its
   // environments beyond those that it steps are as they were when gather_environments() was last
   // called. kInvalidConfig where the environments cannot be shared so.
+  // With StartFrom::kState no time goes into starts that nobody will see.
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
-                                                 Ranks& ranks = Ranks::alone());
+                                                 Ranks& ranks = Ranks::alone(),
+                                                 StartFrom from = StartFrom::kStart);
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
                                                  std::unique_ptr<VecEnv> envs,
                                                  Ranks& ranks = Ranks::alone());

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <vector>
 
 #include "tests/env/rollout.h"
@@ -54,6 +56,27 @@ TEST(StaggeredStarts, HaveTheSameBitsOnAnyNumberOfThreads) {
       EXPECT_EQ(roll(*make(id, options), 0, 70, 37) == one, true) << id << " " << threads;
     }
   }
+}
+
+// A state that is written over at once needs no start, and is then what it would have been.
+TEST(StaggeredStarts, AreLeftOutWhereAStateFollows) {
+  VecEnvOptions options{.num_envs = 16, .seed = 3, .stagger_starts = true};
+  options.max_episode_steps = 60;
+  const std::unique_ptr<VecEnv> begun = make("CartPole-v1", options);
+  options.state_follows = true;
+  const std::unique_ptr<VecEnv> other = make("CartPole-v1", options);
+  std::int64_t steps = 0;
+  for (int i = 0; i < 16; ++i) steps += begun->episode_step(i);
+  ASSERT_GT(steps, 0);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(other->episode_step(i), 0);
+  std::vector<TensorRef> from, to;
+  begun->append_state("envs", from);
+  other->append_state("envs", to);
+  ASSERT_EQ(from.size(), to.size());
+  for (std::size_t t = 0; t < from.size(); ++t)
+    std::memcpy(to[t].data, from[t].data, from[t].bytes());
+  ASSERT_TRUE(other->state_restored().ok());
+  EXPECT_EQ(roll(*begun, 0, 70, 16) == roll(*other, 0, 70, 16), true);
 }
 
 }  // namespace
