@@ -8,6 +8,10 @@
 #include <vector>
 
 #include "broadloom/envs/registry.h"
+#include "broadloom/train/device.h"
+#if BROADLOOM_WITH_CUDA
+#include "cuda/cuda_device.h"
+#endif
 #if BROADLOOM_WITH_MPI
 #include "bridges/mpi/mpi_ranks.h"
 #endif
@@ -34,6 +38,12 @@ void register_mujoco() {
 #endif
 }
 
+void register_cuda() {
+#if BROADLOOM_WITH_CUDA
+  register_device("cuda", cuda::make_cuda_device);
+#endif
+}
+
 int number_in(const char* variable) {
   const char* text = std::getenv(variable);
   return text == nullptr ? 0 : std::atoi(text);
@@ -43,7 +53,10 @@ int number_in(const char* variable) {
 
 void register_bridges() {
   static std::once_flag once;
-  std::call_once(once, register_mujoco);
+  std::call_once(once, [] {
+    register_mujoco();
+    register_cuda();
+  });
 }
 
 void add_package_folder([[maybe_unused]] const std::string& folder) {

@@ -1,4 +1,4 @@
-// Adapters to what others have made, simulators and MPI, each an option of the build.
+// Adapters to what others have made, simulators, MPI and CUDA, each an option of the build.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace broadloom {
 
-// Makes known what this build has of them: their environments as the library's own, and of the
-// others the ids, so that who asks for one is told how to get it. Once a process; more often
-// changes nothing. An id that the program has registered already stays the program's.
+// Makes known what this build has of them: a device that trains, environments as the library's own,
+// and of the others the ids, so that who asks for one is told how to get it. Once a process; more
+// often changes nothing. An id that the program has registered already stays the program's.
 void register_bridges();
 
 // A folder in which Python's packages lie, to look for simulators there before where the build

@@ -27,6 +27,7 @@ struct DeviceRollout {
   float* actions;                        // [T, N, A] as drawn
   float *log_probs, *values, *rewards;   // [T, N]
   std::uint8_t *terminated, *truncated;  // [T, N]
+  EpisodeEnd* outcomes;                  // [T, N] of what ended; or null
   int* truncations;                      // [N]
   float* final_observations;             // [N, S, D]
   float *last_values, *final_values;     // [N], [N, S]
@@ -161,7 +162,8 @@ struct CollectKernel {
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N;
     step_env(setup, arrays,
              StepArrays<Env>{rollout.clipped, rollout.now, rollout.rewards + at,
-                             rollout.terminated + at, rollout.truncated + at, rollout.ends},
+                             rollout.terminated + at, rollout.truncated + at, rollout.ends,
+                             rollout.outcomes == nullptr ? nullptr : rollout.outcomes + at},
              n);
     if (t == 0) rollout.truncations[n] = 0;
     if (rollout.truncated[at + n] == 0) return;
@@ -170,6 +172,19 @@ struct CollectKernel {
     for (int i = 0; i < rollout.D; ++i) {
       rollout.final_observations[place * width + i] = rollout.ends[n * width + i];
     }
+  }
+};
+
+// Every number times a factor.
+struct ScaleKernel {
+  float* numbers;
+  int count;
+  float factor;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int i = block.index() * block.threads() + block.thread();
+    if (i < count) numbers[i] *= factor;
   }
 };
 

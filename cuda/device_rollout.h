@@ -3,23 +3,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
 #include "cuda/advantages_kernel.h"
 #include "cuda/collect_kernels.h"
+#include "cuda/env_image.h"
 
 namespace broadloom::cuda {
 
 struct RolloutOptions {
   int num_steps = 32, num_envs = 64;  // T, N
   std::uint64_t seed = 1;
+  int families = 0;  // as VecEnvOptions has them
 };
 
-// Every environment is a seed family of its own, and has spec's time limit. No strata, curricula,
-// disturbances or normalisers.
+// Environments have spec's time limit. No strata, curricula, disturbances or normalisers.
 template <class Env, class Side>
 class DeviceCollector {
  public:
@@ -40,9 +40,25 @@ class DeviceCollector {
     make_envs();
     make_block(spec);
     make_bounds(spec.action);
-    const KernelShape shape = shape_for_rows(options.num_envs);
-    side_.run(BeginKernel<Env>{setup_, envs_}, shape);
-    side_.run(ObserveKernel<Env>{setup_, envs_, block_.now}, shape);
+    side_.run(BeginKernel<Env>{setup_, envs_}, shape_for_rows(options.num_envs));
+    observe();
+  }
+
+  // Environments go on from what those of the host are in.
+  void take_envs(const EnvImage<Env>& image) {
+    const std::size_t n = static_cast<std::size_t>(setup_.count);
+    side_.copy_in(envs_.states, image.states.data(), image.states.size());
+    side_.copy_in(envs_.episode, image.episode.data(), n);
+    side_.copy_in(envs_.episode_step, image.episode_step.data(), n);
+    side_.copy_in(envs_.total_step, image.total_step.data(), n);
+    observe();
+  }
+  void bring_envs(EnvImage<Env>& image) {
+    const std::size_t n = static_cast<std::size_t>(setup_.count);
+    side_.copy_out(image.states.data(), envs_.states, image.states.size());
+    side_.copy_out(image.episode.data(), envs_.episode, n);
+    side_.copy_out(image.episode_step.data(), envs_.episode_step, n);
+    side_.copy_out(image.total_step.data(), envs_.total_step, n);
   }
 
   // A block from the run's step first_step on, with all values. acting: PolicyActing or
@@ -61,6 +77,11 @@ class DeviceCollector {
     }
   }
 
+  void scale_rewards(double factor) {
+    const int all = block_.T * block_.N;
+    side_.run(ScaleKernel{block_.rewards, all, static_cast<float>(factor)}, shape_for_rows(all));
+  }
+
   void compute_advantages(double gamma, double gae_lambda, TruncationMode mode) {
     const Discounts discounts{static_cast<float>(gamma), static_cast<float>(gamma * gae_lambda)};
     side_.run(AdvantagesKernel{block_.T, block_.N, block_.S, block_.rewards, block_.values,
@@ -73,6 +94,10 @@ class DeviceCollector {
   const DeviceRollout& block() const { return block_; }
 
  private:
+  void observe() {
+    side_.run(ObserveKernel<Env>{setup_, envs_, block_.now}, shape_for_rows(setup_.count));
+  }
+
   void values(const float* params, const float* rows, int count, float* to) {
     side_.run(ValuesKernel{network_, params, rows, count, to},
               ValuesKernel::shape(network_, count));
@@ -81,7 +106,8 @@ class DeviceCollector {
   void make_envs() {
     const std::size_t n = static_cast<std::size_t>(setup_.count);
     std::vector<std::uint32_t> lanes(n);
-    std::iota(lanes.begin(), lanes.end(), 0u);
+    const int families = options_.families > 0 ? options_.families : setup_.count;
+    for (std::size_t i = 0; i < n; ++i) lanes[i] = static_cast<std::uint32_t>(i) % families;
     std::uint32_t* const kept = side_.template allocate<std::uint32_t>(n);
     side_.copy_in(kept, lanes.data(), n);
     envs_ = {side_.template allocate<std::uint32_t>(n * state_words<Env>()), kept,
@@ -112,6 +138,7 @@ class DeviceCollector {
               floats(all),
               bytes(all),
               bytes(all),
+              spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
               side_.template allocate<int>(n),
               floats(finals * D),
               floats(n),

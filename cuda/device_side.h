@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
+#include "broadloom/core/status.h"
 #include "cuda/device_block.h"
 
 namespace broadloom::cuda {
@@ -19,13 +21,27 @@ class DeviceSide {
   DeviceSide(const DeviceSide&) = delete;
   DeviceSide& operator=(const DeviceSide&) = delete;
 
-  // The first thing that went wrong; nothing runs after it.
-  cudaError_t error() const { return error_; }
+  // What computes, as it calls itself.
+  std::string name() {
+    int device = 0;
+    cudaDeviceProp properties{};
+    if (!keep(cudaGetDevice(&device)) || !keep(cudaGetDeviceProperties(&properties, device))) {
+      return "";
+    }
+    return properties.name;
+  }
 
-  // Of zeros; it lives as long as this.
+  // The first thing that went wrong, in CUDA's words; nothing runs after it.
+  Status status() const {
+    if (error_ == cudaSuccess) return {};
+    return {ErrorKind::kIo, std::string("CUDA says: ") + cudaGetErrorString(error_)};
+  }
+
+  // Of zeros; it lives as long as this. Null for none.
   template <class T>
   T* allocate(std::size_t count) {
     void* memory = nullptr;
+    if (count == 0) return nullptr;
     if (!keep(cudaMalloc(&memory, count * sizeof(T)))) return nullptr;
     memory_.push_back(memory);
     keep(cudaMemsetAsync(memory, 0, count * sizeof(T), stream_));
@@ -52,7 +68,7 @@ class DeviceSide {
   }
   // What is copied may be gone when the caller goes on, so it waits.
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-    if (error_ != cudaSuccess) return;
+    if (error_ != cudaSuccess || bytes == 0) return;
     keep(cudaMemcpyAsync(to, from, bytes, kind, stream_));
     keep(cudaStreamSynchronize(stream_));
   }

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "broadloom/algo/gradient_cut.h"
@@ -24,12 +26,26 @@ struct StepReport {
   double norm = 0.0;  // of the gradient, before clipping
 };
 
+// What somebody who watches an update is shown: of the whole block before the first step, and of
+// every minibatch before its own. Costs the copies, and waits for them.
+template <class Sums>
+class StepWatcher {
+ public:
+  virtual void on_batch(const StepReport<Sums>& batch, std::span<const float> gradient) = 0;
+  virtual void on_step(int epoch, int minibatch, const StepReport<Sums>& step,
+                       std::span<const float> gradient) = 0;
+
+ protected:
+  ~StepWatcher() = default;
+};
+
 // Loss: PpoKernelLoss or PqnKernelLoss (kernel_losses.h).
 template <class Side, class Loss>
 class DeviceUpdate {
  public:
   using Sums = typename Loss::Sums;
   using Report = StepReport<Sums>;
+  using Watcher = StepWatcher<Sums>;
 
   // The network must fit_kernels(). normalise: advantages, minibatch by minibatch. All epochs are
   // carried out, at one learning rate. side must outlive this.
@@ -46,43 +62,58 @@ class DeviceUpdate {
         batch_(static_cast<std::size_t>(batch_size)),
         steps_(static_cast<std::size_t>(settings.update_epochs) * minibatches_.count()) {
     const std::size_t parameters = network.parameter_count();
-    const int most = partial_gradient_count(minibatches_.max_size(), parameters);
+    most_ = partial_gradient_count(minibatches_.max_size(), parameters);
     for (float** array : {&params_, &m_, &v_}) *array = floats(parameters);
-    partial_grads_ = floats(parameters * static_cast<std::size_t>(most));
-    notes_ = static_cast<std::size_t>(most) * network_.sides();
+    partial_grads_ = floats(parameters * static_cast<std::size_t>(most_));
+    notes_ = static_cast<std::size_t>(most_) * network_.sides();
     if (room_.spills) spill_ = floats(notes_ * room_.floats);
     sums_ = side_.template allocate<Sums>(steps_ * notes_);
+    batch_sums_ = side_.template allocate<Sums>(notes_);
     norms_ = side_.template allocate<double>(steps_);
-    shifts_ = side_.template allocate<AdvantageShift>(steps_);
+    shifts_ = side_.template allocate<AdvantageShift>(steps_ + 1);
     indices_ = side_.template allocate<std::int32_t>(
         batch_ * static_cast<std::size_t>(settings.update_epochs));
     make_chunks(network);
   }
 
   float* params() { return params_; }  // [P], on the side
-  void set_params(const float* from) {
-    side_.copy_in(params_, from, static_cast<std::size_t>(network_.parameters));
+  Loss& loss() { return loss_; }
+  // Arrays [P] of the host.
+  void set_params(const float* from) { side_.copy_in(params_, from, parameters()); }
+  void set_moments(const float* m, const float* v) {
+    side_.copy_in(m_, m, parameters());
+    side_.copy_in(v_, v, parameters());
   }
+  void bring_params(float* to) { side_.copy_out(to, params_, parameters()); }
+  void bring_moments(float* m, float* v) {
+    side_.copy_out(m, m_, parameters());
+    side_.copy_out(v, v_, parameters());
+  }
+  const Minibatches& minibatches() const { return minibatches_; }
 
-  // One update from a block with advantages. adam_steps: taken before it.
+  // One update from a block with advantages. adam_steps: taken before it. watcher: null for none;
+  // the update has the same bits with one.
   std::vector<Report> update(const DeviceRollout& rollout, std::uint64_t seed,
-                             std::int64_t iteration, double learning_rate,
-                             std::int64_t adam_steps) {
+                             std::int64_t iteration, double learning_rate, std::int64_t adam_steps,
+                             Watcher* watcher = nullptr) {
     draw_minibatches(rollout, seed, iteration);
+    if (watcher != nullptr) show_batch(rollout, *watcher);
     std::size_t step = 0;
     for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
       for (int m = 0; m < minibatches_.count(); ++m, ++step) {
-        const int partials = gradient(rollout, epoch, m, step);
+        gradient(rollout, minibatch_places(epoch, m, step));
+        if (watcher != nullptr) show_step(epoch, m, step, *watcher);
         const AdamFactors factors(optimizer_step(settings_.optimizer, learning_rate,
                                                  settings_.adam_eps,
                                                  adam_steps + static_cast<std::int64_t>(step) + 1));
-        take_step(factors, partials, step);
+        take_step(factors, step);
       }
     }
     return reports();
   }
 
  private:
+  std::size_t parameters() const { return static_cast<std::size_t>(network_.parameters); }
   float* floats(std::size_t count) { return side_.template allocate<float>(count); }
 
   void make_chunks(const ActorCritic& network) {
@@ -104,35 +135,71 @@ class DeviceUpdate {
                     batch_);
     }
     if (!normalises_) {
-      const std::vector<AdvantageShift> none(steps_);
-      return side_.copy_in(shifts_, none.data(), steps_);
+      const std::vector<AdvantageShift> none(steps_ + 1);
+      return side_.copy_in(shifts_, none.data(), none.size());
     }
-    side_.run(ShiftKernel{rollout.advantages, indices_, static_cast<int>(batch_),
-                          minibatches_.count(), shifts_},
-              ShiftKernel::shape(static_cast<int>(steps_)));
+    shift(rollout, minibatches_.count(), steps_, shifts_);
   }
 
-  // Partial gradients that it was made in.
-  int gradient(const DeviceRollout& rollout, int epoch, int m, std::size_t step) {
+  // Of so many minibatches an epoch, `all` in all.
+  void shift(const DeviceRollout& rollout, int count, std::size_t all, AdvantageShift* shifts) {
+    side_.run(ShiftKernel{rollout.advantages, indices_, static_cast<int>(batch_), count, shifts},
+              ShiftKernel::shape(static_cast<int>(all)));
+  }
+
+  // A whole block is spread over as many as minibatches have.
+  int partials_of(int samples) const {
+    return std::min(partial_gradient_count(samples, parameters()), most_);
+  }
+
+  GradientPlaces<Sums> minibatch_places(int epoch, int m, std::size_t step) {
     const int samples = minibatches_.size(m);
-    const int partials =
-        partial_gradient_count(samples, static_cast<std::size_t>(network_.parameters));
     const std::int32_t* const indices =
         indices_ + batch_ * static_cast<std::size_t>(epoch) + minibatches_.begin(m);
-    side_.run(GradientKernel<Loss>{network_,
-                                   params_,
-                                   rollout,
-                                   loss_,
-                                   {indices, shifts_ + step, samples, partials, partial_grads_,
-                                    sums_ + step * notes_, spill_},
-                                   room_.floats},
-              GradientKernel<Loss>::shape(network_, partials));
-    return partials;
+    return {indices,        shifts_ + step,        samples, partials_of(samples),
+            partial_grads_, sums_ + step * notes_, spill_};
   }
 
-  void take_step(const AdamFactors& factors, int partials, std::size_t step) {
-    side_.run(ReduceKernel{partial_grads_, partials, network_.parameters, chunks_, squares_},
+  // Into the first of the partial gradients.
+  void gradient(const DeviceRollout& rollout, const GradientPlaces<Sums>& places) {
+    side_.run(GradientKernel<Loss>{network_, params_, rollout, loss_, places, room_.floats},
+              GradientKernel<Loss>::shape(network_, places.partials));
+    side_.run(ReduceKernel{partial_grads_, places.partials, network_.parameters, chunks_, squares_},
               ReduceKernel::shape(chunk_count_));
+  }
+
+  // The first epoch's minibatches, put together.
+  void show_batch(const DeviceRollout& rollout, Watcher& watcher) {
+    const int samples = static_cast<int>(batch_), partials = partials_of(samples);
+    AdvantageShift* const of_all = shifts_ + steps_;
+    if (normalises_) shift(rollout, 1, 1, of_all);
+    gradient(rollout, {indices_, of_all, samples, partials, partial_grads_, batch_sums_, spill_});
+    const Report report = report_now(batch_sums_, partials);
+    watcher.on_batch(report, gradient_);
+  }
+  void show_step(int epoch, int m, std::size_t step, Watcher& watcher) {
+    const int partials = partials_of(minibatches_.size(m));
+    const Report report = report_now(sums_ + step * notes_, partials);
+    watcher.on_step(epoch, m, report, gradient_);
+  }
+
+  // Of the gradient that was made last, which comes to the host.
+  Report report_now(const Sums* noted, int partials) {
+    std::vector<Sums> sums(static_cast<std::size_t>(network_.sides()) * partials);
+    std::vector<double> squares(static_cast<std::size_t>(chunk_count_));
+    gradient_.resize(parameters());
+    side_.copy_out(sums.data(), noted, sums.size());
+    side_.copy_out(squares.data(), squares_, squares.size());
+    side_.copy_out(gradient_.data(), partial_grads_, gradient_.size());
+    Report report;
+    for (const Sums& of_one : sums) report.sums.add(of_one);
+    double sum = 0.0;
+    for (const double of_chunk : squares) sum += of_chunk;
+    report.norm = std::sqrt(sum);
+    return report;
+  }
+
+  void take_step(const AdamFactors& factors, std::size_t step) {
     side_.run(AdamKernel{factors, settings_.max_grad_norm, squares_, chunk_count_,
                          network_.parameters, partial_grads_, params_, m_, v_, norms_ + step},
               shape_for_rows(network_.parameters));
@@ -146,8 +213,7 @@ class DeviceUpdate {
     std::vector<Report> reports(steps_);
     for (std::size_t step = 0; step < steps_; ++step) {
       const int m = static_cast<int>(step) % minibatches_.count();
-      const int used = partial_gradient_count(minibatches_.size(m),
-                                              static_cast<std::size_t>(network_.parameters));
+      const int used = partials_of(minibatches_.size(m));
       for (int i = 0; i < network_.sides() * used; ++i) {
         reports[step].sums.add(sums[step * notes_ + static_cast<std::size_t>(i)]);
       }
@@ -164,15 +230,17 @@ class DeviceUpdate {
   bool normalises_;
   Minibatches minibatches_;
   std::size_t batch_, steps_;  // B, and minibatch steps of an update
+  int most_ = 0;               // partial gradients of a step, of one side
   std::size_t notes_ = 0;      // most partial gradients of a step, of all sides
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
   float *partial_grads_ = nullptr, *spill_ = nullptr;
-  Sums* sums_ = nullptr;
+  Sums *sums_ = nullptr, *batch_sums_ = nullptr;
   double *norms_ = nullptr, *squares_ = nullptr;
-  AdvantageShift* shifts_ = nullptr;
+  AdvantageShift* shifts_ = nullptr;  // of each step, and of all samples together
   std::int32_t* indices_ = nullptr;
   const DeviceChunk* chunks_ = nullptr;
   int chunk_count_ = 0;
+  std::vector<float> gradient_;  // [P] on the host, where somebody watches
 };
 
 }  // namespace broadloom::cuda

@@ -52,6 +52,7 @@ struct StepArrays {
   float* rewards;
   std::uint8_t *terminated, *truncated;
   EnvObserved<Env>* final_observations;  // [N, D] where an episode ended
+  EpisodeEnd* ends = nullptr;            // [N] how it did, where asked for
 };
 
 template <class Env>
@@ -147,6 +148,10 @@ BROADLOOM_HD void step_env(const EnvSetup<Env>& setup, const EnvArrays& arrays,
     return observe_state(setup, state, seen);
   }
   observe_state(setup, state, rows.final_observations + row * setup.observation_size);
+  if (rows.ends != nullptr) {
+    constexpr int kNoStratum = -1;
+    rows.ends[n] = Outcome<Env>::of(setup.params, state, result.terminated, cut, kNoStratum);
+  }
   start_episode(setup, arrays, n, state, arrays.episode[n] + 1);
   observe_state(setup, load_state<Env>(arrays, setup.count, n), seen);
 }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "broadloom/core/status.h"
 #include "cuda/emulated_block.h"
 
 namespace broadloom::cuda {
@@ -14,6 +16,10 @@ namespace broadloom::cuda {
 class HostSide {
  public:
   explicit HostSide(FiberOrder order = FiberOrder::kForward) : order_(order) {}
+
+  // What computes, as it calls itself.
+  static std::string name() { return "emulated on the host"; }
+  static Status status() { return {}; }
 
   // Of zeros; it lives as long as this.
   template <class T>

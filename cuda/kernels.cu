@@ -1,9 +1,9 @@
-// Every kernel for every environment, compiled for the device.
-#include "cuda/advantages_kernel.h"
+// Every kernel for every environment, compiled for the device, and the device that trains with
+// them.
+#include "cuda/cuda_device.h"
 #include "cuda/device_block.h"
-#include "cuda/device_rollout.h"
+#include "cuda/device_learning.h"
 #include "cuda/device_side.h"
-#include "cuda/device_update.h"
 #include "cuda/env_kernels.h"
 #include "cuda/env_list.h"
 
@@ -17,16 +17,14 @@ namespace broadloom::cuda {
   BROADLOOM_LAUNCH(ObserveKernel<Env>)
 
 BROADLOOM_EACH_ENV(BROADLOOM_ENV_KERNELS)
-BROADLOOM_LAUNCH(AdvantagesKernel)
 
-#define BROADLOOM_COLLECTOR(Env)                                                              \
-  template class DeviceCollector<Env, DeviceSide>;                                            \
-  template void DeviceCollector<Env, DeviceSide>::collect(const PolicyActing&, const float*,  \
-                                                          std::int64_t);                      \
-  template void DeviceCollector<Env, DeviceSide>::collect(const EpsilonActing&, const float*, \
-                                                          std::int64_t);
-BROADLOOM_EACH_VECTOR_ENV(BROADLOOM_COLLECTOR)
-template class DeviceUpdate<DeviceSide, PpoKernelLoss>;
-template class DeviceUpdate<DeviceSide, PqnKernelLoss>;
+Result<std::unique_ptr<Device>> make_cuda_device(const DeviceSetup& setup) {
+  BROADLOOM_TRY(check_device(setup));
+  auto side = std::make_unique<DeviceSide>();
+  if (side->status().ok()) return make_device_on(std::move(side), setup);
+  return invalid("device = cuda: " + side->status().message() +
+                 ". Run on a machine with an NVIDIA GPU and its driver (nvidia-smi shows both), or "
+                 "set device = cpu");
+}
 
 }  // namespace broadloom::cuda

@@ -16,26 +16,6 @@ double adapted_learning_rate(double rate, double kl, double desired_kl) {
   return rate;
 }
 
-Status check(const MinibatchReport& report, const PpoSums& sums, std::int64_t iteration) {
-  const bool first = report.epoch == 0 && report.minibatch == 0;
-  if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
-    return {ErrorKind::kNumeric,
-            fmt::format("the first minibatch of iteration {} has a policy ratio off 1 by {} and KL "
-                        "{}; expected exactly 1 and 0. The parameters, observations or statistics "
-                        "changed between collecting and updating, or are not finite.",
-                        iteration, sums.max_ratio_error, sums.approx_kl / report.samples)};
-  }
-  const double losses = sums.policy_loss + sums.value_loss + sums.int_value_loss;
-  if (std::isfinite(report.clipped_norm) && std::isfinite(losses)) return {};
-  return {
-      ErrorKind::kNumeric,
-      fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
-                  "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
-                  "learning_rate, norm_reward, or norm_obs.",
-                  iteration, report.epoch, report.minibatch, sums.policy_loss / report.samples,
-                  (sums.value_loss + sums.int_value_loss) / report.samples, report.clipped_norm)};
-}
-
 // Mean and 1 / (sample standard deviation + 1e-8), as CleanRL. A single sample has no deviation and
 // is left as it is. indices: of so many rows; null: all of the block's in order.
 AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients& c,
@@ -63,6 +43,48 @@ AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients&
 }
 
 }  // namespace
+
+Status check_minibatch(const MinibatchReport& report, const PpoSums& sums, std::int64_t iteration) {
+  const bool first = report.epoch == 0 && report.minibatch == 0;
+  if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
+    return {ErrorKind::kNumeric,
+            fmt::format("the first minibatch of iteration {} has a policy ratio off 1 by {} and KL "
+                        "{}; expected exactly 1 and 0. The parameters, observations or statistics "
+                        "changed between collecting and updating, or are not finite.",
+                        iteration, sums.max_ratio_error, sums.approx_kl / report.samples)};
+  }
+  const double losses = sums.policy_loss + sums.value_loss + sums.int_value_loss;
+  if (std::isfinite(report.clipped_norm) && std::isfinite(losses)) return {};
+  return {
+      ErrorKind::kNumeric,
+      fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
+                  "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
+                  "learning_rate, norm_reward, or norm_obs.",
+                  iteration, report.epoch, report.minibatch, sums.policy_loss / report.samples,
+                  (sums.value_loss + sums.int_value_loss) / report.samples, report.clipped_norm)};
+}
+
+void UpdateStats::add(const MinibatchReport& minibatch, const PpoSums& sums) {
+  const double samples = minibatch.samples;
+  policy_loss += sums.policy_loss / samples;
+  value_loss += sums.value_loss / samples;
+  int_value_loss += sums.int_value_loss / samples;
+  entropy += sums.entropy / samples;
+  old_approx_kl += sums.old_approx_kl / samples;
+  approx_kl += sums.approx_kl / samples;
+  clipfrac += sums.clipped / samples;
+  grad_norm += minibatch.clipped_norm;
+  ess += sums.ess_percent(samples);
+  min_ratio = std::min(min_ratio, sums.min_ratio);
+  max_ratio = std::max(max_ratio, sums.max_ratio);
+}
+
+void UpdateStats::finish(int steps) {
+  for (double* mean : {&policy_loss, &value_loss, &int_value_loss, &entropy, &old_approx_kl,
+                       &approx_kl, &clipfrac, &grad_norm, &ess}) {
+    *mean /= steps;
+  }
+}
 
 template class PartialGradients<PpoLoss>;
 template class MinibatchUpdate<PpoLoss>;
@@ -100,11 +122,7 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
                                         static_cast<int>(block.size()));
   }
   BROADLOOM_TRY(update_.run(block, seed, iteration, learner, *this));
-  for (double* mean : {&stats_.policy_loss, &stats_.value_loss, &stats_.int_value_loss,
-                       &stats_.entropy, &stats_.old_approx_kl, &stats_.approx_kl, &stats_.clipfrac,
-                       &stats_.grad_norm, &stats_.ess}) {
-    *mean /= update_.steps();
-  }
+  stats_.finish(update_.steps());
   return {};
 }
 
@@ -126,32 +144,16 @@ void Ppo::describe(const PpoSums& sums, MinibatchReport& report) const {
 }
 
 Status Ppo::before_step(const MinibatchReport& minibatch, const PpoSums& sums, Learner& learner) {
-  BROADLOOM_TRY(check(minibatch, sums, iteration_));
+  BROADLOOM_TRY(check_minibatch(minibatch, sums, iteration_));
   last_kl_ = sums.approx_kl / minibatch.samples;
   if (settings_.adaptive_lr) {
     learner.learning_rate =
         adapted_learning_rate(learner.learning_rate, last_kl_, settings_.desired_kl);
   }
-  add_to_stats(minibatch, sums);
+  stats_.add(minibatch, sums);
   return {};
 }
 
 bool Ppo::goes_on() const { return settings_.target_kl == 0.0 || last_kl_ <= settings_.target_kl; }
-
-// Means are sums until the update is over.
-void Ppo::add_to_stats(const MinibatchReport& minibatch, const PpoSums& sums) {
-  const double samples = minibatch.samples;
-  stats_.policy_loss += sums.policy_loss / samples;
-  stats_.value_loss += sums.value_loss / samples;
-  stats_.int_value_loss += sums.int_value_loss / samples;
-  stats_.entropy += sums.entropy / samples;
-  stats_.old_approx_kl += sums.old_approx_kl / samples;
-  stats_.approx_kl += sums.approx_kl / samples;
-  stats_.clipfrac += sums.clipped / samples;
-  stats_.grad_norm += minibatch.clipped_norm;
-  stats_.ess += sums.ess_percent(samples);
-  stats_.min_ratio = std::min(stats_.min_ratio, sums.min_ratio);
-  stats_.max_ratio = std::max(stats_.max_ratio, sums.max_ratio);
-}
 
 }  // namespace broadloom

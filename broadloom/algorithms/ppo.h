@@ -58,7 +58,16 @@ struct UpdateStats {
 
   template <class Visitor>
   void visit(Visitor&& visit) const;
+
+  // Takes in one minibatch step. Means are sums until finish().
+  void add(const MinibatchReport& minibatch, const PpoSums& sums);
+  void finish(int steps);
 };
+
+// What no update goes on from: a loss or gradient that is not finite, and a first minibatch that
+// does not see ratio 1 and KL 0 exactly.
+Status check_minibatch(const MinibatchReport& minibatch, const PpoSums& sums,
+                       std::int64_t iteration);
 
 class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
  public:
@@ -92,7 +101,6 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   Status before_step(const MinibatchReport& minibatch, const PpoSums& sums,
                      Learner& learner) override;
   bool goes_on() const override;
-  void add_to_stats(const MinibatchReport& minibatch, const PpoSums& sums);
 
   PpoSettings settings_;
   MinibatchUpdate<PpoLoss> update_;

@@ -8,9 +8,8 @@
 #include "broadloom/algo/minibatch_update-inl.h"
 
 namespace broadloom {
-namespace {
 
-Status check(const MinibatchReport& report, const PqnSums& sums, std::int64_t iteration) {
+Status check_minibatch(const MinibatchReport& report, const PqnSums& sums, std::int64_t iteration) {
   const bool first = report.epoch == 0 && report.minibatch == 0;
   if (first && sums.max_value_error != 0.0) {
     return {ErrorKind::kNumeric,
@@ -29,7 +28,15 @@ Status check(const MinibatchReport& report, const PqnSums& sums, std::int64_t it
                       report.norm)};
 }
 
-}  // namespace
+void PqnStats::add(const MinibatchReport& minibatch, const PqnSums& sums) {
+  td_loss += sums.td_loss / minibatch.samples;
+  q_values += sums.q_values / minibatch.samples;
+  grad_norm += minibatch.norm;
+}
+
+void PqnStats::finish(int steps) {
+  for (double* mean : {&td_loss, &q_values, &grad_norm}) *mean /= steps;
+}
 
 template class PartialGradients<PqnLoss>;
 template class MinibatchUpdate<PqnLoss>;
@@ -58,19 +65,14 @@ Status Pqn::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
   stats_ = {};
   iteration_ = iteration;
   BROADLOOM_TRY(update_.run(block, seed, iteration, learner, *this));
-  for (double* mean : {&stats_.td_loss, &stats_.q_values, &stats_.grad_norm}) {
-    *mean /= update_.steps();
-  }
+  stats_.finish(update_.steps());
   stats_.epsilon = epsilon_;
   return {};
 }
 
-// Means are sums until the update is over.
 Status Pqn::before_step(const MinibatchReport& minibatch, const PqnSums& sums, Learner&) {
-  BROADLOOM_TRY(check(minibatch, sums, iteration_));
-  stats_.td_loss += sums.td_loss / minibatch.samples;
-  stats_.q_values += sums.q_values / minibatch.samples;
-  stats_.grad_norm += minibatch.norm;
+  BROADLOOM_TRY(check_minibatch(minibatch, sums, iteration_));
+  stats_.add(minibatch, sums);
   return {};
 }
 

@@ -38,7 +38,16 @@ struct PqnStats {
     visit(NumberInfo{"grad_norm", "Gradient norm before clipping", "", "losses/grad_norm"},
           grad_norm);
   }
+
+  // Takes in one minibatch step. Means are sums until finish().
+  void add(const MinibatchReport& minibatch, const PqnSums& sums);
+  void finish(int steps);
 };
+
+// What no update goes on from: a loss or gradient that is not finite, and a first minibatch that
+// does not see the values that its block was collected with.
+Status check_minibatch(const MinibatchReport& minibatch, const PqnSums& sums,
+                       std::int64_t iteration);
 
 class Pqn final : public Algorithm, private MinibatchRules<PqnLoss> {
  public:

@@ -91,6 +91,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::vector<std::string> instruments;
   int instrument_every = 50;
   bool hashes = false;
+  std::string device = "cpu";
   std::string isa = "auto";
   std::string precision = "fp32";
   std::int64_t memory_limit = 0;
@@ -334,6 +335,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "Measure every so many iterations, and in the last.");
   v("hashes", hashes, later(Role::kRecord),
     "Write content hashes of every block beside the metrics, for `broadloom diff`.");
+  v("device", device, later(Role::kMachine), Choices{{"cpu", "cuda"}},
+    "cuda: environments, rollout and update run on a GPU; what it cannot do yet is refused.");
   v("isa", isa, Role::kMachine, Choices{{"auto", "avx512", "avx2", "neon", "sse4", "exact"}},
     "Instruction set of the arithmetic; auto: the widest this processor has.");
   v("precision", precision, Role::kLearning, Choices{{"fp32", "bf16"}},

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/host_device.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
@@ -42,8 +43,9 @@ struct Outcome {
     }
   }
 
-  static EpisodeEnd of(const typename Env::Params& params, const typename Env::State& last,
-                       bool terminated, bool truncated, int stratum) {
+  BROADLOOM_HD static EpisodeEnd of(const typename Env::Params& params,
+                                    const typename Env::State& last, bool terminated,
+                                    bool truncated, int stratum) {
     EpisodeEnd end;
     end.stratum = static_cast<std::int16_t>(stratum);
     end.reason = static_cast<std::int8_t>(terminated ? reason(params, last) : kTimeLimit);
@@ -61,8 +63,8 @@ struct Outcome {
   static constexpr int kTimeLimit = time_limit_index();
   static_assert(kTimeLimit <= 127, "an EpisodeEnd holds at most 127 reasons");
 
-  static int reason([[maybe_unused]] const typename Env::Params& params,
-                    [[maybe_unused]] const typename Env::State& last) {
+  BROADLOOM_HD static int reason([[maybe_unused]] const typename Env::Params& params,
+                                 [[maybe_unused]] const typename Env::State& last) {
     if constexpr (kTellsReasons) return Env::end_reason(params, last);
     return 0;
   }

@@ -118,6 +118,7 @@ std::string manifest_json(const Manifest& m) {
   json["threads"] = m.threads;
   if (m.ranks > 1) json["ranks"] = m.ranks;
   json["hardware"] = {{"cpu", m.cpu}, {"cores", m.cores}, {"memory_bytes", m.memory_bytes}};
+  if (!m.device.empty()) json["hardware"]["device"] = m.device;
   json["seeds"] = {{"train", m.seed}};
   Json config = Json::object();
   for (const auto& [key, text] : m.config) config[key] = text;
@@ -152,6 +153,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.threads = number_of<int>(json, "threads");
   if (json.contains("ranks")) m.ranks = number_of<int>(json, "ranks");
   m.cpu = hardware["cpu"].text();
+  m.device = hardware["device"].text();
   m.cores = number_of<int>(hardware, "cores");
   m.memory_bytes = number_of<std::int64_t>(hardware, "memory_bytes");
   m.isa = json["isa"].text();

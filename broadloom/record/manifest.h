@@ -29,7 +29,7 @@ struct Manifest {
   int threads = 1;  // of each rank
   int ranks = 1;    // processes that began it together
   std::string isa;
-  std::string bits;   // "common": everybody's; "own": of isa, precision or simulator;
+  std::string bits;   // "common": everybody's; "own": of isa, precision, simulator or device;
                       // "none": the simulator is not deterministic; "": not said
   std::string panel;  // hash of panel.toml as the run was started; "": none
   std::vector<std::int64_t> extended_from;  // each total_timesteps that was made longer, in order
@@ -41,6 +41,7 @@ struct Manifest {
   std::vector<std::int64_t> new_episodes_at;
   std::string version, revision, compiler, build_type;  // of the program
   std::string cpu;
+  std::string device;  // that trains, as it calls itself; "": the processor does
   int cores = 0;
   std::int64_t memory_bytes = 0;
   std::string created;  // UTC, ISO 8601

@@ -31,6 +31,7 @@ std::vector<TextDifference> origins_of(const Manifest& first, const Manifest& se
   note("build_type", first.build_type, second.build_type);
   note("isa", first.isa, second.isa);
   note("cpu", first.cpu, second.cpu);
+  note("device", first.device, second.device);
   return out;
 }
 

@@ -186,13 +186,15 @@ Json seeds_of(const Config& config, const RolloutContract& contract,
 }
 
 Json machine_of(const Manifest& manifest) {
-  Json out = {{"device", "cpu"},
+  const bool on_host = manifest.device.empty();
+  const char* const place = on_host ? "host" : "device";
+  Json out = {{"device", on_host ? "cpu" : manifest.device},
               {"cpu", manifest.cpu},
               {"cores", manifest.cores},
               {"memory_bytes", manifest.memory_bytes},
               {"isa", manifest.isa},
               // Where each lives, so that nobody takes a copy between devices for none.
-              {"residency", {{"simulation", "host"}, {"rollout", "host"}, {"update", "host"}}}};
+              {"residency", {{"simulation", place}, {"rollout", place}, {"update", place}}}};
   if (!manifest.bits.empty()) out["bits"] = manifest.bits;
   return out;
 }

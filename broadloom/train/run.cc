@@ -274,6 +274,8 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     manifest.simulator = trainer.value()->simulator();
     manifest.plugin = trainer.value()->spec().plugin;
     manifest.engine = trainer.value()->spec().engine;
+    const Device* const device = trainer.value()->device();
+    if (device != nullptr) manifest.device = device->name();
     manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     manifest.init = source.value();

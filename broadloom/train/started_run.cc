@@ -18,7 +18,10 @@ Result<StartedRun> open_started_run(const std::string& run_dir) {
 
 std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator) {
   if (!simulator.deterministic) return "none";
-  const bool common = config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
+  // No device has shown yet that it has them.
+  const bool on_host = config.device == "cpu";
+  const bool common =
+      on_host && config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
   return common ? "common" : "own";
 }
 

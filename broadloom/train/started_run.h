@@ -20,7 +20,7 @@ struct StartedRun {
 Result<StartedRun> open_started_run(const std::string& run_dir);
 
 // What the record says of a run's bits: "common" where every processor would give the same, "own"
-// where isa, precision or simulator make them a processor's own, "none" where they do not come
+// where isa, precision, simulator or device make them its own, "none" where they do not come
 // again.
 std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator);
 

@@ -119,6 +119,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
   BROADLOOM_TRY(check_probe(config, *envs));
   std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs), ranks));
   BROADLOOM_TRY(check_outlasting(config, *trainer->algorithm_));
+  BROADLOOM_TRY(trainer->move_to_device());
   return trainer;
 }
 
@@ -214,8 +215,7 @@ Status Trainer::collect() {
   const StageTimer timer(stage_seconds_.collect);
   if (clock_.iteration == 1) BROADLOOM_TRY(algorithm_->begin_run(*envs_, normalizers()));
   if (episodes_lost_) BROADLOOM_TRY(begin_new_episodes());
-  learner_.refresh_bf16(network_, pool_);  // a restore may have changed the weights
-  BROADLOOM_TRY(collector_.collect(learner_.params.data(), clock_.env_step, block_));
+  BROADLOOM_TRY(fill_block());
   clock_.add_block(block_.T, block_.N);
   report_clock();
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
@@ -231,6 +231,12 @@ Status Trainer::collect() {
     for (float& reward : block_.rewards) reward *= scale;
   }
   return needs_environments() ? gather_environments() : Status();
+}
+
+Status Trainer::fill_block() {
+  if (device_ != nullptr) return collect_on_device();
+  learner_.refresh_bf16(network_, pool_);  // a restore may have changed the weights
+  return collector_.collect(learner_.params.data(), clock_.env_step, block_);
 }
 
 ObsNormalizers Trainer::normalizers() {
@@ -254,6 +260,7 @@ void Trainer::scale_rewards() {
 }
 
 void Trainer::bootstrap_values() {
+  if (device_ != nullptr) return;  // the block came with them
   const StageTimer timer(stage_seconds_.bootstrap);
   collector_.bootstrap_values(learner_.params.data(), block_);
 }
@@ -339,6 +346,7 @@ void Trainer::report_episodes() {
 }
 
 Status Trainer::state_restored() {
+  device_is_behind_ = true;
   if (obs_norm_) obs_norm_->state_restored();
   if (critic_norm_) critic_norm_->state_restored();
   algorithm_->state_restored();

@@ -23,6 +23,7 @@
 #include "broadloom/rollout/collector.h"
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/rollout/normalizer.h"
+#include "broadloom/train/device.h"
 #include "broadloom/train/episode_report.h"
 #include "broadloom/train/reward_term_report.h"
 #include "broadloom/train/run_clock.h"
@@ -121,6 +122,10 @@ class Trainer {
   // environments beyond those that it steps are as they were when gather_environments() was last
   // called. kInvalidConfig where the environments cannot be shared so.
   // With StartFrom::kState no time goes into starts that nobody will see.
+  //
+  // With config.device, blocks and updates are the device's; what is asked of the trainer is the
+  // same, with the same bits. Of the block, the host has what reports are made of, and all of it
+  // where there are hashes or instruments. kInvalidConfig for what the device cannot do.
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
                                                  Ranks& ranks = Ranks::alone(),
                                                  StartFrom from = StartFrom::kStart);
@@ -139,6 +144,8 @@ class Trainer {
   const ActorCritic& network() const { return network_; }
   const EnvSpec& spec() const { return envs_->spec(); }
   VecEnvTraits simulator() const { return envs_->traits(); }
+  // That collects and learns; null: the host's processor does.
+  const Device* device() const { return device_; }
   // The last one collected; or, after state_restored(), the next one, which has no content.
   const RolloutBlock& block() const { return block_; }
   const float* params() const { return learner_.params.data(); }  // [P]
@@ -172,11 +179,13 @@ class Trainer {
   // environments, episode statistics, counters.
   // Environments that do not save their state (VecEnvTraits) have no place in it.
   std::vector<TensorRef> state();
-  // Has the environments bring their part of state() up to date; call it before state() is read.
+  // Has environments and device bring their part of state() up to date; call it before state() is
+  // read.
   // Fails where other ranks have stepped environments since gather_environments().
   Status capture();
-  // Brings here what other ranks' environments are in. Iterations do so where the recorder or the
-  // instruments may ask, as the config has it. Nothing to do for one rank.
+  // Brings here what environments of other ranks, or of a device, are in. Iterations do so where
+  // the recorder or the instruments may ask, as the config has it. Nothing to do where they are
+  // here.
   Status gather_environments();
   // All of the first rank's state and instruments' state, for a run that it has begun or restored.
   Status take_state_of_first();
@@ -201,7 +210,12 @@ class Trainer {
   Status begin_new_episodes();
   void apply_schedules();
   void follow_shape();
+  Status move_to_device();
   Status collect();
+  Status fill_block();
+  Status collect_on_device();
+  Status bring_environments();
+  Status capture_device();
   const std::uint8_t* fillers() const;  // of the block; null: there are none
   void scale_rewards();
   void bootstrap_values();
@@ -233,6 +247,8 @@ class Trainer {
   Config now_;  // the config as far as its present shape goes: without a schedule
   std::unique_ptr<Actor> actor_;
   std::unique_ptr<Algorithm> algorithm_;
+  Device* device_ = nullptr;      // where the algorithm is one
+  bool device_is_behind_ = true;  // the host's copies are what learning goes on from
   Collector collector_;
   InstrumentSet instruments_;
   std::optional<BlockHasher> hasher_;

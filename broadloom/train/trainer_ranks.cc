@@ -26,7 +26,7 @@ Status Trainer::check_shared(const VecEnv& envs, const Ranks& ranks) {
 // Whether somebody asks this iteration what all environments are in: instruments, numbers of
 // levels, a checkpoint, or ranks that step others of them from the next iteration on.
 bool Trainer::needs_environments() const {
-  if (ranks_.size() == 1) return false;
+  if (ranks_.size() == 1 && device_ == nullptr) return false;
   const ShapeSchedule& schedule = config_.shape_schedule;
   return (!config_.instruments.empty() && is_measured()) ||
          instruments_watch_environments(config_.instruments, strata_vary(config_)) ||
@@ -37,6 +37,7 @@ bool Trainer::needs_environments() const {
 
 // Those that have never been stepped, and those that rest, are the same everywhere.
 Status Trainer::gather_environments() {
+  if (device_ != nullptr) return bring_environments();
   if (ranks_.size() == 1 || environments_of_ == clock_.iteration) return {};
   BROADLOOM_TRY(ranks_.agree(envs_->capture()));
   std::vector<TensorRef> tensors;
@@ -63,6 +64,7 @@ Status Trainer::take_state_of_first() {
 }
 
 Status Trainer::capture() {
+  if (device_ != nullptr) BROADLOOM_TRY(capture_device());
   if (ranks_.size() > 1 && environments_of_ != clock_.iteration) {
     return invalid(
         fmt::format("the state of the environments that other ranks step is of iteration {}, not "

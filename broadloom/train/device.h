@@ -1,0 +1,69 @@
+// A device that collects and learns in the place of the host's processor: what the trainer asks of
+// it, and those that a program has. The library has none of its own; cuda/ makes one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "broadloom/algo/algorithm.h"
+#include "broadloom/config/config.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/nn/actor_critic.h"
+
+namespace broadloom {
+
+// What the host reads of a block that a device keeps.
+enum class BlockParts {
+  kForReports,  // rewards, terminated, truncated, ends, values, advantages
+  kAll,
+};
+
+// An algorithm whose environments, block, parameters and moments live on a device. Of those the
+// host has copies, which it brings up to date when somebody asks for them. Everything has the bits
+// that the host's collector, environments and algorithm give.
+class Device : public Algorithm {
+ public:
+  // As it calls itself, for records.
+  virtual const std::string& name() const = 0;
+
+  // Takes in parameters, moments and environments, from which the next block goes on: before the
+  // first one, and whenever the host's copies were written into. envs: those of the setup.
+  virtual Status take_state(const Learner& learner, VecEnv& envs) = 0;
+
+  // A block with its targets, from environment step first_step of the run on. block: gets those
+  // parts; its rewards are raw, and the targets of rewards times reward_scale. Fails where rewards
+  // or values are not finite.
+  virtual Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) = 0;
+
+  // What is on the device into the host's copies. Parameters come with each update().
+  virtual Status bring_moments(Learner& learner) = 0;
+  virtual Status bring_environments(VecEnv& envs) = 0;
+
+  // update() carries out all steps, and fails where one of them would have failed: the learner is
+  // as it was before the update then.
+
+  // They come with the block.
+  void compute_targets(RolloutBlock&, int, int) const final {}
+};
+
+// What it is made from, which must outlive it.
+struct DeviceSetup {
+  const Config& config;
+  const ActorCritic& network;
+  VecEnv& envs;
+};
+
+// Fails where it cannot do what the config asks, and where the machine has none.
+using DeviceMaker = std::function<Result<std::unique_ptr<Device>>(const DeviceSetup&)>;
+
+// Makes a device known by the value of `device` that asks for it; a name that is known already is
+// left as it is. Any thread may call it, but register before a trainer is made.
+void register_device(const std::string& name, DeviceMaker make);
+
+// The device that the config asks for; null for `cpu`. kInvalidConfig where this program has none
+// of that name, with how to get one.
+Result<std::unique_ptr<Device>> make_device(const DeviceSetup& setup);
+
+}  // namespace broadloom

@@ -1,0 +1,212 @@
+// A trainer's device (train/device.h) on a side (host_side.h, device_side.h): environments, block,
+// parameters and moments live there.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/env/batched_env.h"
+#include "broadloom/train/device.h"
+#include "cuda/device_rollout.h"
+#include "cuda/device_update.h"
+#include "cuda/env_list.h"
+#include "cuda/learning_ways.h"
+#include "cuda/refusals.h"
+
+namespace broadloom::cuda {
+
+// Way: PpoWay or PqnWay.
+template <class Env, class Side, class Way>
+class DeviceLearning final : public Device, private StepWatcher<typename Way::Loss::Sums> {
+ public:
+  // setup: that check_device() has passed; envs: those of the setup.
+  DeviceLearning(std::unique_ptr<Side> side, const DeviceSetup& setup, const BatchedEnv<Env>& envs)
+      : side_(std::move(side)),
+        name_(side_->name()),
+        way_(setup.config),
+        reward_scale_(setup.config.reward_scale),
+        outputs_(setup.network.shape().action_outputs),
+        image_(envs.num_envs()),
+        collector_(*side_, envs.params(), envs.spec(), device_network(setup.network),
+                   {setup.config.num_steps, setup.config.num_envs, setup.config.seed,
+                    setup.config.families()}),
+        update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.normalises(),
+                static_cast<int>(setup.config.batch_size()),
+                static_cast<int>(setup.config.minibatch_count())) {}
+
+  // The first thing that went wrong on the side.
+  Status status() const { return side_->status(); }
+
+  const std::string& name() const override { return name_; }
+
+  Status take_state(const Learner& learner, VecEnv& envs) override {
+    update_.set_params(learner.params.data());
+    update_.set_moments(learner.adam_m.data(), learner.adam_v.data());
+    image_.read(envs);
+    collector_.take_envs(image_);
+    return status();
+  }
+  Status bring_moments(Learner& learner) override {
+    update_.bring_moments(learner.adam_m.data(), learner.adam_v.data());
+    return status();
+  }
+  Status bring_environments(VecEnv& envs) override {
+    collector_.bring_envs(image_);
+    BROADLOOM_TRY(status());
+    image_.write(envs);
+    return {};
+  }
+
+  void begin_block(double progress) override { way_.begin_block(progress, update_.loss()); }
+
+  Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) override {
+    collector_.collect(way_.acting(outputs_), update_.params(), first_step);
+    const DeviceRollout& kept = collector_.block();
+    bring(kept.rewards, block.rewards);
+    if (reward_scale_ != 1.0) collector_.scale_rewards(reward_scale_);
+    collector_.compute_advantages(way_.settings.gamma, way_.settings.gae_lambda,
+                                  way_.settings.truncation_mode);
+    bring(kept.values, block.values);
+    bring(kept.terminated, block.terminated);
+    bring(kept.truncated, block.truncated);
+    if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
+    bring(kept.advantages, block.advantages);
+    if (parts == BlockParts::kAll) bring_rest(block);
+    BROADLOOM_TRY(status());
+    return check_finite(block, first_step);
+  }
+
+  Status update(const RolloutBlock&, std::uint64_t seed, std::int64_t iteration,
+                Learner& learner) override {
+    iteration_ = iteration;
+    const auto steps = update_.update(collector_.block(), seed, iteration, learner.learning_rate,
+                                      learner.adam_steps, observer_ == nullptr ? nullptr : this);
+    BROADLOOM_TRY(status());
+    stats_ = {};
+    const int per_epoch = update_.minibatches().count();
+    for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
+      const Step& of = steps[static_cast<std::size_t>(step)];
+      const MinibatchReport minibatch = report_of(step / per_epoch, step % per_epoch, of);
+      BROADLOOM_TRY(check_minibatch(minibatch, of.sums, iteration));
+      stats_.add(minibatch, of.sums);
+    }
+    stats_.finish(static_cast<int>(steps.size()));
+    way_.complete(stats_);
+    epochs_ = static_cast<int>(steps.size()) / per_epoch;
+    update_.bring_params(learner.params.data());
+    learner.adam_steps += static_cast<std::int64_t>(steps.size());
+    return status();
+  }
+
+  int epochs() const override { return epochs_; }
+  void visit_numbers(const NumberVisitor& visit) const override { stats_.visit(visit); }
+  void set_observer(UpdateObserver* observer) override { observer_ = observer; }
+
+ private:
+  using Step = StepReport<typename Way::Loss::Sums>;
+
+  MinibatchReport report_of(int epoch, int m, const Step& step) const {
+    MinibatchReport report;
+    report.epoch = epoch;
+    report.minibatch = m;
+    report.samples = update_.minibatches().size(m);
+    report.norm = report.clipped_norm = step.norm;
+    return report;
+  }
+
+  void on_batch(const Step& batch, std::span<const float> gradient) override {
+    MinibatchReport report = report_of(0, 0, batch);
+    report.samples = update_.minibatches().samples();
+    report.gradient = gradient;
+    Way::describe(batch.sums, report);
+    observer_->on_batch(report);
+  }
+  // Only what a step may be taken from.
+  void on_step(int epoch, int m, const Step& step, std::span<const float> gradient) override {
+    MinibatchReport report = report_of(epoch, m, step);
+    if (!check_minibatch(report, step.sums, iteration_).ok()) return;
+    report.gradient = gradient;
+    Way::describe(step.sums, report);
+    observer_->on_minibatch(report);
+  }
+
+  template <class Number, class Numbers>
+  void bring(const Number* from, Numbers& to) {
+    side_->copy_out(to.data(), from, to.size());
+  }
+  void bring_rest(RolloutBlock& block) {
+    const DeviceRollout& kept = collector_.block();
+    bring_rows(kept.observations, block.observations);
+    bring(kept.actions, block.actions);
+    bring(kept.log_probs, block.log_probs);
+    bring(kept.last_values, block.last_values);
+    bring(kept.truncations, block.truncations);
+    bring_rows(kept.final_observations, block.final_observations);
+    bring(kept.final_values, block.final_values);
+  }
+  void bring_rows(const float* from, Observations& rows) {
+    const std::span<float> to = rows.floats();
+    bring(from, to);
+  }
+
+  // Observations that are not finite have no finite value.
+  static Status check_finite(const RolloutBlock& block, std::int64_t first_step) {
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const bool has_value = std::isfinite(block.values[i]);
+      if (has_value && std::isfinite(block.rewards[i])) continue;
+      const std::size_t envs = static_cast<std::size_t>(block.N);
+      return {ErrorKind::kNumeric,
+              std::string(has_value ? "reward" : "value") + " of environment " +
+                  std::to_string(i % envs) + " is not finite at its step " +
+                  std::to_string(first_step + static_cast<std::int64_t>(i / envs)) +
+                  "; expected finite numbers. Check the environment's dynamics and options, and "
+                  "the policy's outputs."};
+    }
+    return {};
+  }
+
+  std::unique_ptr<Side> side_;  // outlives what works there
+  std::string name_;
+  Way way_;
+  double reward_scale_;
+  int outputs_;  // of the policy
+  EnvImage<Env> image_;
+  DeviceCollector<Env, Side> collector_;
+  DeviceUpdate<Side, typename Way::Loss> update_;
+  typename Way::Stats stats_;
+  int epochs_ = 0;
+  std::int64_t iteration_ = 0;
+  UpdateObserver* observer_ = nullptr;
+};
+
+template <class Way, class Env, class Side>
+Result<std::unique_ptr<Device>> make_learning(std::unique_ptr<Side> side, const DeviceSetup& setup,
+                                              const BatchedEnv<Env>& envs) {
+  auto made = std::make_unique<DeviceLearning<Env, Side, Way>>(std::move(side), setup, envs);
+  BROADLOOM_TRY(made->status());
+  return std::unique_ptr<Device>(std::move(made));
+}
+
+// A DeviceMaker's work on one of the sides.
+template <class Side>
+Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
+                                               const DeviceSetup& setup) {
+  BROADLOOM_TRY(check_device(setup));
+#define BROADLOOM_MAKE_LEARNING(Env)                                          \
+  if (const auto* envs = dynamic_cast<const BatchedEnv<Env>*>(&setup.envs)) { \
+    return setup.network.shape().action_values                                \
+               ? make_learning<PqnWay, Env>(std::move(side), setup, *envs)    \
+               : make_learning<PpoWay, Env>(std::move(side), setup, *envs);   \
+  }
+  BROADLOOM_EACH_VECTOR_ENV(BROADLOOM_MAKE_LEARNING)
+#undef BROADLOOM_MAKE_LEARNING
+  return unknown_environments(setup);
+}
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,58 @@
+// What PPO and PQN are to DeviceLearning: their losses, how they act, and what a config says of it.
+#pragma once
+
+#include "broadloom/algorithms/ppo.h"
+#include "broadloom/algorithms/pqn.h"
+#include "broadloom/config/config.h"
+#include "broadloom/config/settings.h"
+#include "cuda/collect_kernels.h"
+#include "cuda/kernel_losses.h"
+
+namespace broadloom::cuda {
+
+struct PpoWay {
+  using Loss = PpoKernelLoss;
+  using Stats = UpdateStats;
+
+  explicit PpoWay(const Config& config) : settings(ppo_settings(config)) {}
+  Loss loss() const { return {settings.loss}; }
+  MinibatchSettings minibatches() const {
+    return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps};
+  }
+  bool normalises() const { return settings.norm_adv == AdvantageNorm::kMinibatch; }
+  void begin_block(double progress, Loss& loss) const {
+    if (settings.clip_coef) loss.coefficients.clip_coef = settings.clip_coef->at(progress);
+    if (settings.ent_coef) loss.coefficients.ent_coef = settings.ent_coef->at(progress);
+  }
+  static PolicyActing acting(int) { return {}; }
+  static void complete(Stats&) {}
+  // What an observer is shown of the sums.
+  static void describe(const PpoSums& sums, MinibatchReport& report) {
+    report.entropy = sums.entropy / report.samples;
+    report.ratios = sums;
+  }
+
+  PpoSettings settings;
+};
+
+struct PqnWay {
+  using Loss = PqnKernelLoss;
+  using Stats = PqnStats;
+
+  explicit PqnWay(const Config& config)
+      : settings(pqn_settings(config)), epsilon(settings.epsilon.at(0.0)) {}
+  Loss loss() const { return {settings.vf_coef}; }
+  MinibatchSettings minibatches() const {
+    return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam};
+  }
+  static bool normalises() { return false; }
+  void begin_block(double progress, Loss&) { epsilon = settings.epsilon.at(progress); }
+  EpsilonActing acting(int actions) const { return EpsilonActing::of(epsilon, actions); }
+  void complete(Stats& stats) const { stats.epsilon = epsilon; }
+  static void describe(const PqnSums&, MinibatchReport&) {}
+
+  PqnSettings settings;
+  double epsilon;  // of the block at hand
+};
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,98 @@
+#include "cuda/refusals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "broadloom/env/disturbance.h"
+#include "cuda/collect_kernels.h"
+#include "cuda/gradient_kernel.h"
+#include "cuda/network.h"
+
+namespace broadloom::cuda {
+namespace {
+
+Status refuse(const std::string& got, const std::string& instead) {
+  return invalid(fmt::format(
+      "device = cuda: got {}, which kernels cannot do yet; {}, or set device = cpu", got, instead));
+}
+
+Status refuse_key(const std::string& key, const std::string& got, const std::string& instead) {
+  return refuse(fmt::format("{} = {}", key, got), fmt::format("set {} = {}", key, instead));
+}
+
+Status check_learning(const Config& config) {
+  if (config.algorithm != "ppo" && config.algorithm != "pqn") {
+    return refuse_key("algorithm", config.algorithm, "ppo or pqn");
+  }
+  if (!config.shape_schedule.empty()) return refuse("shape_schedule", "leave it out");
+  if (config.norm_obs) return refuse_key("norm_obs", "true", "false");
+  if (config.norm_reward) return refuse_key("norm_reward", "true", "false");
+  if (config.target_kl != 0.0) {
+    return refuse_key("target_kl", fmt::format("{}", config.target_kl), "0");
+  }
+  if (config.lr_schedule == "adaptive") {
+    return refuse_key("lr_schedule", config.lr_schedule, "linear or constant");
+  }
+  const bool uses_norm = config.algorithm == "ppo" && config.norm_adv == "batch";
+  return uses_norm ? refuse_key("norm_adv", "batch", "minibatch or off") : Status();
+}
+
+Status refuse_environments(const Config& config, const std::string& why) {
+  return refuse(fmt::format("env_id = {}{}", config.env_id, why),
+                "take an environment of the library whose observations are vectors (classic "
+                "control and toy text), without stacks of frames");
+}
+
+Status check_task(const DeviceSetup& setup) {
+  const auto disturbs = [](const auto& option) { return is_disturbance_key(option.first); };
+  const Overrides& options = setup.config.env_options;
+  if (std::any_of(options.begin(), options.end(), disturbs)) {
+    return refuse("disturbances of observations or actions", "leave the keys disturb.* out");
+  }
+  if (!setup.envs.spec().strata.empty()) {
+    return refuse("strata", "leave the keys strata.* and curriculum out");
+  }
+  const bool are_numbers = setup.envs.spec().observation.dtype == Dtype::kF32;
+  return are_numbers ? Status()
+                     : refuse_environments(setup.config, ", whose observations are bytes");
+}
+
+Status check_network(const Config& config) {
+  if (config.precision != "fp32") return refuse_key("precision", config.precision, "fp32");
+  if (config.encoder != "mlp") return refuse_key("encoder", config.encoder, "mlp");
+  if (config.layer_norm != "off") return refuse_key("layer_norm", config.layer_norm, "off");
+  const bool shares = config.shared_encoder && config.algorithm == "ppo";
+  return shares ? refuse_key("shared_encoder", "true", "false") : Status();
+}
+
+// What is left of what does not fit: the shape of the MLP.
+Status check_sizes(const DeviceSetup& setup) {
+  if (!fits_kernels(setup.network)) {
+    return refuse(fmt::format("hidden_sizes = {}", fmt::join(setup.config.hidden_sizes, ",")),
+                  fmt::format("take at most {} layers, none wider than {}", kMostLayers, kWidest));
+  }
+  const std::size_t bytes = forward_shared_bytes(device_network(setup.network), kCollectRows);
+  if (bytes <= kUsualSharedBytes) return {};
+  return refuse(fmt::format("observations of {} numbers with hidden_sizes = {}, of which a tile "
+                            "takes {} bytes where {} are shared",
+                            setup.envs.spec().observation_size(),
+                            fmt::join(setup.config.hidden_sizes, ","), bytes, kUsualSharedBytes),
+                "take another environment or smaller layers");
+}
+
+}  // namespace
+
+Status check_device(const DeviceSetup& setup) {
+  BROADLOOM_TRY(check_learning(setup.config));
+  BROADLOOM_TRY(check_task(setup));
+  BROADLOOM_TRY(check_network(setup.config));
+  return check_sizes(setup);
+}
+
+Status unknown_environments(const DeviceSetup& setup) {
+  return refuse_environments(setup.config, "");
+}
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,324 @@
+// Trainers whose device is emulated, beside those of the host's processor: the same runs, to the
+// bit, from the first block to a resume; and what a device refuses.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/config/config.h"
+#include "broadloom/evaluate/evaluator.h"
+#include "broadloom/math/isa.h"
+#include "broadloom/train/device.h"
+#include "broadloom/train/trainer.h"
+#include "cuda/device_learning.h"
+#include "cuda/host_side.h"
+#include "tests/ranks/thread_ranks.h"
+
+namespace broadloom::cuda {
+namespace {
+
+using Options = Overrides;
+
+FiberOrder order = FiberOrder::kForward;  // of devices made from now on
+
+class DeviceTrainer : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    register_device("cuda", [](const DeviceSetup& setup) {
+      return make_device_on(std::make_unique<HostSide>(order), setup);
+    });
+  }
+  void SetUp() override {
+    order = FiberOrder::kForward;
+    if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
+  }
+};
+
+Config config_of(const std::string& env_id, const Options& options) {
+  Overrides all{{"env_id", env_id},          {"num_envs", "13"},     {"num_steps", "16"},
+                {"num_minibatches", "3"},    {"update_epochs", "2"}, {"hidden_sizes", "16,16"},
+                {"total_timesteps", "2000"}, {"seed", "4"},          {"norm_obs", "false"},
+                {"norm_reward", "false"}};
+  all.insert(all.end(), options.begin(), options.end());
+  Result<Config> config = resolve_config(all);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.value();
+}
+
+std::unique_ptr<Trainer> make_trainer(Config config, const char* device) {
+  config.device = device;
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, 2);
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  return trainer.take();
+}
+
+void iterate(Trainer& trainer) {
+  const Status status = trainer.iterate();
+  ASSERT_TRUE(status.ok()) << status.message();
+}
+
+using Bits = std::vector<std::pair<std::string, std::uint64_t>>;
+
+// Every number of the last iteration, of which some are not numbers.
+Bits numbers_of(const Trainer& trainer) {
+  Bits bits;
+  const auto take = [&](const NumberInfo& info, double value) {
+    bits.emplace_back(info.name, std::bit_cast<std::uint64_t>(value));
+  };
+  visit_numbers(trainer.report(), [&](const NumberInfo& info, auto value) {
+    take(info, static_cast<double>(value));
+  });
+  if (trainer.instruments().measured()) trainer.instruments().visit_numbers(take);
+  return bits;
+}
+
+std::vector<std::string> state_of(Trainer& trainer) {
+  EXPECT_TRUE(trainer.capture().ok());
+  std::vector<std::string> state;
+  for (const TensorRef& tensor : trainer.state()) {
+    state.push_back(tensor.name + " ");
+    state.back().append(static_cast<const char*>(tensor.data), tensor.bytes());
+  }
+  return state;
+}
+
+// Not as text, of which a difference would show pages.
+void expect_same_state(Trainer& host, Trainer& device) {
+  const std::vector<std::string> a = state_of(host), b = state_of(device);
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_TRUE(a[i] == b[i]) << a[i].substr(0, a[i].find(' ')) << " differs after iteration "
+                              << host.report().iteration;
+  }
+}
+
+void expect_same_iteration(Trainer& host, Trainer& device) {
+  EXPECT_EQ(numbers_of(host), numbers_of(device)) << "iteration " << host.report().iteration;
+  ASSERT_EQ(host.hashes() == nullptr, device.hashes() == nullptr);
+  if (host.hashes() == nullptr) return;
+  EXPECT_EQ(host.hashes()->rows, device.hashes()->rows);
+  EXPECT_EQ(host.hashes()->columns, device.hashes()->columns);
+  EXPECT_EQ(host.hashes()->params, device.hashes()->params);
+}
+
+// hashes: with those of blocks, for which the device hands out all of a block.
+void expect_the_same(const std::string& env_id, Options options, int iterations = 3,
+                     bool hashes = true) {
+  options.emplace_back("hashes", hashes ? "true" : "false");
+  const Config config = config_of(env_id, options);
+  const std::unique_ptr<Trainer> host = make_trainer(config, "cpu");
+  const std::unique_ptr<Trainer> device = make_trainer(config, "cuda");
+  ASSERT_EQ(host->device(), nullptr);
+  ASSERT_NE(device->device(), nullptr);
+  EXPECT_EQ(device->device()->name(), "emulated on the host");
+  expect_same_state(*host, *device);
+  for (int i = 0; i < iterations; ++i) {
+    iterate(*host);
+    iterate(*device);
+    expect_same_iteration(*host, *device);
+  }
+  EXPECT_GT(host->episodes(), 0);
+  expect_same_state(*host, *device);
+}
+
+constexpr FiberOrder kOrders[] = {FiberOrder::kForward, FiberOrder::kReversed,
+                                  FiberOrder::kShuffled};
+
+const Options kShort{{"max_episode_steps", "11"}};
+const Options kPqn{{"algorithm", "pqn"}, {"max_episode_steps", "11"}, {"layer_norm", "off"}};
+
+TEST_F(DeviceTrainer, TrainsCartPoleByPpo) {
+  for (const FiberOrder each : kOrders) {
+    order = each;
+    expect_the_same("CartPole-v1", kShort);
+  }
+}
+
+TEST_F(DeviceTrainer, TrainsCartPoleByPqn) {
+  for (const FiberOrder each : kOrders) {
+    order = each;
+    expect_the_same("CartPole-v1", kPqn);
+  }
+}
+
+TEST_F(DeviceTrainer, TrainsPendulumByPpo) {
+  for (const FiberOrder each : kOrders) {
+    order = each;
+    expect_the_same("Pendulum-v1", kShort);
+  }
+}
+
+TEST_F(DeviceTrainer, TrainsEveryEnvironmentOfVectors) {
+  for (const char* env_id : {"Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0",
+                             "CliffWalking-v1", "FrozenLake-v1"}) {
+    SCOPED_TRACE(env_id);
+    expect_the_same(env_id, kShort, 2);
+  }
+}
+
+TEST_F(DeviceTrainer, NeedsNoWholeBlocks) {
+  expect_the_same("CartPole-v1", kShort, 3, false);
+  expect_the_same("Pendulum-v1", kShort, 3, false);
+}
+
+TEST_F(DeviceTrainer, FollowsTheRestOfTheConfig) {
+  Options options = kShort;
+  for (const auto& [key, value] : Options{{"stagger_starts", "true"},
+                                          {"seed_families", "1"},
+                                          {"reward_scale", "0.3"},
+                                          {"clip_schedule", "linear"},
+                                          {"ent_schedule", "linear"},
+                                          {"norm_adv", "off"},
+                                          {"truncation_mode", "zero"},
+                                          {"lr_schedule", "constant"}}) {
+    options.emplace_back(key, value);
+  }
+  expect_the_same("CartPole-v1", options);
+}
+
+Options watched(Options options, const std::string& instruments) {
+  options.emplace_back("instruments", instruments);
+  options.emplace_back("instrument_every", "2");
+  return options;
+}
+
+// Those that look at blocks, policies and environments, and those that watch updates from inside.
+TEST_F(DeviceTrainer, IsSeenByInstruments) {
+  const Options seen_options = watched(kShort, "gradient,plasticity,policy,coverage,audit");
+  expect_the_same("CartPole-v1", seen_options, 4);
+  expect_the_same("Pendulum-v1", seen_options, 2);
+  expect_the_same("CartPole-v1", watched(kPqn, "plasticity,coverage"), 2);
+  const std::unique_ptr<Trainer> plain = make_trainer(config_of("CartPole-v1", kShort), "cuda");
+  const std::unique_ptr<Trainer> seen =
+      make_trainer(config_of("CartPole-v1", seen_options), "cuda");
+  for (int i = 0; i < 3; ++i) {
+    iterate(*plain);
+    iterate(*seen);
+  }
+  expect_same_state(*plain, *seen);
+}
+
+TEST_F(DeviceTrainer, LeavesAPolicyToEvaluate) {
+  const Config config = config_of("CartPole-v1", kShort);
+  const std::unique_ptr<Trainer> host = make_trainer(config, "cpu");
+  const std::unique_ptr<Trainer> device = make_trainer(config, "cuda");
+  for (int i = 0; i < 2; ++i) {
+    iterate(*host);
+    iterate(*device);
+  }
+  const EvalOptions options{.episodes = 5, .seed = 1, .threads = 2};
+  const Result<EvalResult> a = evaluate_policy(host->policy(), options);
+  const Result<EvalResult> b = evaluate_policy(device->policy(), options);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(a.value().mean_return, b.value().mean_return);
+  EXPECT_EQ(a.value().std_return, b.value().std_return);
+}
+
+void copy_state(Trainer& from, Trainer& to) {
+  ASSERT_TRUE(from.capture().ok());
+  const std::vector<TensorRef> a = from.state(), b = to.state();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].bytes(), b[i].bytes());
+    std::memcpy(b[i].data, a[i].data, a[i].bytes());
+  }
+  ASSERT_TRUE(to.state_restored().ok());
+}
+
+// Any of the two may go on where any has stopped.
+void expect_same_after_resume(const std::string& env_id, const Options& options) {
+  const Config config = config_of(env_id, options);
+  const std::unique_ptr<Trainer> whole = make_trainer(config, "cpu");
+  for (int i = 0; i < 4; ++i) iterate(*whole);
+  for (const auto& [first, second] : std::vector<std::pair<const char*, const char*>>{
+           {"cuda", "cuda"}, {"cuda", "cpu"}, {"cpu", "cuda"}}) {
+    for (int cut = 0; cut < 4; ++cut) {
+      const std::unique_ptr<Trainer> before = make_trainer(config, first);
+      for (int i = 0; i < cut; ++i) iterate(*before);
+      const std::unique_ptr<Trainer> after = make_trainer(config, second);
+      copy_state(*before, *after);
+      for (int i = cut; i < 4; ++i) iterate(*after);
+      SCOPED_TRACE(std::string(first) + " until " + std::to_string(cut) + ", then " + second);
+      expect_same_state(*whole, *after);
+    }
+  }
+}
+
+TEST_F(DeviceTrainer, GoesOnAfterAResume) {
+  expect_same_after_resume("CartPole-v1", kShort);
+  expect_same_after_resume("CartPole-v1", kPqn);
+  expect_same_after_resume("Pendulum-v1", kShort);
+}
+
+// The same trainer is put back to an earlier state, over what its device has.
+TEST_F(DeviceTrainer, GoesBackToAnEarlierState) {
+  const Config config = config_of("CartPole-v1", kShort);
+  const std::unique_ptr<Trainer> early = make_trainer(config, "cuda");
+  const std::unique_ptr<Trainer> late = make_trainer(config, "cuda");
+  for (int i = 0; i < 3; ++i) iterate(*late);
+  copy_state(*early, *late);
+  for (int i = 0; i < 2; ++i) {
+    iterate(*early);
+    iterate(*late);
+  }
+  expect_same_state(*early, *late);
+}
+
+std::string refusal(const std::string& env_id, const Options& options) {
+  Overrides all{{"device", "cuda"}};
+  all.insert(all.end(), options.begin(), options.end());
+  const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config_of(env_id, all), 1);
+  if (trainer.ok()) return "";
+  EXPECT_EQ(trainer.status().kind(), ErrorKind::kInvalidConfig);
+  return trainer.status().message();
+}
+
+TEST_F(DeviceTrainer, RefusesWhatItCannotDo) {
+  EXPECT_EQ(refusal("CartPole-v1", {{"norm_obs", "true"}}),
+            "device = cuda: got norm_obs = true, which kernels cannot do yet; set norm_obs = "
+            "false, or set device = cpu");
+  struct Refused {
+    const char* env_id;
+    Options options;
+    const char* got;
+  };
+  for (const Refused& refused : std::vector<Refused>{
+           {"CartPole-v1", {{"norm_reward", "true"}}, "norm_reward = true"},
+           {"CartPole-v1", {{"target_kl", "0.02"}}, "target_kl = 0.02"},
+           {"CartPole-v1", {{"lr_schedule", "adaptive"}}, "lr_schedule = adaptive"},
+           {"CartPole-v1", {{"norm_adv", "batch"}}, "norm_adv = batch"},
+           {"CartPole-v1", {{"shape_schedule", "13x16 @ 0, 13x8 @ 0.5"}}, "shape_schedule"},
+           {"CartPole-v1", {{"algorithm", "ppo_rnd"}}, "algorithm = ppo_rnd"},
+           {"CartPole-v1", {{"algorithm", "pqn"}, {"layer_norm", "all"}}, "layer_norm = all"},
+           {"CartPole-v1", {{"shared_encoder", "true"}}, "shared_encoder = true"},
+           {"CartPole-v1", {{"hidden_sizes", "256,64"}}, "hidden_sizes = 256,64"},
+           {"CartPole-v1", {{"hidden_sizes", "8,8,8,8,8"}}, "at most 4 layers"},
+           {"CartPole-v1", {{"strata.a.half_length", "0.4..0.6"}}, "strata"},
+           {"CartPole-v1", {{"disturb.action_delay", "1"}}, "disturbances"},
+           {"Taxi-v3", {}, "observations of 500 numbers"},
+           {"MinAtar/Breakout-v1",
+            {{"encoder", "mlp"}, {"hidden_sizes", "16,16"}},
+            "whose observations are bytes"},
+       }) {
+    const std::string message = refusal(refused.env_id, refused.options);
+    EXPECT_NE(message.find(refused.got), std::string::npos) << refused.got << ": " << message;
+    EXPECT_NE(message.find("device = c"), std::string::npos) << message;
+  }
+}
+
+TEST_F(DeviceTrainer, RefusesSeveralRanks) {
+  const Config config = config_of("CartPole-v1", {{"device", "cuda"}});
+  ThreadWorld world(2);
+  world.run([&](Ranks& ranks) {
+    const Status status = Trainer::create(config, 1, ranks).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    EXPECT_NE(status.message().find("got 2 ranks"), std::string::npos) << status.message();
+  });
+}
+
+}  // namespace
+}  // namespace broadloom::cuda

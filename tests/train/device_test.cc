@@ -1,0 +1,34 @@
+// Programs that have no device of their own: tests/cuda has those that do.
+#include "broadloom/train/device.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "broadloom/config/config.h"
+#include "broadloom/train/started_run.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+Config config_on(const char* device) {
+  return resolve_config({{"env_id", "CartPole-v1"}, {"device", device}}).take();
+}
+
+TEST(Devices, AreRefusedByProgramsWithoutThem) {
+  const Status status = Trainer::create(config_on("cuda"), 1).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_EQ(status.message(),
+            "device: got cuda, but this program was built without CUDA; build it again with "
+            "-DBROADLOOM_CUDA=ON, which needs nvcc, or set device = cpu");
+  EXPECT_EQ(Trainer::create(config_on("cpu"), 1).value()->device(), nullptr);
+}
+
+TEST(Devices, HaveBitsOfTheirOwnUntilOneHasShownOthers) {
+  EXPECT_EQ(bits_of(config_on("cpu"), "avx2", {}), "common");
+  EXPECT_EQ(bits_of(config_on("cuda"), "avx2", {}), "own");
+}
+
+}  // namespace
+}  // namespace broadloom
