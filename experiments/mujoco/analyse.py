@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""analyse.py keep STORES RESULTS: a row for each finished run of run.sh's stores, into RESULTS/runs.csv (one of the same task, block and seed is
+replaced). analyse.py judge RESULTS: means, differences and the verdicts on PREREGISTRATION.md."""
+
+import csv
+import math
+import sqlite3
+import statistics
+import sys
+from pathlib import Path
+
+TASKS = ["InvertedPendulum", "InvertedDoublePendulum", "Reacher", "Swimmer", "HalfCheetah", "Hopper", "Walker2d", "Pusher"]
+BLOCKS = {"cleanrl": "1x2048", "wide": "8x256"}
+# docs.cleanrl.dev, ppo_continuous_action.py, v4, 1M steps: mean and standard deviation of three seeds.
+PUBLISHED = {"HalfCheetah": (1442.64, 46.03), "Hopper": (2382.86, 271.74), "Walker2d": (2287.95, 571.78), "InvertedPendulum": (963.09, 22.20),
+             "Pusher": (-40.38, 7.15)}
+COLUMNS = ["task", "block", "seed", "training", "last", "parameters_hash"]
+T_95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # Student's t, by the number of runs
+
+
+def read(path):
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path, header, rows):
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows([f"{x:.5g}" if isinstance(x, float) else x for x in row] for row in rows)
+
+
+def keep(stores, results):
+    path = results / "runs.csv"
+    rows = {(row["task"], row["block"], row["seed"]): row for row in read(path)}
+    for file in sorted(stores.glob("*.sqlite")):
+        with sqlite3.connect(file) as store:
+            for cell, seed, training, last, parameters in store.execute(
+                    "SELECT cells.name, runs.seed, scores.training_return, (SELECT mean_return FROM evaluations WHERE run_id = runs.id "
+                    "ORDER BY global_step DESC LIMIT 1), runs.parameters_hash FROM runs JOIN cells ON cells.id = runs.cell_id "
+                    "JOIN scores ON scores.run_id = runs.id WHERE runs.status = 'finished'"):
+                env, _, block = cell.removeprefix("env_id=").partition(" ")
+                row = [env.removesuffix("-v5"), BLOCKS[block], str(seed), f"{training:.6g}", f"{last:.6g}", parameters]
+                rows[tuple(row[:3])] = dict(zip(COLUMNS, row))
+    order = sorted(rows.values(), key=lambda row: (TASKS.index(row["task"]), row["block"], int(row["seed"])))
+    write(path, COLUMNS, [[row[column] for column in COLUMNS] for row in order])
+    print(f"{len(rows)} runs in {path}")
+
+
+def interval(numbers):
+    """(mean, low, high), 95 % by Student's t."""
+    mean = statistics.fmean(numbers)
+    half = T_95[len(numbers)] * statistics.stdev(numbers) / math.sqrt(len(numbers))
+    return mean, mean - half, mean + half
+
+
+def judge(results):
+    rows = read(results / "runs.csv")
+    runs = {}  # (task, block): {seed: row}
+    for row in rows:
+        runs.setdefault((row["task"], row["block"]), {})[int(row["seed"])] = row
+    means, differences, verdicts = [], [], []
+    for task in TASKS:
+        for block in BLOCKS.values():
+            of = runs.get((task, block), {})
+            if len(of) < 2:
+                continue
+            training = interval([float(row["training"]) for row in of.values()])
+            last = interval([float(row["last"]) for row in of.values()])
+            bar, spread = PUBLISHED.get(task, ("", ""))
+            means.append((task, block, len(of), *training, *last, bar, spread))
+            if block == "1x2048" and bar != "":
+                # The prediction names four tasks; Pusher has another model here than CleanRL's.
+                number = 1 if task != "Pusher" else ""
+                verdicts.append((number, f"{task}: training return, at least {bar - spread:.5g}", training[0], "held" if training[0] >= bar - spread else "refuted"))
+        one, eight = (runs.get((task, block), {}) for block in BLOCKS.values())
+        seeds = sorted(one.keys() & eight.keys())
+        if len(seeds) >= 2:
+            found = interval([float(eight[seed]["training"]) - float(one[seed]["training"]) for seed in seeds])
+            differences.append((task, len(seeds), *found))
+            verdicts.append((2, f"{task}: 8x256 less 1x2048, interval reaches 0", found[2], "refuted" if found[2] < 0 else "held"))
+    for task, bar in (("InvertedPendulum", 950.0), ("InvertedDoublePendulum", 9100.0)):
+        of = [float(row["last"]) for row in runs.get((task, "8x256"), {}).values()]
+        if of:
+            verdicts.append((3, f"{task}, 8x256: least of {len(of)} last evaluations, above {bar:.0f}", min(of), "held" if min(of) > bar else "refuted"))
+    write(results / "means.csv", ["task", "block", "runs", "training", "training_low", "training_high", "last", "last_low", "last_high", "cleanrl", "cleanrl_sd"], means)
+    write(results / "differences.csv", ["task", "runs", "value", "low", "high"], differences)
+    write(results / "verdicts.csv", ["prediction", "what", "value", "verdict"], verdicts)
+    for row in [*means, *differences, *verdicts]:
+        print(*[f"{x:.5g}" if isinstance(x, float) else x for x in row], sep="  ")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "keep":
+        keep(Path(sys.argv[2]), Path(sys.argv[3]))
+    else:
+        judge(Path(sys.argv[2]))
