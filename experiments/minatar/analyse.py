@@ -102,13 +102,14 @@ def difference(runs, study, games, arm, other):
 
 # gymnax-blines, PPO with dense layers, no sticky actions: gymnax's table of trained agents.
 PUBLISHED = {"Asterix": 15, "Breakout": 28, "Freeway": 58, "SpaceInvaders": 131}
+ALGORITHMS = {"scores_ppo": "PPO", "scores_ppo_blines": "PPO, gymnax-blines' settings", "scores_pqn": "PQN"}
 T_95 = [math.nan, math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]  # by the number of runs
 
 
 def scores(runs):
     """(algorithm, game, runs, mean of the last policies, 95 % by Student's t, published)"""
     out = []
-    for study in ("scores_ppo", "scores_pqn"):
+    for study, algorithm in ALGORITHMS.items():
         for game, published in PUBLISHED.items():
             found = list(runs.numbers(study, game, study, "last").values())
             if not found:
@@ -117,7 +118,7 @@ def scores(runs):
             if len(found) > 1:
                 half = T_95[len(found)] * statistics.stdev(found) / math.sqrt(len(found))
                 ends = (mean - half, mean + half)
-            out.append((study.removeprefix("scores_").upper(), game, len(found), mean, *ends, published))
+            out.append((algorithm, game, len(found), mean, *ends, published))
     return out
 
 
