@@ -12,10 +12,8 @@
 #include "broadloom/config/config.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/train/device.h"
 #include "broadloom/train/trainer.h"
-#include "cuda/device_learning.h"
-#include "cuda/host_side.h"
+#include "cuda/emulated_device.h"
 #include "tests/ranks/thread_ranks.h"
 
 namespace broadloom::cuda {
@@ -28,9 +26,8 @@ FiberOrder order = FiberOrder::kForward;  // of devices made from now on
 class DeviceTrainer : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    register_device("cuda", [](const DeviceSetup& setup) {
-      return make_device_on(std::make_unique<HostSide>(order), setup);
-    });
+    register_device("cuda",
+                    [](const DeviceSetup& setup) { return make_emulated_device(setup, order); });
   }
   void SetUp() override {
     order = FiberOrder::kForward;
