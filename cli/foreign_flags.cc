@@ -16,17 +16,17 @@ constexpr char kNoTracking[] =
     "--tensorboard, "
     "event files that it can sync; leave it out";
 constexpr char kNoDevice[] =
-    "training is on the processor, with --threads N of its cores; leave it out";
+    "the processor trains, with --threads N of its cores, unless --device cuda has a GPU do it; "
+    "say that, or leave it out";
 constexpr char kNoUpload[] =
     "nothing is uploaded; the policy is in the run folder, checkpoints/*.safetensors; leave it out";
 
-// Those of CleanRL's PPO, and the words that Stable-Baselines3 and RSL-RL have for a device.
+// Those of CleanRL's PPO, and another word for a device.
 constexpr ForeignFlag kForeignFlags[] = {
     {"track", kNoTracking},
     {"wandb_project_name", kNoTracking},
     {"wandb_entity", kNoTracking},
     {"cuda", kNoDevice},
-    {"device", kNoDevice},
     {"gpu", kNoDevice},
     {"torch_deterministic",
      "every run is deterministic, whatever the number of threads; leave it out"},

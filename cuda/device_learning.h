@@ -46,6 +46,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   const std::string& name() const override { return name_; }
 
   Status take_state(const Learner& learner, VecEnv& envs) override {
+    failed_ = {};
     update_.set_params(learner.params.data());
     update_.set_moments(learner.adam_m.data(), learner.adam_v.data());
     image_.read(envs);
@@ -66,6 +67,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   void begin_block(double progress) override { way_.begin_block(progress, update_.loss()); }
 
   Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) override {
+    BROADLOOM_TRY(failed_);
     collector_.collect(way_.acting(outputs_), update_.params(), first_step);
     const DeviceRollout& kept = collector_.block();
     bring(kept.rewards, block.rewards);
@@ -88,17 +90,8 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     const auto steps = update_.update(collector_.block(), seed, iteration, learner.learning_rate,
                                       learner.adam_steps, observer_ == nullptr ? nullptr : this);
     BROADLOOM_TRY(status());
-    stats_ = {};
-    const int per_epoch = update_.minibatches().count();
-    for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
-      const Step& of = steps[static_cast<std::size_t>(step)];
-      const MinibatchReport minibatch = report_of(step / per_epoch, step % per_epoch, of);
-      BROADLOOM_TRY(check_minibatch(minibatch, of.sums, iteration));
-      stats_.add(minibatch, of.sums);
-    }
-    stats_.finish(static_cast<int>(steps.size()));
-    way_.complete(stats_);
-    epochs_ = static_cast<int>(steps.size()) / per_epoch;
+    failed_ = take_in(steps);
+    BROADLOOM_TRY(failed_);
     update_.bring_params(learner.params.data());
     learner.adam_steps += static_cast<std::int64_t>(steps.size());
     return status();
@@ -110,6 +103,22 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
 
  private:
   using Step = StepReport<typename Way::Loss::Sums>;
+
+  // The numbers of an update, unless one of its steps should not have been taken.
+  Status take_in(const std::vector<Step>& steps) {
+    stats_ = {};
+    const int per_epoch = update_.minibatches().count();
+    for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
+      const Step& of = steps[static_cast<std::size_t>(step)];
+      const MinibatchReport minibatch = report_of(step / per_epoch, step % per_epoch, of);
+      BROADLOOM_TRY(check_minibatch(minibatch, of.sums, iteration_));
+      stats_.add(minibatch, of.sums);
+    }
+    stats_.finish(static_cast<int>(steps.size()));
+    way_.complete(stats_);
+    epochs_ = static_cast<int>(steps.size()) / per_epoch;
+    return {};
+  }
 
   MinibatchReport report_of(int epoch, int m, const Step& step) const {
     MinibatchReport report;
@@ -182,6 +191,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   typename Way::Stats stats_;
   int epochs_ = 0;
   std::int64_t iteration_ = 0;
+  Status failed_;  // of an update, whose parameters nothing goes on from
   UpdateObserver* observer_ = nullptr;
 };
 

@@ -34,7 +34,12 @@ class DeviceSide {
   // The first thing that went wrong, in CUDA's words; nothing runs after it.
   Status status() const {
     if (error_ == cudaSuccess) return {};
-    return {ErrorKind::kIo, std::string("CUDA says: ") + cudaGetErrorString(error_)};
+    std::string words = std::string("CUDA says: ") + cudaGetErrorString(error_);
+    if (error_ == cudaErrorMemoryAllocation) {
+      words += ", where a run asks for " + std::to_string(asked_ / 1000000) +
+               " MB and perhaps more; make num_envs or num_steps smaller";
+    }
+    return {ErrorKind::kIo, words};
   }
 
   // Of zeros; it lives as long as this. Null for none.
@@ -42,6 +47,7 @@ class DeviceSide {
   T* allocate(std::size_t count) {
     void* memory = nullptr;
     if (count == 0) return nullptr;
+    asked_ += count * sizeof(T);
     if (!keep(cudaMalloc(&memory, count * sizeof(T)))) return nullptr;
     memory_.push_back(memory);
     keep(cudaMemsetAsync(memory, 0, count * sizeof(T), stream_));
@@ -76,6 +82,7 @@ class DeviceSide {
   cudaStream_t stream_ = nullptr;
   cudaError_t error_ = cudaSuccess;
   std::vector<void*> memory_;
+  std::size_t asked_ = 0;  // bytes of all that was allocated, or was to be
 };
 
 }  // namespace broadloom::cuda

@@ -42,7 +42,7 @@ class Device : public Algorithm {
   virtual Status bring_environments(VecEnv& envs) = 0;
 
   // update() carries out all steps, and fails where one of them would have failed: the learner is
-  // as it was before the update then.
+  // as it was before the update then, and collect() fails until take_state().
 
   // They come with the block.
   void compute_targets(RolloutBlock&, int, int) const final {}

@@ -134,7 +134,8 @@ class Trainer {
                                                  Ranks& ranks = Ranks::alone());
 
   // One iteration: a block collected, an update made. Nothing is allocated after the first, but
-  // where shape_schedule changes the shape, by the recorder, between several ranks, and on failure.
+  // where shape_schedule changes the shape, by the recorder, between several ranks, for a device,
+  // and on failure.
   Status iterate();
 
   bool finished() const { return clock_.global_step >= trained_steps_; }

@@ -24,13 +24,14 @@ class CommandLine(ProgramTest):
 
     def test_flags_of_other_programs_that_have_no_key(self):
         for flag, words in (("track", "Weights & Biases"), ("wandb_project_name", "metrics.jsonl"), ("wandb-entity", "--tensorboard"),
-                            ("cuda", "--threads N"), ("no-cuda", "--threads N"), ("device", "processor"),
+                            ("cuda", "--device cuda"), ("no-cuda", "--threads N"), ("gpu", "--device cuda"),
                             ("torch-deterministic", "every run is deterministic"), ("no-torch_deterministic", "deterministic"),
                             ("capture_video", "broadloom eval RUN"), ("exp_name", "--out DIR"),
                             ("save_model", "--checkpoint_interval"), ("upload_model", "nothing is uploaded"), ("hf_entity", "uploaded")):
             for command in ("train", "study"):
                 self.fails(2, [f"unknown flag '--{flag}': ", words], command, f"--{flag}", "1")
         self.fails(2, ["unknown flag '--track'; did you mean '--task'?"], "report", "store", "--track")
+        self.fails(2, ["device: got 'gpu'", "cpu | cuda"], "train", "--device", "gpu")
 
     def test_words_that_are_no_config_file(self):
         self.fails(3, ["'256'", "--hidden_sizes 256,256"], "train", "--hidden_sizes", "256", "256")

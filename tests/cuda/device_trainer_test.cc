@@ -2,8 +2,10 @@
 // bit, from the first block to a resume; and what a device refuses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,10 +14,8 @@
 #include "broadloom/config/config.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/train/device.h"
 #include "broadloom/train/trainer.h"
-#include "cuda/device_learning.h"
-#include "cuda/host_side.h"
+#include "cuda/emulated_device.h"
 #include "tests/ranks/thread_ranks.h"
 
 namespace broadloom::cuda {
@@ -28,9 +28,8 @@ FiberOrder order = FiberOrder::kForward;  // of devices made from now on
 class DeviceTrainer : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    register_device("cuda", [](const DeviceSetup& setup) {
-      return make_device_on(std::make_unique<HostSide>(order), setup);
-    });
+    register_device("cuda",
+                    [](const DeviceSetup& setup) { return make_emulated_device(setup, order); });
   }
   void SetUp() override {
     order = FiberOrder::kForward;
@@ -266,6 +265,56 @@ TEST_F(DeviceTrainer, GoesBackToAnEarlierState) {
     iterate(*late);
   }
   expect_same_state(*early, *late);
+}
+
+TensorRef tensor_of(Trainer& trainer, const std::string& name) {
+  for (TensorRef& tensor : trainer.state()) {
+    if (tensor.name == name) return tensor;
+  }
+  ADD_FAILURE() << "no " << name;
+  return {};
+}
+
+// Processors choose the sign of what is not a number.
+std::string without_signs(std::string text) {
+  for (std::size_t at = 0; (at = text.find("-nan")) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
+// A moment that is not a number spoils the first step, which the second one sees.
+TEST_F(DeviceTrainer, GivesUpWhereTheProcessorDoes) {
+  const Config config = config_of("CartPole-v1", kShort);
+  const std::unique_ptr<Trainer> host = make_trainer(config, "cpu");
+  const std::unique_ptr<Trainer> device = make_trainer(config, "cuda");
+  for (Trainer* trainer : {host.get(), device.get()}) {
+    const TensorRef moments = tensor_of(*trainer, "learner.adam_m");
+    static_cast<float*>(moments.data)[0] = std::numeric_limits<float>::quiet_NaN();
+    ASSERT_TRUE(trainer->state_restored().ok());
+  }
+  const std::vector<float> before(device->params(),
+                                  device->params() + device->network().parameter_count());
+  const Status of_host = host->iterate(), of_device = device->iterate();
+  EXPECT_EQ(of_host.kind(), ErrorKind::kNumeric);
+  EXPECT_EQ(without_signs(of_device.message()), without_signs(of_host.message()));
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), device->params()));
+  EXPECT_EQ(device->iterate().message(), of_device.message());
+  const std::unique_ptr<Trainer> whole = make_trainer(config, "cpu");
+  copy_state(*whole, *device);
+  iterate(*whole);
+  iterate(*device);
+  expect_same_state(*whole, *device);
+}
+
+TEST_F(DeviceTrainer, NamesWhatHasNoValue) {
+  const std::unique_ptr<Trainer> device = make_trainer(config_of("CartPole-v1", kShort), "cuda");
+  const TensorRef params = tensor_of(*device, "learner.params");
+  std::fill_n(static_cast<float*>(params.data), params.count(),
+              std::numeric_limits<float>::quiet_NaN());
+  ASSERT_TRUE(device->state_restored().ok());
+  const Status status = device->iterate();
+  EXPECT_EQ(status.kind(), ErrorKind::kNumeric);
+  EXPECT_EQ(status.message().find("value of environment 0 is not finite at its step 0"), 0u)
+      << status.message();
 }
 
 std::string refusal(const std::string& env_id, const Options& options) {
