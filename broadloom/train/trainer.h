@@ -121,6 +121,7 @@ class Trainer {
   // of both, and of the numbers that come of them, with the bits of one rank. What is not so: its
   // environments beyond those that it steps are as they were when gather_environments() was last
   // called. kInvalidConfig where the environments cannot be shared so.
+  //
   // With StartFrom::kState no time goes into starts that nobody will see.
   //
   // With config.device, blocks and updates are the device's; what is asked of the trainer is the
