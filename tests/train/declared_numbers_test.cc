@@ -15,6 +15,7 @@
 #include "broadloom/instruments/registry.h"
 #include "broadloom/record/files.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/counted.h"
 #include "tests/env/next_step.h"
 
 namespace broadloom {
@@ -100,7 +101,7 @@ TEST(DeclaredNumbers, FormsHaveTheSameBracketsInNameAndTitle) {
     if (!brackets.empty()) EXPECT_EQ(tag_of(info), info.name);
     forms += brackets.empty() ? 0 : 1;
   }
-  EXPECT_EQ(forms, 2 + 6 + 4);
+  EXPECT_EQ(forms, 2 + 6 + 5);
 }
 
 Names reported_by(const Trainer& trainer) {
@@ -134,6 +135,15 @@ void add_filler_rows(Names& met) {
   met.merge(reported_by(*trainer.value()));
 }
 
+// Of environments that count what their terms pay.
+std::unique_ptr<Trainer> counting() {
+  const Result<Config> config = resolve_config({{"total_timesteps", "512"}});
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  std::unique_ptr<VecEnv> envs =
+      make_vec_env("CartPole-v1", {}, vec_env_options(config.value())).take();
+  return Trainer::create(config.value(), 1, std::make_unique<Counted>(std::move(envs))).take();
+}
+
 // With all that adds to them. Iterations, steps and the two of the clock are the recorder's.
 TEST(DeclaredNumbers, AreWhatRunsReport) {
   std::string instruments;
@@ -162,6 +172,7 @@ TEST(DeclaredNumbers, AreWhatRunsReport) {
   };
   visit_numbers(trainer->report(), check);
   trainer->instruments().visit_numbers(check);
+  visit_numbers(counting()->report(), check);
   add_other_algorithms(met);
   add_filler_rows(met);
   EXPECT_EQ(missing(met, declared_names()), Names());
