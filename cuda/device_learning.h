@@ -54,6 +54,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     return status();
   }
   Status bring_moments(Learner& learner) override {
+    BROADLOOM_TRY(failed_);  // those of the failed update
     update_.bring_moments(learner.adam_m.data(), learner.adam_v.data());
     return status();
   }

@@ -1,6 +1,6 @@
 """Seconds of a million training steps on MuJoCo's tasks with CleanRL's settings: Broadloom, Stable-Baselines3, CleanRL, taken in turn.
 
-usage: learners.py BROADLOOM PACKAGES [--sb3 PYTHON] [--cleanrl PYTHON SCRIPT] [--tasks Hopper HalfCheetah Ant Humanoid] [--rounds 3]
+usage: learners.py BROADLOOM PACKAGES [--sb3 PYTHON] [--cleanrl PYTHON SCRIPT] [--tasks Hopper HalfCheetah Ant] [--rounds 3]
 PACKAGES: the folder with the packages mujoco and gymnasium. --sb3: a Python with stable_baselines3, gymnasium and a MuJoCo.
 --cleanrl: a Python with what CleanRL asks for (gymnasium 0.29, whose tasks are v4), and its ppo_continuous_action.py.
 All on one thread; Broadloom on two besides. The time of a million steps is of what a longer run takes beyond a shorter one, so that starting up
@@ -79,7 +79,7 @@ def main():
     parser.add_argument("packages")
     parser.add_argument("--sb3")
     parser.add_argument("--cleanrl", nargs=2)
-    parser.add_argument("--tasks", nargs="+", default=["Hopper", "HalfCheetah", "Ant", "Humanoid"])
+    parser.add_argument("--tasks", nargs="+", default=["Hopper", "HalfCheetah", "Ant"])
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
     os.environ["BROADLOOM_MUJOCO"] = str(pathlib.Path(asked.packages).resolve())

@@ -222,8 +222,10 @@ void TaskEnvs::context(int env, std::span<double> out) const {
                  out);
 }
 
-void TaskEnvs::reward_sums(int env, std::span<double> out) const {
-  std::copy_n(paid_.begin() + env * static_cast<std::ptrdiff_t>(terms_), terms_, out.begin());
+void TaskEnvs::take_reward_sums(int env, std::span<double> out) {
+  const auto paid = paid_.begin() + env * static_cast<std::ptrdiff_t>(terms_);
+  std::copy_n(paid, terms_, out.begin());
+  std::fill_n(paid, terms_, 0.0);
 }
 
 void TaskEnvs::draw(int env, const float*, Drawing& out) const {
@@ -240,7 +242,6 @@ void TaskEnvs::append_state(const std::string& prefix, std::vector<TensorRef>& o
   };
   add(".physics", Dtype::kF64, state_size_, state_.data());
   add(".kept", Dtype::kF64, kept_size_, kept_.data());
-  add(".paid", Dtype::kF64, terms_, paid_.data());
   add(".seen", Dtype::kF32, width_, seen_.data());
   add(".critic_seen", Dtype::kF32, critic_width_, critic_seen_.data());
   worlds_.append_state(prefix, out);

@@ -50,7 +50,7 @@ class TaskEnvs final : public VecEnv {
   int level(int env) const override { return worlds_.level(env); }
   std::span<const std::byte> drawn_constants(int env) const override { return worlds_.drawn(env); }
   void context(int env, std::span<double> out) const override;
-  void reward_sums(int env, std::span<double> out) const override;
+  void take_reward_sums(int env, std::span<double> out) override;
   void draw(int env, const float* action, Drawing& out) const override;
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override;
@@ -97,7 +97,7 @@ class TaskEnvs final : public VecEnv {
   Worlds worlds_;
   std::vector<double> state_;  // [N, state size] of the physics
   std::vector<double> kept_;   // [N, kept size] of the task
-  std::vector<double> paid_;   // [N, terms] by each term of the reward since the start
+  std::vector<double> paid_;   // [N, terms] by each term of the reward since it was last taken
   // [N, D] what the last step showed, and what it showed the critic. Saved, too: after RK4 much of
   // it does not follow from the state, nor does noise.
   std::vector<float> seen_, critic_seen_;

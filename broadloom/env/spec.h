@@ -133,7 +133,7 @@ struct EnvSpec {
   bool names_success = false;  // whether the environment says which episodes succeeded
   // What a record should say of the task and only the environment knows; empty: not said.
   std::vector<RewardTerm> reward_terms;
-  bool counts_reward_terms = false;  // VecEnv::reward_sums() has what each of them has paid
+  bool counts_reward_terms = false;  // VecEnv::take_reward_sums() has what each pays
   std::vector<CommandRange> commands;
   std::string terrain;
   std::vector<ContextRange> context;  // for the audit; empty: not said

@@ -29,7 +29,7 @@ struct VecEnvOptions {
   StreamSet streams = StreamSet::kTraining;
   bool stagger_starts = false;  // environment i begins i / N of an episode on, under random actions
   // What append_state() shows will be written over before the first step: environments that save
-  // their state need not be staggered.
+  // their state need not be staggered. Those that do not save it take no notice.
   bool state_follows = false;
   // How many environments are stepped as each lot of them joins, rising to num_envs; empty: all are
   // stepped from the start. stagger_starts spreads each lot by itself.
@@ -134,9 +134,9 @@ class VecEnv {
   // The numbers of spec().context as the environment has them now.
   virtual void context(int, std::span<double>) const {}
   // Where spec() counts_reward_terms: what each of them has paid in the environment's steps since
-  // it was made, [terms], weight times term, before the sum is clipped where a task does so. Part
-  // of what append_state() shows.
-  virtual void reward_sums(int, std::span<double>) const {}
+  // this was last called, [terms], weight times term, before the sum is clipped where a task does
+  // so. The count begins anew. It is no part of the state: blocks begin and end with it.
+  virtual void take_reward_sums(int, std::span<double>) {}
   // Adds what the environment's present state looks like, and what `action` is in words, for who
   // watches it. action: [A] that is about to be taken; null: none. Adds no shapes where it cannot
   // draw itself. From any thread but while that environment is stepped.

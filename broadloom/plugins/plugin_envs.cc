@@ -90,7 +90,9 @@ Status PluginEnvs::open() {
                                         described_.spec.id)};
   }
   BROADLOOM_TRY(reset_all());
-  return options_.staggers_now() ? stagger() : Status();
+  // What saves no state may begin its run from these starts, though a checkpoint is read.
+  const bool staggers = traits().saves_state ? options_.staggers_now() : options_.stagger_starts;
+  return staggers ? stagger() : Status();
 }
 
 VecEnvTraits PluginEnvs::traits() const {

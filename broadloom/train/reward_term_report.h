@@ -20,24 +20,21 @@ class RewardTermReport {
   explicit RewardTermReport(const VecEnv& envs);
 
   // What they have paid until now belongs to no block: as they are made, restored, begun anew.
-  void begin(const VecEnv& envs);
+  void begin(VecEnv& envs) { take(envs, 0, static_cast<int>(count_)); }
 
-  // After a block of so many transitions. Each rank reads the environments of its cut and gives
-  // them to the others; all come to the same bits. Allocates nothing for one rank; O(N * terms).
-  void take_block(const VecEnv& envs, const RankCut& cut, Exchange& exchange,
-                  std::int64_t transitions);
+  // After a block of so many transitions. Each rank takes from the environments of its cut and
+  // gives it to the others; all come to the same bits. O(N * terms).
+  void take_block(VecEnv& envs, const RankCut& cut, Exchange& exchange, std::int64_t transitions);
 
   // Means over the block's transitions, weight times term, in the order of EnvSpec::reward_terms;
   // not numbers before the first block.
   const std::vector<NamedNumber>& numbers() const { return numbers_; }
 
  private:
-  void read(const VecEnv& envs, int begin, int end);
-  double total(std::size_t term) const;
+  void take(VecEnv& envs, int begin, int end);
 
   std::size_t count_, terms_;
-  std::vector<double> sums_;    // [N, terms]
-  std::vector<double> before_;  // [terms] over all environments, as the last block ended
+  std::vector<double> sums_;  // [N, terms] of the block
   std::vector<NamedNumber> numbers_;
 };
 

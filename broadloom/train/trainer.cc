@@ -157,6 +157,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
   learner_.learning_rate = config.learning_rate;
   report_update();
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
+  reward_terms_.begin(*envs_);  // what staggered starts have paid
   report_.reward_terms = reward_terms_.numbers();
   for (int i = 0; i < config.most_envs(); ++i) {
     if (envs_->episode_step(i) > 0) tracker_.leave_out_present(i);

@@ -32,12 +32,9 @@ class Counted final : public ForwardingVecEnv {
     }
     return status;
   }
-  void reward_sums(int env, std::span<double> out) const override {
+  void take_reward_sums(int env, std::span<double> out) override {
     std::copy_n(sums_.begin() + 2 * env, 2, out.begin());
-  }
-  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
-    ForwardingVecEnv::append_state(prefix, out);
-    out.push_back({prefix + ".paid", Dtype::kF64, {num_envs(), 2}, sums_.data()});
+    std::fill_n(sums_.begin() + 2 * env, 2, 0.0);
   }
 
  private:

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <span>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,14 +90,10 @@ void expect_terms_add_up(VecEnv& envs, int steps, Reward&& reward) {
   std::vector<float> actions(count * action_size), seen(count * width), last(count * width),
       rewards(count);
   std::vector<std::uint8_t> terminated(count), truncated(count);
-  std::vector<double> before(count * spec.reward_terms.size()), after(before);
-  const auto read = [&](std::vector<double>& sums) {
-    const std::size_t terms = spec.reward_terms.size();
-    for (std::size_t i = 0; i < count; ++i)
-      envs.reward_sums(static_cast<int>(i), std::span(sums).subspan(i * terms, terms));
-  };
+  const std::size_t terms = spec.reward_terms.size();
+  std::vector<double> paid(terms);
+  for (int i = 0; i < envs.num_envs(); ++i) envs.take_reward_sums(i, paid);
   int ended = 0;
-  read(before);
   for (int s = 0; s < steps; ++s) {
     Random random(1, Purpose::kStagger, 0, static_cast<std::uint64_t>(s));
     for (std::size_t i = 0; i < count; ++i)
@@ -105,16 +101,13 @@ void expect_terms_add_up(VecEnv& envs, int steps, Reward&& reward) {
     StepRows rows{actions.data(),    seen.data(),      rewards.data(),
                   terminated.data(), truncated.data(), last.data()};
     ASSERT_TRUE(envs.step(0, envs.num_envs(), rows).ok());
-    read(after);
     for (std::size_t i = 0; i < count; ++i) {
-      double sum = 0.0;
-      const std::size_t terms = spec.reward_terms.size();
-      for (std::size_t k = i * terms; k < (i + 1) * terms; ++k) sum += after[k] - before[k];
+      envs.take_reward_sums(static_cast<int>(i), paid);
+      const double sum = std::accumulate(paid.begin(), paid.end(), 0.0);
       const double got = static_cast<double>(rewards[i]);
       EXPECT_NEAR(reward(sum), got, 1e-6 * (1.0 + std::fabs(got))) << spec.id << ", step " << s;
       ended += terminated[i] | truncated[i];
     }
-    before = after;
   }
   EXPECT_GT(ended, 0) << spec.id;
 }
