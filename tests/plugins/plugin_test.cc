@@ -245,5 +245,23 @@ TEST(Plugins, AreFoundByAnId) {
   EXPECT_EQ(split_plugin_id("plugin:libmine.so").task, "");
 }
 
+// Whose state a checkpoint brings needs no staggered start; whose it does not begins from it.
+TEST(Plugins, AreStaggeredWhereNoStateFollows) {
+  VecEnvOptions options;
+  options.num_envs = 8;
+  options.stagger_starts = options.state_follows = true;
+  const auto steps = [&](const char* task) {
+    const Result<std::unique_ptr<VecEnv>> envs = make(id_of("walk", task), options);
+    EXPECT_TRUE(envs.ok()) << envs.status().message();
+    std::int64_t sum = 0;
+    for (int i = 0; i < options.num_envs; ++i) sum += envs.value()->episode_step(i);
+    return sum;
+  };
+  EXPECT_GT(steps("Forgets-v0"), 0);
+  EXPECT_EQ(steps("Walk-v0"), 0);
+  options.state_follows = false;
+  EXPECT_GT(steps("Walk-v0"), 0);
+}
+
 }  // namespace
 }  // namespace broadloom
