@@ -38,7 +38,7 @@ Result<std::unique_ptr<Device>> make_device(const DeviceSetup& setup) {
   if (make) return make(setup);
   return invalid(
       fmt::format("device: got {}, but this program was built without CUDA; build it again with "
-                  "-DBROADLOOM_CUDA=ON, which needs nvcc, or set device = cpu",
+                  "-DBROADLOOM_CUDA=ON (docs/gpu.md says what runs there), or set device = cpu",
                   name));
 }
 

@@ -298,6 +298,7 @@ TEST_F(DeviceTrainer, GivesUpWhereTheProcessorDoes) {
   EXPECT_EQ(without_signs(of_device.message()), without_signs(of_host.message()));
   EXPECT_TRUE(std::equal(before.begin(), before.end(), device->params()));
   EXPECT_EQ(device->iterate().message(), of_device.message());
+  EXPECT_EQ(device->capture().message(), of_device.message());  // its moments are spoilt
   const std::unique_ptr<Trainer> whole = make_trainer(config, "cpu");
   copy_state(*whole, *device);
   iterate(*whole);

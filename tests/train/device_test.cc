@@ -21,7 +21,7 @@ TEST(Devices, AreRefusedByProgramsWithoutThem) {
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
   EXPECT_EQ(status.message(),
             "device: got cuda, but this program was built without CUDA; build it again with "
-            "-DBROADLOOM_CUDA=ON, which needs nvcc, or set device = cpu");
+            "-DBROADLOOM_CUDA=ON (docs/gpu.md says what runs there), or set device = cpu");
   EXPECT_EQ(Trainer::create(config_on("cpu"), 1).value()->device(), nullptr);
 }
 
