@@ -355,7 +355,7 @@ Status Trainer::state_restored() {
   follow_shape();
   episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
   if (envs_->traits().saves_state) BROADLOOM_TRY(envs_->state_restored());
-  reward_terms_.begin(*envs_);
+  reward_terms_.begin(*envs_);  // a block that failed has left some
   if (episodes_lost_ && !finished()) BROADLOOM_TRY(begin_new_episodes());
   environments_of_ = clock_.iteration;
   report_clock();
@@ -369,7 +369,6 @@ Status Trainer::begin_new_episodes() {
   const std::uint64_t step = static_cast<std::uint64_t>(clock_.env_step);
   BROADLOOM_TRY(envs_->begin_anew(Random(config_.seed, Purpose::kAnew, 0, step).bits64()));
   tracker_.begin_anew();
-  reward_terms_.begin(*envs_);
   return {};
 }
 

@@ -385,7 +385,6 @@ TEST(Quadruped, TellsSwingsFromStances) {
   EXPECT_GT(landed, 20) << "it stands";
 }
 
-// From the side, with the ground's section where it is not a plane.
 TEST(Quadruped, CountsWhatItsTermsPay) {
   register_bridges();
   VecEnvOptions options;
@@ -396,6 +395,7 @@ TEST(Quadruped, CountsWhatItsTermsPay) {
   expect_terms_add_up(*envs.value(), 120, [](double sum) { return std::max(sum, 0.0); });
 }
 
+// From the side, with the ground's section where it is not a plane.
 TEST(Quadruped, DrawsItselfAndItsGround) {
   const auto lines = [](const Overrides& options) {
     const Player player(options);

@@ -35,14 +35,19 @@ Config config() {
   return config.take();
 }
 
-std::unique_ptr<Trainer> trainer(int threads, Ranks& ranks = Ranks::alone()) {
+// Of environments that have paid before; given: those, for who asks.
+std::unique_ptr<Trainer> trainer(int threads, Ranks& ranks = Ranks::alone(),
+                                 Counted** given = nullptr) {
   VecEnvOptions options;
   options.num_envs = kEnvs;
   options.max_episode_steps = 9;
   Result<std::unique_ptr<VecEnv>> envs = make_vec_env("Pendulum-v1", {}, options);
   EXPECT_TRUE(envs.ok());
+  auto counted = std::make_unique<Counted>(envs.take());
+  counted->pay(3, 100.0);
+  if (given != nullptr) *given = counted.get();
   Result<std::unique_ptr<Trainer>> made =
-      Trainer::create(config(), threads, std::make_unique<Counted>(envs.take()), ranks);
+      Trainer::create(config(), threads, std::move(counted), ranks);
   EXPECT_TRUE(made.ok()) << made.status().message();
   return made.take();
 }
@@ -68,14 +73,16 @@ TEST(RewardTerms, AreMeansOverTheBlock) {
   }
 }
 
-// Neither the episodes before a stop nor those of the trainer that goes on are counted again.
+// What the trainer that goes on had paid before is not counted.
 TEST(RewardTerms, GoOnFromWhatWasSaved) {
-  const std::unique_ptr<Trainer> whole = trainer(1), other = trainer(2);
+  Counted* envs = nullptr;
+  const std::unique_ptr<Trainer> whole = trainer(1), other = trainer(2, Ranks::alone(), &envs);
   ASSERT_TRUE(whole->iterate().ok());
   const std::vector<TensorRef> from = whole->state(), to = other->state();
   ASSERT_EQ(from.size(), to.size());
   for (std::size_t i = 0; i < from.size(); ++i)
     std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  envs->pay(7, 100.0);
   ASSERT_TRUE(other->state_restored().ok());
   ASSERT_TRUE(whole->iterate().ok());
   ASSERT_TRUE(other->iterate().ok());
