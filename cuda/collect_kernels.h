@@ -10,6 +10,7 @@
 #include "broadloom/math/random_formulas.h"
 #include "broadloom/nn/distribution_formulas.h"
 #include "cuda/env_kernels.h"
+#include "cuda/normalise_kernels.h"
 #include "cuda/tile_forward.h"
 
 namespace broadloom::cuda {
@@ -23,7 +24,7 @@ inline constexpr int kCollectThreads = 256;
 // The arrays of RolloutBlock that collecting fills, and what goes on from block to block.
 struct DeviceRollout {
   int T, N, D, A, S;
-  float* observations;                   // [T, N, D]
+  float* observations;                   // [T, N, D] raw while a block is collected
   float* actions;                        // [T, N, A] as drawn
   float *log_probs, *values, *rewards;   // [T, N]
   std::uint8_t *terminated, *truncated;  // [T, N]
@@ -103,6 +104,7 @@ struct CollectKernel {
   Acting acting;
   const float* params;
   DeviceRollout rollout;
+  ObservationScale scale;
   const float *low, *high;  // [A] bounds of actions
   std::uint64_t seed;
   std::int64_t step;  // of the run
@@ -120,7 +122,7 @@ struct CollectKernel {
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const float* const seen = rollout.now + first * width;
-    load_tile(block, seen, rollout.D, rows, work);
+    load_tile(block, seen, rollout.D, rows, scale, work);
     for (int e = block.thread(); e < rows * rollout.D; e += block.threads()) {
       rollout.observations[at * width + e] = seen[e];
     }
@@ -170,21 +172,8 @@ struct CollectKernel {
     const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     for (int i = 0; i < rollout.D; ++i) {
-      rollout.final_observations[place * width + i] = rollout.ends[n * width + i];
+      rollout.final_observations[place * width + i] = scale.of(rollout.ends[n * width + i], i);
     }
-  }
-};
-
-// Every number times a factor.
-struct ScaleKernel {
-  float* numbers;
-  int count;
-  float factor;
-
-  template <class Block>
-  BROADLOOM_HD void operator()(Block& block) const {
-    const int i = block.index() * block.threads() + block.thread();
-    if (i < count) numbers[i] *= factor;
   }
 };
 
@@ -194,6 +183,7 @@ struct ValuesKernel {
   const float* params;
   const float* rows_of;
   int count;
+  ObservationScale scale;
   float* values;
 
   static KernelShape shape(const DeviceNetwork& network, int count) {
@@ -206,7 +196,7 @@ struct ValuesKernel {
     const int first = block.index() * kCollectRows;
     const int left = count - first, rows = left < kCollectRows ? left : kCollectRows;
     const std::size_t width = static_cast<std::size_t>(network.observation_size);
-    load_tile(block, rows_of + first * width, network.observation_size, rows, work);
+    load_tile(block, rows_of + first * width, network.observation_size, rows, scale, work);
     block.sync();
     const DeviceBody& body = network.valuer();
     const TilePlaces places(body, kCollectRows);

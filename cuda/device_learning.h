@@ -30,13 +30,14 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
       : side_(std::move(side)),
         name_(side_->name()),
         way_(setup.config),
-        reward_scale_(setup.config.reward_scale),
+        scales_rewards_(setup.config.norm_reward || setup.config.reward_scale != 1.0),
         outputs_(setup.network.shape().action_outputs),
         image_(envs.num_envs()),
         collector_(*side_, envs.params(), envs.spec(), device_network(setup.network),
                    {setup.config.num_steps, setup.config.num_envs, setup.config.seed,
-                    setup.config.families()}),
-        update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.normalises(),
+                    setup.config.families()},
+                   setup.normalizer),
+        update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
                 static_cast<int>(setup.config.batch_size()),
                 static_cast<int>(setup.config.minibatch_count())) {}
 
@@ -72,28 +73,34 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     collector_.collect(way_.acting(outputs_), update_.params(), first_step);
     const DeviceRollout& kept = collector_.block();
     bring(kept.rewards, block.rewards);
-    if (reward_scale_ != 1.0) collector_.scale_rewards(reward_scale_);
-    collector_.compute_advantages(way_.settings.gamma, way_.settings.gae_lambda,
-                                  way_.settings.truncation_mode);
     bring(kept.values, block.values);
     bring(kept.terminated, block.terminated);
     bring(kept.truncated, block.truncated);
     if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
-    bring(kept.advantages, block.advantages);
     if (parts == BlockParts::kAll) bring_rest(block);
     BROADLOOM_TRY(status());
-    return check_finite(block, first_step);
+    BROADLOOM_TRY(check_finite(block, first_step));
+    return collector_.bring_sums();
+  }
+
+  void take_block(const Learner&, RolloutBlock& block) override {
+    if (scales_rewards_) collector_.set_rewards(block.rewards.data());
+    collector_.compute_advantages(way_.settings.gamma, way_.settings.gae_lambda,
+                                  way_.settings.truncation_mode);
+    bring(collector_.block().advantages, block.advantages);
   }
 
   Status update(const RolloutBlock&, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner) override {
     iteration_ = iteration;
-    const auto steps = update_.update(collector_.block(), seed, iteration, learner.learning_rate,
+    double rate = learner.learning_rate;
+    const auto steps = update_.update(collector_.block(), seed, iteration, way_, rate,
                                       learner.adam_steps, observer_ == nullptr ? nullptr : this);
     BROADLOOM_TRY(status());
     failed_ = take_in(steps);
     BROADLOOM_TRY(failed_);
     update_.bring_params(learner.params.data());
+    learner.learning_rate = rate;
     learner.adam_steps += static_cast<std::int64_t>(steps.size());
     return status();
   }
@@ -184,8 +191,8 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   std::unique_ptr<Side> side_;  // outlives what works there
   std::string name_;
   Way way_;
-  double reward_scale_;
-  int outputs_;  // of the policy
+  bool scales_rewards_;  // of the host's block, once it is collected
+  int outputs_;          // of the policy
   EnvImage<Env> image_;
   DeviceCollector<Env, Side> collector_;
   DeviceUpdate<Side, typename Way::Loss> update_;

@@ -9,6 +9,7 @@
 #include "broadloom/env/vec_env.h"
 #include "cuda/advantages_kernel.h"
 #include "cuda/collect_kernels.h"
+#include "cuda/device_normalizer.h"
 #include "cuda/env_image.h"
 
 namespace broadloom::cuda {
@@ -19,14 +20,18 @@ struct RolloutOptions {
   int families = 0;  // as VecEnvOptions has them
 };
 
-// Environments have spec's time limit. No strata, curricula, disturbances or normalisers.
+// Environments have spec's time limit. No strata, curricula or disturbances.
 template <class Env, class Side>
 class DeviceCollector {
  public:
-  // side must outlive this.
+  // side must outlive this, as must normalizer; null: observations are used as they are.
   DeviceCollector(Side& side, const typename Env::Params& params, const EnvSpec& spec,
-                  const DeviceNetwork& network, const RolloutOptions& options)
-      : side_(side), network_(network), options_(options) {
+                  const DeviceNetwork& network, const RolloutOptions& options,
+                  ObsNormalizer* normalizer = nullptr)
+      : side_(side),
+        network_(network),
+        options_(options),
+        normalizer_(side, normalizer, options.num_envs) {
     const EnvStreams streams = env_streams(StreamSet::kTraining);
     setup_ = {params,
               options.seed,
@@ -65,21 +70,28 @@ class DeviceCollector {
   // EpsilonActing.
   template <class Acting>
   void collect(const Acting& acting, const float* params, std::int64_t first_step) {
+    normalizer_.begin_block();
+    const ObservationScale scale = normalizer_.scale(), as_it_is{};
     for (int t = 0; t < block_.T; ++t) {
-      side_.run(CollectKernel<Env, Acting>{setup_, envs_, network_, acting, params, block_, low_,
-                                           high_, options_.seed, first_step + t, t},
+      side_.run(CollectKernel<Env, Acting>{setup_, envs_, network_, acting, params, block_, scale,
+                                           low_, high_, options_.seed, first_step + t, t},
                 CollectKernel<Env, Acting>::shape(network_, block_.N));
     }
-    values(params, block_.now, block_.N, block_.last_values);
+    values(params, block_.now, block_.N, scale, block_.last_values);
     // Places that no episode has taken are valued, too, and not read.
     if (block_.S > 0) {
-      values(params, block_.final_observations, block_.N * block_.S, block_.final_values);
+      values(params, block_.final_observations, block_.N * block_.S, as_it_is, block_.final_values);
     }
+    normalizer_.take_block(block_.observations, block_.T, block_.N);
   }
 
-  void scale_rewards(double factor) {
-    const int all = block_.T * block_.N;
-    side_.run(ScaleKernel{block_.rewards, all, static_cast<float>(factor)}, shape_for_rows(all));
+  // What the block adds to the normaliser's statistics, to the host's.
+  Status bring_sums() { return normalizer_.bring_sums(); }
+
+  // Others in the place of those that were collected: [T, N], of the host.
+  void set_rewards(const float* rewards) {
+    side_.copy_in(block_.rewards, rewards,
+                  static_cast<std::size_t>(block_.T) * static_cast<std::size_t>(block_.N));
   }
 
   void compute_advantages(double gamma, double gae_lambda, TruncationMode mode) {
@@ -98,8 +110,9 @@ class DeviceCollector {
     side_.run(ObserveKernel<Env>{setup_, envs_, block_.now}, shape_for_rows(setup_.count));
   }
 
-  void values(const float* params, const float* rows, int count, float* to) {
-    side_.run(ValuesKernel{network_, params, rows, count, to},
+  void values(const float* params, const float* rows, int count, const ObservationScale& scale,
+              float* to) {
+    side_.run(ValuesKernel{network_, params, rows, count, scale, to},
               ValuesKernel::shape(network_, count));
   }
 
@@ -165,6 +178,7 @@ class DeviceCollector {
   Side& side_;
   DeviceNetwork network_;
   RolloutOptions options_;
+  DeviceNormalizer<Side> normalizer_;
   EnvSetup<Env> setup_;
   EnvArrays envs_;
   DeviceRollout block_;

@@ -13,6 +13,7 @@
 #include "broadloom/algo/gradient_cut.h"
 #include "broadloom/algo/minibatch_update.h"
 #include "broadloom/algo/optimizer.h"
+#include "broadloom/algorithms/ppo.h"
 #include "broadloom/rollout/minibatches.h"
 #include "cuda/gradient_kernel.h"
 #include "cuda/step_kernels.h"
@@ -39,6 +40,21 @@ class StepWatcher {
   ~StepWatcher() = default;
 };
 
+// What is decided between the steps of an update, from what is said of them: the learning rate
+// before each step, and after each epoch whether another one follows. Costs a wait for every
+// answer.
+template <class Sums>
+class StepRules {
+ public:
+  virtual ~StepRules() = default;
+  virtual bool sets_rate() const { return false; }
+  virtual double rate(const Sums& /*of_step*/, int /*samples*/, double before) const {
+    return before;
+  }
+  virtual bool may_stop() const { return false; }
+  virtual bool goes_on(const Sums& /*of_step*/, int /*samples*/) const { return true; }
+};
+
 // Loss: PpoKernelLoss or PqnKernelLoss (kernel_losses.h).
 template <class Side, class Loss>
 class DeviceUpdate {
@@ -46,18 +62,18 @@ class DeviceUpdate {
   using Sums = typename Loss::Sums;
   using Report = StepReport<Sums>;
   using Watcher = StepWatcher<Sums>;
+  using Rules = StepRules<Sums>;
 
-  // The network must fit_kernels(). normalise: advantages, minibatch by minibatch. All epochs are
-  // carried out, at one learning rate. side must outlive this.
+  // The network must fit_kernels(). norm: of advantages. side must outlive this.
   DeviceUpdate(Side& side, const ActorCritic& network, const Loss& loss,
-               const MinibatchSettings& settings, bool normalise, int batch_size,
+               const MinibatchSettings& settings, AdvantageNorm norm, int batch_size,
                int minibatch_count)
       : side_(side),
         network_(device_network(network)),
         room_(network_),
         loss_(loss),
         settings_(settings),
-        normalises_(normalise),
+        norm_(norm),
         minibatches_(batch_size, minibatch_count),
         batch_(static_cast<std::size_t>(batch_size)),
         steps_(static_cast<std::size_t>(settings.update_epochs) * minibatches_.count()) {
@@ -91,11 +107,12 @@ class DeviceUpdate {
   }
   const Minibatches& minibatches() const { return minibatches_; }
 
-  // One update from a block with advantages. adam_steps: taken before it. watcher: null for none;
-  // the update has the same bits with one.
+  // One update from a block with advantages; a report of every step that was taken. learning_rate:
+  // of the first step, and gets what the rules have made of it. adam_steps: taken before the
+  // update. watcher: null for none; the update has the same bits with one.
   std::vector<Report> update(const DeviceRollout& rollout, std::uint64_t seed,
-                             std::int64_t iteration, double learning_rate, std::int64_t adam_steps,
-                             Watcher* watcher = nullptr) {
+                             std::int64_t iteration, const Rules& rules, double& learning_rate,
+                             std::int64_t adam_steps, Watcher* watcher = nullptr) {
     draw_minibatches(rollout, seed, iteration);
     if (watcher != nullptr) show_batch(rollout, *watcher);
     std::size_t step = 0;
@@ -103,13 +120,18 @@ class DeviceUpdate {
       for (int m = 0; m < minibatches_.count(); ++m, ++step) {
         gradient(rollout, minibatch_places(epoch, m, step));
         if (watcher != nullptr) show_step(epoch, m, step, *watcher);
+        if (rules.sets_rate()) {
+          learning_rate = rules.rate(sums_now(step), minibatches_.size(m), learning_rate);
+        }
         const AdamFactors factors(optimizer_step(settings_.optimizer, learning_rate,
                                                  settings_.adam_eps,
                                                  adam_steps + static_cast<std::int64_t>(step) + 1));
         take_step(factors, step);
       }
+      const int last = minibatches_.count() - 1;
+      if (rules.may_stop() && !rules.goes_on(sums_now(step - 1), minibatches_.size(last))) break;
     }
-    return reports();
+    return reports(step);
   }
 
  private:
@@ -134,16 +156,18 @@ class DeviceUpdate {
       side_.copy_in(indices_ + batch_ * static_cast<std::size_t>(epoch), minibatches_.indices(0),
                     batch_);
     }
-    if (!normalises_) {
+    if (norm_ == AdvantageNorm::kOff) {
       const std::vector<AdvantageShift> none(steps_ + 1);
       return side_.copy_in(shifts_, none.data(), none.size());
     }
-    shift(rollout, minibatches_.count(), steps_, shifts_);
+    if (norm_ == AdvantageNorm::kBatch) return shift(rollout, nullptr, 1, steps_ + 1, shifts_);
+    shift(rollout, indices_, minibatches_.count(), steps_, shifts_);
   }
 
   // Of so many minibatches an epoch, `all` in all.
-  void shift(const DeviceRollout& rollout, int count, std::size_t all, AdvantageShift* shifts) {
-    side_.run(ShiftKernel{rollout.advantages, indices_, static_cast<int>(batch_), count, shifts},
+  void shift(const DeviceRollout& rollout, const std::int32_t* indices, int count, std::size_t all,
+             AdvantageShift* shifts) {
+    side_.run(ShiftKernel{rollout.advantages, indices, static_cast<int>(batch_), count, shifts},
               ShiftKernel::shape(static_cast<int>(all)));
   }
 
@@ -172,7 +196,7 @@ class DeviceUpdate {
   void show_batch(const DeviceRollout& rollout, Watcher& watcher) {
     const int samples = static_cast<int>(batch_), partials = partials_of(samples);
     AdvantageShift* const of_all = shifts_ + steps_;
-    if (normalises_) shift(rollout, 1, 1, of_all);
+    if (norm_ == AdvantageNorm::kMinibatch) shift(rollout, indices_, 1, 1, of_all);
     gradient(rollout, {indices_, of_all, samples, partials, partial_grads_, batch_sums_, spill_});
     const Report report = report_now(batch_sums_, partials);
     watcher.on_batch(report, gradient_);
@@ -185,18 +209,29 @@ class DeviceUpdate {
 
   // Of the gradient that was made last, which comes to the host.
   Report report_now(const Sums* noted, int partials) {
-    std::vector<Sums> sums(static_cast<std::size_t>(network_.sides()) * partials);
     std::vector<double> squares(static_cast<std::size_t>(chunk_count_));
     gradient_.resize(parameters());
-    side_.copy_out(sums.data(), noted, sums.size());
     side_.copy_out(squares.data(), squares_, squares.size());
     side_.copy_out(gradient_.data(), partial_grads_, gradient_.size());
     Report report;
-    for (const Sums& of_one : sums) report.sums.add(of_one);
+    report.sums = sums_now(noted, partials);
     double sum = 0.0;
     for (const double of_chunk : squares) sum += of_chunk;
     report.norm = std::sqrt(sum);
     return report;
+  }
+
+  // What was noted of samples, added up on the host.
+  Sums sums_now(const Sums* noted, int partials) {
+    std::vector<Sums> sums(static_cast<std::size_t>(network_.sides()) * partials);
+    side_.copy_out(sums.data(), noted, sums.size());
+    Sums all;
+    for (const Sums& of_one : sums) all.add(of_one);
+    return all;
+  }
+  Sums sums_now(std::size_t step) {
+    const int m = static_cast<int>(step) % minibatches_.count();
+    return sums_now(sums_ + step * notes_, partials_of(minibatches_.size(m)));
   }
 
   void take_step(const AdamFactors& factors, std::size_t step) {
@@ -205,13 +240,14 @@ class DeviceUpdate {
               shape_for_rows(network_.parameters));
   }
 
-  std::vector<Report> reports() {
-    std::vector<Sums> sums(steps_ * notes_);
-    std::vector<double> norms(steps_);
+  // Of the steps that were taken.
+  std::vector<Report> reports(std::size_t taken) {
+    std::vector<Sums> sums(taken * notes_);
+    std::vector<double> norms(taken);
     side_.copy_out(sums.data(), sums_, sums.size());
-    side_.copy_out(norms.data(), norms_, steps_);
-    std::vector<Report> reports(steps_);
-    for (std::size_t step = 0; step < steps_; ++step) {
+    side_.copy_out(norms.data(), norms_, taken);
+    std::vector<Report> reports(taken);
+    for (std::size_t step = 0; step < taken; ++step) {
       const int m = static_cast<int>(step) % minibatches_.count();
       const int used = partials_of(minibatches_.size(m));
       for (int i = 0; i < network_.sides() * used; ++i) {
@@ -227,9 +263,9 @@ class DeviceUpdate {
   GradientRoom room_;
   Loss loss_;
   MinibatchSettings settings_;
-  bool normalises_;
+  AdvantageNorm norm_;
   Minibatches minibatches_;
-  std::size_t batch_, steps_;  // B, and minibatch steps of an update
+  std::size_t batch_, steps_;  // B, and most minibatch steps of an update
   int most_ = 0;               // partial gradients of a step, of one side
   std::size_t notes_ = 0;      // most partial gradients of a step, of all sides
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;

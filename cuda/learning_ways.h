@@ -1,4 +1,5 @@
-// What PPO and PQN are to DeviceLearning: their losses, how they act, and what a config says of it.
+// What PPO and PQN are to DeviceLearning: their losses, how they act, what they decide between
+// steps, and what a config says of it.
 #pragma once
 
 #include "broadloom/algorithms/ppo.h"
@@ -6,11 +7,12 @@
 #include "broadloom/config/config.h"
 #include "broadloom/config/settings.h"
 #include "cuda/collect_kernels.h"
+#include "cuda/device_update.h"
 #include "cuda/kernel_losses.h"
 
 namespace broadloom::cuda {
 
-struct PpoWay {
+struct PpoWay final : StepRules<PpoSums> {
   using Loss = PpoKernelLoss;
   using Stats = UpdateStats;
 
@@ -19,7 +21,7 @@ struct PpoWay {
   MinibatchSettings minibatches() const {
     return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps};
   }
-  bool normalises() const { return settings.norm_adv == AdvantageNorm::kMinibatch; }
+  AdvantageNorm norm() const { return settings.norm_adv; }
   void begin_block(double progress, Loss& loss) const {
     if (settings.clip_coef) loss.coefficients.clip_coef = settings.clip_coef->at(progress);
     if (settings.ent_coef) loss.coefficients.ent_coef = settings.ent_coef->at(progress);
@@ -32,10 +34,19 @@ struct PpoWay {
     report.ratios = sums;
   }
 
+  bool sets_rate() const override { return settings.adaptive_lr; }
+  double rate(const PpoSums& of_step, int samples, double before) const override {
+    return adapted_learning_rate(before, of_step.approx_kl / samples, settings.desired_kl);
+  }
+  bool may_stop() const override { return settings.target_kl != 0.0; }
+  bool goes_on(const PpoSums& of_step, int samples) const override {
+    return of_step.approx_kl / samples <= settings.target_kl;
+  }
+
   PpoSettings settings;
 };
 
-struct PqnWay {
+struct PqnWay final : StepRules<PqnSums> {
   using Loss = PqnKernelLoss;
   using Stats = PqnStats;
 
@@ -45,7 +56,7 @@ struct PqnWay {
   MinibatchSettings minibatches() const {
     return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam};
   }
-  static bool normalises() { return false; }
+  static AdvantageNorm norm() { return AdvantageNorm::kOff; }
   void begin_block(double progress, Loss&) { epsilon = settings.epsilon.at(progress); }
   EpsilonActing acting(int actions) const { return EpsilonActing::of(epsilon, actions); }
   void complete(Stats& stats) const { stats.epsilon = epsilon; }

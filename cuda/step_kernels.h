@@ -18,7 +18,7 @@ namespace broadloom::cuda {
 // four chains each, as on the host, whose waits are then side by side.
 struct ShiftKernel {
   const float* advantages;      // [B]
-  const std::int32_t* indices;  // [epochs, B]
+  const std::int32_t* indices;  // [epochs, B]; null: all in order, and one minibatch an epoch
   int samples, count;           // B, and minibatches an epoch
   AdvantageShift* shifts;       // [epochs, count]
 
@@ -28,11 +28,12 @@ struct ShiftKernel {
   BROADLOOM_HD void operator()(Block& block) const {
     double* const chains = block.template shared<double>();
     const int epoch = block.index() / count, m = block.index() % count;
-    const std::int32_t* const of = indices + static_cast<std::size_t>(epoch) * samples;
     const int begin = place(m), rows = place(m + 1) - begin;
-    const double mean = sum(block, chains, of + begin, rows, [](double x) { return x; }) / rows;
+    const std::int32_t* const of =
+        indices == nullptr ? nullptr : indices + static_cast<std::size_t>(epoch) * samples + begin;
+    const double mean = sum(block, chains, of, rows, [](double x) { return x; }) / rows;
     const double squares =
-        sum(block, chains, of + begin, rows, [mean](double x) { return (x - mean) * (x - mean); });
+        sum(block, chains, of, rows, [mean](double x) { return (x - mean) * (x - mean); });
     if (block.thread() != 0) return;
     shifts[block.index()] = AdvantageShift();
     if (rows < 2) return;
@@ -50,7 +51,7 @@ struct ShiftKernel {
                           Term&& term) const {
     double chain = 0.0;
     for (int i = block.thread(); block.thread() < 4 && i < rows; i += 4) {
-      chain += term(advantages[of[i]]);
+      chain += term(advantages[of == nullptr ? i : of[i]]);
     }
     if (block.thread() < 4) chains[block.thread()] = chain;
     block.sync();

@@ -5,6 +5,7 @@
 #include "broadloom/math/element_functions.h"
 #include "cuda/kernel.h"
 #include "cuda/network.h"
+#include "cuda/normalise_kernels.h"
 
 namespace broadloom::cuda {
 
@@ -79,11 +80,13 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
   block.sync();
 }
 
-// Rows first, first + 1, ... of [.., width] to places.x.
+// Rows first, first + 1, ... of [.., width] to places.x, as the network sees them.
 template <class Block>
-BROADLOOM_HD void load_tile(Block& block, const float* rows_of, int width, int rows, float* x) {
+BROADLOOM_HD void load_tile(Block& block, const float* rows_of, int width, int rows,
+                            const ObservationScale& scale, float* x) {
   for (int e = block.thread(); e < rows * width; e += block.threads()) {
-    x[e / width * TilePlaces::row(width) + e % width] = rows_of[e];
+    const int column = e % width;
+    x[e / width * TilePlaces::row(width) + column] = scale.of(rows_of[e], column);
   }
 }
 

@@ -8,13 +8,14 @@
 #include "broadloom/algo/minibatch_update-inl.h"
 
 namespace broadloom {
-namespace {
 
 double adapted_learning_rate(double rate, double kl, double desired_kl) {
   if (kl > 2.0 * desired_kl) return std::max(kLeastAdaptiveRate, rate / 1.5);
   if (kl > 0.0 && kl < 0.5 * desired_kl) return std::min(kMostAdaptiveRate, rate * 1.5);
   return rate;
 }
+
+namespace {
 
 // Mean and 1 / (sample standard deviation + 1e-8), as CleanRL. A single sample has no deviation and
 // is left as it is. indices: of so many rows; null: all of the block's in order.

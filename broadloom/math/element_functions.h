@@ -19,6 +19,13 @@ BROADLOOM_HD inline float mul_add(float a, float b, float c) { return std::fma(a
 BROADLOOM_HD inline float larger(float a, float b) { return a > b ? a : b; }
 BROADLOOM_HD inline float smaller(float a, float b) { return a < b ? a : b; }
 
+// (x - mean) * scale within +- limit; what is not a number stays so.
+BROADLOOM_HD inline float standardise(float x, double mean, double scale, float limit) {
+  const float y = static_cast<float>((static_cast<double>(x) - mean) * scale);
+  const float below = y > limit ? limit : y;
+  return below < -limit ? -limit : below;
+}
+
 BROADLOOM_HD inline std::uint32_t bits_of(float x) {
   std::uint32_t bits;
   memcpy(&bits, &x, sizeof(bits));

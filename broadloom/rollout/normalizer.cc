@@ -83,6 +83,13 @@ void ObsNormalizer::accumulate(int shard, const float* raw, int rows) {
   add_moments(raw, count, mean_.size(), mean_.data(), sums.sum.data(), sums.squares.data());
 }
 
+void ObsNormalizer::set_sums(int shard, double count, const double* sum, const double* squares) {
+  Sums& sums = shards_[shard];
+  sums.count = count;
+  std::copy_n(sum, places(), sums.sum.begin());
+  std::copy_n(squares, places(), sums.squares.begin());
+}
+
 void ObsNormalizer::add_sums(std::span<const int> shard_bounds, Exchange& exchange) {
   for (std::size_t rank = 0; rank + 1 < shard_bounds.size(); ++rank) {
     for (int s = shard_bounds[rank]; s < shard_bounds[rank + 1]; ++s) {

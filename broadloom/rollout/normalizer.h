@@ -52,6 +52,10 @@ class ObsNormalizer {
   void normalize(const float* raw, int rows, float* out) const;
   // Takes raw [rows, D] into the shard's sums. Different shards may do so at the same time.
   void accumulate(int shard, const float* raw, int rows);
+  // The shard's sums as accumulate() leaves them, of `count` rows that somebody else has added up
+  // about mean(): sum and squares [places()], place i of column i % D, of a shard's row r of a step
+  // at place (r % 16) * D.
+  void set_sums(int shard, double count, const double* sum, const double* squares);
   // The shards' sums, of which rank r has those of shards [bounds[r], bounds[r + 1]).
   void add_sums(std::span<const int> shard_bounds, Exchange& exchange);
   // Merges what was accumulated since the last commit.
@@ -61,6 +65,12 @@ class ObsNormalizer {
   ObsNormalizer with_shards(int shards) const;
 
   const RunningMeanStd& statistics() const { return statistics_; }
+  // What normalize() does to a number of column i: (raw - mean()[i]) * scale()[i], within +-
+  // clip(). [places()], of which the columns are the first D.
+  std::span<const double> mean() const { return mean_; }
+  std::span<const double> scale() const { return scale_; }
+  float clip() const { return clip_; }
+  std::size_t places() const { return mean_.size(); }
   // Valid between iterations: the sums are empty then. After the tensors were written into, call
   // state_restored().
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);

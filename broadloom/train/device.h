@@ -16,7 +16,7 @@ namespace broadloom {
 
 // What the host reads of a block that a device keeps.
 enum class BlockParts {
-  kForReports,  // rewards, terminated, truncated, ends, values, advantages
+  kForReports,  // rewards, terminated, truncated, ends, values
   kAll,
 };
 
@@ -32,19 +32,21 @@ class Device : public Algorithm {
   // first one, and whenever the host's copies were written into. envs: those of the setup.
   virtual Status take_state(const Learner& learner, VecEnv& envs) = 0;
 
-  // A block with its targets, from environment step first_step of the run on. block: gets those
-  // parts; its rewards are raw, and the targets of rewards times reward_scale. Fails where rewards
-  // or values are not finite.
+  // A block from environment step first_step of the run on. block: gets those parts; its rewards
+  // are raw. The setup's normalizer gets what the block adds to its statistics. Fails where
+  // rewards, values or what it normalises are not finite.
   virtual Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) = 0;
 
   // What is on the device into the host's copies. Parameters come with each update().
   virtual Status bring_moments(Learner& learner) = 0;
   virtual Status bring_environments(VecEnv& envs) = 0;
 
-  // update() carries out all steps, and fails where one of them would have failed: the learner is
-  // as it was before the update then, and collect() fails until take_state().
+  // update() carries out all its steps, and fails where one of them would have failed: the learner
+  // is as it was before the update then, and collect() fails until take_state().
 
-  // They come with the block.
+  // Targets of the block that was collected last, from the rewards that the host's now has, which
+  // may have been scaled. block: gets its advantages.
+  void take_block(const Learner& learner, RolloutBlock& block) override = 0;
   void compute_targets(RolloutBlock&, int, int) const final {}
 };
 
@@ -53,6 +55,7 @@ struct DeviceSetup {
   const Config& config;
   const ActorCritic& network;
   VecEnv& envs;
+  ObsNormalizer* normalizer = nullptr;  // null: observations are used as they are
 };
 
 // Fails where it cannot do what the config asks, and where the machine has none.

@@ -16,7 +16,8 @@ Status Trainer::move_to_device() {
                     "train with one process, or set device = cpu",
                     config_.device, ranks_.size()));
   }
-  Result<std::unique_ptr<Device>> device = make_device({config_, network_, *envs_});
+  Result<std::unique_ptr<Device>> device =
+      make_device({config_, network_, *envs_, normalizers().policy});
   if (!device.ok()) return device.status();
   device_ = device.value().get();
   algorithm_ = device.take();

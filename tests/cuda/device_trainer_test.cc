@@ -159,6 +159,58 @@ TEST_F(DeviceTrainer, TrainsEveryEnvironmentOfVectors) {
   }
 }
 
+const Options kNormalised{
+    {"max_episode_steps", "11"}, {"norm_obs", "true"}, {"norm_reward", "true"}};
+
+TEST_F(DeviceTrainer, NormalisesObservationsAndRewards) {
+  for (const FiberOrder each : kOrders) {
+    order = each;
+    expect_the_same("CartPole-v1", kNormalised);
+  }
+  expect_the_same("Pendulum-v1", kNormalised);
+  expect_the_same("FrozenLake-v1", kNormalised, 2);
+}
+
+Options with(Options options, const Options& more) {
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+// More environments than the rows of a shard, of which the last is not full, and of a thread block.
+TEST_F(DeviceTrainer, NormalisesShardsOfAllSizes) {
+  for (const char* num_envs : {"1", "40", "70"}) {
+    SCOPED_TRACE(num_envs);
+    expect_the_same("Acrobot-v1", with(kNormalised, {{"num_envs", num_envs}}));
+  }
+  expect_the_same("CartPole-v1", with(kPqn, {{"norm_obs", "true"}}));
+  expect_the_same("CartPole-v1", with(kNormalised, {{"reward_scale", "0.3"}, {"clip_obs", "0.2"}}),
+                  3, false);
+}
+
+TEST_F(DeviceTrainer, StopsAnUpdateAtItsTargetKl) {
+  const Options options =
+      with(kShort, {{"target_kl", "1e-6"}, {"update_epochs", "4"}, {"learning_rate", "1e-2"}});
+  expect_the_same("CartPole-v1", options);
+  const std::unique_ptr<Trainer> device = make_trainer(config_of("CartPole-v1", options), "cuda");
+  iterate(*device);
+  EXPECT_LT(device->report().epochs, 4);
+}
+
+TEST_F(DeviceTrainer, AdaptsItsLearningRate) {
+  const Options options = with(
+      kShort, {{"lr_schedule", "adaptive"}, {"desired_kl", "1e-4"}, {"learning_rate", "1e-3"}});
+  expect_the_same("CartPole-v1", options);
+  expect_the_same("Pendulum-v1", with(options, {{"target_kl", "1e-3"}}));
+  const std::unique_ptr<Trainer> device = make_trainer(config_of("CartPole-v1", options), "cuda");
+  for (int i = 0; i < 2; ++i) iterate(*device);
+  EXPECT_NE(device->report().learning_rate, 1e-3);
+}
+
+TEST_F(DeviceTrainer, NormalisesTheAdvantagesOfABatch) {
+  expect_the_same("CartPole-v1", with(kShort, {{"norm_adv", "batch"}}));
+  expect_the_same("Pendulum-v1", with(kShort, {{"norm_adv", "batch"}, {"num_minibatches", "1"}}));
+}
+
 TEST_F(DeviceTrainer, NeedsNoWholeBlocks) {
   expect_the_same("CartPole-v1", kShort, 3, false);
   expect_the_same("Pendulum-v1", kShort, 3, false);
@@ -250,7 +302,7 @@ void expect_same_after_resume(const std::string& env_id, const Options& options)
 TEST_F(DeviceTrainer, GoesOnAfterAResume) {
   expect_same_after_resume("CartPole-v1", kShort);
   expect_same_after_resume("CartPole-v1", kPqn);
-  expect_same_after_resume("Pendulum-v1", kShort);
+  expect_same_after_resume("Pendulum-v1", with(kNormalised, {{"lr_schedule", "adaptive"}}));
 }
 
 // The same trainer is put back to an earlier state, over what its device has.
@@ -328,23 +380,18 @@ std::string refusal(const std::string& env_id, const Options& options) {
 }
 
 TEST_F(DeviceTrainer, RefusesWhatItCannotDo) {
-  EXPECT_EQ(refusal("CartPole-v1", {{"norm_obs", "true"}}),
-            "device = cuda: got norm_obs = true, which kernels cannot do yet; set norm_obs = "
-            "false, or set device = cpu");
+  EXPECT_EQ(refusal("CartPole-v1", {{"shared_encoder", "true"}}),
+            "device = cuda: got shared_encoder = true, which kernels cannot do yet; set "
+            "shared_encoder = false, or set device = cpu");
   struct Refused {
     const char* env_id;
     Options options;
     const char* got;
   };
   for (const Refused& refused : std::vector<Refused>{
-           {"CartPole-v1", {{"norm_reward", "true"}}, "norm_reward = true"},
-           {"CartPole-v1", {{"target_kl", "0.02"}}, "target_kl = 0.02"},
-           {"CartPole-v1", {{"lr_schedule", "adaptive"}}, "lr_schedule = adaptive"},
-           {"CartPole-v1", {{"norm_adv", "batch"}}, "norm_adv = batch"},
            {"CartPole-v1", {{"shape_schedule", "13x16 @ 0, 13x8 @ 0.5"}}, "shape_schedule"},
            {"CartPole-v1", {{"algorithm", "ppo_rnd"}}, "algorithm = ppo_rnd"},
            {"CartPole-v1", {{"algorithm", "pqn"}, {"layer_norm", "all"}}, "layer_norm = all"},
-           {"CartPole-v1", {{"shared_encoder", "true"}}, "shared_encoder = true"},
            {"CartPole-v1", {{"hidden_sizes", "256,64"}}, "hidden_sizes = 256,64"},
            {"CartPole-v1", {{"hidden_sizes", "8,8,8,8,8"}}, "at most 4 layers"},
            {"CartPole-v1", {{"strata.a.half_length", "0.4..0.6"}}, "strata"},

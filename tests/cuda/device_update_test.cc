@@ -69,7 +69,7 @@ struct PpoOnBoth {
   static MinibatchSettings settings(const Case& of) {
     return {of.settings.update_epochs, of.settings.max_grad_norm, of.settings.adam_eps};
   }
-  static bool normalises(const Case& of) { return of.settings.norm_adv != AdvantageNorm::kOff; }
+  static AdvantageNorm norm(const Case& of) { return of.settings.norm_adv; }
   static std::unique_ptr<Actor> actor(const ActorCritic& network) {
     return std::make_unique<PolicySampler>(network);
   }
@@ -127,7 +127,7 @@ struct PqnOnBoth {
     const PqnSettings settings = pqn(of);
     return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam};
   }
-  static bool normalises(const Case&) { return false; }
+  static AdvantageNorm norm(const Case&) { return AdvantageNorm::kOff; }
   static std::unique_ptr<Actor> actor(const ActorCritic& network) {
     return std::make_unique<EpsilonGreedy>(network.shape().action_outputs, schedule());
   }
@@ -212,9 +212,8 @@ void expect_the_same(const Case& of, FiberOrder order) {
   HostSide side(order);
   DeviceCollector<Env, HostSide> device(side, params, spec, device_network(network),
                                         {of.num_steps, of.num_envs, kSeed});
-  DeviceUpdate<HostSide, typename Both::Loss> update(side, network, Both::loss(of),
-                                                     Both::settings(of), Both::normalises(of),
-                                                     batch, of.minibatches);
+  DeviceUpdate<HostSide, typename Both::Loss> update(
+      side, network, Both::loss(of), Both::settings(of), Both::norm(of), batch, of.minibatches);
   update.set_params(learner.params.data());
   const Minibatches minibatches(batch, of.minibatches);
 
@@ -229,9 +228,11 @@ void expect_the_same(const Case& of, FiberOrder order) {
     expect_same_block(block, device.block());
 
     const std::int64_t adam_steps = learner.adam_steps;
+    double learning_rate = learner.learning_rate;
     ASSERT_TRUE(host->update(block, kSeed, iteration, learner).ok());
     const typename Both::Reports steps =
-        update.update(device.block(), kSeed, iteration, learner.learning_rate, adam_steps);
+        update.update(device.block(), kSeed, iteration, StepRules<typename Both::Loss::Sums>(),
+                      learning_rate, adam_steps);
     Both::check(steps);
     EXPECT_EQ(Both::numbers(steps, minibatches), numbers_of(*host));
     ASSERT_EQ(copied(update.params(), network.parameter_count()),

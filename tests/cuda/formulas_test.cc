@@ -150,6 +150,22 @@ TEST(DistributionFormulas, OfGaussianRowsAreTheVectors) {
   }
 }
 
+TEST(ElementFunctions, StandardiseAsVectorsDo) {
+  const std::vector<float> x = all_sorts();
+  constexpr std::size_t kPeriod = 48;
+  std::vector<double> mean(kPeriod), scale(kPeriod);
+  for (std::size_t i = 0; i < kPeriod; ++i) {
+    mean[i] = 0.1 * static_cast<double>(i) - 2.0;
+    scale[i] = 1.0 / (0.3 + static_cast<double>(i));
+  }
+  std::vector<float> vectors(x.size()), got;
+  standardise(x.data(), x.size(), kPeriod, mean.data(), scale.data(), 1.5f, vectors.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    got.push_back(element::standardise(x[i], mean[i % kPeriod], scale[i % kPeriod], 1.5f));
+  }
+  expect_same(got, vectors);
+}
+
 TEST(AdamFormula, TakesTheVectorsSteps) {
   for (const Optimizer optimizer : {Optimizer::kAdam, Optimizer::kRadam}) {
     std::vector<float> p = normals(100, 1.0), m(100), v(100), q = p, n = m, w = v;

@@ -1,0 +1,94 @@
+// An ObsNormalizer of the host at work on a side (host_side.h, device_side.h).
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/nn/layer.h"
+#include "broadloom/rollout/block.h"
+#include "broadloom/rollout/normalizer.h"
+#include "cuda/normalise_kernels.h"
+
+namespace broadloom::cuda {
+
+template <class Side>
+class DeviceNormalizer {
+ public:
+  // host: null where observations are used as they are. It must outlive this, as must side.
+  DeviceNormalizer(Side& side, ObsNormalizer* host, int num_envs)
+      : side_(side), host_(host), plan_(num_envs, kTileRows), scale_{nullptr, nullptr, 0.0f} {
+    if (host_ == nullptr) return;
+    mean_ = side_.template allocate<double>(columns());
+    of_deviation_ = side_.template allocate<double>(columns());
+    sums_ = side_.template allocate<double>(all_sums());
+    scale_ = {mean_, of_deviation_, host_->clip()};
+  }
+
+  // Before a block is collected: what the host's statistics have come to.
+  void begin_block() {
+    if (host_ == nullptr) return;
+    side_.copy_in(mean_, host_->mean().data(), columns());
+    side_.copy_in(of_deviation_, host_->scale().data(), columns());
+  }
+  // What networks see of raw observations in this block.
+  const ObservationScale& scale() const { return scale_; }
+
+  // Raw observations [T, N, D] of a block, which are normalised in place once they are added up.
+  void take_block(float* observations, int T, int N) {
+    if (host_ == nullptr) return;
+    const int D = static_cast<int>(columns());
+    side_.run(MomentsKernel{observations, T, N, D, plan_[0].size(), mean_, sums_},
+              MomentsKernel::shape(plan_.count(), D));
+    const std::size_t count = static_cast<std::size_t>(T) * static_cast<std::size_t>(N) * columns();
+    constexpr int kThreads = 256;
+    side_.run(NormaliseKernel{observations, count, D, scale_},
+              {static_cast<int>((count + kThreads - 1) / kThreads), kThreads, 0});
+    steps_ = T;
+  }
+
+  // The block's sums into the host's, whose commit() merges them.
+  Status bring_sums() {
+    if (host_ == nullptr) return {};
+    std::vector<double> sums(all_sums());
+    side_.copy_out(sums.data(), sums_, sums.size());
+    BROADLOOM_TRY(side_.status());
+    for (int s = 0; s < plan_.count(); ++s) {
+      const double* const of_shard = &sums[static_cast<std::size_t>(2 * s) * host_->places()];
+      BROADLOOM_TRY(check_finite(of_shard, plan_[s]));
+      host_->set_sums(s, static_cast<double>(steps_) * plan_[s].size(), of_shard,
+                      of_shard + host_->places());
+    }
+    return {};
+  }
+
+ private:
+  std::size_t columns() const { return host_->places() / MomentsKernel::kMomentRows; }
+  std::size_t all_sums() const {
+    return 2 * host_->places() * static_cast<std::size_t>(plan_.count());
+  }
+
+  // An infinite observation has a finite value where it is clipped.
+  Status check_finite(const double* sums, Shard envs) const {
+    for (std::size_t i = 0; i < host_->places(); ++i) {
+      if (std::isfinite(sums[i])) continue;
+      return {ErrorKind::kNumeric,
+              "number " + std::to_string(i % columns()) + " of an observation of environments " +
+                  std::to_string(envs.begin) + " to " + std::to_string(envs.end - 1) +
+                  " is not finite; expected finite numbers. Check the environment's dynamics and "
+                  "options."};
+    }
+    return {};
+  }
+
+  Side& side_;
+  ObsNormalizer* host_;
+  ShardPlan plan_;  // the collector's
+  ObservationScale scale_;
+  double *mean_ = nullptr, *of_deviation_ = nullptr, *sums_ = nullptr;
+  int steps_ = 0;  // of the block at hand
+};
+
+}  // namespace broadloom::cuda
