@@ -11,6 +11,7 @@
 #include "broadloom/audit/run_audit.h"
 #include "broadloom/record/json.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/policy_isa.h"
 
@@ -158,6 +159,7 @@ void add_audit_command(Command root, Context& context) {
                  "Worker threads; what is found does not depend on them (default: all)")
       .range(0, 1024)
       .type_name("INT");
+  add_machine_flags(app, command->options.machine);
   app.add_flag("--verbose", command->verbose, "Say what was measured where all is well, too");
   app.add_flag("--quiet", command->quiet, "Print nothing but errors; the exit code tells");
   app.add_flag("--json", command->json, "Standard output is one JSON object with every check");

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "broadloom/config/config.h"
+#include "broadloom/config/machine.h"
 
 namespace broadloom::cli {
 namespace {
@@ -76,6 +77,17 @@ void add_config_flags(Command app, Overrides& out) {
     app.add_flag_function("--anneal_lr", keep,
                           "CleanRL's word for lr_schedule linear. Off, constant: --no-anneal_lr")
         .group(group.title);
+  }
+}
+
+void add_machine_flags(Command app, Overrides& out) {
+  for (const FieldInfo& info : list_fields(Config{})) {
+    const std::string key = info.name;
+    if (!is_machines_own(key)) continue;
+    const auto keep = [&out, key](const std::string& text) { out.emplace_back(key, text); };
+    app.add_option_function("--" + key, keep,
+                            info.doc + " [" + info.range_text + "] (default: the run's)")
+        .type_name(type_word(info));
   }
 }
 

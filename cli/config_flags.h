@@ -26,6 +26,9 @@ std::vector<ConfigGroup> config_groups();
 // Parsing appends to `out`, which must outlive the app.
 void add_config_flags(Command app, Overrides& out);
 
+// Flags of the keys that a run may have others of where it goes on (config/machine.h): as above.
+void add_machine_flags(Command app, Overrides& out);
+
 // Only the place for --env.<option>, for commands that make an environment but take no config.
 Option add_env_option_flag(Command app);
 

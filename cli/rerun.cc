@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/machine.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/train/rerun.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/ledger.h"
 #include "cli/progress.h"
@@ -23,6 +25,7 @@ struct RerunCommand {
   std::string out;
   std::string init;
   int threads = 0;
+  Overrides machine;
   bool quiet = false;
   bool json = false;
 };
@@ -175,8 +178,9 @@ int report_rerun(const RerunCommand& command, const RerunReport& report) {
 }
 
 Result<RerunReport> run_again(const RerunCommand& command, const std::string& line) {
-  const Result<RerunPlan> plan = plan_rerun(line, command.init);
+  Result<RerunPlan> plan = plan_rerun(line, command.init);
   if (!plan.ok()) return plan.status();
+  BROADLOOM_TRY(set_machine(plan.value().config, command.machine));
   const std::string out = run_dir_of(command, plan.value().config);
   const int threads = command.threads > 0 ? command.threads : plan.value().threads;
   std::FILE* stream = command.json ? stderr : stdout;
@@ -232,6 +236,7 @@ void add_rerun_command(Command root, Context& context) {
                  "Worker threads; the result does not depend on them (default: the record's)")
       .range(0, 1024)
       .type_name("INT");
+  add_machine_flags(app, command->machine);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object");
   app.callback(

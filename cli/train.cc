@@ -8,6 +8,7 @@
 #include <string>
 
 #include "broadloom/config/config.h"
+#include "broadloom/config/machine.h"
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
@@ -57,14 +58,15 @@ Status check_resume(const TrainOptions& options, const Context& context) {
   if (!options.panel.empty()) extra = "--panel";
   if (!options.init.empty()) extra = "--init";
   for (const auto& [key, text] : options.flags) {
-    if (key != kTotal) extra = "--" + key;
+    if (key != kTotal && !is_machines_own(key)) extra = "--" + key;
   }
   if (!context.env_options.empty()) extra = "--" + context.env_options.front().first;
   if (extra.empty()) return {};
   return {ErrorKind::kInvalidConfig,
           "--resume goes on with the run's own config and panel, so " + extra +
-              " cannot be given with it, only --total_timesteps, which makes the run longer; leave "
-              "it out, or start a new run, with --init if it is to begin with this one's policy"};
+              " cannot be given with it, only --total_timesteps, which makes the run longer, and "
+              "what the machine has, as in --device cpu; leave it out, or start a new run, with "
+              "--init if it is to begin with this one's policy"};
 }
 
 Status use_isa_of(const std::string& run_dir) {
@@ -74,10 +76,20 @@ Status use_isa_of(const std::string& run_dir) {
 
 // 0: the run's own.
 Result<std::int64_t> new_total(const TrainOptions& options) {
-  if (options.flags.empty()) return std::int64_t{0};
   Config config;
-  BROADLOOM_TRY(set_config(config, kTotal, options.flags.back().second));
+  config.total_timesteps = 0;
+  for (const auto& [key, text] : options.flags) {
+    if (key == kTotal) BROADLOOM_TRY(set_config(config, kTotal, text));
+  }
   return config.total_timesteps;
+}
+
+Overrides of_machine(const TrainOptions& options) {
+  Overrides out;
+  for (const auto& flag : options.flags) {
+    if (is_machines_own(flag.first)) out.push_back(flag);
+  }
+  return out;
 }
 
 std::string seconds_text(double seconds) {
@@ -246,7 +258,9 @@ int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
     if (!has_isa.ok()) return refuse(has_isa);
     catch_interrupts();
     heading = "Going on with " + options.resume;
-    return finish(resume_run(options.resume, threads, hooks, total.value(), ranks), ledger);
+    return finish(
+        resume_run(options.resume, threads, hooks, total.value(), of_machine(options), ranks),
+        ledger);
   }
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return refuse(config.status());
@@ -322,7 +336,7 @@ void add_train_command(Command root, Context& context) {
   command
       .add_option("--resume", options->resume,
                   "Go on with the run in this folder as if it had never stopped; --total_timesteps "
-                  "makes it longer")
+                  "makes it longer, --device has another one train it")
       .type_name("RUN")
       .group("Command");
   command

@@ -35,11 +35,10 @@ class DeviceSide {
   Status status() const {
     if (error_ == cudaSuccess) return {};
     std::string words = std::string("CUDA says: ") + cudaGetErrorString(error_);
-    if (error_ == cudaErrorMemoryAllocation) {
-      words += ", where a run asks for " + std::to_string(asked_ / 1000000) +
-               " MB and perhaps more; make num_envs or num_steps smaller";
-    }
-    return {ErrorKind::kIo, words};
+    if (error_ != cudaErrorMemoryAllocation) return {ErrorKind::kIo, words};
+    words += ", where a run asks for " + std::to_string(asked_ / 1000000) +
+             " MB and perhaps more; make num_envs or num_steps smaller";
+    return invalid(words);
   }
 
   // Of zeros; it lives as long as this. Null for none.

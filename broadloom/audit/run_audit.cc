@@ -10,6 +10,7 @@
 
 #include "broadloom/audit/audit_facts.h"
 #include "broadloom/config/algorithms.h"
+#include "broadloom/config/machine.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/manifest.h"
@@ -37,12 +38,13 @@ int enough_iterations(const Trainer& trainer) {
 }
 
 // The policy, in a trainer with the instrument on.
-Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, int threads) {
+Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, const AuditOptions& options) {
   Config& config = checkpoint.config;
+  BROADLOOM_TRY(set_machine(config, options.machine));
   config.instruments = {"audit"};
   config.instrument_every = 1;
   Result<std::unique_ptr<Trainer>> trainer =
-      Trainer::create(config, threads, Ranks::alone(), StartFrom::kState);
+      Trainer::create(config, options.threads, Ranks::alone(), StartFrom::kState);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint, *trainer.value()));
   return trainer;
@@ -124,7 +126,7 @@ Result<bool> may_have_others(const RunFolder& folder, bool alone) {
 // facts what it did and met.
 Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
                                              bool others, RunFacts& facts, AuditReport& report) {
-  Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options.threads);
+  Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options);
   if (!trainer.ok()) return trainer.status();
   report.global_step = trainer.value()->report().global_step;
   if (!trainer.value()->simulator().saves_state && report.global_step > 0) {
@@ -144,7 +146,7 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
   const bool ends = left < count && falling_value(checkpoint.config).has_value();
   if (ends) {
     hold_values(trainer.value()->report().iteration, checkpoint.config);
-    trainer = load(checkpoint, options.threads);
+    trainer = load(checkpoint, options);
     if (!trainer.ok()) return trainer.status();
     report.notes.push_back(fmt::format(
         "the schedule has {} iterations left, so what falls over the run stays as it is; what "

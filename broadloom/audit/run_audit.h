@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "broadloom/audit/checks.h"
+#include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 
 namespace broadloom {
@@ -14,6 +15,7 @@ struct AuditOptions {
   int iterations = 0;  // K to measure; 0: enough for every environment's episode to end, where that
                        // is affordable
   int threads = 1;
+  Overrides machine;  // keys such as device in the place of the run's own: config/machine.h
 };
 
 struct AuditReport {

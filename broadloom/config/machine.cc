@@ -5,6 +5,7 @@
 #include <string>
 
 #include "broadloom/config/algorithms.h"
+#include "broadloom/config/keys.h"
 #include "broadloom/math/isa.h"
 
 namespace broadloom {
@@ -48,6 +49,23 @@ Status check_memory(const Config& config, const MemoryPlan& plan, int processes)
                       "raise memory_limit",
                       config.memory_limit, plan.total() * 1e-6,
                       (plan.block + plan.permutation) * 1e-6, what_is_large(config, plan))};
+}
+
+bool is_machines_own(std::string_view key) {
+  return role_of(key) == Role::kMachine && key != "isa";
+}
+
+Status set_machine(Config& config, const Overrides& keys) {
+  for (const auto& [key, text] : keys) {
+    if (!is_machines_own(key)) {
+      return invalid(
+          fmt::format("{}: got '{}' for a run that goes on; expected its own, or a key "
+                      "of the machine such as device",
+                      key, text));
+    }
+    BROADLOOM_TRY(set_config(config, key, text));
+  }
+  return {};
 }
 
 }  // namespace broadloom

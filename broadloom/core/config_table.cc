@@ -263,13 +263,16 @@ Status field_error(std::string_view name, const Status& cause, const Range& rang
           std::string(name) + ": " + cause.message() + (limits.empty() ? "" : ", " + limits)};
 }
 
+// Of values, where another one is nearer by its letters.
+constexpr Alias kOtherWords[] = {{"gpu", "cuda"}};
+
 Status check_choice(std::string_view name, const std::string& value, const Choices& choices) {
   if (std::find(choices.values.begin(), choices.values.end(), value) != choices.values.end()) {
     return {};
   }
   std::string message =
       std::string(name) + ": got " + quote(value) + ", expected " + range_text(choices);
-  const std::string nearest = nearest_key(value, choices.values);
+  const std::string nearest = nearest_key(value, choices.values, kOtherWords);
   if (!nearest.empty()) message += "; did you mean '" + nearest + "'?";
   return {ErrorKind::kInvalidConfig, message};
 }

@@ -17,6 +17,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/study/study_run.h"
 #include "broadloom/train/contract.h"
+#include "broadloom/train/device.h"
 
 namespace broadloom {
 namespace {
@@ -222,6 +223,7 @@ Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& option
                                options.jobs, options.threads));
   }
   BROADLOOM_TRY(check_isa_of_cells(plan));
+  for (const StudyCell& cell : plan.cells) BROADLOOM_TRY(check_knows_device(cell.config.device));
   BROADLOOM_TRY(check_memory(plan, options));
   Result<StudyStore> store =
       StudyStore::open(options.store, plan, options.part, options.any_revision);

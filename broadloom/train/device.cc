@@ -19,6 +19,12 @@ Makers& makers() {
   return all;
 }
 
+DeviceMaker maker_of(const std::string& name) {
+  const std::lock_guard lock(makers().mutex);
+  const auto found = makers().by_name.find(name);
+  return found == makers().by_name.end() ? DeviceMaker() : found->second;
+}
+
 }  // namespace
 
 void register_device(const std::string& name, DeviceMaker make) {
@@ -29,13 +35,12 @@ void register_device(const std::string& name, DeviceMaker make) {
 Result<std::unique_ptr<Device>> make_device(const DeviceSetup& setup) {
   const std::string& name = setup.config.device;
   if (name == "cpu") return std::unique_ptr<Device>();
-  DeviceMaker make;
-  {
-    const std::lock_guard lock(makers().mutex);
-    const auto found = makers().by_name.find(name);
-    if (found != makers().by_name.end()) make = found->second;
-  }
-  if (make) return make(setup);
+  BROADLOOM_TRY(check_knows_device(name));
+  return maker_of(name)(setup);
+}
+
+Status check_knows_device(const std::string& name) {
+  if (name == "cpu" || maker_of(name)) return {};
   return invalid(
       fmt::format("device: got {}, but this program was built without CUDA; build it again with "
                   "-DBROADLOOM_CUDA=ON (docs/gpu.md says what runs there), or set device = cpu",

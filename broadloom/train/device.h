@@ -65,6 +65,10 @@ using DeviceMaker = std::function<Result<std::unique_ptr<Device>>(const DeviceSe
 // left as it is. Any thread may call it, but register before a trainer is made.
 void register_device(const std::string& name, DeviceMaker make);
 
+// Whether this program has it, or `cpu` is asked for: kInvalidConfig where not, with how to get it.
+// Whether the machine has one shows when it is made.
+Status check_knows_device(const std::string& name);
+
 // The device that the config asks for; null for `cpu`. kInvalidConfig where this program has none
 // of that name, with how to get one.
 Result<std::unique_ptr<Device>> make_device(const DeviceSetup& setup);

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "broadloom/config/machine.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/envs/registry.h"
@@ -171,16 +172,24 @@ Status announce(const Config& config, int threads, const Ranks& ranks, const Run
   return contract.status();
 }
 
+void record_device(Manifest& manifest, const Trainer& trainer) {
+  const Device* const device = trainer.device();
+  manifest.device = device == nullptr ? "" : device->name();
+}
+
 // A run that was begun with everybody's bits and goes on with others says so.
 Status keep_bits_true(StartedRun& run, const RunHooks& hooks) {
   Manifest& manifest = run.manifest;
   if (manifest.bits != "common") return {};
   if (bits_of(run.config, active_isa(), manifest.simulator) == "common") return {};
   if (hooks.on_note) {
-    hooks.on_note(
-        fmt::format("this processor has no fused multiply-add: the run goes on with bits of {}'s "
-                    "own, where it had everybody's ({}); its manifest says so from now on",
-                    active_isa(), manifest.isa));
+    const std::string why = run.config.device == "cpu"
+                                ? "this processor has no fused multiply-add"
+                                : "no device has shown yet that it has everybody's bits";
+    hooks.on_note(fmt::format(
+        "{}: the run goes on with bits of {}'s own, where it had everybody's ({}); its manifest "
+        "says so from now on",
+        why, run.config.device == "cpu" ? active_isa() : run.config.device, manifest.isa));
   }
   manifest.bits = "own";
   manifest.isa = active_isa();
@@ -274,8 +283,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     manifest.simulator = trainer.value()->simulator();
     manifest.plugin = trainer.value()->spec().plugin;
     manifest.engine = trainer.value()->spec().engine;
-    const Device* const device = trainer.value()->device();
-    if (device != nullptr) manifest.device = device->name();
+    record_device(manifest, *trainer.value());
     manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     manifest.init = source.value();
@@ -290,7 +298,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
 }
 
 Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks& hooks,
-                         std::int64_t total_timesteps, Ranks& ranks) {
+                         std::int64_t total_timesteps, const Overrides& machine, Ranks& ranks) {
   Result<RunFolder> opened = RunFolder::open(run_dir);
   if (!opened.ok()) return opened.status();
   const RunFolder& folder = opened.value();
@@ -300,6 +308,8 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (!run.ok()) return run.status();
   const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
   if (longer) BROADLOOM_TRY(make_longer(run.value(), total_timesteps));
+  BROADLOOM_TRY(set_machine(run.value().config, machine));
+  run.value().manifest.config = to_overrides(run.value().config);
   BROADLOOM_TRY(check_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
   folder.clear_half_written();
@@ -316,7 +326,8 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
     BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
   }
   BROADLOOM_TRY(announce(run.value().config, threads, ranks, hooks));
-  if (longer) {
+  if (longer || !machine.empty()) {
+    record_device(run.value().manifest, *trainer.value());
     BROADLOOM_TRY(
         write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
   }
@@ -350,8 +361,10 @@ Result<std::string> isa_of_run(const std::string& run_dir) {
 }
 
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
-                              std::int64_t total_timesteps, Ranks& ranks) {
-  return train_with(ranks, old_run(run_dir, threads, hooks, total_timesteps, ranks), hooks);
+                              std::int64_t total_timesteps, const Overrides& machine,
+                              Ranks& ranks) {
+  return train_with(ranks, old_run(run_dir, threads, hooks, total_timesteps, machine, ranks),
+                    hooks);
 }
 
 }  // namespace broadloom

@@ -83,8 +83,13 @@ Result<std::string> isa_of_run(const std::string& run_dir);
 // has come to its new end has a line of its own. kInvalidConfig where the total decides what is
 // learnt (Config::depends_on_total), is less, or has room for no more blocks.
 //
+// machine: keys such as device in the place of the run's own (config/machine.h), which the run has
+// from then on. Its manifest and record name the device that trained it last, and once one of its
+// parts had bits of its own, so has the run.
+//
 // ranks: as of start_run(), and as many as there are now.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,
-                              std::int64_t total_timesteps = 0, Ranks& ranks = Ranks::alone());
+                              std::int64_t total_timesteps = 0, const Overrides& machine = {},
+                              Ranks& ranks = Ranks::alone());
 
 }  // namespace broadloom

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "broadloom/audit/run_audit.h"
 #include "broadloom/config/config.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
@@ -79,6 +81,63 @@ TEST_F(DeviceRuns, GoOnFromTheirCheckpoints) {
   EXPECT_TRUE(summary.value().finished);
   EXPECT_EQ(line_of("stopped")["result"].dump(), line_of("host")["result"].dump());
   EXPECT_EQ(line_of("stopped")["evaluation"].dump(), line_of("host")["evaluation"].dump());
+}
+
+// As on a machine that has no such device, and back.
+TEST_F(DeviceRuns, GoOnWithAnotherDevice) {
+  train("cpu", "host");
+  train("cuda", "stopped", 2);
+  const auto stopping = [] {
+    RunHooks hooks;
+    hooks.should_stop = [] { return true; };
+    return hooks;
+  };
+  ASSERT_TRUE(resume_run(at("stopped"), 1, stopping(), 0, {{"device", "cpu"}}).ok());
+  Result<Manifest> manifest = read_manifest(at("stopped") + "/manifest.json");
+  ASSERT_TRUE(manifest.ok());
+  EXPECT_EQ(manifest.value().device, "");
+  EXPECT_EQ(manifest.value().bits, "own");  // those of its first part
+  const Result<RunSummary> summary = resume_run(at("stopped"), 1, {}, 0, {{"device", "cuda"}});
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_TRUE(summary.value().finished);
+  EXPECT_EQ(line_of("stopped")["result"].dump(), line_of("host")["result"].dump());
+  EXPECT_EQ(line_of("stopped")["machine"]["device"].text(), "emulated on the host");
+}
+
+TEST_F(DeviceRuns, TakeBitsOfTheirOwnWhereTheyGoOnToADevice) {
+  train("cpu", "run", 2);
+  std::vector<std::string> notes;
+  RunHooks hooks;
+  hooks.on_note = [&](const std::string& note) { notes.push_back(note); };
+  ASSERT_TRUE(resume_run(at("run"), 1, hooks, 0, {{"device", "cuda"}}).ok());
+  EXPECT_EQ(line_of("run")["machine"]["bits"].text(), "own");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].find("no device has shown yet"), 0u) << notes[0];
+}
+
+TEST_F(DeviceRuns, RefuseOtherKeysWhereTheyGoOn) {
+  train("cpu", "run", 2);
+  for (const char* key : {"isa", "gamma"}) {
+    const Status status = resume_run(at("run"), 1, {}, 0, {{key, "exact"}}).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    EXPECT_NE(status.message().find(key), std::string::npos) << status.message();
+  }
+  EXPECT_FALSE(resume_run(at("run"), 1, {}, 0, {{"device", "tpu"}}).ok());
+  EXPECT_TRUE(resume_run(at("run"), 1, {}, 0, {{"memory_limit", "4000"}}).ok());
+}
+
+TEST_F(DeviceRuns, AreAuditedOnAnyDevice) {
+  train("cuda", "run");
+  AuditOptions options{.iterations = 2, .threads = 1, .machine = {}};
+  const Result<AuditReport> there = audit_run(at("run"), options);
+  ASSERT_TRUE(there.ok()) << there.status().message();
+  options.machine = {{"device", "cpu"}};
+  const Result<AuditReport> here = audit_run(at("run"), options);
+  ASSERT_TRUE(here.ok()) << here.status().message();
+  ASSERT_EQ(there.value().findings.size(), here.value().findings.size());
+  for (std::size_t i = 0; i < here.value().findings.size(); ++i) {
+    EXPECT_EQ(there.value().findings[i].sentence, here.value().findings[i].sentence);
+  }
 }
 
 TEST_F(DeviceRuns, NameTheDevice) {
