@@ -82,6 +82,10 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
     fmt::print("Failure {:.1f} %, 95 % interval {:.1f} to {:.1f} %\n", 100.0 * failure.value,
                100.0 * failure.low, 100.0 * failure.high);
   }
+  for (const auto& [measure, mean] : result.measures) {
+    fmt::print("{} {:.3f} {}, 95 % interval {:.3f} to {:.3f}\n", measure.name, mean.value,
+               measure.unit, mean.low, mean.high);
+  }
   fmt::print("Episodes ended by: {}\n", reasons_text(result));
   explain_cut(result);
   explain_difference(command, result);
@@ -90,7 +94,7 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
 void print_result_json(const EvalCommand& command, const EvalResult& result) {
   Json reasons = Json::object();
   for (const EvalResult::Reason& reason : result.reasons) reasons[reason.name] = reason.count;
-  print_json({{"run_dir", command.source},
+  Json out = {{"run_dir", command.source},
               {"global_step", result.global_step},
               {"episodes", result.episodes},
               {"seed", command.options.seed},
@@ -106,7 +110,11 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
               {"failure_rate", result.failure_rate.value},
               {"failure_low", result.failure_rate.low},
               {"failure_high", result.failure_rate.high},
-              {"reasons", reasons}});
+              {"reasons", reasons}};
+  for (const auto& [measure, mean] : result.measures) {
+    out["measures"][measure.name] = {{"value", mean.value}, {"low", mean.low}, {"high", mean.high}};
+  }
+  print_json(out);
 }
 
 // file: where the result is kept; "": nowhere.

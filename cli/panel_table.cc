@@ -39,6 +39,19 @@ std::string difference_text(const Estimate& difference, double scale, int decima
 // The shortest text that reads back the same; nothing for what is no number.
 std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
+// Names of what the panel's episodes were measured by.
+std::vector<Measure> measures_of(const PanelResult& result) {
+  std::vector<Measure> out;
+  const EvalResult score = score_of(result, panel_groups(result.panel).back());
+  for (const auto& [measure, mean] : score.measures) out.push_back(measure);
+  return out;
+}
+
+std::string measure_text(const Estimate& mean) {
+  if (std::isnan(mean.low)) return fmt::format("{:.3f}", mean.value);
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", mean.value, mean.low, mean.high);
+}
+
 void add_score(std::vector<std::string>& row, const EvalResult& score) {
   for (const Estimate* rate : {&score.success_rate, &score.failure_rate}) {
     for (const double x : {rate->value, rate->low, rate->high}) row.push_back(number(x));
@@ -65,10 +78,16 @@ TextTable panel_csv(const PanelResult& result) {
     std::vector<std::string> row{group.stratum, group.perturbation, to_text(score.episodes)};
     add_score(row, score);
     for (const EvalResult::Reason& reason : score.reasons) row.push_back(to_text(reason.count));
+    for (const auto& [measure, mean] : score.measures) {
+      for (const double x : {mean.value, mean.low, mean.high}) row.push_back(number(x));
+    }
     table.rows.push_back(std::move(row));
   }
   for (const std::string& reason : result.spec.end_reasons) table.head.push_back(reason);
   table.head.push_back("unfinished");
+  for (const Measure& measure : measures_of(result)) {
+    for (const char* end : {"", "_low", "_high"}) table.head.push_back(measure.name + end);
+  }
   return table;
 }
 
@@ -142,11 +161,15 @@ TextTable panel_table(const PanelResult& result, TableForm form) {
   TextTable table{{"stratum", "perturbation", "success %", "failure %", "return", "length",
                    "episodes ended by"},
                   {}};
+  for (const Measure& measure : measures_of(result))
+    table.head.push_back(fmt::format("{}, {}", measure.name, measure.unit));
   for (const PanelGroup& group : panel_groups(result.panel)) {
     const EvalResult score = score_of(result, group);
     table.rows.push_back({group.stratum, group.perturbation, percent_text(score.success_rate),
                           percent_text(score.failure_rate), return_text(score),
                           fmt::format("{:6.1f}", score.mean_length), reasons_text(score)});
+    for (const auto& [measure, mean] : score.measures)
+      table.rows.back().push_back(measure_text(mean));
   }
   return table;
 }

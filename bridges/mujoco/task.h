@@ -73,16 +73,17 @@ struct Judgement {
   int end = kGoesOn;  // or an index into TaskFacts::end_reasons
 };
 
-// What each of a task's reward terms has paid, in their order.
-class RewardSums {
+// What each of a task's reward terms has paid, or what each of its measures came to, in their
+// order.
+class StepSums {
  public:
-  explicit RewardSums(double* sums) : sums_(sums) {}
-  void add(std::initializer_list<double> paid) {
+  explicit StepSums(double* sums) : sums_(sums) {}
+  void add(std::initializer_list<double> of_step) {
     double* sum = sums_;
-    for (const double x : paid) *sum++ += x;
+    for (const double x : of_step) *sum++ += x;
   }
-  void add(std::span<const double> paid) {
-    for (std::size_t i = 0; i < paid.size(); ++i) sums_[i] += paid[i];
+  void add(std::span<const double> of_step) {
+    for (std::size_t i = 0; i < of_step.size(); ++i) sums_[i] += of_step[i];
   }
 
  private:
@@ -94,7 +95,7 @@ struct Own {
   const double*
       constants;  // the task's, of the episode: as constants() or as strata have drawn them
   double* kept;   // [kept_size()], saved: what the task notes there
-  RewardSums paid;
+  StepSums paid, measured;
 };
 
 // The least and the most that each of a task's constants may be in an episode.
@@ -118,6 +119,7 @@ class Task {
   // Of what only the critic reads; 0: it reads what the policy does.
   virtual int critic_observation_size(const Sizes&) const { return 0; }
   virtual std::vector<RewardTerm> reward_terms() const = 0;
+  virtual std::vector<Measure> measures() const { return {}; }
   // What a record should say besides: commands, terrain, context.
   virtual void describe(const ConstantRange& /*constants*/, EnvSpec&) const {}
   // Numbers of its own that strata may draw, as options have set them, and where each lies: offsets
@@ -134,7 +136,8 @@ class Task {
   virtual void place(Scene scene, Own own, Random& random) const = 0;
   // Before a step: what acts on the physics. action: [A] as it was given.
   virtual void drive(Scene scene, const float* action, Own own, Random& random) const;
-  // After a step. Adds what each of reward_terms() pays for it to own.paid.
+  // After a step. Adds what each of reward_terms() pays for it to own.paid, and measures() to
+  // own.measured.
   virtual Judgement judge(Scene scene, const float* action, Own own) const = 0;
   // What the next step needs of where things stand.
   virtual void keep(Scene, double*) const {}

@@ -193,6 +193,7 @@ EnvSpec spec_of(const TaskKind& kind, const Asked& asked, const Model* model) {
   spec.reward_threshold = facts.reward_threshold.value_or(0.0);
   spec.reward_terms = task.reward_terms();
   spec.counts_reward_terms = true;
+  spec.measures = task.measures();
   spec.upstream = facts.upstream;
   spec.summary = facts.summary;
   spec.end_reasons = facts.end_reasons;

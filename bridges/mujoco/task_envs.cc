@@ -29,13 +29,13 @@ TaskEnvs::TaskEnvs(std::shared_ptr<const TaskSetup> setup, const VecEnvOptions& 
       width_(static_cast<std::size_t>(spec_.observation_size())),
       critic_width_(static_cast<std::size_t>(spec_.critic_observation.size)),
       action_size_(static_cast<std::size_t>(spec_.action_size())),
-      terms_(spec_.reward_terms.size()),
+      counted_(spec_.counted()),
       worlds_(setup_->worlds, spec_, options) {
   spec_.set_time_limit(options.max_episode_steps);
   const auto count = static_cast<std::size_t>(count_);
   state_.resize(count * state_size_);
   kept_.resize(count * kept_size_);
-  paid_.resize(count * terms_);
+  sums_.resize(count * counted_);
   seen_.resize(count * width_);
   critic_seen_.resize(count * critic_width_);
   for (auto* numbers : {&episode_, &episode_step_, &total_step_}) numbers->resize(count);
@@ -222,10 +222,10 @@ void TaskEnvs::context(int env, std::span<double> out) const {
                  out);
 }
 
-void TaskEnvs::take_reward_sums(int env, std::span<double> out) {
-  const auto paid = paid_.begin() + env * static_cast<std::ptrdiff_t>(terms_);
-  std::copy_n(paid, terms_, out.begin());
-  std::fill_n(paid, terms_, 0.0);
+void TaskEnvs::take_step_sums(int env, std::span<double> out) {
+  const auto sums = sums_.begin() + env * static_cast<std::ptrdiff_t>(counted_);
+  std::copy_n(sums, counted_, out.begin());
+  std::fill_n(sums, counted_, 0.0);
 }
 
 void TaskEnvs::draw(int env, const float*, Drawing& out) const {

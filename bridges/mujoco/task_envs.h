@@ -50,7 +50,7 @@ class TaskEnvs final : public VecEnv {
   int level(int env) const override { return worlds_.level(env); }
   std::span<const std::byte> drawn_constants(int env) const override { return worlds_.drawn(env); }
   void context(int env, std::span<double> out) const override;
-  void take_reward_sums(int env, std::span<double> out) override;
+  void take_step_sums(int env, std::span<double> out) override;
   void draw(int env, const float* action, Drawing& out) const override;
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override;
@@ -73,7 +73,8 @@ class TaskEnvs final : public VecEnv {
   Own own(int i) {
     const auto row = static_cast<std::size_t>(i);
     return {worlds_.constants(i), kept_.data() + row * kept_size_,
-            RewardSums(paid_.data() + row * terms_)};
+            StepSums(sums_.data() + row * counted_),
+            StepSums(sums_.data() + row * counted_ + spec_.paid_terms())};
   }
   std::uint32_t lane(int i) const { return static_cast<std::uint32_t>(i % options_.families()); }
 
@@ -93,11 +94,11 @@ class TaskEnvs final : public VecEnv {
   EnvSpec spec_;
   VecEnvOptions options_;
   int count_;
-  std::size_t state_size_, kept_size_, width_, critic_width_, action_size_, terms_;
+  std::size_t state_size_, kept_size_, width_, critic_width_, action_size_, counted_;
   Worlds worlds_;
   std::vector<double> state_;  // [N, state size] of the physics
   std::vector<double> kept_;   // [N, kept size] of the task
-  std::vector<double> paid_;   // [N, terms] by each term of the reward since it was last taken
+  std::vector<double> sums_;   // [N, counted] of steps since they were last taken
   // [N, D] what the last step showed, and what it showed the critic. Saved, too: after RK4 much of
   // it does not follow from the state, nor does noise.
   std::vector<float> seen_, critic_seen_;

@@ -38,9 +38,7 @@ class ForwardingVecEnv : public VecEnv {
     return inner_->drawn_constants(env);
   }
   void context(int env, std::span<double> out) const override { inner_->context(env, out); }
-  void take_reward_sums(int env, std::span<double> out) override {
-    inner_->take_reward_sums(env, out);
-  }
+  void take_step_sums(int env, std::span<double> out) override { inner_->take_step_sums(env, out); }
   void draw(int env, const float* action, Drawing& out) const override {
     inner_->draw(env, action, out);
   }

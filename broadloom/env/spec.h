@@ -75,6 +75,13 @@ struct RewardTerm {
   double weight = 0.0;
 };
 
+// What an environment measures in each of its steps, beside what it pays: how far off a command it
+// is, say. Reports and evaluations show the mean over steps.
+struct Measure {
+  std::string name;  // a word, as in "speed_error"
+  std::string unit;
+};
+
 // What a policy is asked to do in an episode, drawn from here: a speed to walk at, say.
 struct CommandRange {
   std::string name;  // with its unit
@@ -133,7 +140,11 @@ struct EnvSpec {
   bool names_success = false;  // whether the environment says which episodes succeeded
   // What a record should say of the task and only the environment knows; empty: not said.
   std::vector<RewardTerm> reward_terms;
-  bool counts_reward_terms = false;  // VecEnv::take_reward_sums() has what each pays
+  bool counts_reward_terms = false;  // VecEnv::take_step_sums() has what each pays
+  std::vector<Measure> measures;     // likewise, whatever of it there is
+  // Numbers of take_step_sums(): first what each term pays, where it is counted, then the measures.
+  std::size_t counted() const { return paid_terms() + measures.size(); }
+  std::size_t paid_terms() const { return counts_reward_terms ? reward_terms.size() : 0; }
   std::vector<CommandRange> commands;
   std::string terrain;
   std::vector<ContextRange> context;  // for the audit; empty: not said

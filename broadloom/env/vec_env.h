@@ -133,10 +133,10 @@ class VecEnv {
   virtual std::span<const std::byte> drawn_constants(int) const { return {}; }
   // The numbers of spec().context as the environment has them now.
   virtual void context(int, std::span<double>) const {}
-  // Where spec() counts_reward_terms: what each of them has paid in the environment's steps since
-  // this was last called, [terms], weight times term, before the sum is clipped where a task does
-  // so. The count begins anew. It is no part of the state: blocks begin and end with it.
-  virtual void take_reward_sums(int, std::span<double>) {}
+  // Sums over the environment's steps since this was last called, [spec().counted()]: what each
+  // reward term has paid, weight times term, before the sum is clipped where a task does so; then
+  // the measures. They begin anew. They are no part of the state: blocks begin and end with them.
+  virtual void take_step_sums(int, std::span<double>) {}
   // Adds what the environment's present state looks like, and what `action` is in words, for who
   // watches it. action: [A] that is about to be taken; null: none. Adds no shapes where it cannot
   // draw itself. From any thread but while that environment is stepped.

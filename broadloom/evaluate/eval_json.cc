@@ -7,10 +7,15 @@ namespace {
 
 // What the lines of both files hold.
 JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
-  JsonLine reasons;
+  JsonLine reasons, measures;
   for (const EvalResult::Reason& reason : result.reasons) reasons.add(reason.name, reason.count);
-  return JsonLine()
-      .add("global_step", result.global_step)
+  for (const auto& [measure, mean] : result.measures) {
+    measures.add_raw(
+        measure.name,
+        JsonLine().add("value", mean.value).add("low", mean.low).add("high", mean.high).str());
+  }
+  JsonLine line;
+  line.add("global_step", result.global_step)
       .add("mean_return", result.mean_return)
       .add("ci_low", result.ci_low)
       .add("ci_high", result.ci_high)
@@ -25,6 +30,8 @@ JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
       .add_raw("reasons", reasons.str())
       .add("episodes", result.episodes)
       .add("seed", seed);
+  if (!result.measures.empty()) line.add_raw("measures", measures.str());
+  return line;
 }
 
 }  // namespace

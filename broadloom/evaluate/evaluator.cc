@@ -32,6 +32,19 @@ void count_outcomes(const std::vector<EvalEpisode>& episodes, const EnvSpec& spe
   result.failure_rate = spec.names_success ? success_rate(failures, count) : unknown;
 }
 
+// None where an episode was kept by a version that did not measure.
+void add_measures(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec,
+                  EvalResult& result) {
+  for (std::size_t m = 0; m < spec.measures.size(); ++m) {
+    std::vector<double> means;
+    for (const EvalEpisode& episode : episodes) {
+      if (episode.measures.size() != spec.measures.size()) return;
+      means.push_back(episode.measures[m]);
+    }
+    result.measures.push_back({spec.measures[m], mean_of(means)});
+  }
+}
+
 }  // namespace
 
 const char* actions_name(EvalActions actions) {
@@ -64,6 +77,7 @@ EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& sp
   for (const double x : returns) squares += (x - mean.value) * (x - mean.value);
   result.std_return = episodes.size() > 1 ? std::sqrt(squares / (count - 1.0)) : 0.0;
   count_outcomes(episodes, spec, result);
+  add_measures(episodes, spec, result);
   return result;
 }
 

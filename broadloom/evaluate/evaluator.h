@@ -80,6 +80,12 @@ struct EvalResult {
     int count = 0;
   };
   std::vector<Reason> reasons;
+  // Of EnvSpec::measures: means over episodes of an episode's mean step, with Student's t as above.
+  struct Measured {
+    Measure measure;
+    Estimate mean;
+  };
+  std::vector<Measured> measures;
   // Mean of the policy's last 100 episodes of training; not a number where it is not known.
   double training_return = std::numeric_limits<double>::quiet_NaN();
 };
@@ -88,7 +94,8 @@ struct EvalResult {
 struct EvalEpisode {
   double episode_return = 0.0;
   int length = 0;
-  EpisodeEnd end;  // end.reason -1: cut without an end
+  EpisodeEnd end;                // end.reason -1: cut without an end
+  std::vector<double> measures;  // of EnvSpec::measures, means over its steps
 };
 
 // Plays `episodes` episodes, one environment each and each to its end, so that short episodes count

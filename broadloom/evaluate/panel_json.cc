@@ -27,21 +27,26 @@ Json definition_of(const Panel& panel) {
 Json score_json(const PanelGroup& group, const EvalResult& score) {
   Json reasons = Json::object();
   for (const EvalResult::Reason& reason : score.reasons) reasons[reason.name] = reason.count;
-  return {{"stratum", group.stratum},
-          {"perturbation", group.perturbation},
-          {"episodes", score.episodes},
-          {"success_rate", or_null(score.success_rate.value)},
-          {"success_low", or_null(score.success_rate.low)},
-          {"success_high", or_null(score.success_rate.high)},
-          {"failure_rate", or_null(score.failure_rate.value)},
-          {"failure_low", or_null(score.failure_rate.low)},
-          {"failure_high", or_null(score.failure_rate.high)},
-          {"mean_return", score.mean_return},
-          {"ci_low", or_null(score.ci_low)},
-          {"ci_high", or_null(score.ci_high)},
-          {"std_return", score.std_return},
-          {"mean_length", score.mean_length},
-          {"reasons", reasons}};
+  Json out = {{"stratum", group.stratum},
+              {"perturbation", group.perturbation},
+              {"episodes", score.episodes},
+              {"success_rate", or_null(score.success_rate.value)},
+              {"success_low", or_null(score.success_rate.low)},
+              {"success_high", or_null(score.success_rate.high)},
+              {"failure_rate", or_null(score.failure_rate.value)},
+              {"failure_low", or_null(score.failure_rate.low)},
+              {"failure_high", or_null(score.failure_rate.high)},
+              {"mean_return", score.mean_return},
+              {"ci_low", or_null(score.ci_low)},
+              {"ci_high", or_null(score.ci_high)},
+              {"std_return", score.std_return},
+              {"mean_length", score.mean_length},
+              {"reasons", reasons}};
+  for (const auto& [measure, mean] : score.measures) {
+    out["measures"][measure.name] = {
+        {"value", or_null(mean.value)}, {"low", or_null(mean.low)}, {"high", or_null(mean.high)}};
+  }
+  return out;
 }
 
 Json rows_json(const PanelResult& result) {
@@ -52,8 +57,20 @@ Json rows_json(const PanelResult& result) {
   return out;
 }
 
+// Columns, where the episodes have them.
+void add_measures(const EnvSpec& spec, const std::vector<EvalEpisode>& episodes, Json& row) {
+  for (std::size_t m = 0; m < spec.measures.size(); ++m) {
+    Json column = Json::array();
+    for (const EvalEpisode& episode : episodes) {
+      if (episode.measures.size() != spec.measures.size()) return;
+      column.push_back(episode.measures[m]);
+    }
+    row["measures"][spec.measures[m].name] = std::move(column);
+  }
+}
+
 // Single episodes as columns, and the keys of the streams that they drew from.
-Json episodes_json(const PanelResult& result) {
+Json episodes_json(const PanelResult& result, bool measures) {
   Json out = Json::object();
   const std::vector<PanelRow> rows = panel_rows(result.panel);
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -68,15 +85,17 @@ Json episodes_json(const PanelResult& result) {
       row["reasons"].push_back(episode.end.reason);
       row["success"].push_back(episode.end.success);
     }
+    if (measures) add_measures(result.spec, result.episodes[r], row);
     out[rows[r].stratum + "/" + rows[r].perturbation] = std::move(row);
   }
   return out;
 }
 
-Json record_of(const PanelResult& result, const Json& episodes) {
+// The hash is of what episodes have always had: records of versions that did not measure stay true.
+Json record_of(const PanelResult& result) {
   return {{"hash", panel_hash(result.panel)},
           {"definition", definition_of(result.panel)},
-          {"episodes_hash", hash_text(episodes.dump())},
+          {"episodes_hash", hash_text(episodes_json(result, false).dump())},
           {"rows", rows_json(result)}};
 }
 
@@ -94,6 +113,10 @@ Status read_episodes(const Json& json, PanelResult& out) {
       episodes[i].length = columns["lengths"].at(i).integer<int>();
       episodes[i].end.reason = columns["reasons"].at(i).integer<int>();
       episodes[i].end.success = columns["success"].at(i).integer<std::int8_t>();
+      for (const Measure& measure : out.spec.measures) {
+        const Json& column = columns["measures"][measure.name];
+        if (column.is_array()) episodes[i].measures.push_back(column.at(i).real());
+      }
       if (episodes[i].end.reason < reasons) continue;
       return {ErrorKind::kCorrupt, "an episode ended for a reason that the environment has not"};
     }
@@ -129,12 +152,9 @@ Result<PanelResult> result_of(const Json& json) {
 
 }  // namespace
 
-std::string panel_record_json(const PanelResult& result) {
-  return record_of(result, episodes_json(result)).dump();
-}
+std::string panel_record_json(const PanelResult& result) { return record_of(result).dump(); }
 
 std::string panel_result_json(const PanelResult& result) {
-  const Json episodes = episodes_json(result);
   const Json json = {{"format", kPanelFormat},
                      {"run",
                       {{"folder", result.run_dir},
@@ -146,8 +166,8 @@ std::string panel_result_json(const PanelResult& result) {
                        {"revision", result.revision},
                        {"binary_hash", result.binary_hash},
                        {"isa", result.isa}}},
-                     {"panel", record_of(result, episodes)},
-                     {"episodes", episodes}};
+                     {"panel", record_of(result)},
+                     {"episodes", episodes_json(result, true)}};
   return json.dump() + "\n";
 }
 

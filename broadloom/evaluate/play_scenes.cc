@@ -111,7 +111,7 @@ class ShardEvaluation {
     }
   }
 
-  void take_in() {
+  void take_in(VecEnv& envs) {
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
       if (over_[k]) continue;
       const std::size_t row = first_ + k;
@@ -123,7 +123,15 @@ class ShardEvaluation {
       episode.end = rows_.ends[row];
       over_[k] = true;
       --left_;
+      take_measures(envs, k);
       show_last(k);
+    }
+  }
+
+  // Of episodes that are cut where they are.
+  void end(VecEnv& envs) {
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      if (!over_[k]) take_measures(envs, k);
     }
   }
 
@@ -132,6 +140,17 @@ class ShardEvaluation {
 
   ObservationRows row_of(Observations& observations, std::size_t k) const {
     return observations.rows(first_ + k);
+  }
+
+  // The sums are those of the episode: one more step, and the next one would be in them.
+  void take_measures(VecEnv& envs, std::size_t k) {
+    const EnvSpec& spec = envs.spec();
+    if (spec.measures.empty()) return;
+    std::vector<double> sums(spec.counted());
+    envs.take_step_sums(episode_of(k), sums);
+    EvalEpisode& episode = episodes_[static_cast<std::size_t>(episode_of(k))];
+    for (std::size_t m = spec.paid_terms(); m < sums.size(); ++m)
+      episode.measures.push_back(sums[m] / episode.length);
   }
 
   // Where the episode has ended; the environment is in the next one already.
@@ -280,8 +299,9 @@ class ScenePlayer {
       evaluation.act(t, scratch);
       evaluation.show(envs, true);
       BROADLOOM_TRY(stepped(envs.step(shard.begin, shard.end, rows.all()), t));
-      evaluation.take_in();
+      evaluation.take_in(envs);
     }
+    evaluation.end(envs);
     evaluation.show(envs, false);
     return {};
   }
@@ -308,9 +328,12 @@ class ScenePlayer {
       pool_.run(scene.plan.count(), [&](int s, int thread) { shards[s].act(t, scratch[thread]); });
       for (ShardEvaluation& shard : shards) shard.show(envs, true);
       BROADLOOM_TRY(stepped(envs.step(0, count, rows.all()), t));
-      for (ShardEvaluation& shard : shards) shard.take_in();
+      for (ShardEvaluation& shard : shards) shard.take_in(envs);
     }
-    for (ShardEvaluation& shard : shards) shard.show(envs, false);
+    for (ShardEvaluation& shard : shards) {
+      shard.end(envs);
+      shard.show(envs, false);
+    }
     played_.add(count);
     return {};
   }

@@ -3,7 +3,7 @@
 #include "broadloom/config/algorithms.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/train/episode_report.h"
-#include "broadloom/train/reward_term_report.h"
+#include "broadloom/train/step_sums.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
@@ -14,7 +14,7 @@ std::vector<NumberInfo> declared_numbers() {
   declare_algorithm_numbers([&](const NumberInfo& info) { report.update.push_back({info, 0.0}); });
   visit_numbers(report, [&](const NumberInfo& info, auto) { all.push_back(info); });
   all.insert(all.end(), {kNumEnvsInfo, kNumStepsInfo, kFillerRowsInfo});
-  all.insert(all.end(), {kStratumSuccess, kMeanLevel, kLevelShare, kRewardTerm});
+  all.insert(all.end(), {kStratumSuccess, kMeanLevel, kLevelShare, kRewardTerm, kMeasure});
   all.insert(all.end(), {kWallTimeInfo, kStepsPerSecondInfo});
   declare_instrument_numbers([&](const NumberInfo& info) { all.push_back(info); });
   return all;

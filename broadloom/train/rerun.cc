@@ -65,12 +65,13 @@ bool is_compared(std::string_view name) {
   return name != "init.file" && !is_interval_of_mean(name);
 }
 
-// What an environment says of its task came to the record later, and to an environment perhaps
-// after the run: where one side says nothing, nothing is contradicted.
+// What an environment says of its task and what it measures came to the record later, and to an
+// environment perhaps after the run: where one side says nothing, nothing is contradicted.
 FieldRule rule_of(const Part& part, const std::string& key, const Json& a, const Json& b) {
   constexpr std::array<std::string_view, 3> kSaid = {"reward_terms", "commands", "terrain"};
-  const bool said = std::string_view(part.name) == "contract" &&
-                    std::find(kSaid.begin(), kSaid.end(), key) != kSaid.end();
+  const bool said = (std::string_view(part.name) == "contract" &&
+                     std::find(kSaid.begin(), kSaid.end(), key) != kSaid.end()) ||
+                    (std::string_view(part.name) == "evaluation" && key == "measures");
   return said && !(a.contains(key) && b.contains(key)) ? FieldRule::kNoted : part.rule;
 }
 
@@ -100,7 +101,10 @@ void compare_panels(const Json& a, const Json& b, std::vector<FieldComparison>& 
   for (const auto& [name, unused] : names) {
     if (!is_compared(name)) continue;
     const auto x = first.find(name), y = second.find(name);
-    out.push_back(compare(name, FieldRule::kExact, x == first.end() ? Json() : x->second,
+    const bool of_both = x != first.end() && y != second.end();
+    const bool is_measure = name.find(".measures.") != std::string::npos;
+    const FieldRule rule = is_measure && !of_both ? FieldRule::kNoted : FieldRule::kExact;
+    out.push_back(compare(name, rule, x == first.end() ? Json() : x->second,
                           y == second.end() ? Json() : y->second));
   }
 }

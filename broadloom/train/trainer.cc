@@ -140,7 +140,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                                             most_shards(config))
                                       : std::nullopt),
       tracker_(config.most_envs()),
-      reward_terms_(*envs_),
+      step_sums_(*envs_),
       now_(config.of_phase(0)),
       actor_(make_actor(config_, network_)),
       algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_, ranks})),
@@ -157,8 +157,8 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
   learner_.learning_rate = config.learning_rate;
   report_update();
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
-  reward_terms_.begin(*envs_);  // what staggered starts have paid
-  report_.reward_terms = reward_terms_.numbers();
+  step_sums_.begin(*envs_);  // those of staggered starts
+  report_.counted = counted_numbers(envs_->spec());
   for (int i = 0; i < config.most_envs(); ++i) {
     if (envs_->episode_step(i) > 0) tracker_.leave_out_present(i);
   }
@@ -222,8 +222,8 @@ Status Trainer::collect() {
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
                    block_.T, block_.ends.empty() ? nullptr : block_.ends.data(), block_.N,
                    fillers());
-  reward_terms_.take_block(*envs_, collector_.cut(), exchange_,
-                           static_cast<std::int64_t>(block_.transitions()));
+  step_sums_.take_block(*envs_, collector_.cut(), exchange_,
+                        static_cast<std::int64_t>(block_.transitions()), report_.counted);
   // Before rewards are scaled: the statistics that scale them mix what environments did.
   if (hasher_) hasher_->take_block(block_, collector_.shards(), pool_);
   if (reward_norm_) scale_rewards();
@@ -342,8 +342,6 @@ void Trainer::report_episodes() {
   report_.success_rate = tracker_.success_rate();
   report_.termination_rate = tracker_.termination_rate();
   refresh_stratum_numbers(tracker_, *envs_, block_.N, report_.strata);
-  for (std::size_t k = 0; k < report_.reward_terms.size(); ++k)
-    report_.reward_terms[k].value = reward_terms_.numbers()[k].value;
 }
 
 Status Trainer::state_restored() {
@@ -355,7 +353,7 @@ Status Trainer::state_restored() {
   follow_shape();
   episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
   if (envs_->traits().saves_state) BROADLOOM_TRY(envs_->state_restored());
-  reward_terms_.begin(*envs_);  // a block that failed has left some
+  step_sums_.begin(*envs_);  // a block that failed has left some
   if (episodes_lost_ && !finished()) BROADLOOM_TRY(begin_new_episodes());
   environments_of_ = clock_.iteration;
   report_clock();

@@ -25,9 +25,9 @@
 #include "broadloom/rollout/normalizer.h"
 #include "broadloom/train/device.h"
 #include "broadloom/train/episode_report.h"
-#include "broadloom/train/reward_term_report.h"
 #include "broadloom/train/run_clock.h"
 #include "broadloom/train/stage_seconds.h"
+#include "broadloom/train/step_sums.h"
 
 namespace broadloom {
 
@@ -56,8 +56,8 @@ struct IterationReport {
   std::optional<BlockShape> shape;
   // Rows of the block that were no transitions, where the simulator has such (VecEnvTraits).
   std::optional<std::int64_t> filler_rows;
-  std::vector<NamedNumber> strata;        // episode_report.h
-  std::vector<NamedNumber> reward_terms;  // reward_term_report.h
+  std::vector<NamedNumber> strata;   // episode_report.h
+  std::vector<NamedNumber> counted;  // step_sums.h
 };
 
 inline constexpr NumberInfo kNumEnvsInfo{"num_envs", "Environments stepped"};
@@ -91,7 +91,7 @@ void visit_numbers(const IterationReport& report, Visitor&& visit) {
   }
   if (report.filler_rows) visit(kFillerRowsInfo, *report.filler_rows);
   for (const NamedNumber& number : report.strata) visit(number.info(), number.value);
-  for (const NamedNumber& number : report.reward_terms) visit(number.info(), number.value);
+  for (const NamedNumber& number : report.counted) visit(number.info(), number.value);
 }
 
 class Trainer;
@@ -245,7 +245,7 @@ class Trainer {
   std::optional<ObsNormalizer> obs_norm_, critic_norm_;
   std::optional<RewardNormalizer> reward_norm_;
   EpisodeTracker tracker_;
-  RewardTermReport reward_terms_;
+  StepSums step_sums_;
   Config now_;  // the config as far as its present shape goes: without a schedule
   std::unique_ptr<Actor> actor_;
   std::unique_ptr<Algorithm> algorithm_;

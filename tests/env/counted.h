@@ -1,4 +1,4 @@
-// Environments that count what each term of their reward pays.
+// Environments that count what each term of their reward pays, and measure something besides.
 #pragma once
 
 #include <algorithm>
@@ -12,36 +12,41 @@
 
 namespace broadloom {
 
-// In two terms, a quarter of the reward and the rest.
+// In two terms, a quarter of the reward and the rest; measured is its square.
 class Counted final : public ForwardingVecEnv {
  public:
   explicit Counted(std::unique_ptr<VecEnv> inner)
       : ForwardingVecEnv(std::move(inner)),
         spec_(ForwardingVecEnv::spec()),
-        sums_(2 * static_cast<std::size_t>(num_envs())) {
+        sums_(kCounted * static_cast<std::size_t>(num_envs())) {
     spec_.reward_terms = {{"quarter", 0.25}, {"rest", 0.75}};
     spec_.counts_reward_terms = true;
+    spec_.measures = {{"square", "1"}};
   }
   const EnvSpec& spec() const override { return spec_; }
   // Outside a block, as staggered starts and blocks that fail do.
-  void pay(int env, double reward) { sums_[2 * static_cast<std::size_t>(env)] += reward; }
+  void pay(int env, double reward) { sums_[kCounted * static_cast<std::size_t>(env)] += reward; }
   Status step(int begin, int end, const StepRows& rows) override {
     const Status status = ForwardingVecEnv::step(begin, end, rows);
     for (int i = begin; i < end; ++i) {
       const double reward = static_cast<double>(rows.rewards[i - begin]);
-      sums_[2 * static_cast<std::size_t>(i)] += 0.25 * reward;
-      sums_[2 * static_cast<std::size_t>(i) + 1] += 0.75 * reward;
+      double* const sums = &sums_[kCounted * static_cast<std::size_t>(i)];
+      sums[0] += 0.25 * reward;
+      sums[1] += 0.75 * reward;
+      sums[2] += reward * reward;
     }
     return status;
   }
-  void take_reward_sums(int env, std::span<double> out) override {
-    std::copy_n(sums_.begin() + 2 * env, 2, out.begin());
-    std::fill_n(sums_.begin() + 2 * env, 2, 0.0);
+  void take_step_sums(int env, std::span<double> out) override {
+    const auto sums = sums_.begin() + static_cast<std::ptrdiff_t>(kCounted) * env;
+    std::copy_n(sums, kCounted, out.begin());
+    std::fill_n(sums, kCounted, 0.0);
   }
 
  private:
+  static constexpr std::size_t kCounted = 3;
   EnvSpec spec_;
-  std::vector<double> sums_;  // [N, 2]
+  std::vector<double> sums_;  // [N, kCounted]
 };
 
 }  // namespace broadloom

@@ -101,7 +101,7 @@ TEST(DeclaredNumbers, FormsHaveTheSameBracketsInNameAndTitle) {
     if (!brackets.empty()) EXPECT_EQ(tag_of(info), info.name);
     forms += brackets.empty() ? 0 : 1;
   }
-  EXPECT_EQ(forms, 2 + 6 + 5);
+  EXPECT_EQ(forms, 3 + 6 + 5);
 }
 
 Names reported_by(const Trainer& trainer) {

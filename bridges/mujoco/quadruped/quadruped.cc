@@ -209,6 +209,9 @@ Judgement Quadruped::judge(Scene scene, const float* action, Own own) const {
   for (const double term : paid) sum += term;
   for (double& term : paid) term *= dt_;
   own.paid.add(paid);
+  own.measured.add(
+      {std::hypot(now.command[0] - now.local_velocity[0], now.command[1] - now.local_velocity[1]),
+       std::fabs(now.command[2] - now.gyro[2])});
   return {clipped(sum * dt_, 0.0, kMostReward), now.fell ? 0 : kGoesOn};
 }
 

@@ -34,6 +34,10 @@ class Quadruped final : public Task {
   int observation_size(const Sizes&) const override { return kObservation; }
   int critic_observation_size(const Sizes&) const override { return kCriticObservation; }
   std::vector<RewardTerm> reward_terms() const override { return named_terms(options_.weights); }
+  // How far the trunk's speed over ground and its turning are off the command, in its own frame.
+  std::vector<Measure> measures() const override {
+    return {{"speed_error", "m/s"}, {"turn_error", "rad/s"}};
+  }
   void describe(const ConstantRange& constants, EnvSpec& spec) const override;
   std::vector<double> constants() const override;
   std::vector<ParamField> constant_fields() const override;

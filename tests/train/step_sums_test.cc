@@ -1,5 +1,5 @@
-// What each term of the reward paid: for environments that count it, alone and shared by ranks.
-#include "broadloom/train/reward_term_report.h"
+// What environments count of their steps, reward terms and measures, alone and shared by ranks.
+#include "broadloom/train/step_sums.h"
 
 #include <gtest/gtest.h>
 
@@ -54,27 +54,31 @@ std::unique_ptr<Trainer> trainer(int threads, Ranks& ranks = Ranks::alone(),
 
 std::vector<double> numbers_of(const Trainer& trainer) {
   std::vector<double> out;
-  for (const NamedNumber& number : trainer.report().reward_terms) out.push_back(number.value);
+  for (const NamedNumber& number : trainer.report().counted) out.push_back(number.value);
   return out;
 }
 
-TEST(RewardTerms, AreMeansOverTheBlock) {
+TEST(StepSums, AreMeansOverTheBlock) {
   const std::unique_ptr<Trainer> run = trainer(2);
-  ASSERT_EQ(run->report().reward_terms.size(), 2u);
-  EXPECT_EQ(run->report().reward_terms[0].name, "reward/quarter");
-  EXPECT_TRUE(std::isnan(run->report().reward_terms[0].value));
+  ASSERT_EQ(run->report().counted.size(), 3u);
+  EXPECT_EQ(run->report().counted[0].name, "reward/quarter");
+  EXPECT_TRUE(std::isnan(run->report().counted[0].value));
+  EXPECT_EQ(run->report().counted[2].name, "measure/square");
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(run->iterate().ok());
     const auto& rewards = run->block().rewards;
     const double mean = std::accumulate(rewards.begin(), rewards.end(), 0.0) / (kEnvs * kSteps);
+    double squares = 0.0;
+    for (const double reward : rewards) squares += reward * reward;
     ASSERT_LT(mean, -0.1);
     EXPECT_NEAR(numbers_of(*run)[0], 0.25 * mean, 1e-9);
     EXPECT_NEAR(numbers_of(*run)[1], 0.75 * mean, 1e-9);
+    EXPECT_NEAR(numbers_of(*run)[2], squares / (kEnvs * kSteps), 1e-9);
   }
 }
 
 // What the trainer that goes on had paid before is not counted.
-TEST(RewardTerms, GoOnFromWhatWasSaved) {
+TEST(StepSums, GoOnFromWhatWasSaved) {
   Counted* envs = nullptr;
   const std::unique_ptr<Trainer> whole = trainer(1), other = trainer(2, Ranks::alone(), &envs);
   ASSERT_TRUE(whole->iterate().ok());
@@ -89,7 +93,7 @@ TEST(RewardTerms, GoOnFromWhatWasSaved) {
   EXPECT_EQ(numbers_of(*other), numbers_of(*whole));
 }
 
-TEST(RewardTerms, AreTheSameForAnyNumberOfRanks) {
+TEST(StepSums, AreTheSameForAnyNumberOfRanks) {
   const std::unique_ptr<Trainer> alone = trainer(1);
   std::vector<std::vector<double>> expected;
   for (int i = 0; i < 3; ++i) {
@@ -110,11 +114,11 @@ TEST(RewardTerms, AreTheSameForAnyNumberOfRanks) {
   }
 }
 
-TEST(RewardTerms, AreNotMadeUpWhereNobodyCounts) {
+TEST(StepSums, AreNotMadeUpWhereNobodyCounts) {
   Result<std::unique_ptr<Trainer>> made = Trainer::create(config(), 1);
   ASSERT_TRUE(made.ok());
   ASSERT_TRUE(made.value()->iterate().ok());
-  EXPECT_TRUE(made.value()->report().reward_terms.empty());
+  EXPECT_TRUE(made.value()->report().counted.empty());
 }
 
 }  // namespace
