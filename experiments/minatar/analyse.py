@@ -2,15 +2,17 @@
 """analyse.py keep STORES RESULTS: a row for each finished run of run.sh's stores, added to RESULTS/runs.csv (one of the same study, arm, game and
 seed is replaced). analyse.py judge RESULTS: means, differences and the verdicts on PREREGISTRATION.md."""
 
-import csv
-import math
 import random
 import sqlite3
 import statistics
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+from rows import interval, read, write  # noqa: E402
+
 REPLICATES = 10_000
+DIGITS = 4
 ARMS = ["base", "wide", "N doubled", "T doubled", "N doubled, steps equal", "T doubled, steps equal", "8 epochs", "16 epochs"]
 GRADIENT_STEPS = dict(zip(ARMS, [31248, 31248, 15616, 15616, 31232, 31232, 62496, 124992]))
 DEPTH, BREADTH = ["Breakout", "SpaceInvaders"], ["Asterix", "Freeway", "Seaquest"]
@@ -38,10 +40,8 @@ def last_number(store, run, key):
 
 
 def keep(stores, results):
-    path, rows = results / "runs.csv", {}
-    if path.exists():
-        with path.open(newline="") as file:
-            rows = {tuple(row[key] for key in KEY): row for row in csv.DictReader(file)}
+    path = results / "runs.csv"
+    rows = {tuple(row[key] for key in KEY): row for row in read(path)}
     for file in sorted(stores.glob("*.sqlite")):
         study = file.stem.rpartition("-")[0]
         with sqlite3.connect(file) as store:
@@ -57,22 +57,13 @@ def keep(stores, results):
                     value = last_number(store, run, key)
                     row[name] = f"{value:.5g}" if value != "" else ""
                 rows[tuple(row[key] for key in KEY)] = row
-    results.mkdir(exist_ok=True)
     write(path, COLUMNS, [[row[column] for column in COLUMNS] for _, row in sorted(rows.items(), key=lambda item: (*item[0][:3], int(item[0][3])))])
     print(f"{len(rows)} runs in {path}")
 
 
-def write(path, header, rows):
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows([f"{x:.4g}" if isinstance(x, float) else x for x in row] for row in rows)
-
-
 class Runs:
     def __init__(self, path):
-        with path.open(newline="") as file:
-            self.rows = list(csv.DictReader(file))
+        self.rows = read(path)
 
     def numbers(self, study, game, arm, number="area"):
         """{seed: number}"""
@@ -103,7 +94,6 @@ def difference(runs, study, games, arm, other):
 # gymnax-blines, PPO with dense layers, no sticky actions: gymnax's table of trained agents.
 PUBLISHED = {"Asterix": 15, "Breakout": 28, "Freeway": 58, "SpaceInvaders": 131}
 ALGORITHMS = {"scores_ppo": "PPO", "scores_ppo_blines": "PPO, gymnax-blines' settings", "scores_pqn": "PQN"}
-T_95 = [math.nan, math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]  # by the number of runs
 
 
 def scores(runs):
@@ -114,11 +104,7 @@ def scores(runs):
             found = list(runs.numbers(study, game, study, "last").values())
             if not found:
                 continue
-            mean, ends = statistics.fmean(found), ("", "")  # of one run nothing is known of others
-            if len(found) > 1:
-                half = T_95[len(found)] * statistics.stdev(found) / math.sqrt(len(found))
-                ends = (mean - half, mean + half)
-            out.append((algorithm, game, len(found), mean, *ends, published))
+            out.append((algorithm, game, len(found), *interval(found), published))
     return out
 
 
@@ -179,7 +165,7 @@ def judge_all(results):
             found = list(runs.numbers(study, game, arm, number).values())
             if found:
                 means.append((study, game, arm, number, len(found), statistics.fmean(found), min(found), max(found)))
-    write(results / "means.csv", ["study", "game", "arm", "number", "runs", "mean", "least", "most"], means)
+    write(results / "means.csv", ["study", "game", "arm", "number", "runs", "mean", "least", "most"], means, DIGITS)
     differences = []
     for study, games in (("depth_ppo", DEPTH), ("depth_pqn", DEPTH), ("breadth_ppo", BREADTH)):
         for arm in ARMS[1:]:
@@ -187,10 +173,10 @@ def judge_all(results):
                 found = difference(runs, study, some, arm, "base")
                 if found is not None:
                     differences.append((study, some[0] if len(some) == 1 else "all", arm, *found))
-    write(results / "differences.csv", ["study", "game", "arm", "value", "low", "high", "seeds"], differences)
-    write(results / "scores.csv", ["algorithm", "game", "runs", "mean", "low", "high", "gymnax-blines"], scores(runs))
+    write(results / "differences.csv", ["study", "game", "arm", "value", "low", "high", "seeds"], differences, DIGITS)
+    write(results / "scores.csv", ["algorithm", "game", "runs", "mean", "low", "high", "gymnax-blines"], scores(runs), DIGITS)
     found = verdicts(runs)
-    write(results / "verdicts.csv", ["prediction", "what", "value", "low", "high", "verdict"], found)
+    write(results / "verdicts.csv", ["prediction", "what", "value", "low", "high", "verdict"], found, DIGITS)
     for row in found:
         print(*[f"{x:.3g}" if isinstance(x, float) else x for x in row], sep="  ")
 

@@ -2,12 +2,12 @@
 """analyse.py keep STORES RESULTS: a row for each finished run of run.sh's stores, into RESULTS/runs.csv (one of the same task, block and seed is
 replaced). analyse.py judge RESULTS: means, differences and the verdicts on PREREGISTRATION.md."""
 
-import csv
-import math
 import sqlite3
-import statistics
 import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+from rows import interval, read, write  # noqa: E402
 
 TASKS = ["InvertedPendulum", "InvertedDoublePendulum", "Reacher", "Swimmer", "HalfCheetah", "Hopper", "Walker2d", "Pusher"]
 BLOCKS = {"cleanrl": "1x2048", "wide": "8x256"}
@@ -15,22 +15,6 @@ BLOCKS = {"cleanrl": "1x2048", "wide": "8x256"}
 PUBLISHED = {"HalfCheetah": (1442.64, 46.03), "Hopper": (2382.86, 271.74), "Walker2d": (2287.95, 571.78), "InvertedPendulum": (963.09, 22.20),
              "Pusher": (-40.38, 7.15)}
 COLUMNS = ["task", "block", "seed", "training", "last", "parameters_hash"]
-T_95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # Student's t, by the number of runs
-
-
-def read(path):
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def write(path, header, rows):
-    path.parent.mkdir(exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows([f"{x:.5g}" if isinstance(x, float) else x for x in row] for row in rows)
 
 
 def keep(stores, results):
@@ -48,13 +32,6 @@ def keep(stores, results):
     order = sorted(rows.values(), key=lambda row: (TASKS.index(row["task"]), row["block"], int(row["seed"])))
     write(path, COLUMNS, [[row[column] for column in COLUMNS] for row in order])
     print(f"{len(rows)} runs in {path}")
-
-
-def interval(numbers):
-    """(mean, low, high), 95 % by Student's t."""
-    mean = statistics.fmean(numbers)
-    half = T_95[len(numbers)] * statistics.stdev(numbers) / math.sqrt(len(numbers))
-    return mean, mean - half, mean + half
 
 
 def judge(results):
