@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""keep.py BROADLOOM WORK RESULTS: of run.sh's runs the ledger's lines, the curves thinned, the panels' rows, the policy of the ground on the
+panel of the plane, and some seconds of an episode as a page."""
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+from rows import write  # noqa: E402
+
+broadloom, work, results = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+PLANE = "configs/panels/quadruped.toml"
+CURVES = ["global_step", "episodic_return", "success_rate", "termination_rate", "measure/speed_error", "measure/turn_error", "mean_level",
+          "approx_kl", "explained_variance", "steps_per_second"]
+POINTS = 120
+SCORES = ["stratum", "perturbation", "episodes", "success_rate", "success_low", "success_high", "failure_rate", "failure_low", "failure_high",
+          "mean_return", "ci_low", "ci_high", "mean_length"]
+MEASURES = ["speed_error", "turn_error"]
+
+
+def curves(run):
+    """Means of each of POINTS stretches of the run."""
+    lines = [json.loads(line) for line in (work / run / "metrics.jsonl").read_text().splitlines()]
+    stretch = max(1, len(lines) // POINTS)
+    rows = []
+    for first in range(0, len(lines), stretch):
+        part = lines[first:first + stretch]
+        means = []
+        for key in CURVES[1:]:
+            numbers = [line[key] for line in part if line.get(key) is not None]
+            means.append(sum(numbers) / len(numbers) if numbers else "")
+        rows.append([part[-1]["global_step"], *means])
+    write(results / f"{run}_curves.csv", CURVES, rows)
+
+
+def panel_rows(panel):
+    for row in panel["rows"].values():
+        measures = [row["measures"][name][end] for name in MEASURES for end in ("value", "low", "high")]
+        yield [*(row[key] for key in SCORES), *measures]
+
+
+HEADER = SCORES + [name + end for name in MEASURES for end in ("", "_low", "_high")]
+results.mkdir(exist_ok=True)
+with (results / "ledger.jsonl").open("w") as ledger:
+    for run in ("flat", "ground"):
+        line = (work / run / "ledger_line.json").read_text()
+        ledger.write(line.rstrip("\n") + "\n")
+        write(results / f"{run}_panel.csv", HEADER, panel_rows(json.loads(line)["panel"]))
+        curves(run)
+        page = work / f"{run}.html"
+        subprocess.run([broadloom, "watch", work / run, "--max_steps", "150", "--out", page, "--quiet"], check=True)
+        shutil.copyfile(page, results / f"{run}_episode.html")
+played = subprocess.run([broadloom, "eval", work / "ground", "--panel", PLANE, "--json", "--quiet"], check=True, capture_output=True, text=True)
+write(results / "ground_on_plane.csv", HEADER, panel_rows(json.loads(played.stdout)["panel"]))
