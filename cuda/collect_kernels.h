@@ -40,8 +40,8 @@ struct DeviceRollout {
 
 // Both bodies read the same rows at the same places, one after the other.
 inline std::size_t forward_shared_bytes(const DeviceNetwork& network, int rows) {
-  const int actor = TilePlaces(network.actor, rows).size;
-  const int critic = TilePlaces(network.valuer(), rows).size;
+  const int actor = TilePlaces(network.actor, rows, TilePlaces::kForward).size;
+  const int critic = TilePlaces(network.valuer(), rows, TilePlaces::kForward).size;
   return sizeof(float) * static_cast<std::size_t>(actor > critic ? actor : critic);
 }
 
@@ -128,14 +128,14 @@ struct CollectKernel {
     }
     block.sync();
     if (!network.action_values) {
-      const TilePlaces of_critic(network.critic, kCollectRows);
+      const TilePlaces of_critic(network.critic, kCollectRows, TilePlaces::kForward);
       forward_tile(block, network.critic, network.activation, params, of_critic, work, rows);
       if (block.thread() < rows) {
         rollout.values[at + block.thread()] = work[of_critic.outputs + block.thread()];
       }
       block.sync();  // the actor's numbers come to the same places
     }
-    const TilePlaces of_actor(network.actor, kCollectRows);
+    const TilePlaces of_actor(network.actor, kCollectRows, TilePlaces::kForward);
     forward_tile(block, network.actor, network.activation, params, of_actor, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + of_actor.outputs + block.thread();
@@ -199,7 +199,7 @@ struct ValuesKernel {
     load_tile(block, rows_of + first * width, network.observation_size, rows, scale, work);
     block.sync();
     const DeviceBody& body = network.valuer();
-    const TilePlaces places(body, kCollectRows);
+    const TilePlaces places(body, kCollectRows, TilePlaces::kForward);
     forward_tile(block, body, network.activation, params, places, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + places.outputs + block.thread();

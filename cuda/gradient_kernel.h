@@ -20,8 +20,9 @@ struct GradientRoom {
   bool spills;  // whether it works in global memory instead
 
   explicit GradientRoom(const DeviceNetwork& network) {
-    const int actor = TilePlaces(network.actor, kTileRows).size + network.outputs * kTileRows;
-    const int valuer = TilePlaces(network.valuer(), kTileRows).size;
+    constexpr auto kUse = TilePlaces::kForwardAndBack;
+    const int actor = TilePlaces(network.actor, kTileRows, kUse).size + network.outputs * kTileRows;
+    const int valuer = TilePlaces(network.valuer(), kTileRows, kUse).size;
     floats = actor > valuer ? actor : valuer;
     spills = TileTerms::kBytes + sizeof(float) * floats > kUsualSharedBytes;
   }
@@ -91,7 +92,7 @@ struct GradientKernel {
                             ? places.spill + static_cast<std::size_t>(block.index()) * room
                             : reinterpret_cast<float*>(terms.end());
     const DeviceBody& body = network.body(side);
-    const TilePlaces at(body, kTileRows);
+    const TilePlaces at(body, kTileRows, TilePlaces::kForwardAndBack);
     const std::int32_t* const indices = places.indices + first;
     const int left = places.samples - first, rows = left < kTileRows ? left : kTileRows;
     gather(block, indices, rows, work + at.x);

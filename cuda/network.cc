@@ -8,24 +8,31 @@ DeviceLayer layer(const LinearSlice& slice) {
 }
 
 DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRange& range) {
-  DeviceBody body{static_cast<int>(chain.layers().size()),
-                  {},
-                  layer(head),
-                  static_cast<int>(range.begin),
-                  static_cast<int>(range.end)};
-  for (int l = 0; l < body.layers; ++l) {
-    body.hidden[l] = layer(chain.layers()[static_cast<std::size_t>(l)].slice);
+  DeviceBody body{
+      0, {}, {}, layer(head), static_cast<int>(range.begin), static_cast<int>(range.end)};
+  for (const Layer& one : chain.layers()) {
+    if (one.kind == LayerKind::kLayerNorm) {
+      body.norms[body.layers - 1] = {static_cast<int>(one.slice.weight),
+                                     static_cast<int>(one.slice.bias)};
+    } else {
+      body.hidden[body.layers++] = layer(one.slice);
+    }
   }
   return body;
 }
 
+// Linear layers that end in an activation, or in a normalisation that does.
 bool is_narrow(const Chain& chain) {
-  if (chain.layers().size() > static_cast<std::size_t>(kMostLayers)) return false;
+  int layers = 0;
+  bool is_open = false;  // the last one does not end yet
   for (const Layer& layer : chain.layers()) {
-    const bool usual = layer.kind == LayerKind::kLinear && layer.is_activated;
-    if (!usual || layer.out.size() > kWidest) return false;
+    const bool goes_on = layer.kind == LayerKind::kLayerNorm && is_open;
+    const bool begins = layer.kind == LayerKind::kLinear && !is_open;
+    if ((!goes_on && !begins) || layer.out.size() > kWidest) return false;
+    layers += begins ? 1 : 0;
+    is_open = !layer.is_activated;
   }
-  return true;
+  return !is_open && layers <= kMostLayers;
 }
 
 }  // namespace

@@ -52,7 +52,6 @@ Status check_task(const DeviceSetup& setup) {
 Status check_network(const Config& config) {
   if (config.precision != "fp32") return refuse_key("precision", config.precision, "fp32");
   if (config.encoder != "mlp") return refuse_key("encoder", config.encoder, "mlp");
-  if (config.layer_norm != "off") return refuse_key("layer_norm", config.layer_norm, "off");
   const bool shares = config.shared_encoder && config.algorithm == "ppo";
   return shares ? refuse_key("shared_encoder", "true", "false") : Status();
 }

@@ -82,7 +82,13 @@ BROADLOOM_HD void backward_tile(Block& block, const DeviceBody& body, Activation
   for (int l = body.layers - 1; l >= 0; --l) {
     const DeviceLayer& layer = body.hidden[l];
     float* const below = work + (l > 0 ? places.hidden[l - 1] : places.x);
-    const float* const delta = work + places.hidden[l];
+    const float* delta = work + places.hidden[l];
+    if (body.norms[l].is_there()) {
+      float* const linear = work + places.linear[l];
+      norm_backward(block, body.norms[l], layer.out, params, delta, work + places.moments[l],
+                    linear, rows, grads);
+      delta = linear;
+    }
     backward_weights(block, layer, below, delta, rows, grads);
     block.sync();
     if (l == 0) return;

@@ -6,6 +6,7 @@
 #include "cuda/kernel.h"
 #include "cuda/network.h"
 #include "cuda/normalise_kernels.h"
+#include "cuda/tile_norm.h"
 
 namespace broadloom::cuda {
 
@@ -13,9 +14,9 @@ namespace broadloom::cuda {
 // their inputs are one place for the whole warp.
 inline constexpr int kRowsAtOnce = 8;
 
-// y[r, o] = activation(b[o] + sum over i of x[r, i] w[i, o]), one chain each, for r < rows.
-template <class Block>
-BROADLOOM_HD void forward_layer(Block& block, const DeviceLayer& layer, Activation activation,
+// y[r, o] = finish(b[o] + sum over i of x[r, i] w[i, o]), one chain each, for r < rows.
+template <class Block, class Finish>
+BROADLOOM_HD void forward_layer(Block& block, const DeviceLayer& layer, Finish&& finish,
                                 const float* params, const float* x, float* y, int rows) {
   const int x_row = TilePlaces::row(layer.in), y_row = TilePlaces::row(layer.out);
   const int groups = (rows + kRowsAtOnce - 1) / kRowsAtOnce;
@@ -31,7 +32,7 @@ BROADLOOM_HD void forward_layer(Block& block, const DeviceLayer& layer, Activati
       }
     }
     for (int k = 0; k < kRowsAtOnce && first + k < rows; ++k) {
-      y[(first + k) * y_row + o] = element::activate(activation, sums[k]);
+      y[(first + k) * y_row + o] = finish(sums[k]);
     }
   }
 }
@@ -64,9 +65,19 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
                                int rows) {
   const float* x = work + places.x;
   for (int l = 0; l < body.layers; ++l) {
-    float* const y = work + places.hidden[l];
-    forward_layer(block, body.hidden[l], activation, params, x, y, rows);
+    const DeviceLayer& layer = body.hidden[l];
+    const DeviceNorm& norm = body.norms[l];
+    float* const linear = work + places.linear[l];
+    forward_layer(
+        block, layer,
+        [&](float sum) { return norm.is_there() ? sum : element::activate(activation, sum); },
+        params, x, linear, rows);
     block.sync();
+    float* const y = work + places.hidden[l];
+    if (norm.is_there()) {
+      norm_forward(block, norm, layer.out, activation, params, linear, work + places.moments[l], y,
+                   rows);
+    }
     x = y;
   }
   const DeviceLayer& head = body.head;

@@ -144,6 +144,11 @@ TEST_F(DeviceTrainer, TrainsCartPoleByPqn) {
   }
 }
 
+TEST_F(DeviceTrainer, TrainsPqnWithItsDefaults) {
+  expect_the_same("CartPole-v1",
+                  {{"algorithm", "pqn"}, {"max_episode_steps", "11"}, {"norm_obs", "true"}});
+}
+
 TEST_F(DeviceTrainer, TrainsPendulumByPpo) {
   for (const FiberOrder each : kOrders) {
     order = each;
@@ -391,7 +396,6 @@ TEST_F(DeviceTrainer, RefusesWhatItCannotDo) {
   for (const Refused& refused : std::vector<Refused>{
            {"CartPole-v1", {{"shape_schedule", "13x16 @ 0, 13x8 @ 0.5"}}, "shape_schedule"},
            {"CartPole-v1", {{"algorithm", "ppo_rnd"}}, "algorithm = ppo_rnd"},
-           {"CartPole-v1", {{"algorithm", "pqn"}, {"layer_norm", "all"}}, "layer_norm = all"},
            {"CartPole-v1", {{"hidden_sizes", "256,64"}}, "hidden_sizes = 256,64"},
            {"CartPole-v1", {{"hidden_sizes", "8,8,8,8,8"}}, "at most 4 layers"},
            {"CartPole-v1", {{"strata.a.half_length", "0.4..0.6"}}, "strata"},

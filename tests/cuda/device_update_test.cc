@@ -32,6 +32,7 @@ struct Case {
   int num_steps = 16, num_envs = 13;  // not a multiple of any tile
   std::vector<int> hidden_sizes{16, 16};
   Activation activation = Activation::kTanh;
+  Normalisation normalisation = Normalisation::kNone;
   int minibatches = 3;
   std::int64_t limit = 11;
   PpoSettings settings;
@@ -46,6 +47,7 @@ NetworkShape network_shape(const EnvSpec& spec, const Case& of, bool action_valu
       spec.action.kind == SpaceKind::kDiscrete ? spec.action.size : spec.action_size();
   shape.hidden_sizes = of.hidden_sizes;
   shape.activation = of.activation;
+  shape.normalisation = of.normalisation;
   shape.log_std_init = -0.3;
   shape.action_values = action_values;
   return shape;
@@ -250,6 +252,27 @@ TEST(DevicePpo, LearnsCartPoleToTheHostsBits) {
 
 TEST(DevicePqn, LearnsCartPoleToTheHostsBits) {
   for (const FiberOrder order : kOrders) expect_the_same<CartPole, PqnOnBoth>({}, order);
+}
+
+// Of all sizes beside the lanes of a row: fewer, as many, more, and not a multiple.
+TEST(DevicePqn, NormalisesLayersToTheHostsBits) {
+  for (const FiberOrder order : kOrders) {
+    expect_the_same<CartPole, PqnOnBoth>(
+        {.hidden_sizes = {16, 24}, .normalisation = Normalisation::kChannels}, order);
+  }
+  expect_the_same<CartPole, PqnOnBoth>({.hidden_sizes = {5, 40, 33},
+                                        .activation = Activation::kRelu,
+                                        .normalisation = Normalisation::kAll},
+                                       FiberOrder::kShuffled);
+}
+
+TEST(DevicePpo, NormalisesLayersToTheHostsBits) {
+  expect_the_same<Pendulum>({.hidden_sizes = {32, 7}, .normalisation = Normalisation::kAll},
+                            FiberOrder::kReversed);
+  // Works in global memory.
+  expect_the_same<CartPole>(
+      {.hidden_sizes = {64, 64}, .normalisation = Normalisation::kChannels, .iterations = 1},
+      FiberOrder::kForward);
 }
 
 TEST(DevicePpo, LearnsPendulumToTheHostsBits) {
