@@ -13,6 +13,7 @@
 
 #include "broadloom/env/batched_env.h"
 #include "broadloom/train/device.h"
+#include "cuda/counting_side.h"
 #include "cuda/device_rollout.h"
 #include "cuda/device_update.h"
 #include "cuda/env_list.h"
@@ -45,6 +46,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   Status status() const { return side_->status(); }
 
   const std::string& name() const override { return name_; }
+  std::size_t memory_bytes() const override { return side_->allocated(); }
 
   Status take_state(const Learner& learner, VecEnv& envs) override {
     failed_ = {};
@@ -211,11 +213,10 @@ Result<std::unique_ptr<Device>> make_learning(std::unique_ptr<Side> side, const 
   return std::unique_ptr<Device>(std::move(made));
 }
 
-// A DeviceMaker's work on one of the sides.
+// On a side that has room for it.
 template <class Side>
-Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
+Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
-  BROADLOOM_TRY(check_device(setup));
 #define BROADLOOM_MAKE_LEARNING(Env)                                          \
   if (const auto* envs = dynamic_cast<const BatchedEnv<Env>*>(&setup.envs)) { \
     return setup.network.shape().action_values                                \
@@ -225,6 +226,19 @@ Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
   BROADLOOM_EACH_VECTOR_ENV(BROADLOOM_MAKE_LEARNING)
 #undef BROADLOOM_MAKE_LEARNING
   return unknown_environments(setup);
+}
+
+// A DeviceMaker's work on one of the sides.
+template <class Side>
+Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
+                                               const DeviceSetup& setup) {
+  BROADLOOM_TRY(check_device(setup));
+  std::size_t bytes = 0;
+  BROADLOOM_TRY(make_unchecked(std::make_unique<CountingSide>(bytes), setup).status());
+  const std::size_t free = side->free_bytes();
+  BROADLOOM_TRY(side->status());
+  BROADLOOM_TRY(check_device_memory(setup, bytes, free));
+  return make_unchecked(std::move(side), setup);
 }
 
 }  // namespace broadloom::cuda

@@ -41,6 +41,14 @@ class DeviceSide {
     return invalid(words);
   }
 
+  // Memory that there is to be had, and what was asked for.
+  std::size_t free_bytes() {
+    std::size_t free = 0, all = 0;
+    keep(cudaMemGetInfo(&free, &all));
+    return free;
+  }
+  std::size_t allocated() const { return asked_; }
+
   // Of zeros; it lives as long as this. Null for none.
   template <class T>
   T* allocate(std::size_t count) {

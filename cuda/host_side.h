@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,15 +16,23 @@ namespace broadloom::cuda {
 
 class HostSide {
  public:
-  explicit HostSide(FiberOrder order = FiberOrder::kForward) : order_(order) {}
+  // free_bytes: as if there were no more.
+  explicit HostSide(FiberOrder order = FiberOrder::kForward,
+                    std::size_t free_bytes = std::numeric_limits<std::size_t>::max())
+      : order_(order), free_bytes_(free_bytes) {}
 
   // What computes, as it calls itself.
   static std::string name() { return "emulated on the host"; }
   static Status status() { return {}; }
 
+  // Memory that there is to be had, and what was.
+  std::size_t free_bytes() const { return free_bytes_; }
+  std::size_t allocated() const { return allocated_; }
+
   // Of zeros; it lives as long as this.
   template <class T>
   T* allocate(std::size_t count) {
+    allocated_ += count * sizeof(T);
     memory_.push_back(std::make_shared<std::vector<T>>(count));
     return static_cast<std::vector<T>*>(memory_.back().get())->data();
   }
@@ -42,6 +51,7 @@ class HostSide {
 
  private:
   FiberOrder order_;
+  std::size_t free_bytes_, allocated_ = 0;
   std::uint64_t launches_ = 0;  // the seed of shuffled orders
   std::vector<std::shared_ptr<void>> memory_;
 };

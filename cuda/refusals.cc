@@ -80,6 +80,16 @@ Status check_device(const DeviceSetup& setup) {
   return check_sizes(setup);
 }
 
+Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::size_t free) {
+  if (bytes <= free) return {};
+  return invalid(
+      fmt::format("device = cuda: {} environments and {} steps take {:.1f} MB on the device, of "
+                  "which {:.1f} MB are free; make num_envs or num_steps smaller, or end what else "
+                  "runs there",
+                  setup.config.num_envs, setup.config.num_steps, static_cast<double>(bytes) * 1e-6,
+                  static_cast<double>(free) * 1e-6));
+}
+
 Status unknown_environments(const DeviceSetup& setup) {
   return refuse_environments(setup.config, "");
 }

@@ -2,6 +2,8 @@
 // fall back to the processor unseen.
 #pragma once
 
+#include <cstddef>
+
 #include "broadloom/core/status.h"
 #include "broadloom/train/device.h"
 
@@ -9,6 +11,9 @@ namespace broadloom::cuda {
 
 // kInvalidConfig with what was got and what to do.
 Status check_device(const DeviceSetup& setup);
+
+// Likewise where it takes more bytes than are free on the device.
+Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::size_t free);
 
 // Of environments that are none of env_list.h.
 Status unknown_environments(const DeviceSetup& setup);

@@ -2,6 +2,7 @@
 // it, and those that a program has. The library has none of its own; cuda/ makes one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,8 @@ class Device : public Algorithm {
  public:
   // As it calls itself, for records.
   virtual const std::string& name() const = 0;
+  // Of the device, that it holds.
+  virtual std::size_t memory_bytes() const = 0;
 
   // Takes in parameters, moments and environments, from which the next block goes on: before the
   // first one, and whenever the host's copies were written into. envs: those of the setup.
@@ -58,7 +61,8 @@ struct DeviceSetup {
   ObsNormalizer* normalizer = nullptr;  // null: observations are used as they are
 };
 
-// Fails where it cannot do what the config asks, and where the machine has none.
+// Fails where it cannot do what the config asks, where the machine has none, and where that has too
+// little memory.
 using DeviceMaker = std::function<Result<std::unique_ptr<Device>>(const DeviceSetup&)>;
 
 // Makes a device known by the value of `device` that asks for it; a name that is known already is

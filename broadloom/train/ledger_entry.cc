@@ -212,12 +212,14 @@ Json program_of(const Manifest& manifest, const EnvPlugin& plugin) {
   return out;
 }
 
-Json memory_of(const RolloutContract& contract, const MeasuredRun& measured) {
+// device: that trained, or null.
+Json memory_of(const RolloutContract& contract, const MeasuredRun& measured, const Device* device) {
   Json out = {{"planned_bytes", contract.memory.total()},
               {"block_bytes", contract.memory.block + contract.memory.permutation},
               {"allowed_bytes", contract.memory_allowed},
               {"peak_bytes", nullptr}};
   if (measured.peak_memory > 0) out["peak_bytes"] = measured.peak_memory;
+  if (device != nullptr) out["device_bytes"] = device->memory_bytes();
   return out;
 }
 
@@ -309,7 +311,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   line["seeds"] = seeds_of(trainer.config(), contract.value(), panel);
   line["machine"] = machine_of(manifest.value());
   line["program"] = program_of(manifest.value(), trainer.spec().plugin);
-  line["memory"] = memory_of(contract.value(), measured);
+  line["memory"] = memory_of(contract.value(), measured, trainer.device());
   line["speed"] = speed_of(measured, threads, ranks);
   line["result"] = result_of(trainer);
   line["evaluation"] = evaluation.value();

@@ -14,7 +14,7 @@
 #include "broadloom/record/run_diff.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
-#include "cuda/emulated_device.h"
+#include "tests/cuda/emulated_runs.h"
 #include "tests/train/folder.h"
 
 namespace broadloom::cuda {
@@ -22,12 +22,8 @@ namespace {
 
 class DeviceRuns : public InFolder {
  protected:
-  static void SetUpTestSuite() {
-    register_device("cuda", [](const DeviceSetup& setup) {
-      return make_emulated_device(setup, FiberOrder::kForward);
-    });
-  }
   void SetUp() override {
+    register_emulated_device();
     if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
   }
 
@@ -147,6 +143,7 @@ TEST_F(DeviceRuns, NameTheDevice) {
   EXPECT_EQ(manifest.value().device, "emulated on the host");
   EXPECT_EQ(manifest.value().bits, "own");
   const Json machine = line_of("device")["machine"];
+  EXPECT_GT(line_of("device")["memory"]["device_bytes"].integer<std::int64_t>(), 10000);
   EXPECT_EQ(machine["device"].text(), "emulated on the host");
   EXPECT_EQ(machine["bits"].text(), "own");
   for (const char* part : {"simulation", "rollout", "update"}) {

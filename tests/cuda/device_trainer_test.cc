@@ -15,7 +15,7 @@
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/train/trainer.h"
-#include "cuda/emulated_device.h"
+#include "tests/cuda/emulated_runs.h"
 #include "tests/ranks/thread_ranks.h"
 
 namespace broadloom::cuda {
@@ -23,16 +23,10 @@ namespace {
 
 using Options = Overrides;
 
-FiberOrder order = FiberOrder::kForward;  // of devices made from now on
-
 class DeviceTrainer : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    register_device("cuda",
-                    [](const DeviceSetup& setup) { return make_emulated_device(setup, order); });
-  }
   void SetUp() override {
-    order = FiberOrder::kForward;
+    register_emulated_device();
     if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
   }
 };
@@ -132,14 +126,14 @@ const Options kPqn{{"algorithm", "pqn"}, {"max_episode_steps", "11"}, {"layer_no
 
 TEST_F(DeviceTrainer, TrainsCartPoleByPpo) {
   for (const FiberOrder each : kOrders) {
-    order = each;
+    emulation.order = each;
     expect_the_same("CartPole-v1", kShort);
   }
 }
 
 TEST_F(DeviceTrainer, TrainsCartPoleByPqn) {
   for (const FiberOrder each : kOrders) {
-    order = each;
+    emulation.order = each;
     expect_the_same("CartPole-v1", kPqn);
   }
 }
@@ -151,7 +145,7 @@ TEST_F(DeviceTrainer, TrainsPqnWithItsDefaults) {
 
 TEST_F(DeviceTrainer, TrainsPendulumByPpo) {
   for (const FiberOrder each : kOrders) {
-    order = each;
+    emulation.order = each;
     expect_the_same("Pendulum-v1", kShort);
   }
 }
@@ -169,7 +163,7 @@ const Options kNormalised{
 
 TEST_F(DeviceTrainer, NormalisesObservationsAndRewards) {
   for (const FiberOrder each : kOrders) {
-    order = each;
+    emulation.order = each;
     expect_the_same("CartPole-v1", kNormalised);
   }
   expect_the_same("Pendulum-v1", kNormalised);
@@ -408,6 +402,22 @@ TEST_F(DeviceTrainer, RefusesWhatItCannotDo) {
     const std::string message = refusal(refused.env_id, refused.options);
     EXPECT_NE(message.find(refused.got), std::string::npos) << refused.got << ": " << message;
     EXPECT_NE(message.find("device = c"), std::string::npos) << message;
+  }
+}
+
+// What is counted before anything is made is what is then allocated, to the byte.
+TEST_F(DeviceTrainer, RefusesWhatDoesNotFitItsMemory) {
+  for (const auto& [env_id, options] : std::vector<std::pair<const char*, Options>>{
+           {"CartPole-v1", kPqn}, {"Pendulum-v1", kNormalised}}) {
+    emulation = {};
+    const Config config = config_of(env_id, options);
+    const std::size_t taken = make_trainer(config, "cuda")->device()->memory_bytes();
+    EXPECT_GT(taken, std::size_t{13 * 16 * 4 * 4});
+    emulation.free_bytes = taken;
+    EXPECT_EQ(make_trainer(config, "cuda")->device()->memory_bytes(), taken);
+    emulation.free_bytes = taken - 1;
+    const std::string message = refusal(env_id, options);
+    EXPECT_EQ(message.find("device = cuda: 13 environments and 16 steps take"), 0u) << message;
   }
 }
 

@@ -1,0 +1,41 @@
+// A side (host_side.h, device_side.h) where nothing runs and nothing is kept: what is made on it
+// says how much memory it takes on another one.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+
+#include "broadloom/core/status.h"
+#include "cuda/kernel.h"
+
+namespace broadloom::cuda {
+
+class CountingSide {
+ public:
+  // bytes: gets what is allocated; it must outlive this.
+  explicit CountingSide(std::size_t& bytes) : bytes_(bytes) {}
+
+  static std::string name() { return "counted"; }
+  static Status status() { return {}; }
+  static std::size_t free_bytes() { return std::numeric_limits<std::size_t>::max(); }
+  std::size_t allocated() const { return bytes_; }
+
+  // Null, of which nothing is read or written.
+  template <class T>
+  T* allocate(std::size_t count) {
+    bytes_ += count * sizeof(T);
+    return nullptr;
+  }
+  template <class T>
+  void copy_in(T*, const T*, std::size_t) {}
+  template <class T>
+  void copy_out(T*, const T*, std::size_t) {}
+  template <class Kernel>
+  void run(const Kernel&, const KernelShape&) {}
+
+ private:
+  std::size_t& bytes_;
+};
+
+}  // namespace broadloom::cuda
