@@ -67,6 +67,7 @@ Json spec_json(const EnvSpec& spec) {
     out["critic_observation"] = space_json(spec.critic_observation);
   }
   for (const RewardTerm& term : spec.reward_terms) out["reward_terms"][term.name] = term.weight;
+  for (const Measure& measure : spec.measures) out["measures"][measure.name] = measure.unit;
   for (const CommandRange& command : spec.commands) {
     out["commands"][command.name] = std::vector<double>{command.low, command.high};
   }
@@ -170,6 +171,9 @@ void print_spec(const EnvSpec& spec) {
   fmt::print("  threshold     {}\n", threshold_text(spec));
   fmt::print("  scores        {}\n", score_range_text(spec));
   if (!spec.reward_terms.empty()) fmt::print("  reward        {}\n", reward_text(spec));
+  for (const Measure& measure : spec.measures) {
+    fmt::print("  measures      {}, {}\n", measure.name, measure.unit);
+  }
   for (const CommandRange& command : spec.commands) {
     fmt::print("  command       {}: {:g} to {:g}\n", command.name, command.low, command.high);
   }

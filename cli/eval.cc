@@ -83,8 +83,12 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
                100.0 * failure.low, 100.0 * failure.high);
   }
   for (const auto& [measure, mean] : result.measures) {
-    fmt::print("{} {:.3f} {}, 95 % interval {:.3f} to {:.3f}\n", measure.name, mean.value,
-               measure.unit, mean.low, mean.high);
+    fmt::print("{} {:.3f} {}", measure.name, mean.value, measure.unit);
+    if (std::isnan(mean.low)) {
+      fmt::print("\n");
+    } else {
+      fmt::print(", 95 % interval {:.3f} to {:.3f}\n", mean.low, mean.high);
+    }
   }
   fmt::print("Episodes ended by: {}\n", reasons_text(result));
   explain_cut(result);
@@ -112,7 +116,8 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
               {"failure_high", result.failure_rate.high},
               {"reasons", reasons}};
   for (const auto& [measure, mean] : result.measures) {
-    out["measures"][measure.name] = {{"value", mean.value}, {"low", mean.low}, {"high", mean.high}};
+    out["measures"][measure.name] = {
+        {"unit", measure.unit}, {"value", mean.value}, {"low", mean.low}, {"high", mean.high}};
   }
   print_json(out);
 }

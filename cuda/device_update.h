@@ -160,7 +160,7 @@ class DeviceUpdate {
       const std::vector<AdvantageShift> none(steps_ + 1);
       return side_.copy_in(shifts_, none.data(), none.size());
     }
-    if (norm_ == AdvantageNorm::kBatch) return shift(rollout, nullptr, 1, steps_ + 1, shifts_);
+    if (norm_ == AdvantageNorm::kBatch) return shift(rollout, nullptr, 1, 1, shifts_ + steps_);
     shift(rollout, indices_, minibatches_.count(), steps_, shifts_);
   }
 
@@ -180,8 +180,9 @@ class DeviceUpdate {
     const int samples = minibatches_.size(m);
     const std::int32_t* const indices =
         indices_ + batch_ * static_cast<std::size_t>(epoch) + minibatches_.begin(m);
-    return {indices,        shifts_ + step,        samples, partials_of(samples),
-            partial_grads_, sums_ + step * notes_, spill_};
+    const AdvantageShift* const shift = shifts_ + (norm_ == AdvantageNorm::kBatch ? steps_ : step);
+    return {indices, shift, samples, partials_of(samples), partial_grads_, sums_ + step * notes_,
+            spill_};
   }
 
   // Into the first of the partial gradients.

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "broadloom/math/element_functions.h"
+#include "broadloom/rollout/normalizer.h"
 #include "cuda/kernel.h"
 
 namespace broadloom::cuda {
@@ -39,7 +40,7 @@ struct NormaliseKernel {
 // of (x - mean) and (x - mean)^2 in kMomentRows chains a column, of which chain k has the shard's
 // rows k, k + kMomentRows, ... step after step. One thread a chain.
 struct MomentsKernel {
-  static constexpr int kMomentRows = 16;
+  static constexpr int kMomentRows = ObsNormalizer::kChains;
 
   const float* observations;
   int T, N, D;

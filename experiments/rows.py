@@ -3,10 +3,12 @@ import csv
 import math
 import statistics
 
-T_95 = [math.nan, math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]  # Student's t, by how many numbers there are
+# Student's t of 95 %, by how many numbers there are, up to 20.
+T_95 = [math.nan, math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093]
 
 
 def read(path):
+    """Rows that were kept, none where nothing was yet."""
     if not path.exists():
         return []
     with path.open(newline="") as file:

@@ -75,9 +75,9 @@ struct Judgement {
 
 // What each of a task's reward terms has paid, or what each of its measures came to, in their
 // order.
-class StepSums {
+class Tally {
  public:
-  explicit StepSums(double* sums) : sums_(sums) {}
+  explicit Tally(double* sums) : sums_(sums) {}
   void add(std::initializer_list<double> of_step) {
     double* sum = sums_;
     for (const double x : of_step) *sum++ += x;
@@ -95,7 +95,7 @@ struct Own {
   const double*
       constants;  // the task's, of the episode: as constants() or as strata have drawn them
   double* kept;   // [kept_size()], saved: what the task notes there
-  StepSums paid, measured;
+  Tally paid, measured;
 };
 
 // The least and the most that each of a task's constants may be in an episode.

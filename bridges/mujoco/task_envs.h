@@ -73,8 +73,8 @@ class TaskEnvs final : public VecEnv {
   Own own(int i) {
     const auto row = static_cast<std::size_t>(i);
     return {worlds_.constants(i), kept_.data() + row * kept_size_,
-            StepSums(sums_.data() + row * counted_),
-            StepSums(sums_.data() + row * counted_ + spec_.paid_terms())};
+            Tally(sums_.data() + row * counted_),
+            Tally(sums_.data() + row * counted_ + spec_.paid_terms())};
   }
   std::uint32_t lane(int i) const { return static_cast<std::uint32_t>(i % options_.families()); }
 

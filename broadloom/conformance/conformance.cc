@@ -51,6 +51,9 @@ class Kit : Findings {
     if (begin_unless(!traits_.deterministic, "seeds, streams and families", kVaries)) {
       check_seeds();
     }
+    if (begin_unless(counted_ == 0, "what steps count", "spec() names nothing that they count")) {
+      check_counted();
+    }
     check_saving();
     begin("another()");
     check_another();
@@ -103,6 +106,7 @@ class Kit : Findings {
     if (envs == nullptr) return;
     traits_ = envs->traits();
     stacked_ = envs->spec().observation.frame_layout();
+    counted_ = envs->spec().counted();
     expect(envs->num_envs() == kEnvs, "num_envs() is not what was asked for");
     expect(envs->spec().max_episode_steps == options_.time_limit,
            "the time limit asked for is not spec()'s");
@@ -364,6 +368,33 @@ class Kit : Findings {
     }
   }
 
+  // What has been counted of an environment since it was asked last.
+  std::vector<double> counted_by(VecEnv& envs, int n) const {
+    std::vector<double> sums(counted_, std::numeric_limits<double>::quiet_NaN());
+    envs.take_step_sums(n, sums);
+    return sums;
+  }
+
+  void check_counted() {
+    const std::unique_ptr<VecEnv> whole = made(options()), cut = made(options());
+    if (whole == nullptr || cut == nullptr) return;
+    const int half = kEnvs / 2, steps = options_.num_steps;
+    const std::vector<EnvRange> all{{0, kEnvs}}, halves{{0, half}, {half, kEnvs}};
+    if (!expect_played(Player(*whole).play(steps, all))) return;
+    if (!expect_played(Player(*cut).play(steps, traits_.whole_batch ? all : halves))) return;
+    for (int n = 0; n < kEnvs; ++n) {
+      const std::vector<double> sums = counted_by(*whole, n), others = counted_by(*cut, n);
+      const bool finite =
+          std::all_of(sums.begin(), sums.end(), [](double x) { return std::isfinite(x); });
+      expect(finite,
+             "take_step_sums() leaves a number of spec().counted() out, or it is not finite");
+      expect(!finite || !traits_.deterministic || sums == others,
+             "what take_step_sums() gives depends on the ranges that are stepped");
+      expect(!finite || counted_by(*whole, n) == std::vector<double>(counted_, 0.0),
+             "take_step_sums() does not begin anew");
+    }
+  }
+
   void check_saving() {
     if (traits_.saves_state) {
       begin("state saved and restored");
@@ -471,7 +502,8 @@ class Kit : Findings {
   MakeVecEnv make_;
   ConformanceOptions options_;
   VecEnvTraits traits_;
-  FrameLayout stacked_;  // of observations
+  FrameLayout stacked_;      // of observations
+  std::size_t counted_ = 0;  // numbers
 };
 
 }  // namespace

@@ -10,9 +10,12 @@ JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
   JsonLine reasons, measures;
   for (const EvalResult::Reason& reason : result.reasons) reasons.add(reason.name, reason.count);
   for (const auto& [measure, mean] : result.measures) {
-    measures.add_raw(
-        measure.name,
-        JsonLine().add("value", mean.value).add("low", mean.low).add("high", mean.high).str());
+    measures.add_raw(measure.name, JsonLine()
+                                       .add("unit", measure.unit)
+                                       .add("value", mean.value)
+                                       .add("low", mean.low)
+                                       .add("high", mean.high)
+                                       .str());
   }
   JsonLine line;
   line.add("global_step", result.global_step)

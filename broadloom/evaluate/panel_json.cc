@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "broadloom/core/hash.h"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr const char* kPanelFormat = "broadloom-panel-2";
 constexpr const char* kEarlierFormat = "broadloom-panel-1";  // mean +- 1.96 standard errors
+
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 Json or_null(double value) { return std::isnan(value) ? Json() : Json(value); }
 
@@ -43,8 +46,10 @@ Json score_json(const PanelGroup& group, const EvalResult& score) {
               {"mean_length", score.mean_length},
               {"reasons", reasons}};
   for (const auto& [measure, mean] : score.measures) {
-    out["measures"][measure.name] = {
-        {"value", or_null(mean.value)}, {"low", or_null(mean.low)}, {"high", or_null(mean.high)}};
+    out["measures"][measure.name] = {{"unit", measure.unit},
+                                     {"value", or_null(mean.value)},
+                                     {"low", or_null(mean.low)},
+                                     {"high", or_null(mean.high)}};
   }
   return out;
 }
@@ -63,7 +68,7 @@ void add_measures(const EnvSpec& spec, const std::vector<EvalEpisode>& episodes,
     Json column = Json::array();
     for (const EvalEpisode& episode : episodes) {
       if (episode.measures.size() != spec.measures.size()) return;
-      column.push_back(episode.measures[m]);
+      column.push_back(or_null(episode.measures[m]));
     }
     row["measures"][spec.measures[m].name] = std::move(column);
   }
@@ -114,8 +119,8 @@ Status read_episodes(const Json& json, PanelResult& out) {
       episodes[i].end.reason = columns["reasons"].at(i).integer<int>();
       episodes[i].end.success = columns["success"].at(i).integer<std::int8_t>();
       for (const Measure& measure : out.spec.measures) {
-        const Json& column = columns["measures"][measure.name];
-        if (column.is_array()) episodes[i].measures.push_back(column.at(i).real());
+        const Json& value = columns["measures"][measure.name].at(i);
+        episodes[i].measures.push_back(value.is_number() ? value.real() : kNotANumber);
       }
       if (episodes[i].end.reason < reasons) continue;
       return {ErrorKind::kCorrupt, "an episode ended for a reason that the environment has not"};
@@ -123,6 +128,13 @@ Status read_episodes(const Json& json, PanelResult& out) {
     out.episodes.push_back(std::move(episodes));
   }
   return {};
+}
+
+// Environments may come to measure more than they did when the file was written.
+void keep_measured(const Json& episodes, PanelResult& out) {
+  const PanelRow first = panel_rows(out.panel).front();
+  const Json& kept = episodes[first.stratum + "/" + first.perturbation]["measures"];
+  std::erase_if(out.spec.measures, [&](const Measure& one) { return !kept.contains(one.name); });
 }
 
 Result<PanelResult> result_of(const Json& json) {
@@ -137,6 +149,7 @@ Result<PanelResult> result_of(const Json& json) {
   Result<EnvSpec> spec = env_spec(out.panel.env_id, out.panel.env);
   if (!spec.ok()) return spec.status();
   out.spec = spec.take();
+  keep_measured(json["episodes"], out);
   const Json &run = json["run"], &program = json["program"];
   out.run_dir = run["folder"].text();
   out.checkpoint = run["checkpoint"].text();

@@ -105,6 +105,14 @@ Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
   return manifest;
 }
 
+Json device_changes_json(const std::vector<Manifest::DeviceChange>& changes) {
+  Json out = Json::array();
+  for (const auto& [step, device] : changes) {
+    out.push_back({{"step", step}, {"device", device.empty() ? "cpu" : device}});
+  }
+  return out;
+}
+
 std::string manifest_json(const Manifest& m) {
   Json json;
   json["format"] = 1;
@@ -119,6 +127,7 @@ std::string manifest_json(const Manifest& m) {
   if (m.ranks > 1) json["ranks"] = m.ranks;
   json["hardware"] = {{"cpu", m.cpu}, {"cores", m.cores}, {"memory_bytes", m.memory_bytes}};
   if (!m.device.empty()) json["hardware"]["device"] = m.device;
+  if (!m.device_changes.empty()) json["device_changes"] = device_changes_json(m.device_changes);
   json["seeds"] = {{"train", m.seed}};
   Json config = Json::object();
   for (const auto& [key, text] : m.config) config[key] = text;
@@ -154,6 +163,11 @@ Result<Manifest> read_manifest(const std::string& path) {
   if (json.contains("ranks")) m.ranks = number_of<int>(json, "ranks");
   m.cpu = hardware["cpu"].text();
   m.device = hardware["device"].text();
+  for (const Json& change : json["device_changes"].elements()) {
+    const std::string device = change["device"].text();
+    m.device_changes.push_back(
+        {change["step"].integer<std::int64_t>(), device == "cpu" ? "" : device});
+  }
   m.cores = number_of<int>(hardware, "cores");
   m.memory_bytes = number_of<std::int64_t>(hardware, "memory_bytes");
   m.isa = json["isa"].text();

@@ -41,7 +41,16 @@ struct Manifest {
   std::vector<std::int64_t> new_episodes_at;
   std::string version, revision, compiler, build_type;  // of the program
   std::string cpu;
-  std::string device;  // that trains, as it calls itself; "": the processor does
+  std::string device;  // that began to train, as it calls itself; "": the processor did
+  // Where resumes had another one train on: from which environment step, "": the processor.
+  struct DeviceChange {
+    std::int64_t step = 0;
+    std::string device;
+  };
+  std::vector<DeviceChange> device_changes;
+  const std::string& last_device() const {
+    return device_changes.empty() ? device : device_changes.back().device;
+  }
   int cores = 0;
   std::int64_t memory_bytes = 0;
   std::string created;  // UTC, ISO 8601
@@ -60,6 +69,7 @@ Json policy_source_json(const PolicySource& source);
 PolicySource policy_source_of(const Json& json);
 Json simulator_json(const VecEnvTraits& simulator);
 Json plugin_json(const EnvPlugin& plugin);
+Json device_changes_json(const std::vector<Manifest::DeviceChange>& changes);
 
 // Hash of the program's own file, which tells builds of one revision apart; "" where it cannot be
 // read. Reads the file each time.

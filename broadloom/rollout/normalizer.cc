@@ -32,7 +32,7 @@ void RunningMeanStd::append_state(const std::string& prefix, std::vector<TensorR
 
 namespace {
 
-std::size_t period(int size) { return 16 * static_cast<std::size_t>(size); }
+std::size_t period(int size) { return ObsNormalizer::kChains * static_cast<std::size_t>(size); }
 
 }  // namespace
 
@@ -120,6 +120,16 @@ void ObsNormalizer::commit() {
   }
   statistics_.merge(total.count, total.sum.data(), total.squares.data());
   refresh();
+  empty_sums();
+}
+
+// A block that failed has left some.
+void ObsNormalizer::state_restored() {
+  refresh();
+  empty_sums();
+}
+
+void ObsNormalizer::empty_sums() {
   for (Sums& sums : shards_) {
     sums.count = 0.0;
     std::fill(sums.sum.begin(), sums.sum.end(), 0.0);

@@ -52,9 +52,12 @@ class ObsNormalizer {
   void normalize(const float* raw, int rows, float* out) const;
   // Takes raw [rows, D] into the shard's sums. Different shards may do so at the same time.
   void accumulate(int shard, const float* raw, int rows);
+  // Rows of a step and shard go in turn to so many chains of sums.
+  static constexpr int kChains = 16;
+
   // The shard's sums as accumulate() leaves them, of `count` rows that somebody else has added up
   // about mean(): sum and squares [places()], place i of column i % D, of a shard's row r of a step
-  // at place (r % 16) * D.
+  // at place (r % kChains) * D.
   void set_sums(int shard, double count, const double* sum, const double* squares);
   // The shards' sums, of which rank r has those of shards [bounds[r], bounds[r + 1]).
   void add_sums(std::span<const int> shard_bounds, Exchange& exchange);
@@ -71,10 +74,10 @@ class ObsNormalizer {
   std::span<const double> scale() const { return scale_; }
   float clip() const { return clip_; }
   std::size_t places() const { return mean_.size(); }
-  // Valid between iterations: the sums are empty then. After the tensors were written into, call
-  // state_restored().
+  // Valid between iterations: the sums are empty then, and after a restore. After the tensors were
+  // written into, call state_restored().
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
-  void state_restored() { refresh(); }
+  void state_restored();
 
  private:
   // Arrays [period] repeat the D columns: see math/elementwise.h.
@@ -84,6 +87,7 @@ class ObsNormalizer {
   };
 
   void refresh();
+  void empty_sums();
 
   RunningMeanStd statistics_;
   float clip_;

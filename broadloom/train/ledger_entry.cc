@@ -196,6 +196,9 @@ Json machine_of(const Manifest& manifest) {
               // Where each lives, so that nobody takes a copy between devices for none.
               {"residency", {{"simulation", place}, {"rollout", place}, {"update", place}}}};
   if (!manifest.bits.empty()) out["bits"] = manifest.bits;
+  if (!manifest.device_changes.empty()) {
+    out["device_changes"] = device_changes_json(manifest.device_changes);
+  }
   return out;
 }
 

@@ -56,22 +56,22 @@ bool is_interval_of_mean(std::string_view name) {
 }
 
 // What a run asked of its machine (instruction set, memory) is no part of what it is; machine.isa
-// and machine.bits tell what was used. Nor is where a policy lies that has the right hash.
+// and machine.bits tell what was used. Nor is where a policy lies that has the right hash. Measures
+// are compared one by one.
 bool is_compared(std::string_view name) {
   constexpr std::string_view kConfigPart = "config.";
   if (name.starts_with(kConfigPart)) {
     return role_of(name.substr(kConfigPart.size())) != Role::kMachine;
   }
-  return name != "init.file" && !is_interval_of_mean(name);
+  return name != "init.file" && name != "evaluation.measures" && !is_interval_of_mean(name);
 }
 
-// What an environment says of its task and what it measures came to the record later, and to an
-// environment perhaps after the run: where one side says nothing, nothing is contradicted.
+// What an environment says of its task came to the record later, and to an environment perhaps
+// after the run: where one side says nothing, nothing is contradicted.
 FieldRule rule_of(const Part& part, const std::string& key, const Json& a, const Json& b) {
   constexpr std::array<std::string_view, 3> kSaid = {"reward_terms", "commands", "terrain"};
-  const bool said = (std::string_view(part.name) == "contract" &&
-                     std::find(kSaid.begin(), kSaid.end(), key) != kSaid.end()) ||
-                    (std::string_view(part.name) == "evaluation" && key == "measures");
+  const bool said = std::string_view(part.name) == "contract" &&
+                    std::find(kSaid.begin(), kSaid.end(), key) != kSaid.end();
   return said && !(a.contains(key) && b.contains(key)) ? FieldRule::kNoted : part.rule;
 }
 
@@ -92,19 +92,20 @@ void add_leaves(const std::string& name, const Json& json, std::map<std::string,
   for (const auto& [key, value] : json.members()) add_leaves(name + "." + key, value, out);
 }
 
-void compare_panels(const Json& a, const Json& b, std::vector<FieldComparison>& out) {
+// Environments may come to measure more than they did: what one side alone measures is left out.
+void compare_leaves(const std::string& part, const Json& a, const Json& b,
+                    std::vector<FieldComparison>& out) {
   std::map<std::string, Json> first, second;
-  if (a.is_object()) add_leaves("panel", a, first);
-  if (b.is_object()) add_leaves("panel", b, second);
+  if (a.is_object()) add_leaves(part, a, first);
+  if (b.is_object()) add_leaves(part, b, second);
   std::map<std::string, Json> names = first;
   names.insert(second.begin(), second.end());
   for (const auto& [name, unused] : names) {
     if (!is_compared(name)) continue;
     const auto x = first.find(name), y = second.find(name);
     const bool of_both = x != first.end() && y != second.end();
-    const bool is_measure = name.find(".measures.") != std::string::npos;
-    const FieldRule rule = is_measure && !of_both ? FieldRule::kNoted : FieldRule::kExact;
-    out.push_back(compare(name, rule, x == first.end() ? Json() : x->second,
+    if (!of_both && name.find(".measures.") != std::string::npos) continue;
+    out.push_back(compare(name, FieldRule::kExact, x == first.end() ? Json() : x->second,
                           y == second.end() ? Json() : y->second));
   }
 }
@@ -241,6 +242,10 @@ void add_overlaps(const std::string& name, const Json& a, const Json& b, Overlap
   add_overlap(name + ".mean_return", a, b, "ci_low", "ci_high", out);
   add_overlap(name + ".success_rate", a, b, "success_low", "success_high", out);
   add_overlap(name + ".failure_rate", a, b, "failure_low", "failure_high", out);
+  for (const auto& [measure, mean] : a["measures"].members()) {
+    add_overlap(name + ".measures." + measure + ".value", mean, b["measures"][measure], "low",
+                "high", out);
+  }
 }
 
 // Means of what was played are held by their intervals, other numbers stand beside each other;
@@ -293,7 +298,9 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
   std::vector<FieldComparison> out;
   if (!a.is_object() || !b.is_object()) return out;
   for (const Part& part : kParts) compare_part(part, a, b, out);
-  compare_panels(a["panel"], b["panel"], out);
+  compare_leaves("evaluation.measures", a["evaluation"]["measures"], b["evaluation"]["measures"],
+                 out);
+  compare_leaves("panel", a["panel"], b["panel"], out);
   if (varies(a)) hold_by_statistics(a, b, out);
   for (const RatioPlace& place : kRatios) {
     out.push_back(compare(fmt::format("{}.{}", place.part, place.key), FieldRule::kRatio,

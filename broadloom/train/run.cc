@@ -172,16 +172,24 @@ Status announce(const Config& config, int threads, const Ranks& ranks, const Run
   return contract.status();
 }
 
-void record_device(Manifest& manifest, const Trainer& trainer) {
-  const Device* const device = trainer.device();
-  manifest.device = device == nullptr ? "" : device->name();
+// "": the processor trains.
+std::string device_of(const Trainer& trainer) {
+  return trainer.device() == nullptr ? "" : trainer.device()->name();
 }
 
-// A run that was begun with everybody's bits and goes on with others says so.
-Status keep_bits_true(StartedRun& run, const RunHooks& hooks) {
+// Whether another device than before trains on; the run says so.
+bool note_device(StartedRun& run, const Trainer& trainer) {
+  const std::string now = device_of(trainer);
+  if (now == run.manifest.last_device()) return false;
+  run.manifest.device_changes.push_back({trainer.report().global_step, now});
+  return true;
+}
+
+// Whether a run that was begun with everybody's bits goes on with others; it says so.
+bool note_bits(StartedRun& run, const RunHooks& hooks) {
   Manifest& manifest = run.manifest;
-  if (manifest.bits != "common") return {};
-  if (bits_of(run.config, active_isa(), manifest.simulator) == "common") return {};
+  if (manifest.bits != "common") return false;
+  if (bits_of(run.config, active_isa(), manifest.simulator) == "common") return false;
   if (hooks.on_note) {
     const std::string why = run.config.device == "cpu"
                                 ? "this processor has no fused multiply-add"
@@ -193,7 +201,7 @@ Status keep_bits_true(StartedRun& run, const RunHooks& hooks) {
   }
   manifest.bits = "own";
   manifest.isa = active_isa();
-  return write_file_atomically(run.folder.manifest_path(), manifest_json(manifest));
+  return true;
 }
 
 // Episodes that could not be saved are lost, and the record says where.
@@ -283,7 +291,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     manifest.simulator = trainer.value()->simulator();
     manifest.plugin = trainer.value()->spec().plugin;
     manifest.engine = trainer.value()->spec().engine;
-    record_device(manifest, *trainer.value());
+    manifest.device = device_of(*trainer.value());
     manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     manifest.init = source.value();
@@ -308,8 +316,8 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (!run.ok()) return run.status();
   const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
   if (longer) BROADLOOM_TRY(make_longer(run.value(), total_timesteps));
+  const Config own = run.value().config;
   BROADLOOM_TRY(set_machine(run.value().config, machine));
-  run.value().manifest.config = to_overrides(run.value().config);
   BROADLOOM_TRY(check_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
   BROADLOOM_TRY(own_panel(folder).status());
   folder.clear_half_written();
@@ -326,15 +334,19 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
     BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
   }
   BROADLOOM_TRY(announce(run.value().config, threads, ranks, hooks));
-  if (longer || !machine.empty()) {
-    record_device(run.value().manifest, *trainer.value());
-    BROADLOOM_TRY(
-        write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
-  }
   // A finished run may still have its panel to play.
   const bool complete =
       trainer.value()->finished() && is_recorded(folder, trainer.value()->config());
-  if (!complete) BROADLOOM_TRY(keep_bits_true(run.value(), hooks));
+  const bool trains = !trainer.value()->finished();
+  if (!trains) run.value().config = own;  // nothing is trained on another machine's account
+  if (trains && !machine.empty()) run.value().manifest.config = to_overrides(run.value().config);
+  bool changed = trains && (longer || !machine.empty());
+  if (trains && note_device(run.value(), *trainer.value())) changed = true;
+  if (!complete && note_bits(run.value(), hooks)) changed = true;
+  if (changed) {
+    BROADLOOM_TRY(
+        write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
+  }
   std::optional<RunSummary> over;
   if (!trainer.value()->finished()) {
     BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));

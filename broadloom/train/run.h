@@ -84,8 +84,9 @@ Result<std::string> isa_of_run(const std::string& run_dir);
 // learnt (Config::depends_on_total), is less, or has room for no more blocks.
 //
 // machine: keys such as device in the place of the run's own (config/machine.h), which the run has
-// from then on. Its manifest and record name the device that trained it last, and once one of its
-// parts had bits of its own, so has the run.
+// from then on, unless nothing is left to train. Manifest and record say from which step on another
+// device trained (whether or not it was asked for here), and once one of its parts had bits of its
+// own, so has the run.
 //
 // ranks: as of start_run(), and as many as there are now.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,

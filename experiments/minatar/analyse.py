@@ -64,6 +64,8 @@ def keep(stores, results):
 class Runs:
     def __init__(self, path):
         self.rows = read(path)
+        if not self.rows:
+            sys.exit(f"no runs in {path}: make it with `analyse.py keep`")
 
     def numbers(self, study, game, arm, number="area"):
         """{seed: number}"""

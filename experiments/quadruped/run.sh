@@ -9,6 +9,7 @@ if [ -n "${WORK:-}" ]; then  # which stays
   work=$WORK
 fi
 mkdir -p "$work"
+work=$(realpath "$work")
 common=(--threads "${THREADS:-2}" --total_timesteps "${STEPS:-10000000}" --eval_interval 100 --eval_episodes 20 --no-tensorboard --ledger "$work/ledger.jsonl")
 
 # stage NAME FLAGS...: a run in $work/NAME, begun or gone on with.

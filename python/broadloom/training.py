@@ -74,9 +74,11 @@ def train(env: EnvSource, *, out: StrPath | None = None, threads: int = 0, ledge
     return Run(_core.train(keys, str(out or ""), threads, str(ledger), os.fspath(init or ""), os.fspath(panel or ""), *ears(quiet, on_iteration)))
 
 
-def resume(run: StrPath, *, total_timesteps: int = 0, threads: int = 0, ledger: StrPath = "", quiet: bool = False, on_iteration: OnIteration | None = None) -> Run:
-    """Goes on with a run, or makes it longer. Environments that its process registered must be registered again (register())."""
-    return Run(_core.resume(os.fspath(run), total_timesteps, threads, str(ledger), *ears(quiet, on_iteration)))
+def resume(run: StrPath, *, total_timesteps: int = 0, threads: int = 0, device: str = "", memory_limit: int | None = None, ledger: StrPath = "", quiet: bool = False, on_iteration: OnIteration | None = None) -> Run:
+    """Goes on with a run, or makes it longer. device, memory_limit: in the place of the run's own. Environments that its process registered must be registered again
+    (register())."""
+    machine = {key: str(value) for key, value in (("device", device or None), ("memory_limit", memory_limit)) if value is not None}
+    return Run(_core.resume(os.fspath(run), total_timesteps, threads, machine, str(ledger), *ears(quiet, on_iteration)))
 
 
 def register(name: str, env: EnvSource, *, vectorization: Vectorization = "sync", observation_keys: tuple[str, str] = ("policy", "critic"), max_episode_steps: int = 0) -> str:

@@ -178,18 +178,20 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
   return finish(summary, ledger);
 }
 
+// machine: keys in the place of the run's own, as the device.
 nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps, int threads,
-                const std::string& ledger_asked, nb::object on_contract, nb::object on_iteration,
-                nb::object on_note) {
+                const nb::dict& machine, const std::string& ledger_asked, nb::object on_contract,
+                nb::object on_iteration, nb::object on_note) {
   forget_kept();
   const int workers = threads_of(threads);
   Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
+  const Overrides keys = overrides_from(machine);
   const auto run = [&]() -> Result<RunSummary> {
     const nb::gil_scoped_release unlocked;
     const Result<std::string> isa = isa_of_run(run_dir);
     if (!isa.ok()) return isa.status();
     BROADLOOM_TRY(set_isa(isa.value()));
-    return resume_run(run_dir, workers, ears.hooks(), total_timesteps);
+    return resume_run(run_dir, workers, ears.hooks(), total_timesteps, keys);
   };
   const Result<RunSummary> summary = run();
   return finish(summary, cli::ledger_of_run(ledger_asked, run_dir));
@@ -303,8 +305,8 @@ void bind_training(nb::module_& m) {
         nb::arg("init"), nb::arg("panel"), nb::arg("on_contract").none(),
         nb::arg("on_iteration").none(), nb::arg("on_note").none());
   m.def("resume", &resume, nb::arg("run_dir"), nb::arg("total_timesteps"), nb::arg("threads"),
-        nb::arg("ledger"), nb::arg("on_contract").none(), nb::arg("on_iteration").none(),
-        nb::arg("on_note").none());
+        nb::arg("machine"), nb::arg("ledger"), nb::arg("on_contract").none(),
+        nb::arg("on_iteration").none(), nb::arg("on_note").none());
   m.def("program", &program, nb::arg("arguments"));
   m.def("answer_of_program", &answer_of_program, nb::arg("arguments"));
   m.def("raise_kept", &raise_kept);

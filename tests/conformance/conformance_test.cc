@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "examples/own_env/hover.h"
+#include "tests/env/counted.h"
 #include "tests/env/observation_envs.h"
 #include "tests/env/rollout.h"
 #include "tests/env/simulators.h"
@@ -326,6 +328,50 @@ class Shared final : public ForwardingVecEnv {
 TEST(ConformanceOfSimulators, FaultsOfStateAreFound) {
   EXPECT_FALSE(check_of(report_of(around<Uncaptured>()), "state saved").findings.empty());
   expect_found(around<Shared>(), "e.clock of the state is not [N, ...]");
+}
+
+// Names a measure, and counts nothing, or not as it should.
+class Miscounting final : public ForwardingVecEnv {
+ public:
+  enum Fault { kSilent, kEndless, kByRange };
+  Miscounting(std::unique_ptr<VecEnv> inner, Fault fault)
+      : ForwardingVecEnv(std::move(inner)), spec_(ForwardingVecEnv::spec()), fault_(fault) {
+    spec_.measures = {{"steps", ""}};
+  }
+  const EnvSpec& spec() const override { return spec_; }
+  Status step(int begin, int end, const StepRows& rows) override {
+    sum_ += 1.0;
+    return ForwardingVecEnv::step(begin, end, rows);
+  }
+  void take_step_sums(int, std::span<double> out) override {
+    if (fault_ == kSilent) return;
+    out[0] = fault_ == kEndless ? 1.0 : sum_;
+    if (fault_ == kByRange) sum_ = 0.0;
+  }
+
+ private:
+  EnvSpec spec_;
+  Fault fault_;
+  double sum_ = 0.0;
+};
+
+TEST(ConformanceOfSimulators, WhatStepsCountIsLookedAt) {
+  EXPECT_NE(check_of(report_of(by_name("CartPole-v1")), "what steps count").left_out, "");
+  const MakeEnvs counted = [](const VecEnvOptions& options) {
+    return std::make_unique<Counted>(make("CartPole-v1", options));
+  };
+  EXPECT_EQ(check_of(report_of(counted), "what steps count").left_out, "");
+  EXPECT_EQ(report_of(counted).findings(), Problems());
+  const auto miscounting = [](Miscounting::Fault fault) {
+    return MakeEnvs([=](const VecEnvOptions& options) {
+      return std::make_unique<Miscounting>(make("CartPole-v1", options), fault);
+    });
+  };
+  expect_found(miscounting(Miscounting::kSilent),
+               "take_step_sums() leaves a number of spec().counted() out, or it is not finite");
+  expect_found(miscounting(Miscounting::kEndless), "take_step_sums() does not begin anew");
+  expect_found(miscounting(Miscounting::kByRange),
+               "what take_step_sums() gives depends on the ranges that are stepped");
 }
 
 TEST(ConformanceOfSimulators, AllocationsAreCountedWhereTheProgramDoes) {

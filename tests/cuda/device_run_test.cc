@@ -8,6 +8,7 @@
 #include "broadloom/audit/run_audit.h"
 #include "broadloom/config/config.h"
 #include "broadloom/math/isa.h"
+#include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
@@ -91,13 +92,28 @@ TEST_F(DeviceRuns, GoOnWithAnotherDevice) {
   ASSERT_TRUE(resume_run(at("stopped"), 1, stopping(), 0, {{"device", "cpu"}}).ok());
   Result<Manifest> manifest = read_manifest(at("stopped") + "/manifest.json");
   ASSERT_TRUE(manifest.ok());
-  EXPECT_EQ(manifest.value().device, "");
+  EXPECT_EQ(manifest.value().device, "emulated on the host");
+  EXPECT_EQ(manifest.value().last_device(), "");
   EXPECT_EQ(manifest.value().bits, "own");  // those of its first part
   const Result<RunSummary> summary = resume_run(at("stopped"), 1, {}, 0, {{"device", "cuda"}});
   ASSERT_TRUE(summary.ok()) << summary.status().message();
   EXPECT_TRUE(summary.value().finished);
   EXPECT_EQ(line_of("stopped")["result"].dump(), line_of("host")["result"].dump());
   EXPECT_EQ(line_of("stopped")["machine"]["device"].text(), "emulated on the host");
+  EXPECT_EQ(
+      line_of("stopped")["machine"]["device_changes"].dump(),
+      "[{\"step\":256,\"device\":\"cpu\"},{\"step\":384,\"device\":\"emulated on the host\"}]");
+}
+
+// Nothing is left to train, so nobody else has.
+TEST_F(DeviceRuns, AreNotTakenOverOnceTheyAreOver) {
+  train("cpu", "run");
+  const auto manifest = [&] { return read_file(at("run") + "/manifest.json").value(); };
+  const std::string before = manifest();
+  for (const Overrides& machine : {Overrides{{"device", "cuda"}}, {{"memory_limit", "4000"}}}) {
+    ASSERT_TRUE(resume_run(at("run"), 1, {}, 0, machine).ok());
+    EXPECT_EQ(manifest(), before);
+  }
 }
 
 TEST_F(DeviceRuns, TakeBitsOfTheirOwnWhereTheyGoOnToADevice) {
@@ -113,10 +129,10 @@ TEST_F(DeviceRuns, TakeBitsOfTheirOwnWhereTheyGoOnToADevice) {
 
 TEST_F(DeviceRuns, RefuseOtherKeysWhereTheyGoOn) {
   train("cpu", "run", 2);
-  for (const char* key : {"isa", "gamma"}) {
-    const Status status = resume_run(at("run"), 1, {}, 0, {{key, "exact"}}).status();
+  for (const auto& [key, value] : Overrides{{"isa", "exact"}, {"gamma", "0.5"}}) {
+    const Status status = resume_run(at("run"), 1, {}, 0, {{key, value}}).status();
     EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
-    EXPECT_NE(status.message().find(key), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(key + ": got"), std::string::npos) << status.message();
   }
   EXPECT_FALSE(resume_run(at("run"), 1, {}, 0, {{"device", "tpu"}}).ok());
   EXPECT_TRUE(resume_run(at("run"), 1, {}, 0, {{"memory_limit", "4000"}}).ok());
@@ -127,6 +143,8 @@ TEST_F(DeviceRuns, AreAuditedOnAnyDevice) {
   AuditOptions options{.iterations = 2, .threads = 1, .machine = {}};
   const Result<AuditReport> there = audit_run(at("run"), options);
   ASSERT_TRUE(there.ok()) << there.status().message();
+  options.machine = {{"device", "tpu"}};
+  EXPECT_EQ(audit_run(at("run"), options).status().kind(), ErrorKind::kInvalidConfig);
   options.machine = {{"device", "cpu"}};
   const Result<AuditReport> here = audit_run(at("run"), options);
   ASSERT_TRUE(here.ok()) << here.status().message();

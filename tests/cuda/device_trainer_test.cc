@@ -306,7 +306,7 @@ TEST_F(DeviceTrainer, GoesOnAfterAResume) {
 
 // The same trainer is put back to an earlier state, over what its device has.
 TEST_F(DeviceTrainer, GoesBackToAnEarlierState) {
-  const Config config = config_of("CartPole-v1", kShort);
+  const Config config = config_of("CartPole-v1", kNormalised);
   const std::unique_ptr<Trainer> early = make_trainer(config, "cuda");
   const std::unique_ptr<Trainer> late = make_trainer(config, "cuda");
   for (int i = 0; i < 3; ++i) iterate(*late);
@@ -334,7 +334,7 @@ std::string without_signs(std::string text) {
 
 // A moment that is not a number spoils the first step, which the second one sees.
 TEST_F(DeviceTrainer, GivesUpWhereTheProcessorDoes) {
-  const Config config = config_of("CartPole-v1", kShort);
+  const Config config = config_of("CartPole-v1", kNormalised);
   const std::unique_ptr<Trainer> host = make_trainer(config, "cpu");
   const std::unique_ptr<Trainer> device = make_trainer(config, "cuda");
   for (Trainer* trainer : {host.get(), device.get()}) {
@@ -352,9 +352,10 @@ TEST_F(DeviceTrainer, GivesUpWhereTheProcessorDoes) {
   EXPECT_EQ(device->capture().message(), of_device.message());  // its moments are spoilt
   const std::unique_ptr<Trainer> whole = make_trainer(config, "cpu");
   copy_state(*whole, *device);
-  iterate(*whole);
-  iterate(*device);
+  copy_state(*whole, *host);
+  for (Trainer* trainer : {whole.get(), device.get(), host.get()}) iterate(*trainer);
   expect_same_state(*whole, *device);
+  expect_same_state(*whole, *host);  // nothing of the failed block is left
 }
 
 TEST_F(DeviceTrainer, NamesWhatHasNoValue) {

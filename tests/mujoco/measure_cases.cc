@@ -98,6 +98,29 @@ TEST(Measures, OfEvaluationsAreMeansOverEpisodes) {
   }
 }
 
+// Episodes that end before others of their shard, which are stepped on: what comes after is not
+// theirs. Alone, each comes to the same.
+TEST(Measures, AreOfTheEpisodeAlone) {
+  const std::unique_ptr<Trainer> trainer = young_policy();
+  EvalScene scene;
+  scene.env_id = "Quadruped-v0";
+  scene.env_options = {{"push_speed", "60"}, {"push_wait", "0.1"}};  // most of them fall
+  scene.envs.num_envs = 6;
+  scene.envs.max_episode_steps = 150;
+  const auto played = [&](int most) {
+    scene.longest_episode = most;
+    return play_scenes({scene}, trainer->policy(), 1).value().front();
+  };
+  const std::vector<EvalEpisode> whole = played(150);
+  const auto [shortest, longest] = std::minmax_element(
+      whole.begin(), whole.end(), [](const auto& a, const auto& b) { return a.length < b.length; });
+  ASSERT_LT(shortest->length, longest->length);
+  const std::vector<EvalEpisode> cut = played(shortest->length);
+  const auto i = static_cast<std::size_t>(shortest - whole.begin());
+  EXPECT_EQ(cut[i].length, shortest->length);
+  EXPECT_EQ(cut[i].measures, shortest->measures);
+}
+
 class PanelMeasures : public InFolder {};
 
 // Results are read as they were written, and so are those of versions that did not measure.

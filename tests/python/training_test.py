@@ -39,7 +39,9 @@ class TrainTest(unittest.TestCase):
         folders = [json.loads(line)["run"]["folder"] for line in (out / "ledger.jsonl").read_text().splitlines()]
         self.assertTrue({str(out / "a"), str(out / "b")} <= set(folders), folders)
         self.assertIn("2,048 of 2,048 steps", repr(run))
-        longer = broadloom.resume(run, total_timesteps=2048, quiet=True)
+        with self.assertRaisesRegex(broadloom.Error, "memory_limit: got 1 MB|CUDA"):
+            broadloom.resume(run, total_timesteps=2048, device="cuda", quiet=True)
+        longer = broadloom.resume(run, total_timesteps=2048, memory_limit=900, quiet=True)
         self.assertTrue(longer.finished)
 
     def test_keys_are_the_programs(self):

@@ -324,6 +324,50 @@ TEST_F(Ledger, ALineSaysWhatTheEnvironmentSaysOfItsTask) {
             R"({"simulation":"host","rollout":"host","update":"host"})");
 }
 
+Panel small_panel() {
+  const Result<Panel> panel = parse_panel(
+      "env_id = \"CartPole-v1\"\nepisodes = 12\nseeds = [5, 6]\n"
+      "[strata.a]\nforce = [5, 6]\n[strata.b]\nforce = [15, 16]\n"
+      "[perturbations.late]\naction_delay = 1\n",
+      "panel");
+  EXPECT_TRUE(panel.ok()) << panel.status().message();
+  return panel.value();
+}
+
+// What an environment measures counts where both lines have it, and not where only one has.
+TEST_F(Ledger, MeasuresAreComparedWhereBothHaveThem) {
+  const Json plain = Json::parse(trained({}, "run", small_panel()));
+  const auto measuring = [&](double value) {
+    Json line = plain;
+    const Json mean = {{"unit", "m/s"}, {"value", value}, {"low", 0.5}, {"high", 2.5}};
+    line["evaluation"]["measures"]["speed_error"] = mean;
+    line["panel"]["rows"]["b/late"]["measures"]["speed_error"] = mean;
+    return line;
+  };
+  const auto compared = [](const Json& a, const Json& b) {
+    return RerunReport({{}, compare_ledger_lines(a.dump(), b.dump())});
+  };
+  for (const auto& [a, b] : {std::pair(plain, measuring(1.0)), {measuring(1.0), plain}}) {
+    const RerunReport report = compared(a, b);
+    EXPECT_TRUE(report.agrees());
+    EXPECT_TRUE(report.possible_reasons().empty());
+    for (const FieldComparison& field : report.fields)
+      EXPECT_EQ(field.name.find("measures"), std::string::npos) << field.name;
+  }
+  const RerunReport same = compared(measuring(1.0), measuring(1.0));
+  EXPECT_TRUE(same.agrees());
+  EXPECT_TRUE(field(same, "evaluation.measures.speed_error.value").agrees);
+  const RerunReport other = compared(measuring(1.0), measuring(2.0));
+  EXPECT_FALSE(other.agrees());
+  EXPECT_FALSE(field(other, "evaluation.measures.speed_error.value").agrees);
+  EXPECT_FALSE(field(other, "panel.rows.b/late.measures.speed_error.value").agrees);
+  Json varies = measuring(1.0);
+  varies["run"]["new_episodes_at"] = {512};
+  const RerunReport overlaps = compared(varies, measuring(2.0));
+  EXPECT_TRUE(overlaps.agrees());
+  EXPECT_EQ(field(overlaps, "evaluation.measures.speed_error.value").rule, FieldRule::kStatistic);
+}
+
 TEST_F(Ledger, ARecordFromBeforeTasksWereSaidAgrees) {
   const std::string line = trained();
   const auto change = [&](void (*how)(Json&), const std::string& name) {
@@ -358,16 +402,6 @@ TEST_F(Ledger, ACurriculumIsRecordedAndFollowedAgain) {
             R"({"levels":["a","b"],"up":0.8,"down":0.4,"episodes":1})");
   EXPECT_TRUE(line["result"]["success_rate"].is_number());
   EXPECT_TRUE(run_again(text, "again").agrees());
-}
-
-Panel small_panel() {
-  const Result<Panel> panel = parse_panel(
-      "env_id = \"CartPole-v1\"\nepisodes = 12\nseeds = [5, 6]\n"
-      "[strata.a]\nforce = [5, 6]\n[strata.b]\nforce = [15, 16]\n"
-      "[perturbations.late]\naction_delay = 1\n",
-      "panel");
-  EXPECT_TRUE(panel.ok()) << panel.status().message();
-  return panel.value();
 }
 
 TEST_F(Ledger, ALineHasThePanelsScores) {
