@@ -331,10 +331,10 @@ TEST(ConformanceOfSimulators, FaultsOfStateAreFound) {
 }
 
 // Names a measure, and counts nothing, or not as it should.
-class Miscounting final : public ForwardingVecEnv {
+class WrongSums final : public ForwardingVecEnv {
  public:
   enum Fault { kSilent, kEndless, kByRange };
-  Miscounting(std::unique_ptr<VecEnv> inner, Fault fault)
+  WrongSums(std::unique_ptr<VecEnv> inner, Fault fault)
       : ForwardingVecEnv(std::move(inner)), spec_(ForwardingVecEnv::spec()), fault_(fault) {
     spec_.measures = {{"steps", ""}};
   }
@@ -362,15 +362,15 @@ TEST(ConformanceOfSimulators, WhatStepsCountIsLookedAt) {
   };
   EXPECT_EQ(check_of(report_of(counted), "what steps count").left_out, "");
   EXPECT_EQ(report_of(counted).findings(), Problems());
-  const auto miscounting = [](Miscounting::Fault fault) {
+  const auto miscounting = [](WrongSums::Fault fault) {
     return MakeEnvs([=](const VecEnvOptions& options) {
-      return std::make_unique<Miscounting>(make("CartPole-v1", options), fault);
+      return std::make_unique<WrongSums>(make("CartPole-v1", options), fault);
     });
   };
-  expect_found(miscounting(Miscounting::kSilent),
+  expect_found(miscounting(WrongSums::kSilent),
                "take_step_sums() leaves a number of spec().counted() out, or it is not finite");
-  expect_found(miscounting(Miscounting::kEndless), "take_step_sums() does not begin anew");
-  expect_found(miscounting(Miscounting::kByRange),
+  expect_found(miscounting(WrongSums::kEndless), "take_step_sums() does not begin anew");
+  expect_found(miscounting(WrongSums::kByRange),
                "what take_step_sums() gives depends on the ranges that are stepped");
 }
 
