@@ -73,6 +73,7 @@ bool look_up_all(void* handle, Library& out) {
          look_up(handle, "mj_setState", out.set_state) &&
          look_up(handle, "mj_name2id", out.name2id) && look_up(handle, "mj_id2name", out.id2name) &&
          look_up(handle, "mju_error", out.error) &&
+         look_up(handle, "mjCOLLISIONFUNC", out.collisions) &&
          look_up(handle, "_mjPRIVATE_setTlsLogHandler", out.set_thread_log_handler);
 }
 

@@ -34,6 +34,7 @@ struct Library {
   decltype(&::mj_name2id) name2id;
   decltype(&::mj_id2name) id2name;
   decltype(&::mju_error) error;
+  mjfCollision (*collisions)[mjNGEOMTYPES];  // mjCOLLISIONFUNC, by the types of two geoms
   // Of the calling thread alone, the previous one given back: what Python's package of MuJoCo uses,
   // too, so that neither gets the other's errors where both are in one process.
   mjfLogHandler (*set_thread_log_handler)(mjfLogHandler);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "bridges/mujoco/quadruped/ground_contacts.h"
 #include "mujoco_robots.h"
 
 namespace broadloom::mujoco {
@@ -70,7 +71,9 @@ std::string ground_text(const Terrain* terrain) {
     return fmt::format("<worldbody><geom name='{}' type='plane' size='0 0 0.01' {}/></worldbody>",
                        scene_name("floor"), kTouches);
   }
+  // The remark tells records that contacts are ground_contacts.h's.
   return fmt::format(
+      "<!-- spheres touch the surface -->"
       "<asset><hfield name='{0}' nrow='{1}' ncol='{2}' size='{3} {4} {5} 0.5'/></asset>"
       "<worldbody><geom name='{6}' type='hfield' hfield='{0}' pos='0 0 {7}' {8}/></worldbody>",
       scene_name("terrain"), terrain->rows(), terrain->row_length(), terrain->half_x(),
@@ -123,6 +126,7 @@ Result<std::shared_ptr<Model>> read_scene(const std::string& xml_file, const Ter
     return invalid(xml_file + ": got no </mujoco>, expected the description of a robot in MJCF");
   const Result<const Library*> found = library();
   if (!found.ok()) return found.status();
+  if (terrain != nullptr) use_ground_contacts(*found.value());
   text.insert(end, kPhysics + ground_text(terrain) + sensors_text(feet));
   return Model::parse(text, xml_file, [&](mjModel& model) {
     if (terrain != nullptr) fill(*terrain, *found.value(), model);
