@@ -17,7 +17,7 @@ namespace broadloom::cuda {
 
 // Environments of a block of threads. Few, for a step is a chain of waits and not of arithmetic:
 // 4,096 environments are 128 blocks, about one a multiprocessor. At 64-64 a layer is then four
-// groups of kRowsAtOnce rows x 64 outputs = 256 threads, each with one chain of its inputs.
+// groups of kPatchesAtOnce rows x 64 outputs = 256 threads, each with one chain of its inputs.
 inline constexpr int kCollectRows = 32;
 inline constexpr int kCollectThreads = 256;
 
