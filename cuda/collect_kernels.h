@@ -12,6 +12,7 @@
 #include "cuda/env_kernels.h"
 #include "cuda/normalise_kernels.h"
 #include "cuda/tile_forward.h"
+#include "cuda/tile_room.h"
 
 namespace broadloom::cuda {
 
@@ -39,16 +40,16 @@ struct DeviceRollout {
 };
 
 // Both bodies read the same rows at the same places, one after the other.
-inline std::size_t forward_shared_bytes(const DeviceNetwork& network, int rows) {
-  const int actor = TilePlaces(network.actor, rows, TilePlaces::kForward).size;
-  const int critic = TilePlaces(network.valuer(), rows, TilePlaces::kForward).size;
-  return sizeof(float) * static_cast<std::size_t>(actor > critic ? actor : critic);
+inline TileRoom collect_room(const DeviceNetwork& network) {
+  const int actor = TilePlaces(network.actor, kCollectRows, TilePlaces::kForward).size;
+  const int critic = TilePlaces(network.valuer(), kCollectRows, TilePlaces::kForward).size;
+  return {actor > critic ? actor : critic, 0};
 }
 
 // A thread block for each kCollectRows of so many rows.
 inline KernelShape shape_of_rows(const DeviceNetwork& network, int count) {
   return {(count + kCollectRows - 1) / kCollectRows, kCollectThreads,
-          forward_shared_bytes(network, kCollectRows)};
+          collect_room(network).shared_bytes()};
 }
 
 // What draws an action in a row of a step, from outputs [outputs, kCollectRows] and a stream of its
@@ -93,7 +94,8 @@ struct EpsilonActing {
 };
 
 // Step t of all: observe, value, draw actions, step, keep. Fused, so that a step is one launch; its
-// shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB.
+// shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB; what
+// takes more than there is works in global memory.
 template <class Env, class Acting>
 struct CollectKernel {
   static_assert(std::is_same_v<EnvObserved<Env>, float>, "images take convolutions");
@@ -104,6 +106,7 @@ struct CollectKernel {
   Acting acting;
   const float* params;
   DeviceRollout rollout;
+  TileMemory tiles;
   ObservationScale scale;
   const float *low, *high;  // [A] bounds of actions
   std::uint64_t seed;
@@ -116,7 +119,7 @@ struct CollectKernel {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    float* const work = block.template shared<float>();
+    float* const work = tiles.of(block, block.template shared<float>());
     const int first = block.index() * kCollectRows;
     const int left = setup.count - first, rows = left < kCollectRows ? left : kCollectRows;
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
@@ -183,6 +186,7 @@ struct ValuesKernel {
   const float* params;
   const float* rows_of;
   int count;
+  TileMemory tiles;
   ObservationScale scale;
   float* values;
 
@@ -192,7 +196,7 @@ struct ValuesKernel {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    float* const work = block.template shared<float>();
+    float* const work = tiles.of(block, block.template shared<float>());
     const int first = block.index() * kCollectRows;
     const int left = count - first, rows = left < kCollectRows ? left : kCollectRows;
     const std::size_t width = static_cast<std::size_t>(network.observation_size);

@@ -45,6 +45,8 @@ class DeviceCollector {
     make_envs();
     make_block(spec);
     make_bounds(spec.action);
+    tiles_ = collect_room(network).make(
+        side, static_cast<std::size_t>(shape_of_rows(network, options.num_envs).blocks));
     side_.run(BeginKernel<Env>{setup_, envs_}, shape_for_rows(options.num_envs));
     observe();
   }
@@ -73,14 +75,17 @@ class DeviceCollector {
     normalizer_.begin_block();
     const ObservationScale scale = normalizer_.scale(), as_it_is{};
     for (int t = 0; t < block_.T; ++t) {
-      side_.run(CollectKernel<Env, Acting>{setup_, envs_, network_, acting, params, block_, scale,
-                                           low_, high_, options_.seed, first_step + t, t},
+      side_.run(CollectKernel<Env, Acting>{setup_, envs_, network_, acting, params, block_, tiles_,
+                                           scale, low_, high_, options_.seed, first_step + t, t},
                 CollectKernel<Env, Acting>::shape(network_, block_.N));
     }
     values(params, block_.now, block_.N, scale, block_.last_values);
-    // Places that no episode has taken are valued, too, and not read.
-    if (block_.S > 0) {
-      values(params, block_.final_observations, block_.N * block_.S, as_it_is, block_.final_values);
+    // Places that no episode has taken are valued, too, and not read. N at a time, for which there
+    // is room.
+    const std::size_t n = static_cast<std::size_t>(block_.N), width = n * block_.D;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(block_.S); ++s) {
+      values(params, block_.final_observations + s * width, block_.N, as_it_is,
+             block_.final_values + s * n);
     }
     normalizer_.take_block(block_.observations, block_.T, block_.N);
   }
@@ -112,7 +117,7 @@ class DeviceCollector {
 
   void values(const float* params, const float* rows, int count, const ObservationScale& scale,
               float* to) {
-    side_.run(ValuesKernel{network_, params, rows, count, scale, to},
+    side_.run(ValuesKernel{network_, params, rows, count, tiles_, scale, to},
               ValuesKernel::shape(network_, count));
   }
 
@@ -182,6 +187,7 @@ class DeviceCollector {
   EnvSetup<Env> setup_;
   EnvArrays envs_;
   DeviceRollout block_;
+  TileMemory tiles_{};
   float *low_ = nullptr, *high_ = nullptr;
 };
 

@@ -70,7 +70,6 @@ class DeviceUpdate {
                int minibatch_count)
       : side_(side),
         network_(device_network(network)),
-        room_(network_),
         loss_(loss),
         settings_(settings),
         norm_(norm),
@@ -82,7 +81,7 @@ class DeviceUpdate {
     for (float** array : {&params_, &m_, &v_}) *array = floats(parameters);
     partial_grads_ = floats(parameters * static_cast<std::size_t>(most_));
     notes_ = static_cast<std::size_t>(most_) * network_.sides();
-    if (room_.spills) spill_ = floats(notes_ * room_.floats);
+    tiles_ = gradient_room(network_).make(side, notes_);
     sums_ = side_.template allocate<Sums>(steps_ * notes_);
     batch_sums_ = side_.template allocate<Sums>(notes_);
     norms_ = side_.template allocate<double>(steps_);
@@ -181,12 +180,12 @@ class DeviceUpdate {
     const std::int32_t* const indices =
         indices_ + batch_ * static_cast<std::size_t>(epoch) + minibatches_.begin(m);
     return {indices,        shifts_ + step,        samples, partials_of(samples),
-            partial_grads_, sums_ + step * notes_, spill_};
+            partial_grads_, sums_ + step * notes_, tiles_};
   }
 
   // Into the first of the partial gradients.
   void gradient(const DeviceRollout& rollout, const GradientPlaces<Sums>& places) {
-    side_.run(GradientKernel<Loss>{network_, params_, rollout, loss_, places, room_.floats},
+    side_.run(GradientKernel<Loss>{network_, params_, rollout, loss_, places},
               GradientKernel<Loss>::shape(network_, places.partials));
     side_.run(ReduceKernel{partial_grads_, places.partials, network_.parameters, chunks_, squares_},
               ReduceKernel::shape(chunk_count_));
@@ -197,7 +196,7 @@ class DeviceUpdate {
     const int samples = static_cast<int>(batch_), partials = partials_of(samples);
     AdvantageShift* const of_all = shifts_ + steps_;
     if (norm_ == AdvantageNorm::kMinibatch) shift(rollout, indices_, 1, 1, of_all);
-    gradient(rollout, {indices_, of_all, samples, partials, partial_grads_, batch_sums_, spill_});
+    gradient(rollout, {indices_, of_all, samples, partials, partial_grads_, batch_sums_, tiles_});
     const Report report = report_now(batch_sums_, partials);
     watcher.on_batch(report, gradient_);
   }
@@ -260,7 +259,6 @@ class DeviceUpdate {
 
   Side& side_;
   DeviceNetwork network_;
-  GradientRoom room_;
   Loss loss_;
   MinibatchSettings settings_;
   AdvantageNorm norm_;
@@ -269,7 +267,8 @@ class DeviceUpdate {
   int most_ = 0;               // partial gradients of a step, of one side
   std::size_t notes_ = 0;      // most partial gradients of a step, of all sides
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
-  float *partial_grads_ = nullptr, *spill_ = nullptr;
+  float* partial_grads_ = nullptr;
+  TileMemory tiles_{};
   Sums *sums_ = nullptr, *batch_sums_ = nullptr;
   double *norms_ = nullptr, *squares_ = nullptr;
   AdvantageShift* shifts_ = nullptr;  // of each step, and of all samples together

@@ -6,8 +6,6 @@
 #include <string>
 
 #include "broadloom/env/disturbance.h"
-#include "cuda/collect_kernels.h"
-#include "cuda/gradient_kernel.h"
 #include "cuda/network.h"
 
 namespace broadloom::cuda {
@@ -56,19 +54,11 @@ Status check_network(const Config& config) {
   return shares ? refuse_key("shared_encoder", "true", "false") : Status();
 }
 
-// What is left of what does not fit: the shape of the MLP.
+// What is left of what does not fit: the shape of the bodies.
 Status check_sizes(const DeviceSetup& setup) {
-  if (!fits_kernels(setup.network)) {
-    return refuse(fmt::format("hidden_sizes = {}", fmt::join(setup.config.hidden_sizes, ",")),
-                  fmt::format("take at most {} layers, none wider than {}", kMostLayers, kWidest));
-  }
-  const std::size_t bytes = forward_shared_bytes(device_network(setup.network), kCollectRows);
-  if (bytes <= kUsualSharedBytes) return {};
-  return refuse(fmt::format("observations of {} numbers with hidden_sizes = {}, of which a tile "
-                            "takes {} bytes where {} are shared",
-                            setup.envs.spec().observation_size(),
-                            fmt::join(setup.config.hidden_sizes, ","), bytes, kUsualSharedBytes),
-                "take another environment or smaller layers");
+  if (fits_kernels(setup.network)) return {};
+  return refuse(fmt::format("hidden_sizes = {}", fmt::join(setup.config.hidden_sizes, ",")),
+                fmt::format("take at most {} layers, none wider than {}", kMostLayers, kWidest));
 }
 
 }  // namespace

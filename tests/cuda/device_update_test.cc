@@ -295,9 +295,9 @@ TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
   wide.hidden_sizes = {128, 96};
   wide.iterations = 1;
   wide.settings.update_epochs = 1;
-  ASSERT_TRUE(GradientRoom(device_network(ActorCritic(network_shape(
-                               CartPole::spec(CartPole::make_params({}).value()), wide))))
-                  .spills);
+  ASSERT_TRUE(gradient_room(device_network(ActorCritic(network_shape(
+                                CartPole::spec(CartPole::make_params({}).value()), wide))))
+                  .spills());
   expect_the_same<CartPole>(wide, FiberOrder::kShuffled);
 }
 
