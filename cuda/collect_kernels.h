@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "broadloom/algorithms/pqn_formulas.h"
 #include "broadloom/core/random.h"
@@ -25,18 +24,18 @@ inline constexpr int kCollectThreads = 256;
 // The arrays of RolloutBlock that collecting fills, and what goes on from block to block.
 struct DeviceRollout {
   int T, N, D, A, S;
-  float* observations;                   // [T, N, D] raw while a block is collected
-  float* actions;                        // [T, N, A] as drawn
-  float *log_probs, *values, *rewards;   // [T, N]
-  std::uint8_t *terminated, *truncated;  // [T, N]
-  EpisodeEnd* outcomes;                  // [T, N] of what ended; or null
-  int* truncations;                      // [N]
-  float* final_observations;             // [N, S, D]
-  float *last_values, *final_values;     // [N], [N, S]
-  float* advantages;                     // [T, N]
-  float* now;                            // [N, D] what the environments show
-  float* ends;                           // [N, D] scratch, of episodes that end
-  float* clipped;                        // [N, A] scratch, actions within their bounds
+  DeviceObservations observations;        // [T, N, D] raw while a block is collected
+  float* actions;                         // [T, N, A] as drawn
+  float *log_probs, *values, *rewards;    // [T, N]
+  std::uint8_t *terminated, *truncated;   // [T, N]
+  EpisodeEnd* outcomes;                   // [T, N] of what ended; or null
+  int* truncations;                       // [N]
+  DeviceObservations final_observations;  // [N, S, D]
+  float *last_values, *final_values;      // [N], [N, S]
+  float* advantages;                      // [T, N]
+  DeviceObservations now;                 // [N, D] what the environments show
+  DeviceObservations ends;                // [N, D] scratch, of episodes that end
+  float* clipped;                         // [N, A] scratch, actions within their bounds
 };
 
 // Both bodies read the same rows at the same places, one after the other.
@@ -98,7 +97,7 @@ struct EpsilonActing {
 // takes more than there is works in global memory.
 template <class Env, class Acting>
 struct CollectKernel {
-  static_assert(std::is_same_v<EnvObserved<Env>, float>, "images take convolutions");
+  using Observed = EnvObserved<Env>;
 
   EnvSetup<Env> setup;
   EnvArrays arrays;
@@ -124,10 +123,11 @@ struct CollectKernel {
     const int left = setup.count - first, rows = left < kCollectRows ? left : kCollectRows;
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
-    const float* const seen = rollout.now + first * width;
+    const DeviceObservations seen = rollout.now.from(first * width);
     load_tile(block, seen, rollout.D, rows, scale, work);
+    Observed* const kept = rollout.observations.as<Observed>() + at * width;
     for (int e = block.thread(); e < rows * rollout.D; e += block.threads()) {
-      rollout.observations[at * width + e] = seen[e];
+      kept[e] = seen.as<Observed>()[e];
     }
     block.sync();
     if (!network.action_values) {
@@ -166,17 +166,18 @@ struct CollectKernel {
   BROADLOOM_HD void step_row(int n) const {
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N;
     step_env(setup, arrays,
-             StepArrays<Env>{rollout.clipped, rollout.now, rollout.rewards + at,
-                             rollout.terminated + at, rollout.truncated + at, rollout.ends,
+             StepArrays<Env>{rollout.clipped, rollout.now.as<Observed>(), rollout.rewards + at,
+                             rollout.terminated + at, rollout.truncated + at,
+                             rollout.ends.as<Observed>(),
                              rollout.outcomes == nullptr ? nullptr : rollout.outcomes + at},
              n);
     if (t == 0) rollout.truncations[n] = 0;
     if (rollout.truncated[at + n] == 0) return;
     const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
-    for (int i = 0; i < rollout.D; ++i) {
-      rollout.final_observations[place * width + i] = scale.of(rollout.ends[n * width + i], i);
-    }
+    const Observed* const last = rollout.ends.as<Observed>() + n * width;
+    Observed* const kept = rollout.final_observations.as<Observed>() + place * width;
+    for (int i = 0; i < rollout.D; ++i) kept[i] = scale.of(last[i], i);
   }
 };
 
@@ -184,7 +185,7 @@ struct CollectKernel {
 struct ValuesKernel {
   DeviceNetwork network;
   const float* params;
-  const float* rows_of;
+  DeviceObservations rows_of;
   int count;
   TileMemory tiles;
   ObservationScale scale;
@@ -200,7 +201,7 @@ struct ValuesKernel {
     const int first = block.index() * kCollectRows;
     const int left = count - first, rows = left < kCollectRows ? left : kCollectRows;
     const std::size_t width = static_cast<std::size_t>(network.observation_size);
-    load_tile(block, rows_of + first * width, network.observation_size, rows, scale, work);
+    load_tile(block, rows_of.from(first * width), network.observation_size, rows, scale, work);
     block.sync();
     const DeviceBody& body = network.valuer();
     const TilePlaces places(body, kCollectRows, TilePlaces::kForward);

@@ -84,10 +84,10 @@ class DeviceCollector {
     // is room.
     const std::size_t n = static_cast<std::size_t>(block_.N), width = n * block_.D;
     for (std::size_t s = 0; s < static_cast<std::size_t>(block_.S); ++s) {
-      values(params, block_.final_observations + s * width, block_.N, as_it_is,
+      values(params, block_.final_observations.from(s * width), block_.N, as_it_is,
              block_.final_values + s * n);
     }
-    normalizer_.take_block(block_.observations, block_.T, block_.N);
+    normalizer_.take_block(block_.observations.floats, block_.T, block_.N);
   }
 
   // What the block adds to the normaliser's statistics, to the host's.
@@ -112,11 +112,12 @@ class DeviceCollector {
 
  private:
   void observe() {
-    side_.run(ObserveKernel<Env>{setup_, envs_, block_.now}, shape_for_rows(setup_.count));
+    side_.run(ObserveKernel<Env>{setup_, envs_, block_.now.template as<EnvObserved<Env>>()},
+              shape_for_rows(setup_.count));
   }
 
-  void values(const float* params, const float* rows, int count, const ObservationScale& scale,
-              float* to) {
+  void values(const float* params, const DeviceObservations& rows, int count,
+              const ObservationScale& scale, float* to) {
     side_.run(ValuesKernel{network_, params, rows, count, tiles_, scale, to},
               ValuesKernel::shape(network_, count));
   }
@@ -141,6 +142,10 @@ class DeviceCollector {
     const std::size_t n = static_cast<std::size_t>(N), all = n * static_cast<std::size_t>(T);
     const std::size_t finals = n * static_cast<std::size_t>(S);
     const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
+    const auto rows = [&](std::size_t count) {
+      return DeviceObservations::of(side_.template allocate<EnvObserved<Env>>(count * D),
+                                    spec.observation.full_scale());
+    };
     const auto bytes = [&](std::size_t count) {
       return side_.template allocate<std::uint8_t>(count);
     };
@@ -149,7 +154,7 @@ class DeviceCollector {
               D,
               A,
               S,
-              floats(all * D),
+              rows(all),
               floats(all * A),
               floats(all),
               floats(all),
@@ -158,12 +163,12 @@ class DeviceCollector {
               bytes(all),
               spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
               side_.template allocate<int>(n),
-              floats(finals * D),
+              rows(finals),
               floats(n),
               floats(finals),
               floats(all),
-              floats(n * D),
-              floats(n * D),
+              rows(n),
+              rows(n),
               floats(n * A)};
   }
 

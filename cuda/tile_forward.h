@@ -3,6 +3,7 @@
 #pragma once
 
 #include "broadloom/math/element_functions.h"
+#include "cuda/device_observations.h"
 #include "cuda/kernel.h"
 #include "cuda/network.h"
 #include "cuda/normalise_kernels.h"
@@ -101,13 +102,13 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
   block.sync();
 }
 
-// Rows first, first + 1, ... of [.., width] to places.x, as the network sees them.
+// So many rows of [.., width] to places.x, as the network sees them.
 template <class Block>
-BROADLOOM_HD void load_tile(Block& block, const float* rows_of, int width, int rows,
+BROADLOOM_HD void load_tile(Block& block, const DeviceObservations& rows_of, int width, int rows,
                             const ObservationScale& scale, float* x) {
   for (int e = block.thread(); e < rows * width; e += block.threads()) {
     const int column = e % width;
-    x[e / width * TilePlaces::row(width) + column] = scale.of(rows_of[e], column);
+    x[e / width * TilePlaces::row(width) + column] = scale.of(rows_of.read(e), column);
   }
 }
 

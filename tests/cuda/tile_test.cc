@@ -21,7 +21,7 @@ constexpr auto kUse = TilePlaces::kForwardAndBack;
 struct TilesKernel {
   DeviceNetwork network;
   const float* params;
-  const float* x;       // [tiles, rows, observation_size]
+  float* x;             // [tiles, rows, observation_size]
   const float* deltas;  // [tiles, outputs, kTileRows]
   int tiles, rows;
   float* work;
@@ -34,8 +34,8 @@ struct TilesKernel {
     const int width = network.observation_size, count = network.outputs * kTileRows;
     float* const own = work + places.outputs;
     for (int tile = 0; tile < tiles; ++tile) {
-      load_tile(block, x + tile * rows * width, width, rows, {nullptr, nullptr, 0.0f},
-                work + places.x);
+      load_tile(block, DeviceObservations::of(x + tile * rows * width, 1.0f), width, rows,
+                {nullptr, nullptr, 0.0f}, work + places.x);
       block.sync();
       forward_tile(block, network.actor, network.activation, params, places, work, rows);
       for (int i = block.thread(); i < count; i += block.threads()) {
@@ -81,7 +81,8 @@ void expect_the_same(const Case& of, FiberOrder order) {
   const std::size_t tile = static_cast<std::size_t>(of.rows) * of.image.size();
   constexpr std::size_t kOut = kOutputs * kTileRows;
   const std::vector<float> params = drawn(network.parameter_count(), 0.3f);
-  const std::vector<float> x = drawn(kTiles * tile, 1.0f), deltas = drawn(kTiles * kOut, 1.0f);
+  const std::vector<float> deltas = drawn(kTiles * kOut, 1.0f);
+  std::vector<float> x = drawn(kTiles * tile, 1.0f);
 
   std::vector<float> transposed(params.size()), grads(params.size());
   network.refresh_transposed(params.data(), transposed.data());
