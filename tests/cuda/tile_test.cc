@@ -9,6 +9,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/math/random_formulas.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/observations.h"
 #include "cuda/emulated_block.h"
 #include "cuda/tile_backward.h"
 
@@ -153,6 +154,25 @@ TEST(DeviceTile, KnowsOtherEncoders) {
     shape.encoder = encoder;
     EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
   }
+}
+
+// Every byte, by scales of which a product with the inverse would have other bits, and floats.
+TEST(DeviceObservations, AreReadAsOnTheHost) {
+  constexpr int kBytes = 256;
+  std::vector<float> seen(kBytes);
+  for (const float full_scale : {1.0f, 7.0f, 255.0f}) {
+    Observations host({kBytes, Dtype::kU8, full_scale}, 1);
+    std::uint8_t* const bytes = host.rows().bytes();
+    for (int i = 0; i < kBytes; ++i) bytes[i] = static_cast<std::uint8_t>(i);
+    host.read(0, 1, seen.data());
+    const DeviceObservations device = DeviceObservations::of(bytes, full_scale);
+    for (std::size_t i = 0; i < kBytes; ++i) EXPECT_EQ(device.read(i), seen[i]) << full_scale;
+    EXPECT_EQ(device.from(9).read(1), seen[10]);
+    EXPECT_EQ(device.from(9).as<std::uint8_t>(), bytes + 9);
+  }
+  const DeviceObservations floats = DeviceObservations::of(seen.data(), 255.0f);
+  EXPECT_EQ(floats.read(200), seen[200]);
+  EXPECT_EQ(floats.from(9).as<float>(), seen.data() + 9);
 }
 
 }  // namespace
