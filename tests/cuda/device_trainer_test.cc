@@ -282,6 +282,9 @@ TEST_F(DeviceTrainer, IsSeenByInstruments) {
   expect_the_same("Pendulum-v1", seen_options, 2);
   expect_the_same("CartPole-v1", watched(kPqn, "plasticity,coverage"), 2);
   expect_the_same("MinAtar/Breakout-v1", watched(kMinatar, "plasticity,coverage"), 2);
+  const Options ppo = with(kTinyMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
+  expect_the_same("MinAtar/Asterix-v1", watched(ppo, "gradient,plasticity,policy,coverage,audit"),
+                  2);
   const std::unique_ptr<Trainer> plain = make_trainer(config_of("CartPole-v1", kShort), "cuda");
   const std::unique_ptr<Trainer> seen =
       make_trainer(config_of("CartPole-v1", seen_options), "cuda");
