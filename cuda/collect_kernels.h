@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "broadloom/algorithms/pqn_formulas.h"
 #include "broadloom/core/random.h"
@@ -12,43 +11,44 @@
 #include "cuda/env_kernels.h"
 #include "cuda/normalise_kernels.h"
 #include "cuda/tile_forward.h"
+#include "cuda/tile_room.h"
 
 namespace broadloom::cuda {
 
 // Environments of a block of threads. Few, for a step is a chain of waits and not of arithmetic:
 // 4,096 environments are 128 blocks, about one a multiprocessor. At 64-64 a layer is then four
-// groups of kRowsAtOnce rows x 64 outputs = 256 threads, each with one chain of its inputs.
+// groups of kPatchesAtOnce rows x 64 outputs = 256 threads, each with one chain of its inputs.
 inline constexpr int kCollectRows = 32;
 inline constexpr int kCollectThreads = 256;
 
 // The arrays of RolloutBlock that collecting fills, and what goes on from block to block.
 struct DeviceRollout {
   int T, N, D, A, S;
-  float* observations;                   // [T, N, D] raw while a block is collected
-  float* actions;                        // [T, N, A] as drawn
-  float *log_probs, *values, *rewards;   // [T, N]
-  std::uint8_t *terminated, *truncated;  // [T, N]
-  EpisodeEnd* outcomes;                  // [T, N] of what ended; or null
-  int* truncations;                      // [N]
-  float* final_observations;             // [N, S, D]
-  float *last_values, *final_values;     // [N], [N, S]
-  float* advantages;                     // [T, N]
-  float* now;                            // [N, D] what the environments show
-  float* ends;                           // [N, D] scratch, of episodes that end
-  float* clipped;                        // [N, A] scratch, actions within their bounds
+  DeviceObservations observations;        // [T, N, D] raw while a block is collected
+  float* actions;                         // [T, N, A] as drawn
+  float *log_probs, *values, *rewards;    // [T, N]
+  std::uint8_t *terminated, *truncated;   // [T, N]
+  EpisodeEnd* outcomes;                   // [T, N] of what ended; or null
+  int* truncations;                       // [N]
+  DeviceObservations final_observations;  // [N, S, D]
+  float *last_values, *final_values;      // [N], [N, S]
+  float* advantages;                      // [T, N]
+  DeviceObservations now;                 // [N, D] what the environments show
+  DeviceObservations ends;                // [N, D] scratch, of episodes that end
+  float* clipped;                         // [N, A] scratch, actions within their bounds
 };
 
 // Both bodies read the same rows at the same places, one after the other.
-inline std::size_t forward_shared_bytes(const DeviceNetwork& network, int rows) {
-  const int actor = TilePlaces(network.actor, rows, TilePlaces::kForward).size;
-  const int critic = TilePlaces(network.valuer(), rows, TilePlaces::kForward).size;
-  return sizeof(float) * static_cast<std::size_t>(actor > critic ? actor : critic);
+inline TileRoom collect_room(const DeviceNetwork& network) {
+  const int actor = TilePlaces(network.actor, kCollectRows, TilePlaces::kForward).size;
+  const int critic = TilePlaces(network.valuer(), kCollectRows, TilePlaces::kForward).size;
+  return {actor > critic ? actor : critic, 0};
 }
 
 // A thread block for each kCollectRows of so many rows.
 inline KernelShape shape_of_rows(const DeviceNetwork& network, int count) {
   return {(count + kCollectRows - 1) / kCollectRows, kCollectThreads,
-          forward_shared_bytes(network, kCollectRows)};
+          collect_room(network).shared_bytes()};
 }
 
 // What draws an action in a row of a step, from outputs [outputs, kCollectRows] and a stream of its
@@ -93,10 +93,11 @@ struct EpsilonActing {
 };
 
 // Step t of all: observe, value, draw actions, step, keep. Fused, so that a step is one launch; its
-// shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB.
+// shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB; what
+// takes more than there is works in global memory.
 template <class Env, class Acting>
 struct CollectKernel {
-  static_assert(std::is_same_v<EnvObserved<Env>, float>, "images take convolutions");
+  using Observed = EnvObserved<Env>;
 
   EnvSetup<Env> setup;
   EnvArrays arrays;
@@ -104,6 +105,7 @@ struct CollectKernel {
   Acting acting;
   const float* params;
   DeviceRollout rollout;
+  TileMemory tiles;
   ObservationScale scale;
   const float *low, *high;  // [A] bounds of actions
   std::uint64_t seed;
@@ -116,15 +118,16 @@ struct CollectKernel {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    float* const work = block.template shared<float>();
+    float* const work = tiles.of(block, block.template shared<float>());
     const int first = block.index() * kCollectRows;
     const int left = setup.count - first, rows = left < kCollectRows ? left : kCollectRows;
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
-    const float* const seen = rollout.now + first * width;
+    const DeviceObservations seen = rollout.now.from(first * width);
     load_tile(block, seen, rollout.D, rows, scale, work);
+    Observed* const kept = rollout.observations.as<Observed>() + at * width;
     for (int e = block.thread(); e < rows * rollout.D; e += block.threads()) {
-      rollout.observations[at * width + e] = seen[e];
+      kept[e] = seen.as<Observed>()[e];
     }
     block.sync();
     if (!network.action_values) {
@@ -163,17 +166,18 @@ struct CollectKernel {
   BROADLOOM_HD void step_row(int n) const {
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N;
     step_env(setup, arrays,
-             StepArrays<Env>{rollout.clipped, rollout.now, rollout.rewards + at,
-                             rollout.terminated + at, rollout.truncated + at, rollout.ends,
+             StepArrays<Env>{rollout.clipped, rollout.now.as<Observed>(), rollout.rewards + at,
+                             rollout.terminated + at, rollout.truncated + at,
+                             rollout.ends.as<Observed>(),
                              rollout.outcomes == nullptr ? nullptr : rollout.outcomes + at},
              n);
     if (t == 0) rollout.truncations[n] = 0;
     if (rollout.truncated[at + n] == 0) return;
     const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
-    for (int i = 0; i < rollout.D; ++i) {
-      rollout.final_observations[place * width + i] = scale.of(rollout.ends[n * width + i], i);
-    }
+    const Observed* const last = rollout.ends.as<Observed>() + n * width;
+    Observed* const kept = rollout.final_observations.as<Observed>() + place * width;
+    for (int i = 0; i < rollout.D; ++i) kept[i] = scale.of(last[i], i);
   }
 };
 
@@ -181,8 +185,9 @@ struct CollectKernel {
 struct ValuesKernel {
   DeviceNetwork network;
   const float* params;
-  const float* rows_of;
+  DeviceObservations rows_of;
   int count;
+  TileMemory tiles;
   ObservationScale scale;
   float* values;
 
@@ -192,11 +197,11 @@ struct ValuesKernel {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    float* const work = block.template shared<float>();
+    float* const work = tiles.of(block, block.template shared<float>());
     const int first = block.index() * kCollectRows;
     const int left = count - first, rows = left < kCollectRows ? left : kCollectRows;
     const std::size_t width = static_cast<std::size_t>(network.observation_size);
-    load_tile(block, rows_of + first * width, network.observation_size, rows, scale, work);
+    load_tile(block, rows_of.from(first * width), network.observation_size, rows, scale, work);
     block.sync();
     const DeviceBody& body = network.valuer();
     const TilePlaces places(body, kCollectRows, TilePlaces::kForward);

@@ -169,9 +169,9 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring_rows(kept.final_observations, block.final_observations);
     bring(kept.final_values, block.final_values);
   }
-  void bring_rows(const float* from, Observations& rows) {
-    const std::span<float> to = rows.floats();
-    bring(from, to);
+  void bring_rows(const DeviceObservations& from, Observations& rows) {
+    using Observed = EnvObserved<Env>;
+    side_->copy_out(rows.rows().as<Observed>(), from.as<Observed>(), rows.size());
   }
 
   // Observations that are not finite have no finite value.
@@ -223,7 +223,7 @@ Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
                ? make_learning<PqnWay, Env>(std::move(side), setup, *envs)    \
                : make_learning<PpoWay, Env>(std::move(side), setup, *envs);   \
   }
-  BROADLOOM_EACH_VECTOR_ENV(BROADLOOM_MAKE_LEARNING)
+  BROADLOOM_EACH_ENV(BROADLOOM_MAKE_LEARNING)
 #undef BROADLOOM_MAKE_LEARNING
   return unknown_environments(setup);
 }

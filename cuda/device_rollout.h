@@ -45,6 +45,8 @@ class DeviceCollector {
     make_envs();
     make_block(spec);
     make_bounds(spec.action);
+    tiles_ = collect_room(network).make(
+        side, static_cast<std::size_t>(shape_of_rows(network, options.num_envs).blocks));
     side_.run(BeginKernel<Env>{setup_, envs_}, shape_for_rows(options.num_envs));
     observe();
   }
@@ -73,16 +75,19 @@ class DeviceCollector {
     normalizer_.begin_block();
     const ObservationScale scale = normalizer_.scale(), as_it_is{};
     for (int t = 0; t < block_.T; ++t) {
-      side_.run(CollectKernel<Env, Acting>{setup_, envs_, network_, acting, params, block_, scale,
-                                           low_, high_, options_.seed, first_step + t, t},
+      side_.run(CollectKernel<Env, Acting>{setup_, envs_, network_, acting, params, block_, tiles_,
+                                           scale, low_, high_, options_.seed, first_step + t, t},
                 CollectKernel<Env, Acting>::shape(network_, block_.N));
     }
     values(params, block_.now, block_.N, scale, block_.last_values);
-    // Places that no episode has taken are valued, too, and not read.
-    if (block_.S > 0) {
-      values(params, block_.final_observations, block_.N * block_.S, as_it_is, block_.final_values);
+    // Places that no episode has taken are valued, too, and not read. N at a time, for which there
+    // is room.
+    const std::size_t n = static_cast<std::size_t>(block_.N), width = n * block_.D;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(block_.S); ++s) {
+      values(params, block_.final_observations.from(s * width), block_.N, as_it_is,
+             block_.final_values + s * n);
     }
-    normalizer_.take_block(block_.observations, block_.T, block_.N);
+    normalizer_.take_block(block_.observations.floats, block_.T, block_.N);
   }
 
   // What the block adds to the normaliser's statistics, to the host's.
@@ -107,12 +112,13 @@ class DeviceCollector {
 
  private:
   void observe() {
-    side_.run(ObserveKernel<Env>{setup_, envs_, block_.now}, shape_for_rows(setup_.count));
+    side_.run(ObserveKernel<Env>{setup_, envs_, block_.now.template as<EnvObserved<Env>>()},
+              shape_for_rows(setup_.count));
   }
 
-  void values(const float* params, const float* rows, int count, const ObservationScale& scale,
-              float* to) {
-    side_.run(ValuesKernel{network_, params, rows, count, scale, to},
+  void values(const float* params, const DeviceObservations& rows, int count,
+              const ObservationScale& scale, float* to) {
+    side_.run(ValuesKernel{network_, params, rows, count, tiles_, scale, to},
               ValuesKernel::shape(network_, count));
   }
 
@@ -136,6 +142,10 @@ class DeviceCollector {
     const std::size_t n = static_cast<std::size_t>(N), all = n * static_cast<std::size_t>(T);
     const std::size_t finals = n * static_cast<std::size_t>(S);
     const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
+    const auto rows = [&](std::size_t count) {
+      return DeviceObservations::of(side_.template allocate<EnvObserved<Env>>(count * D),
+                                    spec.observation.full_scale());
+    };
     const auto bytes = [&](std::size_t count) {
       return side_.template allocate<std::uint8_t>(count);
     };
@@ -144,7 +154,7 @@ class DeviceCollector {
               D,
               A,
               S,
-              floats(all * D),
+              rows(all),
               floats(all * A),
               floats(all),
               floats(all),
@@ -153,12 +163,12 @@ class DeviceCollector {
               bytes(all),
               spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
               side_.template allocate<int>(n),
-              floats(finals * D),
+              rows(finals),
               floats(n),
               floats(finals),
               floats(all),
-              floats(n * D),
-              floats(n * D),
+              rows(n),
+              rows(n),
               floats(n * A)};
   }
 
@@ -182,6 +192,7 @@ class DeviceCollector {
   EnvSetup<Env> setup_;
   EnvArrays envs_;
   DeviceRollout block_;
+  TileMemory tiles_{};
   float *low_ = nullptr, *high_ = nullptr;
 };
 

@@ -70,7 +70,6 @@ class DeviceUpdate {
                int minibatch_count)
       : side_(side),
         network_(device_network(network)),
-        room_(network_),
         loss_(loss),
         settings_(settings),
         norm_(norm),
@@ -82,7 +81,7 @@ class DeviceUpdate {
     for (float** array : {&params_, &m_, &v_}) *array = floats(parameters);
     partial_grads_ = floats(parameters * static_cast<std::size_t>(most_));
     notes_ = static_cast<std::size_t>(most_) * network_.sides();
-    if (room_.spills) spill_ = floats(notes_ * room_.floats);
+    tiles_ = gradient_room(network_).make(side, notes_);
     sums_ = side_.template allocate<Sums>(steps_ * notes_);
     batch_sums_ = side_.template allocate<Sums>(notes_);
     norms_ = side_.template allocate<double>(steps_);
@@ -182,12 +181,12 @@ class DeviceUpdate {
         indices_ + batch_ * static_cast<std::size_t>(epoch) + minibatches_.begin(m);
     const AdvantageShift* const shift = shifts_ + (norm_ == AdvantageNorm::kBatch ? steps_ : step);
     return {indices, shift, samples, partials_of(samples), partial_grads_, sums_ + step * notes_,
-            spill_};
+            tiles_};
   }
 
   // Into the first of the partial gradients.
   void gradient(const DeviceRollout& rollout, const GradientPlaces<Sums>& places) {
-    side_.run(GradientKernel<Loss>{network_, params_, rollout, loss_, places, room_.floats},
+    side_.run(GradientKernel<Loss>{network_, params_, rollout, loss_, places},
               GradientKernel<Loss>::shape(network_, places.partials));
     side_.run(ReduceKernel{partial_grads_, places.partials, network_.parameters, chunks_, squares_},
               ReduceKernel::shape(chunk_count_));
@@ -198,7 +197,7 @@ class DeviceUpdate {
     const int samples = static_cast<int>(batch_), partials = partials_of(samples);
     AdvantageShift* const of_all = shifts_ + steps_;
     if (norm_ == AdvantageNorm::kMinibatch) shift(rollout, indices_, 1, 1, of_all);
-    gradient(rollout, {indices_, of_all, samples, partials, partial_grads_, batch_sums_, spill_});
+    gradient(rollout, {indices_, of_all, samples, partials, partial_grads_, batch_sums_, tiles_});
     const Report report = report_now(batch_sums_, partials);
     watcher.on_batch(report, gradient_);
   }
@@ -261,7 +260,6 @@ class DeviceUpdate {
 
   Side& side_;
   DeviceNetwork network_;
-  GradientRoom room_;
   Loss loss_;
   MinibatchSettings settings_;
   AdvantageNorm norm_;
@@ -270,7 +268,8 @@ class DeviceUpdate {
   int most_ = 0;               // partial gradients of a step, of one side
   std::size_t notes_ = 0;      // most partial gradients of a step, of all sides
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
-  float *partial_grads_ = nullptr, *spill_ = nullptr;
+  float* partial_grads_ = nullptr;
+  TileMemory tiles_{};
   Sums *sums_ = nullptr, *batch_sums_ = nullptr;
   double *norms_ = nullptr, *squares_ = nullptr;
   AdvantageShift* shifts_ = nullptr;  // of each step, and of all samples together

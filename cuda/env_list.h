@@ -16,10 +16,8 @@
 #include "broadloom/envs/toy_text/taxi.h"
 
 // clang-format off
-#define BROADLOOM_EACH_VECTOR_ENV(DO)                                                      \
-  DO(Acrobot) DO(CartPole) DO(MountainCar) DO(MountainCarContinuous) DO(Pendulum)          \
-  DO(CliffWalking) DO(FrozenLake) DO(Taxi)
 #define BROADLOOM_EACH_ENV(DO)                                                             \
-  BROADLOOM_EACH_VECTOR_ENV(DO)                                                            \
+  DO(Acrobot) DO(CartPole) DO(MountainCar) DO(MountainCarContinuous) DO(Pendulum)          \
+  DO(CliffWalking) DO(FrozenLake) DO(Taxi)                                                 \
   DO(Asterix) DO(Breakout) DO(Freeway) DO(Seaquest) DO(SpaceInvaders)
 // clang-format on

@@ -7,29 +7,18 @@
 
 #include "cuda/kernel_losses.h"
 #include "cuda/tile_backward.h"
+#include "cuda/tile_room.h"
 
 namespace broadloom::cuda {
 
 inline constexpr int kGradientThreads = 256;
-// Shared memory that any device gives unasked.
-inline constexpr std::size_t kUsualSharedBytes = 48 * 1024;
-
-// How a network's tile lies in the shared memory of a block, after the numbers that are summed.
-struct GradientRoom {
-  int floats;   // of a tile, and of what a loss keeps beside it
-  bool spills;  // whether it works in global memory instead
-
-  explicit GradientRoom(const DeviceNetwork& network) {
-    constexpr auto kUse = TilePlaces::kForwardAndBack;
-    const int actor = TilePlaces(network.actor, kTileRows, kUse).size + network.outputs * kTileRows;
-    const int valuer = TilePlaces(network.valuer(), kTileRows, kUse).size;
-    floats = actor > valuer ? actor : valuer;
-    spills = TileTerms::kBytes + sizeof(float) * floats > kUsualSharedBytes;
-  }
-  std::size_t shared_bytes() const {
-    return TileTerms::kBytes + (spills ? 0 : sizeof(float) * floats);
-  }
-};
+// Of a network's tile and what a loss keeps behind it, after the numbers that are summed.
+inline TileRoom gradient_room(const DeviceNetwork& network) {
+  constexpr auto kUse = TilePlaces::kForwardAndBack;
+  const int actor = TilePlaces(network.actor, kTileRows, kUse).size + network.outputs * kTileRows;
+  const int valuer = TilePlaces(network.valuer(), kTileRows, kUse).size;
+  return {actor > valuer ? actor : valuer, TileTerms::kBytes};
+}
 
 // Where a minibatch is, and where its gradient goes.
 template <class Sums>
@@ -39,15 +28,15 @@ struct GradientPlaces {
   int samples, partials;        // partial_gradient_count() of them: the host's cut, and its bits
   float* partial_grads;         // [partials, P]
   Sums* sums;                   // [partials, sides]
-  float* spill;                 // [partials, sides, room] or null
+  TileMemory tiles;             // of partials x sides blocks
 };
 
 // One block a partial gradient and side, so that two bodies go side by side. Each walks its
 // tiles of kTileRows rows in order: forward, loss, backward, all in shared memory, which at 64-64
-// with four observations and two outputs takes 39 KB; what is wider works in `spill`, which stays
-// in the cache that multiprocessors share. Weights are read through the cache: at 64-64 both bodies
-// are 36 KB. There are as many blocks as the host has tasks, 8 to 128: no more than that can keep
-// the host's order of sums, in which a partial gradient is one chain over its rows.
+// with four observations and two outputs takes 39 KB; what is wider works in global memory. Weights
+// are read through the cache: at 64-64 both bodies are 36 KB. There are as many blocks as the host
+// has tasks, 8 to 128: no more than that can keep the host's order of sums, in which a partial
+// gradient is one chain over its rows.
 template <class Loss>
 struct GradientKernel {
   using Sums = typename Loss::Sums;
@@ -57,10 +46,9 @@ struct GradientKernel {
   DeviceRollout rollout;
   Loss loss;
   GradientPlaces<Sums> places;
-  int room;  // GradientRoom's floats
 
   static KernelShape shape(const DeviceNetwork& network, int partials) {
-    return {network.sides() * partials, kGradientThreads, GradientRoom(network).shared_bytes()};
+    return {network.sides() * partials, kGradientThreads, gradient_room(network).shared_bytes()};
   }
 
   template <class Block>
@@ -88,9 +76,7 @@ struct GradientKernel {
   template <class Block>
   BROADLOOM_HD void run_tile(Block& block, int first, int side, float* grads, Sums& sums) const {
     const TileTerms terms(block.template shared<double>());
-    float* const work = places.spill != nullptr
-                            ? places.spill + static_cast<std::size_t>(block.index()) * room
-                            : reinterpret_cast<float*>(terms.end());
+    float* const work = places.tiles.of(block, reinterpret_cast<float*>(terms.end()));
     const DeviceBody& body = network.body(side);
     const TilePlaces at(body, kTileRows, TilePlaces::kForwardAndBack);
     const std::int32_t* const indices = places.indices + first;
@@ -116,7 +102,7 @@ struct GradientKernel {
     for (int e = block.thread(); e < rows * width; e += block.threads()) {
       const std::size_t row = static_cast<std::size_t>(indices[e / width]);
       x[e / width * TilePlaces::row(width) + e % width] =
-          rollout.observations[row * static_cast<std::size_t>(width) + e % width];
+          rollout.observations.read(row * static_cast<std::size_t>(width) + e % width);
     }
   }
 };

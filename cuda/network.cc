@@ -3,32 +3,56 @@
 namespace broadloom::cuda {
 namespace {
 
-DeviceLayer layer(const LinearSlice& slice) {
-  return {slice.in, slice.out, static_cast<int>(slice.weight), static_cast<int>(slice.bias)};
+DeviceLayer dense(const LinearSlice& slice) {
+  return {slice.in,
+          slice.out,
+          static_cast<int>(slice.weight),
+          static_cast<int>(slice.bias),
+          slice.in,
+          {.run = slice.in, .next_run = slice.in}};
+}
+
+DeviceLayer device_layer(const Layer& layer) {
+  DeviceLayer made = dense(layer.slice);
+  if (layer.kind == LayerKind::kLinear) return made;
+  const ConvolutionShape& of = layer.convolution;
+  const int image_row = of.width * of.channels;
+  made.row_in = of.height * image_row;
+  made.patches = {of.out_height(),         of.out_width(),          of.stride * image_row,
+                  of.stride * of.channels, of.kernel * of.channels, image_row};
+  return made;
+}
+
+DeviceNorm device_norm(const Layer& layer) {
+  const LinearSlice& slice = layer.slice;
+  return {static_cast<int>(slice.weight), static_cast<int>(slice.bias), slice.out,
+          layer.out.size() / slice.out};
 }
 
 DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRange& range) {
   DeviceBody body{
-      0, {}, {}, layer(head), static_cast<int>(range.begin), static_cast<int>(range.end)};
+      0, {}, {}, dense(head), static_cast<int>(range.begin), static_cast<int>(range.end)};
   for (const Layer& one : chain.layers()) {
     if (one.kind == LayerKind::kLayerNorm) {
-      body.norms[body.layers - 1] = {static_cast<int>(one.slice.weight),
-                                     static_cast<int>(one.slice.bias)};
+      body.norms[body.layers - 1] = device_norm(one);
     } else {
-      body.hidden[body.layers++] = layer(one.slice);
+      body.hidden[body.layers++] = device_layer(one);
     }
   }
   return body;
 }
 
-// Linear layers that end in an activation, or in a normalisation that does.
-bool is_narrow(const Chain& chain) {
+// Dense layers, and a convolution before them, that end in an activation, or in a normalisation
+// that does.
+bool is_known(const Chain& chain) {
   int layers = 0;
   bool is_open = false;  // the last one does not end yet
   for (const Layer& layer : chain.layers()) {
     const bool goes_on = layer.kind == LayerKind::kLayerNorm && is_open;
-    const bool begins = layer.kind == LayerKind::kLinear && !is_open;
-    if ((!goes_on && !begins) || layer.out.size() > kWidest) return false;
+    const bool convolves =
+        layer.kind == LayerKind::kConvolution && layers == 0 && layer.convolution.padding == 0;
+    const bool begins = (layer.kind == LayerKind::kLinear || convolves) && !is_open;
+    if ((!goes_on && !begins) || layer.out.channels > kWidest) return false;
     layers += begins ? 1 : 0;
     is_open = !layer.is_activated;
   }
@@ -41,7 +65,7 @@ bool fits_kernels(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
   return (network.sides_are_apart() || shape.action_values) &&
          shape.precision == Precision::kFp32 && shape.critic_observation_size == 0 &&
-         shape.value_outputs == 1 && is_narrow(network.actor()) && is_narrow(network.critic());
+         shape.value_outputs == 1 && is_known(network.actor()) && is_known(network.critic());
 }
 
 DeviceNetwork device_network(const ActorCritic& network) {

@@ -1,4 +1,4 @@
-// The actor-critic network as kernels see it: MLPs apart, with where their parameters are.
+// The actor-critic network as kernels see it: bodies apart, with where their parameters are.
 #pragma once
 
 #include "broadloom/core/host_device.h"
@@ -10,15 +10,37 @@ namespace broadloom::cuda {
 inline constexpr int kMostLayers = 4;
 inline constexpr int kWidest = 128;
 
-// W [in, out] and b [out] of a layer; a head's W is [out, in]. See LinearSlice.
+// Where in a row a layer's weights are applied: a dense layer's once, to all of it, a convolution's
+// at each pixel of its output, to a patch that is so many runs of neighbouring numbers.
+struct Patches {
+  int down = 1, across = 1;            // pixels of the output
+  int next_down = 0, next_across = 0;  // numbers from one patch to the next
+  int run = 0, next_run = 0;           // numbers of a run, and from one run to the next
+
+  BROADLOOM_HD int count() const { return down * across; }
+  // Where a pixel's patch begins, and where the patch's i-th number is from there on.
+  BROADLOOM_HD int begin(int pixel) const {
+    return pixel / across * next_down + pixel % across * next_across;
+  }
+  BROADLOOM_HD int at(int i) const { return i / run * next_run + i % run; }
+};
+
+// W [in, out] and b [out] of a layer; a head's W is [out, in]. See LinearSlice. Of a convolution
+// they are patch and filters.
 struct DeviceLayer {
   int in, out;
   int weight, bias;
+  int row_in;  // numbers of a row that it reads
+  Patches patches;
+
+  BROADLOOM_HD int row_out() const { return patches.count() * out; }
 };
 
-// Gain and bias [out] by which a layer's outputs are normalised before its activation.
+// Gain and bias [size] by which a layer's outputs are normalised before its activation, each `size`
+// of them by themselves: so many parts of a row.
 struct DeviceNorm {
   int gain = -1, bias = -1;
+  int size = 0, parts = 0;
   BROADLOOM_HD bool is_there() const { return gain >= 0; }
 };
 
@@ -48,7 +70,7 @@ struct DeviceNetwork {
 // of each layer's output takes an odd number of places, so that threads that read one column of
 // neighbouring rows find them in other banks. What a normalised layer is before it is normalised,
 // and the moments of its rows, are kept for who goes back through the tile; else they have the
-// places of what comes of them, and of the layer before.
+// places of what comes of them, and of the first layer, whose rows have the most parts.
 struct TilePlaces {
   enum Use { kForward, kForwardAndBack };
 
@@ -57,15 +79,16 @@ struct TilePlaces {
 
   BROADLOOM_HD static int row(int width) { return width | 1; }
   BROADLOOM_HD TilePlaces(const DeviceBody& body, int room, Use use) : rows(room), x(0) {
-    size = rows * row(body.layers > 0 ? body.hidden[0].in : body.head.in);
+    size = rows * row(body.layers > 0 ? body.hidden[0].row_in : body.head.row_in);
     for (int l = 0; l < body.layers; ++l) {
       const bool keeps = use == kForwardAndBack;
       linear[l] = size;
-      if (body.norms[l].is_there() && keeps) size += rows * row(body.hidden[l].out);
+      const int width = row(body.hidden[l].row_out());
+      if (body.norms[l].is_there() && keeps) size += rows * width;
       hidden[l] = size;
-      size += rows * row(body.hidden[l].out);
+      size += rows * width;
       moments[l] = l > 0 && !keeps ? moments[0] : size;
-      if (body.norms[l].is_there() && (l == 0 || keeps)) size += 2 * rows;
+      if (body.norms[l].is_there() && (l == 0 || keeps)) size += 2 * rows * body.norms[l].parts;
     }
     outputs = size;  // [outputs, rows], a row of the tile a column, as the host has them
     size += rows * body.head.out;
@@ -76,9 +99,9 @@ struct TilePlaces {
   }
 };
 
-// Whether kernels know it: fp32 MLPs of at most kMostLayers layers, no wider than kWidest,
-// normalised or not, that have nothing in common and read the same observation, or one MLP of
-// action values.
+// Whether kernels know it: fp32 bodies of at most kMostLayers layers, no wider than kWidest,
+// normalised or not, of which the first may be a convolution without padding, that have nothing in
+// common and read the same observation; or one such body of action values.
 bool fits_kernels(const ActorCritic& network);
 // Only where it fits.
 DeviceNetwork device_network(const ActorCritic& network);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "broadloom/math/element_functions.h"
 #include "broadloom/rollout/normalizer.h"
@@ -19,6 +20,8 @@ struct ObservationScale {
   BROADLOOM_HD float of(float x, int column) const {
     return mean == nullptr ? x : element::standardise(x, mean[column], scale[column], limit);
   }
+  // Bytes are divided by their full scale instead.
+  BROADLOOM_HD std::uint8_t of(std::uint8_t x, int) const { return x; }
 };
 
 // Numbers [count] of rows [.., D], in place. One thread a number.

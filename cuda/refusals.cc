@@ -6,8 +6,6 @@
 #include <string>
 
 #include "broadloom/env/disturbance.h"
-#include "cuda/collect_kernels.h"
-#include "cuda/gradient_kernel.h"
 #include "cuda/network.h"
 
 namespace broadloom::cuda {
@@ -29,12 +27,6 @@ Status check_learning(const Config& config) {
   return config.shape_schedule.empty() ? Status() : refuse("shape_schedule", "leave it out");
 }
 
-Status refuse_environments(const Config& config, const std::string& why) {
-  return refuse(fmt::format("env_id = {}{}", config.env_id, why),
-                "take an environment of the library whose observations are vectors (classic "
-                "control and toy text), without stacks of frames");
-}
-
 Status check_task(const DeviceSetup& setup) {
   const auto disturbs = [](const auto& option) { return is_disturbance_key(option.first); };
   const Overrides& options = setup.config.env_options;
@@ -44,31 +36,25 @@ Status check_task(const DeviceSetup& setup) {
   if (!setup.envs.spec().strata.empty()) {
     return refuse("strata", "leave the keys strata.* and curriculum out");
   }
-  const bool are_numbers = setup.envs.spec().observation.dtype == Dtype::kF32;
-  return are_numbers ? Status()
-                     : refuse_environments(setup.config, ", whose observations are bytes");
+  const int frames = setup.envs.spec().observation.frames;
+  return frames > 1 ? refuse_key("env.frame_stack", std::to_string(frames), "1") : Status();
 }
 
 Status check_network(const Config& config) {
   if (config.precision != "fp32") return refuse_key("precision", config.precision, "fp32");
-  if (config.encoder != "mlp") return refuse_key("encoder", config.encoder, "mlp");
+  if (config.encoder != "mlp" && config.encoder != "minatar") {
+    return refuse_key("encoder", config.encoder, "minatar or mlp");
+  }
   const bool shares = config.shared_encoder && config.algorithm == "ppo";
   return shares ? refuse_key("shared_encoder", "true", "false") : Status();
 }
 
-// What is left of what does not fit: the shape of the MLP.
+// What is left of what does not fit: the shape of the bodies.
 Status check_sizes(const DeviceSetup& setup) {
-  if (!fits_kernels(setup.network)) {
-    return refuse(fmt::format("hidden_sizes = {}", fmt::join(setup.config.hidden_sizes, ",")),
-                  fmt::format("take at most {} layers, none wider than {}", kMostLayers, kWidest));
-  }
-  const std::size_t bytes = forward_shared_bytes(device_network(setup.network), kCollectRows);
-  if (bytes <= kUsualSharedBytes) return {};
-  return refuse(fmt::format("observations of {} numbers with hidden_sizes = {}, of which a tile "
-                            "takes {} bytes where {} are shared",
-                            setup.envs.spec().observation_size(),
-                            fmt::join(setup.config.hidden_sizes, ","), bytes, kUsualSharedBytes),
-                "take another environment or smaller layers");
+  if (fits_kernels(setup.network)) return {};
+  return refuse(fmt::format("hidden_sizes = {}", fmt::join(setup.config.hidden_sizes, ",")),
+                fmt::format("take at most {} layers, a convolution among them, none wider than {}",
+                            kMostLayers, kWidest));
 }
 
 }  // namespace
@@ -91,7 +77,8 @@ Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::siz
 }
 
 Status unknown_environments(const DeviceSetup& setup) {
-  return refuse_environments(setup.config, "");
+  return refuse(fmt::format("env_id = {}", setup.config.env_id),
+                "take an environment of the library (classic control, toy text, MinAtar)");
 }
 
 }  // namespace broadloom::cuda

@@ -9,20 +9,27 @@
 
 namespace broadloom::cuda {
 
-// Adds to dw and db of a layer; each is one chain over the rows, which goes on from tile to tile.
-// x [rows, in], delta [rows, out].
+// Adds to dw and db of a layer; each is one chain over the rows and their patches, which goes on
+// from tile to tile. x [rows, row_in], delta [rows, row_out].
 template <class Block>
 BROADLOOM_HD void backward_weights(Block& block, const DeviceLayer& layer, const float* x,
                                    const float* delta, int rows, float* grads) {
-  const int x_row = TilePlaces::row(layer.in), d_row = TilePlaces::row(layer.out);
+  const Patches& patches = layer.patches;
+  const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
   for (int e = block.thread(); e < (layer.in + 1) * layer.out; e += block.threads()) {
     const int o = e % layer.out, i = e / layer.out;
-    float* const to =
-        i < layer.in ? grads + layer.weight + i * layer.out + o : grads + layer.bias + o;
+    const bool is_weight = i < layer.in;
+    const float* const from = x + (is_weight ? patches.at(i) : 0);
+    float* const to = grads + (is_weight ? layer.weight + i * layer.out : layer.bias) + o;
     float sum = *to;
     for (int r = 0; r < rows; ++r) {
-      const float d = delta[r * d_row + o];
-      sum = i < layer.in ? element::mul_add(x[r * x_row + i], d, sum) : sum + d;
+      const float* d = delta + r * d_row + o;
+      for (int row = 0; row < patches.down; ++row) {
+        const float* of = from + r * x_row + row * patches.next_down;
+        for (int k = 0; k < patches.across; ++k, d += layer.out, of += patches.next_across) {
+          sum = is_weight ? element::mul_add(*of, *d, sum) : sum + *d;
+        }
+      }
     }
     *to = sum;
   }
@@ -32,7 +39,7 @@ BROADLOOM_HD void backward_weights(Block& block, const DeviceLayer& layer, const
 template <class Block>
 BROADLOOM_HD void backward_head_weights(Block& block, const DeviceLayer& head, const float* x,
                                         const float* delta, int stride, int rows, float* grads) {
-  const int x_row = TilePlaces::row(head.in);
+  const int x_row = TilePlaces::row(head.row_in);
   for (int e = block.thread(); e < head.out * (head.in + 1); e += block.threads()) {
     const int i = e % (head.in + 1), o = e / (head.in + 1);
     float* const to = i < head.in ? grads + head.weight + o * head.in + i : grads + head.bias + o;
@@ -85,15 +92,15 @@ BROADLOOM_HD void backward_tile(Block& block, const DeviceBody& body, Activation
     const float* delta = work + places.hidden[l];
     if (body.norms[l].is_there()) {
       float* const linear = work + places.linear[l];
-      norm_backward(block, body.norms[l], layer.out, params, delta, work + places.moments[l],
-                    linear, rows, grads);
+      norm_backward(block, body.norms[l], params, delta, work + places.moments[l], linear, rows,
+                    grads);
       delta = linear;
     }
     backward_weights(block, layer, below, delta, rows, grads);
     block.sync();
     if (l == 0) return;
-    backward_input(block, activation, layer.in, layer.out, delta, TilePlaces::row(layer.out), 1,
-                   params + layer.weight, layer.out, 1, rows, below);
+    backward_input(block, activation, layer.in, layer.out, delta, TilePlaces::row(layer.row_out()),
+                   1, params + layer.weight, layer.out, 1, rows, below);
     block.sync();
   }
 }

@@ -1,8 +1,9 @@
-// A tile of rows through an MLP, by all threads of a block together: the bits of linear_forward and
-// head_forward (math/linear.h, math/head.h).
+// A tile of rows through a body, by all threads of a block together: the bits of linear_forward,
+// convolve and head_forward (math/linear.h, math/convolution.h, math/head.h).
 #pragma once
 
 #include "broadloom/math/element_functions.h"
+#include "cuda/device_observations.h"
 #include "cuda/kernel.h"
 #include "cuda/network.h"
 #include "cuda/normalise_kernels.h"
@@ -10,29 +11,40 @@
 
 namespace broadloom::cuda {
 
-// Rows of which a thread makes one output at a time: it reads a weight once for all of them, and
+// Patches of which a thread makes one output at a time: it reads a weight once for all of them, and
 // their inputs are one place for the whole warp.
-inline constexpr int kRowsAtOnce = 8;
+inline constexpr int kPatchesAtOnce = 8;
 
-// y[r, o] = finish(b[o] + sum over i of x[r, i] w[i, o]), one chain each, for r < rows.
+// y[p, o] = finish(b[o] + sum over i of x[p, i] w[i, o]), one chain each, for every patch p of the
+// rows.
 template <class Block, class Finish>
 BROADLOOM_HD void forward_layer(Block& block, const DeviceLayer& layer, Finish&& finish,
                                 const float* params, const float* x, float* y, int rows) {
-  const int x_row = TilePlaces::row(layer.in), y_row = TilePlaces::row(layer.out);
-  const int groups = (rows + kRowsAtOnce - 1) / kRowsAtOnce;
+  const Patches& patches = layer.patches;
+  const int x_row = TilePlaces::row(layer.row_in), y_row = TilePlaces::row(layer.row_out());
+  const int per_row = patches.count(), count = rows * per_row;
+  const int groups = (count + kPatchesAtOnce - 1) / kPatchesAtOnce;
   for (int e = block.thread(); e < groups * layer.out; e += block.threads()) {
-    const int o = e % layer.out, first = e / layer.out * kRowsAtOnce;
-    float sums[kRowsAtOnce];
-    for (int k = 0; k < kRowsAtOnce; ++k) sums[k] = params[layer.bias + o];
-    for (int i = 0; i < layer.in; ++i) {
-      const float weight = params[layer.weight + i * layer.out + o];
-      for (int k = 0; k < kRowsAtOnce; ++k) {
-        if (first + k >= rows) continue;
-        sums[k] = element::mul_add(x[(first + k) * x_row + i], weight, sums[k]);
+    const int o = e % layer.out, first = e / layer.out * kPatchesAtOnce;
+    float sums[kPatchesAtOnce];
+    int from[kPatchesAtOnce];
+    for (int k = 0; k < kPatchesAtOnce; ++k) {
+      const int p = first + k < count ? first + k : first;
+      from[k] = p / per_row * x_row + patches.begin(p % per_row);
+      sums[k] = params[layer.bias + o];
+    }
+    const float* weight = params + layer.weight + o;
+    for (int run = 0; run < layer.in / patches.run; ++run) {
+      const float* at = x + run * patches.next_run;
+      for (int i = 0; i < patches.run; ++i, ++at, weight += layer.out) {
+        for (int k = 0; k < kPatchesAtOnce; ++k) {
+          sums[k] = element::mul_add(at[from[k]], *weight, sums[k]);
+        }
       }
     }
-    for (int k = 0; k < kRowsAtOnce && first + k < rows; ++k) {
-      y[(first + k) * y_row + o] = finish(sums[k]);
+    for (int k = 0; k < kPatchesAtOnce && first + k < count; ++k) {
+      const int p = first + k;
+      y[p / per_row * y_row + p % per_row * layer.out + o] = finish(sums[k]);
     }
   }
 }
@@ -75,8 +87,7 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     block.sync();
     float* const y = work + places.hidden[l];
     if (norm.is_there()) {
-      norm_forward(block, norm, layer.out, activation, params, linear, work + places.moments[l], y,
-                   rows);
+      norm_forward(block, norm, activation, params, linear, work + places.moments[l], y, rows);
     }
     x = y;
   }
@@ -91,13 +102,13 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
   block.sync();
 }
 
-// Rows first, first + 1, ... of [.., width] to places.x, as the network sees them.
+// So many rows of [.., width] to places.x, as the network sees them.
 template <class Block>
-BROADLOOM_HD void load_tile(Block& block, const float* rows_of, int width, int rows,
+BROADLOOM_HD void load_tile(Block& block, const DeviceObservations& rows_of, int width, int rows,
                             const ObservationScale& scale, float* x) {
   for (int e = block.thread(); e < rows * width; e += block.threads()) {
     const int column = e % width;
-    x[e / width * TilePlaces::row(width) + column] = scale.of(rows_of[e], column);
+    x[e / width * TilePlaces::row(width) + column] = scale.of(rows_of.read(e), column);
   }
 }
 

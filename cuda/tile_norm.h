@@ -12,105 +12,155 @@
 
 namespace broadloom::cuda {
 
-inline constexpr int kNormLanes = 16;  // threads that work on a row
+inline constexpr int kNormLanes = 16;
 
-// Of the lanes of a row; each of its threads gets it.
-template <class Block>
-BROADLOOM_HD float lanes_total(Block& block, float lane) {
-  for (int mask = kNormLanes / 2; mask > 0; mask /= 2) lane += block.shuffle_xor(lane, mask);
-  return lane;
-}
+// The lanes of a sum that one of a part's kThreads threads has: its own number's, and each kThreads
+// further on.
+template <int kThreads>
+struct PartSum {
+  static constexpr int kOwn = kNormLanes / kThreads;
+  float lanes[kOwn] = {};
 
-// f(row, lane, is_there) by the kNormLanes threads of every row, of which the last round's may not
-// be there: all come, for they exchange numbers.
-template <class Block, class F>
-BROADLOOM_HD void over_rows(Block& block, int rows, F&& f) {
-  const int at_once = block.threads() / kNormLanes;
-  for (int first = 0; first < rows; first += at_once) {
-    const int r = first + block.thread() / kNormLanes;
-    f(r, block.thread() % kNormLanes, r < rows);
+  // The upper half of all lanes added to the lower one until one is left; each of the part's
+  // threads gets it.
+  template <class Block>
+  BROADLOOM_HD float total(Block& block) {
+    for (int half = kOwn / 2; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+    }
+    float sum = lanes[0];
+    for (int mask = kThreads / 2; mask > 0; mask /= 2) sum += block.shuffle_xor(sum, mask);
+    return sum;
+  }
+};
+
+// f(i, k) for a thread's numbers i of `size`, which belong to lane k of those that it has.
+template <int kThreads, class F>
+BROADLOOM_HD void over_numbers(int thread, int size, F&& f) {
+  for (int first = thread; first < size; first += kNormLanes) {
+    for (int k = 0; k < PartSum<kThreads>::kOwn; ++k) {
+      if (first + k * kThreads < size) f(first + k * kThreads, k);
+    }
   }
 }
 
-// Mean and 1 / sqrt(variance + epsilon) of each row of x [rows, size] to moments [rows, 2].
-template <class Block>
-BROADLOOM_HD void row_moments(Block& block, const float* x, int size, int rows, float* moments) {
-  const int stride = TilePlaces::row(size);
-  const float share = 1.0f / static_cast<float>(size);
-  over_rows(block, rows, [&](int r, int lane, bool is_there) {
-    const float* const of = x + r * stride;
-    float sum = 0.0f, squares = 0.0f;
-    for (int i = lane; is_there && i < size; i += kNormLanes) sum += of[i];
-    const float mean = lanes_total(block, sum) * share;
-    for (int i = lane; is_there && i < size; i += kNormLanes) {
+// Where part q of a tile's rows is, which have `parts` each: its first number.
+BROADLOOM_HD inline int part_at(const DeviceNorm& norm, int q) {
+  return q / norm.parts * TilePlaces::row(norm.parts * norm.size) + q % norm.parts * norm.size;
+}
+
+// f(part, thread, size) by the kThreads threads of every part. All come, for they exchange numbers:
+// to parts of no size, where the last round has fewer.
+template <int kThreads, class Block, class F>
+BROADLOOM_HD void over_parts(Block& block, const DeviceNorm& norm, int rows, F&& f) {
+  const int at_once = block.threads() / kThreads, count = rows * norm.parts;
+  for (int first = 0; first < count; first += at_once) {
+    const int q = first + block.thread() / kThreads;
+    f(q, block.thread() % kThreads, q < count ? norm.size : 0);
+  }
+}
+
+// The many short parts of an image take a thread each, a whole row as many as it has lanes.
+constexpr int kForParts = 1, kForRows = kNormLanes;
+
+// Mean and 1 / sqrt(variance + epsilon) of each part of x [rows, parts, size] to moments
+// [rows, parts, 2].
+template <int kThreads, class Block>
+BROADLOOM_HD void part_moments(Block& block, const DeviceNorm& norm, const float* x, int rows,
+                               float* moments) {
+  const float share = 1.0f / static_cast<float>(norm.size);
+  over_parts<kThreads>(block, norm, rows, [&](int q, int thread, int size) {
+    const float* const of = x + part_at(norm, q);
+    PartSum<kThreads> sum, squares;
+    over_numbers<kThreads>(thread, size, [&](int i, int k) { sum.lanes[k] += of[i]; });
+    const float mean = sum.total(block) * share;
+    over_numbers<kThreads>(thread, size, [&](int i, int k) {
       const float difference = of[i] - mean;
-      squares = element::mul_add(difference, difference, squares);
-    }
-    const float variance = lanes_total(block, squares) * share;
-    if (!is_there || lane != 0) return;
-    moments[2 * r] = mean;
-    moments[2 * r + 1] = 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
+      squares.lanes[k] = element::mul_add(difference, difference, squares.lanes[k]);
+    });
+    const float variance = squares.total(block) * share;
+    if (size == 0 || thread != 0) return;
+    moments[2 * q] = mean;
+    moments[2 * q + 1] = 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
   });
 }
 
-BROADLOOM_HD inline float normalised(float x, const float* moments, int r) {
-  return (x - moments[2 * r]) * moments[2 * r + 1];
+BROADLOOM_HD inline float normalised(float x, const float* moments, int q) {
+  return (x - moments[2 * q]) * moments[2 * q + 1];
 }
 
 // y = activation(gain z + bias), z being x normalised; y may be x. What is there before must be
 // whole, and what comes out is (sync()).
 template <class Block>
-BROADLOOM_HD void norm_forward(Block& block, const DeviceNorm& norm, int size,
-                               Activation activation, const float* params, const float* x,
-                               float* moments, float* y, int rows) {
-  row_moments(block, x, size, rows, moments);
+BROADLOOM_HD void norm_forward(Block& block, const DeviceNorm& norm, Activation activation,
+                               const float* params, const float* x, float* moments, float* y,
+                               int rows) {
+  if (norm.parts > 1) {
+    part_moments<kForParts>(block, norm, x, rows, moments);
+  } else {
+    part_moments<kForRows>(block, norm, x, rows, moments);
+  }
   block.sync();
-  const int stride = TilePlaces::row(size);
-  for (int e = block.thread(); e < rows * size; e += block.threads()) {
-    const int r = e / size, i = e % size;
-    const float z = normalised(x[r * stride + i], moments, r);
-    y[r * stride + i] = element::activate(
-        activation, element::mul_add(params[norm.gain + i], z, params[norm.bias + i]));
+  for (int e = block.thread(); e < rows * norm.parts * norm.size; e += block.threads()) {
+    const int q = e / norm.size, i = e % norm.size, place = part_at(norm, q) + i;
+    const float z = normalised(x[place], moments, q);
+    y[place] = element::activate(activation,
+                                 element::mul_add(params[norm.gain + i], z, params[norm.bias + i]));
   }
   block.sync();
 }
 
-// From delta [rows, size], the derivative before the activation: adds to those of gain and bias,
-// each of which is one chain over the rows, and puts that for x in the place of x:
-// scale (g - mean(g) - z mean(g z)) with g = gain delta.
+// x becomes scale (g - mean(g) - z mean(g z)) with g = gain delta.
+template <int kThreads, class Block>
+BROADLOOM_HD void norm_backward_input(Block& block, const DeviceNorm& norm, const float* params,
+                                      const float* delta, const float* moments, float* x,
+                                      int rows) {
+  const float share = 1.0f / static_cast<float>(norm.size);
+  over_parts<kThreads>(block, norm, rows, [&](int q, int thread, int size) {
+    const int begin = part_at(norm, q);
+    float* const of = x + begin;
+    const auto g_of = [&](int i) { return params[norm.gain + i] * delta[begin + i]; };
+    PartSum<kThreads> sum_g, sum_gz;
+    over_numbers<kThreads>(thread, size, [&](int i, int k) {
+      const float g = g_of(i);
+      sum_g.lanes[k] += g;
+      sum_gz.lanes[k] = element::mul_add(g, normalised(of[i], moments, q), sum_gz.lanes[k]);
+    });
+    const float mean_g = sum_g.total(block) * share;
+    const float mean_gz = sum_gz.total(block) * share;
+    over_numbers<kThreads>(thread, size, [&](int i, int) {
+      const float z = normalised(of[i], moments, q);
+      of[i] = moments[2 * q + 1] * element::mul_add(-z, mean_gz, g_of(i) - mean_g);
+    });
+  });
+}
+
+// From delta [rows, parts, size], the derivative before the activation: adds to those of gain and
+// bias, each of which is one chain over the rows and their parts, and puts that for x in the place
+// of x.
 template <class Block>
-BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, int size, const float* params,
+BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, const float* params,
                                 const float* delta, const float* moments, float* x, int rows,
                                 float* grads) {
-  const int stride = TilePlaces::row(size);
+  const int size = norm.size, stride = TilePlaces::row(norm.parts * size);
   for (int i = block.thread(); i < size; i += block.threads()) {
     float gain = grads[norm.gain + i], bias = grads[norm.bias + i];
-    for (int r = 0; r < rows; ++r) {
-      const float d = delta[r * stride + i];
-      gain = element::mul_add(d, normalised(x[r * stride + i], moments, r), gain);
-      bias += d;
+    for (int r = 0, q = 0; r < rows; ++r) {
+      for (int place = r * stride + i; q < (r + 1) * norm.parts; ++q, place += size) {
+        const float d = delta[place];
+        gain = element::mul_add(d, normalised(x[place], moments, q), gain);
+        bias += d;
+      }
     }
     grads[norm.gain + i] = gain;
     grads[norm.bias + i] = bias;
   }
   block.sync();
-  const float share = 1.0f / static_cast<float>(size);
-  over_rows(block, rows, [&](int r, int lane, bool is_there) {
-    float* const of = x + r * stride;
-    const auto g_of = [&](int i) { return params[norm.gain + i] * delta[r * stride + i]; };
-    float sum_g = 0.0f, sum_gz = 0.0f;
-    for (int i = lane; is_there && i < size; i += kNormLanes) {
-      const float g = g_of(i);
-      sum_g += g;
-      sum_gz = element::mul_add(g, normalised(of[i], moments, r), sum_gz);
-    }
-    const float mean_g = lanes_total(block, sum_g) * share;
-    const float mean_gz = lanes_total(block, sum_gz) * share;
-    for (int i = lane; is_there && i < size; i += kNormLanes) {
-      const float z = normalised(of[i], moments, r);
-      of[i] = moments[2 * r + 1] * element::mul_add(-z, mean_gz, g_of(i) - mean_g);
-    }
-  });
+  if (norm.parts > 1) {
+    norm_backward_input<kForParts>(block, norm, params, delta, moments, x, rows);
+  } else {
+    norm_backward_input<kForRows>(block, norm, params, delta, moments, x, rows);
+  }
   block.sync();
 }
 

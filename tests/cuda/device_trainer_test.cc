@@ -152,10 +152,54 @@ TEST_F(DeviceTrainer, TrainsPendulumByPpo) {
 
 TEST_F(DeviceTrainer, TrainsEveryEnvironmentOfVectors) {
   for (const char* env_id : {"Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0",
-                             "CliffWalking-v1", "FrozenLake-v1"}) {
+                             "CliffWalking-v1", "FrozenLake-v1", "Taxi-v3"}) {
     SCOPED_TRACE(env_id);
     expect_the_same(env_id, kShort, 2);
   }
+}
+
+// Of images, which are bytes: a convolution, normalised, and what shared memory does not hold.
+const Options kMinatar{{"algorithm", "pqn"},   {"num_envs", "5"},
+                       {"num_steps", "8"},     {"num_minibatches", "2"},
+                       {"hidden_sizes", "12"}, {"max_episode_steps", "7"}};
+
+const Options kTinyMinatar{{"algorithm", "pqn"},      {"num_envs", "3"},
+                           {"num_steps", "4"},        {"update_epochs", "1"},
+                           {"hidden_sizes", "4"},     {"num_minibatches", "1"},
+                           {"max_episode_steps", "3"}};
+
+TEST_F(DeviceTrainer, TrainsBreakoutByPqn) {
+  for (const FiberOrder each : kOrders) {
+    emulation.order = each;
+    expect_the_same("MinAtar/Breakout-v1", kMinatar, 2);
+  }
+}
+
+TEST_F(DeviceTrainer, TrainsEveryGameOfMinatar) {
+  for (const char* env_id : {"MinAtar/Asterix-v1", "MinAtar/Freeway-v1", "MinAtar/Seaquest-v1",
+                             "MinAtar/SpaceInvaders-v1"}) {
+    SCOPED_TRACE(env_id);
+    expect_the_same(env_id, kMinatar, 2);
+  }
+}
+
+Options with(Options options, const Options& more) {
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+// The body that PQN has by default, and episodes without a limit.
+TEST_F(DeviceTrainer, TrainsThePublishedBodyOfMinatar) {
+  expect_the_same("MinAtar/Breakout-v0", with(kTinyMinatar, {{"hidden_sizes", "128"}}));
+  expect_the_same("MinAtar/Breakout-v1", with(kMinatar, {{"max_episode_steps", "0"}}), 3);
+}
+
+// Bodies apart, and images as if they were vectors.
+TEST_F(DeviceTrainer, TrainsBreakoutByPpo) {
+  const Options ppo = with(kMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
+  expect_the_same("MinAtar/Breakout-v1", ppo, 2);
+  expect_the_same("MinAtar/Breakout-v0", with(ppo, {{"layer_norm", "all"}}), 2, false);
+  expect_the_same("MinAtar/Breakout-v1", with(ppo, {{"encoder", "mlp"}}), 2);
 }
 
 const Options kNormalised{
@@ -168,11 +212,6 @@ TEST_F(DeviceTrainer, NormalisesObservationsAndRewards) {
   }
   expect_the_same("Pendulum-v1", kNormalised);
   expect_the_same("FrozenLake-v1", kNormalised, 2);
-}
-
-Options with(Options options, const Options& more) {
-  options.insert(options.end(), more.begin(), more.end());
-  return options;
 }
 
 // More environments than the rows of a shard, of which the last is not full, and of a thread block.
@@ -242,6 +281,10 @@ TEST_F(DeviceTrainer, IsSeenByInstruments) {
   expect_the_same("CartPole-v1", seen_options, 4);
   expect_the_same("Pendulum-v1", seen_options, 2);
   expect_the_same("CartPole-v1", watched(kPqn, "plasticity,coverage"), 2);
+  expect_the_same("MinAtar/Breakout-v1", watched(kMinatar, "plasticity,coverage"), 2);
+  const Options ppo = with(kTinyMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
+  expect_the_same("MinAtar/Asterix-v1", watched(ppo, "gradient,plasticity,policy,coverage,audit"),
+                  2);
   const std::unique_ptr<Trainer> plain = make_trainer(config_of("CartPole-v1", kShort), "cuda");
   const std::unique_ptr<Trainer> seen =
       make_trainer(config_of("CartPole-v1", seen_options), "cuda");
@@ -301,6 +344,7 @@ void expect_same_after_resume(const std::string& env_id, const Options& options)
 TEST_F(DeviceTrainer, GoesOnAfterAResume) {
   expect_same_after_resume("CartPole-v1", kShort);
   expect_same_after_resume("CartPole-v1", kPqn);
+  expect_same_after_resume("MinAtar/Seaquest-v1", kTinyMinatar);
   expect_same_after_resume("Pendulum-v1", with(kNormalised, {{"lr_schedule", "adaptive"}}));
 }
 
@@ -395,10 +439,8 @@ TEST_F(DeviceTrainer, RefusesWhatItCannotDo) {
            {"CartPole-v1", {{"hidden_sizes", "8,8,8,8,8"}}, "at most 4 layers"},
            {"CartPole-v1", {{"strata.a.half_length", "0.4..0.6"}}, "strata"},
            {"CartPole-v1", {{"disturb.action_delay", "1"}}, "disturbances"},
-           {"Taxi-v3", {}, "observations of 500 numbers"},
-           {"MinAtar/Breakout-v1",
-            {{"encoder", "mlp"}, {"hidden_sizes", "16,16"}},
-            "whose observations are bytes"},
+           {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
+           {"MinAtar/Breakout-v1", {{"env.frame_stack", "2"}}, "env.frame_stack = 2"},
        }) {
     const std::string message = refusal(refused.env_id, refused.options);
     EXPECT_NE(message.find(refused.got), std::string::npos) << refused.got << ": " << message;
@@ -409,7 +451,9 @@ TEST_F(DeviceTrainer, RefusesWhatItCannotDo) {
 // What is counted before anything is made is what is then allocated, to the byte.
 TEST_F(DeviceTrainer, RefusesWhatDoesNotFitItsMemory) {
   for (const auto& [env_id, options] : std::vector<std::pair<const char*, Options>>{
-           {"CartPole-v1", kPqn}, {"Pendulum-v1", kNormalised}}) {
+           {"CartPole-v1", kPqn},
+           {"Pendulum-v1", kNormalised},
+           {"MinAtar/Asterix-v1", {{"algorithm", "pqn"}, {"max_episode_steps", "11"}}}}) {
     emulation = {};
     const Config config = config_of(env_id, options);
     const std::size_t taken = make_trainer(config, "cuda")->device()->memory_bytes();

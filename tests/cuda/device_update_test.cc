@@ -168,7 +168,7 @@ std::vector<T> copied(const T* from, std::size_t count) {
 void expect_same_block(const RolloutBlock& host, const DeviceRollout& device) {
   const std::size_t all = host.size(), envs = static_cast<std::size_t>(host.N);
   ASSERT_EQ(device.S, host.S);
-  EXPECT_EQ(copied(device.observations, all * host.D),
+  EXPECT_EQ(copied(device.observations.floats, all * host.D),
             copied(host.observations.floats().data(), all * host.D));
   EXPECT_EQ(copied(device.actions, all * host.A), host.actions);
   EXPECT_EQ(copied(device.log_probs, all), host.log_probs);
@@ -295,9 +295,9 @@ TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
   wide.hidden_sizes = {128, 96};
   wide.iterations = 1;
   wide.settings.update_epochs = 1;
-  ASSERT_TRUE(GradientRoom(device_network(ActorCritic(network_shape(
-                               CartPole::spec(CartPole::make_params({}).value()), wide))))
-                  .spills);
+  ASSERT_TRUE(gradient_room(device_network(ActorCritic(network_shape(
+                                CartPole::spec(CartPole::make_params({}).value()), wide))))
+                  .spills());
   expect_the_same<CartPole>(wide, FiberOrder::kShuffled);
 }
 
