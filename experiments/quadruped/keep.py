@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""keep.py BROADLOOM WORK RESULTS: of run.sh's runs the ledger's lines, the curves thinned, the panels' rows, the policy of the ground on the
-panel of the plane, and some seconds of an episode as a page."""
+"""keep.py BROADLOOM WORK RESULTS: of run.sh's runs the ledger's lines, the curves thinned, the rows of both panels played with both policies, and
+some seconds of an episode as a page."""
 import json
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from rows import write  # noqa: E402
 
 broadloom, work, results = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-PLANE = "configs/panels/quadruped.toml"
+PANELS = {"plane": "configs/panels/quadruped.toml", "ground": "experiments/quadruped/ground.toml"}
 CURVES = ["global_step", "episodic_return", "success_rate", "termination_rate", "measure/speed_error", "measure/turn_error", "mean_level",
           "approx_kl", "explained_variance", "steps_per_second"]
 POINTS = 120
@@ -45,12 +45,11 @@ HEADER = SCORES + [name + end for name in MEASURES for end in ("", "_low", "_hig
 results.mkdir(exist_ok=True)
 with (results / "ledger.jsonl").open("w") as ledger:
     for run in ("flat", "ground"):
-        line = (work / run / "ledger_line.json").read_text()
-        ledger.write(line.rstrip("\n") + "\n")
-        write(results / f"{run}_panel.csv", HEADER, panel_rows(json.loads(line)["panel"]))
+        ledger.write((work / run / "ledger_line.json").read_text().rstrip("\n") + "\n")
         curves(run)
+        for name, panel in PANELS.items():
+            played = subprocess.run([broadloom, "eval", work / run, "--panel", panel, "--json", "--quiet"], check=True, capture_output=True, text=True)
+            write(results / f"{run}_on_{name}.csv", HEADER, panel_rows(json.loads(played.stdout)["panel"]))
         page = work / f"{run}.html"
         subprocess.run([broadloom, "watch", work / run, "--max_steps", "150", "--out", page, "--quiet"], check=True)
         shutil.copyfile(page, results / f"{run}_episode.html")
-played = subprocess.run([broadloom, "eval", work / "ground", "--panel", PLANE, "--json", "--quiet"], check=True, capture_output=True, text=True)
-write(results / "ground_on_plane.csv", HEADER, panel_rows(json.loads(played.stdout)["panel"]))
