@@ -293,7 +293,10 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   const Result<Manifest> manifest = read_manifest(folder.manifest_path());
   if (!manifest.ok()) return manifest.status();
   const int threads = trainer.pool().threads(), ranks = trainer.ranks().size();
-  const Result<RolloutContract> contract = make_contract(trainer.config(), threads, ranks);
+  // The run's own: who writes down a run that is over may have another machine.
+  const Result<Config> config = resolve_config(manifest.value().config);
+  if (!config.ok()) return config.status();
+  const Result<RolloutContract> contract = make_contract(config.value(), threads, ranks);
   if (!contract.ok()) return contract.status();
   const Result<Json> evaluation = last_evaluation(folder.eval_path());
   if (!evaluation.ok()) return evaluation.status();
@@ -311,19 +314,19 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
     line["run"]["new_episodes_at"] = manifest.value().new_episodes_at;
   }
   line["contract"] = contract_of(contract.value(), trainer.block().A);
-  line["seeds"] = seeds_of(trainer.config(), contract.value(), panel);
+  line["seeds"] = seeds_of(config.value(), contract.value(), panel);
   line["machine"] = machine_of(manifest.value());
   line["program"] = program_of(manifest.value(), trainer.spec().plugin);
-  line["memory"] = memory_of(contract.value(), measured, trainer.device());
+  const bool has_trained = measured.steps > 0;
+  line["memory"] = memory_of(contract.value(), measured, has_trained ? trainer.device() : nullptr);
   line["speed"] = speed_of(measured, threads, ranks);
   line["result"] = result_of(trainer);
   line["evaluation"] = evaluation.value();
   if (manifest.value().init) line["init"] = policy_source_json(*manifest.value().init);
   if (panel) line["panel"] = Json::parse(panel_record_json(*panel));
   line["checkpoint"] = checkpoint.value();
-  Json config = Json::object();
-  for (const auto& [key, text] : to_overrides(trainer.config())) config[key] = text;
-  line["config"] = config;
+  line["config"] = Json::object();
+  for (const auto& [key, text] : to_overrides(config.value())) line["config"][key] = text;
   return seal_ledger_line(line.dump());
 }
 

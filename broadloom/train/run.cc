@@ -180,8 +180,11 @@ std::string device_of(const Trainer& trainer) {
 // Whether another device than before trains on; the run says so.
 bool note_device(StartedRun& run, const Trainer& trainer) {
   const std::string now = device_of(trainer);
+  std::vector<Manifest::DeviceChange>& changes = run.manifest.device_changes;
+  const std::int64_t step = trainer.report().global_step;
   if (now == run.manifest.last_device()) return false;
-  run.manifest.device_changes.push_back({trainer.report().global_step, now});
+  if (!changes.empty() && changes.back().step == step) changes.pop_back();  // it did not train
+  if (now != run.manifest.last_device()) changes.push_back({step, now});
   return true;
 }
 
@@ -232,6 +235,20 @@ Status record_plugin(StartedRun& run, const Trainer& trainer, const RunHooks& ho
   }
   run.manifest.plugin = now;
   return write_file_atomically(run.folder.manifest_path(), manifest_json(run.manifest));
+}
+
+// Likewise the engine, with the model that it has been given.
+bool note_engine(StartedRun& run, const Trainer& trainer, const RunHooks& hooks) {
+  const std::string &before = run.manifest.engine, &now = trainer.spec().engine;
+  if (before == now) return false;
+  if (hooks.on_note) {
+    hooks.on_note(fmt::format(
+        "{} is stepped by '{}', and was by '{}' when the run began: it goes on, perhaps not as it "
+        "would have; its manifest says so from now on",
+        run.config.env_id, now, before));
+  }
+  run.manifest.engine = now;
+  return true;
 }
 
 // "auto" means "exact" where there is nothing else, which takes some 70 times as long.
@@ -342,6 +359,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (trains && !machine.empty()) run.value().manifest.config = to_overrides(run.value().config);
   bool changed = trains && (longer || !machine.empty());
   if (trains && note_device(run.value(), *trainer.value())) changed = true;
+  if (trains && note_engine(run.value(), *trainer.value(), hooks)) changed = true;
   if (!complete && note_bits(run.value(), hooks)) changed = true;
   if (changed) {
     BROADLOOM_TRY(

@@ -135,6 +135,29 @@ TEST(GroundContacts, AreWhereTheSurfaceIsNearest) {
   EXPECT_GT(exact, touching * 8 / 10);
 }
 
+// However a foot comes to be in the ground, it is lifted.
+TEST(GroundContacts, LiftWhatIsBelowTheSurface) {
+  const Terrain terrain({.columns = {"rough", "stairs", "steps", "discrete"}, .seed = 5});
+  const std::shared_ptr<Model> model = scene_on(&terrain);
+  const Lease simulation = model->lease();
+  const int foot = model->find(mjOBJ_GEOM, "FR");
+  Random random(12, Purpose::kUser, 0, 0);
+  for (int i = 0; i < 3000; ++i) {
+    stand_at_home(*model, *simulation);
+    const double x = terrain.tile_x(i % 4) + random.uniform(-3.9, 3.9);
+    const double y = terrain.tile_y(8) + random.uniform(-3.9, 3.9);
+    move_foot(*simulation, foot, {x, y, terrain.height(x, y) - random.uniform(0.0005, 0.02)});
+    const mjData& data = simulation->scene().data;
+    int lifts = 0;
+    for (int c = 0; c < data.ncon; ++c) {
+      const mjContact& contact = data.contact[c];
+      if (contact.geom[1] != foot) continue;
+      lifts += contact.dist < 0.0 && contact.frame[2] > 0.0 ? 1 : 0;
+    }
+    ASSERT_GT(lifts, 0) << i << " at " << x << ", " << y;
+  }
+}
+
 // A ball on a corner of four cells of somebody else's height field.
 TEST(GroundContacts, OfOtherHeightFieldsAreMujocos) {
   const Terrain level({.columns = {"flat"}, .levels = 1});

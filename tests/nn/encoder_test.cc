@@ -252,6 +252,34 @@ TEST(Encoders, HaveAsManyParametersAsPublished) {
   EXPECT_EQ(ActorCritic(shape).parameter_count(), 1684128u + 513u * 7u);
 }
 
+// Kernels of a layer are orthogonal, of the shorter of their two sides, with the gain of relu.
+TEST(Encoders, PublishedOnesBeginOrthogonal) {
+  for (const Encoder encoder : {Encoder::kNature, Encoder::kImpala}) {
+    NetworkShape shape;
+    shape.encoder = encoder;
+    shape.image = {84, 84, 4};
+    shape.observation_size = 84 * 84 * 4;
+    shape.hidden_sizes = published_hidden_sizes(encoder);
+    shape.shared_encoder = true;
+    shape.action_outputs = 6;
+    const ActorCritic network(shape);
+    std::vector<float> params(network.parameter_count(), 7.0f);
+    network.initialise(3, params.data());
+    int layers = 0;
+    for (const Layer& layer : network.actor().layers()) {
+      if (!layer.has_parameters()) continue;
+      ++layers;
+      const LinearSlice& slice = layer.slice;
+      double squares = 0.0;
+      for (int i = 0; i < slice.in * slice.out; ++i)
+        squares += std::pow(static_cast<double>(params[slice.weight + i]), 2.0);
+      EXPECT_NEAR(squares, 2.0 * std::min(slice.in, slice.out), 1e-2) << slice.in;
+      for (int o = 0; o < slice.out; ++o) ASSERT_EQ(params[slice.bias + o], 0.0f);
+    }
+    EXPECT_EQ(layers, encoder == Encoder::kNature ? 4 : 16);
+  }
+}
+
 TEST(Encoders, BeginOrthogonalWithGainsOfOne) {
   NetworkShape shape;
   shape.encoder = Encoder::kMinatar;

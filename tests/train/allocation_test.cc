@@ -236,6 +236,20 @@ TEST(Allocation, NoneWithFrames) {
                                   {"hashes", "true"}}));
 }
 
+TEST(Allocation, NoneWithConvolutions) {
+  for (const char* algorithm : {"ppo", "pqn"}) {
+    expect_no_allocation({{"env_id", "MinAtar/Breakout-v1"},
+                          {"algorithm", algorithm},
+                          {"encoder", "minatar"},
+                          {"num_envs", "70"},
+                          {"num_steps", "8"},
+                          {"total_timesteps", "10000"},
+                          {"max_episode_steps", "5"},
+                          {"instruments", "plasticity,coverage"},
+                          {"hashes", "true"}});
+  }
+}
+
 TEST(Allocation, NoneWithTypedObservations) {
   ASSERT_TRUE(register_observation_envs());
   for (const char* env : {"Catch-v0", "Windy-v0"}) {

@@ -44,21 +44,36 @@ class Touches {
   void add(const Vector& a, const Vector& b, const Vector& c) {
     const Vector across = cross(b - a, c - a);
     const Vector normal = (1.0 / std::sqrt(dot(across, across))) * across;
-    if (is_above(a, b, c, normal)) {
+    if (faces(a, b, c, normal)) {
       add_face({normal, dot(center_ - a, normal) - radius_});
     } else {
       for (const auto& [from, to] : {std::pair(a, b), {b, c}, {c, a}}) add_edge(from, to);
     }
+    if (faces(a, b, c, {0.0, 0.0, 1.0}) && dot(center_ - a, normal) < 0.0) is_below_ = true;
   }
 
-  int count() const { return faces_ > 0 ? faces_ : nearest_edge_.distance < margin_ ? 1 : 0; }
-  const Touch& at(int i) const { return faces_ > 0 ? found_[i] : nearest_edge_; }
+  // What counts, once all are added: faces that the center is above; else the least deep of those
+  // that it is below; else the nearest edge, which is above a center in a fold of the ground.
+  void finish() {
+    if (faces_ > 0) return;
+    if (deep_face_.distance > -kFar) {
+      found_[faces_++] = deep_face_;
+    } else if (edge_.distance < margin_) {
+      found_[faces_++] = edge_;
+    } else if (is_below_ && edge_above_.distance > -kFar) {
+      found_[faces_++] = edge_above_;
+    }
+  }
+  int count() const { return faces_; }
+  const Touch& at(int i) const { return found_[i]; }
 
  private:
-  // Whether the center is above or below the triangle, along its normal.
-  bool is_above(const Vector& a, const Vector& b, const Vector& c, const Vector& normal) const {
+  static constexpr double kFar = 1e30;
+
+  // Whether the center comes to lie in the triangle, moved along `direction`.
+  bool faces(const Vector& a, const Vector& b, const Vector& c, const Vector& direction) const {
     for (const auto& [from, to] : {std::pair(a, b), {b, c}, {c, a}}) {
-      if (dot(cross(to - from, center_ - from), normal) < 0.0) return false;
+      if (dot(cross(to - from, center_ - from), direction) < 0.0) return false;
     }
     return true;
   }
@@ -66,6 +81,10 @@ class Touches {
   // Faces of one plane are one.
   void add_face(const Touch& touch) {
     if (touch.distance >= margin_) return;
+    if (touch.distance < -radius_) {
+      if (touch.distance > deep_face_.distance) deep_face_ = touch;
+      return;
+    }
     constexpr double kSamePlane = 0.999;
     for (int i = 0; i < faces_; ++i) {
       if (dot(found_[i].normal, touch.normal) < kSamePlane) continue;
@@ -80,15 +99,19 @@ class Touches {
     const double share = std::clamp(dot(center_ - from, along) / dot(along, along), 0.0, 1.0);
     const Vector away = center_ - (from + share * along);
     const double length = std::sqrt(dot(away, away));
-    if (away[2] <= 0.0 || length - radius_ >= nearest_edge_.distance) return;
-    nearest_edge_ = {(1.0 / length) * away, length - radius_};
+    if (away[2] > 0.0 && length - radius_ < edge_.distance) {
+      edge_ = {(1.0 / length) * away, length - radius_};
+    } else if (away[2] < 0.0 && -length - radius_ > edge_above_.distance) {
+      edge_above_ = {(-1.0 / length) * away, -length - radius_};
+    }
   }
 
   Vector center_;
   double radius_, margin_;
   std::array<Touch, kMost> found_;
   int faces_ = 0;
-  Touch nearest_edge_{{}, 1e30};
+  bool is_below_ = false;  // the surface
+  Touch deep_face_{{}, -kFar}, edge_{{}, kFar}, edge_above_{{}, -kFar};
 };
 
 // The ground's points.
@@ -122,8 +145,11 @@ class Grid {
     int first, last;
   };
   static Range cells(double place, double reach, double spacing, int points) {
-    return {std::max(static_cast<int>(std::floor((place - reach) / spacing)), 0),
-            std::min(static_cast<int>(std::floor((place + reach) / spacing)), points - 2)};
+    const auto cell = [&](double at) {  // what is not a number is at an end, too
+      const double last = points - 2.0;
+      return static_cast<int>(at / spacing > 0.0 ? std::min(at / spacing, last) : 0.0);
+    };
+    return {cell(place - reach), cell(place + reach)};
   }
   Vector point(int r, int c) const {
     return {c * across_ - size_[0], r * up_ - size_[1],
@@ -167,6 +193,7 @@ int collide(const mjModel* model, mjData* data, mjPreContact* contacts, int fiel
   const double radius = model->geom_size[3 * sphere];
   Touches touches(center, radius, margin);
   Grid(*model, field).show(center, radius + margin, touches);
+  touches.finish();
   for (int i = 0; i < touches.count(); ++i) {
     const Touch& touch = touches.at(i);
     const Vector normal = to_world(rotation, touch.normal);

@@ -73,7 +73,7 @@ std::string ground_text(const Terrain* terrain) {
   }
   // The remark tells records that contacts are ground_contacts.h's.
   return fmt::format(
-      "<!-- spheres touch the surface -->"
+      "<!-- spheres touch the surface, 2 -->"
       "<asset><hfield name='{0}' nrow='{1}' ncol='{2}' size='{3} {4} {5} 0.5'/></asset>"
       "<worldbody><geom name='{6}' type='hfield' hfield='{0}' pos='0 0 {7}' {8}/></worldbody>",
       scene_name("terrain"), terrain->rows(), terrain->row_length(), terrain->half_x(),
