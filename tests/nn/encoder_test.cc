@@ -266,7 +266,7 @@ TEST(Encoders, PublishedOnesBeginOrthogonal) {
     std::vector<float> params(network.parameter_count(), 7.0f);
     network.initialise(3, params.data());
     int layers = 0;
-    for (const Layer& layer : network.actor().layers()) {
+    for (const Layer& layer : network.encoder().layers()) {
       if (!layer.has_parameters()) continue;
       ++layers;
       const LinearSlice& slice = layer.slice;
