@@ -2,7 +2,6 @@
 """keep.py BROADLOOM WORK RESULTS: of run.sh's runs the ledger's lines, the curves thinned, the rows of both panels played with both policies, and
 some seconds of an episode as a page."""
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +49,4 @@ with (results / "ledger.jsonl").open("w") as ledger:
         for name, panel in PANELS.items():
             played = subprocess.run([broadloom, "eval", work / run, "--panel", panel, "--json", "--quiet"], check=True, capture_output=True, text=True)
             write(results / f"{run}_on_{name}.csv", HEADER, panel_rows(json.loads(played.stdout)["panel"]))
-        page = work / f"{run}.html"
-        subprocess.run([broadloom, "watch", work / run, "--max_steps", "150", "--out", page, "--quiet"], check=True)
-        shutil.copyfile(page, results / f"{run}_episode.html")
+subprocess.run([broadloom, "watch", work / "ground", "--seed", "3", "--max_steps", "150", "--out", results / "episode.html", "--quiet"], check=True)
