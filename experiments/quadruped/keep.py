@@ -9,8 +9,9 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 from rows import write  # noqa: E402
 
-broadloom, work, results = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-PANELS = {"plane": "configs/panels/quadruped.toml", "ground": "experiments/quadruped/ground.toml"}
+broadloom, work, results = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), Path(sys.argv[3]).resolve()
+ROOT = Path(__file__).resolve().parent.parent.parent
+PANELS = {"plane": ROOT / "configs/panels/quadruped.toml", "ground": ROOT / "experiments/quadruped/ground.toml"}
 CURVES = ["global_step", "episodic_return", "success_rate", "termination_rate", "measure/speed_error", "measure/turn_error", "mean_level",
           "approx_kl", "explained_variance", "steps_per_second"]
 POINTS = 120
@@ -47,6 +48,6 @@ with (results / "ledger.jsonl").open("w") as ledger:
         ledger.write((work / run / "ledger_line.json").read_text().rstrip("\n") + "\n")
         curves(run)
         for name, panel in PANELS.items():
-            played = subprocess.run([broadloom, "eval", work / run, "--panel", panel, "--json", "--quiet"], check=True, capture_output=True, text=True)
+            played = subprocess.run([broadloom, "eval", run, "--panel", panel, "--json", "--quiet"], cwd=work, check=True, capture_output=True, text=True)
             write(results / f"{run}_on_{name}.csv", HEADER, panel_rows(json.loads(played.stdout)["panel"]))
-subprocess.run([broadloom, "watch", work / "ground", "--seed", "3", "--max_steps", "150", "--out", results / "episode.html", "--quiet"], check=True)
+subprocess.run([broadloom, "watch", "ground", "--seed", "3", "--max_steps", "150", "--out", results / "episode.html", "--quiet"], cwd=work, check=True)

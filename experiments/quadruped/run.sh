@@ -2,7 +2,9 @@
 # The quadruped on the plane, then on ground that gets harder: some two hours on two cores. Needs MuJoCo (docs/envs/MuJoCo.md).
 # STAGES: some of "flat ground keep", in WORK, a folder that stays; a stage that was stopped goes on.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
-folder=experiments/quadruped
+broadloom=$(realpath "$broadloom")
+root=$PWD
+folder=$root/experiments/quadruped
 if [ -n "${WORK:-}" ]; then  # which stays
   rmdir "$work"
   trap - EXIT
@@ -10,14 +12,15 @@ if [ -n "${WORK:-}" ]; then  # which stays
 fi
 mkdir -p "$work"
 work=$(realpath "$work")
-common=(--threads "${THREADS:-2}" --total_timesteps "${STEPS:-10000000}" --eval_interval 100 --eval_episodes 20 --no-tensorboard --ledger "$work/ledger.jsonl")
+common=(--threads "${THREADS:-2}" --total_timesteps "${STEPS:-10000000}" --eval_interval 100 --eval_episodes 20 --no-tensorboard --ledger ledger.jsonl)
+cd "$work"  # so that records name the runs, and not where they lay
 
-# stage NAME FLAGS...: a run in $work/NAME, begun or gone on with.
+# stage NAME FLAGS...: a run of that name, begun or gone on with.
 stage() {
-  local run=$work/$1
+  local run=$1
   shift
   if [ -d "$run" ]; then
-    "$broadloom" train --resume "$run" --threads "${THREADS:-2}" --ledger "$work/ledger.jsonl"
+    "$broadloom" train --resume "$run" --threads "${THREADS:-2}" --ledger ledger.jsonl
   else
     "$broadloom" train "$@" "${common[@]}" --out "$run"
   fi
@@ -25,9 +28,9 @@ stage() {
 
 for name in ${STAGES:-flat ground keep}; do
   case $name in
-    flat) stage flat configs/quadruped.toml --panel configs/panels/quadruped.toml ;;
-    ground) stage ground configs/quadruped_terrain.toml --panel $folder/ground.toml --init "$work/flat" ;;
-    keep) python3 $folder/keep.py "$broadloom" "$work" $folder/results ;;
+    flat) stage flat "$root/configs/quadruped.toml" --panel "$root/configs/panels/quadruped.toml" ;;
+    ground) stage ground "$root/configs/quadruped_terrain.toml" --panel "$folder/ground.toml" --init flat ;;
+    keep) python3 "$folder/keep.py" "$broadloom" "$work" "$folder/results" ;;
     *) echo "no stage '$name'" >&2; exit 2 ;;
   esac
 done
