@@ -240,7 +240,7 @@ Status record_plugin(StartedRun& run, const Trainer& trainer, const RunHooks& ho
 // Likewise the engine, with the model that it has been given.
 bool note_engine(StartedRun& run, const Trainer& trainer, const RunHooks& hooks) {
   const std::string &before = run.manifest.engine, &now = trainer.spec().engine;
-  if (before == now) return false;
+  if (before.empty() || before == now) return false;  // empty: not said then
   if (hooks.on_note) {
     hooks.on_note(fmt::format(
         "{} is stepped by '{}', and was by '{}' when the run began: it goes on, perhaps not as it "
