@@ -39,14 +39,6 @@ std::string difference_text(const Estimate& difference, double scale, int decima
 // The shortest text that reads back the same; nothing for what is no number.
 std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
-// Names of what the panel's episodes were measured by.
-std::vector<Measure> measures_of(const PanelResult& result) {
-  std::vector<Measure> out;
-  const EvalResult score = score_of(result, panel_groups(result.panel).back());
-  for (const auto& [measure, mean] : score.measures) out.push_back(measure);
-  return out;
-}
-
 std::string measure_text(const Estimate& mean) {
   if (std::isnan(mean.low)) return fmt::format("{:.3f}", mean.value);
   return fmt::format("{:.3f} [{:.3f}, {:.3f}]", mean.value, mean.low, mean.high);
@@ -85,7 +77,7 @@ TextTable panel_csv(const PanelResult& result) {
   }
   for (const std::string& reason : result.spec.end_reasons) table.head.push_back(reason);
   table.head.push_back("unfinished");
-  for (const Measure& measure : measures_of(result)) {
+  for (const Measure& measure : result.spec.measures) {
     for (const char* end : {"", "_low", "_high"}) table.head.push_back(measure.name + end);
   }
   return table;
@@ -161,7 +153,7 @@ TextTable panel_table(const PanelResult& result, TableForm form) {
   TextTable table{{"stratum", "perturbation", "success %", "failure %", "return", "length",
                    "episodes ended by"},
                   {}};
-  for (const Measure& measure : measures_of(result))
+  for (const Measure& measure : result.spec.measures)
     table.head.push_back(fmt::format("{}, {}", measure.name, measure.unit));
   for (const PanelGroup& group : panel_groups(result.panel)) {
     const EvalResult score = score_of(result, group);

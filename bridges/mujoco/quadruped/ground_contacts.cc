@@ -48,8 +48,8 @@ class Touches {
       add_face({normal, dot(center_ - a, normal) - radius_});
     } else {
       for (const auto& [from, to] : {std::pair(a, b), {b, c}, {c, a}}) add_edge(from, to);
+      if (dot(center_ - a, normal) < 0.0 && faces(a, b, c, {0.0, 0.0, 1.0})) is_below_ = true;
     }
-    if (faces(a, b, c, {0.0, 0.0, 1.0}) && dot(center_ - a, normal) < 0.0) is_below_ = true;
   }
 
   // What counts, once all are added: faces that the center is above; else the least deep of those
