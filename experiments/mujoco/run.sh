@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# The study of PREREGISTRATION.md: 80 runs of a million steps, and of Ant and Humanoid ten of a million and ten of four, into studies/mujoco/*.sqlite.
+# The study of PREREGISTRATION.md: 80 runs of a million steps, and of Ant and Humanoid five of a million and five of four each, into studies/mujoco/*.sqlite.
 # Stop it at any moment; the same command goes on where it was. Needs a build with MuJoCo (docs/envs/MuJoCo.md). run.sh ENV_ID... takes these tasks alone.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 mkdir -p studies/mujoco
-# study TASK FILE STORE: the cells of one task.
+# study TASK FILE STORE FLAGS...: the cells of one task.
 study() {
   sed "s/^env_id = .*/env_id = [\"$1\"]/" "experiments/mujoco/$2.toml" >"studies/mujoco/$3.toml"
-  "$broadloom" study "studies/mujoco/$3.toml" --out "studies/mujoco/$3.sqlite" --quiet ${JOBS:+--jobs "$JOBS"}
+  "$broadloom" study "studies/mujoco/$3.toml" --out "studies/mujoco/$3.sqlite" --quiet ${JOBS:+--jobs "$JOBS"} "${@:4}"
 }
 tasks=("$@")
 [ ${#tasks[@]} -gt 0 ] || tasks=(InvertedPendulum-v5 InvertedDoublePendulum-v5 Reacher-v5 Swimmer-v5 HalfCheetah-v5 Hopper-v5 Walker2d-v5 Pusher-v5 Ant-v5 Humanoid-v5)
 for task in "${tasks[@]}"; do
   case $task in
     Ant-v5 | Humanoid-v5)
-      study "$task" study "$task"
+      study "$task" study "$task" --runs 1-5  # cleanrl's cell alone
       study "$task" hour "$task-hour" ;;
     *) study "$task" study "$task" ;;
   esac
