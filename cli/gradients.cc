@@ -156,6 +156,12 @@ void add_gradients_command(Command root, Context& context) {
                  "Where blocks begin: stationary (default), in all phases of episodes; or "
                  "synchronised, all at reset")
       .type_name("TEXT");
+  app.add_option(
+         "--start_envs", o.start_envs,
+         "Environments whose states stationary blocks begin in, 64 of each; they play six "
+         "time limits first, so that where steps are slow fewer are in place (default 4096)")
+      .range(32, 1 << 20)
+      .type_name("INT");
   app.add_option("--time_limit", command->time_limit,
                  "What it is to the returns of the true gradient: an end, or continued past; "
                  "as_trained (default): continued where the run bootstraps there")

@@ -57,6 +57,16 @@ class Gradients(unittest.TestCase):
         with open(os.path.join(self.folder.name, out, "gradients.json"), encoding="utf-8") as file:
             return json.load(file), result.stdout
 
+    def test_a_smaller_pool_of_starts(self):
+        some = [self.cart, *QUICK, "--study", "variance", "--shapes", "8x8", "--lambdas", "0.95"]
+        pools = [self.report(*some, *pool)[0] for pool in ([], ["--start_envs", "4096"], ["--start_envs", "32"])]
+        found = [pool["variance"][0] for pool in pools]
+        self.assertEqual(found[0], found[1])
+        self.assertNotEqual(found[0], found[2])
+        refused = self.run_gradients(self.cart, "--start_envs", "8")
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn("start_envs", refused.stderr)
+
     def test_progress_where_no_terminal_is(self):
         long = [PROGRAM, "gradients", self.cart, "--blocks", "1000000", "--out", "long"]
         quiet, loud = (subprocess.Popen([*long, *flags], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
