@@ -3,8 +3,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 broadloom=${BROADLOOM:-build/release/cli/broadloom}
 [ -x "$broadloom" ] || { echo "no program at $broadloom: run ./quickstart.sh first, or set BROADLOOM" >&2; exit 3; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+work=$scratch  # a script that keeps its runs sets another
 
 # train NAME FLAGS...: a run in $work/NAME with all its checkpoints.
 train() {

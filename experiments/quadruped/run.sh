@@ -5,11 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 broadloom=$(realpath "$broadloom")
 root=$PWD
 folder=$root/experiments/quadruped
-if [ -n "${WORK:-}" ]; then  # which stays
-  rmdir "$work"
-  trap - EXIT
-  work=$WORK
-fi
+work=${WORK:-$work}
 mkdir -p "$work"
 work=$(realpath "$work")
 common=(--threads "${THREADS:-2}" --total_timesteps "${STEPS:-10000000}" --eval_interval 100 --eval_episodes 20 --no-tensorboard --ledger ledger.jsonl)

@@ -5,11 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 broadloom=$(realpath "$broadloom")
 folder=$PWD/experiments/robots-2048
 results=$folder/results
-if [ -n "${WORK:-}" ]; then  # which stays
-  rmdir "$work"
-  trap - EXIT
-  work=$WORK
-fi
+work=${WORK:-$work}
 threads=${THREADS:-2}
 mkdir -p "$results" "$work"
 work=$(realpath "$work")
