@@ -8,7 +8,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROBOTS = """# Written by choose.py from screen.toml's runs: each shape at its own rate. See PREREGISTRATION.md.
-seeds = "11-18"
+seeds = "11-15"
 match = "minibatch_size"
 points = 20
 evaluations = 10
@@ -26,7 +26,7 @@ eval_episodes = 5
 stagger_starts = [true, false]
 """
 QUADRUPED = """# Written by choose.py from screen_quadruped.toml's runs: each shape at its own rate. See PREREGISTRATION.md.
-seeds = "11-13"
+seeds = "11-12"
 match = "minibatch_size"
 points = 100
 evaluations = 1
