@@ -61,6 +61,7 @@ bool look_up_all(void* handle, Library& out) {
          look_up(handle, "mj_deleteSpec", out.delete_spec) &&
          look_up(handle, "mjs_getError", out.spec_error) &&
          look_up(handle, "mj_copyModel", out.copy_model) &&
+         look_up(handle, "mj_sizeModel", out.size_model) &&
          look_up(handle, "mj_deleteModel", out.delete_model) &&
          look_up(handle, "mj_makeData", out.make_data) &&
          look_up(handle, "mj_deleteData", out.delete_data) &&

@@ -20,6 +20,7 @@ struct Library {
   decltype(&::mj_deleteSpec) delete_spec;
   decltype(&::mjs_getError) spec_error;
   decltype(&::mj_copyModel) copy_model;
+  decltype(&::mj_sizeModel) size_model;
   decltype(&::mj_deleteModel) delete_model;
   decltype(&::mj_makeData) make_data;
   decltype(&::mj_deleteData) delete_data;

@@ -133,6 +133,10 @@ Model::~Model() {
   library_.delete_model(model_);
 }
 
+std::size_t Model::bytes() const {
+  return static_cast<std::size_t>(library_.size_model(model_)) + pool_->bytes();
+}
+
 Lease Model::lease() const { return Lease(*pool_); }
 
 std::string Model::name_of(mjtObj type, int id) const {

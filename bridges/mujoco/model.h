@@ -41,6 +41,9 @@ class Model {
   // -1 where there is none of that name.
   int find(mjtObj type, const std::string& name) const;
 
+  // Of the model and of its simulations: a copy of it for each core.
+  std::size_t bytes() const;
+
   // A simulation for the caller alone until the lease ends. There is one a core: who comes when all
   // are taken waits. Its state is whatever it was left in. Allocates nothing.
   Lease lease() const;

@@ -130,6 +130,11 @@ Health Simulation::health(bool returned) {
   return Health::kFine;
 }
 
+std::size_t Simulation::bytes() const {
+  return static_cast<std::size_t>(library_.size_model(model_)) +
+         static_cast<std::size_t>(data_->nbuffer) + sizeof(mjData);
+}
+
 std::string Simulation::complaint() const {
   if (!error_.empty()) return "MuJoCo's error: " + error_;
   for (const mjtWarning warning : kBreaks) {
@@ -158,6 +163,12 @@ void SimulationPool::give_back(Simulation* simulation) {
     free_.push_back(simulation);  // never more than there were, so that nothing is allocated
   }
   given_back_.notify_one();
+}
+
+std::size_t SimulationPool::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& simulation : all_) sum += simulation->bytes();
+  return sum;
 }
 
 }  // namespace broadloom::mujoco

@@ -49,6 +49,9 @@ class Simulation {
   // finite or huge MuJoCo goes on from the model's initial state.
   Health step(int times);
 
+  // Of its model and its data, without the arena, of which a step touches some KB.
+  std::size_t bytes() const;
+
   // What broke in the last call, to what: "the acceleration of joint 'ankle_4' is not finite, or
   // huge".
   std::string complaint() const;
@@ -70,6 +73,7 @@ class SimulationPool {
   explicit SimulationPool(std::vector<std::unique_ptr<Simulation>> all);
   Simulation* take();
   void give_back(Simulation* simulation);
+  std::size_t bytes() const;  // of all
 
  private:
   std::vector<std::unique_ptr<Simulation>> all_;

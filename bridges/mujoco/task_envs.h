@@ -41,6 +41,7 @@ class TaskEnvs final : public VecEnv {
   // MuJoCo calls the C library's functions, which differ in their last bits from processor to
   // processor.
   VecEnvTraits traits() const override { return {.common_bits = false}; }
+  std::size_t shared_bytes() const override { return setup_->model->bytes(); }
   int max_truncations(int num_steps) const override;
   void observe(int begin, int end, ObservationRows rows) const override;
   Status step(int begin, int end, const StepRows& rows) override;

@@ -305,6 +305,10 @@ int describe(const broadloom_task* task, const broadloom_value* options, broadlo
   spec->upstream = "Procgen 0.10.7, libenv.so";
   spec->state_size = kMostState;
   spec->flags = BROADLOOM_RESETS_ITSELF;
+  if (options[kNumLevels].integer > 0) {  // else all that there are, of which few are met again
+    spec->first_world = static_cast<std::uint64_t>(options[kStartLevel].integer);
+    spec->num_worlds = static_cast<std::uint64_t>(options[kNumLevels].integer);
+  }
   return BROADLOOM_OK;
 }
 
@@ -360,6 +364,8 @@ extern "C" const broadloom_plugin* broadloom_get_plugin() {
                                           nullptr,
                                           nullptr,
                                           procgen::get_state,
-                                          procgen::set_state};
+                                          procgen::set_state,
+                                          nullptr,
+                                          nullptr};
   return &plugin;
 }

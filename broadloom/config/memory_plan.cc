@@ -95,7 +95,8 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int rank
   }
   plan.block = block_bytes(config, envs);
   plan.environments =
-      static_cast<std::size_t>(most_envs) * (state_bytes_per_env(envs) + statistics);
+      static_cast<std::size_t>(most_envs) * (state_bytes_per_env(envs) + statistics) +
+      envs.shared_bytes();
   if (config.norm_obs) {
     plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), most_shards(config)) +
                       ObsNormalizer::bytes(spec.critic_observation.size, most_shards(config));

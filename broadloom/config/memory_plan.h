@@ -14,7 +14,7 @@ namespace broadloom {
 struct MemoryPlan {
   std::size_t block = 0;         // the rollout block: grows with N T
   std::size_t permutation = 0;   // of its samples: grows with N T
-  std::size_t environments = 0;  // states and episode statistics: grows with N
+  std::size_t environments = 0;  // states, episode statistics, and what a simulator takes
   std::size_t normaliser = 0;    // of observations, with sums of each shard: grows with N D
   std::size_t network = 0;       // parameters and moments
   std::size_t update = 0;        // partial gradients, and transposed weights, one set a thread

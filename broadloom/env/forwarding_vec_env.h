@@ -20,6 +20,7 @@ class ForwardingVecEnv : public VecEnv {
   const EnvSpec& spec() const override { return inner_->spec(); }
   int num_envs() const override { return inner_->num_envs(); }
   VecEnvTraits traits() const override { return inner_->traits(); }
+  std::size_t shared_bytes() const override { return inner_->shared_bytes(); }
   int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
   void observe(int begin, int end, ObservationRows rows) const override {
     inner_->observe(begin, end, rows);

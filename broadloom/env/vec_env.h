@@ -108,6 +108,9 @@ class VecEnv {
   virtual int num_envs() const = 0;
   // The same as long as the environments live.
   virtual VecEnvTraits traits() const { return {}; }
+  // Memory that environments of this kind have in common, however many there are: a simulator's
+  // models, tables, working copies of its threads.
+  virtual std::size_t shared_bytes() const { return 0; }
   // The most truncations that one environment can have within any num_steps steps.
   virtual int max_truncations(int num_steps) const = 0;
   // Observations of environments [begin, end) as they stand, [k, D] of spec().observation's dtype;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -144,16 +145,43 @@ Status check_critic_space(const EnvSpec& spec) {
                   spec.id));
 }
 
-// Columns of logs and keys of records are named after them.
-Status check_end_reasons(const EnvSpec& spec) {
-  const std::vector<std::string>& reasons = spec.end_reasons;
-  for (auto reason = reasons.begin(); reason != reasons.end(); ++reason) {
-    const bool named = is_name(*reason) && std::find(reasons.begin(), reason, *reason) == reason;
-    if (named) continue;
+const std::string& name_in(const std::string& name) { return name; }
+const std::string& name_in(const RewardTerm& term) { return term.name; }
+const std::string& name_in(const Measure& measure) { return measure.name; }
+
+// Columns of logs and keys of records are named after them. what: "says that episodes end by"
+template <class Entry>
+Status check_names(const EnvSpec& spec, const char* what, const std::vector<Entry>& entries,
+                   const char* besides = "") {
+  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+    const std::string& name = name_in(*entry);
+    const bool is_first = std::none_of(entries.begin(), entry,
+                                       [&](const Entry& other) { return name_in(other) == name; });
+    if (is_name(name) && is_first) continue;
     return invalid(fmt::format(
-        "environment '{}' cannot be registered: it says that episodes end by '{}', expected "
-        "names of letters, digits, '-', '_' and '.', none of them twice, none of them time_limit",
-        spec.id, *reason));
+        "environment '{}' cannot be registered: it {} '{}', expected names of letters, digits, "
+        "'-', '_' and '.', none of them twice{}",
+        spec.id, what, name, besides));
+  }
+  return {};
+}
+
+bool is_text(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+// The audit's sentences have its names in them.
+Status check_context(const EnvSpec& spec) {
+  for (const ContextRange& one : spec.context) {
+    if (is_text(one.name) && std::isfinite(one.low) && std::isfinite(one.high) &&
+        one.low <= one.high) {
+      continue;
+    }
+    return invalid(fmt::format(
+        "environment '{}' cannot be registered: it is given '{}' from [{}, {}], expected a name of "
+        "printable ASCII and finite bounds with low <= high",
+        spec.id, one.name, one.low, one.high));
   }
   return {};
 }
@@ -181,7 +209,11 @@ Status check_entry(const EnvEntry& entry) {
 }
 
 Status check_spec(const EnvSpec& spec) {
-  BROADLOOM_TRY(check_end_reasons(spec));
+  BROADLOOM_TRY(check_names(spec, "says that episodes end by", spec.end_reasons,
+                            ", none of them time_limit"));
+  BROADLOOM_TRY(check_names(spec, "has a reward term", spec.reward_terms));
+  BROADLOOM_TRY(check_names(spec, "measures", spec.measures));
+  BROADLOOM_TRY(check_context(spec));
   BROADLOOM_TRY(check_space(spec.id, "observation", spec.observation));
   BROADLOOM_TRY(check_critic_space(spec));
   return check_space(spec.id, "action", spec.action);

@@ -18,10 +18,10 @@
 // written what happened, for the person at the terminal, into `error` (BROADLOOM_ERROR_SIZE bytes,
 // ended by a 0). Never print, exit, or throw through these functions.
 //
-// Threads. describe(), make() and close() are called one at a time. reset(), step(), observe..(),
-// get_state() and set_state() of one simulator may be called at the same time for different
-// environments, unless BROADLOOM_WHOLE_BATCH is set; those of two simulators always may. What
-// becomes of an environment must not depend on which others are stepped with it.
+// Threads. describe(), make() and close() are called one at a time. All others of one simulator may
+// be called at the same time for different environments, unless BROADLOOM_WHOLE_BATCH is set; those
+// of two simulators always may. What becomes of an environment must not depend on which others are
+// stepped with it.
 #ifndef BROADLOOM_PLUGIN_H
 #define BROADLOOM_PLUGIN_H
 
@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Of this header. A library that was compiled against another one is refused.
-#define BROADLOOM_PLUGIN_ABI 1
+#define BROADLOOM_PLUGIN_ABI 2
 #define BROADLOOM_ERROR_SIZE 512
 
 enum broadloom_result {
@@ -115,6 +115,26 @@ enum broadloom_flags {
   BROADLOOM_COMMON_BITS = 8
 };
 
+// What the reward is made of: the sum of weight * term.
+struct broadloom_reward_term {
+  const char* name;  // letters, digits and _
+  double weight;
+};
+
+// What is measured in each step beside the reward: how far off a command an environment is, say.
+// Reports, evaluations and panels show the mean over steps.
+struct broadloom_measure {
+  const char* name;  // letters, digits and _
+  const char* unit;  // "m/s"; NULL: none
+};
+
+// A number that an environment is given and that differs between environments: a command, a place
+// on the ground. The audit looks at whether they are given different ones.
+struct broadloom_context {
+  const char* name;  // with its unit
+  double low, high;  // that it is drawn from; equal: always this number
+};
+
 // What a task is under given options. All is 0 when describe() is called; what it points to must
 // live until the next call of any function of the table.
 struct broadloom_spec {
@@ -135,6 +155,15 @@ struct broadloom_spec {
   const char* upstream;     // whose dynamics these are, with version; NULL: the plug-in's own
   int64_t state_size;       // bytes of an environment's state, at most; 0: it cannot be saved
   uint32_t flags;           // broadloom_flags
+  const struct broadloom_reward_term* reward_terms;  // for records; NULL: not said
+  int32_t num_reward_terms;                          // at most 64, as of the two below
+  const struct broadloom_measure* measures;          // NULL: nothing is measured
+  int32_t num_measures;
+  const struct broadloom_context* context;  // NULL: not said
+  int32_t num_context;
+  // Worlds that are made from seeds and met again and again, such as the levels of a game: seeds
+  // from first_world on. The audit looks at whether a panel is played in worlds of training.
+  uint64_t first_world, num_worlds;  // 0 worlds: there are none, or it is not said
 };
 
 // Stepping ---------------------------------------------------------------------------------------
@@ -190,6 +219,14 @@ struct broadloom_plugin {
   // May be NULL where state_size is 0.
   int (*get_state)(void* simulator, int32_t env, void* bytes, char* error);
   int (*set_state)(void* simulator, int32_t env, const void* bytes, char* error);
+  // Sums over the environment's steps since it was last asked, which then begin anew:
+  // [num_reward_terms + num_measures], first what each term has paid, weight times term, then each
+  // measure. A reset leaves them as they are, and they are no part of the state. May be NULL where
+  // nothing is measured: then what each term pays is not known.
+  void (*take_step_sums)(void* simulator, int32_t env, double* sums);
+  // The spec's context as the environment has it now: [num_context]. May be NULL where there is
+  // none.
+  void (*context)(void* simulator, int32_t env, double* numbers);
 };
 
 // The one symbol that a plug-in exports: its table, which lives as long as the library is loaded.

@@ -197,6 +197,18 @@ void PluginEnvs::observe_critic(int begin, int end, ObservationRows rows) const 
   plugin_->observe_critic(simulator_, begin, end, to);
 }
 
+void PluginEnvs::context(int env, std::span<double> out) const {
+  if (described_.spec.context.empty()) return;
+  const PluginCall call(described_.spec.id.c_str(), "context", env, env + 1);
+  plugin_->context(simulator_, env, out.data());
+}
+
+void PluginEnvs::take_step_sums(int env, std::span<double> out) {
+  if (described_.spec.counted() == 0) return;
+  const PluginCall call(described_.spec.id.c_str(), "take_step_sums", env, env + 1);
+  plugin_->take_step_sums(simulator_, env, out.data());
+}
+
 Status PluginEnvs::move(int begin, int end, const StepRows& rows) {
   const auto count = static_cast<std::size_t>(end - begin);
   std::fill_n(rows.terminated, count, std::uint8_t{0});

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class PluginEnvs final : public VecEnv {
   void observe_critic(int begin, int end, ObservationRows rows) const override;
   Status step(int begin, int end, const StepRows& rows) override;
   std::int64_t episode_step(int env) const override { return age_[env]; }
+  void context(int env, std::span<double> out) const override;
+  void take_step_sums(int env, std::span<double> out) override;
   Status capture() override;
   Status state_restored() override;
   Status begin_anew(std::uint64_t seed) override;

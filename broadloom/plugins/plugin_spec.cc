@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <mutex>
+#include <utility>
 
 #include "broadloom/plugins/plugin_call.h"
 #include "broadloom/plugins/plugin_mutex.h"
@@ -114,14 +116,49 @@ Status add_reasons(const broadloom_spec& said, EnvSpec& spec) {
   return {};
 }
 
+constexpr int kMostNamed = 64;
+
+// Entries of one of the spec's lists; their names are looked at where all environments' are.
+template <class Entry, class Make>
+Status add_named(const char* list, const Entry* entries, int count, const std::string& id,
+                 const Make& make) {
+  if (entries == nullptr) return {};
+  if (count < 0 || count > kMostNamed) {
+    return invalid(fmt::format("{}: describe() of the plug-in gives {} {}, expected 0 to {}", id,
+                               count, list, kMostNamed));
+  }
+  std::for_each(entries, entries + count, make);
+  return {};
+}
+
+Status add_numbers(const broadloom_spec& said, bool are_counted, EnvSpec& spec) {
+  BROADLOOM_TRY(add_named("reward_terms", said.reward_terms, said.num_reward_terms, spec.id,
+                          [&](const broadloom_reward_term& term) {
+                            spec.reward_terms.push_back({or_empty(term.name), term.weight});
+                          }));
+  BROADLOOM_TRY(add_named(
+      "measures", said.measures, said.num_measures, spec.id, [&](const broadloom_measure& measure) {
+        spec.measures.push_back({or_empty(measure.name), or_empty(measure.unit)});
+      }));
+  BROADLOOM_TRY(add_named("numbers of context", said.context, said.num_context, spec.id,
+                          [&](const broadloom_context& one) {
+                            spec.context.push_back({or_empty(one.name), one.low, one.high});
+                          }));
+  spec.counts_reward_terms = are_counted && !spec.reward_terms.empty();
+  spec.world_seeds = {said.first_world, said.num_worlds};
+  return {};
+}
+
 // Functions that the spec makes needful.
 Status check_functions(const PluginSpec& described, const broadloom_plugin& plugin) {
   const bool saves = described.state_size > 0;
-  const char* missing = described.spec.has_critic_observation() && plugin.observe_critic == nullptr
-                            ? "observe_critic"
-                        : saves && plugin.get_state == nullptr ? "get_state"
-                        : saves && plugin.set_state == nullptr ? "set_state"
-                                                               : nullptr;
+  const char* missing =
+      described.spec.has_critic_observation() && plugin.observe_critic == nullptr ? "observe_critic"
+      : saves && plugin.get_state == nullptr                                      ? "get_state"
+      : saves && plugin.set_state == nullptr                                      ? "set_state"
+      : !described.spec.measures.empty() && plugin.take_step_sums == nullptr      ? "take_step_sums"
+      : !described.spec.context.empty() && plugin.context == nullptr              ? "context"
+                                                                                  : nullptr;
   if (missing == nullptr) return {};
   return invalid(fmt::format("{}: describe() of the plug-in asks for {}(), which is NULL",
                              described.spec.id, missing));
@@ -132,6 +169,7 @@ Result<PluginSpec> read_spec(const broadloom_spec& said, PluginSpec out,
   EnvSpec& spec = out.spec;
   BROADLOOM_TRY(add_spaces(said, spec));
   BROADLOOM_TRY(add_reasons(said, spec));
+  BROADLOOM_TRY(add_numbers(said, plugin.take_step_sums != nullptr, spec));
   if (said.max_episode_steps < 0 || said.state_size < 0 || said.state_size > kMostBytes) {
     return invalid(fmt::format(
         "{}: describe() of the plug-in gives max_episode_steps {} and state_size {}, expected at "

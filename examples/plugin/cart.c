@@ -1,7 +1,8 @@
 /* Cart-v0: a cart that is to be parked at a mark on a rail that slopes, as a simulator in plain C.
  *
  * A whole plug-in: options, float32 observations, what only the critic sees, reasons to end,
- * success, states. Copy it, and begin with the four functions that have the physics.
+ * success, what the reward is made of, states. Copy it, and begin with the four functions that have
+ * the physics.
  *
  *   cc -std=c11 -O2 -shared -fPIC -I PREFIX/include -o libcart.so cart.c
  *   broadloom env check plugin:./libcart.so:Cart-v0
@@ -19,6 +20,10 @@
 enum { kFriction, kForce, kNumOptions };
 enum { kOffTheRail };
 
+/* What step_sums has of each cart: what its reward's terms paid, and how far off the mark it was.
+ */
+enum { kAlive, kOffMark, kSpeed, kNumTerms, kDistance = kNumTerms, kNumSums };
+
 /* All that the next step depends on: what get_state() gives away, and set_state() takes back. */
 struct cart {
   double x, speed; /* m from the mark, m/s */
@@ -28,7 +33,8 @@ struct cart {
 
 struct simulator {
   double friction, force;
-  struct cart* carts; /* [num_envs] */
+  struct cart* carts;       /* [num_envs] */
+  double (*sums)[kNumSums]; /* [num_envs] since they were last taken; no part of the state */
 };
 
 static const double kTick = 0.05; /* s */
@@ -63,7 +69,13 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
     const double gust = uniform(cart, -0.1, 0.1);
     cart->speed += kTick * (push + gust + cart->slope - all->friction * cart->speed);
     cart->x += kTick * cart->speed;
-    step->rewards[k] = (float)(1.0 - cart->x * cart->x - 0.1 * cart->speed * cart->speed);
+    const double off_mark = -cart->x * cart->x, speed = -0.1 * cart->speed * cart->speed;
+    step->rewards[k] = (float)(1.0 + off_mark + speed);
+    double* sums = all->sums[begin + k];
+    sums[kAlive] += 1.0;
+    sums[kOffMark] += off_mark;
+    sums[kSpeed] += speed;
+    sums[kDistance] += cart->x < 0.0 ? -cart->x : cart->x;
     step->terminated[k] = cart->x < -kRail || cart->x > kRail;
     step->reasons[k] = kOffTheRail;
     step->successes[k] = cart->x > -0.1 && cart->x < 0.1; /* should the episode end here */
@@ -102,9 +114,23 @@ static int set_state(void* simulator, int32_t env, const void* bytes, char* erro
   return BROADLOOM_OK;
 }
 
+static void take_step_sums(void* simulator, int32_t env, double* sums) {
+  double* own = ((struct simulator*)simulator)->sums[env];
+  memcpy(sums, own, sizeof(double[kNumSums]));
+  memset(own, 0, sizeof(double[kNumSums]));
+}
+
+static void context(void* simulator, int32_t env, double* numbers) {
+  numbers[0] = ((struct simulator*)simulator)->carts[env].slope;
+}
+
 static int describe(const struct broadloom_task* task, const struct broadloom_value* options,
                     struct broadloom_spec* spec, char* error) {
   static const char* const kReasons[] = {"off_the_rail"};
+  static const struct broadloom_reward_term kTerms[kNumTerms] = {
+      [kAlive] = {"alive", 1.0}, [kOffMark] = {"off_mark", -1.0}, [kSpeed] = {"speed", -0.1}};
+  static const struct broadloom_measure kMeasures[] = {{"distance", "m"}};
+  static const struct broadloom_context kContext[] = {{"slope, m/s^2", -0.3, 0.3}};
   (void)task;
   if (options[kForce].number <= 0.3) {
     snprintf(error, BROADLOOM_ERROR_SIZE,
@@ -120,6 +146,12 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   spec->end_reasons = kReasons;
   spec->num_end_reasons = 1;
   spec->names_success = 1;
+  spec->reward_terms = kTerms;
+  spec->num_reward_terms = kNumTerms;
+  spec->measures = kMeasures;
+  spec->num_measures = 1;
+  spec->context = kContext;
+  spec->num_context = 1;
   spec->state_size = sizeof(struct cart);
   spec->flags = BROADLOOM_COMMON_BITS; /* sums and products alone, and -std=c11 fuses none */
   return BROADLOOM_OK;
@@ -129,22 +161,26 @@ static int make(const struct broadloom_task* task, const struct broadloom_value*
                 int32_t num_envs, void** simulator, char* error) {
   struct simulator* all = malloc(sizeof(*all));
   struct cart* carts = calloc((size_t)num_envs, sizeof(*carts));
+  double(*sums)[kNumSums] = calloc((size_t)num_envs, sizeof(*sums));
   (void)task;
-  if (all == NULL || carts == NULL) {
+  if (all == NULL || carts == NULL || sums == NULL) {
     free(all);
     free(carts);
+    free(sums);
     snprintf(error, BROADLOOM_ERROR_SIZE, "no memory for %d carts", num_envs);
     return BROADLOOM_FAILED;
   }
   all->friction = options[kFriction].number;
   all->force = options[kForce].number;
   all->carts = carts;
+  all->sums = sums;
   *simulator = all;
   return BROADLOOM_OK;
 }
 
 static void destroy(void* simulator) {
   free(((struct simulator*)simulator)->carts);
+  free(((struct simulator*)simulator)->sums);
   free(simulator);
 }
 
@@ -184,6 +220,8 @@ const struct broadloom_plugin* broadloom_get_plugin(void) {
       .observe_critic = observe_critic,
       .get_state = get_state,
       .set_state = set_state,
+      .take_step_sums = take_step_sums,
+      .context = context,
   };
   return &kPlugin;
 }

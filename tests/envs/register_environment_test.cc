@@ -146,6 +146,23 @@ TEST(RegisterEnvironment, RefusesWhatLacksAFunctionOrASpace) {
                  {"bounds [1, -1] at number 0"});
 }
 
+TEST(RegisterEnvironment, RefusesNamesThatRecordsCannotHave) {
+  const auto refused = [](EnvSpec spec, const std::vector<std::string>& words) {
+    expect_refused(register_environment(simulator_entry(spec, simulator("Null-v0"))), words);
+  };
+  EnvSpec spec = hover_spec("Null-v0");
+  spec.measures = {{"off the mark", "m"}};
+  refused(spec, {"it measures 'off the mark', expected names of letters"});
+  spec = hover_spec("Null-v0");
+  spec.reward_terms = {{"speed", 1.0}, {"speed", 2.0}};
+  refused(spec, {"has a reward term 'speed'", "none of them twice"});
+  spec = hover_spec("Null-v0");
+  spec.context = {{"forward, m/s", 1.0, 0.0}};
+  refused(spec, {"given 'forward, m/s' from [1, 0]", "low <= high"});
+  spec.context = {{"forw\xe4rts", 0.0, 1.0}};
+  refused(spec, {"printable ASCII"});
+}
+
 TEST(Simulator, IsSteppedAsItIsAndDisturbedWhereAsked) {
   ASSERT_TRUE(register_environment<Hover>("Hover-v0").ok());
   ASSERT_TRUE(

@@ -160,5 +160,12 @@ TEST(MujocoSimulation, ErrorsComeBack) {
   EXPECT_EQ(error, "");
 }
 
+TEST(MujocoModels, SayWhatTheyTake) {
+  const std::shared_ptr<Model> model = Model::parse(kCart, "cart").take();
+  const auto own = static_cast<std::size_t>(model->library().size_model(&model->get()));
+  EXPECT_GT(own, 1000u);
+  EXPECT_GE(model->bytes(), 2 * own);  // itself, and a copy for each core
+}
+
 }  // namespace
 }  // namespace broadloom::mujoco

@@ -53,7 +53,7 @@ class Cart(unittest.TestCase):
     def test_it_is_as_it_must_be(self):
         report = json.loads(self.run_it("env", "check", ID, "--json").stdout)
         self.assertTrue(report["agrees"])
-        self.assertEqual([check["name"] for check in report["checks"] if check["left_out"]], ["stacks of frames", "what steps count", "steps allocate nothing"])
+        self.assertEqual([check["name"] for check in report["checks"] if check["left_out"]], ["stacks of frames", "steps allocate nothing"])
 
     def test_a_limit_of_its_own_is_kept_to(self):
         walk = pathlib.Path(SOURCE) / "tests" / "plugins" / "walk.c"
@@ -84,6 +84,16 @@ class Cart(unittest.TestCase):
         self.run_it("study", "--env_id", ID, "--num_envs", "4", "--num_steps", "16", "--total_timesteps", "256", "--seeds", "2", "--grid",
                     "learning_rate=1e-3,3e-4", "--out", "cart.sqlite", "--quiet")
         self.run_it("env", "bench", ID, "--num_steps", "100")
+
+    def test_what_its_steps_count_is_shown(self):
+        last = json.loads((self.folder / "runs/a/metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+        self.assertAlmostEqual(last["reward/alive"], 1.0)
+        self.assertLess(last["reward/off_mark"], 0.0)
+        self.assertGreater(last["measure/distance"], 0.0)
+        self.assertIn("distance", self.run_it("eval", "runs/a", "--panel", "panel.toml").stdout)
+        self.assertEqual(self.json_of("runs/a/ledger_line.json")["contract"]["reward_terms"]["off_mark"], -1.0)
+        checks = json.loads(self.run_it("audit", "runs/a", "--json", codes=(0, 20, 21)).stdout)["checks"]
+        self.assertEqual([check["severity"] for check in checks if check["name"] == "same_tasks"], ["ok"])
 
     def test_folders_are_named_after_it(self):
         self.run_it("train", "--env_id", ID, *SMALL, "--total_timesteps", "512")

@@ -71,6 +71,11 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   if (strcmp(task->id, "NoState-v0") == 0) spec->state_size = 8;
   static const char* const kReasons[] = {"fell", "f\xe9ll"};
   if (strcmp(task->id, "Latin-v0") == 0) spec->end_reasons = kReasons, spec->num_end_reasons = 2;
+  static const struct broadloom_measure kMeasures[] = {{"off_mark", "m"}};
+  static const struct broadloom_context kContext[] = {{"speed, m/s", 0.0, 1.0}};
+  if (strcmp(task->id, "NoSums-v0") == 0) spec->measures = kMeasures, spec->num_measures = 1;
+  if (strcmp(task->id, "NoContext-v0") == 0) spec->context = kContext, spec->num_context = 1;
+  if (strcmp(task->id, "Many-v0") == 0) spec->context = kContext, spec->num_context = 65;
   return BROADLOOM_OK;
 }
 
@@ -93,6 +98,7 @@ static const struct broadloom_task kTasks[] = {
     {.id = "Crashes-v0"},   {.id = "Aborts-v0"},   {.id = "Exits-v0"},      {.id = "NotFinite-v0"}, {.id = "Reasons-v0"},
     {.id = "Truncates-v0"}, {.id = "NoBounds-v0"}, {.id = "NoShape-v0"},    {.id = "NoState-v0"},   {.id = "NoCell-v0"},
     {.id = "Sinks-v0"},     {.id = "Throws-v0"},     {.id = "Latin-v0"},
+    {.id = "NoSums-v0"},    {.id = "NoContext-v0"}, {.id = "Many-v0"},
     {.id = "Unnamed-v0", .options = kUnnamed, .num_options = 1},
     {.id = "Default-v0", .options = kWrong, .num_options = 1}};
 

@@ -2,6 +2,7 @@
 // of those that are faulty.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -127,6 +128,38 @@ TEST(Plugins, AreDescribed) {
   EXPECT_EQ(options[0].range_text, "0 to 10");
 }
 
+TEST(Plugins, SayWhatTheirStepsCount) {
+  const EnvSpec spec = env_spec(id_of("cart", "Cart-v0"), {}).take();
+  ASSERT_EQ(spec.counted(), 4u);
+  EXPECT_EQ(spec.reward_terms[1].name, "off_mark");
+  EXPECT_EQ(spec.reward_terms[1].weight, -1.0);
+  EXPECT_EQ(spec.measures[0].name, "distance");
+  EXPECT_EQ(spec.measures[0].unit, "m");
+  ASSERT_EQ(spec.context.size(), 1u);
+  EXPECT_EQ(spec.context[0].high, 0.3);
+  EXPECT_EQ(env_spec(id_of("walk", "Walk-v0"), {}).value().counted(), 0u);
+
+  VecEnvOptions two;
+  two.num_envs = 2;
+  std::unique_ptr<VecEnv> envs = make(id_of("cart", "Cart-v0"), two).take();
+  Rows rows(*envs);
+  double paid = 0.0;
+  for (int s = 0; s < 10; ++s) {
+    ASSERT_TRUE(envs->step(0, 2, rows.get()).ok());
+    paid += static_cast<double>(rows.rewards[1]);
+  }
+  std::vector<double> sums(4);
+  envs->take_step_sums(1, sums);
+  EXPECT_EQ(sums[0], 10.0);
+  EXPECT_NEAR(sums[0] + sums[1] + sums[2], paid, 1e-5);
+  EXPECT_GT(sums[3], 0.0);
+  double first = 0.0, second = 0.0;
+  envs->context(0, {&first, 1});
+  envs->context(1, {&second, 1});
+  EXPECT_NE(first, second);
+  EXPECT_LE(std::abs(first), 0.3);
+}
+
 TEST(Plugins, TakeOptionsAndDisturbances) {
   const std::string id = id_of("cart", "Cart-v0");
   EXPECT_TRUE(says(error_of(id, {{"frixion", "1"}}), "did you mean 'friction'"));
@@ -186,7 +219,7 @@ TEST(Plugins, ThatAreNoneAreRefused) {
       says(error_of("plugin:" BROADLOOM_PLUGINS "/cmake_install.cmake:A-v0"), "cannot be loaded"));
   EXPECT_TRUE(says(error_of(id_of("no_symbol", "A-v0")), "no function broadloom_get_plugin()"));
   EXPECT_TRUE(says(error_of(id_of("other_abi", "A-v0")),
-                   "was compiled against interface 99 of plug-ins, and this program has 1"));
+                   "was compiled against interface 99 of plug-ins, and this program has 2"));
   EXPECT_TRUE(says(error_of(id_of("walk", "Wolk-v0")), "did you mean plugin:"));
   EXPECT_TRUE(says(error_of(id_of("walk", "Wolk-v0")), "It has Walk-v0, Whole-v0"));
   EXPECT_TRUE(says(error_of("plugin:" BROADLOOM_PLUGINS "/libwalk.so"), "names no task"));
@@ -198,6 +231,9 @@ TEST(Plugins, WhoseSpecIsNoneAreRefused) {
   EXPECT_TRUE(
       says(error_of(id_of("faulty", "NoShape-v0")), "its observation space has a rank of 0"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoState-v0")), "asks for get_state(), which is NULL"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoSums-v0")), "asks for take_step_sums(), which"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoContext-v0")), "asks for context(), which is NULL"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Many-v0")), "65 numbers of context, expected 0 to"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Default-v0")), "got 'fast'"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Unnamed-v0")), "option 0 of the plug-in's task"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Latin-v0")), "says that episodes end by 'f\xe9ll'"));
