@@ -9,11 +9,11 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 from rows import interval, read, write  # noqa: E402
 
-TASKS = ["InvertedPendulum", "InvertedDoublePendulum", "Reacher", "Swimmer", "HalfCheetah", "Hopper", "Walker2d", "Pusher"]
-BLOCKS = {"cleanrl": "1x2048", "wide": "8x256"}
+TASKS = ["InvertedPendulum", "InvertedDoublePendulum", "Reacher", "Swimmer", "HalfCheetah", "Hopper", "Walker2d", "Pusher", "Ant", "Humanoid"]
+BLOCKS = {"cleanrl": "1x2048", "wide": "8x256", "hour": "8x256, 3M"}
 # docs.cleanrl.dev, ppo_continuous_action.py, v4, 1M steps: mean and standard deviation of three seeds.
 PUBLISHED = {"HalfCheetah": (1442.64, 46.03), "Hopper": (2382.86, 271.74), "Walker2d": (2287.95, 571.78), "InvertedPendulum": (963.09, 22.20),
-             "Pusher": (-40.38, 7.15)}
+             "Pusher": (-40.38, 7.15), "Humanoid": (716.11, 49.08)}
 COLUMNS = ["task", "block", "seed", "training", "last", "parameters_hash"]
 
 
@@ -50,21 +50,34 @@ def judge(results):
             bar, spread = PUBLISHED.get(task, ("", ""))
             means.append((task, block, len(of), *training, *last, bar, spread))
             if block == "1x2048" and bar != "":
-                # The prediction names four tasks; Pusher has another model here than CleanRL's.
-                number = 1 if task != "Pusher" else ""
+                # The first prediction names four tasks; Pusher has another model here than CleanRL's.
+                number = {"Pusher": "", "Humanoid": 4}.get(task, 1)
                 verdicts.append((number, f"{task}: training return, at least {bar - spread:.5g}", training[0], "held" if training[0] >= bar - spread else "refuted"))
-        one, eight = (runs.get((task, block), {}) for block in BLOCKS.values())
+        one, eight, hour = (runs.get((task, block), {}) for block in BLOCKS.values())
         seeds = sorted(one.keys() & eight.keys())
         if len(seeds) >= 2:
             found = interval([float(eight[seed]["training"]) - float(one[seed]["training"]) for seed in seeds])
-            differences.append((task, len(seeds), *found))
+            differences.append((task, "8x256 less 1x2048", len(seeds), *found))
             verdicts.append((2, f"{task}: 8x256 less 1x2048, interval reaches 0", found[2], "refuted" if found[2] < 0 else "held"))
+        seeds = sorted(one.keys() & hour.keys())
+        if len(seeds) >= 2:
+            found = interval([float(hour[seed]["training"]) - float(one[seed]["training"]) for seed in seeds])
+            differences.append((task, "8x256 for 3M less 1x2048 for 1M", len(seeds), *found))
+            verdicts.append((5, f"{task}: 3M less 1M, interval above 0", found[1], "held" if found[1] > 0 else "refuted"))
     for task, bar in (("InvertedPendulum", 950.0), ("InvertedDoublePendulum", 9100.0)):
         of = [float(row["last"]) for row in runs.get((task, "8x256"), {}).values()]
         if of:
             verdicts.append((3, f"{task}, 8x256: least of {len(of)} last evaluations, above {bar:.0f}", min(of), "held" if min(of) > bar else "refuted"))
+    hour = {task: [float(row["training"]) for row in runs.get((task, BLOCKS["hour"]), {}).values()] for task in ("Ant", "Humanoid")}
+    if hour["Ant"]:
+        verdicts.append((6, f"Ant, 3M: least of {len(hour['Ant'])} training returns, above 1000", min(hour["Ant"]), "held" if min(hour["Ant"]) > 1000 else "refuted"))
+        mean = sum(hour["Ant"]) / len(hour["Ant"])
+        verdicts.append((6, "Ant, 3M: mean, below 3500", mean, "held" if mean < 3500 else "refuted"))
+    if hour["Humanoid"]:
+        mean = sum(hour["Humanoid"]) / len(hour["Humanoid"])
+        verdicts.append((7, "Humanoid, 3M: mean, between 800 and 2500", mean, "held" if 800 <= mean <= 2500 else "refuted"))
     write(results / "means.csv", ["task", "block", "runs", "training", "training_low", "training_high", "last", "last_low", "last_high", "cleanrl", "cleanrl_sd"], means)
-    write(results / "differences.csv", ["task", "runs", "value", "low", "high"], differences)
+    write(results / "differences.csv", ["task", "what", "runs", "value", "low", "high"], differences)
     write(results / "verdicts.csv", ["prediction", "what", "value", "verdict"], verdicts)
     for row in [*means, *differences, *verdicts]:
         print(*[f"{x:.5g}" if isinstance(x, float) else x for x in row], sep="  ")

@@ -13,7 +13,7 @@ tasks=("$@")
 for task in "${tasks[@]}"; do
   case $task in
     Ant-v5 | Humanoid-v5)
-      study "$task" study "$task" --runs 1-5  # cleanrl's cell alone
+      study "$task" study "$task" --runs 1,3,5,7,9  # cleanrl's cell alone: seeds go round the cells
       study "$task" hour "$task-hour" ;;
     *) study "$task" study "$task" ;;
   esac
