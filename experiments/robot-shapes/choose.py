@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""choose.py SCREEN.sqlite SCREEN_QUADRUPED.sqlite: of every task and shape the rate with the largest area (the quadruped: the smallest speed error
-over the last twentieth). Writes final.toml and final_quadruped.toml beside itself."""
+"""choose.py robots SCREEN.sqlite: of every task and shape the rate with the largest area, as final.toml beside itself. choose.py quadruped
+SCREEN_QUADRUPED.sqlite: that with the smallest speed error over the last twentieth of the run, as final_quadruped.toml."""
 import collections
 import pathlib
 import sqlite3
@@ -61,5 +61,7 @@ def write(name, head, found):
     (HERE / name).write_text(text, encoding="utf-8")
 
 
-write("final.toml", ROBOTS, scores(sys.argv[1], AREA))
-write("final_quadruped.toml", QUADRUPED, scores(sys.argv[2], ERROR))
+if sys.argv[1] == "robots":
+    write("final.toml", ROBOTS, scores(sys.argv[2], AREA))
+else:
+    write("final_quadruped.toml", QUADRUPED, scores(sys.argv[2], ERROR))

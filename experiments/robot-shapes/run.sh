@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the block's shape does to a robot: some four hours of one core. Needs a build with MuJoCo (docs/envs/MuJoCo.md).
-# run.sh STAGE...: some of "screen screen_quadruped choose final final_quadruped families laboratory keep", by default all of them, in that order. The studies go on
+# run.sh STAGE...: some of "screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory keep", by default all of them, in that order. The studies go on
 # where they were stopped. FLAT: the run of experiments/quadruped's first stage, whose policy the families begin with. JOBS: runs at once.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/robot-shapes
@@ -14,7 +14,7 @@ families() {
   for seed in 1 2 3; do
     for of in 1 8 128; do
       run=$stores/families/${of}_$seed
-      [ ! -f "$run/panel.json" ] || continue
+      [ ! -f "$run/ledger_line.json" ] || continue
       rm -rf "$run"
       "$broadloom" train configs/quadruped_terrain.toml --init "${FLAT:?FLAT=RUN, a run of configs/quadruped.toml}" --seed_families "$of" --seed "$seed" --total_timesteps 1000000 \
         --threads "${JOBS:-2}" --panel experiments/quadruped/ground.toml --no-tensorboard --quiet --out "$run"
@@ -39,12 +39,13 @@ laboratory() {
 
 mkdir -p "$stores/families" "$stores/laboratory"
 stages=("$@")
-[ ${#stages[@]} -gt 0 ] || stages=(screen screen_quadruped choose final final_quadruped families laboratory keep)
+[ ${#stages[@]} -gt 0 ] || stages=(screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory keep)
 for stage in "${stages[@]}"; do
   case $stage in
     screen | final) study "$stage" ;;
     screen_quadruped | final_quadruped) study "$stage" "${quadruped[@]}" ;;
-    choose) python3 "$folder/choose.py" "$stores"/screen{,_quadruped}.sqlite ;;
+    choose) python3 "$folder/choose.py" robots "$stores/screen.sqlite" ;;
+    choose_quadruped) python3 "$folder/choose.py" quadruped "$stores/screen_quadruped.sqlite" ;;
     families) families ;;
     laboratory)
       for task in Hopper HalfCheetah; do
