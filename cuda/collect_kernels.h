@@ -107,8 +107,7 @@ struct CollectKernel {
   DeviceRollout rollout;
   TileMemory tiles;
   ObservationScale scale;
-  const float *low, *high;  // [A] bounds of actions
-  std::uint64_t seed;
+  ActionBounds bounds;
   std::int64_t step;  // of the run
   int t;
 
@@ -150,16 +149,17 @@ struct CollectKernel {
   }
 
  private:
-  // Environment n draws from Random(seed, kAction, n, step), as on the host.
+  // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: within
+  // bounds.
   BROADLOOM_HD void act(int n, const float* outputs, std::size_t row) const {
-    Random random(seed, Purpose::kAction, static_cast<std::uint32_t>(n),
+    Random random(setup.seed, Purpose::kAction, static_cast<std::uint32_t>(n),
                   static_cast<std::uint64_t>(step));
     float* const drawn = rollout.actions + row * rollout.A;
     rollout.log_probs[row] = acting.act(network, params, outputs, random, drawn);
     for (int a = 0; a < rollout.A; ++a) {
-      const float above = drawn[a] < low[a] ? low[a] : drawn[a];
+      const float above = drawn[a] < bounds.low[a] ? bounds.low[a] : drawn[a];
       rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] =
-          high[a] < above ? high[a] : above;
+          bounds.high[a] < above ? bounds.high[a] : above;
     }
   }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "broadloom/env/batched_env.h"
+#include "broadloom/env/disturbance.h"
 #include "broadloom/train/device.h"
 #include "cuda/counting_side.h"
 #include "cuda/device_rollout.h"
@@ -26,18 +27,15 @@ namespace broadloom::cuda {
 template <class Env, class Side, class Way>
 class DeviceLearning final : public Device, private StepWatcher<typename Way::Loss::Sums> {
  public:
-  // setup: that check_device() has passed; envs: those of the setup.
+  // setup: that check_device() has passed; envs: those of the setup, within what disturbs them.
   DeviceLearning(std::unique_ptr<Side> side, const DeviceSetup& setup, const BatchedEnv<Env>& envs)
       : side_(std::move(side)),
         name_(side_->name()),
         way_(setup.config),
         scales_rewards_(setup.config.norm_reward || setup.config.reward_scale != 1.0),
         outputs_(setup.network.shape().action_outputs),
-        image_(envs.num_envs()),
-        collector_(*side_, envs.params(), envs.spec(), device_network(setup.network),
-                   {setup.config.num_steps, setup.config.num_envs, setup.config.seed,
-                    setup.config.families()},
-                   setup.normalizer),
+        collector_(*side_, envs, undisturbed(setup.envs).disturbance, device_network(setup.network),
+                   setup.config.num_steps, setup.normalizer),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
                 static_cast<int>(setup.config.batch_size()),
                 static_cast<int>(setup.config.minibatch_count())) {}
@@ -52,8 +50,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     failed_ = {};
     update_.set_params(learner.params.data());
     update_.set_moments(learner.adam_m.data(), learner.adam_v.data());
-    image_.read(envs);
-    collector_.take_envs(image_);
+    collector_.take_envs(envs);
     return status();
   }
   Status bring_moments(Learner& learner) override {
@@ -61,12 +58,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     update_.bring_moments(learner.adam_m.data(), learner.adam_v.data());
     return status();
   }
-  Status bring_environments(VecEnv& envs) override {
-    collector_.bring_envs(image_);
-    BROADLOOM_TRY(status());
-    image_.write(envs);
-    return {};
-  }
+  Status bring_environments(VecEnv& envs) override { return collector_.bring_envs(envs); }
 
   void begin_block(double progress) override { way_.begin_block(progress, update_.loss()); }
 
@@ -195,7 +187,6 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   Way way_;
   bool scales_rewards_;  // of the host's block, once it is collected
   int outputs_;          // of the policy
-  EnvImage<Env> image_;
   DeviceCollector<Env, Side> collector_;
   DeviceUpdate<Side, typename Way::Loss> update_;
   typename Way::Stats stats_;
@@ -217,11 +208,12 @@ Result<std::unique_ptr<Device>> make_learning(std::unique_ptr<Side> side, const 
 template <class Side>
 Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
-#define BROADLOOM_MAKE_LEARNING(Env)                                          \
-  if (const auto* envs = dynamic_cast<const BatchedEnv<Env>*>(&setup.envs)) { \
-    return setup.network.shape().action_values                                \
-               ? make_learning<PqnWay, Env>(std::move(side), setup, *envs)    \
-               : make_learning<PpoWay, Env>(std::move(side), setup, *envs);   \
+  const VecEnv& within = undisturbed(setup.envs).envs;
+#define BROADLOOM_MAKE_LEARNING(Env)                                        \
+  if (const auto* envs = dynamic_cast<const BatchedEnv<Env>*>(&within)) {   \
+    return setup.network.shape().action_values                              \
+               ? make_learning<PqnWay, Env>(std::move(side), setup, *envs)  \
+               : make_learning<PpoWay, Env>(std::move(side), setup, *envs); \
   }
   BROADLOOM_EACH_ENV(BROADLOOM_MAKE_LEARNING)
 #undef BROADLOOM_MAKE_LEARNING

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
-#include "broadloom/env/disturbance.h"
 #include "cuda/network.h"
 
 namespace broadloom::cuda {
@@ -28,14 +26,6 @@ Status check_learning(const Config& config) {
 }
 
 Status check_task(const DeviceSetup& setup) {
-  const auto disturbs = [](const auto& option) { return is_disturbance_key(option.first); };
-  const Overrides& options = setup.config.env_options;
-  if (std::any_of(options.begin(), options.end(), disturbs)) {
-    return refuse("disturbances of observations or actions", "leave the keys disturb.* out");
-  }
-  if (!setup.envs.spec().strata.empty()) {
-    return refuse("strata", "leave the keys strata.* and curriculum out");
-  }
   const int frames = setup.envs.spec().observation.frames;
   return frames > 1 ? refuse_key("env.frame_stack", std::to_string(frames), "1") : Status();
 }
