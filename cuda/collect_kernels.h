@@ -129,7 +129,7 @@ struct CollectKernel {
       kept[e] = seen.as<Observed>()[e];
     }
     block.sync();
-    if (!network.action_values) {
+    if (network.sides() == 2) {
       const TilePlaces of_critic(network.critic, kCollectRows, TilePlaces::kForward);
       forward_tile(block, network.critic, network.activation, params, of_critic, work, rows);
       if (block.thread() < rows) {
@@ -143,6 +143,8 @@ struct CollectKernel {
     const float* const outputs = work + of_actor.outputs + block.thread();
     if (network.action_values) {
       rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, kCollectRows);
+    } else if (network.sides() == 1) {
+      rollout.values[at + block.thread()] = work[of_actor.values + block.thread()];
     }
     act(first + block.thread(), outputs, at + block.thread());
     step_row(first + block.thread());

@@ -35,8 +35,7 @@ Status check_network(const Config& config) {
   if (config.encoder != "mlp" && config.encoder != "minatar") {
     return refuse_key("encoder", config.encoder, "minatar or mlp");
   }
-  const bool shares = config.shared_encoder && config.algorithm == "ppo";
-  return shares ? refuse_key("shared_encoder", "true", "false") : Status();
+  return {};
 }
 
 // What is left of what does not fit: the shape of the bodies.

@@ -70,9 +70,9 @@ std::string refusal(const std::string& env_id, const Options& options) {
 }
 
 TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
-  EXPECT_EQ(refusal("CartPole-v1", {{"shared_encoder", "true"}}),
-            "device = cuda: got shared_encoder = true, which kernels cannot do yet; set "
-            "shared_encoder = false, or set device = cpu");
+  EXPECT_EQ(refusal("CartPole-v1", {{"algorithm", "ppo_rnd"}}),
+            "device = cuda: got algorithm = ppo_rnd, which kernels cannot do yet; set algorithm = "
+            "ppo or pqn, or set device = cpu");
   struct Refused {
     const char* env_id;
     Options options;
@@ -80,7 +80,6 @@ TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
   };
   for (const Refused& refused : std::vector<Refused>{
            {"CartPole-v1", {{"shape_schedule", "13x16 @ 0, 13x8 @ 0.5"}}, "shape_schedule"},
-           {"CartPole-v1", {{"algorithm", "ppo_rnd"}}, "algorithm = ppo_rnd"},
            {"CartPole-v1", {{"hidden_sizes", "256,64"}}, "hidden_sizes = 256,64"},
            {"CartPole-v1", {{"hidden_sizes", "8,8,8,8,8"}}, "at most 4 layers"},
            {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},

@@ -74,6 +74,20 @@ TEST_F(DeviceTrainer, TrainsBreakoutByPpo) {
   expect_the_same("MinAtar/Breakout-v1", with(ppo, {{"encoder", "mlp"}}), 2);
 }
 
+const Options kShared{{"shared_encoder", "true"}};
+
+TEST_F(DeviceTrainer, TrainsASharedBody) {
+  for (const FiberOrder each : kOrders) {
+    emulation.order = each;
+    expect_the_same("CartPole-v1", with(kShort, kShared));
+  }
+  expect_the_same("Pendulum-v1", with(kNormalised, kShared));
+  expect_the_same("Acrobot-v1", with(with(kShort, kShared), {{"layer_norm", "all"}}), 2, false);
+  const Options image = with(kMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
+  expect_the_same("MinAtar/Breakout-v1", with(image, kShared), 2);
+  expect_the_same("CartPole-v1", with(kPqn, kShared), 2);  // which has one body in any case
+}
+
 TEST_F(DeviceTrainer, NormalisesObservationsAndRewards) {
   for (const FiberOrder each : kOrders) {
     emulation.order = each;
@@ -149,6 +163,7 @@ TEST_F(DeviceTrainer, IsSeenByInstruments) {
   const Options seen_options = watched(kShort, "gradient,plasticity,policy,coverage,audit");
   expect_the_same("CartPole-v1", seen_options, 4);
   expect_the_same("Pendulum-v1", seen_options, 2);
+  expect_the_same("CartPole-v1", with(seen_options, kShared), 4);
   expect_the_same("CartPole-v1", watched(kPqn, "plasticity,coverage"), 2);
   expect_the_same("MinAtar/Breakout-v1", watched(kMinatar, "plasticity,coverage"), 2);
   const Options ppo = with(kTinyMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
@@ -183,6 +198,7 @@ TEST_F(DeviceTrainer, LeavesAPolicyToEvaluate) {
 TEST_F(DeviceTrainer, GoesOnAfterAResume) {
   expect_same_after_resume("CartPole-v1", kShort);
   expect_same_after_resume("CartPole-v1", kPqn);
+  expect_same_after_resume("CartPole-v1", with(kShort, kShared));
   expect_same_after_resume("MinAtar/Seaquest-v1", kTinyMinatar);
   expect_same_after_resume("Pendulum-v1", with(kNormalised, {{"lr_schedule", "adaptive"}}));
 }

@@ -33,6 +33,7 @@ struct Case {
   std::vector<int> hidden_sizes{16, 16};
   Activation activation = Activation::kTanh;
   Normalisation normalisation = Normalisation::kNone;
+  bool shared_encoder = false;
   int minibatches = 3;
   std::int64_t limit = 11;
   PpoSettings settings;
@@ -48,6 +49,7 @@ NetworkShape network_shape(const EnvSpec& spec, const Case& of, bool action_valu
   shape.hidden_sizes = of.hidden_sizes;
   shape.activation = of.activation;
   shape.normalisation = of.normalisation;
+  shape.shared_encoder = of.shared_encoder;
   shape.log_std_init = -0.3;
   shape.action_values = action_values;
   return shape;
@@ -278,6 +280,28 @@ TEST(DevicePpo, LearnsPendulumToTheHostsBits) {
   for (const FiberOrder order : kOrders) expect_the_same<Pendulum>({}, order);
 }
 
+TEST(DevicePpo, SharesABodyToTheHostsBits) {
+  for (const FiberOrder order : kOrders) {
+    expect_the_same<CartPole>({.shared_encoder = true}, order);
+    expect_the_same<Pendulum>({.shared_encoder = true}, order);
+  }
+  Case other{.hidden_sizes = {24},
+             .activation = Activation::kElu,
+             .normalisation = Normalisation::kAll,
+             .shared_encoder = true};
+  other.settings.loss.vf_coef = 0.25;
+  expect_the_same<Pendulum>(other, FiberOrder::kShuffled);
+  // Without layers there is nothing to share.
+  expect_the_same<CartPole>({.hidden_sizes = {}, .shared_encoder = true}, FiberOrder::kForward);
+}
+
+// Both heads behind what shared memory does not hold.
+TEST(DevicePpo, SharesAWideBody) {
+  Case wide{.hidden_sizes = {128, 96}, .shared_encoder = true, .iterations = 1};
+  wide.settings.update_epochs = 1;
+  expect_the_same<CartPole>(wide, FiberOrder::kReversed);
+}
+
 TEST(DevicePpo, TakesTheUsualWidths) {
   Case usual;
   usual.hidden_sizes = {64, 64};
@@ -320,7 +344,12 @@ TEST(DeviceNetwork, KnowsWhatDoesNotFit) {
   const EnvSpec spec = CartPole::spec(CartPole::make_params({}).value());
   NetworkShape shape = network_shape(spec, {});
   EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
+  shape.critic_observation_size = 7;
+  EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
+  shape = network_shape(spec, {});
   shape.shared_encoder = true;
+  EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
+  shape.value_outputs = 2;
   EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
   shape = network_shape(spec, {});
   shape.hidden_sizes = {129};
