@@ -1,6 +1,7 @@
 // A rollout block collected on the device, with the bits of Collector (rollout/collector.h).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -8,6 +9,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/math/random_formulas.h"
 #include "broadloom/nn/distribution_formulas.h"
+#include "broadloom/rollout/collect_fault.h"
 #include "cuda/env_kernels.h"
 #include "cuda/normalise_kernels.h"
 #include "cuda/tile_forward.h"
@@ -36,7 +38,16 @@ struct DeviceRollout {
   DeviceObservations now;                 // [N, D] what the environments show
   DeviceObservations ends;                // [N, D] scratch, of episodes that end
   float* clipped;                         // [N, A] scratch, actions within their bounds
+  std::uint64_t* faults;                  // [N] fault_order() of what is first not finite
 };
+
+// Every byte is a number.
+BROADLOOM_HD inline bool all_numbers(const std::uint8_t*, int) { return true; }
+BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
+  bool all = true;
+  for (int i = 0; i < width; ++i) all = all && std::isfinite(row[i]);
+  return all;
+}
 
 // Both bodies read the same rows at the same places, one after the other.
 inline TileRoom collect_room(const DeviceNetwork& network) {
@@ -146,11 +157,31 @@ struct CollectKernel {
     } else if (network.sides() == 1) {
       rollout.values[at + block.thread()] = work[of_actor.values + block.thread()];
     }
-    act(first + block.thread(), outputs, at + block.thread());
-    step_row(first + block.thread());
+    const int n = first + block.thread();
+    if (t == 0) {
+      rollout.faults[n] = kNoFault;
+      rollout.truncations[n] = 0;
+    }
+    check(n, rollout.now, FaultPlace::kObservation);
+    if (rollout.faults[n] != kNoFault) return;  // as on the host, it is not stepped any more
+    act(n, outputs, at + block.thread());
+    step_row(n);
   }
 
  private:
+  // What environment n has handed out, as it is: nothing hides behind a clip.
+  BROADLOOM_HD void check(int n, const DeviceObservations& rows_of, FaultPlace place) const {
+    if (setup.is_one_hot) return;
+    const Observed* const row =
+        rows_of.as<Observed>() + static_cast<std::size_t>(n) * static_cast<std::size_t>(rollout.D);
+    note(n, all_numbers(row, rollout.D), place);
+  }
+  // An environment's faults come in the order of time.
+  BROADLOOM_HD void note(int n, bool is_finite, FaultPlace place) const {
+    if (is_finite || rollout.faults[n] != kNoFault) return;
+    rollout.faults[n] = fault_order(t, place, n);
+  }
+
   // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: within
   // bounds.
   BROADLOOM_HD void act(int n, const float* outputs, std::size_t row) const {
@@ -173,13 +204,39 @@ struct CollectKernel {
                              rollout.ends.as<Observed>(),
                              rollout.outcomes == nullptr ? nullptr : rollout.outcomes + at},
              n);
-    if (t == 0) rollout.truncations[n] = 0;
+    note(n, std::isfinite(rollout.rewards[at + n]), FaultPlace::kReward);
     if (rollout.truncated[at + n] == 0) return;
+    check(n, rollout.ends, FaultPlace::kFinalObservation);
     const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const Observed* const last = rollout.ends.as<Observed>() + n * width;
     Observed* const kept = rollout.final_observations.as<Observed>() + place * width;
     for (int i = 0; i < rollout.D; ++i) kept[i] = scale.of(last[i], i);
+  }
+};
+
+// The lowest of [count] faults, by one block.
+struct FirstFaultKernel {
+  static constexpr int kThreads = 256;
+
+  const std::uint64_t* faults;
+  int count;
+  std::uint64_t* first;
+
+  static KernelShape shape() { return {1, kThreads, kThreads * sizeof(std::uint64_t)}; }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    std::uint64_t* const lowest = block.template shared<std::uint64_t>();
+    std::uint64_t own = kNoFault;
+    for (int n = block.thread(); n < count; n += block.threads()) {
+      own = faults[n] < own ? faults[n] : own;
+    }
+    lowest[block.thread()] = own;
+    block.sync();
+    if (block.thread() != 0) return;
+    for (int i = 1; i < block.threads(); ++i) own = lowest[i] < own ? lowest[i] : own;
+    *first = own;
   }
 };
 

@@ -2,7 +2,6 @@
 // parameters and moments live there.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -72,9 +71,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(kept.truncated, block.truncated);
     if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
     if (parts == BlockParts::kAll) bring_rest(block);
-    BROADLOOM_TRY(status());
-    BROADLOOM_TRY(check_finite(block, first_step));
-    return collector_.bring_sums();
+    return collector_.bring_sums(first_step);
   }
 
   void take_block(const Learner&, RolloutBlock& block) override {
@@ -164,22 +161,6 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   void bring_rows(const DeviceObservations& from, Observations& rows) {
     using Observed = EnvObserved<Env>;
     side_->copy_out(rows.rows().as<Observed>(), from.as<Observed>(), rows.size());
-  }
-
-  // Observations that are not finite have no finite value.
-  static Status check_finite(const RolloutBlock& block, std::int64_t first_step) {
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      const bool has_value = std::isfinite(block.values[i]);
-      if (has_value && std::isfinite(block.rewards[i])) continue;
-      const std::size_t envs = static_cast<std::size_t>(block.N);
-      return {ErrorKind::kNumeric,
-              std::string(has_value ? "reward" : "value") + " of environment " +
-                  std::to_string(i % envs) + " is not finite at its step " +
-                  std::to_string(first_step + static_cast<std::int64_t>(i / envs)) +
-                  "; expected finite numbers. Check the environment's dynamics and options, and "
-                  "the policy's outputs."};
-    }
-    return {};
   }
 
   std::unique_ptr<Side> side_;  // outlives what works there

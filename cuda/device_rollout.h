@@ -59,10 +59,19 @@ class DeviceCollector {
              block_.final_values + s * n);
     }
     normalizer_.take_block(block_.observations.floats, block_.T, block_.N);
+    side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
   }
 
-  // What the block adds to the normaliser's statistics, to the host's.
-  Status bring_sums() { return normalizer_.bring_sums(); }
+  // What the block adds to the normaliser's statistics, to the host's. Fails where the host's
+  // collector would have, at the first of what is not finite, and then adds nothing. first_step: of
+  // the block.
+  Status bring_sums(std::int64_t first_step) {
+    std::uint64_t first = kNoFault;
+    side_.copy_out(&first, first_fault_, 1);
+    BROADLOOM_TRY(side_.status());
+    BROADLOOM_TRY(fault_status(first, first_step));
+    return normalizer_.bring_sums();
+  }
 
   // Others in the place of those that were collected: [T, N], of the host.
   void set_rewards(const float* rewards) {
@@ -123,7 +132,9 @@ class DeviceCollector {
               floats(all),
               rows(n),
               rows(n),
-              floats(n * A)};
+              floats(n * A),
+              side_.template allocate<std::uint64_t>(n)};
+    first_fault_ = side_.template allocate<std::uint64_t>(1);
   }
 
   Side& side_;
@@ -132,6 +143,7 @@ class DeviceCollector {
   DeviceEnvironments<Env, Side> envs_;
   DeviceRollout block_;
   TileMemory tiles_{};
+  std::uint64_t* first_fault_ = nullptr;  // of the block
 };
 
 }  // namespace broadloom::cuda

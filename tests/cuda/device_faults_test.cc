@@ -48,16 +48,46 @@ TEST_F(DeviceFaults, GivesUpWhereTheProcessorDoes) {
   expect_same_state(*whole, *host);  // nothing of the failed block is left
 }
 
-TEST_F(DeviceFaults, NamesWhatHasNoValue) {
-  const std::unique_ptr<Trainer> device = make_trainer(config_of("CartPole-v1", kShort), "cuda");
-  const TensorRef params = tensor_of(*device, "learner.params");
-  std::fill_n(static_cast<float*>(params.data), params.count(),
-              std::numeric_limits<float>::quiet_NaN());
-  ASSERT_TRUE(device->state_restored().ok());
-  const Status status = device->iterate();
-  EXPECT_EQ(status.kind(), ErrorKind::kNumeric);
-  EXPECT_EQ(status.message().find("value of environment 0 is not finite at its step 0"), 0u)
-      << status.message();
+// Both are changed in the same way, and say the same of it.
+template <class Change>
+Status same_failure(const Config& config, Change&& change) {
+  Status told[2];
+  for (const int device : {0, 1}) {
+    const std::unique_ptr<Trainer> trainer = make_trainer(config, device == 1 ? "cuda" : "cpu");
+    change(*trainer);
+    EXPECT_TRUE(trainer->state_restored().ok());
+    told[device] = trainer->iterate();
+  }
+  EXPECT_EQ(told[0].kind(), ErrorKind::kNumeric);
+  EXPECT_EQ(without_signs(told[1].message()), without_signs(told[0].message()));
+  return told[1];
+}
+
+// A clip makes finite numbers of those that are infinite.
+TEST_F(DeviceFaults, NamesTheEnvironmentThatIsNotFinite) {
+  for (const Options* options : {&kShort, &kNormalised}) {
+    const Config config = config_of("Pendulum-v1", *options);
+    for (const double speed : {std::numeric_limits<double>::infinity(), 1e300,
+                               std::numeric_limits<double>::quiet_NaN()}) {
+      const Status status = same_failure(config, [&](Trainer& trainer) {
+        static_cast<double*>(tensor_of(trainer, "envs.state1").data)[5] = speed;
+      });
+      EXPECT_EQ(status.message().find("observation of environment 5 is not finite at its step 0"),
+                0u)
+          << status.message();
+    }
+  }
+}
+
+TEST_F(DeviceFaults, GivesUpAPolicyThatIsNotFinite) {
+  for (const Options* options : {&kShort, &kPqn}) {
+    const Status status = same_failure(config_of("CartPole-v1", *options), [](Trainer& trainer) {
+      const TensorRef params = tensor_of(trainer, "learner.params");
+      std::fill_n(static_cast<float*>(params.data), params.count(),
+                  std::numeric_limits<float>::quiet_NaN());
+    });
+    EXPECT_NE(status.message().find("iteration 1"), std::string::npos) << status.message();
+  }
 }
 
 std::string refusal(const std::string& env_id, const Options& options) {
