@@ -12,6 +12,7 @@
 
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/disturbance.h"
+#include "broadloom/env/frame_stack.h"
 #include "broadloom/train/device.h"
 #include "cuda/counting_side.h"
 #include "cuda/device_rollout.h"
@@ -26,15 +27,17 @@ namespace broadloom::cuda {
 template <class Env, class Side, class Way>
 class DeviceLearning final : public Device, private StepWatcher<typename Way::Loss::Sums> {
  public:
-  // setup: that check_device() has passed; envs: those of the setup, within what disturbs them.
+  // setup: that check_device() has passed; envs: those of the setup, within what stacks their
+  // frames and disturbs them.
   DeviceLearning(std::unique_ptr<Side> side, const DeviceSetup& setup, const BatchedEnv<Env>& envs)
       : side_(std::move(side)),
         name_(side_->name()),
         way_(setup.config),
         scales_rewards_(setup.config.norm_reward || setup.config.reward_scale != 1.0),
         outputs_(setup.network.shape().action_outputs),
-        collector_(*side_, envs, undisturbed(setup.envs).disturbance, device_network(setup.network),
-                   setup.config.num_steps, setup.normalizer),
+        collector_(*side_, envs, device_network(setup.network),
+                   {setup.config.num_steps, undisturbed(unstacked(setup.envs)).disturbance,
+                    setup.envs.spec().observation.frame_layout(), setup.normalizer}),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
                 static_cast<int>(setup.config.batch_size()),
                 static_cast<int>(setup.config.minibatch_count())) {}
@@ -158,9 +161,19 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring_rows(kept.final_observations, block.final_observations);
     bring(kept.final_values, block.final_values);
   }
+  // Frames that are kept once lie as on the host, and their ages behind them.
   void bring_rows(const DeviceObservations& from, Observations& rows) {
     using Observed = EnvObserved<Env>;
-    side_->copy_out(rows.rows().as<Observed>(), from.as<Observed>(), rows.size());
+    const std::size_t N = static_cast<std::size_t>(collector_.block().N);
+    if (!from.frames.is_there()) {
+      return side_->copy_out(rows.rows().as<Observed>(), from.as<Observed>(), rows.size());
+    }
+    const std::uint8_t* next = from.bytes;
+    rows.visit_lines(static_cast<std::size_t>(collector_.block().T), N,
+                     [&](auto* to, std::size_t lines, std::size_t unit) {
+                       if constexpr (sizeof(*to) == 1) side_->copy_out(to, next, lines * N * unit);
+                       next = from.frames.ages;
+                     });
   }
 
   std::unique_ptr<Side> side_;  // outlives what works there
@@ -189,7 +202,7 @@ Result<std::unique_ptr<Device>> make_learning(std::unique_ptr<Side> side, const 
 template <class Side>
 Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
-  const VecEnv& within = undisturbed(setup.envs).envs;
+  const VecEnv& within = undisturbed(unstacked(setup.envs)).envs;
 #define BROADLOOM_MAKE_LEARNING(Env)                                        \
   if (const auto* envs = dynamic_cast<const BatchedEnv<Env>*>(&within)) {   \
     return setup.network.shape().action_values                              \

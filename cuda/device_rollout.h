@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/spec.h"
@@ -14,18 +15,27 @@
 
 namespace broadloom::cuda {
 
+struct RolloutOptions {
+  int num_steps = 32;  // T
+  Disturbance disturbance = {};
+  FrameLayout frames = {};              // of stacks that policies see of bytes
+  ObsNormalizer* normalizer = nullptr;  // null: observations are used as they are
+};
+
 template <class Env, class Side>
 class DeviceCollector {
  public:
-  // Blocks of num_steps of environments as `envs` are (DeviceEnvironments). side must outlive this,
-  // as must normalizer; null: observations are used as they are.
-  DeviceCollector(Side& side, const BatchedEnv<Env>& envs, const Disturbance& disturbance,
-                  const DeviceNetwork& network, int num_steps, ObsNormalizer* normalizer = nullptr)
+  // Blocks of environments as `envs` are (DeviceEnvironments), which policies see through
+  // `network`. side must outlive this, as must the normalizer. Of stacks nothing is there before
+  // take_envs().
+  DeviceCollector(Side& side, const BatchedEnv<Env>& envs, const DeviceNetwork& network,
+                  const RolloutOptions& options)
       : side_(side),
         network_(network),
-        normalizer_(side, normalizer, envs.num_envs()),
-        envs_(side, envs, disturbance) {
-    make_block(envs.spec(), num_steps, envs.max_truncations(num_steps));
+        normalizer_(side, options.normalizer, envs.num_envs()),
+        envs_(side, envs, options.disturbance) {
+    make_block(envs.spec(), options.frames, options.num_steps,
+               envs.max_truncations(options.num_steps));
     tiles_ = collect_room(network).make(
         side, static_cast<std::size_t>(shape_of_rows(network, block_.N).blocks));
     observe();
@@ -35,8 +45,16 @@ class DeviceCollector {
   void take_envs(VecEnv& envs) {
     envs_.take(envs);
     observe();
+    each_stack(envs, [this](std::uint8_t* theirs, std::size_t bytes) {
+      side_.copy_in(block_.now.bytes, theirs, bytes);
+    });
   }
-  Status bring_envs(VecEnv& envs) { return envs_.bring(envs); }
+  Status bring_envs(VecEnv& envs) {
+    each_stack(envs, [this](std::uint8_t* theirs, std::size_t bytes) {
+      side_.copy_out(theirs, block_.now.bytes, bytes);
+    });
+    return envs_.bring(envs);
+  }
 
   // A block from the run's step first_step on, with all values. acting: PolicyActing or
   // EpsilonActing.
@@ -91,7 +109,17 @@ class DeviceCollector {
   const DeviceRollout& block() const { return block_; }
 
  private:
-  void observe() { envs_.observe(block_.now.template as<EnvObserved<Env>>()); }
+  void observe() { envs_.observe(block_.shown.template as<EnvObserved<Env>>()); }
+
+  // f(stacks [N, D], how many bytes) of environments that show stacks, which are the last of their
+  // state.
+  template <class F>
+  void each_stack(VecEnv& envs, F&& f) const {
+    if (block_.frames.count == 1) return;
+    for (const TensorRef& tensor : tensors_of(envs)) {
+      if (tensor.name == "envs.frames") f(static_cast<std::uint8_t*>(tensor.data), tensor.bytes());
+    }
+  }
 
   void values(const float* params, const DeviceObservations& rows, int count,
               const ObservationScale& scale, float* to) {
@@ -100,24 +128,32 @@ class DeviceCollector {
   }
 
   // S: most truncations of an environment in a block.
-  void make_block(const EnvSpec& spec, int T, int S) {
-    const int N = envs_.setup().count, D = spec.observation_size(), A = spec.action_size();
+  void make_block(const EnvSpec& spec, const FrameLayout& frames, int T, int S) {
+    const int N = envs_.setup().count, D = network_.observation_size, A = spec.action_size();
     const std::size_t n = static_cast<std::size_t>(N), all = n * static_cast<std::size_t>(T);
     const std::size_t finals = n * static_cast<std::size_t>(S);
     const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
-    const auto rows = [&](std::size_t count) {
-      return DeviceObservations::of(side_.template allocate<EnvObserved<Env>>(count * D),
-                                    spec.observation.full_scale());
-    };
     const auto bytes = [&](std::size_t count) {
       return side_.template allocate<std::uint8_t>(count);
     };
+    const auto rows = [&](std::size_t count, int width) {
+      return DeviceObservations::of(
+          side_.template allocate<EnvObserved<Env>>(count * static_cast<std::size_t>(width)),
+          spec.observation.full_scale());
+    };
+    const int F = spec.observation_size();
+    const DeviceObservations now = rows(n, D), shown = frames.count > 1 ? rows(n, F) : now;
+    const bool once = frames.count > 1 && T > 1;  // as on the host: else no frame is there twice
+    DeviceObservations seen =
+        once ? rows(all + n * static_cast<std::size_t>(frames.count - 1), F) : rows(all, D);
+    if (once) seen.frames = {frames, N, bytes(all)};
     block_ = {T,
               N,
               D,
               A,
               S,
-              rows(all),
+              frames,
+              seen,
               floats(all * A),
               floats(all),
               floats(all),
@@ -126,12 +162,13 @@ class DeviceCollector {
               bytes(all),
               spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
               side_.template allocate<int>(n),
-              rows(finals),
+              rows(finals, D),
               floats(n),
               floats(finals),
               floats(all),
-              rows(n),
-              rows(n),
+              now,
+              shown,
+              rows(n, F),
               floats(n * A),
               side_.template allocate<std::uint64_t>(n)};
     first_fault_ = side_.template allocate<std::uint64_t>(1);

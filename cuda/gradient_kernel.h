@@ -105,7 +105,7 @@ struct GradientKernel {
     for (int e = block.thread(); e < rows * width; e += block.threads()) {
       const std::size_t row = static_cast<std::size_t>(indices[e / width]);
       x[e / width * TilePlaces::row(width) + e % width] =
-          rollout.observations.read(row * static_cast<std::size_t>(width) + e % width);
+          rollout.observations.read(row, e % width, width);
     }
   }
 };

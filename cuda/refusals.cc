@@ -25,11 +25,6 @@ Status check_learning(const Config& config) {
   return config.shape_schedule.empty() ? Status() : refuse("shape_schedule", "leave it out");
 }
 
-Status check_task(const DeviceSetup& setup) {
-  const int frames = setup.envs.spec().observation.frames;
-  return frames > 1 ? refuse_key("env.frame_stack", std::to_string(frames), "1") : Status();
-}
-
 Status check_network(const Config& config) {
   if (config.precision != "fp32") return refuse_key("precision", config.precision, "fp32");
   if (config.encoder != "mlp" && config.encoder != "minatar") {
@@ -50,7 +45,6 @@ Status check_sizes(const DeviceSetup& setup) {
 
 Status check_device(const DeviceSetup& setup) {
   BROADLOOM_TRY(check_learning(setup.config));
-  BROADLOOM_TRY(check_task(setup));
   BROADLOOM_TRY(check_network(setup.config));
   return check_sizes(setup);
 }

@@ -82,8 +82,9 @@ std::string same_fault(const Breaking::Params& params, bool normalises, FiberOrd
   std::optional<ObsNormalizer> host_statistics = statistics(), statistics_of_device = statistics();
   const auto of = [](std::optional<ObsNormalizer>& one) { return one ? &*one : nullptr; };
   HostSide side(order);
-  DeviceCollector<Breaking, HostSide> device(side, envs, {}, device_network(network), kSteps,
-                                             of(statistics_of_device));
+  DeviceCollector<Breaking, HostSide> device(
+      side, envs, device_network(network),
+      {.num_steps = kSteps, .normalizer = of(statistics_of_device)});
   float* const device_weights = side.allocate<float>(weights.size());
   side.copy_in(device_weights, weights.data(), weights.size());
   ThreadPool pool(2);

@@ -214,7 +214,8 @@ void expect_the_same(const Case& of, FiberOrder order) {
   learner.learning_rate = 3e-3;
 
   HostSide side(order);
-  DeviceCollector<Env, HostSide> device(side, envs, {}, device_network(network), of.num_steps);
+  DeviceCollector<Env, HostSide> device(side, envs, device_network(network),
+                                        {.num_steps = of.num_steps});
   DeviceUpdate<HostSide, typename Both::Loss> update(
       side, network, Both::loss(of), Both::settings(of), Both::norm(of), batch, of.minibatches);
   update.set_params(learner.params.data());
