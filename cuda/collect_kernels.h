@@ -1,14 +1,17 @@
 // A rollout block collected on the device, with the bits of Collector (rollout/collector.h).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "broadloom/algorithms/pqn_formulas.h"
 #include "broadloom/core/random.h"
-#include "broadloom/math/random_formulas.h"
-#include "broadloom/nn/distribution_formulas.h"
+#include "broadloom/rollout/collect_fault.h"
+#include "cuda/acting.h"
 #include "cuda/env_kernels.h"
+#include "cuda/frame_stacks.h"
 #include "cuda/normalise_kernels.h"
 #include "cuda/tile_forward.h"
 #include "cuda/tile_room.h"
@@ -24,6 +27,7 @@ inline constexpr int kCollectThreads = 256;
 // The arrays of RolloutBlock that collecting fills, and what goes on from block to block.
 struct DeviceRollout {
   int T, N, D, A, S;
+  FrameLayout frames;                     // of stacks that observations are; of one: they are none
   DeviceObservations observations;        // [T, N, D] raw while a block is collected
   float* actions;                         // [T, N, A] as drawn
   float *log_probs, *values, *rewards;    // [T, N]
@@ -33,10 +37,20 @@ struct DeviceRollout {
   DeviceObservations final_observations;  // [N, S, D]
   float *last_values, *final_values;      // [N], [N, S]
   float* advantages;                      // [T, N]
-  DeviceObservations now;                 // [N, D] what the environments show
-  DeviceObservations ends;                // [N, D] scratch, of episodes that end
-  float* clipped;                         // [N, A] scratch, actions within their bounds
+  DeviceObservations now;                 // [N, D] what policies see of the environments
+  DeviceObservations shown, ends;  // [N, F] scratch: what they show, and of episodes that end; a
+                                   // frame, or as now, which `shown` is then
+  float* clipped;                  // [N, A] scratch, actions within their bounds
+  std::uint64_t* faults;           // [N] fault_order() of what is first not finite
 };
+
+// Every byte is a number.
+BROADLOOM_HD inline bool all_numbers(const std::uint8_t*, int) { return true; }
+BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
+  bool all = true;
+  for (int i = 0; i < width; ++i) all = all && std::isfinite(row[i]);
+  return all;
+}
 
 // Both bodies read the same rows at the same places, one after the other.
 inline TileRoom collect_room(const DeviceNetwork& network) {
@@ -50,47 +64,6 @@ inline KernelShape shape_of_rows(const DeviceNetwork& network, int count) {
   return {(count + kCollectRows - 1) / kCollectRows, kCollectThreads,
           collect_room(network).shared_bytes()};
 }
-
-// What draws an action in a row of a step, from outputs [outputs, kCollectRows] and a stream of its
-// own: writes actions [A] as drawn, and returns their log-probability. As PolicySampler.
-struct PolicyActing {
-  BROADLOOM_HD float act(const DeviceNetwork& network, const float* params, const float* outputs,
-                         Random& random, float* drawn) const {
-    if (network.is_discrete) {
-      const CategoricalRow policy(outputs, network.outputs, kCollectRows);
-      const int action = policy.sample(draw_uniform(random));
-      drawn[0] = static_cast<float>(action);
-      return policy.log_prob(action);
-    }
-    draw_normals(random, network.outputs, drawn, 1);
-    float log_prob = 0.0f;
-    for (int a = 0; a < network.outputs; ++a) {
-      const GaussianDimension policy{outputs[a * kCollectRows], params[network.log_std + a]};
-      drawn[a] = policy.sample(drawn[a]);
-      log_prob = policy.add_log_prob(log_prob, policy.scaled(drawn[a]));
-    }
-    return log_prob;
-  }
-};
-
-// As EpsilonGreedy.
-struct EpsilonActing {
-  double epsilon;
-  float log_best, log_other;  // of the best action's probability, and of any other's
-
-  static EpsilonActing of(double epsilon, int actions) {
-    const EpsilonLogs logs(epsilon, actions);
-    return {epsilon, logs.best, logs.other};
-  }
-  BROADLOOM_HD float act(const DeviceNetwork& network, const float*, const float* outputs,
-                         Random& random, float* drawn) const {
-    const int best = index_of_largest(outputs, network.outputs, kCollectRows);
-    const std::uint32_t whether = random.bits32(), which = random.bits32();
-    const int action = epsilon_greedy_action(epsilon, network.outputs, best, whether, which);
-    drawn[0] = static_cast<float>(action);
-    return action == best ? log_best : log_other;
-  }
-};
 
 // Step t of all: observe, value, draw actions, step, keep. Fused, so that a step is one launch; its
 // shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB; what
@@ -107,8 +80,7 @@ struct CollectKernel {
   DeviceRollout rollout;
   TileMemory tiles;
   ObservationScale scale;
-  const float *low, *high;  // [A] bounds of actions
-  std::uint64_t seed;
+  ActionBounds bounds;
   std::int64_t step;  // of the run
   int t;
 
@@ -125,12 +97,13 @@ struct CollectKernel {
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const DeviceObservations seen = rollout.now.from(first * width);
     load_tile(block, seen, rollout.D, rows, scale, work);
-    Observed* const kept = rollout.observations.as<Observed>() + at * width;
     for (int e = block.thread(); e < rows * rollout.D; e += block.threads()) {
-      kept[e] = seen.as<Observed>()[e];
+      rollout.observations.keep(at + static_cast<std::size_t>(e / rollout.D), e % rollout.D,
+                                rollout.D, seen.as<Observed>()[e]);
     }
+    keep_ages(block, at, rows);
     block.sync();
-    if (!network.action_values) {
+    if (network.sides() == 2) {
       const TilePlaces of_critic(network.critic, kCollectRows, TilePlaces::kForward);
       forward_tile(block, network.critic, network.activation, params, of_critic, work, rows);
       if (block.thread() < rows) {
@@ -144,40 +117,134 @@ struct CollectKernel {
     const float* const outputs = work + of_actor.outputs + block.thread();
     if (network.action_values) {
       rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, kCollectRows);
+    } else if (network.sides() == 1) {
+      rollout.values[at + block.thread()] = work[of_actor.values + block.thread()];
     }
-    act(first + block.thread(), outputs, at + block.thread());
-    step_row(first + block.thread());
+    const int n = first + block.thread();
+    if (t == 0) {
+      rollout.faults[n] = kNoFault;
+      rollout.truncations[n] = 0;
+    }
+    check(n, rollout.shown, FaultPlace::kObservation);
+    if (rollout.faults[n] != kNoFault) return;  // as on the host, it is not stepped any more
+    act(n, outputs, at + block.thread());
+    step_row(n);
   }
 
  private:
-  // Environment n draws from Random(seed, kAction, n, step), as on the host.
+  // Of stacks: which of them begin their episodes.
+  template <class Block>
+  BROADLOOM_HD void keep_ages(Block& block, std::size_t at, int rows) const {
+    if (!rollout.observations.frames.is_there() || block.thread() >= rows) return;
+    const std::size_t row = at + static_cast<std::size_t>(block.thread());
+    const std::size_t before = t == 0 ? row : row - static_cast<std::size_t>(rollout.N);
+    rollout.observations.frames.keep_age(row, has_ended(before));
+  }
+  BROADLOOM_HD bool has_ended(std::size_t row) const {
+    return (rollout.terminated[row] | rollout.truncated[row]) != 0;
+  }
+
+  // What environment n has handed out, as it is: nothing hides behind a clip.
+  BROADLOOM_HD void check(int n, const DeviceObservations& rows_of, FaultPlace place) const {
+    if (setup.is_one_hot) return;
+    note(n, all_numbers(row_of(rows_of, n), setup.observation_size), place);
+  }
+  // As environments show them.
+  BROADLOOM_HD Observed* row_of(const DeviceObservations& rows_of, int n) const {
+    const std::size_t width = static_cast<std::size_t>(setup.observation_size);
+    return rows_of.as<Observed>() + static_cast<std::size_t>(n) * width;
+  }
+  // An environment's faults come in the order of time.
+  BROADLOOM_HD void note(int n, bool is_finite, FaultPlace place) const {
+    if (is_finite || rollout.faults[n] != kNoFault) return;
+    rollout.faults[n] = fault_order(t, place, n);
+  }
+
+  // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: within
+  // bounds.
   BROADLOOM_HD void act(int n, const float* outputs, std::size_t row) const {
-    Random random(seed, Purpose::kAction, static_cast<std::uint32_t>(n),
+    Random random(setup.seed, Purpose::kAction, static_cast<std::uint32_t>(n),
                   static_cast<std::uint64_t>(step));
     float* const drawn = rollout.actions + row * rollout.A;
-    rollout.log_probs[row] = acting.act(network, params, outputs, random, drawn);
+    rollout.log_probs[row] = acting.act(network, params, outputs, kCollectRows, random, drawn);
     for (int a = 0; a < rollout.A; ++a) {
-      const float above = drawn[a] < low[a] ? low[a] : drawn[a];
+      const float above = drawn[a] < bounds.low[a] ? bounds.low[a] : drawn[a];
       rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] =
-          high[a] < above ? high[a] : above;
+          bounds.high[a] < above ? bounds.high[a] : above;
     }
   }
 
   BROADLOOM_HD void step_row(int n) const {
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N;
     step_env(setup, arrays,
-             StepArrays<Env>{rollout.clipped, rollout.now.as<Observed>(), rollout.rewards + at,
+             StepArrays<Env>{rollout.clipped, rollout.shown.as<Observed>(), rollout.rewards + at,
                              rollout.terminated + at, rollout.truncated + at,
                              rollout.ends.as<Observed>(),
                              rollout.outcomes == nullptr ? nullptr : rollout.outcomes + at},
              n);
-    if (t == 0) rollout.truncations[n] = 0;
-    if (rollout.truncated[at + n] == 0) return;
-    const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
+    note(n, std::isfinite(rollout.rewards[at + n]), FaultPlace::kReward);
+    if (rollout.truncated[at + n] != 0) {
+      check(n, rollout.ends, FaultPlace::kFinalObservation);
+      keep_final(n);
+    }
+    take_frame(n, has_ended(at + n));
+  }
+
+  // What an episode that was cut off came to last.
+  BROADLOOM_HD void keep_final(int n) const {
     const std::size_t width = static_cast<std::size_t>(rollout.D);
-    const Observed* const last = rollout.ends.as<Observed>() + n * width;
+    const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
     Observed* const kept = rollout.final_observations.as<Observed>() + place * width;
-    for (int i = 0; i < rollout.D; ++i) kept[i] = scale.of(last[i], i);
+    const Observed* const last = row_of(rollout.ends, n);
+    for (int i = 0; i < rollout.D; ++i) {
+      if constexpr (std::is_same_v<Observed, std::uint8_t>) {
+        if (rollout.frames.count > 1) {
+          kept[i] = pushed(rollout.frames, rollout.now.bytes + n * width, last, i);
+          continue;
+        }
+      }
+      kept[i] = scale.of(last[i], i);
+    }
+  }
+
+  // What environment n shows onto its stack, where it has one.
+  BROADLOOM_HD void take_frame([[maybe_unused]] int n, [[maybe_unused]] bool begins) const {
+    if constexpr (std::is_same_v<Observed, std::uint8_t>) {
+      if (rollout.frames.count == 1) return;
+      std::uint8_t* const stack =
+          rollout.now.bytes + static_cast<std::size_t>(n) * static_cast<std::size_t>(rollout.D);
+      const std::uint8_t* const frame = row_of(rollout.shown, n);
+      if (begins) {
+        begin_on_stack(rollout.frames, rollout.D, frame, stack);
+      } else {
+        push_on_stack(rollout.frames, rollout.D, frame, stack);
+      }
+    }
+  }
+};
+
+// The lowest of [count] faults, by one block.
+struct FirstFaultKernel {
+  static constexpr int kThreads = 256;
+
+  const std::uint64_t* faults;
+  int count;
+  std::uint64_t* first;
+
+  static KernelShape shape() { return {1, kThreads, kThreads * sizeof(std::uint64_t)}; }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    std::uint64_t* const lowest = block.template shared<std::uint64_t>();
+    std::uint64_t own = kNoFault;
+    for (int n = block.thread(); n < count; n += block.threads()) {
+      own = faults[n] < own ? faults[n] : own;
+    }
+    lowest[block.thread()] = own;
+    block.sync();
+    if (block.thread() != 0) return;
+    for (int i = 1; i < block.threads(); ++i) own = lowest[i] < own ? lowest[i] : own;
+    *first = own;
   }
 };
 

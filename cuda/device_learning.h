@@ -2,7 +2,6 @@
 // parameters and moments live there.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,8 @@
 #include <vector>
 
 #include "broadloom/env/batched_env.h"
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/frame_stack.h"
 #include "broadloom/train/device.h"
 #include "cuda/counting_side.h"
 #include "cuda/device_rollout.h"
@@ -26,18 +27,17 @@ namespace broadloom::cuda {
 template <class Env, class Side, class Way>
 class DeviceLearning final : public Device, private StepWatcher<typename Way::Loss::Sums> {
  public:
-  // setup: that check_device() has passed; envs: those of the setup.
+  // setup: that check_device() has passed; envs: those of the setup, within what stacks their
+  // frames and disturbs them.
   DeviceLearning(std::unique_ptr<Side> side, const DeviceSetup& setup, const BatchedEnv<Env>& envs)
       : side_(std::move(side)),
         name_(side_->name()),
         way_(setup.config),
         scales_rewards_(setup.config.norm_reward || setup.config.reward_scale != 1.0),
         outputs_(setup.network.shape().action_outputs),
-        image_(envs.num_envs()),
-        collector_(*side_, envs.params(), envs.spec(), device_network(setup.network),
-                   {setup.config.num_steps, setup.config.num_envs, setup.config.seed,
-                    setup.config.families()},
-                   setup.normalizer),
+        collector_(*side_, envs, device_network(setup.network),
+                   {setup.config.num_steps, undisturbed(unstacked(setup.envs)).disturbance,
+                    setup.envs.spec().observation.frame_layout(), setup.normalizer}),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
                 static_cast<int>(setup.config.batch_size()),
                 static_cast<int>(setup.config.minibatch_count())) {}
@@ -52,8 +52,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     failed_ = {};
     update_.set_params(learner.params.data());
     update_.set_moments(learner.adam_m.data(), learner.adam_v.data());
-    image_.read(envs);
-    collector_.take_envs(image_);
+    collector_.take_envs(envs);
     return status();
   }
   Status bring_moments(Learner& learner) override {
@@ -61,12 +60,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     update_.bring_moments(learner.adam_m.data(), learner.adam_v.data());
     return status();
   }
-  Status bring_environments(VecEnv& envs) override {
-    collector_.bring_envs(image_);
-    BROADLOOM_TRY(status());
-    image_.write(envs);
-    return {};
-  }
+  Status bring_environments(VecEnv& envs) override { return collector_.bring_envs(envs); }
 
   void begin_block(double progress) override { way_.begin_block(progress, update_.loss()); }
 
@@ -80,9 +74,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(kept.truncated, block.truncated);
     if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
     if (parts == BlockParts::kAll) bring_rest(block);
-    BROADLOOM_TRY(status());
-    BROADLOOM_TRY(check_finite(block, first_step));
-    return collector_.bring_sums();
+    return collector_.bring_sums(first_step);
   }
 
   void take_block(const Learner&, RolloutBlock& block) override {
@@ -169,25 +161,19 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring_rows(kept.final_observations, block.final_observations);
     bring(kept.final_values, block.final_values);
   }
+  // Frames that are kept once lie as on the host, and their ages behind them.
   void bring_rows(const DeviceObservations& from, Observations& rows) {
     using Observed = EnvObserved<Env>;
-    side_->copy_out(rows.rows().as<Observed>(), from.as<Observed>(), rows.size());
-  }
-
-  // Observations that are not finite have no finite value.
-  static Status check_finite(const RolloutBlock& block, std::int64_t first_step) {
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      const bool has_value = std::isfinite(block.values[i]);
-      if (has_value && std::isfinite(block.rewards[i])) continue;
-      const std::size_t envs = static_cast<std::size_t>(block.N);
-      return {ErrorKind::kNumeric,
-              std::string(has_value ? "reward" : "value") + " of environment " +
-                  std::to_string(i % envs) + " is not finite at its step " +
-                  std::to_string(first_step + static_cast<std::int64_t>(i / envs)) +
-                  "; expected finite numbers. Check the environment's dynamics and options, and "
-                  "the policy's outputs."};
+    const std::size_t N = static_cast<std::size_t>(collector_.block().N);
+    if (!from.frames.is_there()) {
+      return side_->copy_out(rows.rows().as<Observed>(), from.as<Observed>(), rows.size());
     }
-    return {};
+    const std::uint8_t* next = from.bytes;
+    rows.visit_lines(static_cast<std::size_t>(collector_.block().T), N,
+                     [&](auto* to, std::size_t lines, std::size_t unit) {
+                       if constexpr (sizeof(*to) == 1) side_->copy_out(to, next, lines * N * unit);
+                       next = from.frames.ages;
+                     });
   }
 
   std::unique_ptr<Side> side_;  // outlives what works there
@@ -195,7 +181,6 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   Way way_;
   bool scales_rewards_;  // of the host's block, once it is collected
   int outputs_;          // of the policy
-  EnvImage<Env> image_;
   DeviceCollector<Env, Side> collector_;
   DeviceUpdate<Side, typename Way::Loss> update_;
   typename Way::Stats stats_;
@@ -217,11 +202,12 @@ Result<std::unique_ptr<Device>> make_learning(std::unique_ptr<Side> side, const 
 template <class Side>
 Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
-#define BROADLOOM_MAKE_LEARNING(Env)                                          \
-  if (const auto* envs = dynamic_cast<const BatchedEnv<Env>*>(&setup.envs)) { \
-    return setup.network.shape().action_values                                \
-               ? make_learning<PqnWay, Env>(std::move(side), setup, *envs)    \
-               : make_learning<PpoWay, Env>(std::move(side), setup, *envs);   \
+  const VecEnv& within = undisturbed(unstacked(setup.envs)).envs;
+#define BROADLOOM_MAKE_LEARNING(Env)                                        \
+  if (const auto* envs = dynamic_cast<const BatchedEnv<Env>*>(&within)) {   \
+    return setup.network.shape().action_values                              \
+               ? make_learning<PqnWay, Env>(std::move(side), setup, *envs)  \
+               : make_learning<PpoWay, Env>(std::move(side), setup, *envs); \
   }
   BROADLOOM_EACH_ENV(BROADLOOM_MAKE_LEARNING)
 #undef BROADLOOM_MAKE_LEARNING

@@ -1,9 +1,7 @@
 // An ObsNormalizer of the host at work on a side (host_side.h, device_side.h).
 #pragma once
 
-#include <cmath>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "broadloom/core/status.h"
@@ -57,7 +55,6 @@ class DeviceNormalizer {
     BROADLOOM_TRY(side_.status());
     for (int s = 0; s < plan_.count(); ++s) {
       const double* const of_shard = &sums[static_cast<std::size_t>(2 * s) * host_->places()];
-      BROADLOOM_TRY(check_finite(of_shard, plan_[s]));
       host_->set_sums(s, static_cast<double>(steps_) * plan_[s].size(), of_shard,
                       of_shard + host_->places());
     }
@@ -68,19 +65,6 @@ class DeviceNormalizer {
   std::size_t columns() const { return host_->places() / MomentsKernel::kMomentRows; }
   std::size_t all_sums() const {
     return 2 * host_->places() * static_cast<std::size_t>(plan_.count());
-  }
-
-  // An infinite observation has a finite value where it is clipped.
-  Status check_finite(const double* sums, Shard envs) const {
-    for (std::size_t i = 0; i < host_->places(); ++i) {
-      if (std::isfinite(sums[i])) continue;
-      return {ErrorKind::kNumeric,
-              "number " + std::to_string(i % columns()) + " of an observation of environments " +
-                  std::to_string(envs.begin) + " to " + std::to_string(envs.end - 1) +
-                  " is not finite; expected finite numbers. Check the environment's dynamics and "
-                  "options."};
-    }
-    return {};
   }
 
   Side& side_;

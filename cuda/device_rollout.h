@@ -3,69 +3,57 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "broadloom/core/tensor_ref.h"
+#include "broadloom/env/batched_env.h"
+#include "broadloom/env/disturbance.h"
 #include "broadloom/env/spec.h"
-#include "broadloom/env/vec_env.h"
 #include "cuda/advantages_kernel.h"
 #include "cuda/collect_kernels.h"
+#include "cuda/device_environments.h"
 #include "cuda/device_normalizer.h"
-#include "cuda/env_image.h"
 
 namespace broadloom::cuda {
 
 struct RolloutOptions {
-  int num_steps = 32, num_envs = 64;  // T, N
-  std::uint64_t seed = 1;
-  int families = 0;  // as VecEnvOptions has them
+  int num_steps = 32;  // T
+  Disturbance disturbance = {};
+  FrameLayout frames = {};              // of stacks that policies see of bytes
+  ObsNormalizer* normalizer = nullptr;  // null: observations are used as they are
 };
 
-// Environments have spec's time limit. No strata, curricula or disturbances.
 template <class Env, class Side>
 class DeviceCollector {
  public:
-  // side must outlive this, as must normalizer; null: observations are used as they are.
-  DeviceCollector(Side& side, const typename Env::Params& params, const EnvSpec& spec,
-                  const DeviceNetwork& network, const RolloutOptions& options,
-                  ObsNormalizer* normalizer = nullptr)
+  // Blocks of environments as `envs` are (DeviceEnvironments), which policies see through
+  // `network`. side must outlive this, as must the normalizer. Of stacks nothing is there before
+  // take_envs().
+  DeviceCollector(Side& side, const BatchedEnv<Env>& envs, const DeviceNetwork& network,
+                  const RolloutOptions& options)
       : side_(side),
         network_(network),
-        options_(options),
-        normalizer_(side, normalizer, options.num_envs) {
-    const EnvStreams streams = env_streams(StreamSet::kTraining);
-    setup_ = {params,
-              options.seed,
-              streams.reset,
-              streams.step,
-              options.num_envs,
-              spec.max_episode_steps,
-              spec.observation_size(),
-              spec.action_size(),
-              spec.observation.kind == SpaceKind::kDiscrete};
-    make_envs();
-    make_block(spec);
-    make_bounds(spec.action);
+        normalizer_(side, options.normalizer, envs.num_envs()),
+        envs_(side, envs, options.disturbance) {
+    make_block(envs.spec(), options.frames, options.num_steps,
+               envs.max_truncations(options.num_steps));
     tiles_ = collect_room(network).make(
-        side, static_cast<std::size_t>(shape_of_rows(network, options.num_envs).blocks));
-    side_.run(BeginKernel<Env>{setup_, envs_}, shape_for_rows(options.num_envs));
+        side, static_cast<std::size_t>(shape_of_rows(network, block_.N).blocks));
     observe();
   }
 
   // Environments go on from what those of the host are in.
-  void take_envs(const EnvImage<Env>& image) {
-    const std::size_t n = static_cast<std::size_t>(setup_.count);
-    side_.copy_in(envs_.states, image.states.data(), image.states.size());
-    side_.copy_in(envs_.episode, image.episode.data(), n);
-    side_.copy_in(envs_.episode_step, image.episode_step.data(), n);
-    side_.copy_in(envs_.total_step, image.total_step.data(), n);
+  void take_envs(VecEnv& envs) {
+    envs_.take(envs);
     observe();
+    each_stack(envs, [this](std::uint8_t* theirs, std::size_t bytes) {
+      side_.copy_in(block_.now.bytes, theirs, bytes);
+    });
   }
-  void bring_envs(EnvImage<Env>& image) {
-    const std::size_t n = static_cast<std::size_t>(setup_.count);
-    side_.copy_out(image.states.data(), envs_.states, image.states.size());
-    side_.copy_out(image.episode.data(), envs_.episode, n);
-    side_.copy_out(image.episode_step.data(), envs_.episode_step, n);
-    side_.copy_out(image.total_step.data(), envs_.total_step, n);
+  Status bring_envs(VecEnv& envs) {
+    each_stack(envs, [this](std::uint8_t* theirs, std::size_t bytes) {
+      side_.copy_out(theirs, block_.now.bytes, bytes);
+    });
+    return envs_.bring(envs);
   }
 
   // A block from the run's step first_step on, with all values. acting: PolicyActing or
@@ -75,9 +63,10 @@ class DeviceCollector {
     normalizer_.begin_block();
     const ObservationScale scale = normalizer_.scale(), as_it_is{};
     for (int t = 0; t < block_.T; ++t) {
-      side_.run(CollectKernel<Env, Acting>{setup_, envs_, network_, acting, params, block_, tiles_,
-                                           scale, low_, high_, options_.seed, first_step + t, t},
-                CollectKernel<Env, Acting>::shape(network_, block_.N));
+      side_.run(
+          CollectKernel<Env, Acting>{envs_.setup(), envs_.arrays(), network_, acting, params,
+                                     block_, tiles_, scale, envs_.bounds(), first_step + t, t},
+          CollectKernel<Env, Acting>::shape(network_, block_.N));
     }
     values(params, block_.now, block_.N, scale, block_.last_values);
     // Places that no episode has taken are valued, too, and not read. N at a time, for which there
@@ -88,10 +77,19 @@ class DeviceCollector {
              block_.final_values + s * n);
     }
     normalizer_.take_block(block_.observations.floats, block_.T, block_.N);
+    side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
   }
 
-  // What the block adds to the normaliser's statistics, to the host's.
-  Status bring_sums() { return normalizer_.bring_sums(); }
+  // What the block adds to the normaliser's statistics, to the host's. Fails where the host's
+  // collector would have, at the first of what is not finite, and then adds nothing. first_step: of
+  // the block.
+  Status bring_sums(std::int64_t first_step) {
+    std::uint64_t first = kNoFault;
+    side_.copy_out(&first, first_fault_, 1);
+    BROADLOOM_TRY(side_.status());
+    BROADLOOM_TRY(fault_status(first, first_step));
+    return normalizer_.bring_sums();
+  }
 
   // Others in the place of those that were collected: [T, N], of the host.
   void set_rewards(const float* rewards) {
@@ -111,9 +109,16 @@ class DeviceCollector {
   const DeviceRollout& block() const { return block_; }
 
  private:
-  void observe() {
-    side_.run(ObserveKernel<Env>{setup_, envs_, block_.now.template as<EnvObserved<Env>>()},
-              shape_for_rows(setup_.count));
+  void observe() { envs_.observe(block_.shown.template as<EnvObserved<Env>>()); }
+
+  // f(stacks [N, D], how many bytes) of environments that show stacks, which are the last of their
+  // state.
+  template <class F>
+  void each_stack(VecEnv& envs, F&& f) const {
+    if (block_.frames.count == 1) return;
+    for (const TensorRef& tensor : tensors_of(envs)) {
+      if (tensor.name == "envs.frames") f(static_cast<std::uint8_t*>(tensor.data), tensor.bytes());
+    }
   }
 
   void values(const float* params, const DeviceObservations& rows, int count,
@@ -122,39 +127,33 @@ class DeviceCollector {
               ValuesKernel::shape(network_, count));
   }
 
-  void make_envs() {
-    const std::size_t n = static_cast<std::size_t>(setup_.count);
-    std::vector<std::uint32_t> lanes(n);
-    const int families = options_.families > 0 ? options_.families : setup_.count;
-    for (std::size_t i = 0; i < n; ++i) lanes[i] = static_cast<std::uint32_t>(i) % families;
-    std::uint32_t* const kept = side_.template allocate<std::uint32_t>(n);
-    side_.copy_in(kept, lanes.data(), n);
-    envs_ = {side_.template allocate<std::uint32_t>(n * state_words<Env>()), kept,
-             side_.template allocate<std::int64_t>(n), side_.template allocate<std::int64_t>(n),
-             side_.template allocate<std::int64_t>(n)};
-  }
-
-  void make_block(const EnvSpec& spec) {
-    const int T = options_.num_steps, N = options_.num_envs;
-    const int D = spec.observation_size(), A = spec.action_size();
-    // One episode may be under way when the block begins.
-    const int S = setup_.limit > 0 ? static_cast<int>((T - 1) / setup_.limit + 1) : 0;
+  // S: most truncations of an environment in a block.
+  void make_block(const EnvSpec& spec, const FrameLayout& frames, int T, int S) {
+    const int N = envs_.setup().count, D = network_.observation_size, A = spec.action_size();
     const std::size_t n = static_cast<std::size_t>(N), all = n * static_cast<std::size_t>(T);
     const std::size_t finals = n * static_cast<std::size_t>(S);
     const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
-    const auto rows = [&](std::size_t count) {
-      return DeviceObservations::of(side_.template allocate<EnvObserved<Env>>(count * D),
-                                    spec.observation.full_scale());
-    };
     const auto bytes = [&](std::size_t count) {
       return side_.template allocate<std::uint8_t>(count);
     };
+    const auto rows = [&](std::size_t count, int width) {
+      return DeviceObservations::of(
+          side_.template allocate<EnvObserved<Env>>(count * static_cast<std::size_t>(width)),
+          spec.observation.full_scale());
+    };
+    const int F = spec.observation_size();
+    const DeviceObservations now = rows(n, D), shown = frames.count > 1 ? rows(n, F) : now;
+    const bool once = frames.count > 1 && T > 1;  // as on the host: else no frame is there twice
+    DeviceObservations seen =
+        once ? rows(all + n * static_cast<std::size_t>(frames.count - 1), F) : rows(all, D);
+    if (once) seen.frames = {frames, N, bytes(all)};
     block_ = {T,
               N,
               D,
               A,
               S,
-              rows(all),
+              frames,
+              seen,
               floats(all * A),
               floats(all),
               floats(all),
@@ -163,37 +162,25 @@ class DeviceCollector {
               bytes(all),
               spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
               side_.template allocate<int>(n),
-              rows(finals),
+              rows(finals, D),
               floats(n),
               floats(finals),
               floats(all),
-              rows(n),
-              rows(n),
-              floats(n * A)};
-  }
-
-  void make_bounds(const Space& space) {
-    const std::size_t size = static_cast<std::size_t>(block_.A);
-    std::vector<float> low(size, 0.0f), high(size, static_cast<float>(space.size - 1));
-    for (std::size_t a = 0; space.kind == SpaceKind::kBox && a < size; ++a) {
-      low[a] = space.low[a];
-      high[a] = space.high[a];
-    }
-    low_ = side_.template allocate<float>(size);
-    high_ = side_.template allocate<float>(size);
-    side_.copy_in(low_, low.data(), size);
-    side_.copy_in(high_, high.data(), size);
+              now,
+              shown,
+              rows(n, F),
+              floats(n * A),
+              side_.template allocate<std::uint64_t>(n)};
+    first_fault_ = side_.template allocate<std::uint64_t>(1);
   }
 
   Side& side_;
   DeviceNetwork network_;
-  RolloutOptions options_;
   DeviceNormalizer<Side> normalizer_;
-  EnvSetup<Env> setup_;
-  EnvArrays envs_;
+  DeviceEnvironments<Env, Side> envs_;
   DeviceRollout block_;
   TileMemory tiles_{};
-  float *low_ = nullptr, *high_ = nullptr;
+  std::uint64_t* first_fault_ = nullptr;  // of the block
 };
 
 }  // namespace broadloom::cuda

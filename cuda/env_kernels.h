@@ -4,42 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <tuple>
+#include <type_traits>
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/environment.h"
 #include "broadloom/env/outcome.h"
+#include "cuda/env_state.h"
 #include "cuda/kernel.h"
 
 namespace broadloom::cuda {
-
-// What all environments of a batch have in common.
-template <class Env>
-struct EnvSetup {
-  typename Env::Params params;
-  std::uint64_t seed;
-  Purpose reset, step;  // streams that episodes begin and go on from
-  int count;            // N
-  std::int64_t limit;   // steps of an episode, 0: none
-  int observation_size, action_size;
-  bool is_one_hot;  // of a Discrete observation
-};
-
-// Where they are, in the device's memory. A state is stored as its words of 32 bits, word w of
-// environment n at [w * N + n], so that a warp reads neighbours.
-struct EnvArrays {
-  std::uint32_t* states;       // [state_words<Env>(), N]
-  const std::uint32_t* lanes;  // [N] of the random streams
-  std::int64_t* episode;       // [N] number of the present episode, from 0
-  std::int64_t* episode_step;  // [N]
-  std::int64_t* total_step;    // [N]
-};
-
-template <class Env>
-constexpr int state_words() {
-  return static_cast<int>((sizeof(typename Env::State) + 3) / 4);
-}
 
 template <class Env>
 using EnvObserved = env_detail::Observed<Env>;
@@ -47,7 +21,7 @@ using EnvObserved = env_detail::Observed<Env>;
 // What a step of all reads and writes: [N, ...], as StepRows has them.
 template <class Env>
 struct StepArrays {
-  const float* actions;            // [N, A]
+  float* actions;                  // [N, A]; what arrives takes their place where that is disturbed
   EnvObserved<Env>* observations;  // [N, D]
   float* rewards;
   std::uint8_t *terminated, *truncated;
@@ -55,36 +29,16 @@ struct StepArrays {
   EpisodeEnd* ends = nullptr;            // [N] how it did, where asked for
 };
 
+// A Discrete observation comes as its index in out[0] and is spread to one-hot in place. draw: of
+// the noise on what environment n shows.
 template <class Env>
-BROADLOOM_HD typename Env::State load_state(const EnvArrays& arrays, int count, int n) {
-  constexpr int kWords = state_words<Env>();
-  std::uint32_t words[kWords];
-  for (int w = 0; w < kWords; ++w) {
-    words[w] = arrays.states[static_cast<std::size_t>(w) * count + n];
-  }
-  typename Env::State state{};
-  memcpy(&state, words, sizeof(state));
-  return state;
-}
-
-template <class Env>
-BROADLOOM_HD void store_state(const EnvArrays& arrays, int count, int n,
-                              const typename Env::State& state) {
-  constexpr int kWords = state_words<Env>();
-  std::uint32_t words[kWords] = {};
-  memcpy(words, &state, sizeof(state));
-  for (int w = 0; w < kWords; ++w) {
-    arrays.states[static_cast<std::size_t>(w) * count + n] = words[w];
-  }
-}
-
-// A Discrete observation comes as its index in out[0] and is spread to one-hot in place.
-template <class Env>
-BROADLOOM_HD void observe_state(const EnvSetup<Env>& setup, const typename Env::State& state,
+BROADLOOM_HD void observe_state(const EnvSetup<Env>& setup, const typename Env::Params& constants,
+                                const typename Env::State& state, int n, DisturbanceDraw draw,
                                 EnvObserved<Env>* out) {
   using Observed = EnvObserved<Env>;
-  Env::observe(setup.params, state, out);
-  if (!setup.is_one_hot) return;
+  Env::observe(constants, state, out);
+  if constexpr (std::is_same_v<Observed, float>) setup.disturber.add_noise(n, draw, out);
+  if (!setup.is_one_hot) return;  // which has no noise
   const int index = static_cast<int>(out[0]);
   for (int i = 0; i < setup.observation_size; ++i) out[i] = Observed(i == index ? 1 : 0);
 }
@@ -101,10 +55,11 @@ BROADLOOM_HD void keep_members(const typename Env::State& last, typename Env::St
 template <class Env>
 BROADLOOM_HD void start_episode(const EnvSetup<Env>& setup, const EnvArrays& arrays, int n,
                                 const typename Env::State& last, std::int64_t episode) {
+  draw_constants(setup, arrays, n, episode);
   Random random(setup.seed, setup.reset, arrays.lanes[n], static_cast<std::uint64_t>(episode));
   typename Env::State state{};
   keep_members<Env>(last, state);
-  Env::reset(setup.params, state, random);
+  Env::reset(constants_of(setup, arrays, n), state, random);
   store_state<Env>(arrays, setup.count, n, state);
   arrays.episode[n] = episode;
   arrays.episode_step[n] = 0;
@@ -125,35 +80,60 @@ struct BeginKernel {
   }
 };
 
+// An episode of environment n has come to its last state.
+template <class Env>
+BROADLOOM_HD void note_end(const EnvSetup<Env>& setup, const EnvArrays& arrays,
+                           const typename Env::Params& constants, const typename Env::State& last,
+                           bool terminated, int n, EpisodeEnd* out) {
+  if (out == nullptr && arrays.standings == nullptr) return;
+  const int stratum = arrays.stratum == nullptr ? -1 : arrays.stratum[n];
+  const EpisodeEnd end = Outcome<Env>::of(constants, last, terminated, !terminated, stratum);
+  if (out != nullptr) out[n] = end;
+  if (arrays.standings == nullptr) return;
+  arrays.standings[n] = standing_after(setup.levels, arrays.standings[n], end.success == 1,
+                                       Random(setup.seed, Purpose::kCurriculum, arrays.lanes[n],
+                                              static_cast<std::uint64_t>(arrays.episode[n])));
+}
+
+// What environment n is in and shows at present.
+template <class Env>
+BROADLOOM_HD void observe_env(const EnvSetup<Env>& setup, const EnvArrays& arrays, int n,
+                              EnvObserved<Env>* out) {
+  observe_state<Env>(setup, constants_of(setup, arrays, n), load_state<Env>(arrays, setup.count, n),
+                     n, DisturbanceDraw::kNoise, out);
+}
+
 // One step of environment n: an episode that ends leaves its last observation, and the next one
 // begins.
 template <class Env>
 BROADLOOM_HD void step_env(const EnvSetup<Env>& setup, const EnvArrays& arrays,
                            const StepArrays<Env>& rows, int n) {
+  const Disturber& disturber = setup.disturber;
+  const std::size_t row = static_cast<std::size_t>(n);
+  float* const action = rows.actions + row * setup.action_size;
+  disturber.take_action(n, action);
   typename Env::State state = load_state<Env>(arrays, setup.count, n);
   Random random(setup.seed, setup.step, arrays.lanes[n],
                 static_cast<std::uint64_t>(arrays.total_step[n]));
-  const std::size_t row = static_cast<std::size_t>(n);
-  const StepResult result =
-      Env::step(setup.params, state, rows.actions + row * setup.action_size, random);
+  const Constants<Env> constants = constants_of(setup, arrays, n);
+  const StepResult result = Env::step(constants, state, action, random);
   arrays.total_step[n] += 1;
   arrays.episode_step[n] += 1;
   const bool cut = !result.terminated && setup.limit > 0 && arrays.episode_step[n] >= setup.limit;
+  const bool has_ended = result.terminated || cut;
   rows.rewards[n] = static_cast<float>(result.reward);
   rows.terminated[n] = result.terminated ? 1 : 0;
   rows.truncated[n] = cut ? 1 : 0;
-  EnvObserved<Env>* const seen = rows.observations + row * setup.observation_size;
-  if (!result.terminated && !cut) {
+  if (disturber.of.steps != nullptr) disturber.take_step(n, true, has_ended);
+  if (has_ended) {
+    observe_state<Env>(setup, constants, state, n, DisturbanceDraw::kFinalNoise,
+                       rows.final_observations + row * setup.observation_size);
+    note_end(setup, arrays, constants, state, !cut, n, rows.ends);
+    start_episode(setup, arrays, n, state, arrays.episode[n] + 1);
+  } else {
     store_state<Env>(arrays, setup.count, n, state);
-    return observe_state(setup, state, seen);
   }
-  observe_state(setup, state, rows.final_observations + row * setup.observation_size);
-  if (rows.ends != nullptr) {
-    constexpr int kNoStratum = -1;
-    rows.ends[n] = Outcome<Env>::of(setup.params, state, result.terminated, cut, kNoStratum);
-  }
-  start_episode(setup, arrays, n, state, arrays.episode[n] + 1);
-  observe_state(setup, load_state<Env>(arrays, setup.count, n), seen);
+  observe_env(setup, arrays, n, rows.observations + row * setup.observation_size);
 }
 
 // One step of each.
@@ -181,8 +161,8 @@ struct ObserveKernel {
   BROADLOOM_HD void operator()(Block& block) const {
     const int n = block.index() * block.threads() + block.thread();
     if (n >= setup.count) return;
-    observe_state(setup, load_state<Env>(arrays, setup.count, n),
-                  observations + static_cast<std::size_t>(n) * setup.observation_size);
+    observe_env(setup, arrays, n,
+                observations + static_cast<std::size_t>(n) * setup.observation_size);
   }
 };
 

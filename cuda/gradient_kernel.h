@@ -31,12 +31,12 @@ struct GradientPlaces {
   TileMemory tiles;             // of partials x sides blocks
 };
 
-// One block a partial gradient and side, so that two bodies go side by side. Each walks its
-// tiles of kTileRows rows in order: forward, loss, backward, all in shared memory, which at 64-64
-// with four observations and two outputs takes 39 KB; what is wider works in global memory. Weights
-// are read through the cache: at 64-64 both bodies are 36 KB. There are as many blocks as the host
-// has tasks, 8 to 128: no more than that can keep the host's order of sums, in which a partial
-// gradient is one chain over its rows.
+// One block a partial gradient and side, so that two bodies go side by side; a shared one is one.
+// Each walks its tiles of kTileRows rows in order: forward, loss, backward, all in shared memory,
+// which at 64-64 with four observations and two outputs takes 39 KB; what is wider works in global
+// memory. Weights are read through the cache: at 64-64 both bodies are 36 KB. There are as many
+// blocks as the host has tasks, 8 to 128: no more than that can keep the host's order of sums, in
+// which a partial gradient is one chain over its rows.
 template <class Loss>
 struct GradientKernel {
   using Sums = typename Loss::Sums;
@@ -84,13 +84,16 @@ struct GradientKernel {
     gather(block, indices, rows, work + at.x);
     block.sync();
     forward_tile(block, body, network.activation, params, at, work, rows);
-    const LossTile tile{network, params, rollout,           *places.shift,  places.samples,
-                        side,    rows,   work + at.outputs, work + at.size, terms};
+    float* const outputs = work + at.outputs;
+    const bool is_shared = body.has_two_heads(), is_critic = side == 1;
+    const LossTile tile{network,        params,
+                        rollout,        *places.shift,
+                        places.samples, rows,
+                        !is_critic,     is_shared || is_critic,
+                        outputs,        is_shared ? work + at.values : outputs,
+                        work + at.size, terms};
     const int r = block.thread();
-    if (r < rows) {
-      loss.row({tile, static_cast<std::size_t>(indices[r]), tile.outputs + r, tile.shares + r,
-                terms.of(r)});
-    }
+    if (r < rows) loss.row({tile, static_cast<std::size_t>(indices[r]), r});
     block.sync();
     loss.add(r, tile, sums, grads);
     backward_tile(block, body, network.activation, params, at, work, rows, grads);
@@ -102,7 +105,7 @@ struct GradientKernel {
     for (int e = block.thread(); e < rows * width; e += block.threads()) {
       const std::size_t row = static_cast<std::size_t>(indices[e / width]);
       x[e / width * TilePlaces::row(width) + e % width] =
-          rollout.observations.read(row * static_cast<std::size_t>(width) + e % width);
+          rollout.observations.read(row, e % width, width);
     }
   }
 };

@@ -27,9 +27,11 @@ struct LossTile {
   const DeviceRollout& rollout;
   const AdvantageShift& shift;  // of the minibatch
   int samples;                  // of the minibatch
-  int side, rows;
-  float* outputs;  // [outputs, kTileRows]
-  float* shares;   // [outputs, kTileRows] scratch
+  int rows;
+  bool has_policy, has_values;  // a side, or both: which of these two there are
+  float* outputs;               // [outputs, kTileRows] of the policy, or action values
+  float* values;                // [kTileRows] of a head of values
+  float* shares;                // [outputs, kTileRows] scratch
   TileTerms terms;
 };
 
@@ -37,9 +39,18 @@ struct LossTile {
 struct LossRow {
   const LossTile& tile;
   std::size_t row;  // of the block
+  int r;            // of the tile
   float* outputs;   // kTileRows between one and the next
   float* shares;
   TileTerms::Row terms;
+
+  BROADLOOM_HD LossRow(const LossTile& of, std::size_t in_block, int in_tile)
+      : tile(of),
+        row(in_block),
+        r(in_tile),
+        outputs(of.outputs + in_tile),
+        shares(of.shares + in_tile),
+        terms(of.terms.of(in_tile)) {}
 };
 
 struct PpoKernelLoss {
@@ -47,7 +58,8 @@ struct PpoKernelLoss {
   PpoCoefficients coefficients;
 
   BROADLOOM_HD void row(const LossRow& of) const {
-    if (of.tile.side == 1) return value(of);
+    if (of.tile.has_values) value(of);
+    if (!of.tile.has_policy) return;
     const DeviceRollout& block = of.tile.rollout;
     const float* const drawn = block.actions + of.row * static_cast<std::size_t>(block.A);
     return of.tile.network.is_discrete ? categorical(of, static_cast<int>(drawn[0]))
@@ -56,10 +68,10 @@ struct PpoKernelLoss {
 
   // One thread a number, and a dimension of log_std.
   BROADLOOM_HD void add(int thread, const LossTile& of, PpoSums& sums, float* grads) const {
-    if (of.side == 1) {
-      if (thread == 0) sums.value_loss += of.terms.sum(0, of.rows);
-      return;
+    if (of.has_values && thread == kPolicyThreads) {
+      sums.value_loss += of.terms.sum(TileTerms::kValueLoss, of.rows);
     }
+    if (!of.has_policy) return;
     add_policy_terms(thread, coefficients.clip_coef, of.terms, of.rows, sums);
     if (of.network.is_discrete || thread >= of.network.outputs) return;
     const float* const shares = of.shares + thread * kTileRows;
@@ -115,9 +127,9 @@ struct PpoKernelLoss {
     const DeviceRollout& block = of.tile.rollout;
     const float old_value = block.values[of.row];
     const ValueLossOfOne one(clip, static_cast<float>(coefficients.vf_coef) * share(of.tile),
-                             of.outputs[0], old_value, block.advantages[of.row] + old_value);
-    of.outputs[0] = one.d_value;
-    of.terms.set(0, one.loss);
+                             of.tile.values[of.r], old_value, block.advantages[of.row] + old_value);
+    of.tile.values[of.r] = one.d_value;
+    of.terms.set(TileTerms::kValueLoss, one.loss);
   }
 };
 

@@ -63,25 +63,37 @@ bool is_known(const Chain& chain) {
 
 bool fits_kernels(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
-  return (network.sides_are_apart() || shape.action_values) &&
-         shape.precision == Precision::kFp32 && shape.critic_observation_size == 0 &&
-         shape.value_outputs == 1 && is_known(network.actor()) && is_known(network.critic());
+  return shape.precision == Precision::kFp32 && shape.critic_observation_size == 0 &&
+         shape.value_outputs == 1 && is_known(network.encoder()) && is_known(network.actor()) &&
+         is_known(network.critic());
 }
 
 DeviceNetwork device_network(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
-  const bool alone = shape.action_values;
-  return {
-      body(network.actor(), network.policy_head(), network.ranges(NetworkSide::kPolicy)[0]),
-      alone ? DeviceBody{}
-            : body(network.critic(), network.value_head(), network.ranges(NetworkSide::kValue)[0]),
-      shape.observation_size,
-      shape.action_outputs,
-      static_cast<int>(network.parameter_count()),
-      shape.action_kind == SpaceKind::kDiscrete,
-      alone,
-      static_cast<int>(network.log_std_offset()),
-      shape.activation};
+  DeviceNetwork made{{},
+                     {},
+                     shape.observation_size,
+                     shape.action_outputs,
+                     static_cast<int>(network.parameter_count()),
+                     shape.action_kind == SpaceKind::kDiscrete,
+                     shape.action_values,
+                     static_cast<int>(network.log_std_offset()),
+                     shape.activation};
+  if (!network.encoder().empty()) {
+    const int log_std = made.is_discrete ? 0 : shape.action_outputs;
+    const ParameterRange all{0, network.parameter_count() - static_cast<std::size_t>(log_std)};
+    made.actor = body(network.encoder(), network.policy_head(), all);
+    made.actor.value_head = dense(network.value_head());
+    made.critic = body(network.encoder(), network.value_head(), all);
+    return made;
+  }
+  made.actor =
+      body(network.actor(), network.policy_head(), network.ranges(NetworkSide::kPolicy)[0]);
+  if (!shape.action_values) {
+    made.critic =
+        body(network.critic(), network.value_head(), network.ranges(NetworkSide::kValue)[0]);
+  }
+  return made;
 }
 
 }  // namespace broadloom::cuda

@@ -1,4 +1,5 @@
-// The actor-critic network as kernels see it: bodies apart, with where their parameters are.
+// The actor-critic network as kernels see it: bodies apart, or one that both sides share, with
+// where their parameters are.
 #pragma once
 
 #include "broadloom/core/host_device.h"
@@ -28,9 +29,9 @@ struct Patches {
 // W [in, out] and b [out] of a layer; a head's W is [out, in]. See LinearSlice. Of a convolution
 // they are patch and filters.
 struct DeviceLayer {
-  int in, out;
-  int weight, bias;
-  int row_in;  // numbers of a row that it reads
+  int in = 0, out = 0;
+  int weight = 0, bias = 0;
+  int row_in = 0;  // numbers of a row that it reads
   Patches patches;
 
   BROADLOOM_HD int row_out() const { return patches.count() * out; }
@@ -44,23 +45,28 @@ struct DeviceNorm {
   BROADLOOM_HD bool is_there() const { return gain >= 0; }
 };
 
-// Hidden layers and a head.
+// Hidden layers and a head, or two of which the second gives values: then it is the whole network.
 struct DeviceBody {
   int layers;
   DeviceLayer hidden[kMostLayers];
   DeviceNorm norms[kMostLayers];
   DeviceLayer head;
   int begin, end;  // its parameters, but for log_std
+  DeviceLayer value_head = {};
+  BROADLOOM_HD bool has_two_heads() const { return value_head.out > 0; }
 };
 
 struct DeviceNetwork {
-  DeviceBody actor, critic;  // of action values there is the first alone
+  // Of action values there is the first alone. Of a shared body the first has both heads, and the
+  // second is the same with the head of values alone, for who asks for no more.
+  DeviceBody actor, critic;
   int observation_size, outputs, parameters;
   bool is_discrete, action_values;
   int log_std;  // offset; Gaussian only
   Activation activation;
 
-  BROADLOOM_HD int sides() const { return action_values ? 1 : 2; }
+  // What is learnt by itself.
+  BROADLOOM_HD int sides() const { return action_values || actor.has_two_heads() ? 1 : 2; }
   BROADLOOM_HD const DeviceBody& body(int side) const { return side == 0 ? actor : critic; }
   // What says the value of an observation.
   BROADLOOM_HD const DeviceBody& valuer() const { return action_values ? actor : critic; }
@@ -75,7 +81,7 @@ struct TilePlaces {
   enum Use { kForward, kForwardAndBack };
 
   int rows;  // of room
-  int x, linear[kMostLayers], hidden[kMostLayers], moments[kMostLayers], outputs, size;
+  int x, linear[kMostLayers], hidden[kMostLayers], moments[kMostLayers], outputs, values, size;
 
   BROADLOOM_HD static int row(int width) { return width | 1; }
   BROADLOOM_HD TilePlaces(const DeviceBody& body, int room, Use use) : rows(room), x(0) {
@@ -92,6 +98,8 @@ struct TilePlaces {
     }
     outputs = size;  // [outputs, rows], a row of the tile a column, as the host has them
     size += rows * body.head.out;
+    values = size;  // of a second head, likewise
+    size += rows * body.value_head.out;
   }
   // The last layer's, which the head reads.
   BROADLOOM_HD int top(const DeviceBody& body) const {
@@ -101,7 +109,7 @@ struct TilePlaces {
 
 // Whether kernels know it: fp32 bodies of at most kMostLayers layers, no wider than kWidest,
 // normalised or not, of which the first may be a convolution without padding, that have nothing in
-// common and read the same observation; or one such body of action values.
+// common and read the same observation; or one such body that they share, or of action values.
 bool fits_kernels(const ActorCritic& network);
 // Only where it fits.
 DeviceNetwork device_network(const ActorCritic& network);

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
-#include "broadloom/env/disturbance.h"
 #include "cuda/network.h"
 
 namespace broadloom::cuda {
@@ -27,26 +25,12 @@ Status check_learning(const Config& config) {
   return config.shape_schedule.empty() ? Status() : refuse("shape_schedule", "leave it out");
 }
 
-Status check_task(const DeviceSetup& setup) {
-  const auto disturbs = [](const auto& option) { return is_disturbance_key(option.first); };
-  const Overrides& options = setup.config.env_options;
-  if (std::any_of(options.begin(), options.end(), disturbs)) {
-    return refuse("disturbances of observations or actions", "leave the keys disturb.* out");
-  }
-  if (!setup.envs.spec().strata.empty()) {
-    return refuse("strata", "leave the keys strata.* and curriculum out");
-  }
-  const int frames = setup.envs.spec().observation.frames;
-  return frames > 1 ? refuse_key("env.frame_stack", std::to_string(frames), "1") : Status();
-}
-
 Status check_network(const Config& config) {
   if (config.precision != "fp32") return refuse_key("precision", config.precision, "fp32");
   if (config.encoder != "mlp" && config.encoder != "minatar") {
     return refuse_key("encoder", config.encoder, "minatar or mlp");
   }
-  const bool shares = config.shared_encoder && config.algorithm == "ppo";
-  return shares ? refuse_key("shared_encoder", "true", "false") : Status();
+  return {};
 }
 
 // What is left of what does not fit: the shape of the bodies.
@@ -61,7 +45,6 @@ Status check_sizes(const DeviceSetup& setup) {
 
 Status check_device(const DeviceSetup& setup) {
   BROADLOOM_TRY(check_learning(setup.config));
-  BROADLOOM_TRY(check_task(setup));
   BROADLOOM_TRY(check_network(setup.config));
   return check_sizes(setup);
 }

@@ -53,38 +53,56 @@ BROADLOOM_HD void backward_head_weights(Block& block, const DeviceLayer& head, c
 }
 
 // In place of y [rows, in], what the layer below gave, the derivative before its activation:
-// activation'(y) times sum over o of delta[o] w[o]. The places of delta and w follow from strides.
-template <class Block>
-BROADLOOM_HD void backward_input(Block& block, Activation activation, int in, int out,
-                                 const float* delta, int delta_row, int delta_output,
-                                 const float* w, int w_input, int w_output, int rows, float* y) {
+// activation'(y) times sum_of(r, i), what comes down from above.
+template <class Block, class Sum>
+BROADLOOM_HD void backward_input(Block& block, Activation activation, int in, int rows, float* y,
+                                 Sum&& sum_of) {
   const int y_row = TilePlaces::row(in);
   for (int e = block.thread(); e < rows * in; e += block.threads()) {
     const int i = e % in, r = e / in;
-    float sum = 0.0f;
-    for (int o = 0; o < out; ++o) {
-      sum = element::mul_add(delta[r * delta_row + o * delta_output], w[i * w_input + o * w_output],
-                             sum);
-    }
     float& place = y[r * y_row + i];
-    place = element::activate_backward(activation, place, sum);
+    place = element::activate_backward(activation, place, sum_of(r, i));
   }
 }
 
-// From the outputs' derivatives at places.outputs. Adds to grads [P]; layers' outputs become their
-// deltas, one after another, when nobody asks for them any more: so a tile takes no more room than
-// its forward pass. All of it is done when a thread comes back (sync()).
+// sum over o of delta[o] w[o], one chain.
+BROADLOOM_HD inline float chain_over(int out, const float* delta, int next_delta, const float* w,
+                                     int next_w) {
+  float sum = 0.0f;
+  for (int o = 0; o < out; ++o) sum = element::mul_add(delta[o * next_delta], w[o * next_w], sum);
+  return sum;
+}
+
+// From the heads' deltas to that of the last layer. Two heads' chains are added up.
+template <class Block>
+BROADLOOM_HD void backward_heads(Block& block, const DeviceBody& body, Activation activation,
+                                 const float* params, const TilePlaces& places, float* work,
+                                 int rows) {
+  const auto chain = [&](const DeviceLayer& head, int outputs, int r, int i) {
+    return chain_over(head.out, work + outputs + r, places.rows, params + head.weight + i, head.in);
+  };
+  backward_input(block, activation, body.head.in, rows, work + places.top(body), [&](int r, int i) {
+    const float of_head = chain(body.head, places.outputs, r, i);
+    if (!body.has_two_heads()) return of_head;
+    return chain(body.value_head, places.values, r, i) + of_head;
+  });
+}
+
+// From the outputs' derivatives at places.outputs, and of values at places.values. Adds to grads
+// [P]; layers' outputs become their deltas, one after another, when nobody asks for them any more:
+// so a tile takes no more room than its forward pass. All of it is done when a thread comes back
+// (sync()).
 template <class Block>
 BROADLOOM_HD void backward_tile(Block& block, const DeviceBody& body, Activation activation,
                                 const float* params, const TilePlaces& places, float* work,
                                 int rows, float* grads) {
-  const DeviceLayer& head = body.head;
-  float* const outputs = work + places.outputs;
-  backward_head_weights(block, head, work + places.top(body), outputs, places.rows, rows, grads);
+  const float* const top = work + places.top(body);
+  backward_head_weights(block, body.head, top, work + places.outputs, places.rows, rows, grads);
+  backward_head_weights(block, body.value_head, top, work + places.values, places.rows, rows,
+                        grads);
   block.sync();
   if (body.layers == 0) return;
-  backward_input(block, activation, head.in, head.out, outputs, 1, places.rows,
-                 params + head.weight, 1, head.in, rows, work + places.top(body));
+  backward_heads(block, body, activation, params, places, work, rows);
   block.sync();
   for (int l = body.layers - 1; l >= 0; --l) {
     const DeviceLayer& layer = body.hidden[l];
@@ -99,8 +117,11 @@ BROADLOOM_HD void backward_tile(Block& block, const DeviceBody& body, Activation
     backward_weights(block, layer, below, delta, rows, grads);
     block.sync();
     if (l == 0) return;
-    backward_input(block, activation, layer.in, layer.out, delta, TilePlaces::row(layer.row_out()),
-                   1, params + layer.weight, layer.out, 1, rows, below);
+    const int delta_row = TilePlaces::row(layer.row_out());
+    backward_input(block, activation, layer.in, rows, below, [&](int r, int i) {
+      return chain_over(layer.out, delta + r * delta_row, 1, params + layer.weight + i * layer.out,
+                        1);
+    });
     block.sync();
   }
 }

@@ -69,7 +69,19 @@ BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
   return halves[0];
 }
 
-// From the rows at places.x to the layers' outputs and the head's. What is there before must be
+// outputs [out, stride] of rows that have come through a body's layers.
+template <class Block>
+BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const float* params,
+                               const float* x, float* outputs, int stride, int rows) {
+  for (int e = block.thread(); e < rows * head.out; e += block.threads()) {
+    const int r = e % rows, o = e / rows;
+    outputs[o * stride + r] = lane_product(x + r * TilePlaces::row(head.in),
+                                           params + head.weight + o * head.in, head.in) +
+                              params[head.bias + o];
+  }
+}
+
+// From the rows at places.x to the layers' outputs and the heads'. What is there before must be
 // whole (sync()), and what comes out is.
 template <class Block>
 BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation activation,
@@ -91,14 +103,8 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     }
     x = y;
   }
-  const DeviceLayer& head = body.head;
-  for (int e = block.thread(); e < rows * head.out; e += block.threads()) {
-    const int r = e % rows, o = e / rows;
-    work[places.outputs + o * places.rows + r] =
-        lane_product(x + r * TilePlaces::row(head.in), params + head.weight + o * head.in,
-                     head.in) +
-        params[head.bias + o];
-  }
+  forward_head(block, body.head, params, x, work + places.outputs, places.rows, rows);
+  forward_head(block, body.value_head, params, x, work + places.values, places.rows, rows);
   block.sync();
 }
 

@@ -27,7 +27,7 @@ BROADLOOM_HD T lane_sum(int rows, Term&& term) {
 // no float.
 class TileTerms {
  public:
-  enum Term { kLoss, kEntropy, kLogRatio, kKl, kRatio, kTerms };
+  enum Term { kLoss, kEntropy, kLogRatio, kKl, kRatio, kValueLoss, kTerms };
   static constexpr std::size_t kBytes = sizeof(double) * kTerms * kTileRows;
 
   BROADLOOM_HD explicit TileTerms(double* memory) : memory_(memory) {}
@@ -76,7 +76,8 @@ BROADLOOM_HD inline void add_ratio_extremes(double clip_coef, const TileTerms& t
   }
 }
 
-// One thread a number.
+// One thread a number, of kPolicyThreads.
+inline constexpr int kPolicyThreads = 7;
 BROADLOOM_HD inline void add_policy_terms(int thread, double clip_coef, const TileTerms& terms,
                                           int rows, PpoSums& sums) {
   switch (thread) {

@@ -12,6 +12,7 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/drawn_params.h"
 #include "broadloom/env/strata.h"
+#include "broadloom/env/strata_formulas.h"
 
 namespace broadloom::mujoco {
 namespace {

@@ -110,6 +110,9 @@ class BatchedEnv final : public VecEnv {
   const EnvSpec& spec() const override { return spec_; }
   // The constants, but where strata draw others for an episode.
   const Params& params() const { return params_; }
+  const Strata& strata() const { return strata_; }
+  const StrataStream& draws() const { return draws_; }
+  const Curriculum& curriculum() const { return curriculum_; }
   int num_envs() const override { return count_; }
   int max_truncations(int num_steps) const override {
     const int limit = spec_.max_episode_steps;

@@ -6,6 +6,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/random.h"
+#include "broadloom/env/curriculum_formulas.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/strata.h"
 
@@ -70,7 +71,8 @@ Status check_curriculum(const CurriculumOptions& options, const EnvSpec& spec,
 
 Curriculum::Curriculum(const CurriculumOptions& options, const std::vector<std::string>& strata,
                        int num_envs)
-    : up_(options.up), down_(options.down), episodes_(options.episodes) {
+    : rule_{static_cast<std::int32_t>(options.levels.size()), options.up, options.down,
+            options.episodes} {
   for (const std::string& level : options.levels) {
     const auto found = std::find(strata.begin(), strata.end(), level);
     strata_.push_back(static_cast<std::int32_t>(found - strata.begin()));
@@ -79,26 +81,11 @@ Curriculum::Curriculum(const CurriculumOptions& options, const std::vector<std::
 }
 
 void Curriculum::episode_ended(int env, bool success, Random random) {
-  Standing& standing = standings_[env];
-  standing.successes += success ? 1 : 0;
-  if (++standing.episodes < episodes_) return;
-  // Correctly rounded, as thresholds in decimals are: 4 of 5 are at least 0.8.
-  const double share = static_cast<double>(standing.successes) / standing.episodes;
-  const std::int32_t levels = static_cast<std::int32_t>(strata_.size());
-  std::int32_t next = standing.level;
-  if (share >= up_) {
-    next += 1;
-    if (next == levels) {
-      next = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(levels)));
-    }
-  } else if (share < down_) {
-    next = std::max(next - 1, 0);
-  }
-  standing = {next, 0, 0};
+  standings_[env] = standing_after(rule_, standings_[env], success, random);
 }
 
 void Curriculum::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
-  static_assert(sizeof(Standing) == 3 * sizeof(std::int32_t));
+  static_assert(sizeof(LevelStanding) == 3 * sizeof(std::int32_t));
   if (empty()) return;
   const auto num_envs = static_cast<std::int64_t>(standings_.size());
   out.push_back({prefix + ".curriculum", Dtype::kI32, {num_envs, 3}, standings_.data()});

@@ -40,6 +40,18 @@ struct CurriculumOptions {
 Status check_curriculum(const CurriculumOptions& options, const EnvSpec& spec,
                         StrataSampling sampling);
 
+// When an environment changes its level.
+struct LevelRule {
+  std::int32_t levels = 0;
+  double up = 1.0, down = 0.0;
+  int episodes = 1;
+};
+
+// Where it stands: its level, episodes counted there, successes among them.
+struct LevelStanding {
+  std::int32_t level = 0, episodes = 0, successes = 0;
+};
+
 // The levels of N environments. Calls for different environments may run at the same time.
 class Curriculum {
  public:
@@ -51,21 +63,19 @@ class Curriculum {
   bool empty() const { return strata_.empty(); }
   int level(int env) const { return standings_[env].level; }  // 0: the lowest
   int stratum(int env) const { return strata_[level(env)]; }  // index into spec.strata
+  const LevelRule& rule() const { return rule_; }
+  const std::vector<std::int32_t>& strata() const { return strata_; }  // [levels]
 
   // Takes an ended episode of the environment in; `random` is asked only past the top level. O(1).
   void episode_ended(int env, bool success, Random random);
 
-  // "<prefix>.curriculum", [N, 3]: level, episodes counted there, successes among them.
+  // "<prefix>.curriculum", [N, 3]: LevelStanding.
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 
  private:
   std::vector<std::int32_t> strata_;  // [levels]
-  double up_ = 1.0, down_ = 0.0;
-  int episodes_ = 1;
-  struct Standing {
-    std::int32_t level = 0, episodes = 0, successes = 0;
-  };
-  std::vector<Standing> standings_;  // [N]
+  LevelRule rule_;
+  std::vector<LevelStanding> standings_;  // [N]
 };
 
 }  // namespace broadloom

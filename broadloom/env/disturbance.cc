@@ -1,30 +1,23 @@
 #include "broadloom/env/disturbance.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <utility>
 
-#include "broadloom/core/random.h"
+#include "broadloom/env/disturbance_formulas.h"
 #include "broadloom/env/forwarding_vec_env.h"
-#include "broadloom/env/random_action.h"
 
 namespace broadloom {
 namespace {
 
 constexpr std::string_view kPrefix = "disturb.";
 
-// What of a disturbance a stream is for: the highest bits of its lane, which families leave free.
-enum class Draw : std::uint32_t { kNoise = 0, kFinalNoise = 1, kPush = 2 };
-
 class DisturbedEnv final : public ForwardingVecEnv {
  public:
   DisturbedEnv(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
                const VecEnvOptions& options)
       : ForwardingVecEnv(std::move(inner)),
-        disturbance_(disturbance),
-        seed_(options.seed),
-        purpose_(env_streams(options.streams).disturb),
-        families_(options.families()),
         spec_(this->inner().spec()),
         width_(static_cast<std::size_t>(spec_.action_size())),
         steps_(envs()),
@@ -33,7 +26,15 @@ class DisturbedEnv final : public ForwardingVecEnv {
         push_(envs() * width_),
         delayed_(envs() * width_ * static_cast<std::size_t>(disturbance.action_delay)),
         arriving_(envs() * width_),
-        filler_(envs()) {
+        filler_(envs()),
+        disturber_{disturbance,
+                   options.seed,
+                   env_streams(options.streams).disturb,
+                   options.families(),
+                   spec_.observation_size(),
+                   spec_.action_size(),
+                   bounds_of(spec_.action),
+                   {steps_.data(), age_.data(), push_left_.data(), push_.data(), delayed_.data()}} {
     // A simulator knows nothing of what is put around it.
     (void)describe_disturbance(disturbance, spec_).ok();
   }
@@ -41,7 +42,7 @@ class DisturbedEnv final : public ForwardingVecEnv {
   const EnvSpec& spec() const override { return spec_; }
   void observe(int begin, int end, ObservationRows rows) const override {
     inner().observe(begin, end, rows);
-    for (int i = begin; i < end; ++i) add_noise(i, Draw::kNoise, rows, i - begin);
+    for (int i = begin; i < end; ++i) add_noise(i, DisturbanceDraw::kNoise, rows, i - begin);
   }
 
   Status step(int begin, int end, const StepRows& rows) override {
@@ -59,7 +60,7 @@ class DisturbedEnv final : public ForwardingVecEnv {
   // Whatever is still under way ends with the episode.
   Status begin_anew(std::uint64_t seed) override {
     BROADLOOM_TRY(inner().begin_anew(seed));
-    seed_ = seed;
+    disturber_.seed = seed;
     std::fill(steps_.begin(), steps_.end(), 0);
     std::fill(age_.begin(), age_.end(), 0);
     std::fill(push_left_.begin(), push_left_.end(), 0);
@@ -74,43 +75,33 @@ class DisturbedEnv final : public ForwardingVecEnv {
     out.push_back({prefix + ".disturbed.push_left", Dtype::kI32, {n}, push_left_.data()});
     out.push_back({prefix + ".disturbed.push", Dtype::kF32, {n, a}, push_.data()});
     if (delayed_.empty()) return;
-    const std::int64_t delay = disturbance_.action_delay;
+    const std::int64_t delay = disturber_.how.action_delay;
     out.push_back({prefix + ".disturbed.delayed", Dtype::kF32, {n, delay, a}, delayed_.data()});
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
     std::unique_ptr<VecEnv> others = inner().another(options);
-    return others == nullptr ? nullptr : disturb(std::move(others), disturbance_, options);
+    return others == nullptr ? nullptr : disturb(std::move(others), disturber_.how, options);
   }
+
+  Undisturbed undisturbed() const { return {inner(), disturber_.how}; }
 
  private:
   std::size_t envs() const { return static_cast<std::size_t>(num_envs()); }
-  Random stream(int i, Draw draw) const {
-    const std::uint32_t lane = static_cast<std::uint32_t>(i % families_);
-    return Random(seed_, purpose_, lane | (static_cast<std::uint32_t>(draw) << 28),
-                  static_cast<std::uint64_t>(steps_[i]));
-  }
 
   // Of what the policy senses; what only the critic reads is the simulator's own knowledge.
-  void add_noise(int i, Draw draw, ObservationRows rows, int k) const {
-    if (disturbance_.obs_noise <= 0.0) return;
-    float* observation = rows.floats() + static_cast<std::size_t>(k) * spec_.observation_size();
-    Random random = stream(i, draw);
-    for (int d = 0; d < spec_.observation_size(); ++d) {
-      observation[d] += static_cast<float>(disturbance_.obs_noise * random.normal());
-    }
+  void add_noise(int i, DisturbanceDraw draw, ObservationRows rows, int k) const {
+    if (disturber_.how.obs_noise <= 0.0) return;  // they may be no floats
+    const std::size_t width = static_cast<std::size_t>(spec_.observation_size());
+    disturber_.add_noise(i, draw, rows.floats() + static_cast<std::size_t>(k) * width);
   }
 
   // After environment i's step, of which row k tells.
   void disturb_row(int i, int k, const StepRows& rows) {
-    steps_[i] += 1;
-    if (filler_[i] == 0) age_[i] += 1;
-    if ((rows.terminated[k] | rows.truncated[k]) != 0) {
-      age_[i] = 0;
-      push_left_[i] = 0;
-      add_noise(i, Draw::kFinalNoise, rows.final_observations, k);
-    }
-    add_noise(i, Draw::kNoise, rows.observations, k);
+    const bool has_ended = (rows.terminated[k] | rows.truncated[k]) != 0;
+    disturber_.take_step(i, filler_[i] == 0, has_ended);
+    if (has_ended) add_noise(i, DisturbanceDraw::kFinalNoise, rows.final_observations, k);
+    add_noise(i, DisturbanceDraw::kNoise, rows.observations, k);
   }
 
   // From what was chosen to what arrives.
@@ -118,48 +109,19 @@ class DisturbedEnv final : public ForwardingVecEnv {
     float* arriving = &arriving_[i * width_];
     std::copy_n(chosen, width_, arriving);
     if (filler_[i] != 0) return;  // nobody's action, at the age of no episode
-    if (disturbance_.action_delay > 0) delay(i, arriving);
-    if (disturbance_.push_interval > 0.0) push(i, arriving);
+    disturber_.take_action(i, arriving);
   }
 
-  // Exchanges the action for that of action_delay steps ago.
-  void delay(int i, float* action) {
-    const std::size_t slots = static_cast<std::size_t>(disturbance_.action_delay);
-    float* ring = &delayed_[i * slots * width_];
-    if (age_[i] == 0) {
-      for (std::size_t slot = 0; slot < slots; ++slot) {
-        std::copy_n(action, width_, ring + slot * width_);
-      }
-    }
-    float* place = ring + static_cast<std::size_t>(age_[i]) % slots * width_;
-    std::swap_ranges(action, action + width_, place);
-  }
-
-  void push(int i, float* action) {
-    float* pushed = &push_[i * width_];
-    if (push_left_[i] == 0) {
-      Random random = stream(i, Draw::kPush);
-      if (random.uniform() * disturbance_.push_interval >= 1.0) return;
-      push_left_[i] = disturbance_.push_steps;
-      draw_action(spec_.action, random, pushed);
-    }
-    push_left_[i] -= 1;
-    std::copy_n(pushed, width_, action);
-  }
-
-  Disturbance disturbance_;
-  std::uint64_t seed_;
-  Purpose purpose_;
-  int families_;
   EnvSpec spec_;
-  std::size_t width_;                    // A
-  std::vector<std::int64_t> steps_;      // [N] since the environment was made
-  std::vector<std::int64_t> age_;        // [N] steps of the present episode that were seen
-  std::vector<std::int32_t> push_left_;  // [N] steps that a push still has
-  std::vector<float> push_;              // [N, A] its action
-  std::vector<float> delayed_;           // [N, action_delay, A] ring by age
-  std::vector<float> arriving_;          // [N, A] what arrives in this step; no state
+  std::size_t width_;                // A
+  std::vector<std::int64_t> steps_;  // as DisturbanceArrays has them
+  std::vector<std::int64_t> age_;
+  std::vector<std::int32_t> push_left_;
+  std::vector<float> push_;
+  std::vector<float> delayed_;
+  std::vector<float> arriving_;       // [N, A] what arrives in this step; no state
   std::vector<std::uint8_t> filler_;  // [N] whether the step that is being taken is no transition
+  Disturber disturber_;
 };
 
 }  // namespace
@@ -199,6 +161,11 @@ Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
 std::unique_ptr<VecEnv> disturb(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
                                 const VecEnvOptions& options) {
   return std::make_unique<DisturbedEnv>(std::move(inner), disturbance, options);
+}
+
+Undisturbed undisturbed(const VecEnv& envs) {
+  const auto* disturbed = dynamic_cast<const DisturbedEnv*>(&envs);
+  return disturbed == nullptr ? Undisturbed{envs, {}} : disturbed->undisturbed();
 }
 
 }  // namespace broadloom

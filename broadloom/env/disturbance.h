@@ -56,4 +56,11 @@ Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec);
 std::unique_ptr<VecEnv> disturb(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
                                 const VecEnvOptions& options);
 
+// What disturb() was given; environments that it did not make, as they are.
+struct Undisturbed {
+  const VecEnv& envs;
+  Disturbance disturbance;
+};
+Undisturbed undisturbed(const VecEnv& envs);
+
 }  // namespace broadloom

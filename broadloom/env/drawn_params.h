@@ -9,6 +9,7 @@
 #include "broadloom/env/env_loops.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/strata.h"
+#include "broadloom/env/strata_formulas.h"
 
 namespace broadloom {
 
@@ -60,10 +61,11 @@ std::vector<ParamField> fields_of_params() {
   return std::move(lister.fields);
 }
 
-// The constants of an environment that episodes can draw; empty where Options is not Params.
+// The constants of an environment, of which episodes can draw the drawable ones; empty where
+// Options is not Params.
 template <class Env>
 std::vector<ParamField> param_fields() {
-  if constexpr (EnvLoops<Env>::kDrawable) {
+  if constexpr (std::is_same_v<typename Env::Params, typename Env::Options>) {
     return fields_of_params<typename Env::Params>();
   } else {
     return {};

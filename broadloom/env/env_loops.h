@@ -148,8 +148,9 @@ class EnvLoops {
   using Arrays = decltype(env_detail::make_state_arrays<State>(Env::members, 0));
   using Pointers = typename Arrays::Pointers;
 
-  // Whether constants can be drawn: what a user sets is what the functions see.
-  static constexpr bool kDrawable = std::is_same_v<Params, typename Env::Options>;
+  // Whether constants, which are doubles, can be drawn: what a user sets is what the functions see.
+  static constexpr bool kDrawable =
+      std::is_same_v<Params, typename Env::Options> && sizeof(Params) >= sizeof(double);
 
   struct Batch {
     Params params;

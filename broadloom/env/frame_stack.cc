@@ -74,6 +74,9 @@ class FrameStackEnv final : public ForwardingVecEnv {
     return others == nullptr ? nullptr : stack_frames(std::move(others), frames_);
   }
 
+  // That show what stacks are made of.
+  const VecEnv& frames() const { return inner(); }
+
  private:
   std::uint8_t* stack_of(std::size_t env) { return &stacks_[env * size_]; }
 
@@ -158,6 +161,11 @@ Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec) {
 
 std::unique_ptr<VecEnv> stack_frames(std::unique_ptr<VecEnv> inner, const FrameStack& frames) {
   return std::make_unique<FrameStackEnv>(std::move(inner), frames);
+}
+
+const VecEnv& unstacked(const VecEnv& envs) {
+  const auto* stacked = dynamic_cast<const FrameStackEnv*>(&envs);
+  return stacked == nullptr ? envs : stacked->frames();
 }
 
 }  // namespace broadloom

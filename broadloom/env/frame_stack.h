@@ -47,5 +47,7 @@ Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec);
 // after a staggered start that is the middle of an episode, whose earlier frames nobody has seen.
 // Takes the memory of a stack an environment, which is its state.
 std::unique_ptr<VecEnv> stack_frames(std::unique_ptr<VecEnv> inner, const FrameStack& frames);
+// What it was given; environments that it did not make, as they are.
+const VecEnv& unstacked(const VecEnv& envs);
 
 }  // namespace broadloom

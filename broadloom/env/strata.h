@@ -28,8 +28,6 @@
 
 namespace broadloom {
 
-class Random;
-
 enum class StrataSampling { kSampled, kStratified };
 
 // A constant of an environment: where in Params it lies and what it may be.
@@ -59,6 +57,14 @@ struct StrataStream {
   StrataSampling sampling = StrataSampling::kSampled;
 };
 
+// Strata as arrays, which may be on a device.
+struct StrataTable {
+  int count = 0;                         // strata
+  const double* edges = nullptr;         // [count + 1] summed shares of weights, from 0 to 1
+  const int* first = nullptr;            // [count + 1] where each stratum's ranges begin
+  const StratumRange* ranges = nullptr;  // of all strata
+};
+
 class Strata {
  public:
   Strata() = default;  // none
@@ -67,6 +73,11 @@ class Strata {
 
   bool empty() const { return strata_.empty(); }
   const std::vector<Stratum>& all() const { return strata_; }
+  // Good as long as this is.
+  StrataTable table() const {
+    return {static_cast<int>(strata_.size()), edges_.data(), first_.data(), ranges_.data()};
+  }
+  std::size_t range_count() const { return ranges_.size(); }  // of all strata
 
   // Draws the constants of an episode into params, whose other fields stay; gives the stratum's
   // index. Allocates nothing; O(strata + ranges of the one drawn). Not for an empty Strata.
@@ -78,11 +89,10 @@ class Strata {
                    std::int64_t episode, void* params) const;
 
  private:
-  int stratum_at(double share) const;
-  void draw_constants(int stratum, Random& own, void* params) const;
-
   std::vector<Stratum> strata_;
-  std::vector<double> edges_;  // [strata + 1] summed shares, from 0 to 1
+  std::vector<double> edges_;  // as StrataTable has them
+  std::vector<int> first_;
+  std::vector<StratumRange> ranges_;
 };
 
 // Whether the key is one of a stratum's: "strata.<name>.<field>".
@@ -107,11 +117,5 @@ Result<Strata> make_strata(const Overrides& keys, const std::vector<ParamField>&
 // The one text of what such a key is set to, whoever wrote it: [0.80, 1.2] of a file and 0.80..1.2
 // are "0.8..1.2", and a range of no width is its number. What is no range stays as it is.
 std::string plain_strata_text(const std::string& text);
-
-// Writes one constant.
-void set_param(void* params, std::size_t offset, double value);
-
-// Place of i after a permutation of 0..n-1 that the stream chooses; takes four draws of it. O(1).
-std::uint32_t permuted(std::uint32_t i, std::uint32_t n, Random& random);
 
 }  // namespace broadloom

@@ -124,25 +124,12 @@ Status Collector::share_rows(std::int64_t first_step, RolloutBlock& block) {
   return ranks_.status();
 }
 
-std::uint64_t Collector::Fault::order(std::int64_t first_step) const {
-  const auto at = static_cast<std::uint64_t>(step - first_step) * 8 + static_cast<unsigned>(place);
-  return (at << 32) + static_cast<std::uint32_t>(env);
-}
-
 Status Collector::Fault::status() const {
-  if (place == Place::kStep) {
+  if (place == FaultPlace::kStep) {
     return {told.kind(),
             fmt::format("the simulator failed at its step {}: {}", step, told.message())};
   }
-  if (place == Place::kTruncation) return told;
-  const char* name = place == Place::kReward              ? "reward"
-                     : place == Place::kFinalObservation  ? "last observation of an episode"
-                     : place == Place::kCriticObservation ? "critic observation"
-                                                          : "observation";
-  return {ErrorKind::kNumeric,
-          fmt::format("{} of environment {} is not finite at its step {}; expected finite numbers. "
-                      "Check the environment's dynamics and options, and the policy's outputs.",
-                      name, env, step)};
+  return place == FaultPlace::kTruncation ? told : not_finite(place, env, step);
 }
 
 // Of all groups' faults the one that comes first, so that it is the same however they are cut.
@@ -168,7 +155,7 @@ void Collector::collect_group(Group& group, Scratch& scratch, const float* param
     if (!choose(group, rows, scratch, params, at, t, block)) return;
     Status stepped = step_envs(shard, rows, t, block);
     if (!stepped.ok()) {
-      group.fault = {shard.begin, at, Fault::Place::kStep, std::move(stepped)};
+      group.fault = {shard.begin, at, FaultPlace::kStep, std::move(stepped)};
       return;
     }
     if (!take_in(group, rows, at, t, block)) return;
@@ -199,7 +186,7 @@ Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
     if (const Fault* fault = first_fault(first_step)) return fault->status();
     if (t == block.T) break;
     Status stepped = step_envs(all, whole, t, block);
-    if (!stepped.ok()) return Fault{0, at, Fault::Place::kStep, std::move(stepped)}.status();
+    if (!stepped.ok()) return Fault{0, at, FaultPlace::kStep, std::move(stepped)}.status();
   }
   return {};
 }
@@ -243,7 +230,7 @@ bool Collector::take_observations(Group& group, const GroupRows& rows, std::int6
   const std::size_t count = static_cast<std::size_t>(group.rows.size());
   const std::uint8_t* fillers =
       block.fillers.empty() ? nullptr : &block.fillers[block.index(t, group.rows.begin)];
-  const auto take = [&](const Observations& raw, Fault::Place place, ObsNormalizer* normalizer) {
+  const auto take = [&](const Observations& raw, FaultPlace place, ObsNormalizer* normalizer) {
     const std::size_t width = static_cast<std::size_t>(raw.type().size);
     if (raw.type().dtype != Dtype::kF32 || width == 0) return true;  // every byte is a number
     const auto seen = std::span(raw.floats()).subspan(rows.first * width, count * width);
@@ -252,8 +239,8 @@ bool Collector::take_observations(Group& group, const GroupRows& rows, std::int6
       accumulate(group, seen.data(), raw.type().size, fillers, *normalizer);
     return true;
   };
-  return take(rows.of.policy.now, Fault::Place::kObservation, normalizers_.policy) &&
-         take(rows.of.critic.now, Fault::Place::kCriticObservation, normalizers_.critic);
+  return take(rows.of.policy.now, FaultPlace::kObservation, normalizers_.policy) &&
+         take(rows.of.critic.now, FaultPlace::kCriticObservation, normalizers_.critic);
 }
 
 Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) {
@@ -272,7 +259,7 @@ bool Collector::take_in(Group& group, const GroupRows& rows, std::int64_t step, 
                         RolloutBlock& block) {
   const float* rewards = &block.rewards[block.index(t, group.rows.begin)];
   const std::size_t count = static_cast<std::size_t>(group.rows.size());
-  if (!check(group, {rewards, count}, 1, step, Fault::Place::kReward)) return false;
+  if (!check(group, {rewards, count}, 1, step, FaultPlace::kReward)) return false;
   return keep_final_observations(group, rows, step, t, block);
 }
 
@@ -351,7 +338,7 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
 }
 
 bool Collector::check(Group& group, std::span<const float> rows, int width, std::int64_t step,
-                      Fault::Place place) {
+                      FaultPlace place) {
   if (all_finite(rows.data(), rows.size())) return true;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (std::isfinite(rows[i])) continue;
@@ -383,7 +370,7 @@ bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std
     const std::size_t row = rows.first + k, width = static_cast<std::size_t>(raw.type().size);
     if (raw.type().dtype == Dtype::kF32 &&
         !all_finite(std::span(raw.floats()).subspan(row * width, width).data(), width)) {
-      group.fault = {shard.begin + static_cast<int>(k), step, Fault::Place::kFinalObservation, {}};
+      group.fault = {shard.begin + static_cast<int>(k), step, FaultPlace::kFinalObservation, {}};
       return false;
     }
     keep(normalizer, raw, row, 1, out, place);
@@ -393,7 +380,7 @@ bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std
     const int n = shard.begin + k;
     if (block.truncated[block.index(t, n)] == 0) continue;
     if (block.truncations[n] >= block.S) {
-      group.fault = {n, step, Fault::Place::kTruncation,
+      group.fault = {n, step, FaultPlace::kTruncation,
                      too_many_truncations(envs_, n, step, block.S)};
       return false;
     }

@@ -16,6 +16,7 @@
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/block.h"
+#include "broadloom/rollout/collect_fault.h"
 #include "broadloom/rollout/normalizer.h"
 #include "broadloom/rollout/rank_cut.h"
 
@@ -84,21 +85,14 @@ class Collector {
   };
   // The first thing that went wrong in a group.
   struct Fault {
-    // In the order of a step.
-    enum class Place {
-      kObservation,
-      kCriticObservation,
-      kStep,
-      kReward,
-      kFinalObservation,
-      kTruncation
-    };
     int env = -1;  // none
     std::int64_t step = 0;
-    Place place = Place::kObservation;
+    FaultPlace place = FaultPlace::kObservation;
     Status told;  // by the environments
-    // Of faults since first_step, the lowest is the one that comes first.
-    std::uint64_t order(std::int64_t first_step) const;
+    // Of faults since first_step.
+    std::uint64_t order(std::int64_t first_step) const {
+      return fault_order(step - first_step, place, env);
+    }
     Status status() const;
   };
   // Neighbouring shards that one task steps together. A row's results do not depend on which rows
@@ -142,7 +136,7 @@ class Collector {
   void value_final_observations(Shard shard, Scratch& scratch, const float* params,
                                 RolloutBlock& block);
   bool check(Group& group, std::span<const float> rows, int width, std::int64_t step,
-             Fault::Place place);
+             FaultPlace place);
   bool keep_final_observations(Group& group, const GroupRows& rows, std::int64_t step, int t,
                                RolloutBlock& block);
 

@@ -36,8 +36,8 @@ class Device : public Algorithm {
   virtual Status take_state(const Learner& learner, VecEnv& envs) = 0;
 
   // A block from environment step first_step of the run on. block: gets those parts; its rewards
-  // are raw. The setup's normalizer gets what the block adds to its statistics. Fails where
-  // rewards, values or what it normalises are not finite.
+  // are raw. The setup's normalizer gets what the block adds to its statistics. Fails where and as
+  // the host's collector does.
   virtual Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) = 0;
 
   // What is on the device into the host's copies. Parameters come with each update().

@@ -29,19 +29,15 @@ class DeviceRuns : public InFolder {
   }
 
   // To its end, or stopped after so many iterations.
-  void train(const char* device, const std::string& name, int stop_after = 0) {
-    const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
-                                                  {"num_envs", "8"},
-                                                  {"num_steps", "16"},
-                                                  {"device", device},
-                                                  {"num_minibatches", "2"},
-                                                  {"update_epochs", "2"},
-                                                  {"hidden_sizes", "16,8"},
-                                                  {"eval_interval", "2"},
-                                                  {"checkpoint_interval", "2"},
-                                                  {"hashes", "true"},
-                                                  {"max_episode_steps", "11"},
-                                                  {"total_timesteps", "700"}});
+  void train(const char* device, const std::string& name, int stop_after = 0,
+             const Overrides& task = {{"env_id", "CartPole-v1"}}) {
+    Overrides options{
+        {"num_envs", "8"},           {"num_steps", "16"},          {"device", device},
+        {"num_minibatches", "2"},    {"update_epochs", "2"},       {"hidden_sizes", "16,8"},
+        {"eval_interval", "2"},      {"checkpoint_interval", "2"}, {"hashes", "true"},
+        {"max_episode_steps", "11"}, {"total_timesteps", "700"}};
+    options.insert(options.end(), task.begin(), task.end());
+    const Result<Config> config = resolve_config(options);
     ASSERT_TRUE(config.ok()) << config.status().message();
     RunHooks hooks;
     hooks.should_stop = [stop_after, done = 0]() mutable { return ++done == stop_after; };
@@ -57,6 +53,50 @@ class DeviceRuns : public InFolder {
     return line.value();
   }
 };
+
+// Of statistics and images, in worlds that differ and begin in their middle.
+const Overrides kPendulum{{"env_id", "Pendulum-v1"},         {"norm_obs", "true"},
+                          {"norm_reward", "true"},           {"shared_encoder", "true"},
+                          {"strata.earth.gravity", "9..11"}, {"strata.moon.gravity", "1.6"},
+                          {"disturb.obs_noise", "0.05"},     {"stagger_starts", "true"}};
+const Overrides kBreakout{{"env_id", "MinAtar/Breakout-v1"},
+                          {"algorithm", "pqn"},
+                          {"num_envs", "3"},
+                          {"num_steps", "4"},
+                          {"num_minibatches", "1"},
+                          {"hidden_sizes", "8"},
+                          {"env.frame_stack", "2"},
+                          {"total_timesteps", "60"}};
+
+// Records and results of both, of one that was stopped, and of one that is repeated from its line.
+TEST_F(DeviceRuns, OfEveryKindAreThoseOfTheProcessor) {
+  int number = 0;
+  for (const Overrides* task : {&kPendulum, &kBreakout}) {
+    const std::string of = std::to_string(number++);
+    const std::string host = "host" + of, device = "device" + of, stopped = "stopped" + of;
+    train("cpu", host, 0, *task);
+    train("cuda", device, 0, *task);
+    const Result<RunDiff> diff = diff_runs(at(host), at(device));
+    ASSERT_TRUE(diff.ok()) << diff.status().message();
+    EXPECT_TRUE(diff.value().equal());
+    EXPECT_EQ(diff.value().compared, 5);
+    train("cuda", stopped, 3, *task);
+    const Result<RunSummary> summary = resume_run(at(stopped), 1, {});
+    ASSERT_TRUE(summary.ok()) << summary.status().message();
+    for (const char* part : {"result", "evaluation"}) {
+      EXPECT_EQ(line_of(device)[part].dump(), line_of(host)[part].dump());
+      EXPECT_EQ(line_of(stopped)[part].dump(), line_of(host)[part].dump());
+    }
+    const std::string line = text_of(device);
+    const Result<RerunPlan> plan = plan_rerun(line);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(plan.value().config.device, "cuda");
+    const Result<RerunReport> again = rerun(line, plan.value(), at("again" + of), 2, {});
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_TRUE(again.value().agrees());
+    EXPECT_EQ(text_of("again" + of).find("\"device\":\"cpu\""), std::string::npos);
+  }
+}
 
 TEST_F(DeviceRuns, AreThoseOfTheProcessorToTheBit) {
   train("cpu", "host");

@@ -1,247 +1,11 @@
 // Whole iterations of PPO and PQN by kernels, emulated, beside the library's collector and update:
 // equal to the bit, in any order of threads.
-#include "cuda/device_update.h"
-
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "broadloom/algo/learner.h"
-#include "broadloom/algorithms/epsilon_greedy.h"
-#include "broadloom/algorithms/ppo.h"
-#include "broadloom/algorithms/pqn.h"
-#include "broadloom/core/portable_math.h"
-#include "broadloom/env/batched_env.h"
-#include "broadloom/envs/classic/cart_pole.h"
-#include "broadloom/envs/classic/pendulum.h"
-#include "broadloom/math/isa.h"
-#include "broadloom/rollout/collector.h"
-#include "cuda/device_rollout.h"
-#include "cuda/host_side.h"
+#include "tests/cuda/update_pairs.h"
 
 namespace broadloom::cuda {
 namespace {
-
-constexpr std::uint64_t kSeed = 4;
-
-struct Case {
-  int num_steps = 16, num_envs = 13;  // not a multiple of any tile
-  std::vector<int> hidden_sizes{16, 16};
-  Activation activation = Activation::kTanh;
-  Normalisation normalisation = Normalisation::kNone;
-  int minibatches = 3;
-  std::int64_t limit = 11;
-  PpoSettings settings;
-  int iterations = 2;
-};
-
-NetworkShape network_shape(const EnvSpec& spec, const Case& of, bool action_values = false) {
-  NetworkShape shape;
-  shape.observation_size = spec.observation_size();
-  shape.action_kind = spec.action.kind;
-  shape.action_outputs =
-      spec.action.kind == SpaceKind::kDiscrete ? spec.action.size : spec.action_size();
-  shape.hidden_sizes = of.hidden_sizes;
-  shape.activation = of.activation;
-  shape.normalisation = of.normalisation;
-  shape.log_std_init = -0.3;
-  shape.action_values = action_values;
-  return shape;
-}
-
-using Numbers = std::map<std::string, double>;
-
-Numbers numbers_of(const Algorithm& algorithm) {
-  Numbers numbers;
-  algorithm.visit_numbers(
-      [&](const NumberInfo& info, double value) { numbers[std::string(info.name)] = value; });
-  return numbers;
-}
-
-// One algorithm, on the host and by kernels.
-struct PpoOnBoth {
-  using Loss = PpoKernelLoss;
-  using Reports = std::vector<StepReport<PpoSums>>;
-  static constexpr bool kActionValues = false;
-  static Loss loss(const Case& of) { return {of.settings.loss}; }
-  static MinibatchSettings settings(const Case& of) {
-    return {of.settings.update_epochs, of.settings.max_grad_norm, of.settings.adam_eps};
-  }
-  static AdvantageNorm norm(const Case& of) { return of.settings.norm_adv; }
-  static std::unique_ptr<Actor> actor(const ActorCritic& network) {
-    return std::make_unique<PolicySampler>(network);
-  }
-  static PolicyActing acting(const ActorCritic&) { return {}; }
-  static std::unique_ptr<Algorithm> host(const ActorCritic& network, const Case& of,
-                                         const RolloutBlock& block, ThreadPool& pool) {
-    return std::make_unique<Ppo>(network, of.settings, static_cast<int>(block.size()),
-                                 of.minibatches, block.D, block.A, pool);
-  }
-  static void check(const Reports& steps) {
-    EXPECT_EQ(steps[0].sums.max_ratio_error, 0.0);
-    EXPECT_EQ(steps[0].sums.approx_kl, 0.0);
-    EXPECT_GT(steps.back().sums.max_ratio_error, 0.0);
-  }
-  // Sums over steps of means over samples, and what is said of all.
-  static Numbers numbers(const Reports& steps, const Minibatches& minibatches) {
-    Numbers all;
-    double least = 1.0, most = 1.0;
-    int m = 0;
-    for (const auto& [sums, norm] : steps) {
-      const double samples = minibatches.size(m++ % minibatches.count());
-      all["policy_loss"] += sums.policy_loss / samples;
-      all["value_loss"] += sums.value_loss / samples;
-      all["entropy"] += sums.entropy / samples;
-      all["old_approx_kl"] += sums.old_approx_kl / samples;
-      all["approx_kl"] += sums.approx_kl / samples;
-      all["clipfrac"] += sums.clipped / samples;
-      all["grad_norm"] += norm;
-      all["ess"] += sums.ess_percent(samples);
-      least = std::min(least, sums.min_ratio);
-      most = std::max(most, sums.max_ratio);
-    }
-    for (auto& [name, mean] : all) mean /= static_cast<double>(steps.size());
-    all["min_ratio"] = least;
-    all["max_ratio"] = most;
-    return all;
-  }
-};
-
-struct PqnOnBoth {
-  using Loss = PqnKernelLoss;
-  using Reports = std::vector<StepReport<PqnSums>>;
-  static constexpr bool kActionValues = true;
-  static constexpr double kEpsilon = 0.3;
-  static EpsilonSchedule schedule() { return {kEpsilon, kEpsilon, 1.0}; }
-  static PqnSettings pqn(const Case& of) {
-    PqnSettings settings;
-    settings.gamma = of.settings.gamma;
-    settings.gae_lambda = of.settings.gae_lambda;
-    settings.epsilon = schedule();
-    return settings;
-  }
-  static Loss loss(const Case& of) { return {pqn(of).vf_coef}; }
-  static MinibatchSettings settings(const Case& of) {
-    const PqnSettings settings = pqn(of);
-    return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam};
-  }
-  static AdvantageNorm norm(const Case&) { return AdvantageNorm::kOff; }
-  static std::unique_ptr<Actor> actor(const ActorCritic& network) {
-    return std::make_unique<EpsilonGreedy>(network.shape().action_outputs, schedule());
-  }
-  static EpsilonActing acting(const ActorCritic& network) {
-    return EpsilonActing::of(kEpsilon, network.shape().action_outputs);
-  }
-  static std::unique_ptr<Algorithm> host(const ActorCritic& network, const Case& of,
-                                         const RolloutBlock& block, ThreadPool& pool) {
-    return std::make_unique<Pqn>(network, pqn(of), static_cast<int>(block.size()), of.minibatches,
-                                 block.D, pool);
-  }
-  static void check(const Reports& steps) {
-    EXPECT_EQ(steps[0].sums.max_value_error, 0.0);
-    EXPECT_GT(steps.back().sums.max_value_error, 0.0);
-  }
-  static Numbers numbers(const Reports& steps, const Minibatches& minibatches) {
-    Numbers all;
-    int m = 0;
-    for (const auto& [sums, norm] : steps) {
-      const double samples = minibatches.size(m++ % minibatches.count());
-      all["td_loss"] += sums.td_loss / samples;
-      all["q_values"] += sums.q_values / samples;
-      all["grad_norm"] += norm;
-    }
-    for (auto& [name, mean] : all) mean /= static_cast<double>(steps.size());
-    all["epsilon"] = kEpsilon;
-    return all;
-  }
-};
-
-template <class T>
-std::vector<T> copied(const T* from, std::size_t count) {
-  return std::vector<T>(from, from + count);
-}
-
-void expect_same_block(const RolloutBlock& host, const DeviceRollout& device) {
-  const std::size_t all = host.size(), envs = static_cast<std::size_t>(host.N);
-  ASSERT_EQ(device.S, host.S);
-  EXPECT_EQ(copied(device.observations.floats, all * host.D),
-            copied(host.observations.floats().data(), all * host.D));
-  EXPECT_EQ(copied(device.actions, all * host.A), host.actions);
-  EXPECT_EQ(copied(device.log_probs, all), host.log_probs);
-  EXPECT_EQ(copied(device.values, all), host.values);
-  EXPECT_EQ(copied(device.rewards, all), host.rewards);
-  EXPECT_EQ(copied(device.terminated, all), host.terminated);
-  EXPECT_EQ(copied(device.truncated, all), host.truncated);
-  EXPECT_EQ(copied(device.truncations, envs), host.truncations);
-  EXPECT_EQ(copied(device.last_values, envs), host.last_values);
-  for (int n = 0; n < host.N; ++n) {
-    for (int s = 0; s < host.truncations[static_cast<std::size_t>(n)]; ++s) {
-      const std::size_t place = host.final_index(n, s);
-      EXPECT_EQ(device.final_values[place], host.final_values[place]);
-    }
-  }
-  EXPECT_EQ(copied(device.advantages, all), host.advantages);
-}
-
-// iterations of both, side by side.
-template <class Env, class Both = PpoOnBoth>
-void expect_the_same(const Case& of, FiberOrder order) {
-  if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
-  const typename Env::Params params = Env::make_params({}).value();
-  EnvSpec spec = Env::spec(params);
-  spec.max_episode_steps = of.limit;
-  const ActorCritic network(network_shape(spec, of, Both::kActionValues));
-  ASSERT_TRUE(fits_kernels(network));
-  VecEnvOptions options;
-  options.num_envs = of.num_envs;
-  options.seed = kSeed;
-  options.max_episode_steps = of.limit;
-  BatchedEnv<Env> envs(params, spec, options);
-  ThreadPool pool(2);
-  const std::unique_ptr<Actor> actor = Both::actor(network);
-  Collector collector(envs, network, *actor, {}, pool, kSeed);
-  RolloutBlock block(block_sizes(envs, of.num_steps, of.num_envs));
-  const int batch = static_cast<int>(block.size());
-  const std::unique_ptr<Algorithm> host = Both::host(network, of, block, pool);
-  Learner learner(network.parameter_count());
-  network.initialise(kSeed, learner.params.data());
-  learner.learning_rate = 3e-3;
-
-  HostSide side(order);
-  DeviceCollector<Env, HostSide> device(side, params, spec, device_network(network),
-                                        {of.num_steps, of.num_envs, kSeed});
-  DeviceUpdate<HostSide, typename Both::Loss> update(
-      side, network, Both::loss(of), Both::settings(of), Both::norm(of), batch, of.minibatches);
-  update.set_params(learner.params.data());
-  const Minibatches minibatches(batch, of.minibatches);
-
-  for (int iteration = 1; iteration <= of.iterations; ++iteration) {
-    const std::int64_t first = static_cast<std::int64_t>(iteration - 1) * of.num_steps;
-    ASSERT_TRUE(collector.collect(learner.params.data(), first, block).ok());
-    collector.bootstrap_values(learner.params.data(), block);
-    host->compute_targets(block, 0, of.num_envs);
-    device.collect(Both::acting(network), update.params(), first);
-    device.compute_advantages(of.settings.gamma, of.settings.gae_lambda,
-                              of.settings.truncation_mode);
-    expect_same_block(block, device.block());
-
-    const std::int64_t adam_steps = learner.adam_steps;
-    double learning_rate = learner.learning_rate;
-    ASSERT_TRUE(host->update(block, kSeed, iteration, learner).ok());
-    const typename Both::Reports steps =
-        update.update(device.block(), kSeed, iteration, StepRules<typename Both::Loss::Sums>(),
-                      learning_rate, adam_steps);
-    Both::check(steps);
-    EXPECT_EQ(Both::numbers(steps, minibatches), numbers_of(*host));
-    ASSERT_EQ(copied(update.params(), network.parameter_count()),
-              copied(learner.params.data(), network.parameter_count()))
-        << "iteration " << iteration;
-  }
-}
 
 constexpr FiberOrder kOrders[] = {FiberOrder::kForward, FiberOrder::kReversed,
                                   FiberOrder::kShuffled};
@@ -277,6 +41,28 @@ TEST(DevicePpo, NormalisesLayersToTheHostsBits) {
 
 TEST(DevicePpo, LearnsPendulumToTheHostsBits) {
   for (const FiberOrder order : kOrders) expect_the_same<Pendulum>({}, order);
+}
+
+TEST(DevicePpo, SharesABodyToTheHostsBits) {
+  for (const FiberOrder order : kOrders) {
+    expect_the_same<CartPole>({.shared_encoder = true}, order);
+    expect_the_same<Pendulum>({.shared_encoder = true}, order);
+  }
+  Case other{.hidden_sizes = {24},
+             .activation = Activation::kElu,
+             .normalisation = Normalisation::kAll,
+             .shared_encoder = true};
+  other.settings.loss.vf_coef = 0.25;
+  expect_the_same<Pendulum>(other, FiberOrder::kShuffled);
+  // Without layers there is nothing to share.
+  expect_the_same<CartPole>({.hidden_sizes = {}, .shared_encoder = true}, FiberOrder::kForward);
+}
+
+// Both heads behind what shared memory does not hold.
+TEST(DevicePpo, SharesAWideBody) {
+  Case wide{.hidden_sizes = {128, 96}, .shared_encoder = true, .iterations = 1};
+  wide.settings.update_epochs = 1;
+  expect_the_same<CartPole>(wide, FiberOrder::kReversed);
 }
 
 TEST(DevicePpo, TakesTheUsualWidths) {
@@ -321,7 +107,12 @@ TEST(DeviceNetwork, KnowsWhatDoesNotFit) {
   const EnvSpec spec = CartPole::spec(CartPole::make_params({}).value());
   NetworkShape shape = network_shape(spec, {});
   EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
+  shape.critic_observation_size = 7;
+  EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
+  shape = network_shape(spec, {});
   shape.shared_encoder = true;
+  EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
+  shape.value_outputs = 2;
   EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
   shape = network_shape(spec, {});
   shape.hidden_sizes = {129};

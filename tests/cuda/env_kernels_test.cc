@@ -46,7 +46,7 @@ class DeviceEnvs {
     run(ObserveKernel<Env>{setup_, arrays_, seen.data()});
   }
 
-  void step(const std::vector<float>& actions) {
+  void step(std::vector<float> actions) {
     run(StepKernel<Env>{setup_,
                         arrays_,
                         {actions.data(), seen.data(), rewards.data(), terminated.data(),
@@ -70,7 +70,7 @@ class DeviceEnvs {
   EnvArrays arrays_;
   // What was there before must not matter.
   std::vector<std::uint32_t> states_ =
-      std::vector<std::uint32_t>(kEnvs * state_words<Env>(), 0xdeadbeef);
+      std::vector<std::uint32_t>(kEnvs * words_of<typename Env::State>(), 0xdeadbeef);
   std::vector<std::uint32_t> lanes_;
   std::vector<std::int64_t> counters_ = std::vector<std::int64_t>(3 * kEnvs, -77);
 };

@@ -1,0 +1,155 @@
+// What an emulated device gives up at, as the host's processor does, and what it refuses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/cuda/device_trainers.h"
+#include "tests/ranks/thread_ranks.h"
+
+namespace broadloom::cuda {
+namespace {
+
+class DeviceFaults : public DeviceTrainer {};
+
+// Processors choose the sign of what is not a number.
+std::string without_signs(std::string text) {
+  for (std::size_t at = 0; (at = text.find("-nan")) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
+// A moment that is not a number spoils the first step, which the second one sees.
+TEST_F(DeviceFaults, GivesUpWhereTheProcessorDoes) {
+  const Config config = config_of("CartPole-v1", kNormalised);
+  const std::unique_ptr<Trainer> host = make_trainer(config, "cpu");
+  const std::unique_ptr<Trainer> device = make_trainer(config, "cuda");
+  for (Trainer* trainer : {host.get(), device.get()}) {
+    const TensorRef moments = tensor_of(*trainer, "learner.adam_m");
+    static_cast<float*>(moments.data)[0] = std::numeric_limits<float>::quiet_NaN();
+    ASSERT_TRUE(trainer->state_restored().ok());
+  }
+  const std::vector<float> before(device->params(),
+                                  device->params() + device->network().parameter_count());
+  const Status of_host = host->iterate(), of_device = device->iterate();
+  EXPECT_EQ(of_host.kind(), ErrorKind::kNumeric);
+  EXPECT_EQ(without_signs(of_device.message()), without_signs(of_host.message()));
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), device->params()));
+  EXPECT_EQ(device->iterate().message(), of_device.message());
+  EXPECT_EQ(device->capture().message(), of_device.message());  // its moments are spoilt
+  const std::unique_ptr<Trainer> whole = make_trainer(config, "cpu");
+  copy_state(*whole, *device);
+  copy_state(*whole, *host);
+  for (Trainer* trainer : {whole.get(), device.get(), host.get()}) iterate(*trainer);
+  expect_same_state(*whole, *device);
+  expect_same_state(*whole, *host);  // nothing of the failed block is left
+}
+
+// Both are changed in the same way, and say the same of it.
+template <class Change>
+Status same_failure(const Config& config, Change&& change) {
+  Status told[2];
+  for (const int device : {0, 1}) {
+    const std::unique_ptr<Trainer> trainer = make_trainer(config, device == 1 ? "cuda" : "cpu");
+    change(*trainer);
+    EXPECT_TRUE(trainer->state_restored().ok());
+    told[device] = trainer->iterate();
+  }
+  EXPECT_EQ(told[0].kind(), ErrorKind::kNumeric);
+  EXPECT_EQ(without_signs(told[1].message()), without_signs(told[0].message()));
+  return told[1];
+}
+
+// A clip makes finite numbers of those that are infinite.
+TEST_F(DeviceFaults, NamesTheEnvironmentThatIsNotFinite) {
+  for (const Options* options : {&kShort, &kNormalised}) {
+    const Config config = config_of("Pendulum-v1", *options);
+    for (const double speed : {std::numeric_limits<double>::infinity(), 1e300,
+                               std::numeric_limits<double>::quiet_NaN()}) {
+      const Status status = same_failure(config, [&](Trainer& trainer) {
+        static_cast<double*>(tensor_of(trainer, "envs.state1").data)[5] = speed;
+      });
+      EXPECT_EQ(status.message().find("observation of environment 5 is not finite at its step 0"),
+                0u)
+          << status.message();
+    }
+  }
+}
+
+TEST_F(DeviceFaults, GivesUpAPolicyThatIsNotFinite) {
+  for (const Options* options : {&kShort, &kPqn}) {
+    const Status status = same_failure(config_of("CartPole-v1", *options), [](Trainer& trainer) {
+      const TensorRef params = tensor_of(trainer, "learner.params");
+      std::fill_n(static_cast<float*>(params.data), params.count(),
+                  std::numeric_limits<float>::quiet_NaN());
+    });
+    EXPECT_NE(status.message().find("iteration 1"), std::string::npos) << status.message();
+  }
+}
+
+std::string refusal(const std::string& env_id, const Options& options) {
+  Overrides all{{"device", "cuda"}};
+  all.insert(all.end(), options.begin(), options.end());
+  const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config_of(env_id, all), 1);
+  if (trainer.ok()) return "";
+  EXPECT_EQ(trainer.status().kind(), ErrorKind::kInvalidConfig);
+  return trainer.status().message();
+}
+
+TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
+  EXPECT_EQ(refusal("CartPole-v1", {{"algorithm", "ppo_rnd"}}),
+            "device = cuda: got algorithm = ppo_rnd, which kernels cannot do yet; set algorithm = "
+            "ppo or pqn, or set device = cpu");
+  struct Refused {
+    const char* env_id;
+    Options options;
+    const char* got;
+  };
+  for (const Refused& refused : std::vector<Refused>{
+           {"CartPole-v1", {{"shape_schedule", "13x16 @ 0, 13x8 @ 0.5"}}, "shape_schedule"},
+           {"CartPole-v1", {{"hidden_sizes", "256,64"}}, "hidden_sizes = 256,64"},
+           {"CartPole-v1", {{"hidden_sizes", "8,8,8,8,8"}}, "at most 4 layers"},
+           {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
+       }) {
+    const std::string message = refusal(refused.env_id, refused.options);
+    EXPECT_NE(message.find(refused.got), std::string::npos) << refused.got << ": " << message;
+    EXPECT_NE(message.find("device = c"), std::string::npos) << message;
+  }
+}
+
+// What is counted before anything is made is what is then allocated, to the byte.
+TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
+  for (const auto& [env_id, options] : std::vector<std::pair<const char*, Options>>{
+           {"CartPole-v1", kPqn},
+           {"Pendulum-v1", kNormalised},
+           {"Pendulum-v1",
+            {{"strata.a.mass", "1..2"}, {"disturb.action_delay", "3"}, {"norm_obs", "true"}}},
+           {"MinAtar/Asterix-v1", {{"algorithm", "pqn"}, {"max_episode_steps", "11"}}},
+           {"MinAtar/Asterix-v1", {{"algorithm", "pqn"}, {"env.frame_stack", "3"}}}}) {
+    emulation = {};
+    const Config config = config_of(env_id, options);
+    const std::size_t taken = make_trainer(config, "cuda")->device()->memory_bytes();
+    EXPECT_GT(taken, std::size_t{13 * 16 * 4 * 4});
+    emulation.free_bytes = taken;
+    EXPECT_EQ(make_trainer(config, "cuda")->device()->memory_bytes(), taken);
+    emulation.free_bytes = taken - 1;
+    const std::string message = refusal(env_id, options);
+    EXPECT_EQ(message.find("device = cuda: 13 environments and 16 steps take"), 0u) << message;
+  }
+}
+
+TEST_F(DeviceFaults, RefusesSeveralRanks) {
+  const Config config = config_of("CartPole-v1", {{"device", "cuda"}});
+  ThreadWorld world(2);
+  world.run([&](Ranks& ranks) {
+    const Status status = Trainer::create(config, 1, ranks).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    EXPECT_NE(status.message().find("got 2 ranks"), std::string::npos) << status.message();
+  });
+}
+
+}  // namespace
+}  // namespace broadloom::cuda
