@@ -15,7 +15,8 @@ Result<std::unique_ptr<VecEnv>> TaskEnvs::make(std::shared_ptr<const TaskSetup> 
                                                const VecEnvOptions& options) {
   std::unique_ptr<TaskEnvs> envs(new TaskEnvs(std::move(setup), options));
   if (options.view == ViewKind::k3d) {
-    Result<std::unique_ptr<Renderer>> renderer = Renderer::make(*envs->setup_->model);
+    Result<std::unique_ptr<Renderer>> renderer =
+        Renderer::make(*envs->setup_->model, envs->setup_->view);
     if (!renderer.ok()) return renderer.status();
     envs->renderer_ = renderer.take();
   }
@@ -249,7 +250,7 @@ int TaskEnvs::steps_a_picture() const {
 // The simulation becomes environment i's, in the world of its episode.
 void TaskEnvs::show(Simulation& simulation, int i, Drawing& out) const {
   enter(simulation, i);
-  if (renderer_ != nullptr) return renderer_->draw(simulation.scene(), setup_->view, out);
+  if (renderer_ != nullptr) return renderer_->draw(simulation.scene(), out);
   simulation.place_bodies();
   draw_geoms(simulation.scene(), setup_->view, out);
 }

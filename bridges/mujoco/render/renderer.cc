@@ -10,31 +10,33 @@
 namespace broadloom::mujoco {
 namespace {
 
-constexpr float kQuality = 75.0f;  // of WebP: edges are clean, and a picture has some 8 KB
+constexpr float kQuality = 60.0f;  // of WebP: a picture has 4 to 9 KB
 
-// The scene's size, and what a frame is drawn into; a model's own settings are for other windows.
-void set_quality(mjModel& model) {
+constexpr double kAspect = 1.0 * Renderer::kWidth / Renderer::kHeight;
+
+// A model's own settings are for other windows.
+void set_buffer_size(mjModel& model) {
   model.vis.global.offwidth = Renderer::kWidth;
   model.vis.global.offheight = Renderer::kHeight;
   model.vis.quality.offsamples = 4;
-  model.vis.quality.shadowsize = 2048;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Renderer>> Renderer::make(const Model& model) {
+Result<std::unique_ptr<Renderer>> Renderer::make(const Model& model, const View& view) {
   const Result<const WebpEncoder*> encoder = WebpEncoder::find();
   if (!encoder.ok()) return encoder.status();
   Result<std::unique_ptr<GlContext>> gl = GlContext::make();
   if (!gl.ok()) return gl.status();
-  std::unique_ptr<Renderer> renderer(new Renderer(model.library(), gl.take(), *encoder.value()));
+  std::unique_ptr<Renderer> renderer(
+      new Renderer(model.library(), view, gl.take(), *encoder.value()));
   BROADLOOM_TRY(renderer->open(model.get()));
   return renderer;
 }
 
-Renderer::Renderer(const Library& library, std::unique_ptr<GlContext> gl,
+Renderer::Renderer(const Library& library, const View& view, std::unique_ptr<GlContext> gl,
                    const WebpEncoder& encoder)
-    : library_(library), gl_(std::move(gl)), encoder_(encoder) {
+    : library_(library), view_(view), gl_(std::move(gl)), encoder_(encoder) {
   library_.default_option(&option_);
   library_.default_scene(&stage_);
   library_.default_context(&context_);
@@ -52,9 +54,10 @@ Status Renderer::open(const mjModel& model) {
     const Library& library = c.self.library_;
     c.copy = library.copy_model(nullptr, &c.model);
     if (c.copy == nullptr) return;
-    set_quality(*c.copy);
+    set_buffer_size(*c.copy);
+    prepare_stage(c.self.view_, kAspect, *c.copy);
     library.make_scene(c.copy, &c.self.stage_,
-                       static_cast<int>(c.model.ngeom) + kStageGeoms + 1000);
+                       static_cast<int>(c.model.ngeom + c.model.nsite) + kStageGeoms);
     library.make_context(c.copy, &c.self.context_, mjFONTSCALE_100);
     library.set_buffer(mjFB_OFFSCREEN, &c.self.context_);
   };
@@ -80,7 +83,7 @@ Renderer::~Renderer() {
   guarded(library_, call, this, error);
 }
 
-Result<Picture> Renderer::picture(Scene scene, const View& view) {
+Result<Picture> Renderer::picture(Scene scene) {
   const std::lock_guard lock(mutex_);
   const GlContext::Current current(*gl_);
   if (!current.ok()) return Status(ErrorKind::kIo, "OpenGL's context is lost");
@@ -112,7 +115,7 @@ Result<Picture> Renderer::picture(Scene scene, const View& view) {
   Call argument{*this, scene, rows.data()};
   std::string error;
   if (!guarded(library_, place, &argument, error)) return Status(ErrorKind::kIo, error);
-  set_stage(scene, view, 1.0 * kWidth / kHeight, stage_, context_);
+  set_stage(scene, view_, kAspect, stage_);
   if (!guarded(library_, render, &argument, error)) return Status(ErrorKind::kIo, error);
   Picture out{kWidth, kHeight, {}};
   out.rgb.reserve(rows.size());
@@ -122,9 +125,9 @@ Result<Picture> Renderer::picture(Scene scene, const View& view) {
   return out;
 }
 
-void Renderer::draw(Scene scene, const View& view, Drawing& out) {
+void Renderer::draw(Scene scene, Drawing& out) {
   out.view(0.0, 0.0, kWidth, kHeight);
-  const Result<Picture> made = picture(scene, view);
+  const Result<Picture> made = picture(scene);
   const std::string file = made.ok() ? encoder_.encode(made.value(), kQuality) : std::string();
   if (!file.empty()) return out.image({0.0, 0.0}, kWidth, kHeight, webp_uri(file));
   out.text(

@@ -14,11 +14,11 @@ namespace broadloom::mujoco {
 
 class Renderer {
  public:
-  static constexpr int kWidth = 640, kHeight = 400;
+  static constexpr int kWidth = 560, kHeight = 350;
 
   // Of simulations of this model. kNotFound where there is no OpenGL without a
   // display, or nothing that compresses pictures: with what was tried and what to do.
-  static Result<std::unique_ptr<Renderer>> make(const Model& model);
+  static Result<std::unique_ptr<Renderer>> make(const Model& model, const View& view);
   ~Renderer();
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
@@ -26,14 +26,17 @@ class Renderer {
   // The picture of its state, in a simulation of the model, whatever fields of that were changed;
   // where MuJoCo cannot make it, its words instead. What follows from positions is worked out anew.
   // From any thread.
-  void draw(Scene scene, const View& view, Drawing& out);
+  void draw(Scene scene, Drawing& out);
+  // Its pixels. kIo with MuJoCo's words.
+  Result<Picture> picture(Scene scene);
 
  private:
-  Renderer(const Library& library, std::unique_ptr<GlContext> gl, const WebpEncoder& encoder);
+  Renderer(const Library& library, const View& view, std::unique_ptr<GlContext> gl,
+           const WebpEncoder& encoder);
   Status open(const mjModel& model);
-  Result<Picture> picture(Scene scene, const View& view);
 
   const Library& library_;
+  View view_;
   std::unique_ptr<GlContext> gl_;
   const WebpEncoder& encoder_;
   std::mutex mutex_;  // the context is one thread's at a time
