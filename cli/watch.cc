@@ -18,6 +18,7 @@ namespace {
 struct WatchCommand {
   std::string source;  // a run or a checkpoint
   std::string actions = actions_name(EvalActions::kMostLikely);
+  std::string view = "auto";
   std::string out;
   WatchOptions options;
   bool quiet = false, json = false;
@@ -38,6 +39,9 @@ void print_episodes(const WatchedEpisodes& watched, const std::string& path) {
     if (episode.end.reason >= 0) continue;
     fmt::print("  It was cut there, and its return is of that part; --max_steps plays more\n");
   }
+  if (!watched.why_drawn.empty()) {
+    fmt::print("Drawn, not in three dimensions: {}\n", watched.why_drawn);
+  }
   fmt::print("{}\n", path);
 }
 
@@ -48,9 +52,14 @@ Json summary(const WatchCommand& command, const WatchedEpisodes& watched, const 
                         {"steps", episode.length},
                         {"end", end_words(episode, watched.spec)}});
   }
-  return {{"run_dir", command.source},    {"global_step", watched.origin.global_step},
-          {"seed", watched.options.seed}, {"actions", actions_name(watched.options.actions)},
-          {"episodes", episodes},         {"file", path}};
+  return {{"run_dir", command.source},
+          {"global_step", watched.origin.global_step},
+          {"seed", watched.options.seed},
+          {"actions", actions_name(watched.options.actions)},
+          {"view", view_name(watched.view)},
+          {"why_drawn", watched.why_drawn.empty() ? Json() : Json(watched.why_drawn)},
+          {"episodes", episodes},
+          {"file", path}};
 }
 
 Status run(WatchCommand& command, const std::vector<std::string>& arguments) {
@@ -62,6 +71,9 @@ Status run(WatchCommand& command, const std::vector<std::string>& arguments) {
   const Result<EvalActions> actions = actions_of(command.actions);
   if (!actions.ok()) return actions.status();
   command.options.actions = actions.value();
+  const Result<WatchView> view = watch_view_of(command.view);
+  if (!view.ok()) return view.status();
+  command.options.view = view.value();
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   const Result<WatchedEpisodes> watched = watch_run(command.source, command.options);
   if (!watched.ok()) return watched.status();
@@ -103,6 +115,10 @@ void add_watch_command(Command root, Context& context) {
                  "Where episodes that are longer are cut (default 1000)")
       .range(1, kLongestEvalEpisode)
       .type_name("INT");
+  app.add_option("--view", command->view,
+                 "auto, drawn, or 3d: rendered in three dimensions, which tasks on MuJoCo have "
+                 "(default auto: 3d where it can be had)")
+      .type_name("WORD");
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object");
   app.callback([&context, command] {

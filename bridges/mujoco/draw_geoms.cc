@@ -5,6 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "bridges/mujoco/limbs.h"
+
 namespace broadloom::mujoco {
 namespace {
 
@@ -30,12 +32,9 @@ class Projection {
   double x_, y_, section_;
 };
 
-// A body of the world's own is its own limb; others belong to the child of the first body that they
-// hang on.
 Ink ink_of(const mjModel& model, int body) {
   if (body == 0) return Ink::kMuted;
-  int limb = body;
-  while (model.body_parentid[limb] > 1) limb = model.body_parentid[limb];
+  const int limb = limb_of(model, body);
   return model.body_parentid[limb] == 0 ? Ink::kInk : colour(limb);
 }
 

@@ -52,6 +52,23 @@ bool look_up(void* handle, const char* name, Function& out) {
   return out != nullptr;
 }
 
+bool look_up_pictures(void* handle, Library& out) {
+  return look_up(handle, "mj_comPos", out.com_pos) &&
+         look_up(handle, "mj_camlight", out.camlight) && look_up(handle, "mj_flex", out.flex) &&
+         look_up(handle, "mj_tendon", out.tendon) &&
+         look_up(handle, "mjv_defaultOption", out.default_option) &&
+         look_up(handle, "mjv_defaultScene", out.default_scene) &&
+         look_up(handle, "mjv_makeScene", out.make_scene) &&
+         look_up(handle, "mjv_freeScene", out.free_scene) &&
+         look_up(handle, "mjv_updateScene", out.update_scene) &&
+         look_up(handle, "mjr_defaultContext", out.default_context) &&
+         look_up(handle, "mjr_makeContext", out.make_context) &&
+         look_up(handle, "mjr_freeContext", out.free_context) &&
+         look_up(handle, "mjr_setBuffer", out.set_buffer) &&
+         look_up(handle, "mjr_render", out.render) &&
+         look_up(handle, "mjr_readPixels", out.read_pixels);
+}
+
 bool look_up_all(void* handle, Library& out) {
   return look_up(handle, "mj_version", out.version) &&
          look_up(handle, "mj_versionString", out.version_string) &&
@@ -75,7 +92,8 @@ bool look_up_all(void* handle, Library& out) {
          look_up(handle, "mj_name2id", out.name2id) && look_up(handle, "mj_id2name", out.id2name) &&
          look_up(handle, "mju_error", out.error) &&
          look_up(handle, "mjCOLLISIONFUNC", out.collisions) &&
-         look_up(handle, "_mjPRIVATE_setTlsLogHandler", out.set_thread_log_handler);
+         look_up(handle, "_mjPRIVATE_setTlsLogHandler", out.set_thread_log_handler) &&
+         look_up_pictures(handle, out);
 }
 
 Status check_version(const Library& found, const std::string& path) {

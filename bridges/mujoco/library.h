@@ -28,6 +28,10 @@ struct Library {
   decltype(&::mj_step) step;
   decltype(&::mj_forward) forward;
   decltype(&::mj_kinematics) kinematics;
+  decltype(&::mj_comPos) com_pos;
+  decltype(&::mj_camlight) camlight;
+  decltype(&::mj_flex) flex;
+  decltype(&::mj_tendon) tendon;
   decltype(&::mj_rnePostConstraint) rne_post_constraint;
   decltype(&::mj_stateSize) state_size;
   decltype(&::mj_getState) get_state;
@@ -35,6 +39,18 @@ struct Library {
   decltype(&::mj_name2id) name2id;
   decltype(&::mj_id2name) id2name;
   decltype(&::mju_error) error;
+  // For pictures.
+  decltype(&::mjv_defaultOption) default_option;
+  decltype(&::mjv_defaultScene) default_scene;
+  decltype(&::mjv_makeScene) make_scene;
+  decltype(&::mjv_freeScene) free_scene;
+  decltype(&::mjv_updateScene) update_scene;
+  decltype(&::mjr_defaultContext) default_context;
+  decltype(&::mjr_makeContext) make_context;
+  decltype(&::mjr_freeContext) free_context;
+  decltype(&::mjr_setBuffer) set_buffer;
+  decltype(&::mjr_render) render;
+  decltype(&::mjr_readPixels) read_pixels;
   mjfCollision (*collisions)[mjNGEOMTYPES];  // mjCOLLISIONFUNC, by the types of two geoms
   // Of the calling thread alone, the previous one given back: what Python's package of MuJoCo uses,
   // too, so that neither gets the other's errors where both are in one process.

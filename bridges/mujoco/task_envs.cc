@@ -14,6 +14,12 @@ namespace broadloom::mujoco {
 Result<std::unique_ptr<VecEnv>> TaskEnvs::make(std::shared_ptr<const TaskSetup> setup,
                                                const VecEnvOptions& options) {
   std::unique_ptr<TaskEnvs> envs(new TaskEnvs(std::move(setup), options));
+  if (options.view == ViewKind::k3d) {
+    Result<std::unique_ptr<Renderer>> renderer =
+        Renderer::make(*envs->setup_->model, envs->setup_->view);
+    if (!renderer.ok()) return renderer.status();
+    envs->renderer_ = renderer.take();
+  }
   BROADLOOM_TRY(envs->start_all());
   if (options.staggers_now()) BROADLOOM_TRY(envs->stagger());
   return std::unique_ptr<VecEnv>(std::move(envs));
@@ -136,9 +142,7 @@ Status TaskEnvs::end_episode(Simulation& simulation, int i, int k, int end, cons
   worlds_.episode_ended(i, ended.success == 1, episode_[i]);
   if (rows.final_drawings != nullptr) {
     rows.final_drawings[k] = {};
-    enter(simulation, i);
-    simulation.place_bodies();
-    draw_geoms(simulation.scene(), setup_->view, rows.final_drawings[k]);
+    show(simulation, i, rows.final_drawings[k]);
   }
   return start_episode(simulation, i, episode_[i] + 1);
 }
@@ -228,11 +232,27 @@ void TaskEnvs::take_step_sums(int env, std::span<double> out) {
   std::fill_n(sums, counted_, 0.0);
 }
 
-void TaskEnvs::draw(int env, const float*, Drawing& out) const {
+void TaskEnvs::draw(int env, const float* action, Drawing& out) const {
+  if (renderer_ != nullptr && action != nullptr && episode_step_[env] % steps_a_picture() != 0) {
+    out.as_before = true;
+    return;
+  }
   const Lease simulation = setup_->model->lease();
-  enter(*simulation, env);
-  simulation->place_bodies();
-  draw_geoms(simulation->scene(), setup_->view, out);
+  show(*simulation, env, out);
+}
+
+int TaskEnvs::steps_a_picture() const {
+  constexpr double kSeconds = 0.04;  // that a picture stands for
+  const double step = setup_->frame_skip * setup_->model->get().opt.timestep;
+  return std::max(1, static_cast<int>(kSeconds / step + 1e-6));
+}
+
+// The simulation becomes environment i's, in the world of its episode.
+void TaskEnvs::show(Simulation& simulation, int i, Drawing& out) const {
+  enter(simulation, i);
+  if (renderer_ != nullptr) return renderer_->draw(simulation.scene(), out);
+  simulation.place_bodies();
+  draw_geoms(simulation.scene(), setup_->view, out);
 }
 
 void TaskEnvs::append_state(const std::string& prefix, std::vector<TensorRef>& out) {

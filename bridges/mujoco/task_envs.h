@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bridges/mujoco/render/renderer.h"
 #include "bridges/mujoco/task.h"
 #include "bridges/mujoco/worlds.h"
 #include "broadloom/env/vec_env.h"
@@ -32,7 +33,7 @@ class TaskEnvs final : public VecEnv {
  public:
   // options.num_envs >= 1, and families() divides it; options.curriculum: as check_curriculum has
   // passed it. kNumeric or kIo where the physics does not
-  // stand the start.
+  // stand the start; kNotFound where options.view cannot be rendered.
   static Result<std::unique_ptr<VecEnv>> make(std::shared_ptr<const TaskSetup> setup,
                                               const VecEnvOptions& options);
 
@@ -52,7 +53,10 @@ class TaskEnvs final : public VecEnv {
   std::span<const std::byte> drawn_constants(int env) const override { return worlds_.drawn(env); }
   void context(int env, std::span<double> out) const override;
   void take_step_sums(int env, std::span<double> out) override;
+  // In three dimensions there is a picture 25 to 50 times a second of the physics' time, and where
+  // there is no action; other drawings are as_before.
   void draw(int env, const float* action, Drawing& out) const override;
+  bool has_3d_view() const override { return true; }
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override;
 
@@ -80,6 +84,8 @@ class TaskEnvs final : public VecEnv {
   std::uint32_t lane(int i) const { return static_cast<std::uint32_t>(i % options_.families()); }
 
   void enter(Simulation& simulation, int i) const;
+  void show(Simulation& simulation, int i, Drawing& out) const;
+  int steps_a_picture() const;
   void look(Scene scene, int i, Random& random);
   void place(Simulation& simulation, int i, std::int64_t episode, Random& random);
   Status start_episode(Simulation& simulation, int i, std::int64_t episode);
@@ -94,6 +100,7 @@ class TaskEnvs final : public VecEnv {
   std::shared_ptr<const TaskSetup> setup_;
   EnvSpec spec_;
   VecEnvOptions options_;
+  std::unique_ptr<Renderer> renderer_;  // null: draws itself
   int count_;
   std::size_t state_size_, kept_size_, width_, critic_width_, action_size_, counted_;
   Worlds worlds_;

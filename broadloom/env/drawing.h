@@ -27,6 +27,12 @@ constexpr Ink colour(int n) {
   return static_cast<Ink>(static_cast<int>(Ink::kFirstColour) + n % kColours);
 }
 
+// How states are shown.
+enum class ViewKind {
+  kDrawn,  // of lines and areas
+  k3d      // a picture of three dimensions, by a renderer of the simulator's own
+};
+
 struct Point {
   double x, y;
 };
@@ -37,7 +43,8 @@ struct Shape {
     kPolygon,    // filled: x, y of each corner
     kRectangle,  // filled: left, bottom, width, height
     kCircle,     // filled: x, y, radius
-    kText        // x, y of its middle, height
+    kText,       // x, y of its middle, height
+    kImage       // left, bottom, width, height; text: the picture's file as a data URI
   };
   Kind kind = Kind::kLine;
   Ink ink = Ink::kInk;
@@ -53,6 +60,9 @@ struct Drawing {
   double left = 0.0, bottom = 0.0, right = 0.0, top = 0.0;
   std::vector<Shape> shapes;
   std::string action;  // the action in words, "push left"; empty: its numbers say enough
+  // What the state before looked like is shown here, too; there are no shapes then. For pictures
+  // that are dear, where states follow each other faster than anybody can see.
+  bool as_before = false;
 
   bool empty() const { return shapes.empty(); }
   void view(double x_low, double y_low, double x_high, double y_high) {
@@ -80,6 +90,11 @@ struct Drawing {
   void text(Ink ink, Point middle, double height, const std::string& words) {
     add(Shape::Kind::kText, ink, {middle.x, middle.y, height});
     shapes.back().text = words;
+  }
+  // uri: the picture's file, "data:image/webp;base64,...".
+  void image(Point low, double width, double height, std::string uri) {
+    add(Shape::Kind::kImage, Ink::kInk, {low.x, low.y, width, height});
+    shapes.back().text = std::move(uri);
   }
   // A shaft of that width and a head at `to`, which is six widths long, or as the arrow is where
   // that is less; nothing where it has no length.

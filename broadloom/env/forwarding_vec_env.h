@@ -43,6 +43,7 @@ class ForwardingVecEnv : public VecEnv {
   void draw(int env, const float* action, Drawing& out) const override {
     inner_->draw(env, action, out);
   }
+  bool has_3d_view() const override { return inner_->has_3d_view(); }
   Status capture() override { return inner_->capture(); }
   Status state_restored() override { return inner_->state_restored(); }
   Status begin_anew(std::uint64_t seed) override { return inner_->begin_anew(seed); }

@@ -42,6 +42,10 @@ struct VecEnvOptions {
   StrataSampling strata_sampling = StrataSampling::kSampled;  // where there are strata
   CurriculumOptions curriculum;                               // over them; evaluation follows none
   int threads = 1;  // that may work while the environments are made; changes no bit
+  // What draw() adds. Environments without a view in three dimensions (has_3d_view()) take no
+  // notice; those that have one cannot be made, kNotFound, where this machine cannot render it.
+  // Changes no bit of an episode.
+  ViewKind view = ViewKind::kDrawn;
 
   bool staggers_now() const { return stagger_starts && !state_follows; }
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
@@ -142,8 +146,11 @@ class VecEnv {
   virtual void take_step_sums(int, std::span<double>) {}
   // Adds what the environment's present state looks like, and what `action` is in words, for who
   // watches it. action: [A] that is about to be taken; null: none. Adds no shapes where it cannot
-  // draw itself. From any thread but while that environment is stepped.
+  // draw itself, or where the drawing says that it is as the one before (Drawing::as_before). From
+  // any thread but while that environment is stepped.
   virtual void draw(int, const float*, Drawing&) const {}
+  // Whether draw() can show states in three dimensions, where VecEnvOptions::view asks for that.
+  virtual bool has_3d_view() const { return false; }
   // Called before what append_state() shows is read: a simulator that serialises itself fills the
   // bytes that it shows.
   virtual Status capture() { return {}; }

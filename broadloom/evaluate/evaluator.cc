@@ -90,6 +90,7 @@ Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalO
   scene.envs.streams = options.streams;
   scene.envs.max_episode_steps = config.max_episode_steps;
   scene.envs.strata_sampling = strata_sampling(config.strata_sampling);
+  scene.envs.view = options.view;
   Result<std::vector<std::vector<EvalEpisode>>> played =
       play_scenes({scene}, policy, options.threads, options.on_progress);
   if (!played.ok()) return played.status();

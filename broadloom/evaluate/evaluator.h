@@ -57,6 +57,7 @@ struct EvalOptions {
   PlayProgress on_progress = {};  // may be empty
   int longest_episode = kLongestEvalEpisode;
   EpisodeWatcher* watcher = nullptr;  // null: nobody looks
+  ViewKind view = ViewKind::kDrawn;   // that the watcher is shown
 };
 
 struct EvalResult {

@@ -21,15 +21,15 @@ Json ink_json(Ink ink) {
   return Json(kNames[static_cast<std::size_t>(index)]);
 }
 
-// [kind, ink, strength, numbers..., text where it is one].
+// [kind, ink, strength, numbers..., text where it has one].
 Json shape_json(const Shape& shape) {
-  constexpr std::array kKinds{"line", "polygon", "rectangle", "circle", "text"};
+  constexpr std::array kKinds{"line", "polygon", "rectangle", "circle", "text", "image"};
   Json out = Json::array();
   out.push_back(kKinds[static_cast<std::size_t>(shape.kind)]);
   out.push_back(ink_json(shape.ink));
   out.push_back(six_digits(shape.strength));
   for (const double number : shape.numbers) out.push_back(six_digits(number));
-  if (shape.kind == Shape::Kind::kText) out.push_back(shape.text);
+  if (!shape.text.empty() || shape.kind == Shape::Kind::kText) out.push_back(shape.text);
   return out;
 }
 
@@ -120,7 +120,8 @@ Json watch_json(const WatchedEpisodes& watched, const std::string& source,
             {"action_kinds", actions_name(watched.options.actions)},
             {"seed", watched.options.seed},
             {"max_steps", watched.options.max_steps},
-            {"planes", film.planes()}};
+            {"planes", film.planes()},
+            {"pictures_every", film.pictures_every()}};
   const Drawing& view = film.view();
   json["view"] = {six_digits(view.left), six_digits(view.bottom), six_digits(view.right),
                   six_digits(view.top)};

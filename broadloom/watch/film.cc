@@ -32,17 +32,28 @@ void Film::see(const SeenState& state) {
     episode.actions.insert(episode.actions.end(), state.action, state.action + action_size_);
     episode.words.push_back(state.drawing.action);
   }
+  int& wait = waits_[static_cast<std::size_t>(state.episode)];
+  const bool as_before = state.drawing.as_before && !episode.frames.empty();
+  wait = as_before ? wait + 1 : 0;
+  longest_wait_ = std::max(longest_wait_, wait);
+  episode.frames.push_back(as_before ? episode.frames.back() : indices_of(state));
+}
+
+std::vector<int> Film::indices_of(const SeenState& state) {
   Drawing image;
   if (state.drawing.empty() && is_small_image(space_)) {
     draw_planes(space_, state.observation.bytes(), image);
     planes_ = planes_of(space_);
   }
   const Drawing& drawing = image.empty() ? state.drawing : image;
-  std::vector<int> frame;
-  frame.reserve(drawing.shapes.size());
-  for (const Shape& shape : drawing.shapes) frame.push_back(index_of(shape));
-  episode.frames.push_back(std::move(frame));
+  std::vector<int> indices;
+  indices.reserve(drawing.shapes.size());
+  for (const Shape& shape : drawing.shapes) {
+    indices.push_back(index_of(shape));
+    has_pictures_ = has_pictures_ || shape.kind == Shape::Kind::kImage;
+  }
   if (!drawing.empty()) widen_view(drawing);
+  return indices;
 }
 
 void Film::take(int episode, double reward) {

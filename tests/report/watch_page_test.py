@@ -2,10 +2,13 @@
 """watch_page_test.py MAKE_PAGE OUT: watch.html in a real browser: shapes are where they were planted, buttons, keys and time move
 the frames, and planes have their colours."""
 
+import base64
 import json
 import pathlib
+import struct
 import sys
 import unittest
+import zlib
 import xml.etree.ElementTree
 
 from browser import Browser, find_browser
@@ -42,6 +45,24 @@ def planes():
     return data
 
 
+def png(red):
+    """A data URI of a picture of one colour, 2 x 1."""
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    pixels = zlib.compress(b"\0" + bytes([red, 0, 0]) * 2)
+    file = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 1, 8, 2, 0, 0, 0)) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    return "data:image/png;base64," + base64.b64encode(file).decode()
+
+
+def pictures():
+    """A picture for every other state of five, and the last."""
+    data = wandering()
+    shapes = [["image", "ink", 1, 0, 0, 2, 1, png(red)] for red in (40, 80, 120)]
+    data.update(pictures_every=2, env_id="Pictures-v0", view=[0, 0, 2, 1], shapes=shapes, episodes=[
+        {"return": 4.0, "steps": 4, "end": "time_limit", "success": None, "rewards": [1] * 4, "actions": [0] * 4, "backdrop": [],
+         "frames": [[0], [0], [1], [1], [2]]}])
+    return data
+
+
 def js(expression):
     return BROWSER.evaluate(expression)
 
@@ -70,7 +91,7 @@ class WatchPage(unittest.TestCase):
         self.assertEqual(problems, [])
 
     def test_on_every_display(self):
-        for name, data in (("watch", wandering()), ("watch_planes", planes())):
+        for name, data in (("watch", wandering()), ("watch_planes", planes()), ("watch_pictures", pictures())):
             page = write_page(MAKE_PAGE, "watch", OUT, name, data)
             for display in DISPLAYS:
                 with self.subTest(file=name, display=display):
@@ -150,6 +171,20 @@ class WatchPage(unittest.TestCase):
         self.assertEqual(len(set(fills)), 4, fills)
         self.assertEqual(js("[...document.querySelectorAll('.legend span')].map((n) => n.textContent)"), ["plane 0", "plane 1", "plane 2"])
         self.assertEqual(len(js("[...document.querySelectorAll('select')].map((s) => s.value)")), 1, "one episode needs no picker")
+
+    def test_pictures_are_shown(self):
+        self.open("watch_pictures", pictures())
+        red = """(async () => { const image = new Image(); image.src = document.querySelector('.stage image').getAttribute('href'); await image.decode();
+          const canvas = document.createElement('canvas').getContext('2d'); canvas.drawImage(image, 0, 0);
+          return canvas.getImageData(0, 0, 1, 1).data[0]; })()"""
+        for expected in (40, 40, 80, 80, 120):
+            self.assertEqual(js(red), expected, "its place in a row is that of the state")
+            key("ArrowRight")
+        box = js("(({x, y, width, height}) => [x, y, width, height])(document.querySelector('.stage image').getBBox())")
+        self.assertEqual(box, [0, 0, 1000, 500])
+        self.assertEqual(js("document.querySelector('select').value"), "50", "25 pictures a second")
+        self.assertIn("There is a picture every 2 steps, and of the last state", js("document.body.textContent"))
+        self.assertIn(png(120), js("frameText(player.stage.svg)"))
 
     def test_all_colours_differ_in_light_and_dark(self):
         for dark in (False, True):

@@ -82,6 +82,31 @@ TEST(Film, KeepsEveryShapeOnce) {
   EXPECT_EQ(film.view().bottom, -1.0);
   EXPECT_EQ(film.view().top, 1.0);
   EXPECT_EQ(film.planes(), 0);
+  EXPECT_EQ(film.pictures_every(), 0);
+}
+
+TEST(Film, ShowsTheStateBeforeWhereADrawingIsAsBefore) {
+  EnvSpec spec;
+  spec.observation = Space::box({0.0f}, {1.0f});
+  Film film(spec, 2);
+  const auto picture = [](const char* uri) {
+    Drawing drawing;
+    drawing.view(0.0, 0.0, 4.0, 3.0);
+    drawing.image({0.0, 0.0}, 4.0, 3.0, uri);
+    return drawing;
+  };
+  Drawing as_before;
+  as_before.as_before = true;
+  for (const Drawing& drawing : {picture("data:a"), as_before, as_before, picture("data:b")})
+    film.see({0, drawing, nullptr, nullptr});
+  film.see({1, picture("data:c"), nullptr, nullptr});
+  film.see({1, as_before, nullptr, nullptr});
+  EXPECT_EQ(film.episodes()[0].frames, (std::vector<std::vector<int>>{{0}, {0}, {0}, {1}}));
+  EXPECT_EQ(film.episodes()[1].frames, (std::vector<std::vector<int>>{{2}, {2}}));
+  EXPECT_EQ(film.shapes()[1].kind, Shape::Kind::kImage);
+  EXPECT_EQ(film.shapes()[1].text, "data:b");
+  EXPECT_EQ(film.pictures_every(), 3);
+  EXPECT_EQ(film.view().right, 4.0);
 }
 
 TEST(Film, DrawsSmallImagesOfThoseThatDoNotDrawThemselves) {

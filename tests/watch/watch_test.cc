@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/envs/registry.h"
 #include "broadloom/report/watch_page.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/observation_envs.h"
@@ -178,6 +179,70 @@ TEST(Watch, SaysWhatCannotBeWatched) {
     EXPECT_EQ(watch_policy(windy->policy(), options).status().kind(), ErrorKind::kInvalidConfig);
   }
   EXPECT_EQ(watch_run("no-such-run", {}).status().kind(), ErrorKind::kNotFound);
+  const std::unique_ptr<Trainer> cart = trainer_of({{"env_id", "CartPole-v1"}});
+  const Status flat = watch_policy(cart->policy(), {.view = WatchView::k3d}).status();
+  EXPECT_EQ(flat.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(flat.message().find("CartPole-v1 has no view in three dimensions"), std::string::npos)
+      << flat.message();
+}
+
+// Where a simulator has a view in three dimensions, and this machine can render it or not.
+class Viewed final : public Simulator {
+ public:
+  Viewed(std::unique_ptr<VecEnv> inner, const std::string& id, ViewKind view)
+      : Simulator(std::move(inner), id, {}), view_(view) {}
+  bool has_3d_view() const override { return true; }
+  void draw(int env, const float* action, Drawing& out) const override {
+    if (view_ == ViewKind::kDrawn) return Simulator::draw(env, action, out);
+    out.view(0.0, 0.0, 1.0, 1.0);
+    out.image({0.0, 0.0}, 1.0, 1.0, "data:image/webp;base64,");
+  }
+
+ private:
+  ViewKind view_;
+};
+
+void register_viewed(const std::string& id, bool renders) {
+  EnvSpec spec = env_spec("CartPole-v1", {}).take();
+  spec.id = id;
+  const auto make = [=](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+    if (options.view == ViewKind::k3d && !renders)
+      return Status(ErrorKind::kNotFound, "no OpenGL on this machine");
+    Result<std::unique_ptr<VecEnv>> inner = make_vec_env("CartPole-v1", {}, options);
+    if (!inner.ok()) return inner;
+    return std::unique_ptr<VecEnv>(std::make_unique<Viewed>(inner.take(), id, options.view));
+  };
+  ASSERT_TRUE(register_environment(simulator_entry(spec, make)).ok());
+}
+
+TEST(Watch, IsInThreeDimensionsWhereThatCanBeHad) {
+  register_viewed("Rendered-v0", true);
+  register_viewed("Unrendered-v0", false);
+  const std::unique_ptr<Trainer> rendered = trainer_of({{"env_id", "Rendered-v0"}});
+  const std::unique_ptr<Trainer> unrendered = trainer_of({{"env_id", "Unrendered-v0"}});
+  const WatchedEpisodes shown = watched(*rendered, {}), flat = watched(*unrendered, {});
+  EXPECT_EQ(shown.view, ViewKind::k3d);
+  EXPECT_EQ(shown.why_drawn, "");
+  EXPECT_EQ(shown.film.pictures_every(), 1);
+  EXPECT_EQ(watch_json(shown, "a", {})["pictures_every"].integer<int>(), 1);
+  EXPECT_EQ(flat.view, ViewKind::kDrawn);
+  EXPECT_EQ(flat.why_drawn, "no OpenGL on this machine");
+  EXPECT_EQ(flat.film.pictures_every(), 0);
+  EXPECT_EQ(shown.episodes[0].episode_return, flat.episodes[0].episode_return);
+  const WatchedEpisodes drawn = watched(*rendered, {.view = WatchView::kDrawn});
+  EXPECT_EQ(drawn.view, ViewKind::kDrawn);
+  EXPECT_EQ(drawn.film.pictures_every(), 0);
+  EXPECT_EQ(watched(*rendered, {.view = WatchView::k3d}).film.pictures_every(), 1);
+  const Status asked = watch_policy(unrendered->policy(), {.view = WatchView::k3d}).status();
+  EXPECT_EQ(asked.kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(asked.message(), "no OpenGL on this machine");
+}
+
+TEST(Watch, ViewsHaveNames) {
+  EXPECT_EQ(watch_view_of("auto").value(), WatchView::kAuto);
+  EXPECT_EQ(watch_view_of("3d").value(), WatchView::k3d);
+  EXPECT_EQ(watch_view_of("drawn").value(), WatchView::kDrawn);
+  EXPECT_EQ(watch_view_of("side").status().kind(), ErrorKind::kInvalidConfig);
 }
 
 TEST(WatchJson, HoldsWhatWasSeen) {

@@ -3,6 +3,7 @@
 
 const SPEEDS = [1, 2, 5, 10, 20, 50, 100];  // steps a second
 const SECONDS = 10;  // that an episode takes at first, about
+const PICTURES = 25;  // that are shown a second at first
 
 const player = { data: null, stage: null, episode: 0, frame: 0, speed: 10, playing: false, began: null, due: 0, parts: {} };
 
@@ -28,7 +29,8 @@ function returnsOf(episode) {
 }
 
 function fitSpeed(episode) {
-  const wanted = Math.min(50, Math.max(2, episode.steps / SECONDS));
+  const every = player.data.pictures_every;
+  const wanted = every ? every * PICTURES : Math.min(50, Math.max(2, episode.steps / SECONDS));
   return SPEEDS.reduce((best, speed) => (Math.abs(Math.log(speed / wanted)) < Math.abs(Math.log(best / wanted)) ? speed : best));
 }
 
@@ -206,7 +208,9 @@ function about(data) {
   return [
     element("p", {}, `Played as broadloom eval plays ${plural(data.episodes.length, "episode")} with seed ${data.seed}: ${sampled ? "actions drawn from the policy, as in training" : "the policy's most likely actions"}, ` +
       "on streams that training never uses." + (cut ? ` ${cut} of ${data.episodes.length} ${cut === 1 ? "was" : "were"} cut after ${plural(data.max_steps, "step")} (--max_steps): their returns are of that part.` : "")),
-    element("p", { class: "hint" }, "A frame is a state, the action is what the policy does there. Space plays and pauses, ← and → step, ↑ and ↓ change the speed, Home and End go to the ends."),
+    element("p", { class: "hint" }, "A frame is a state, the action is what the policy does there. " +
+      (data.pictures_every > 1 ? `There is a picture every ${plural(data.pictures_every, "step")}, and of the last state; states between show the one before. ` : "") +
+      "Space plays and pauses, ← and → step, ↑ and ↓ change the speed, Home and End go to the ends."),
   ];
 }
 

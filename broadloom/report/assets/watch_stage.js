@@ -39,6 +39,8 @@ const SHAPES = {
     node.textContent = words;
     return node;
   },
+  image: ([x, y, width, height, file], scale) => svgElement("image", { x: scale.x(x), y: scale.y(y + height), width: scale.size(width),
+                                                                       height: scale.size(height), href: file }),
 };
 
 function shapeNode([kind, ink, strength, ...numbers], scale) {
@@ -48,7 +50,9 @@ function shapeNode([kind, ink, strength, ...numbers], scale) {
   return node;
 }
 
-// The stage has every shape once, made when it is first seen.
+const AHEAD = 4;  // frames whose shapes are made before they are shown, since pictures take a moment to be read
+
+// The stage has every shape once, made a little before it is first seen.
 function makeStage(data) {
   const scale = scaleOf(data.view);
   const svg = svgElement("svg", { viewBox: `0 0 ${scale.width} ${scale.height}`, role: "img", "aria-label": "No frame yet" });
@@ -64,6 +68,8 @@ function makeStage(data) {
     show(episode, frame, words) {
       backdrop.replaceChildren(...nodes(episode.backdrop));
       front.replaceChildren(...nodes(episode.frames[frame]));
+      const every = Math.max(1, data.pictures_every || 0);
+      for (let i = 1; i <= AHEAD; i++) nodes(episode.frames[Math.min(episode.frames.length - 1, frame + i * every)]);
       svg.setAttribute("aria-label", words);
     },
   };

@@ -1,0 +1,167 @@
+#include "bridges/mujoco/render/gl_context.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace broadloom::mujoco {
+
+// What is called of EGL 1.4 and of its extensions for devices; displays, configurations and
+// contexts are pointers, and no surface or context is null.
+struct Egl {
+  void* (*get_proc_address)(const char* name);
+  int (*get_error)();
+  void* (*get_display)(void* native);
+  unsigned (*initialize)(void* display, int* major, int* minor);
+  unsigned (*bind_api)(unsigned api);
+  unsigned (*choose_config)(void* display, const int* wanted, void** configs, int room, int* count);
+  void* (*create_context)(void* display, void* config, void* shared, const int* attributes);
+  unsigned (*destroy_context)(void* display, void* context);
+  unsigned (*make_current)(void* display, void* draw, void* read, void* context);
+  // Null where the library has no such extension.
+  unsigned (*query_devices)(int room, void** devices, int* count);
+  void* (*get_platform_display)(unsigned platform, void* native, const int* attributes);
+};
+
+namespace {
+
+// Numbers of Khronos' registry.
+constexpr unsigned kPlatformDevice = 0x313F, kPlatformSurfaceless = 0x31DD, kOpenGl = 0x30A2;
+constexpr int kRed = 0x3024, kGreen = 0x3023, kBlue = 0x3022, kDepth = 0x3025, kSurfaces = 0x3033,
+              kPbuffer = 1, kRenderable = 0x3040, kOpenGlBit = 8, kNone = 0x3038;
+
+constexpr char kLibrary[] = "libEGL.so.1";
+constexpr char kHowToGet[] =
+    "install EGL with a driver, on Debian `apt-get install libegl1 libgl1-mesa-dri`, which needs "
+    "neither a GPU nor a display";
+
+template <class Function>
+bool look_up(void* handle, const char* name, Function& out) {
+  out = reinterpret_cast<Function>(dlsym(handle, name));
+  return out != nullptr;
+}
+
+// Never closed: its drivers have threads.
+Result<const Egl*> load() {
+  void* handle = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return Status(
+        ErrorKind::kNotFound,
+        fmt::format("there is no OpenGL without a display here: {}; {}", dlerror(), kHowToGet));
+  }
+  static Egl loaded;
+  const bool complete = look_up(handle, "eglGetProcAddress", loaded.get_proc_address) &&
+                        look_up(handle, "eglGetError", loaded.get_error) &&
+                        look_up(handle, "eglGetDisplay", loaded.get_display) &&
+                        look_up(handle, "eglInitialize", loaded.initialize) &&
+                        look_up(handle, "eglBindAPI", loaded.bind_api) &&
+                        look_up(handle, "eglChooseConfig", loaded.choose_config) &&
+                        look_up(handle, "eglCreateContext", loaded.create_context) &&
+                        look_up(handle, "eglDestroyContext", loaded.destroy_context) &&
+                        look_up(handle, "eglMakeCurrent", loaded.make_current);
+  if (!complete) {
+    return Status(ErrorKind::kNotFound,
+                  fmt::format("{} lacks functions of EGL 1.4; {}", kLibrary, kHowToGet));
+  }
+  const auto extension = [](const char* name, auto& out) {
+    out = reinterpret_cast<std::decay_t<decltype(out)>>(loaded.get_proc_address(name));
+  };
+  extension("eglQueryDevicesEXT", loaded.query_devices);
+  extension("eglGetPlatformDisplayEXT", loaded.get_platform_display);
+  return &loaded;
+}
+
+Result<const Egl*> egl() {
+  static std::mutex mutex;
+  static const Egl* loaded = nullptr;
+  const std::lock_guard lock(mutex);
+  if (loaded != nullptr) return loaded;
+  Result<const Egl*> result = load();
+  if (result.ok()) loaded = result.value();
+  return result;
+}
+
+struct Candidate {
+  std::string name;
+  void* display;
+};
+
+// Devices as EGL lists them, GPUs before Mesa's software renderer; then what needs no device.
+std::vector<Candidate> displays(const Egl& egl) {
+  std::vector<Candidate> all;
+  if (egl.get_platform_display != nullptr) {
+    void* devices[16];
+    int count = 0;
+    if (egl.query_devices != nullptr && egl.query_devices(16, devices, &count) == 0) count = 0;
+    for (int i = 0; i < count; ++i) {
+      all.push_back({fmt::format("device {}", i),
+                     egl.get_platform_display(kPlatformDevice, devices[i], nullptr)});
+    }
+    all.push_back({"no surface", egl.get_platform_display(kPlatformSurfaceless, nullptr, nullptr)});
+  }
+  all.push_back({"the display of the session", egl.get_display(nullptr)});
+  return all;
+}
+
+// Null where a step fails, which `failed` then names. Displays stay initialised: they are the whole
+// process's.
+void* context_on(const Egl& egl, void* display, std::string& failed) {
+  const int wanted[] = {kRed, 8,         kGreen,   8,           kBlue,      8,    kDepth,
+                        24,   kSurfaces, kPbuffer, kRenderable, kOpenGlBit, kNone};
+  void* config = nullptr;
+  void* context = nullptr;
+  int configs = 0;
+  if (display == nullptr) {
+    failed = "no display";
+  } else if (egl.initialize(display, nullptr, nullptr) == 0) {
+    failed = "cannot be initialised";
+  } else if (egl.choose_config(display, wanted, &config, 1, &configs) == 0 || configs < 1) {
+    failed = "has no OpenGL";
+  } else if (egl.bind_api(kOpenGl) == 0) {
+    failed = "takes no OpenGL";
+  } else if (context = egl.create_context(display, config, nullptr, nullptr); context == nullptr) {
+    failed = "makes no context";
+  } else if (egl.make_current(display, nullptr, nullptr, context) == 0) {
+    failed = "has no contexts without a surface";
+    egl.destroy_context(display, context);
+    context = nullptr;
+  } else {
+    egl.make_current(display, nullptr, nullptr, nullptr);
+  }
+  if (context == nullptr) failed += fmt::format(" (0x{:x})", egl.get_error());
+  return context;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GlContext>> GlContext::make() {
+  const Result<const Egl*> found = egl();
+  if (!found.ok()) return found.status();
+  std::vector<std::string> tried;
+  for (const Candidate& candidate : displays(*found.value())) {
+    std::string failed;
+    void* context = context_on(*found.value(), candidate.display, failed);
+    if (context != nullptr)
+      return std::unique_ptr<GlContext>(new GlContext(*found.value(), candidate.display, context));
+    tried.push_back(candidate.name + ": " + failed);
+  }
+  return Status(ErrorKind::kNotFound,
+                fmt::format("there is no OpenGL without a display here: tried {} ({}); {}",
+                            kLibrary, fmt::join(tried, "; "), kHowToGet));
+}
+
+GlContext::~GlContext() { egl_.destroy_context(display_, context_); }
+
+GlContext::Current::Current(const GlContext& context)
+    : context_(context),
+      ok_(context.egl_.bind_api(kOpenGl) != 0 &&
+          context.egl_.make_current(context.display_, nullptr, nullptr, context.context_) != 0) {}
+
+GlContext::Current::~Current() {
+  context_.egl_.make_current(context_.display_, nullptr, nullptr, nullptr);
+}
+
+}  // namespace broadloom::mujoco

@@ -1,0 +1,214 @@
+// Pictures in three dimensions: what is on them, that they follow the body and the world that is
+// played, and that they change no bit of an episode. Left out, and said, where this machine has no
+// OpenGL without a display.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridges/mujoco/render/renderer.h"
+#include "bridges/mujoco/task_envs.h"
+#include "broadloom/envs/registry.h"
+#include "tests/mujoco/training.h"
+
+namespace broadloom::mujoco {
+namespace {
+
+TEST(WebpUri, IsBase64) {
+  const auto digits = [](const std::string& file) { return webp_uri(file).substr(23); };
+  EXPECT_EQ(webp_uri(""), "data:image/webp;base64,");
+  EXPECT_EQ(digits("f"), "Zg==");
+  EXPECT_EQ(digits("fo"), "Zm8=");
+  EXPECT_EQ(digits("foo"), "Zm9v");
+  EXPECT_EQ(digits("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(digits(std::string("\xff\x00\xfe", 3)), "/wD+");
+}
+
+class Rendered : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    register_bridges();
+    const Result<std::unique_ptr<GlContext>> gl = GlContext::make();
+    if (!gl.ok()) GTEST_SKIP() << "SKIPPED: " << gl.status().message();
+    const Result<const WebpEncoder*> webp = WebpEncoder::find();
+    if (!webp.ok()) GTEST_SKIP() << "SKIPPED: " << webp.status().message();
+  }
+};
+
+Result<std::unique_ptr<VecEnv>> made(const std::string& id, ViewKind view,
+                                     const Overrides& options = {}) {
+  VecEnvOptions asked;
+  asked.view = view;
+  return make_vec_env(id, options, asked);
+}
+
+// A ball over a plane, that may go along x and z.
+constexpr char kBall[] =
+    "<mujoco><worldbody><geom type='plane' size='1 1 1'/>"
+    "<body pos='0 0 1'><joint name='x' type='slide' axis='1 0 0'/>"
+    "<joint name='z' type='slide' axis='0 0 1'/>"
+    "<geom size='0.3' rgba='0.9 0.1 0.1 1'/></body></worldbody>"
+    "<actuator><motor joint='x'/></actuator></mujoco>";
+
+// Pixels of a picture for which `is` is true of red, green and blue.
+template <class Is>
+int count(const Picture& picture, const Is& is) {
+  int sum = 0;
+  for (std::size_t i = 0; i < picture.rgb.size(); i += 3)
+    sum += is(picture.rgb[i], picture.rgb[i + 1], picture.rgb[i + 2]) ? 1 : 0;
+  return sum;
+}
+bool is_red(int r, int g, int b) { return r > 90 && 3 * g < r && 3 * b < r; }
+
+int different(const Picture& a, const Picture& b) {
+  int sum = 0;
+  for (std::size_t i = 0; i < a.rgb.size(); i += 3) {
+    int most = 0;
+    for (std::size_t k = i; k < i + 3; ++k)
+      most = std::max(most, std::abs(int{a.rgb[k]} - int{b.rgb[k]}));
+    sum += most > 24 ? 1 : 0;
+  }
+  return sum;
+}
+
+constexpr int kPixels = Renderer::kWidth * Renderer::kHeight;
+
+TEST_F(Rendered, ABallIsRedAndTheSkyIsNot) {
+  const std::shared_ptr<Model> model = Model::parse(kBall, "ball.xml").take();
+  ASSERT_NE(model, nullptr);
+  const std::unique_ptr<Renderer> renderer = Renderer::make(*model, View{}).take();
+  ASSERT_NE(renderer, nullptr);
+  const Lease simulation = model->lease();
+  const Scene scene = simulation->scene();
+  const auto at = [&](double x, double z) {
+    simulation->reset();
+    scene.data.qpos[0] = x;
+    scene.data.qpos[1] = z;
+    return renderer->picture(scene).take();
+  };
+  const Picture here = at(0.0, 0.0);
+  ASSERT_EQ(static_cast<int>(here.rgb.size()), 3 * kPixels);
+  // A ball of 0.3 m in a view of 2.5 m: (0.6 / 2.5 * 350 / 2)^2 pi pixels, of which light shows
+  // most.
+  const int red = count(here, is_red);
+  EXPECT_GT(red, 3000);
+  EXPECT_LT(red, 8000);
+  EXPECT_GT(here.rgb[2], 220) << "the sky, on top on the left";
+  EXPECT_LT(here.rgb[here.rgb.size() - 1], 220) << "the ground, at the bottom on the right";
+  // The camera goes along, and the ground is the same a whole number of metres further on; lines of
+  // it stay where they are.
+  const Picture far = at(100.0, 0.0), half = at(0.5, 0.0), high = at(0.0, 0.5);
+  EXPECT_LT(different(here, far), kPixels / 100);
+  EXPECT_GT(different(here, half), kPixels / 100);
+  // It does not follow hops: they would not be seen.
+  EXPECT_NEAR(count(high, is_red), red, 0.2 * red);
+  EXPECT_GT(different(here, high), red / 2);
+}
+
+// The pictures of limbs whose file names no colour.
+TEST_F(Rendered, LimbsCanBeToldApart) {
+  Result<std::unique_ptr<VecEnv>> envs = made("Quadruped-v0", ViewKind::k3d);
+  ASSERT_TRUE(envs.ok()) << envs.status().message();
+  EXPECT_TRUE(envs.value()->has_3d_view());
+  Drawing drawing;
+  envs.value()->draw(0, nullptr, drawing);
+  ASSERT_EQ(drawing.shapes.size(), 1u);
+  const Shape& shape = drawing.shapes[0];
+  EXPECT_EQ(shape.kind, Shape::Kind::kImage);
+  EXPECT_EQ(shape.numbers, (std::vector<double>{0.0, 0.0, Renderer::kWidth, Renderer::kHeight}));
+  EXPECT_EQ(shape.text.rfind("data:image/webp;base64,UklGR", 0), 0u) << "RIFF, as WebP begins";
+  EXPECT_EQ(drawing.right, Renderer::kWidth);
+}
+
+// Of environment 0, its joints at these positions where there are some, else where it begins.
+std::string first_picture(const std::string& id, const Overrides& options,
+                          const std::vector<double>& qpos = {}) {
+  Result<std::unique_ptr<VecEnv>> envs = made(id, ViewKind::k3d, options);
+  EXPECT_TRUE(envs.ok()) << envs.status().message();
+  const std::vector<double> still(qpos.size(), 0.0);
+  if (!qpos.empty())
+    EXPECT_TRUE(dynamic_cast<TaskEnvs&>(*envs.value()).place(0, qpos.data(), still.data()).ok());
+  Drawing drawing;
+  envs.value()->draw(0, nullptr, drawing);
+  return drawing.shapes.at(0).text;
+}
+
+TEST_F(Rendered, ShowsTheWorldThatIsPlayed) {
+  const std::vector<double> straight{0.0, 1.25, 0.0, 0.0, 0.0, 0.0};
+  const auto hopper = [&](const char* option, const char* value) {
+    return first_picture("Hopper-v5", {{option, value}}, straight);
+  };
+  const std::string plain = first_picture("Hopper-v5", {}, straight);
+  EXPECT_TRUE(hopper("friction_scale", "0.5") == plain) << "is not seen";
+  EXPECT_TRUE(hopper("joint_offset", "0.3") != plain) << "joints' zeros are elsewhere";
+  const auto on = [](const char* level) {
+    return first_picture("Quadruped-v0", {{"terrain", "stairs"},
+                                          {"terrain_levels", "2"},
+                                          {"terrain_column", "0"},
+                                          {"terrain_level", level}});
+  };
+  EXPECT_TRUE(on("0") != on("1"));
+}
+
+struct Steps {
+  std::vector<float> seen;     // observations and rewards
+  std::vector<bool> pictures;  // whether a state was drawn anew
+};
+
+Steps play(VecEnv& envs, int steps) {
+  const auto width = static_cast<std::size_t>(envs.spec().observation_size());
+  std::vector<float> action(static_cast<std::size_t>(envs.spec().action_size())), seen(width),
+      last(width);
+  Steps out;
+  for (int t = 0; t < steps; ++t) {
+    Drawing drawing, ended;
+    envs.draw(0, action.data(), drawing);
+    out.pictures.push_back(!drawing.as_before);
+    EXPECT_EQ(drawing.as_before, drawing.empty());
+    float reward = 0.0f;
+    std::uint8_t terminated = 0, truncated = 0;
+    StepRows rows{action.data(), seen.data(), &reward, &terminated, &truncated, last.data()};
+    rows.final_drawings = &ended;
+    EXPECT_TRUE(envs.step(0, 1, rows).ok());
+    if (terminated + truncated != 0) EXPECT_FALSE(ended.empty());
+    out.seen.insert(out.seen.end(), seen.begin(), seen.end());
+    out.seen.push_back(reward);
+    for (std::size_t a = 0; a < action.size(); ++a) action[a] = (t + a) % 3 == 0 ? 0.9f : -0.4f;
+  }
+  return out;
+}
+
+TEST_F(Rendered, ChangesNoBitOfAnEpisode) {
+  const std::pair<const char*, Overrides> tasks[] = {
+      {"Hopper-v5", {{"joint_offset", "0.1"}}},
+      {"Ant-v5", {}},
+      {"Quadruped-v0", {{"terrain", "rough"}, {"terrain_levels", "2"}}}};
+  for (const auto& [id, options] : tasks) {
+    const Result<std::unique_ptr<VecEnv>> drawn = made(id, ViewKind::kDrawn, options);
+    const Result<std::unique_ptr<VecEnv>> rendered = made(id, ViewKind::k3d, options);
+    ASSERT_TRUE(drawn.ok() && rendered.ok()) << id;
+    EXPECT_EQ(play(*drawn.value(), 30).seen, play(*rendered.value(), 30).seen) << id;
+  }
+}
+
+// Hopper steps 125 times a second, Ant 20 times.
+TEST_F(Rendered, FastStepsShareAPicture) {
+  const Result<std::unique_ptr<VecEnv>> hopper = made("Hopper-v5", ViewKind::k3d);
+  ASSERT_TRUE(hopper.ok());
+  EXPECT_EQ(play(*hopper.value(), 7).pictures,
+            (std::vector<bool>{true, false, false, false, false, true, false}));
+  Drawing asked;
+  hopper.value()->draw(0, nullptr, asked);
+  EXPECT_FALSE(asked.empty()) << "where there is no action an episode is over, or cut";
+  const Result<std::unique_ptr<VecEnv>> ant = made("Ant-v5", ViewKind::k3d);
+  ASSERT_TRUE(ant.ok());
+  EXPECT_EQ(play(*ant.value(), 3).pictures, std::vector<bool>(3, true));
+}
+
+}  // namespace
+}  // namespace broadloom::mujoco

@@ -1,0 +1,59 @@
+"""`broadloom watch` of a task on MuJoCo: in three dimensions where this machine renders them, drawn and said where not."""
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from program_test_case import SMALL, ProgramTest  # noqa: E402
+
+TASK = ["--env_id", "InvertedPendulum-v5", *SMALL, "--out", "a", "--quiet"]
+
+
+class Watch3d(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        trained = self.run_program("train", *TASK)
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+
+    def without_drivers(self):
+        """From here on EGL finds none, where it is the one that looks for them (libglvnd)."""
+        empty = tempfile.TemporaryDirectory()
+        self.addCleanup(empty.cleanup)
+        os.environ["__EGL_VENDOR_LIBRARY_DIRS"] = empty.name
+        self.addCleanup(os.environ.pop, "__EGL_VENDOR_LIBRARY_DIRS")
+
+    def data(self):
+        with open(os.path.join(self.folder.name, "a", "watch.html"), encoding="utf-8") as file:
+            text = file.read()
+        return json.loads(re.search(r'<script type="application/json" id="data">\n(.*?)\n</script>', text, re.DOTALL).group(1))
+
+    def test_both_views_show_the_same_episodes(self):
+        told = self.object_of("watch", "a", "--episodes", "2", "--json")
+        if told["view"] != "3d":
+            self.skipTest("SKIPPED: " + told["why_drawn"])
+        shown = self.data()
+        self.assertEqual(shown["pictures_every"], 1)
+        self.assertEqual({shape[0] for shape in shown["shapes"]}, {"image"})
+        drawn = self.object_of("watch", "a", "--episodes", "2", "--view", "drawn", "--json")
+        self.assertEqual((drawn["view"], drawn["why_drawn"]), ("drawn", None))
+        self.assertEqual(drawn["episodes"], told["episodes"])
+        flat = self.data()
+        self.assertEqual(flat["pictures_every"], 0)
+        for a, b in zip(shown["episodes"], flat["episodes"]):
+            self.assertEqual((a["rewards"], a["actions"], len(a["frames"])), (b["rewards"], b["actions"], len(b["frames"])))
+
+    def test_without_a_renderer_it_is_drawn_and_said(self):
+        self.without_drivers()
+        said = self.run_program("watch", "a")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertRegex(said.stdout, r"\nDrawn, not in three dimensions: there is no OpenGL without a display here: .*apt-get install libegl1.*\na/watch\.html\n$")
+        self.assertEqual(self.data()["pictures_every"], 0)
+        self.fails(3, ["there is no OpenGL without a display here", "libEGL.so.1", "apt-get install libegl1 libgl1-mesa-dri"], "watch", "a", "--view", "3d")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
