@@ -64,6 +64,7 @@ bool look_up_pictures(void* handle, Library& out) {
          look_up(handle, "mjr_defaultContext", out.default_context) &&
          look_up(handle, "mjr_makeContext", out.make_context) &&
          look_up(handle, "mjr_freeContext", out.free_context) &&
+         look_up(handle, "mjr_uploadHField", out.upload_height_field) &&
          look_up(handle, "mjr_setBuffer", out.set_buffer) &&
          look_up(handle, "mjr_render", out.render) &&
          look_up(handle, "mjr_readPixels", out.read_pixels);

@@ -48,6 +48,7 @@ struct Library {
   decltype(&::mjr_defaultContext) default_context;
   decltype(&::mjr_makeContext) make_context;
   decltype(&::mjr_freeContext) free_context;
+  decltype(&::mjr_uploadHField) upload_height_field;
   decltype(&::mjr_setBuffer) set_buffer;
   decltype(&::mjr_render) render;
   decltype(&::mjr_readPixels) read_pixels;

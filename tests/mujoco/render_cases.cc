@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridges/mujoco/render/relief_windows.h"
 #include "bridges/mujoco/render/renderer.h"
 #include "bridges/mujoco/task_envs.h"
 #include "broadloom/envs/registry.h"
@@ -27,6 +28,45 @@ TEST(WebpUri, IsBase64) {
   EXPECT_EQ(digits("foo"), "Zm9v");
   EXPECT_EQ(digits("foobar"), "Zm9vYmFy");
   EXPECT_EQ(digits(std::string("\xff\x00\xfe", 3)), "/wD+");
+}
+
+// A field of 10 m x 5 m, of which 2 m are seen: what stands where is what stands there.
+TEST(ReliefWindows, ShowTheFieldsOwnHeights) {
+  constexpr char kField[] =
+      "<mujoco><asset><hfield name='f' nrow='51' ncol='101' size='5 2.5 1 0.1'/></asset>"
+      "<worldbody><geom type='hfield' hfield='f'/><body pos='0 0 3'><freejoint/>"
+      "<geom size='0.1'/></body></worldbody><actuator><motor site='s'/></actuator></mujoco>";
+  const std::string xml =
+      std::string(kField).replace(std::string(kField).find("<geom size"), 0, "<site name='s'/>");
+  Result<std::shared_ptr<Model>> parsed = Model::parse(xml, "field.xml", [](mjModel& model) {
+    for (int i = 0; i < 51 * 101; ++i) model.hfield_data[i] = static_cast<float>(i);
+  });
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  const mjModel& whole = parsed.value()->get();
+  mjModel* copy = parsed.value()->library().copy_model(nullptr, &whole);
+  ReliefWindows windows(whole, 2.0, *copy);
+  EXPECT_EQ(copy->hfield_ncol[0], 21);
+  EXPECT_EQ(copy->hfield_nrow[0], 21);
+  EXPECT_NEAR(copy->hfield_size[0], 1.0, 1e-12);
+  const auto first = [&] { return static_cast<int>(copy->hfield_data[0]); };
+  const auto moved = [&](double x, double y) {
+    const double middle[2] = {x, y};
+    return windows.follow(whole, 0, middle, *copy);
+  };
+  EXPECT_TRUE(moved(1.0, -0.5));
+  EXPECT_EQ(first(), 10 * 101 + 50) << "row 10 begins at y = -1.5, column 50 at x = 0";
+  EXPECT_EQ(static_cast<int>(copy->hfield_data[21 * 21 - 1]), 30 * 101 + 70);
+  EXPECT_NEAR(windows.middle(0)[0], 1.0, 1e-12);
+  EXPECT_NEAR(windows.middle(0)[1], -0.5, 1e-12);
+  EXPECT_FALSE(moved(1.1, -0.5)) << "near enough";
+  EXPECT_TRUE(moved(100.0, -100.0)) << "as far as the field reaches";
+  EXPECT_EQ(first(), 80);
+  EXPECT_NEAR(windows.middle(0)[0], 4.0, 1e-12);
+  EXPECT_NEAR(windows.middle(0)[1], -1.5, 1e-12);
+  const ReliefWindows all(whole, 50.0, *copy);
+  EXPECT_EQ(copy->hfield_ncol[0], 101);
+  EXPECT_NEAR(all.middle(0)[0], 0.0, 1e-12);
+  parsed.value()->library().delete_model(copy);
 }
 
 class Rendered : public ::testing::Test {

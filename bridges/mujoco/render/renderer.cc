@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,29 +45,23 @@ Renderer::Renderer(const Library& library, const View& view, std::unique_ptr<GlC
 }
 
 Status Renderer::open(const mjModel& model) {
+  model_ = library_.copy_model(nullptr, &model);
+  if (model_ == nullptr)
+    return {ErrorKind::kIo, "there is no memory for a copy of the model to render"};
+  set_buffer_size(*model_);
+  prepare_stage(view_, kAspect, *model_);
+  windows_ = ReliefWindows(model, seen_side(view_, kAspect), *model_);
   const GlContext::Current current(*gl_);
-  struct Call {
-    Renderer& self;
-    const mjModel& model;
-    mjModel* copy = nullptr;
-  } argument{*this, model};
   const auto call = [](void* pointer) {
-    Call& c = *static_cast<Call*>(pointer);
-    const Library& library = c.self.library_;
-    c.copy = library.copy_model(nullptr, &c.model);
-    if (c.copy == nullptr) return;
-    set_buffer_size(*c.copy);
-    prepare_stage(c.self.view_, kAspect, *c.copy);
-    library.make_scene(c.copy, &c.self.stage_,
-                       static_cast<int>(c.model.ngeom + c.model.nsite) + kStageGeoms);
-    library.make_context(c.copy, &c.self.context_, mjFONTSCALE_100);
-    library.set_buffer(mjFB_OFFSCREEN, &c.self.context_);
+    Renderer& self = *static_cast<Renderer*>(pointer);
+    const Library& library = self.library_;
+    const int geoms = static_cast<int>(self.model_->ngeom + self.model_->nsite);
+    library.make_scene(self.model_, &self.stage_, geoms + kStageGeoms);
+    library.make_context(self.model_, &self.context_, mjFONTSCALE_100);
+    library.set_buffer(mjFB_OFFSCREEN, &self.context_);
   };
   std::string error;
-  const bool returned = guarded(library_, call, &argument, error);
-  if (argument.copy != nullptr) library_.delete_model(argument.copy);
-  if (returned && argument.copy == nullptr) error = "no memory";
-  if (returned && error.empty() && context_.currentBuffer != mjFB_OFFSCREEN)
+  if (guarded(library_, call, this, error) && context_.currentBuffer != mjFB_OFFSCREEN)
     error = "it has no off-screen buffer";
   if (error.empty()) return {};
   return {ErrorKind::kNotFound,
@@ -81,6 +77,39 @@ Renderer::~Renderer() {
   };
   std::string error;  // of which nobody would make use
   guarded(library_, call, this, error);
+  if (model_ != nullptr) library_.delete_model(model_);
+}
+
+// What is seen of height fields, with the stage set.
+Status Renderer::cut_reliefs(Scene scene) {
+  const std::array<double, 3> middle = seen_middle(scene, view_, kAspect);
+  for (int i = 0; i < stage_.ngeom; ++i) {
+    mjvGeom& geom = stage_.geoms[i];
+    if (geom.type != mjGEOM_HFIELD || geom.objtype != mjOBJ_GEOM) continue;
+    struct Call {
+      Renderer& self;
+      int field;
+    } argument{*this, scene.model.geom_dataid[geom.objid]};
+    const auto upload = [](void* pointer) {
+      const Call& c = *static_cast<const Call*>(pointer);
+      c.self.library_.upload_height_field(c.self.model_, &c.self.context_, c.field);
+    };
+    const mjtNum* turn = scene.data.geom_xmat + 9 * geom.objid;
+    const mjtNum* at = scene.data.geom_xpos + 3 * geom.objid;
+    double own[2] = {0.0, 0.0};
+    for (int axis = 0; axis < 2; ++axis) {
+      for (int k = 0; k < 3; ++k) own[axis] += turn[3 * k + axis] * (middle[k] - at[k]);
+    }
+    std::string error;
+    if (windows_.follow(scene.model, argument.field, own, *model_) &&
+        !guarded(library_, upload, &argument, error))
+      return {ErrorKind::kIo, error};
+    const std::array<double, 2> moved = windows_.middle(argument.field);
+    for (int k = 0; k < 3; ++k) {
+      geom.pos[k] = static_cast<float>(at[k] + turn[3 * k] * moved[0] + turn[3 * k + 1] * moved[1]);
+    }
+  }
+  return {};
 }
 
 Result<Picture> Renderer::picture(Scene scene) {
@@ -116,6 +145,7 @@ Result<Picture> Renderer::picture(Scene scene) {
   std::string error;
   if (!guarded(library_, place, &argument, error)) return Status(ErrorKind::kIo, error);
   set_stage(scene, view_, kAspect, stage_);
+  BROADLOOM_TRY(cut_reliefs(scene));
   if (!guarded(library_, render, &argument, error)) return Status(ErrorKind::kIo, error);
   Picture out{kWidth, kHeight, {}};
   out.rgb.reserve(rows.size());

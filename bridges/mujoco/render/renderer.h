@@ -6,6 +6,7 @@
 
 #include "bridges/mujoco/model.h"
 #include "bridges/mujoco/render/gl_context.h"
+#include "bridges/mujoco/render/relief_windows.h"
 #include "bridges/mujoco/render/webp.h"
 #include "bridges/mujoco/task.h"
 #include "broadloom/env/drawing.h"
@@ -34,12 +35,15 @@ class Renderer {
   Renderer(const Library& library, const View& view, std::unique_ptr<GlContext> gl,
            const WebpEncoder& encoder);
   Status open(const mjModel& model);
+  Status cut_reliefs(Scene scene);
 
   const Library& library_;
   View view_;
   std::unique_ptr<GlContext> gl_;
   const WebpEncoder& encoder_;
-  std::mutex mutex_;  // the context is one thread's at a time
+  std::mutex mutex_;          // the context is one thread's at a time
+  mjModel* model_ = nullptr;  // that the context is made of: a copy, whose height fields are cut
+  ReliefWindows windows_;
   mjvOption option_{};
   mjvScene stage_{};
   mjrContext context_{};

@@ -236,10 +236,11 @@ class Relief {
   void draw_lines(const Camera& camera, mjvScene& stage) const {
     const double x = ground_.along(0, camera.target), y = ground_.along(1, camera.target);
     const double reach = kReliefReach * camera.distance;
-    for (double line = std::ceil(x - reach); line <= x + reach; line += 1.0)
-      draw_line(0, line, y, reach, camera, stage);
-    for (double line = std::ceil(y - reach); line <= y + reach; line += 1.0)
-      draw_line(1, line, x, reach, camera, stage);
+    const int lines = static_cast<int>(reach);
+    for (int i = -lines; i <= lines; ++i) {
+      draw_line(0, std::round(x) + i, y, reach, camera, stage);
+      draw_line(1, std::round(y) + i, x, reach, camera, stage);
+    }
   }
 
  private:
@@ -313,6 +314,18 @@ void prepare_stage(const View& view, double aspect, mjModel& model) {
   model.vis.rgba.fog[3] = 1.0f;
   model.vis.quality.shadowsize = 2048;
   model.vis.quality.numquads = 1;  // of a box's side: light comes from afar
+}
+
+double seen_side(const View& view, double aspect) {
+  return 1.25 * kFogEnd * distance_of(view, aspect);
+}
+
+std::array<double, 3> seen_middle(Scene scene, const View& view, double aspect) {
+  const Camera camera = camera_of(scene, view, aspect);
+  const double ahead = 0.65 * kFogEnd * camera.distance;
+  Vector out{};
+  for (std::size_t i = 0; i < 3; ++i) out[i] = camera.position[i] + ahead * camera.forward[i];
+  return out;
 }
 
 void set_stage(Scene scene, const View& view, double aspect, mjvScene& stage) {

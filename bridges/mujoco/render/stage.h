@@ -2,6 +2,8 @@
 // models, whatever their files say of these.
 #pragma once
 
+#include <array>
+
 #include "bridges/mujoco/task.h"
 
 namespace broadloom::mujoco {
@@ -16,6 +18,10 @@ void prepare_stage(const View& view, double aspect, mjModel& model);
 // height fields; geoms without a colour get one by limb; the sky is light, and what is far fades
 // into it.
 void set_stage(Scene scene, const View& view, double aspect, mjvScene& stage);
+
+// Of the ground that is seen before it has faded: the side of a square, m, and its middle.
+double seen_side(const View& view, double aspect);
+std::array<double, 3> seen_middle(Scene scene, const View& view, double aspect);
 
 // Geoms that set_stage() may add: what has no room is left out.
 inline constexpr int kStageGeoms = 4000;
