@@ -11,11 +11,12 @@ packages=(g++ cmake ninja-build git libhwy-dev librandom123-dev libfmt-dev nlohm
           libtomlplusplus-dev libcli11-dev libxxhash-dev libsqlite3-dev libjs-chart.js)
 test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format clang-tidy python3 python3-venv
                chromium)
+render_packages=(libegl1 libgl1-mesa-dri libwebp7)  # broadloom watch in three dimensions
 
 case "${1:-}" in
   "") ;;
-  --tests) packages+=("${test_packages[@]}") ;;
-  --mujoco) packages+=(python3 python3-venv) ;;
+  --tests) packages+=("${test_packages[@]}" "${render_packages[@]}") ;;
+  --mujoco) packages+=(python3 python3-venv "${render_packages[@]}") ;;
   --mpi) packages+=(libopenmpi-dev openmpi-bin) ;;
   *) echo "setup.sh: unknown option '$1'; expected --tests, --mujoco or --mpi" >&2; exit 2 ;;
 esac
