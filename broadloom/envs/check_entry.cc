@@ -171,6 +171,25 @@ bool is_text(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+// Records have them as numbers and as text.
+Status check_weights_and_units(const EnvSpec& spec) {
+  for (const RewardTerm& term : spec.reward_terms) {
+    if (std::isfinite(term.weight)) continue;
+    return invalid(fmt::format(
+        "environment '{}' cannot be registered: its reward term '{}' has a weight of {}, expected "
+        "a finite number",
+        spec.id, term.name, term.weight));
+  }
+  for (const Measure& measure : spec.measures) {
+    if (measure.unit.empty() || is_text(measure.unit)) continue;
+    return invalid(fmt::format(
+        "environment '{}' cannot be registered: it measures '{}' in '{}', expected a unit of "
+        "printable ASCII",
+        spec.id, measure.name, measure.unit));
+  }
+  return {};
+}
+
 // The audit's sentences have its names in them.
 Status check_context(const EnvSpec& spec) {
   for (const ContextRange& one : spec.context) {
@@ -213,6 +232,7 @@ Status check_spec(const EnvSpec& spec) {
                             ", none of them time_limit"));
   BROADLOOM_TRY(check_names(spec, "has a reward term", spec.reward_terms));
   BROADLOOM_TRY(check_names(spec, "measures", spec.measures));
+  BROADLOOM_TRY(check_weights_and_units(spec));
   BROADLOOM_TRY(check_context(spec));
   BROADLOOM_TRY(check_space(spec.id, "observation", spec.observation));
   BROADLOOM_TRY(check_critic_space(spec));

@@ -117,14 +117,14 @@ enum broadloom_flags {
 
 // What the reward is made of: the sum of weight * term.
 struct broadloom_reward_term {
-  const char* name;  // letters, digits and _
+  const char* name;  // letters, digits, '-', '_' and '.'
   double weight;
 };
 
 // What is measured in each step beside the reward: how far off a command an environment is, say.
 // Reports, evaluations and panels show the mean over steps.
 struct broadloom_measure {
-  const char* name;  // letters, digits and _
+  const char* name;  // letters, digits, '-', '_' and '.'
   const char* unit;  // "m/s"; NULL: none
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What the block's shape does to a robot: some four hours of one core. Needs a build with MuJoCo (docs/envs/MuJoCo.md).
 # run.sh STAGE...: some of "screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory keep", by default all of them, in that order. The studies go on
-# where they were stopped. FLAT: the run of experiments/quadruped's first stage, whose policy the families begin with. JOBS: runs at once.
+# where they were stopped. FLAT: the run of experiments/quadruped's first stage, whose policy the families begin with. JOBS: runs of a study at once, and threads of single runs.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/robot-shapes
 stores=studies/robot-shapes
@@ -26,6 +26,7 @@ families() {
 laboratory() {
   local name=$1 shapes=$2 share iteration
   shift 2
+  [ -f "$stores/laboratory/$name/ledger_line.json" ] || rm -rf "$stores/laboratory/$name"
   [ -d "$stores/laboratory/$name" ] || "$broadloom" train "$@" --stagger_starts --seed 21 --keep_checkpoints 0 --checkpoint_interval 1 --threads "${JOBS:-2}" --no-tensorboard --quiet --out "$stores/laboratory/$name"
   work=$stores/laboratory
   local last
@@ -40,6 +41,7 @@ laboratory() {
 mkdir -p "$stores/families" "$stores/laboratory"
 stages=("$@")
 [ ${#stages[@]} -gt 0 ] || stages=(screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory keep)
+case " ${stages[*]} " in *" families "*) : "${FLAT:?FLAT=RUN, a run of configs/quadruped.toml}" ;; esac
 for stage in "${stages[@]}"; do
   case $stage in
     screen | final) study "$stage" ;;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -156,6 +157,11 @@ TEST(RegisterEnvironment, RefusesNamesThatRecordsCannotHave) {
   spec = hover_spec("Null-v0");
   spec.reward_terms = {{"speed", 1.0}, {"speed", 2.0}};
   refused(spec, {"has a reward term 'speed'", "none of them twice"});
+  spec.reward_terms = {{"speed", std::numeric_limits<double>::quiet_NaN()}};
+  refused(spec, {"reward term 'speed' has a weight of nan", "a finite number"});
+  spec = hover_spec("Null-v0");
+  spec.measures = {{"off_mark", "m\xf9"}};
+  refused(spec, {"measures 'off_mark' in 'm", "printable ASCII"});
   spec = hover_spec("Null-v0");
   spec.context = {{"forward, m/s", 1.0, 0.0}};
   refused(spec, {"given 'forward, m/s' from [1, 0]", "low <= high"});

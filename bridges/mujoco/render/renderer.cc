@@ -26,10 +26,10 @@ void set_buffer_size(mjModel& model) {
 }  // namespace
 
 Result<std::unique_ptr<Renderer>> Renderer::make(const Model& model, const View& view) {
-  const Result<const WebpEncoder*> encoder = WebpEncoder::find();
-  if (!encoder.ok()) return encoder.status();
   Result<std::unique_ptr<GlContext>> gl = GlContext::make();
   if (!gl.ok()) return gl.status();
+  const Result<const WebpEncoder*> encoder = WebpEncoder::find();
+  if (!encoder.ok()) return encoder.status();
   std::unique_ptr<Renderer> renderer(
       new Renderer(model.library(), view, gl.take(), *encoder.value()));
   BROADLOOM_TRY(renderer->open(model.get()));
