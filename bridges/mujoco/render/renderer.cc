@@ -52,6 +52,8 @@ Status Renderer::open(const mjModel& model) {
   prepare_stage(view_, kAspect, *model_);
   windows_ = ReliefWindows(model, seen_side(view_, kAspect), *model_);
   const GlContext::Current current(*gl_);
+  if (!current.ok())
+    return {ErrorKind::kNotFound, "the OpenGL of this machine cannot be used from this thread"};
   const auto call = [](void* pointer) {
     Renderer& self = *static_cast<Renderer*>(pointer);
     const Library& library = self.library_;
@@ -76,7 +78,7 @@ Renderer::~Renderer() {
     self.library_.free_scene(&self.stage_);
   };
   std::string error;  // of which nobody would make use
-  guarded(library_, call, this, error);
+  if (current.ok()) guarded(library_, call, this, error);
   if (model_ != nullptr) library_.delete_model(model_);
 }
 
