@@ -53,8 +53,8 @@ class TaskEnvs final : public VecEnv {
   std::span<const std::byte> drawn_constants(int env) const override { return worlds_.drawn(env); }
   void context(int env, std::span<double> out) const override;
   void take_step_sums(int env, std::span<double> out) override;
-  // In three dimensions there is a picture 25 to 50 times a second of the physics' time, and where
-  // there is no action; other drawings are as_before.
+  // In three dimensions there is a picture at most 50 times a second of the physics' time, at least
+  // 20, and where there is no action; other drawings are as_before.
   void draw(int env, const float* action, Drawing& out) const override;
   bool has_3d_view() const override { return true; }
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;

@@ -2,6 +2,7 @@
 """analyse.py keep STORES RESULTS: a row for each finished run of run.sh's stores, into RESULTS/runs.csv (one of the same task, block and seed is
 replaced). analyse.py judge RESULTS: means, differences and the verdicts on PREREGISTRATION.md."""
 
+import json
 import sqlite3
 import sys
 from pathlib import Path
@@ -32,6 +33,24 @@ def keep(stores, results):
     order = sorted(rows.values(), key=lambda row: (TASKS.index(row["task"]), row["block"], int(row["seed"])))
     write(path, COLUMNS, [[row[column] for column in COLUMNS] for row in order])
     print(f"{len(rows)} runs in {path}")
+    keep_kl(stores, results)
+    blind = [(*line.parent.name.split("-v5_"), found["mean_return"], found["parameters_hash"]) for line in sorted(stores.glob("blind/*/ledger_line.json"))
+             for found in [json.loads(line.read_text())["result"]]]
+    if blind:
+        write(results / "without_contact_forces.csv", ["task", "seed", "training", "parameters_hash"], blind, digits=6)
+
+
+def keep_kl(stores, results):
+    """Mean over seeds of an update's KL, along the runs of Ant and Humanoid."""
+    rows = []
+    for file in sorted([*stores.glob("Ant-v5*.sqlite"), *stores.glob("Humanoid-v5*.sqlite")]):
+        with sqlite3.connect(file) as store:
+            for cell, steps, runs, kl in store.execute("SELECT cell, environment_steps, count(*), avg(value) FROM learning_curves WHERE key = 'approx_kl' "
+                                                       "AND environment_steps % 150000 = 0 GROUP BY 1, 2"):
+                env, _, block = cell.removeprefix("env_id=").partition(" ")
+                rows.append((env.removesuffix("-v5"), BLOCKS[block], steps, runs, kl))
+    if rows:
+        write(results / "kl.csv", ["task", "block", "environment_steps", "runs", "approx_kl"], rows)
 
 
 def judge(results):
