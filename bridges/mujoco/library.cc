@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "bridges/mujoco/look_up.h"
+
 namespace broadloom::mujoco {
 namespace {
 
@@ -43,13 +45,6 @@ Result<std::string> find_file(const std::string& below, const std::string& what)
   }
   return Status(ErrorKind::kNotFound, fmt::format("{} was not found: looked for {} in {}; {}", what,
                                                   below, fmt::join(folders, ", "), kHowToGet));
-}
-
-// False where the library has no such function.
-template <class Function>
-bool look_up(void* handle, const char* name, Function& out) {
-  out = reinterpret_cast<Function>(dlsym(handle, name));
-  return out != nullptr;
 }
 
 bool look_up_pictures(void* handle, Library& out) {

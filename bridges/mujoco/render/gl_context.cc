@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "bridges/mujoco/look_up.h"
+
 namespace broadloom::mujoco {
 
 // What is called of EGL 1.4 and of its extensions for devices; displays, configurations and
@@ -37,12 +39,6 @@ constexpr char kLibrary[] = "libEGL.so.1";
 constexpr char kHowToGet[] =
     "install EGL with a driver, on Debian `apt-get install libegl1 libgl1-mesa-dri`, which needs "
     "neither a GPU nor a display";
-
-template <class Function>
-bool look_up(void* handle, const char* name, Function& out) {
-  out = reinterpret_cast<Function>(dlsym(handle, name));
-  return out != nullptr;
-}
 
 // Never closed: its drivers have threads.
 Result<const Egl*> load() {

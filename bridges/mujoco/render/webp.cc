@@ -6,6 +6,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "bridges/mujoco/look_up.h"
+
 namespace broadloom::mujoco {
 namespace {
 
@@ -26,10 +28,8 @@ Result<const WebpEncoder*> WebpEncoder::find() {
                               dlerror(), kHowToGet));
   }
   WebpEncoder loaded;
-  loaded.encode_rgb_ =
-      reinterpret_cast<decltype(loaded.encode_rgb_)>(dlsym(handle, "WebPEncodeRGB"));
-  loaded.free_ = reinterpret_cast<decltype(loaded.free_)>(dlsym(handle, "WebPFree"));
-  if (loaded.encode_rgb_ == nullptr || loaded.free_ == nullptr) {
+  if (!look_up(handle, "WebPEncodeRGB", loaded.encode_rgb_) ||
+      !look_up(handle, "WebPFree", loaded.free_)) {
     return Status(ErrorKind::kNotFound,
                   fmt::format("{} has no WebPEncodeRGB; {}", kLibrary, kHowToGet));
   }
