@@ -67,6 +67,7 @@ class Laboratory {
       if (!starts.ok()) return starts.status();
       starts_ = starts.take();
       report.burn_in = starts_->burn_in();
+      report.start_envs = o_.start_envs;
       report.seconds.emplace_back("burn_in", watch.seconds());
     }
     BROADLOOM_TRY(go_on());

@@ -46,6 +46,7 @@ struct GradientStudyReport {
   bool shared_encoder = false;
 
   int batch = 0, blocks = 0, groups = 0, burn_in = 0, threads = 1;
+  int start_envs = 0;  // environments whose states stationary blocks begin in; 0: synchronised
   std::string starts, truncation_mode;
   int max_episode_steps = 0;  // the time limit; 0: there is none
   int beyond_limit = 0;       // steps that returns look past it; 0: it is an end

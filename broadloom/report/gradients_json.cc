@@ -145,6 +145,7 @@ Json settings_json(const GradientStudyReport& r) {
           {"groups", r.groups},
           {"confidence", kConfidence},
           {"starts", r.starts},
+          {"start_envs", r.start_envs},
           {"burn_in", r.burn_in},
           {"norm_adv", r.norm_adv},
           {"value_term", r.value_term},

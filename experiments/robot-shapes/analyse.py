@@ -112,8 +112,9 @@ def judge(results):
                     continue
                 second = "success_rate" if task == "Quadruped" else "end"
                 rate = next(iter(of.values()))["learning_rate"]
+                seconds = [float(row[second]) for row in of.values() if row[second] != ""]
                 means.append((task, shape, int(shape.split("x")[0]), starts, rate, len(of), *interval([float(row[column]) for row in of.values()]),
-                              *interval([float(row[second]) for row in of.values() if row[second] != ""] or [0.0])))
+                              *(interval(seconds) if seconds else ("", "", ""))))
             for i, a in enumerate(shapes):
                 for b in shapes[i + 1:]:
                     one, two = found.get((task, a, starts), {}), found.get((task, b, starts), {})

@@ -103,7 +103,7 @@ class Gradients(unittest.TestCase):
                 self.assertEqual(sum(kind["histogram"]["counts"]), kind["pairs"])
         self.assertEqual(len(report["bias"]), 18)
         self.assertNotIn("exact", report)
-        self.assertEqual(report["settings"]["starts"], "stationary")
+        self.assertEqual((report["settings"]["starts"], report["settings"]["start_envs"]), ("stationary", 4096))
         for words in ("Variance of the batch gradient", "How alike", "Bias of the batch", "gradients.html"):
             self.assertIn(words, text)
         with open(os.path.join(self.folder.name, "out", "gradients.html"), encoding="utf-8") as file:
@@ -126,7 +126,8 @@ class Gradients(unittest.TestCase):
         self.assertIn("lambda 0.95", report["summary"][0])
         self.assertEqual(report["settings"]["beyond_limit"], 459)  # 0.99^459 is a hundredth
         self.fails(2, ["stationary"], self.cart, "--study", "agreement", "--starts", "synchronised")
-        report, _ = self.report(self.cart, "--study", "agreement,variance", "--shapes", "2x8", "--norm_adv", *QUICK)
+        report, _ = self.report(self.cart, "--study", "agreement,variance", "--shapes", "2x8", "--norm_adv", "--start_envs", "64", *QUICK)
+        self.assertEqual(report["settings"]["start_envs"], 64)
         self.assertNotIn("agreement", report)
         self.assertTrue(any(note.startswith("No agreement") for note in report["notes"]))
 

@@ -129,7 +129,7 @@ def frame(lambdas, batch):
             "checkpoint": {"file": "runs/pendulum/checkpoints/000440.safetensors", "env_id": "Pendulum-v1", "iteration": 440,
                            "global_step": 450560},
             "policy": {"parameters": 4481, "hidden_sizes": [64, 64], "activation": "tanh", "shared_encoder": False},
-            "settings": {"batch": batch, "blocks": 512, "groups": 64, "confidence": 0.95, "starts": "stationary", "burn_in": 2000,
+            "settings": {"batch": batch, "blocks": 512, "groups": 64, "confidence": 0.95, "starts": "stationary", "start_envs": 4096, "burn_in": 2000,
                          "norm_adv": False, "value_term": False, "entropy_term": False, "truncation_mode": "bootstrap",
                          "gamma": 0.99, "lambdas": list(lambdas), "seed": 1, "threads": 2},
             "notes": [], "seconds": {"total": 812.5, "variance": 300.1}}

@@ -23,6 +23,10 @@ struct Egl {
   void* (*create_context)(void* display, void* config, void* shared, const int* attributes);
   unsigned (*destroy_context)(void* display, void* context);
   unsigned (*make_current)(void* display, void* draw, void* read, void* context);
+  void* (*get_current_display)();
+  void* (*get_current_context)();
+  void* (*get_current_surface)(int which);
+  unsigned (*query_api)();
   // Null where the library has no such extension.
   unsigned (*query_devices)(int room, void** devices, int* count);
   void* (*get_platform_display)(unsigned platform, void* native, const int* attributes);
@@ -33,7 +37,8 @@ namespace {
 // Numbers of Khronos' registry.
 constexpr unsigned kPlatformDevice = 0x313F, kPlatformSurfaceless = 0x31DD, kOpenGl = 0x30A2;
 constexpr int kRed = 0x3024, kGreen = 0x3023, kBlue = 0x3022, kDepth = 0x3025, kSurfaces = 0x3033,
-              kPbuffer = 1, kRenderable = 0x3040, kOpenGlBit = 8, kNone = 0x3038;
+              kPbuffer = 1, kRenderable = 0x3040, kOpenGlBit = 8, kNone = 0x3038, kDraw = 0x3059,
+              kRead = 0x305A;
 
 constexpr char kLibrary[] = "libEGL.so.1";
 constexpr char kHowToGet[] =
@@ -57,7 +62,11 @@ Result<const Egl*> load() {
                         look_up(handle, "eglChooseConfig", loaded.choose_config) &&
                         look_up(handle, "eglCreateContext", loaded.create_context) &&
                         look_up(handle, "eglDestroyContext", loaded.destroy_context) &&
-                        look_up(handle, "eglMakeCurrent", loaded.make_current);
+                        look_up(handle, "eglMakeCurrent", loaded.make_current) &&
+                        look_up(handle, "eglGetCurrentDisplay", loaded.get_current_display) &&
+                        look_up(handle, "eglGetCurrentContext", loaded.get_current_context) &&
+                        look_up(handle, "eglGetCurrentSurface", loaded.get_current_surface) &&
+                        look_up(handle, "eglQueryAPI", loaded.query_api);
   if (!complete) {
     return Status(ErrorKind::kNotFound,
                   fmt::format("{} lacks functions of EGL 1.4; {}", kLibrary, kHowToGet));
@@ -108,34 +117,59 @@ void* context_on(const Egl& egl, void* display, std::string& failed) {
   const int wanted[] = {kRed, 8,         kGreen,   8,           kBlue,      8,    kDepth,
                         24,   kSurfaces, kPbuffer, kRenderable, kOpenGlBit, kNone};
   void* config = nullptr;
-  void* context = nullptr;
   int configs = 0;
+  const auto fail = [&](const char* what) -> void* {
+    failed = fmt::format("{} (0x{:x})", what, egl.get_error());
+    return nullptr;
+  };
   if (display == nullptr) {
     failed = "no display";
-  } else if (egl.initialize(display, nullptr, nullptr) == 0) {
-    failed = "cannot be initialised";
-  } else if (egl.choose_config(display, wanted, &config, 1, &configs) == 0 || configs < 1) {
-    failed = "has no OpenGL";
-  } else if (egl.bind_api(kOpenGl) == 0) {
-    failed = "takes no OpenGL";
-  } else if (context = egl.create_context(display, config, nullptr, nullptr); context == nullptr) {
-    failed = "makes no context";
-  } else if (egl.make_current(display, nullptr, nullptr, context) == 0) {
-    failed = "has no contexts without a surface";
-    egl.destroy_context(display, context);
-    context = nullptr;
-  } else {
-    egl.make_current(display, nullptr, nullptr, nullptr);
+    return nullptr;
   }
-  if (context == nullptr) failed += fmt::format(" (0x{:x})", egl.get_error());
+  if (egl.initialize(display, nullptr, nullptr) == 0) return fail("cannot be initialised");
+  if (egl.choose_config(display, wanted, &config, 1, &configs) == 0 || configs < 1)
+    return fail("has no OpenGL");
+  if (egl.bind_api(kOpenGl) == 0) return fail("takes no OpenGL");
+  void* const context = egl.create_context(display, config, nullptr, nullptr);
+  if (context == nullptr) return fail("makes no context");
+  if (egl.make_current(display, nullptr, nullptr, context) == 0) {
+    fail("has no contexts without a surface");
+    egl.destroy_context(display, context);
+    return nullptr;
+  }
+  egl.make_current(display, nullptr, nullptr, nullptr);
   return context;
 }
 
 }  // namespace
 
+// What the program that called had current on this thread, which it gets back.
+class HostContext {
+ public:
+  explicit HostContext(const Egl& egl)
+      : egl_(egl),
+        api_(egl.query_api()),
+        display_(egl.get_current_display()),
+        draw_(egl.get_current_surface(kDraw)),
+        read_(egl.get_current_surface(kRead)),
+        context_(egl.get_current_context()) {}
+  ~HostContext() {
+    egl_.bind_api(api_);
+    if (context_ != nullptr) egl_.make_current(display_, draw_, read_, context_);
+  }
+  HostContext(const HostContext&) = delete;
+  HostContext& operator=(const HostContext&) = delete;
+
+ private:
+  const Egl& egl_;
+  unsigned api_;
+  void *display_, *draw_, *read_, *context_;
+};
+
 Result<std::unique_ptr<GlContext>> GlContext::make() {
   const Result<const Egl*> found = egl();
   if (!found.ok()) return found.status();
+  const HostContext host(*found.value());
   std::vector<std::string> tried;
   for (const Candidate& candidate : displays(*found.value())) {
     std::string failed;
@@ -152,7 +186,8 @@ Result<std::unique_ptr<GlContext>> GlContext::make() {
 GlContext::~GlContext() { egl_.destroy_context(display_, context_); }
 
 GlContext::Current::Current(const GlContext& context)
-    : context_(context),
+    : host_(std::make_unique<HostContext>(context.egl_)),
+      context_(context),
       ok_(context.egl_.bind_api(kOpenGl) != 0 &&
           context.egl_.make_current(context.display_, nullptr, nullptr, context.context_) != 0) {}
 

@@ -9,6 +9,7 @@
 namespace broadloom::mujoco {
 
 struct Egl;
+class HostContext;
 
 class GlContext {
  public:
@@ -20,6 +21,7 @@ class GlContext {
   GlContext& operator=(const GlContext&) = delete;
 
   // While it lives, calls of OpenGL on this thread go to the context; no other thread may have it.
+  // Afterwards they go to the context of EGL's that they went to before.
   class Current {
    public:
     explicit Current(const GlContext& context);
@@ -29,6 +31,7 @@ class GlContext {
     bool ok() const { return ok_; }
 
    private:
+    std::unique_ptr<HostContext> host_;  // given back after this context has been let go
     const GlContext& context_;
     bool ok_;
   };

@@ -335,6 +335,7 @@ void set_stage(Scene scene, const View& view, double aspect, mjvScene& stage) {
   for (const mjtRndFlag off : {mjRND_SKYBOX, mjRND_HAZE, mjRND_REFLECTION}) stage.flags[off] = 0;
   stage.flags[mjRND_FOG] = 1;
   const int geoms = stage.ngeom;
+  add_sky(camera, stage);  // first: there may be no room left behind a fine height field's lines
   for (int i = 0; i < geoms; ++i) {
     mjvGeom& geom = stage.geoms[i];
     if (geom.objtype != mjOBJ_GEOM) continue;
@@ -347,7 +348,6 @@ void set_stage(Scene scene, const View& view, double aspect, mjvScene& stage) {
     geom.castshadow = 0;  // a pass less over its many triangles, which would be shadows' edges
     Relief(scene, geom.objid).draw_lines(camera, stage);
   }
-  add_sky(camera, stage);
 }
 
 }  // namespace broadloom::mujoco

@@ -20,7 +20,7 @@ function limitWords(s) {
 function settingFacts(data) {
   const s = data.settings || {};
   const checkpoint = data.checkpoint || {};
-  const starts = { stationary: `spread over episodes (after ${formatNumber(s.burn_in)} steps)`, synchronised: "all at the start of an episode" };
+  const starts = { stationary: `spread over episodes (${isNumber(s.start_envs) ? `those of ${plural(s.start_envs, "environment")} ` : ""}after ${formatNumber(s.burn_in)} steps)`, synchronised: "all at the start of an episode" };
   return [
     ["environment", checkpoint.env_id], ["checkpoint", checkpoint.file],
     ["trained for", isNumber(checkpoint.global_step) ? `${formatNumber(checkpoint.global_step)} steps (iteration ${formatNumber(checkpoint.iteration)})` : null],
