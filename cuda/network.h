@@ -8,8 +8,7 @@
 
 namespace broadloom::cuda {
 
-inline constexpr int kMostLayers = 4;
-inline constexpr int kWidest = 128;
+inline constexpr int kMostLayers = 8;
 
 // Where in a row a layer's weights are applied: a dense layer's once, to all of it, a convolution's
 // at each pixel of its output, to a patch that is so many runs of neighbouring numbers.
@@ -107,9 +106,9 @@ struct TilePlaces {
   }
 };
 
-// Whether kernels know it: fp32 bodies of at most kMostLayers layers, no wider than kWidest,
-// normalised or not, of which the first may be a convolution without padding, that have nothing in
-// common and read the same observation; or one such body that they share, or of action values.
+// Whether kernels know it: fp32 bodies of at most kMostLayers layers, normalised or not, of which
+// the first may be a convolution without padding, that have nothing in common and read the same
+// observation; or one such body that they share, or of action values.
 bool fits_kernels(const ActorCritic& network);
 // Only where it fits.
 DeviceNetwork device_network(const ActorCritic& network);

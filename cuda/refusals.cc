@@ -33,12 +33,11 @@ Status check_network(const Config& config) {
   return {};
 }
 
-// What is left of what does not fit: the shape of the bodies.
-Status check_sizes(const DeviceSetup& setup) {
+// What is left of what does not fit: the depth of the bodies.
+Status check_depth(const DeviceSetup& setup) {
   if (fits_kernels(setup.network)) return {};
   return refuse(fmt::format("hidden_sizes = {}", fmt::join(setup.config.hidden_sizes, ",")),
-                fmt::format("take at most {} layers, a convolution among them, none wider than {}",
-                            kMostLayers, kWidest));
+                fmt::format("take at most {} layers, a convolution among them", kMostLayers));
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ Status check_sizes(const DeviceSetup& setup) {
 Status check_device(const DeviceSetup& setup) {
   BROADLOOM_TRY(check_learning(setup.config));
   BROADLOOM_TRY(check_network(setup.config));
-  return check_sizes(setup);
+  return check_depth(setup);
 }
 
 Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::size_t free) {

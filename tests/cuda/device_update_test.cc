@@ -87,6 +87,21 @@ TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
   expect_the_same<CartPole>(wide, FiberOrder::kShuffled);
 }
 
+// Past the blocks that the host cuts products into, and as deep as can be.
+TEST(DevicePpo, TakesWideAndDeepBodies) {
+  Case of;
+  of.iterations = 1;
+  of.settings.update_epochs = 1;
+  of.hidden_sizes = {513, 260};
+  expect_the_same<CartPole>(of, FiberOrder::kReversed);
+  of.normalisation = Normalisation::kAll;
+  of.hidden_sizes = {600};
+  expect_the_same<Pendulum>(of, FiberOrder::kShuffled);
+  of.normalisation = Normalisation::kNone;
+  of.hidden_sizes.assign(kMostLayers, 9);
+  expect_the_same<CartPole>(of, FiberOrder::kForward);
+}
+
 TEST(DevicePpo, TakesOtherActivationsShapesAndLosses) {
   Case other;
   other.hidden_sizes = {24};
@@ -115,9 +130,9 @@ TEST(DeviceNetwork, KnowsWhatDoesNotFit) {
   shape.value_outputs = 2;
   EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
   shape = network_shape(spec, {});
-  shape.hidden_sizes = {129};
-  EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
-  shape.hidden_sizes = {8, 8, 8, 8, 8};
+  shape.hidden_sizes.assign(kMostLayers, 8);
+  EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
+  shape.hidden_sizes.push_back(8);
   EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
 }
 
