@@ -190,9 +190,12 @@ Status TaskEnvs::start_all() {
   return {};
 }
 
-// Under uniformly random actions.
 Status TaskEnvs::stagger() {
   const std::int64_t limit = staggering_limit(spec_);
+  if (options_.stagger_by == StaggerBy::kAge) {
+    episode_step_ = staggered_ages(options_, limit);
+    return {};
+  }
   return stagger_starts(options_, limit, [&](int i, std::int64_t steps) -> Status {
     const Lease simulation = setup_->model->lease();
     std::vector<float> action(action_size_);

@@ -75,6 +75,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double clip_obs = 10.0;
   double clip_reward = 10.0;
   bool stagger_starts = false;
+  std::string stagger_by = "actions";
   int max_episode_steps = 0;
   int seed_families = 0;
   std::string strata_sampling = "sampled";
@@ -213,6 +214,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "N x T from shares of the run on: 8x128 @ 0, 64x16 @ 0.3 (64x16/256: M, too); none: off.");
   v("stagger_starts", stagger_starts, Role::kLearning,
     "Spread the environments' first episodes in phase, so that they do not end together.");
+  v("stagger_by", stagger_by, later(Role::kLearning), Choices{{"actions", "age"}},
+    "How: by random actions, or by time limits that come earlier for the first episode.");
   v("max_episode_steps", max_episode_steps, Role::kTask, Range{0},
     "Time limit of an episode; 0: the environment's own.");
   v("seed_families", seed_families, later(Role::kLearning), Range{0, kMany},

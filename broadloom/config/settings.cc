@@ -90,6 +90,7 @@ VecEnvOptions vec_env_options(const Config& config) {
   options.num_envs = config.most_envs();
   options.seed = config.seed;
   options.stagger_starts = config.stagger_starts;
+  options.stagger_by = config.stagger_by == "age" ? StaggerBy::kAge : StaggerBy::kActions;
   options.joining = joining_envs(config);
   options.max_episode_steps = config.max_episode_steps;
   options.seed_families = config.seed_families;

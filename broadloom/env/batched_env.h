@@ -275,10 +275,14 @@ class BatchedEnv final : public VecEnv {
     }
   }
 
-  // Under uniformly random actions. No policy has played the episodes that end on the way, so they
-  // count for no curriculum.
+  // No policy has played the episodes that end on the way, so they count for no curriculum.
   void stagger(const VecEnvOptions& options) {
     const std::int64_t limit = staggering_limit(spec_);
+    if (options.stagger_by == StaggerBy::kAge) {
+      const std::vector<std::int64_t> ages = staggered_ages(options, limit);
+      std::copy(ages.begin(), ages.end(), episode_step_.begin());  // batch_ points there
+      return;
+    }
     // Nothing here fails.
     (void)stagger_starts(options, limit, [&](int i, std::int64_t steps) {
       std::vector<float> action(static_cast<std::size_t>(spec_.action_size()));

@@ -5,6 +5,8 @@
 #include <climits>
 #include <cstdint>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
@@ -17,10 +19,30 @@ inline std::int64_t staggering_limit(const EnvSpec& spec) {
   return spec.max_episode_steps > 0 ? spec.max_episode_steps : 1000;
 }
 
-// Environments in lots, each of those that are stepped from the same time on: environment i of a
-// lot of n is to be i / n of `limit` steps on. Calls play(env, steps) once for each environment, on
-// options.threads threads, so that what it makes of one must not depend on another. play: ->
-// Status; gives that of the first environment, by number, that failed.
+// Lots of environments, each of those that are stepped from the same time on: f(begin, end).
+template <class F>
+void over_lots(const VecEnvOptions& options, F&& f) {
+  int begin = 0;
+  for (const int end : options.joining) {
+    f(begin, end);
+    begin = end;
+  }
+  f(begin, options.num_envs);
+}
+
+// [N] steps of its episode that each environment is to be on, of `limit`.
+inline std::vector<std::int64_t> staggered_ages(const VecEnvOptions& options, std::int64_t limit) {
+  std::vector<std::int64_t> ages(static_cast<std::size_t>(options.num_envs));
+  over_lots(options, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i)
+      ages[static_cast<std::size_t>(i)] = (i - begin) * limit / (end - begin);
+  });
+  return ages;
+}
+
+// For StaggerBy::kActions: calls play(env, steps) once for each environment, on options.threads
+// threads, so that what it makes of one must not depend on another. play: -> Status; gives that of
+// the first environment, by number, that failed.
 template <class Play>
 Status stagger_starts(const VecEnvOptions& options, std::int64_t limit, Play&& play) {
   ThreadPool pool(options.threads);
@@ -36,19 +58,14 @@ Status stagger_starts(const VecEnvOptions& options, std::int64_t limit, Play&& p
     failed = env;
     first = std::move(status);
   };
-  const auto spread = [&](int begin, int end) {
+  const std::vector<std::int64_t> ages = staggered_ages(options, limit);
+  over_lots(options, [&](int begin, int end) {
     // Who plays longest comes first, so that threads end together.
     pool.run(end - begin, [&](int task) {
-      const int place = end - begin - 1 - task;
-      play_one(begin + place, place * limit / (end - begin));
+      const int env = end - 1 - task;
+      play_one(env, ages[static_cast<std::size_t>(env)]);
     });
-  };
-  int begin = 0;
-  for (const int end : options.joining) {
-    spread(begin, end);
-    begin = end;
-  }
-  spread(begin, options.num_envs);
+  });
   return first;
 }
 

@@ -23,11 +23,18 @@
 
 namespace broadloom {
 
+// What puts environment i an i-th of N of an episode on.
+enum class StaggerBy {
+  kActions,  // it is stepped that often under uniformly random actions
+  kAge,      // its first episode counts as that old, and meets its time limit as much earlier
+};
+
 struct VecEnvOptions {
   int num_envs = 1;  // N >= 1
   std::uint64_t seed = 1;
   StreamSet streams = StreamSet::kTraining;
-  bool stagger_starts = false;  // environment i begins i / N of an episode on, under random actions
+  bool stagger_starts = false;                 // environment i begins i / N of an episode on
+  StaggerBy stagger_by = StaggerBy::kActions;  // kAge: only where there is a time limit
   // What append_state() shows will be written over before the first step: environments that save
   // their state need not be staggered. Those that do not save it take no notice.
   bool state_follows = false;

@@ -11,6 +11,7 @@
 
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
+#include "broadloom/env/staggered_starts.h"
 #include "broadloom/envs/check_entry.h"
 #include "broadloom/envs/plugin_entry.h"
 
@@ -273,6 +274,29 @@ Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& opt
                  "than the one it was registered with; make both the same");
 }
 
+// Ages are a time limit's, and those that come back have them: who makes environments of their own
+// may not know of them.
+Status check_ages(const VecEnv& envs, const VecEnvOptions& options) {
+  const EnvSpec& spec = envs.spec();
+  if (spec.max_episode_steps == 0) {
+    return invalid(
+        fmt::format("stagger_by = age: {} has no time limit; set max_episode_steps, or stagger_by "
+                    "= actions",
+                    spec.id));
+  }
+  const std::vector<std::int64_t> ages = staggered_ages(options, spec.max_episode_steps);
+  for (int i = 0; i < options.num_envs; ++i) {
+    const std::int64_t wanted = ages[static_cast<std::size_t>(i)];
+    if (envs.episode_step(i) == wanted) continue;
+    return invalid(
+        fmt::format("stagger_by = age: environment {} of {} begins at step {} of its episode, "
+                    "expected {}; let its factory set VecEnvOptions::stagger_by's ages, or set "
+                    "stagger_by = actions",
+                    i, spec.id, envs.episode_step(i), wanted));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status register_environment(EnvEntry entry) {
@@ -322,6 +346,9 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
   Result<std::unique_ptr<VecEnv>> envs = entry.make(all.own, options);
   if (!envs.ok()) return envs;
   if (!entry.built_in) BROADLOOM_TRY(check_made(envs.value().get(), spec.value(), options));
+  if (options.staggers_now() && options.stagger_by == StaggerBy::kAge) {
+    BROADLOOM_TRY(check_ages(*envs.value(), options));
+  }
   if (!all.frames.any()) return envs;
   return stack_frames(envs.take(), all.frames);
 }

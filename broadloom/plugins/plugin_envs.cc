@@ -10,6 +10,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/streams.h"
 #include "broadloom/plugins/plugin_mutex.h"
 
@@ -130,23 +131,28 @@ Status PluginEnvs::reset(int env, std::int64_t episode) {
 }
 
 Status PluginEnvs::stagger() {
+  const std::vector<std::int64_t> ages =
+      staggered_ages(options_, staggering_limit(described_.spec));
+  if (options_.stagger_by == StaggerBy::kAge) {
+    age_ = ages;
+    return {};
+  }
   std::vector<float> actions(episode_.size() *
                              static_cast<std::size_t>(described_.spec.action_size()));
-  int begin = 0;
-  for (const int end : options_.joining) {
-    BROADLOOM_TRY(stagger_range(begin, end, actions));
-    begin = end;
-  }
-  return stagger_range(begin, num_envs(), actions);
+  Status status;
+  over_lots(options_, [&](int begin, int end) {
+    if (status.ok()) status = stagger_range(begin, end, ages, actions);
+  });
+  return status;
 }
 
-// Environment i of n is taken i / n of the time limit on under random actions. Those that begin
-// later are reset when it is their turn, so that all may be stepped at once.
-Status PluginEnvs::stagger_range(int begin, int end, std::vector<float>& actions) {
+// Under random actions. Those that begin later are reset when it is their turn, so that all may be
+// stepped at once.
+Status PluginEnvs::stagger_range(int begin, int end, const std::vector<std::int64_t>& ages,
+                                 std::vector<float>& actions) {
   const EnvSpec& spec = described_.spec;
   const auto count = static_cast<std::size_t>(end - begin);
-  const std::int64_t limit = spec.max_episode_steps > 0 ? spec.max_episode_steps : 1000;
-  const auto steps_of = [&](int i) { return (i - begin) * limit / (end - begin); };
+  const auto steps_of = [&](int i) { return ages[static_cast<std::size_t>(i)]; };
   const std::int64_t all = begin < end ? steps_of(end - 1) : 0;
   std::vector<float> rewards(count), shown(count * spec.observation_size());
   std::vector<std::uint8_t> terminated(count), truncated(count), pixels(shown.size());

@@ -51,7 +51,8 @@ class PluginEnvs final : public VecEnv {
   Status reset_all();
   Status reset(int env, std::int64_t episode);
   Status stagger();
-  Status stagger_range(int begin, int end, std::vector<float>& actions);
+  Status stagger_range(int begin, int end, const std::vector<std::int64_t>& ages,
+                       std::vector<float>& actions);
   Status move(int begin, int end, const StepRows& rows);
   Status end_step(int env, int k, const StepRows& rows);
   Status end_episode(int env, int k, const StepRows& rows);

@@ -6,6 +6,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/staggered_starts.h"
 
 namespace {
 
@@ -63,8 +64,12 @@ void Fleet::start_episode(int boat, std::int64_t episode) {
   age_[boat] = 0;
 }
 
-// Boat i begins i / N of the time limit on, under random actions.
+// Boat i begins i / N of the time limit on: older, or under random actions.
 void Fleet::stagger() {
+  if (options_.stagger_by == broadloom::StaggerBy::kAge) {
+    age_ = broadloom::staggered_ages(options_, spec_.max_episode_steps);
+    return;
+  }
   float action[2];
   for (int boat = 0; boat < count_; ++boat) {
     const std::int64_t steps = std::int64_t{boat} * spec_.max_episode_steps / count_;

@@ -13,14 +13,15 @@ SHAPES = {"HalfCheetah": ["1x2048", "8x256", "32x64", "128x16", "512x4"], "Hoppe
           "Quadruped": ["16x512", "128x64", "1024x8"]}
 STARTS = {"true": "staggered", "false": "in step"}
 RUNS = ["task", "shape", "starts", "learning_rate", "seed", "area", "end", "training", "parameters_hash"]
-WALKS = ["task", "shape", "starts", "learning_rate", "seed", "speed_error", "success_rate", "training", "parameters_hash"]
+WALKS = ["task", "shape", "starts", "learning_rate", "seed", "speed_error", "success_rate", "training", "evaluation", "evaluation_length", "parameters_hash"]
 FAMILIES = ["families", "seed", "episodes", "success_rate", "training_success", "state_hash"]
 ROBOTS = """SELECT scores.env_id, cells.num_envs, cells.num_steps, json_extract(config, '$.stagger_starts'), json_extract(config, '$.learning_rate'), runs.seed,
   (SELECT avg(mean_return) FROM evaluations e WHERE e.run_id = runs.id), evaluation_return, training_return, parameters_hash
   FROM runs JOIN scores ON scores.run_id = runs.id JOIN cells ON cells.id = runs.cell_id WHERE status = 'finished'"""
 WALKERS = """SELECT scores.env_id, cells.num_envs, cells.num_steps, json_extract(config, '$.stagger_starts'), json_extract(config, '$.learning_rate'), runs.seed,
   (SELECT avg(value) FROM metrics m WHERE m.run_id = runs.id AND key = 'measure/speed_error' AND point > 0.95 * study.points),
-  (SELECT avg(value) FROM metrics m WHERE m.run_id = runs.id AND key = 'success_rate' AND point > 0.95 * study.points), training_return, parameters_hash
+  (SELECT avg(value) FROM metrics m WHERE m.run_id = runs.id AND key = 'success_rate' AND point > 0.95 * study.points), training_return,
+  (SELECT mean_return FROM evaluations e WHERE e.run_id = runs.id), (SELECT mean_length FROM evaluations e WHERE e.run_id = runs.id), parameters_hash
   FROM runs JOIN scores ON scores.run_id = runs.id JOIN cells ON cells.id = runs.cell_id JOIN study WHERE status = 'finished'"""
 
 
@@ -44,10 +45,8 @@ def families(folder):
     for file in sorted(folder.glob("*/ledger_line.json")):
         of, seed = file.parent.name.split("_")
         line = json.loads(file.read_text())
-        rows = line["panel"]["rows"].values()
-        episodes = sum(row["episodes"] for row in rows)
-        success = sum(row["success_rate"] * row["episodes"] for row in rows) / episodes
-        yield [of, seed, str(episodes), f"{success:.5g}", f"{line['result']['success_rate']:.5g}", line["result"]["state_hash"]]
+        held_out = line["panel"]["rows"]["all/all"]
+        yield [of, seed, str(held_out["episodes"]), f"{held_out['success_rate']:.5g}", f"{line['result']['success_rate']:.5g}", line["result"]["state_hash"]]
 
 
 def keep(stores, results):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the block's shape does to a robot: some four hours of one core. Needs a build with MuJoCo (docs/envs/MuJoCo.md).
-# run.sh STAGE...: some of "screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory keep", by default all of them, in that order. The studies go on
+# What the block's shape does to a robot: some five hours of one core. Needs a build with MuJoCo (docs/envs/MuJoCo.md).
+# run.sh STAGE...: some of "screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory phases keep", by default all of them, in that order. The studies go on
 # where they were stopped. FLAT: the run of experiments/quadruped's first stage, whose policy the families begin with. JOBS: runs of a study at once, and threads of single runs.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/robot-shapes
@@ -34,7 +34,7 @@ laboratory() {
   for share in 10 40 100; do
     iteration=$((last * share / 100))
     [ ! -f "$results/gradients_${name}_$share.json" ] || continue
-    measure "$name" "$iteration" "$results/gradients_${name}_$share.json" --study agreement --shapes "$shapes" --lambdas 0.95 --norm_adv --blocks 120 --start_envs 128 --bias_budget 1000000 --threads "${JOBS:-2}"
+    measure "$name" "$iteration" "$results/gradients_${name}_$share.json" --study agreement --shapes "$shapes" --lambdas 0.95 --blocks 120 --start_envs 128 --bias_budget 1000000 --threads "${JOBS:-2}"
   done
 }
 
@@ -44,7 +44,7 @@ stages=("$@")
 case " ${stages[*]} " in *" families "*) : "${FLAT:?FLAT=RUN, a run of configs/quadruped.toml}" ;; esac
 for stage in "${stages[@]}"; do
   case $stage in
-    screen | final) study "$stage" ;;
+    screen | final | phases) study "$stage" ;;
     screen_quadruped | final_quadruped) study "$stage" "${quadruped[@]}" ;;
     choose) python3 "$folder/choose.py" robots "$stores/screen.sqlite" ;;
     choose_quadruped) python3 "$folder/choose.py" quadruped "$stores/screen_quadruped.sqlite" ;;

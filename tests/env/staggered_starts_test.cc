@@ -58,6 +58,41 @@ TEST(StaggeredStarts, HaveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+// Nobody has moved them, and their first episodes are cut off as much earlier.
+TEST(StaggeredStarts, ByAgeBeginWhereEpisodesDo) {
+  constexpr int kEnvs = 12, kLimit = 30;
+  VecEnvOptions options{.num_envs = kEnvs, .seed = 3};
+  options.max_episode_steps = kLimit;
+  const std::unique_ptr<VecEnv> in_step = make("Pendulum-v1", options);
+  options.stagger_starts = true;
+  options.stagger_by = StaggerBy::kAge;
+  options.joining = {4};
+  const std::unique_ptr<VecEnv> aged = make("Pendulum-v1", options);
+  const std::vector<std::int64_t> ages = staggered_ages(options, kLimit);
+  EXPECT_EQ(ages, (std::vector<std::int64_t>{0, 7, 15, 22, 0, 3, 7, 11, 15, 18, 22, 26}));
+  for (int i = 0; i < kEnvs; ++i) EXPECT_EQ(aged->episode_step(i), ages[i]);
+  const Rollout one = roll(*aged, 0, kLimit, kEnvs), other = roll(*in_step, 0, kLimit, kEnvs);
+  for (std::size_t i = 0; i < kEnvs; ++i) {
+    for (std::size_t t = 0; t < kLimit; ++t) {
+      const std::size_t row = t * kEnvs + i;
+      const std::size_t end = kLimit - 1 - static_cast<std::size_t>(ages[i]);
+      EXPECT_EQ(one.truncated[row] != 0, t == end) << i << " at " << t;
+      if (t <= end) EXPECT_EQ(one.rewards[row], other.rewards[row]) << i << " at " << t;
+    }
+  }
+}
+
+TEST(StaggeredStarts, ByAgeNeedATimeLimit) {
+  VecEnvOptions options{.num_envs = 3, .stagger_starts = true, .stagger_by = StaggerBy::kAge};
+  const Status status = make_vec_env("MinAtar/Breakout-v0", {}, options).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(status.message().find("MinAtar/Breakout-v0 has no time limit; set max_episode_steps"),
+            std::string::npos)
+      << status.message();
+  options.state_follows = true;
+  EXPECT_TRUE(make_vec_env("MinAtar/Breakout-v0", {}, options).ok());
+}
+
 // A state that is written over at once needs no start, and is then what it would have been.
 TEST(StaggeredStarts, AreLeftOutWhereAStateFollows) {
   VecEnvOptions options{.num_envs = 16, .seed = 3, .stagger_starts = true};

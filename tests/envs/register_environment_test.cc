@@ -229,6 +229,22 @@ TEST(Simulator, ThatGivesSomethingElseIsRefused) {
           {"Box(4), action Discrete(2)", "Box(2), action Box(1)"});
 }
 
+// Whose factory does not know of ages would otherwise begin in step, or under random actions.
+TEST(Simulator, ThatKnowsNoAgesIsRefused) {
+  EnvSpec spec = hover_spec("Ageless-v0");
+  ASSERT_TRUE(register_environment(simulator_entry(spec, [](const VecEnvOptions& options) {
+                VecEnvOptions theirs = options;
+                theirs.stagger_by = StaggerBy::kActions;
+                return hovers("Ageless-v0", theirs);
+              })).ok());
+  VecEnvOptions options{.num_envs = 3, .stagger_starts = true};
+  EXPECT_TRUE(make_vec_env("Ageless-v0", {}, options).ok());
+  options.stagger_by = StaggerBy::kAge;
+  options.max_episode_steps = 9;
+  expect_refused(make_vec_env("Ageless-v0", {}, options).status(),
+                 {"stagger_by = age", "of Ageless-v0 begins at step", "stagger_by = actions"});
+}
+
 TEST(RegisterEnvironment, MayHappenWhileOthersLookUp) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {

@@ -107,6 +107,19 @@ TEST(MujocoTraining, HasTheSameBitsForAnyNumberOfThreads) {
   for (const char* id : {"Ant-v5", "Hopper-v5"}) expect_same_bits_on_any_threads(config_of(id));
 }
 
+TEST(MujocoTraining, MayBeginOnItsFeetAndOld) {
+  VecEnvOptions options{.num_envs = 4, .seed = 5};
+  const std::unique_ptr<VecEnv> fresh = made("HalfCheetah-v5", {}, options).take();
+  options.stagger_starts = true;
+  options.stagger_by = StaggerBy::kAge;
+  const std::unique_ptr<VecEnv> aged = made("HalfCheetah-v5", {}, options).take();
+  std::vector<float> at(4 * 17), from(at.size());
+  aged->observe(0, 4, at.data());
+  fresh->observe(0, 4, from.data());
+  EXPECT_EQ(at, from);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(aged->episode_step(i), 250 * i);
+}
+
 TEST(MujocoTraining, GoesOnFromWhatWasSaved) {
   for (const char* id : {"Ant-v5", "Humanoid-v5", "InvertedDoublePendulum-v5"})
     expect_goes_on_from_what_was_saved(config_of(id));

@@ -203,6 +203,14 @@ TEST(Plugins, BeginStaggered) {
     for (int i = 1; i < 10; ++i) moved += cart->episode_step(i) > 0 ? 1 : 0;
     EXPECT_GT(moved, 7);
   }
+  options.stagger_by = StaggerBy::kAge;
+  const std::unique_ptr<VecEnv> aged = make(id_of("walk", "Walk-v0"), options).take();
+  const std::unique_ptr<VecEnv> fresh = make(id_of("walk", "Walk-v0"), {.num_envs = 10}).take();
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(aged->episode_step(i), 3 * i);
+  Rows at(*aged), from(*fresh);
+  aged->observe(0, 10, at.get().observations);
+  fresh->observe(0, 10, from.get().observations);
+  EXPECT_EQ(at.observations, from.observations);
 }
 
 TEST(Plugins, ThatCutEpisodesThemselvesTakeNoLongerLimit) {
