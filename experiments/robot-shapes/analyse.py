@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""analyse.py keep STORES RESULTS: what run.sh's runs came to, as RESULTS/screen.csv, runs.csv, screen_quadruped.csv, quadruped.csv and families.csv (rows
-of the same run are replaced). analyse.py judge RESULTS: means, differences, agreement.csv of the laboratory's files, and the verdicts on PREREGISTRATION.md."""
+"""analyse.py keep STORES RESULTS: what run.sh's runs came to, as RESULTS/screen.csv, runs.csv, phases.csv, screen_quadruped.csv, quadruped.csv and families.csv
+(rows of the same run are replaced). analyse.py judge RESULTS: means, differences, agreement.csv of the laboratory's files, and the verdicts on PREREGISTRATION.md."""
 import json
 import sqlite3
 import sys
@@ -11,13 +11,15 @@ from rows import interval, read, write  # noqa: E402
 
 SHAPES = {"HalfCheetah": ["1x2048", "8x256", "32x64", "128x16", "512x4"], "Hopper": ["1x2048", "8x256", "32x64", "128x16", "512x4"],
           "Quadruped": ["16x512", "128x64", "1024x8"]}
-STARTS = {"true": "staggered", "false": "in step"}
+STARTS = {"true": "staggered", "false": "in step"}  # staggered: by actions
 RUNS = ["task", "shape", "starts", "learning_rate", "seed", "area", "end", "training", "parameters_hash"]
+PHASES = ["task", "shape", "starts", "learning_rate", "seed", "limit", *RUNS[5:]]
 WALKS = ["task", "shape", "starts", "learning_rate", "seed", "speed_error", "success_rate", "training", "evaluation", "evaluation_length", "parameters_hash"]
 FAMILIES = ["families", "seed", "episodes", "success_rate", "training_success", "state_hash"]
 ROBOTS = """SELECT scores.env_id, cells.num_envs, cells.num_steps, json_extract(config, '$.stagger_starts'), json_extract(config, '$.learning_rate'), runs.seed,
   (SELECT avg(mean_return) FROM evaluations e WHERE e.run_id = runs.id), evaluation_return, training_return, parameters_hash
   FROM runs JOIN scores ON scores.run_id = runs.id JOIN cells ON cells.id = runs.cell_id WHERE status = 'finished'"""
+AGES = ROBOTS.replace("runs.seed,", "runs.seed, json_extract(config, '$.stagger_by'), json_extract(config, '$.max_episode_steps'),")
 WALKERS = """SELECT scores.env_id, cells.num_envs, cells.num_steps, json_extract(config, '$.stagger_starts'), json_extract(config, '$.learning_rate'), runs.seed,
   (SELECT avg(value) FROM metrics m WHERE m.run_id = runs.id AND key = 'measure/speed_error' AND point > 0.95 * study.points),
   (SELECT avg(value) FROM metrics m WHERE m.run_id = runs.id AND key = 'success_rate' AND point > 0.95 * study.points), training_return,
@@ -38,7 +40,13 @@ def runs(file, query):
         return
     with sqlite3.connect(file) as store:
         for env_id, n, t, stagger, rate, seed, *numbers, parameters in store.execute(query):
-            yield [env_id.partition("-")[0], f"{n}x{t}", STARTS[stagger], f"{float(rate):g}", str(seed), *("" if x is None else f"{x:.6g}" for x in numbers), parameters]
+            yield [env_id.partition("-")[0], f"{n}x{t}", STARTS[stagger], f"{float(rate):g}", str(seed), *("" if x is None else f"{x:.6g}" if isinstance(x, float) else str(x) for x in numbers), parameters]
+
+
+def phases(file):
+    """As runs(), with starts by age, and the limit of episodes."""
+    for task, shape, starts, rate, seed, by, limit, *rest in runs(file, AGES):
+        yield [task, shape, "by age" if starts == "staggered" and by == "age" else starts, rate, seed, limit if int(limit) else "1000", *rest]
 
 
 def families(folder):
@@ -53,6 +61,7 @@ def keep(stores, results):
     results.mkdir(exist_ok=True)
     merge(results / "screen.csv", RUNS, runs(stores / "screen.sqlite", ROBOTS), 5)
     merge(results / "runs.csv", RUNS, runs(stores / "final.sqlite", ROBOTS), 5)
+    merge(results / "phases.csv", PHASES, phases(stores / "phases.sqlite"), 6)
     merge(results / "screen_quadruped.csv", WALKS, runs(stores / "screen_quadruped.sqlite", WALKERS), 5)
     merge(results / "quadruped.csv", WALKS, runs(stores / "final_quadruped.sqlite", WALKERS), 5)
     merge(results / "families.csv", FAMILIES, families(stores / "families"), 2)

@@ -229,12 +229,12 @@ TEST(Simulator, ThatGivesSomethingElseIsRefused) {
           {"Box(4), action Discrete(2)", "Box(2), action Box(1)"});
 }
 
-// Whose factory does not know of ages would otherwise begin in step, or under random actions.
+// Whose factory does not know of ages would otherwise begin in step.
 TEST(Simulator, ThatKnowsNoAgesIsRefused) {
   EnvSpec spec = hover_spec("Ageless-v0");
   ASSERT_TRUE(register_environment(simulator_entry(spec, [](const VecEnvOptions& options) {
                 VecEnvOptions theirs = options;
-                theirs.stagger_by = StaggerBy::kActions;
+                theirs.stagger_starts = false;
                 return hovers("Ageless-v0", theirs);
               })).ok());
   VecEnvOptions options{.num_envs = 3, .stagger_starts = true};
