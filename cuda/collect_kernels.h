@@ -24,7 +24,8 @@ namespace broadloom::cuda {
 inline constexpr int kCollectRows = 32;
 inline constexpr int kCollectThreads = 256;
 
-// The arrays of RolloutBlock that collecting fills, and what goes on from block to block.
+// The arrays of RolloutBlock that collecting fills, and what goes on from block to block. E: all
+// environments, of which this block steps the first N and the others rest.
 struct DeviceRollout {
   int T, N, D, A, S;
   FrameLayout frames;                     // of stacks that observations are; of one: they are none
@@ -37,8 +38,8 @@ struct DeviceRollout {
   DeviceObservations final_observations;  // [N, S, D]
   float *last_values, *final_values;      // [N], [N, S]
   float* advantages;                      // [T, N]
-  DeviceObservations now;                 // [N, D] what policies see of the environments
-  DeviceObservations shown, ends;  // [N, F] scratch: what they show, and of episodes that end; a
+  DeviceObservations now;                 // [E, D] what policies see of the environments
+  DeviceObservations shown, ends;  // [E, F] scratch: what they show, and of episodes that end; a
                                    // frame, or as now, which `shown` is then
   float* clipped;                  // [N, A] scratch, actions within their bounds
   std::uint64_t* faults;           // [N] fault_order() of what is first not finite
@@ -65,9 +66,9 @@ inline KernelShape shape_of_rows(const DeviceNetwork& network, int count) {
           collect_room(network).shared_bytes()};
 }
 
-// Step t of all: observe, value, draw actions, step, keep. Fused, so that a step is one launch; its
-// shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB; what
-// takes more than there is works in global memory.
+// Step t of all N: observe, value, draw actions, step, keep. Fused, so that a step is one launch;
+// its shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB;
+// what takes more than there is works in global memory.
 template <class Env, class Acting>
 struct CollectKernel {
   using Observed = EnvObserved<Env>;
@@ -92,7 +93,7 @@ struct CollectKernel {
   BROADLOOM_HD void operator()(Block& block) const {
     float* const work = tiles.of(block, block.template shared<float>());
     const int first = block.index() * kCollectRows;
-    const int left = setup.count - first, rows = left < kCollectRows ? left : kCollectRows;
+    const int left = rollout.N - first, rows = left < kCollectRows ? left : kCollectRows;
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const DeviceObservations seen = rollout.now.from(first * width);

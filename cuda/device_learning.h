@@ -36,11 +36,10 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
         scales_rewards_(setup.config.norm_reward || setup.config.reward_scale != 1.0),
         outputs_(setup.network.shape().action_outputs),
         collector_(*side_, envs, device_network(setup.network),
-                   {setup.config.num_steps, undisturbed(unstacked(setup.envs)).disturbance,
+                   {shapes_of(setup.config), undisturbed(unstacked(setup.envs)).disturbance,
                     setup.envs.spec().observation.frame_layout(), setup.normalizer}),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
-                static_cast<int>(setup.config.batch_size()),
-                static_cast<int>(setup.config.minibatch_count())) {}
+                cuts_of(setup.config)) {}
 
   // The first thing that went wrong on the side.
   Status status() const { return side_->status(); }
@@ -61,6 +60,11 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     return status();
   }
   Status bring_environments(VecEnv& envs) override { return collector_.bring_envs(envs); }
+
+  void reshape(const Config& now) override {
+    collector_.reshape(shape_of(now));
+    update_.reshape(cut_of(now));
+  }
 
   void begin_block(double progress) override { way_.begin_block(progress, update_.loss()); }
 
@@ -105,6 +109,26 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
 
  private:
   using Step = StepReport<typename Way::Loss::Sums>;
+
+  static BlockShape shape_of(const Config& now) { return {now.num_envs, now.num_steps}; }
+  static BlockCut cut_of(const Config& now) {
+    return {static_cast<int>(now.batch_size()), static_cast<int>(now.minibatch_count())};
+  }
+  // Of each phase of a run.
+  static std::vector<BlockShape> shapes_of(const Config& config) {
+    std::vector<BlockShape> shapes;
+    for (std::size_t p = 0; p < config.phase_count(); ++p) {
+      shapes.push_back(shape_of(config.of_phase(p)));
+    }
+    return shapes;
+  }
+  static std::vector<BlockCut> cuts_of(const Config& config) {
+    std::vector<BlockCut> cuts;
+    for (std::size_t p = 0; p < config.phase_count(); ++p) {
+      cuts.push_back(cut_of(config.of_phase(p)));
+    }
+    return cuts;
+  }
 
   // The numbers of an update, unless one of its steps should not have been taken.
   Status take_in(const std::vector<Step>& steps) {

@@ -1,12 +1,15 @@
 // An ObsNormalizer of the host at work on a side (host_side.h, device_side.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "broadloom/core/status.h"
 #include "broadloom/nn/layer.h"
 #include "broadloom/rollout/block.h"
+#include "broadloom/rollout/block_shape.h"
 #include "broadloom/rollout/normalizer.h"
 #include "cuda/normalise_kernels.h"
 
@@ -15,15 +18,20 @@ namespace broadloom::cuda {
 template <class Side>
 class DeviceNormalizer {
  public:
-  // host: null where observations are used as they are. It must outlive this, as must side.
-  DeviceNormalizer(Side& side, ObsNormalizer* host, int num_envs)
-      : side_(side), host_(host), plan_(num_envs, kTileRows), scale_{nullptr, nullptr, 0.0f} {
+  // host: null where observations are used as they are. It must outlive this, as must side. For
+  // blocks of these shapes, the first one's first.
+  DeviceNormalizer(Side& side, ObsNormalizer* host, std::span<const BlockShape> shapes)
+      : side_(side), host_(host), plan_(plan_for(shapes[0])), scale_{nullptr, nullptr, 0.0f} {
     if (host_ == nullptr) return;
+    int most = 0;  // shards
+    for (const BlockShape& shape : shapes) most = std::max(most, plan_for(shape).count());
     mean_ = side_.template allocate<double>(columns());
     of_deviation_ = side_.template allocate<double>(columns());
-    sums_ = side_.template allocate<double>(all_sums());
+    sums_ = side_.template allocate<double>(sums_of(most));
     scale_ = {mean_, of_deviation_, host_->clip()};
   }
+
+  void reshape(const BlockShape& shape) { plan_ = plan_for(shape); }
 
   // Before a block is collected: what the host's statistics have come to.
   void begin_block() {
@@ -50,7 +58,7 @@ class DeviceNormalizer {
   // The block's sums into the host's, whose commit() merges them.
   Status bring_sums() {
     if (host_ == nullptr) return {};
-    std::vector<double> sums(all_sums());
+    std::vector<double> sums(sums_of(plan_.count()));
     side_.copy_out(sums.data(), sums_, sums.size());
     BROADLOOM_TRY(side_.status());
     for (int s = 0; s < plan_.count(); ++s) {
@@ -63,9 +71,10 @@ class DeviceNormalizer {
 
  private:
   std::size_t columns() const { return host_->places() / MomentsKernel::kMomentRows; }
-  std::size_t all_sums() const {
-    return 2 * host_->places() * static_cast<std::size_t>(plan_.count());
+  std::size_t sums_of(int shards) const {
+    return 2 * host_->places() * static_cast<std::size_t>(shards);
   }
+  static ShardPlan plan_for(const BlockShape& shape) { return {shape.num_envs, kTileRows}; }
 
   Side& side_;
   ObsNormalizer* host_;

@@ -1,13 +1,16 @@
 // Environments and a block on a side (host_side.h, device_side.h), collected by kernels.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/rollout/block_shape.h"
 #include "cuda/advantages_kernel.h"
 #include "cuda/collect_kernels.h"
 #include "cuda/device_environments.h"
@@ -16,7 +19,7 @@
 namespace broadloom::cuda {
 
 struct RolloutOptions {
-  int num_steps = 32;  // T
+  std::vector<BlockShape> shapes;  // that blocks may have, the first one's first
   Disturbance disturbance = {};
   FrameLayout frames = {};              // of stacks that policies see of bytes
   ObsNormalizer* normalizer = nullptr;  // null: observations are used as they are
@@ -26,19 +29,32 @@ template <class Env, class Side>
 class DeviceCollector {
  public:
   // Blocks of environments as `envs` are (DeviceEnvironments), which policies see through
-  // `network`. side must outlive this, as must the normalizer. Of stacks nothing is there before
-  // take_envs().
+  // `network`. side must outlive this, as must envs and the normalizer. Of stacks nothing is there
+  // before take_envs().
   DeviceCollector(Side& side, const BatchedEnv<Env>& envs, const DeviceNetwork& network,
                   const RolloutOptions& options)
       : side_(side),
         network_(network),
-        normalizer_(side, options.normalizer, envs.num_envs()),
+        like_(envs),
+        normalizer_(side, options.normalizer, options.shapes),
         envs_(side, envs, options.disturbance) {
-    make_block(envs.spec(), options.frames, options.num_steps,
-               envs.max_truncations(options.num_steps));
+    make_block(envs.spec(), options.frames, options.shapes);
     tiles_ = collect_room(network).make(
-        side, static_cast<std::size_t>(shape_of_rows(network, block_.N).blocks));
+        side, static_cast<std::size_t>(shape_of_rows(network, envs.num_envs()).blocks));
+    reshape(options.shapes[0]);
     observe();
+  }
+
+  // Blocks are of another one of the shapes from now on. Environments beyond its N rest as they
+  // are.
+  void reshape(const BlockShape& shape) {
+    block_.T = shape.num_steps;
+    block_.N = shape.num_envs;
+    block_.S = like_.max_truncations(shape.num_steps);
+    block_.observations.frames = is_kept_once(block_.frames, shape)
+                                     ? FramesOnce{block_.frames, shape.num_envs, ages_}
+                                     : FramesOnce{};
+    normalizer_.reshape(shape);
   }
 
   // Environments go on from what those of the host are in.
@@ -127,33 +143,60 @@ class DeviceCollector {
               ValuesKernel::shape(network_, count));
   }
 
-  // S: most truncations of an environment in a block.
-  void make_block(const EnvSpec& spec, const FrameLayout& frames, int T, int S) {
-    const int N = envs_.setup().count, D = network_.observation_size, A = spec.action_size();
-    const std::size_t n = static_cast<std::size_t>(N), all = n * static_cast<std::size_t>(T);
-    const std::size_t finals = n * static_cast<std::size_t>(S);
+  // As on the host: in a block of one step no frame is there twice.
+  static bool is_kept_once(const FrameLayout& frames, const BlockShape& shape) {
+    return frames.count > 1 && shape.num_steps > 1;
+  }
+
+  // The most that blocks of any of the shapes take.
+  struct Room {
+    std::size_t transitions = 0, finals = 0;
+    std::size_t seen = 0;  // numbers of all observations
+    std::size_t ages = 0;  // of stacks whose frames are kept once
+  };
+  Room room_for(const std::vector<BlockShape>& shapes, const FrameLayout& frames, int F) const {
+    Room room;
+    for (const BlockShape& shape : shapes) {
+      const std::size_t n = static_cast<std::size_t>(shape.num_envs);
+      const std::size_t all = n * static_cast<std::size_t>(shape.num_steps);
+      const bool once = is_kept_once(frames, shape);
+      const std::size_t older = once ? n * static_cast<std::size_t>(frames.count - 1) : 0;
+      const std::size_t width = static_cast<std::size_t>(once ? F : network_.observation_size);
+      const std::size_t S = static_cast<std::size_t>(like_.max_truncations(shape.num_steps));
+      room.transitions = std::max(room.transitions, all);
+      room.finals = std::max(room.finals, n * S);
+      room.seen = std::max(room.seen, (all + older) * width);
+      room.ages = std::max(room.ages, once ? all : 0);
+    }
+    return room;
+  }
+
+  // Without a shape, which reshape() gives it.
+  void make_block(const EnvSpec& spec, const FrameLayout& frames,
+                  const std::vector<BlockShape>& shapes) {
+    const int D = network_.observation_size, A = spec.action_size(), F = spec.observation_size();
+    const Room room = room_for(shapes, frames, F);
+    const std::size_t envs = static_cast<std::size_t>(like_.num_envs()), all = room.transitions;
     const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
     const auto bytes = [&](std::size_t count) {
       return side_.template allocate<std::uint8_t>(count);
     };
-    const auto rows = [&](std::size_t count, int width) {
-      return DeviceObservations::of(
-          side_.template allocate<EnvObserved<Env>>(count * static_cast<std::size_t>(width)),
-          spec.observation.full_scale());
+    const auto numbers = [&](std::size_t count) {
+      return DeviceObservations::of(side_.template allocate<EnvObserved<Env>>(count),
+                                    spec.observation.full_scale());
     };
-    const int F = spec.observation_size();
-    const DeviceObservations now = rows(n, D), shown = frames.count > 1 ? rows(n, F) : now;
-    const bool once = frames.count > 1 && T > 1;  // as on the host: else no frame is there twice
-    DeviceObservations seen =
-        once ? rows(all + n * static_cast<std::size_t>(frames.count - 1), F) : rows(all, D);
-    if (once) seen.frames = {frames, N, bytes(all)};
-    block_ = {T,
-              N,
+    const auto rows = [&](std::size_t count, int width) {
+      return numbers(count * static_cast<std::size_t>(width));
+    };
+    const DeviceObservations now = rows(envs, D), shown = frames.count > 1 ? rows(envs, F) : now;
+    if (room.ages > 0) ages_ = bytes(room.ages);
+    block_ = {0,
+              0,
               D,
               A,
-              S,
+              0,
               frames,
-              seen,
+              numbers(room.seen),
               floats(all * A),
               floats(all),
               floats(all),
@@ -161,24 +204,26 @@ class DeviceCollector {
               bytes(all),
               bytes(all),
               spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
-              side_.template allocate<int>(n),
-              rows(finals, D),
-              floats(n),
-              floats(finals),
+              side_.template allocate<int>(envs),
+              rows(room.finals, D),
+              floats(envs),
+              floats(room.finals),
               floats(all),
               now,
               shown,
-              rows(n, F),
-              floats(n * A),
-              side_.template allocate<std::uint64_t>(n)};
+              rows(envs, F),
+              floats(envs * A),
+              side_.template allocate<std::uint64_t>(envs)};
     first_fault_ = side_.template allocate<std::uint64_t>(1);
   }
 
   Side& side_;
   DeviceNetwork network_;
+  const BatchedEnv<Env>& like_;
   DeviceNormalizer<Side> normalizer_;
   DeviceEnvironments<Env, Side> envs_;
   DeviceRollout block_;
+  std::uint8_t* ages_ = nullptr;  // of stacks whose frames are kept once
   TileMemory tiles_{};
   std::uint64_t* first_fault_ = nullptr;  // of the block
 };

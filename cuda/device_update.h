@@ -55,6 +55,11 @@ class StepRules {
   virtual bool goes_on(const Sums& /*of_step*/, int /*samples*/) const { return true; }
 };
 
+// Into how many minibatches how many samples are cut.
+struct BlockCut {
+  int samples, minibatches;
+};
+
 // Loss: PpoKernelLoss or PqnKernelLoss (kernel_losses.h).
 template <class Side, class Loss>
 class DeviceUpdate {
@@ -64,31 +69,34 @@ class DeviceUpdate {
   using Watcher = StepWatcher<Sums>;
   using Rules = StepRules<Sums>;
 
-  // The network must fit_kernels(). norm: of advantages. side must outlive this.
+  // The network must fit_kernels(). norm: of advantages. cuts: that blocks may have, the first
+  // one's first. side must outlive this.
   DeviceUpdate(Side& side, const ActorCritic& network, const Loss& loss,
-               const MinibatchSettings& settings, AdvantageNorm norm, int batch_size,
-               int minibatch_count)
+               const MinibatchSettings& settings, AdvantageNorm norm,
+               const std::vector<BlockCut>& cuts)
       : side_(side),
         network_(device_network(network)),
         loss_(loss),
         settings_(settings),
         norm_(norm),
-        minibatches_(batch_size, minibatch_count),
-        batch_(static_cast<std::size_t>(batch_size)),
-        steps_(static_cast<std::size_t>(settings.update_epochs) * minibatches_.count()) {
-    const std::size_t parameters = network.parameter_count();
-    most_ = partial_gradient_count(minibatches_.max_size(), parameters);
-    for (float** array : {&params_, &m_, &v_}) *array = floats(parameters);
-    partial_grads_ = floats(parameters * static_cast<std::size_t>(most_));
-    notes_ = static_cast<std::size_t>(most_) * network_.sides();
-    tiles_ = gradient_room(network_).make(side, notes_);
-    sums_ = side_.template allocate<Sums>(steps_ * notes_);
-    batch_sums_ = side_.template allocate<Sums>(notes_);
-    norms_ = side_.template allocate<double>(steps_);
-    shifts_ = side_.template allocate<AdvantageShift>(steps_ + 1);
-    indices_ = side_.template allocate<std::int32_t>(
-        batch_ * static_cast<std::size_t>(settings.update_epochs));
+        minibatches_(cuts[0].samples, cuts[0].minibatches) {
+    Room room;
+    for (const BlockCut& cut : cuts) {
+      reshape(cut);
+      room.take(*this);
+    }
+    make_arrays(room);
     make_chunks(network);
+    reshape(cuts[0]);
+  }
+
+  // Blocks are cut in another one of the ways from now on.
+  void reshape(const BlockCut& cut) {
+    minibatches_ = Minibatches(cut.samples, cut.minibatches);
+    batch_ = static_cast<std::size_t>(cut.samples);
+    steps_ = static_cast<std::size_t>(settings_.update_epochs) * minibatches_.count();
+    most_ = partial_gradient_count(minibatches_.max_size(), parameters());
+    notes_ = static_cast<std::size_t>(most_) * network_.sides();
   }
 
   float* params() { return params_; }  // [P], on the side
@@ -136,6 +144,32 @@ class DeviceUpdate {
  private:
   std::size_t parameters() const { return static_cast<std::size_t>(network_.parameters); }
   float* floats(std::size_t count) { return side_.template allocate<float>(count); }
+
+  // The most that blocks of any of the cuts take.
+  struct Room {
+    std::size_t batch = 0, steps = 0, partials = 0, notes = 0;
+    std::size_t sums = 0;  // of all steps
+
+    void take(const DeviceUpdate& of) {
+      batch = std::max(batch, of.batch_);
+      steps = std::max(steps, of.steps_);
+      partials = std::max(partials, static_cast<std::size_t>(of.most_));
+      notes = std::max(notes, of.notes_);
+      sums = std::max(sums, of.steps_ * of.notes_);
+    }
+  };
+
+  void make_arrays(const Room& room) {
+    for (float** array : {&params_, &m_, &v_}) *array = floats(parameters());
+    partial_grads_ = floats(parameters() * room.partials);
+    tiles_ = gradient_room(network_).make(side_, room.notes);
+    sums_ = side_.template allocate<Sums>(room.sums);
+    batch_sums_ = side_.template allocate<Sums>(room.notes);
+    norms_ = side_.template allocate<double>(room.steps);
+    shifts_ = side_.template allocate<AdvantageShift>(room.steps + 1);
+    indices_ = side_.template allocate<std::int32_t>(
+        room.batch * static_cast<std::size_t>(settings_.update_epochs));
+  }
 
   void make_chunks(const ActorCritic& network) {
     std::vector<DeviceChunk> chunks;
@@ -264,9 +298,9 @@ class DeviceUpdate {
   MinibatchSettings settings_;
   AdvantageNorm norm_;
   Minibatches minibatches_;
-  std::size_t batch_, steps_;  // B, and most minibatch steps of an update
-  int most_ = 0;               // partial gradients of a step, of one side
-  std::size_t notes_ = 0;      // most partial gradients of a step, of all sides
+  std::size_t batch_ = 0, steps_ = 0;  // B, and most minibatch steps of an update
+  int most_ = 0;                       // partial gradients of a step, of one side
+  std::size_t notes_ = 0;              // most partial gradients of a step, of all sides
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
   float* partial_grads_ = nullptr;
   TileMemory tiles_{};

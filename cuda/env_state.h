@@ -23,7 +23,7 @@ struct EnvSetup {
   typename Env::Params params;
   std::uint64_t seed;
   Purpose reset, step;  // streams that episodes begin and go on from
-  int count;            // N
+  int count;            // of all, of which a block may step the first ones
   std::int64_t limit;   // steps of an episode, 0: none
   int observation_size, action_size;
   bool is_one_hot;                             // of a Discrete observation

@@ -19,10 +19,8 @@ Status refuse_key(const std::string& key, const std::string& got, const std::str
 }
 
 Status check_learning(const Config& config) {
-  if (config.algorithm != "ppo" && config.algorithm != "pqn") {
-    return refuse_key("algorithm", config.algorithm, "ppo or pqn");
-  }
-  return config.shape_schedule.empty() ? Status() : refuse("shape_schedule", "leave it out");
+  if (config.algorithm == "ppo" || config.algorithm == "pqn") return {};
+  return refuse_key("algorithm", config.algorithm, "ppo or pqn");
 }
 
 Status check_network(const Config& config) {
@@ -50,12 +48,15 @@ Status check_device(const DeviceSetup& setup) {
 
 Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::size_t free) {
   if (bytes <= free) return {};
-  return invalid(
-      fmt::format("device = cuda: {} environments and {} steps take {:.1f} MB on the device, of "
-                  "which {:.1f} MB are free; make num_envs or num_steps smaller, or end what else "
-                  "runs there",
-                  setup.config.num_envs, setup.config.num_steps, static_cast<double>(bytes) * 1e-6,
-                  static_cast<double>(free) * 1e-6));
+  const Config& config = setup.config;
+  const bool changes = !config.shape_schedule.empty();
+  return invalid(fmt::format(
+      "device = cuda: {} take {:.1f} MB on the device, of which {:.1f} MB are free; make {} "
+      "smaller, or end what else runs there",
+      changes ? fmt::format("blocks of shape_schedule = {}", to_text(config.shape_schedule))
+              : fmt::format("{} environments and {} steps", config.num_envs, config.num_steps),
+      static_cast<double>(bytes) * 1e-6, static_cast<double>(free) * 1e-6,
+      changes ? "its shapes" : "num_envs or num_steps"));
 }
 
 Status unknown_environments(const DeviceSetup& setup) {

@@ -35,6 +35,11 @@ class Device : public Algorithm {
   // first one, and whenever the host's copies were written into. envs: those of the setup.
   virtual Status take_state(const Learner& learner, VecEnv& envs) = 0;
 
+  // Where a schedule changes the block's shape, no other device is made for it: blocks are as those
+  // of `now` from here on, a phase of the setup's config, and before the first call as those of its
+  // first phase. Environments beyond them rest as they are. Takes no memory of the device.
+  virtual void reshape(const Config& now) = 0;
+
   // A block from environment step first_step of the run on. block: gets those parts; its rewards
   // are raw. The setup's normalizer gets what the block adds to its statistics. Fails where and as
   // the host's collector does.

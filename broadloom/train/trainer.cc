@@ -202,9 +202,13 @@ void Trainer::follow_shape() {
   const std::size_t phase = schedule.phase_at(clock_.global_step, config_.total_timesteps);
   if (phase_ == phase) return;
   phase_ = phase;
-  algorithm_.reset();  // before what it was made from
+  if (device_ == nullptr) algorithm_.reset();  // before what it was made from
   now_ = config_.of_phase(phase);
-  algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_, ranks_});
+  if (device_ != nullptr) {
+    device_->reshape(now_);
+  } else {
+    algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_, ranks_});
+  }
   block_.reshape(run_block_sizes(now_, *envs_));
   collector_.regroup(now_.num_envs);
   instruments_.reshape(

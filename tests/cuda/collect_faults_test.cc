@@ -84,7 +84,7 @@ std::string same_fault(const Breaking::Params& params, bool normalises, FiberOrd
   HostSide side(order);
   DeviceCollector<Breaking, HostSide> device(
       side, envs, device_network(network),
-      {.num_steps = kSteps, .normalizer = of(statistics_of_device)});
+      {.shapes = {{kEnvs, kSteps}}, .normalizer = of(statistics_of_device)});
   float* const device_weights = side.allocate<float>(weights.size());
   side.copy_in(device_weights, weights.data(), weights.size());
   ThreadPool pool(2);

@@ -109,7 +109,6 @@ TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
     const char* got;
   };
   for (const Refused& refused : std::vector<Refused>{
-           {"CartPole-v1", {{"shape_schedule", "13x16 @ 0, 13x8 @ 0.5"}}, "shape_schedule"},
            {"CartPole-v1", {{"hidden_sizes", "8,8,8,8,8,8,8,8,8"}}, "at most 8 layers"},
            {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
        }) {

@@ -67,11 +67,15 @@ const Overrides kBreakout{{"env_id", "MinAtar/Breakout-v1"},
                           {"hidden_sizes", "8"},
                           {"env.frame_stack", "2"},
                           {"total_timesteps", "60"}};
+// Stopped where a shape ends.
+const Overrides kShapes{{"env_id", "CartPole-v1"},
+                        {"norm_obs", "true"},
+                        {"shape_schedule", "8x16 @ 0, 12x8/40 @ 0.1, 4x40 @ 0.4"}};
 
 // Records and results of both, of one that was stopped, and of one that is repeated from its line.
 TEST_F(DeviceRuns, OfEveryKindAreThoseOfTheProcessor) {
   int number = 0;
-  for (const Overrides* task : {&kPendulum, &kBreakout}) {
+  for (const Overrides* task : {&kPendulum, &kBreakout, &kShapes}) {
     const std::string of = std::to_string(number++);
     const std::string host = "host" + of, device = "device" + of, stopped = "stopped" + of;
     train("cpu", host, 0, *task);

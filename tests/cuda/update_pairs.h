@@ -215,9 +215,9 @@ void expect_the_same(const Case& of, FiberOrder order) {
 
   HostSide side(order);
   DeviceCollector<Env, HostSide> device(side, envs, device_network(network),
-                                        {.num_steps = of.num_steps});
+                                        {.shapes = {{of.num_envs, of.num_steps}}});
   DeviceUpdate<HostSide, typename Both::Loss> update(
-      side, network, Both::loss(of), Both::settings(of), Both::norm(of), batch, of.minibatches);
+      side, network, Both::loss(of), Both::settings(of), Both::norm(of), {{batch, of.minibatches}});
   update.set_params(learner.params.data());
   const Minibatches minibatches(batch, of.minibatches);
 
