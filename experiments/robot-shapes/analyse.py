@@ -12,6 +12,9 @@ from rows import interval, read, write  # noqa: E402
 SHAPES = {"HalfCheetah": ["1x2048", "8x256", "32x64", "128x16", "512x4"], "Hopper": ["1x2048", "8x256", "32x64", "128x16", "512x4"],
           "Quadruped": ["16x512", "128x64", "1024x8"]}
 STARTS = {"true": "staggered", "false": "in step"}  # staggered: by actions
+ALL_STARTS = ["staggered", "in step", "by age"]
+PAIRS = [("staggered", "in step"), ("by age", "in step"), ("by age", "staggered")]
+SHORT = "512x4 of 250 steps"  # an episode
 RUNS = ["task", "shape", "starts", "learning_rate", "seed", "area", "end", "training", "parameters_hash"]
 PHASES = ["task", "shape", "starts", "learning_rate", "seed", "limit", *RUNS[5:]]
 WALKS = ["task", "shape", "starts", "learning_rate", "seed", "speed_error", "success_rate", "training", "evaluation", "evaluation_length", "parameters_hash"]
@@ -106,15 +109,44 @@ def agreement(results):
     return rows
 
 
+def all_robots(results):
+    """Runs of Hopper and HalfCheetah, those by age among them; one environment has nobody to be out of step with."""
+    robots = by(read(results / "runs.csv"), "task", "shape", "starts")
+    for row in read(results / "phases.csv"):
+        shape = row["shape"] if row["limit"] == "1000" else SHORT
+        robots.setdefault((row["task"], shape, row["starts"]), {})[row["seed"]] = row
+    alone = robots.get(("HalfCheetah", "1x2048", "in step"))
+    if alone and ("HalfCheetah", "512x4", "by age") in robots:
+        robots["HalfCheetah", "1x2048", "by age"] = alone
+    return robots
+
+
+def why_in_step(of, mean):
+    """Verdicts on predictions 8 to 10."""
+    age_less_actions, age_less_step = (of.get(("HalfCheetah", f"by age less {other}, 512x4")) for other in ("staggered", "in step"))
+    if judged(age_less_actions):
+        yield 8, "HalfCheetah, 512x4: by age less by actions", age_less_actions[1], verdict(told(age_less_actions) and age_less_actions[1] > 0)
+        yield 8, "HalfCheetah, 512x4: by age less in step", age_less_step[1], verdict(not told(age_less_step))
+    short = of.get(("HalfCheetah", f"staggered less in step, {SHORT}"))
+    if judged(short):
+        share = mean["HalfCheetah", SHORT, "staggered"] / mean["HalfCheetah", SHORT, "in step"]
+        yield 9, "HalfCheetah, 250 steps: by actions less in step", short[1], verdict(not told(short))
+        yield 9, "HalfCheetah, 250 steps: by actions as a share of in step", share, verdict(share >= 0.75)
+    aged = {shape: mean["HalfCheetah", shape, "by age"] for shape in SHAPES["HalfCheetah"] if ("HalfCheetah", shape, "by age") in mean}
+    if len(aged) == 5:
+        best = max(aged, key=aged.get)
+        yield 10, f"HalfCheetah by age: largest area, at {best}", aged[best], verdict(best == "512x4")
+
+
 def judge(results):
-    robots, walks = by(read(results / "runs.csv"), "task", "shape", "starts"), by(read(results / "quadruped.csv"), "task", "shape", "starts")
+    robots, walks = all_robots(results), by(read(results / "quadruped.csv"), "task", "shape", "starts")
     found = {**robots, **walks}
     columns = {"Quadruped": "speed_error"}
     means, differences, verdicts = [], [], []
     for task, shapes in SHAPES.items():
         column = columns.get(task, "area")
-        for starts in STARTS.values():
-            for shape in shapes:
+        for starts in ALL_STARTS:
+            for shape in [*shapes, SHORT]:
                 of = found.get((task, shape, starts), {})
                 if not of:
                     continue
@@ -128,10 +160,11 @@ def judge(results):
                     one, two = found.get((task, a, starts), {}), found.get((task, b, starts), {})
                     if one.keys() & two.keys():
                         differences.append((task, f"{b} less {a}, {starts}", *difference(two, one, column)))
-        for shape in shapes:
-            one, two = (found.get((task, shape, starts), {}) for starts in STARTS.values())
-            if not shape.startswith("1x") and one.keys() & two.keys():
-                differences.append((task, f"staggered less in step, {shape}", *difference(one, two, column)))
+        for shape in [*shapes, SHORT]:
+            for a, b in PAIRS:
+                one, two = found.get((task, shape, a), {}), found.get((task, shape, b), {})
+                if not shape.startswith("1x") and one.keys() & two.keys():
+                    differences.append((task, f"{a} less {b}, {shape}", *difference(one, two, column)))
     of = {(task, what): rest for task, what, *rest in differences}
     mean = {(row[0], row[1], row[3]): row[6] for row in means}
     for task in ("HalfCheetah", "Hopper"):
@@ -149,7 +182,7 @@ def judge(results):
         pair = of.get(("Hopper", f"staggered less in step, {shape}"))
         if judged(pair):
             verdicts.append((3, f"Hopper: staggered less in step, {shape}", pair[1], verdict(not told(pair))))
-    rates = {(row[0], row[1]): float(row[4]) for row in means if row[0] != "Quadruped"}
+    rates = {(row[0], row[1]): float(row[4]) for row in means if row[0] != "Quadruped" and row[1] != SHORT}
     if len(rates) == 10:
         grid = [1e-4, 3e-4, 1e-3]
         jumps = max(abs(grid.index(rates[task, a]) - grid.index(rates[task, b])) for task in ("HalfCheetah", "Hopper") for a, b in zip(SHAPES[task], SHAPES[task][1:]))
@@ -180,6 +213,7 @@ def judge(results):
         else:
             best = max(ladder, key=ladder.get)
             verdicts.append((7, f"{task} at {step}, own: best at {best}", ladder[best], verdict(int(best.split("x")[1]) >= 16)))
+    verdicts += why_in_step(of, mean)
     write(results / "means.csv", ["task", "shape", "N", "starts", "learning_rate", "runs", "value", "low", "high", "second", "second_low", "second_high"], means)
     write(results / "differences.csv", ["task", "what", "runs", "value", "low", "high"], differences)
     write(results / "held_out.csv", ["families", "runs", "success", "low", "high", "training", "training_low", "training_high"], held_out)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the block's shape does to a robot: some five hours of one core. Needs a build with MuJoCo (docs/envs/MuJoCo.md).
-# run.sh STAGE...: some of "screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory phases keep", by default all of them, in that order. The studies go on
+# run.sh STAGE...: some of "screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory phases phases_more keep", by default all of them, in that order. The studies go on
 # where they were stopped. FLAT: the run of experiments/quadruped's first stage, whose policy the families begin with. JOBS: runs of a study at once, and threads of single runs.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/robot-shapes
@@ -44,7 +44,7 @@ stages=("$@")
 case " ${stages[*]} " in *" families "*) : "${FLAT:?FLAT=RUN, a run of configs/quadruped.toml}" ;; esac
 for stage in "${stages[@]}"; do
   case $stage in
-    screen | final | phases) study "$stage" ;;
+    screen | final | phases | phases_more) study "$stage" ;;
     screen_quadruped | final_quadruped) study "$stage" "${quadruped[@]}" ;;
     choose) python3 "$folder/choose.py" robots "$stores/screen.sqlite" ;;
     choose_quadruped) python3 "$folder/choose.py" quadruped "$stores/screen_quadruped.sqlite" ;;
