@@ -15,6 +15,7 @@ STARTS = {"true": "staggered", "false": "in step"}  # staggered: by actions
 ALL_STARTS = ["staggered", "in step", "by age"]
 PAIRS = [("staggered", "in step"), ("by age", "in step"), ("by age", "staggered")]
 SHORT = "512x4 of 250 steps"  # an episode
+FRESH = "512x4, seeds 16 to 30"
 RUNS = ["task", "shape", "starts", "learning_rate", "seed", "area", "end", "training", "parameters_hash"]
 PHASES = ["task", "shape", "starts", "learning_rate", "seed", "limit", *RUNS[5:]]
 WALKS = ["task", "shape", "starts", "learning_rate", "seed", "speed_error", "success_rate", "training", "evaluation", "evaluation_length", "parameters_hash"]
@@ -64,7 +65,8 @@ def keep(stores, results):
     results.mkdir(exist_ok=True)
     merge(results / "screen.csv", RUNS, runs(stores / "screen.sqlite", ROBOTS), 5)
     merge(results / "runs.csv", RUNS, runs(stores / "final.sqlite", ROBOTS), 5)
-    merge(results / "phases.csv", PHASES, phases(stores / "phases.sqlite"), 6)
+    for name in ("phases", "phases_more"):
+        merge(results / "phases.csv", PHASES, phases(stores / f"{name}.sqlite"), 6)
     merge(results / "screen_quadruped.csv", WALKS, runs(stores / "screen_quadruped.sqlite", WALKERS), 5)
     merge(results / "quadruped.csv", WALKS, runs(stores / "final_quadruped.sqlite", WALKERS), 5)
     merge(results / "families.csv", FAMILIES, families(stores / "families"), 2)
@@ -113,7 +115,7 @@ def all_robots(results):
     """Runs of Hopper and HalfCheetah, those by age among them; one environment has nobody to be out of step with."""
     robots = by(read(results / "runs.csv"), "task", "shape", "starts")
     for row in read(results / "phases.csv"):
-        shape = row["shape"] if row["limit"] == "1000" else SHORT
+        shape = SHORT if row["limit"] == "250" else FRESH if int(row["seed"]) > 15 else row["shape"]
         robots.setdefault((row["task"], shape, row["starts"]), {})[row["seed"]] = row
     alone = robots.get(("HalfCheetah", "1x2048", "in step"))
     if alone and ("HalfCheetah", "512x4", "by age") in robots:
@@ -122,11 +124,12 @@ def all_robots(results):
 
 
 def why_in_step(of, mean):
-    """Verdicts on predictions 8 to 10."""
-    age_less_actions, age_less_step = (of.get(("HalfCheetah", f"by age less {other}, 512x4")) for other in ("staggered", "in step"))
-    if judged(age_less_actions):
-        yield 8, "HalfCheetah, 512x4: by age less by actions", age_less_actions[1], verdict(told(age_less_actions) and age_less_actions[1] > 0)
-        yield 8, "HalfCheetah, 512x4: by age less in step", age_less_step[1], verdict(not told(age_less_step))
+    """Verdicts on predictions 8 to 11."""
+    for prediction, shape in ((8, "512x4"), (11, FRESH)):
+        age_less_actions, age_less_step = (of.get(("HalfCheetah", f"by age less {other}, {shape}")) for other in ("staggered", "in step"))
+        if judged(age_less_actions):
+            yield prediction, f"HalfCheetah, {shape}: by age less by actions", age_less_actions[1], verdict(told(age_less_actions) and age_less_actions[1] > 0)
+            yield prediction, f"HalfCheetah, {shape}: by age less in step", age_less_step[1], verdict(not told(age_less_step))
     short = of.get(("HalfCheetah", f"staggered less in step, {SHORT}"))
     if judged(short):
         share = mean["HalfCheetah", SHORT, "staggered"] / mean["HalfCheetah", SHORT, "in step"]
@@ -146,7 +149,7 @@ def judge(results):
     for task, shapes in SHAPES.items():
         column = columns.get(task, "area")
         for starts in ALL_STARTS:
-            for shape in [*shapes, SHORT]:
+            for shape in [*shapes, SHORT, FRESH]:
                 of = found.get((task, shape, starts), {})
                 if not of:
                     continue
@@ -160,7 +163,7 @@ def judge(results):
                     one, two = found.get((task, a, starts), {}), found.get((task, b, starts), {})
                     if one.keys() & two.keys():
                         differences.append((task, f"{b} less {a}, {starts}", *difference(two, one, column)))
-        for shape in [*shapes, SHORT]:
+        for shape in [*shapes, SHORT, FRESH]:
             for a, b in PAIRS:
                 one, two = found.get((task, shape, a), {}), found.get((task, shape, b), {})
                 if not shape.startswith("1x") and one.keys() & two.keys():
@@ -182,7 +185,7 @@ def judge(results):
         pair = of.get(("Hopper", f"staggered less in step, {shape}"))
         if judged(pair):
             verdicts.append((3, f"Hopper: staggered less in step, {shape}", pair[1], verdict(not told(pair))))
-    rates = {(row[0], row[1]): float(row[4]) for row in means if row[0] != "Quadruped" and row[1] != SHORT}
+    rates = {(row[0], row[1]): float(row[4]) for row in means if row[0] != "Quadruped" and row[1] not in (SHORT, FRESH)}
     if len(rates) == 10:
         grid = [1e-4, 3e-4, 1e-3]
         jumps = max(abs(grid.index(rates[task, a]) - grid.index(rates[task, b])) for task in ("HalfCheetah", "Hopper") for a, b in zip(SHAPES[task], SHAPES[task][1:]))
@@ -214,7 +217,9 @@ def judge(results):
             best = max(ladder, key=ladder.get)
             verdicts.append((7, f"{task} at {step}, own: best at {best}", ladder[best], verdict(int(best.split("x")[1]) >= 16)))
     verdicts += why_in_step(of, mean)
-    write(results / "means.csv", ["task", "shape", "N", "starts", "learning_rate", "runs", "value", "low", "high", "second", "second_low", "second_high"], means)
+    of_means = ["task", "shape", "N", "starts", "learning_rate", "runs", "value", "low", "high", "second", "second_low", "second_high"]
+    write(results / "means.csv", of_means, [row for row in means if row[1] not in (SHORT, FRESH)])
+    write(results / "phases_means.csv", of_means, [row for row in means if row[1] in (SHORT, FRESH)])
     write(results / "differences.csv", ["task", "what", "runs", "value", "low", "high"], differences)
     write(results / "held_out.csv", ["families", "runs", "success", "low", "high", "training", "training_low", "training_high"], held_out)
     write(results / "verdicts.csv", ["prediction", "what", "value", "verdict"], verdicts)
