@@ -129,6 +129,14 @@ Status check_batch(const Config& config) {
   return {};
 }
 
+// An episode that was cut short may pass for a success, which no policy has earned.
+Status check_ages(const Config& config) {
+  if (!config.stagger_starts || config.stagger_by != "age" || config.curriculum.empty()) return {};
+  return invalid(
+      "stagger_by: got age with a curriculum, whose first decisions would be about episodes that "
+      "were cut short; set stagger_by = actions, or leave the curriculum out");
+}
+
 Status check_families(const Config& config) {
   if (config.num_envs % config.families() == 0) return {};
   return invalid("seed_families: got " + to_text(config.seed_families) +
@@ -151,6 +159,7 @@ Status check_normalised(const Config& config) {
 // What depends on the shape of the block.
 Status check_shape(const Config& config) {
   BROADLOOM_TRY(check_batch(config));
+  BROADLOOM_TRY(check_ages(config));
   BROADLOOM_TRY(check_families(config));
   return check_normalised(config);
 }

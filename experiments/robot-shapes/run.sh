@@ -40,7 +40,7 @@ laboratory() {
 
 mkdir -p "$stores/families" "$stores/laboratory"
 stages=("$@")
-[ ${#stages[@]} -gt 0 ] || stages=(screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory keep)
+[ ${#stages[@]} -gt 0 ] || stages=(screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory phases phases_more keep)
 case " ${stages[*]} " in *" families "*) : "${FLAT:?FLAT=RUN, a run of configs/quadruped.toml}" ;; esac
 for stage in "${stages[@]}"; do
   case $stage in

@@ -100,6 +100,18 @@ TEST(ConfigKeys, CleanRlSpellingsAreUnderstood) {
   EXPECT_EQ(config.norm_adv, "batch");
 }
 
+TEST(ConfigKeys, AgesAndACurriculumDoNotGoTogether) {
+  Config config;
+  config.stagger_starts = true;
+  config.stagger_by = "age";
+  EXPECT_TRUE(validate(config).ok());
+  config.curriculum = {"a"};
+  EXPECT_NE(message_of(validate(config)).find("stagger_by: got age with a curriculum"),
+            std::string::npos);
+  config.stagger_by = "actions";
+  EXPECT_TRUE(validate(config).ok());
+}
+
 TEST(ConfigKeys, UnknownKeysNameTheNearest) {
   Config config;
   EXPECT_EQ(message_of(set_config(config, "lerning_rate", "1")),
