@@ -159,7 +159,6 @@ Status check_normalised(const Config& config) {
 // What depends on the shape of the block.
 Status check_shape(const Config& config) {
   BROADLOOM_TRY(check_batch(config));
-  BROADLOOM_TRY(check_ages(config));
   BROADLOOM_TRY(check_families(config));
   return check_normalised(config);
 }
@@ -263,6 +262,7 @@ Status validate(const Config& config) {
   BROADLOOM_TRY(check_fields(config));
   BROADLOOM_TRY(check_hidden_sizes("hidden_sizes", config.hidden_sizes));
   BROADLOOM_TRY(check_hidden_sizes("rnd_hidden_sizes", config.rnd_hidden_sizes));
+  BROADLOOM_TRY(check_ages(config));
   BROADLOOM_TRY(config.shape_schedule.empty() ? check_shape(config) : check_schedule(config));
   return check_precision(config);
 }
