@@ -19,10 +19,14 @@
 namespace broadloom::cuda {
 
 // Environments of a block of threads. Few, for a step is a chain of waits and not of arithmetic:
-// 4,096 environments are 128 blocks, about one a multiprocessor. At 64-64 a layer is then four
-// groups of kPatchesAtOnce rows x 64 outputs = 256 threads, each with one chain of its inputs.
+// 4,096 environments are 128 blocks, about one a multiprocessor. At 64-64 a layer is then eight
+// rows x 16 columns of squares (tile_product.h), half of the threads' work.
 inline constexpr int kCollectRows = 32;
+// Rows that are valued at a time.
+inline constexpr int kValueRows = 64;
 inline constexpr int kCollectThreads = 256;
+// Steps of one launch. They go on where the last one stopped: the bits are those of any number.
+inline constexpr int kStepsAtOnce = 64;
 
 // The arrays of RolloutBlock that collecting fills, and what goes on from block to block. E: all
 // environments, of which this block steps the first N and the others rest.
@@ -53,24 +57,35 @@ BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
   return all;
 }
 
-// Both bodies read the same rows at the same places, one after the other.
-inline TileRoom collect_room(const DeviceNetwork& network) {
-  const int actor = TilePlaces(network.actor, kCollectRows, TilePlaces::kForward).size;
-  const int critic = TilePlaces(network.valuer(), kCollectRows, TilePlaces::kForward).size;
-  return {actor > critic ? actor : critic, 0};
+// Of a body that acts or values, with a copy of its parameters. bytes: of shared memory that a block
+// may have.
+inline TileRoom forward_room(const DeviceBody& body, int rows, std::size_t bytes) {
+  return room_within(bytes, rows, rows, [&](int count, bool caches) {
+    return TileRoom{count, TilePlaces(body, count, TilePlaces::kForward).size,
+                    caches ? cached_floats(body, false) : 0, 0};
+  });
 }
 
-// A thread block for each kCollectRows of so many rows.
-inline KernelShape shape_of_rows(const DeviceNetwork& network, int count) {
-  return {(count + kCollectRows - 1) / kCollectRows, kCollectThreads,
-          collect_room(network).shared_bytes()};
+// A thread block for each of room.rows of so many rows.
+inline KernelShape shape_of_rows(const TileRoom& room, int count) {
+  return {(count + room.rows - 1) / room.rows, kCollectThreads, room.shared_bytes()};
 }
 
-// Step t of all N: observe, value, draw actions, step, keep. Fused, so that a step is one launch;
-// its shared memory at 64-64 with four observations and two outputs is 17 KB, at 128-128 34 KB;
-// what takes more than there is works in global memory.
+// Of the whole block of threads, before its first tile.
+template <class Block>
+BROADLOOM_HD TileParams params_of(Block& block, const TileMemory& tiles, const DeviceBody& body,
+                                  const float* params) {
+  if (tiles.cached == 0) return {params};
+  return cache_params(block, body, params, false, block.template shared<float>());
+}
+
+// Steps begin to end of all N: observe, draw actions, step, keep. Environments have nothing in
+// common from step to step, so a block of threads goes on with its own without waiting for others,
+// and its copy of the policy's weights serves for all steps. A body of the critic's alone has no
+// part in it: its values are made afterwards, of all steps at once (ValuesKernel).
 template <class Env, class Acting>
 struct CollectKernel {
+  static constexpr int kThreads = kCollectThreads;
   using Observed = EnvObserved<Env>;
 
   EnvSetup<Env> setup;
@@ -82,16 +97,22 @@ struct CollectKernel {
   TileMemory tiles;
   ObservationScale scale;
   ActionBounds bounds;
-  std::int64_t step;  // of the run
-  int t;
-
-  static KernelShape shape(const DeviceNetwork& network, int count) {
-    return shape_of_rows(network, count);
-  }
+  std::int64_t first_step;  // of the run, at the block's first
+  int begin, end;
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
+    const TileParams read = params_of(block, tiles, network.actor, params);
     float* const work = tiles.of(block, block.template shared<float>());
+    for (int t = begin; t < end; ++t) {
+      step_all(block, read, work, t);
+      block.sync();
+    }
+  }
+
+ private:
+  template <class Block>
+  BROADLOOM_HD void step_all(Block& block, const TileParams& read, float* work, int t) const {
     const int first = block.index() * kCollectRows;
     const int left = rollout.N - first, rows = left < kCollectRows ? left : kCollectRows;
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
@@ -102,18 +123,10 @@ struct CollectKernel {
       rollout.observations.keep(at + static_cast<std::size_t>(e / rollout.D), e % rollout.D,
                                 rollout.D, seen.as<Observed>()[e]);
     }
-    keep_ages(block, at, rows);
+    keep_ages(block, t, at, rows);
     block.sync();
-    if (network.sides() == 2) {
-      const TilePlaces of_critic(network.critic, kCollectRows, TilePlaces::kForward);
-      forward_tile(block, network.critic, network.activation, params, of_critic, work, rows);
-      if (block.thread() < rows) {
-        rollout.values[at + block.thread()] = work[of_critic.outputs + block.thread()];
-      }
-      block.sync();  // the actor's numbers come to the same places
-    }
     const TilePlaces of_actor(network.actor, kCollectRows, TilePlaces::kForward);
-    forward_tile(block, network.actor, network.activation, params, of_actor, work, rows);
+    forward_tile(block, network.actor, network.activation, read, of_actor, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + of_actor.outputs + block.thread();
     if (network.action_values) {
@@ -126,16 +139,15 @@ struct CollectKernel {
       rollout.faults[n] = kNoFault;
       rollout.truncations[n] = 0;
     }
-    check(n, rollout.shown, FaultPlace::kObservation);
+    check(n, t, rollout.shown, FaultPlace::kObservation);
     if (rollout.faults[n] != kNoFault) return;  // as on the host, it is not stepped any more
-    act(n, outputs, at + block.thread());
-    step_row(n);
+    act(n, t, outputs, at + block.thread());
+    step_row(n, t);
   }
 
- private:
   // Of stacks: which of them begin their episodes.
   template <class Block>
-  BROADLOOM_HD void keep_ages(Block& block, std::size_t at, int rows) const {
+  BROADLOOM_HD void keep_ages(Block& block, int t, std::size_t at, int rows) const {
     if (!rollout.observations.frames.is_there() || block.thread() >= rows) return;
     const std::size_t row = at + static_cast<std::size_t>(block.thread());
     const std::size_t before = t == 0 ? row : row - static_cast<std::size_t>(rollout.N);
@@ -146,9 +158,9 @@ struct CollectKernel {
   }
 
   // What environment n has handed out, as it is: nothing hides behind a clip.
-  BROADLOOM_HD void check(int n, const DeviceObservations& rows_of, FaultPlace place) const {
+  BROADLOOM_HD void check(int n, int t, const DeviceObservations& rows_of, FaultPlace place) const {
     if (setup.is_one_hot) return;
-    note(n, all_numbers(row_of(rows_of, n), setup.observation_size), place);
+    note(n, t, all_numbers(row_of(rows_of, n), setup.observation_size), place);
   }
   // As environments show them.
   BROADLOOM_HD Observed* row_of(const DeviceObservations& rows_of, int n) const {
@@ -156,16 +168,16 @@ struct CollectKernel {
     return rows_of.as<Observed>() + static_cast<std::size_t>(n) * width;
   }
   // An environment's faults come in the order of time.
-  BROADLOOM_HD void note(int n, bool is_finite, FaultPlace place) const {
+  BROADLOOM_HD void note(int n, int t, bool is_finite, FaultPlace place) const {
     if (is_finite || rollout.faults[n] != kNoFault) return;
     rollout.faults[n] = fault_order(t, place, n);
   }
 
   // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: within
   // bounds.
-  BROADLOOM_HD void act(int n, const float* outputs, std::size_t row) const {
+  BROADLOOM_HD void act(int n, int t, const float* outputs, std::size_t row) const {
     Random random(setup.seed, Purpose::kAction, static_cast<std::uint32_t>(n),
-                  static_cast<std::uint64_t>(step));
+                  static_cast<std::uint64_t>(first_step + t));
     float* const drawn = rollout.actions + row * rollout.A;
     rollout.log_probs[row] = acting.act(network, params, outputs, kCollectRows, random, drawn);
     for (int a = 0; a < rollout.A; ++a) {
@@ -175,7 +187,7 @@ struct CollectKernel {
     }
   }
 
-  BROADLOOM_HD void step_row(int n) const {
+  BROADLOOM_HD void step_row(int n, int t) const {
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N;
     step_env(setup, arrays,
              StepArrays<Env>{rollout.clipped, rollout.shown.as<Observed>(), rollout.rewards + at,
@@ -183,9 +195,9 @@ struct CollectKernel {
                              rollout.ends.as<Observed>(),
                              rollout.outcomes == nullptr ? nullptr : rollout.outcomes + at},
              n);
-    note(n, std::isfinite(rollout.rewards[at + n]), FaultPlace::kReward);
+    note(n, t, std::isfinite(rollout.rewards[at + n]), FaultPlace::kReward);
     if (rollout.truncated[at + n] != 0) {
-      check(n, rollout.ends, FaultPlace::kFinalObservation);
+      check(n, t, rollout.ends, FaultPlace::kFinalObservation);
       keep_final(n);
     }
     take_frame(n, has_ended(at + n));
@@ -249,34 +261,32 @@ struct FirstFaultKernel {
   }
 };
 
-// values [count] of rows [count, D]: the critic's one output, or the largest action value.
+// values of rows [.., D] from `begin` to `end`: the critic's one output, or the largest action value.
 struct ValuesKernel {
+  static constexpr int kThreads = kCollectThreads;
+
   DeviceNetwork network;
   const float* params;
   DeviceObservations rows_of;
-  int count;
+  int begin, end;  // of the rows
   TileMemory tiles;
   ObservationScale scale;
   float* values;
 
-  static KernelShape shape(const DeviceNetwork& network, int count) {
-    return shape_of_rows(network, count);
-  }
-
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    float* const work = tiles.of(block, block.template shared<float>());
-    const int first = block.index() * kCollectRows;
-    const int left = count - first, rows = left < kCollectRows ? left : kCollectRows;
-    const std::size_t width = static_cast<std::size_t>(network.observation_size);
-    load_tile(block, rows_of.from(first * width), network.observation_size, rows, scale, work);
-    block.sync();
     const DeviceBody& body = network.valuer();
-    const TilePlaces places(body, kCollectRows, TilePlaces::kForward);
-    forward_tile(block, body, network.activation, params, places, work, rows);
+    const TileParams read = params_of(block, tiles, body, params);
+    float* const work = tiles.of(block, block.template shared<float>());
+    const int first = begin + block.index() * tiles.rows;
+    const int left = end - first, rows = left < tiles.rows ? left : tiles.rows;
+    load_rows(block, rows_of, first, network.observation_size, rows, scale, work);
+    block.sync();
+    const TilePlaces places(body, tiles.rows, TilePlaces::kForward);
+    forward_tile(block, body, network.activation, read, places, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + places.outputs + block.thread();
-    values[first + block.thread()] = largest_of(outputs, body.head.out, kCollectRows);
+    values[first + block.thread()] = largest_of(outputs, body.head.out, tiles.rows);
   }
 };
 

@@ -13,13 +13,15 @@ namespace broadloom::cuda {
 
 class CountingSide {
  public:
-  // bytes: gets what is allocated; it must outlive this.
-  explicit CountingSide(std::size_t& bytes) : bytes_(bytes) {}
+  // bytes: gets what is allocated; it must outlive this. shared_bytes: of the other side's blocks.
+  CountingSide(std::size_t& bytes, std::size_t shared_bytes)
+      : bytes_(bytes), shared_bytes_(shared_bytes) {}
 
   static std::string name() { return "counted"; }
   static Status status() { return {}; }
   static std::size_t free_bytes() { return std::numeric_limits<std::size_t>::max(); }
   std::size_t allocated() const { return bytes_; }
+  std::size_t shared_bytes() const { return shared_bytes_; }
 
   // Null, of which nothing is read or written.
   template <class T>
@@ -36,6 +38,7 @@ class CountingSide {
 
  private:
   std::size_t& bytes_;
+  std::size_t shared_bytes_;
 };
 
 }  // namespace broadloom::cuda

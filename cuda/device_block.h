@@ -25,8 +25,18 @@ class DeviceBlock {
   }
 };
 
+// Threads of a block of it, for which its registers must do.
 template <class Kernel>
-__global__ void run_on_device(Kernel kernel) {
+constexpr int most_threads() {
+  if constexpr (requires { Kernel::kThreads; }) {
+    return Kernel::kThreads;
+  } else {
+    return 256;
+  }
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(most_threads<Kernel>()) run_on_device(Kernel kernel) {
   DeviceBlock block;
   kernel(block);
 }
@@ -34,6 +44,13 @@ __global__ void run_on_device(Kernel kernel) {
 // Starts it on the stream, and returns at once.
 template <class Kernel>
 cudaError_t launch(const Kernel& kernel, const KernelShape& shape, cudaStream_t stream) {
+  static_assert(sizeof(Kernel) <= 4096, "what a kernel is given is at most 4 KB before CUDA 12.1");
+  if (shape.shared_bytes > kUsualSharedBytes) {
+    const cudaError_t granted =
+        cudaFuncSetAttribute(run_on_device<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shape.shared_bytes));
+    if (granted != cudaSuccess) return granted;
+  }
   run_on_device<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(kernel);
   return cudaGetLastError();
 }

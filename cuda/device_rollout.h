@@ -39,8 +39,7 @@ class DeviceCollector {
         normalizer_(side, options.normalizer, options.shapes),
         envs_(side, envs, options.disturbance) {
     make_block(envs.spec(), options.frames, options.shapes);
-    tiles_ = collect_room(network).make(
-        side, static_cast<std::size_t>(shape_of_rows(network, envs.num_envs()).blocks));
+    make_tiles(envs.num_envs(), options.shapes);
     reshape(options.shapes[0]);
     observe();
   }
@@ -78,11 +77,15 @@ class DeviceCollector {
   void collect(const Acting& acting, const float* params, std::int64_t first_step) {
     normalizer_.begin_block();
     const ObservationScale scale = normalizer_.scale(), as_it_is{};
-    for (int t = 0; t < block_.T; ++t) {
-      side_.run(
-          CollectKernel<Env, Acting>{envs_.setup(), envs_.arrays(), network_, acting, params,
-                                     block_, tiles_, scale, envs_.bounds(), first_step + t, t},
-          CollectKernel<Env, Acting>::shape(network_, block_.N));
+    for (int t = 0; t < block_.T; t += kStepsAtOnce) {
+      const int end = std::min(t + kStepsAtOnce, block_.T);
+      side_.run(CollectKernel<Env, Acting>{envs_.setup(), envs_.arrays(), network_, acting, params,
+                                           block_, acting_tiles_, scale, envs_.bounds(), first_step,
+                                           t, end},
+                shape_of_rows(acting_room_, block_.N));
+    }
+    if (network_.sides() == 2) {
+      values(params, block_.observations, block_.T * block_.N, scale, block_.values);
     }
     values(params, block_.now, block_.N, scale, block_.last_values);
     // Places that no episode has taken are valued, too, and not read. N at a time, for which there
@@ -139,8 +142,11 @@ class DeviceCollector {
 
   void values(const float* params, const DeviceObservations& rows, int count,
               const ObservationScale& scale, float* to) {
-    side_.run(ValuesKernel{network_, params, rows, count, tiles_, scale, to},
-              ValuesKernel::shape(network_, count));
+    for (int begin = 0; begin < count; begin += values_at_once_) {
+      const int end = std::min(begin + values_at_once_, count);
+      side_.run(ValuesKernel{network_, params, rows, begin, end, value_tiles_, scale, to},
+                shape_of_rows(value_room_, end - begin));
+    }
   }
 
   // As on the host: in a block of one step no frame is there twice.
@@ -169,6 +175,26 @@ class DeviceCollector {
       room.ages = std::max(room.ages, once ? all : 0);
     }
     return room;
+  }
+
+  // Rows of one launch whose tiles do not fit shared memory: two blocks a multiprocessor of the
+  // largest devices.
+  static constexpr int kSpiltValues = 264 * kValueRows;
+
+  void make_tiles(int num_envs, const std::vector<BlockShape>& shapes) {
+    const std::size_t bytes = side_.shared_bytes();
+    acting_room_ = forward_room(network_.actor, kCollectRows, bytes);
+    value_room_ = forward_room(network_.valuer(), kValueRows, bytes);
+    values_at_once_ = num_envs;
+    for (const BlockShape& shape : shapes) {
+      values_at_once_ = std::max(values_at_once_, shape.num_envs * shape.num_steps);
+    }
+    if (value_room_.spills) values_at_once_ = std::min(values_at_once_, kSpiltValues);
+    const auto blocks = [](const TileRoom& room, int count) {
+      return static_cast<std::size_t>(shape_of_rows(room, count).blocks);
+    };
+    acting_tiles_ = acting_room_.make(side_, blocks(acting_room_, num_envs));
+    value_tiles_ = value_room_.make(side_, blocks(value_room_, values_at_once_));
   }
 
   // Without a shape, which reshape() gives it.
@@ -224,7 +250,9 @@ class DeviceCollector {
   DeviceEnvironments<Env, Side> envs_;
   DeviceRollout block_;
   std::uint8_t* ages_ = nullptr;  // of stacks whose frames are kept once
-  TileMemory tiles_{};
+  TileRoom acting_room_{}, value_room_{};
+  int values_at_once_ = 0;
+  TileMemory acting_tiles_{}, value_tiles_{};
   std::uint64_t* first_fault_ = nullptr;  // of the block
 };
 

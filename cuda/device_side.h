@@ -48,6 +48,13 @@ class DeviceSide {
     return free;
   }
   std::size_t allocated() const { return asked_; }
+  // Shared memory that a block may have.
+  std::size_t shared_bytes() {
+    int device = 0, bytes = 0;
+    keep(cudaGetDevice(&device));
+    keep(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    return static_cast<std::size_t>(bytes);
+  }
 
   // Of zeros; it lives as long as this. Null for none.
   template <class T>

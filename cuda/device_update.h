@@ -162,7 +162,8 @@ class DeviceUpdate {
   void make_arrays(const Room& room) {
     for (float** array : {&params_, &m_, &v_}) *array = floats(parameters());
     partial_grads_ = floats(parameters() * room.partials);
-    tiles_ = gradient_room(network_).make(side_, room.notes);
+    room_ = gradient_room(network_, side_.shared_bytes());
+    tiles_ = room_.make(side_, room.notes);
     sums_ = side_.template allocate<Sums>(room.sums);
     batch_sums_ = side_.template allocate<Sums>(room.notes);
     norms_ = side_.template allocate<double>(room.steps);
@@ -221,7 +222,7 @@ class DeviceUpdate {
   // Into the first of the partial gradients.
   void gradient(const DeviceRollout& rollout, const GradientPlaces<Sums>& places) {
     side_.run(GradientKernel<Loss>{network_, params_, rollout, loss_, places},
-              GradientKernel<Loss>::shape(network_, places.partials));
+              GradientKernel<Loss>::shape(network_, room_, places.partials));
     side_.run(ReduceKernel{partial_grads_, places.partials, network_.parameters, chunks_, squares_},
               ReduceKernel::shape(chunk_count_));
   }
@@ -303,6 +304,7 @@ class DeviceUpdate {
   std::size_t notes_ = 0;              // most partial gradients of a step, of all sides
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
   float* partial_grads_ = nullptr;
+  TileRoom room_{};
   TileMemory tiles_{};
   Sums *sums_ = nullptr, *batch_sums_ = nullptr;
   double *norms_ = nullptr, *squares_ = nullptr;

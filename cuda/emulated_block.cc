@@ -15,7 +15,7 @@ namespace broadloom::cuda::emulated {
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
-constexpr std::size_t kMostSharedBytes = 48 * 1024;  // that any device gives unasked
+constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of any device
 
 [[noreturn]] void fault(const char* what) {
   std::fprintf(stderr, "emulated kernel: %s\n", what);
@@ -44,7 +44,7 @@ class Scheduler {
       fault("a block has 32, 64, ... or 1,024 threads");
     }
     if (shape.blocks < 1) fault("a grid has at least one block; start none for no rows");
-    if (shape.shared_bytes > kMostSharedBytes) fault("a block has at most 48 KB of shared memory");
+    if (shape.shared_bytes > kMostSharedBytes) fault("a block has at most 227 KB of shared memory");
     fibers_.resize(static_cast<std::size_t>(shape.threads));
     turns_.resize(fibers_.size());
     std::iota(turns_.begin(), turns_.end(), 0);

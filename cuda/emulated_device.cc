@@ -8,8 +8,9 @@
 namespace broadloom::cuda {
 
 Result<std::unique_ptr<Device>> make_emulated_device(const DeviceSetup& setup, FiberOrder order,
-                                                     std::size_t free_bytes) {
-  return make_device_on(std::make_unique<HostSide>(order, free_bytes), setup);
+                                                     std::size_t free_bytes,
+                                                     std::size_t shared_bytes) {
+  return make_device_on(std::make_unique<HostSide>(order, free_bytes, shared_bytes), setup);
 }
 
 }  // namespace broadloom::cuda

@@ -16,10 +16,11 @@ namespace broadloom::cuda {
 
 class HostSide {
  public:
-  // free_bytes: as if there were no more.
+  // free_bytes: as if there were no more. shared_bytes: of a block.
   explicit HostSide(FiberOrder order = FiberOrder::kForward,
-                    std::size_t free_bytes = std::numeric_limits<std::size_t>::max())
-      : order_(order), free_bytes_(free_bytes) {}
+                    std::size_t free_bytes = std::numeric_limits<std::size_t>::max(),
+                    std::size_t shared_bytes = kUsualSharedBytes)
+      : order_(order), free_bytes_(free_bytes), shared_bytes_(shared_bytes) {}
 
   // What computes, as it calls itself.
   static std::string name() { return "emulated on the host"; }
@@ -28,6 +29,8 @@ class HostSide {
   // Memory that there is to be had, and what was.
   std::size_t free_bytes() const { return free_bytes_; }
   std::size_t allocated() const { return allocated_; }
+  // Shared memory that a block may have.
+  std::size_t shared_bytes() const { return shared_bytes_; }
 
   // Of zeros; it lives as long as this.
   template <class T>
@@ -51,7 +54,7 @@ class HostSide {
 
  private:
   FiberOrder order_;
-  std::size_t free_bytes_, allocated_ = 0;
+  std::size_t free_bytes_, shared_bytes_, allocated_ = 0;
   std::uint64_t launches_ = 0;  // the seed of shuffled orders
   std::vector<std::shared_ptr<void>> memory_;
 };

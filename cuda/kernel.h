@@ -33,6 +33,8 @@
 namespace broadloom::cuda {
 
 inline constexpr int kWarp = 32;
+// Shared memory of a block that any device gives unasked.
+inline constexpr std::size_t kUsualSharedBytes = 48 * 1024;
 
 struct KernelShape {
   int blocks = 1;

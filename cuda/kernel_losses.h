@@ -2,7 +2,7 @@
 //
 // A loss has Sums, what is said of samples beside their gradient, and
 //   row(of)                     one thread a row: from outputs to derivatives, and what is said
-//   add(thread, of, sums, grads)  many threads: adds up what was said of the tile's rows
+//   add(block, of, sums, grads)  all threads: adds up what was said of kTileRows of the rows
 #pragma once
 
 #include <cmath>
@@ -27,20 +27,38 @@ struct LossTile {
   const DeviceRollout& rollout;
   const AdvantageShift& shift;  // of the minibatch
   int samples;                  // of the minibatch
-  int rows;
+  int rows, stride;             // of the tile, and of room for them
   bool has_policy, has_values;  // a side, or both: which of these two there are
-  float* outputs;               // [outputs, kTileRows] of the policy, or action values
-  float* values;                // [kTileRows] of a head of values
-  float* shares;                // [outputs, kTileRows] scratch
+  float* outputs;               // [outputs, stride] of the policy, or action values
+  float* values;                // [stride] of a head of values
+  float* shares;                // [outputs, stride] scratch
   TileTerms terms;
+
+  // So many of its rows from `first` on.
+  BROADLOOM_HD LossTile part(int first, int count) const {
+    LossTile made = *this;
+    made.rows = count;
+    made.outputs += first;
+    made.values += first;
+    made.shares += first;
+    made.terms = terms.from(first);
+    return made;
+  }
 };
+
+// Numbers that a tile's sums are made of: one warp each, and from the first one on again where
+// there are fewer.
+template <class Block, class F>
+BROADLOOM_HD void warp_each(Block& block, int numbers, F&& f) {
+  for (int i = block.thread() / kWarp; i < numbers; i += block.threads() / kWarp) f(i);
+}
 
 // One row of it.
 struct LossRow {
   const LossTile& tile;
   std::size_t row;  // of the block
   int r;            // of the tile
-  float* outputs;   // kTileRows between one and the next
+  float* outputs;   // tile.stride between one and the next
   float* shares;
   TileTerms::Row terms;
 
@@ -66,17 +84,20 @@ struct PpoKernelLoss {
                                        : gaussian(of, drawn);
   }
 
-  // One thread a number, and a dimension of log_std.
-  BROADLOOM_HD void add(int thread, const LossTile& of, PpoSums& sums, float* grads) const {
-    if (of.has_values && thread == kPolicyThreads) {
-      sums.value_loss += of.terms.sum(TileTerms::kValueLoss, of.rows);
-    }
-    if (!of.has_policy) return;
-    add_policy_terms(thread, coefficients.clip_coef, of.terms, of.rows, sums);
-    if (of.network.is_discrete || thread >= of.network.outputs) return;
-    const float* const shares = of.shares + thread * kTileRows;
-    const float sum = lane_sum<float, 16>(of.rows, [&](int r) { return shares[r]; });
-    grads[of.network.log_std + thread] += sum + entropy_weight(of) * static_cast<float>(of.rows);
+  template <class Block>
+  BROADLOOM_HD void add(Block& block, const LossTile& of, PpoSums& sums, float* grads) const {
+    const int log_stds = of.has_policy && !of.network.is_discrete ? of.network.outputs : 0;
+    const int dimensions = kPolicyNumbers + 1;  // numbers before those of log_std
+    warp_each(block, dimensions + log_stds, [&](int i) {
+      if (i >= dimensions) return add_log_std(block, of, i - dimensions, grads);
+      if (i < kPolicyNumbers) {
+        if (!of.has_policy) return;
+        return add_policy_terms(block, i, coefficients.clip_coef, of.terms, of.rows, sums);
+      }
+      if (!of.has_values) return;
+      const double sum = of.terms.sum(block, TileTerms::kValueLoss, of.rows);
+      if (block.thread() % kWarp == 0) sums.value_loss += sum;
+    });
   }
 
  private:
@@ -85,6 +106,13 @@ struct PpoKernelLoss {
   }
   BROADLOOM_HD float entropy_weight(const LossTile& of) const {
     return static_cast<float>(-coefficients.ent_coef) * share(of);
+  }
+  template <class Block>
+  BROADLOOM_HD void add_log_std(Block& block, const LossTile& of, int a, float* grads) const {
+    const float* const shares = of.shares + a * of.stride;
+    const float sum = lane_sum<float, 16>(block, of.rows, [&](int r) { return shares[r]; });
+    if (block.thread() % kWarp != 0) return;
+    grads[of.network.log_std + a] += sum + entropy_weight(of) * static_cast<float>(of.rows);
   }
   BROADLOOM_HD PolicyLossOfOne policy(const LossRow& of, float log_prob) const {
     const DeviceRollout& block = of.tile.rollout;
@@ -95,7 +123,7 @@ struct PpoKernelLoss {
   }
 
   BROADLOOM_HD void categorical(const LossRow& of, int action) const {
-    const CategoricalRow row(of.outputs, of.tile.network.outputs, kTileRows);
+    const CategoricalRow row(of.outputs, of.tile.network.outputs, of.tile.stride);
     const float entropy = row.entropy();
     const PolicyLossOfOne one = policy(of, row.log_prob(action));
     // Reads each logit before it writes there.
@@ -108,15 +136,15 @@ struct PpoKernelLoss {
     const float* const log_std = of.tile.params + network.log_std;
     float log_prob = 0.0f;
     for (int a = 0; a < network.outputs; ++a) {
-      const GaussianDimension row{of.outputs[a * kTileRows], log_std[a]};
+      const GaussianDimension row{of.outputs[a * of.tile.stride], log_std[a]};
       log_prob = row.add_log_prob(log_prob, row.scaled(drawn[a]));
     }
     const PolicyLossOfOne one = policy(of, log_prob);
     for (int a = 0; a < network.outputs; ++a) {
-      const GaussianDimension row{of.outputs[a * kTileRows], log_std[a]};
+      const GaussianDimension row{of.outputs[a * of.tile.stride], log_std[a]};
       const float scaled = row.scaled(drawn[a]);
-      of.outputs[a * kTileRows] = row.d_mean(one.d_log_prob, scaled);
-      of.shares[a * kTileRows] = GaussianDimension::d_log_std(one.d_log_prob, scaled);
+      of.outputs[a * of.tile.stride] = row.d_mean(one.d_log_prob, scaled);
+      of.shares[a * of.tile.stride] = GaussianDimension::d_log_std(one.d_log_prob, scaled);
     }
     of.terms.set(one, gaussian_row_entropy(log_std, network.outputs));
   }
@@ -141,24 +169,30 @@ struct PqnKernelLoss {
     const DeviceRollout& block = of.tile.rollout;
     const int outputs = of.tile.network.outputs;
     const int action = static_cast<int>(block.actions[of.row]);
-    const float old_value = block.values[of.row], value = of.outputs[action * kTileRows];
+    const float old_value = block.values[of.row], value = of.outputs[action * of.tile.stride];
     const float weight = static_cast<float>(vf_coef) / static_cast<float>(of.tile.samples);
-    const float moved = largest_of(of.outputs, outputs, kTileRows) - old_value;
+    const float moved = largest_of(of.outputs, outputs, of.tile.stride) - old_value;
     const PqnLossOfOne<float> one(weight, value, block.advantages[of.row] + old_value);
-    for (int a = 0; a < outputs; ++a) of.outputs[a * kTileRows] = a == action ? one.d_value : 0.0f;
+    for (int a = 0; a < outputs; ++a) {
+      of.outputs[a * of.tile.stride] = a == action ? one.d_value : 0.0f;
+    }
     of.terms.set(kLoss, one.loss);
     of.terms.set(kValue, value);
     of.terms.set(kMoved, std::fabs(static_cast<double>(moved)));
   }
 
   // In the order of rows, as on the host.
-  BROADLOOM_HD void add(int thread, const LossTile& of, PqnSums& sums, float*) const {
-    if (thread == kLoss) sums.td_loss += chain(of, kLoss);
-    if (thread == kValue) sums.q_values += chain(of, kValue);
-    for (int r = 0; thread == kMoved && r < of.rows; ++r) {
-      const double moved = of.terms.at(kMoved, r);
-      if (!(moved <= sums.max_value_error)) sums.max_value_error = moved;
-    }
+  template <class Block>
+  BROADLOOM_HD void add(Block& block, const LossTile& of, PqnSums& sums, float*) const {
+    warp_each(block, kMoved + 1, [&](int i) {
+      if (block.thread() % kWarp != 0) return;
+      if (i == kLoss) sums.td_loss += chain(of, kLoss);
+      if (i == kValue) sums.q_values += chain(of, kValue);
+      for (int r = 0; i == kMoved && r < of.rows; ++r) {
+        const double moved = of.terms.at(kMoved, r);
+        if (!(moved <= sums.max_value_error)) sums.max_value_error = moved;
+      }
+    });
   }
 
  private:

@@ -72,28 +72,34 @@ struct DeviceNetwork {
 };
 
 // Where a body's numbers of one tile are, in floats, from the tile's workspace on. A row of x and
-// of each layer's output takes an odd number of places, so that threads that read one column of
-// neighbouring rows find them in other banks. What a normalised layer is before it is normalised,
-// and the moments of its rows, are kept for who goes back through the tile; else they have the
-// places of what comes of them, and of the first layer, whose rows have the most parts.
+// of each layer's output takes an odd number of fours, so that it begins at a multiple of 16 bytes
+// and threads that read fours of neighbouring rows find them in other banks. What a normalised
+// layer is before it is normalised, the moments of its rows, and deltas are kept for who goes back
+// through the tile; else they have the places of what comes of them, and moments those of the first
+// layer, whose rows have the most parts.
 struct TilePlaces {
   enum Use { kForward, kForwardAndBack };
 
   int rows;  // of room
-  int x, linear[kMostLayers], hidden[kMostLayers], moments[kMostLayers], outputs, values, size;
+  int x, linear[kMostLayers], hidden[kMostLayers], delta[kMostLayers], moments[kMostLayers];
+  int outputs, values, size;
 
-  BROADLOOM_HD static int row(int width) { return width | 1; }
+  BROADLOOM_HD static int row(int width) { return ((width + 3) / 4 | 1) * 4; }
   BROADLOOM_HD TilePlaces(const DeviceBody& body, int room, Use use) : rows(room), x(0) {
+    const bool goes_back = use == kForwardAndBack;
     size = rows * row(body.layers > 0 ? body.hidden[0].row_in : body.head.row_in);
     for (int l = 0; l < body.layers; ++l) {
-      const bool keeps = use == kForwardAndBack;
+      const int all = rows * row(body.hidden[l].row_out());
       linear[l] = size;
-      const int width = row(body.hidden[l].row_out());
-      if (body.norms[l].is_there() && keeps) size += rows * width;
+      if (body.norms[l].is_there() && goes_back) size += all;
       hidden[l] = size;
-      size += rows * width;
-      moments[l] = l > 0 && !keeps ? moments[0] : size;
-      if (body.norms[l].is_there() && (l == 0 || keeps)) size += 2 * rows * body.norms[l].parts;
+      size += all;
+      delta[l] = size;
+      if (goes_back) size += all;
+      moments[l] = l > 0 && !goes_back ? moments[0] : size;
+      if (body.norms[l].is_there() && (l == 0 || goes_back)) {
+        size += 2 * rows * body.norms[l].parts;
+      }
     }
     outputs = size;  // [outputs, rows], a row of the tile a column, as the host has them
     size += rows * body.head.out;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "broadloom/algo/clip_scale.h"
+#include "broadloom/algo/gradient_cut.h"
 #include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/math/adam_formula.h"
 #include "cuda/kernel.h"
@@ -14,26 +15,29 @@
 namespace broadloom::cuda {
 
 // Mean and scale of the advantages of each minibatch of an update. They follow from the block and
-// the permutations alone, so one launch makes them for all steps at once, one warp a minibatch:
-// four chains each, as on the host, whose waits are then side by side.
+// the permutations alone, so one launch makes them for all steps at once, one block a minibatch:
+// four chains each, as on the host, of numbers that all threads fetch while the chains go on.
 struct ShiftKernel {
+  static constexpr int kThreads = 256, kAtOnce = 4 * kThreads;
+
   const float* advantages;      // [B]
   const std::int32_t* indices;  // [epochs, B]; null: all in order, and one minibatch an epoch
   int samples, count;           // B, and minibatches an epoch
   AdvantageShift* shifts;       // [epochs, count]
 
-  static KernelShape shape(int minibatches) { return {minibatches, kWarp, 4 * sizeof(double)}; }
+  static KernelShape shape(int minibatches) {
+    return {minibatches, kThreads, 4 * sizeof(double) + 2 * kAtOnce * sizeof(float)};
+  }
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    double* const chains = block.template shared<double>();
     const int epoch = block.index() / count, m = block.index() % count;
     const int begin = place(m), rows = place(m + 1) - begin;
     const std::int32_t* const of =
         indices == nullptr ? nullptr : indices + static_cast<std::size_t>(epoch) * samples + begin;
-    const double mean = sum(block, chains, of, rows, [](double x) { return x; }) / rows;
+    const double mean = sum(block, of, rows, [](double x) { return x; }) / rows;
     const double squares =
-        sum(block, chains, of, rows, [mean](double x) { return (x - mean) * (x - mean); });
+        sum(block, of, rows, [mean](double x) { return (x - mean) * (x - mean); });
     if (block.thread() != 0) return;
     shifts[block.index()] = AdvantageShift();
     if (rows < 2) return;
@@ -46,12 +50,28 @@ struct ShiftKernel {
   BROADLOOM_HD int place(int m) const {
     return static_cast<int>(static_cast<std::int64_t>(m) * samples / count);
   }
+  // Four neighbours' numbers from i on, of those that there are.
+  BROADLOOM_HD void fetch(const std::int32_t* of, int first, int rows, int thread,
+                          float (&own)[4]) const {
+    for (int k = 0; k < 4; ++k) {
+      const int i = first + k * kThreads + thread;
+      own[k] = i < rows ? advantages[of == nullptr ? i : of[i]] : 0.0f;
+    }
+  }
   template <class Block, class Term>
-  BROADLOOM_HD double sum(Block& block, double* chains, const std::int32_t* of, int rows,
-                          Term&& term) const {
+  BROADLOOM_HD double sum(Block& block, const std::int32_t* of, int rows, Term&& term) const {
+    double* const chains = block.template shared<double>();
+    float* const numbers = reinterpret_cast<float*>(chains + 4);
+    float own[4];
     double chain = 0.0;
-    for (int i = block.thread(); block.thread() < 4 && i < rows; i += 4) {
-      chain += term(advantages[of == nullptr ? i : of[i]]);
+    fetch(of, 0, rows, block.thread(), own);
+    for (int first = 0, turn = 0; first < rows; first += kAtOnce, turn ^= 1) {
+      float* const here = numbers + turn * kAtOnce;
+      for (int k = 0; k < 4; ++k) here[k * kThreads + block.thread()] = own[k];
+      block.sync();  // and who adds is done with the turn before the last
+      fetch(of, first + kAtOnce, rows, block.thread(), own);
+      const int left = rows - first, end = left < kAtOnce ? left : kAtOnce;
+      for (int i = block.thread(); block.thread() < 4 && i < end; i += 4) chain += term(here[i]);
     }
     if (block.thread() < 4) chains[block.thread()] = chain;
     block.sync();
@@ -69,22 +89,22 @@ struct DeviceChunk {
 // The partial gradients added pairwise into the first, in the host's tree, and the sum of squares
 // of each chunk. One block a chunk, at most 2,048 parameters.
 struct ReduceKernel {
+  static constexpr int kThreads = 512;
+  // Of the tree, which a thread reads at once.
+  static constexpr int kAtOnce = 16;
+
   float* partial_grads;  // [partials, parameters]
   int partials, parameters;
   const DeviceChunk* chunks;
   double* squares;  // [chunks]
 
-  static KernelShape shape(int chunks) { return {chunks, 256, 0}; }
+  static KernelShape shape(int chunks) { return {chunks, kThreads, 0}; }
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     const DeviceChunk chunk = chunks[block.index()];
     for (int i = chunk.begin + block.thread(); i < chunk.end; i += block.threads()) {
-      for (int stride = 1; stride < partials; stride *= 2) {
-        for (int p = 0; p + stride < partials; p += 2 * stride) {
-          partial_grads[at(p, i)] += partial_grads[at(p + stride, i)];
-        }
-      }
+      partial_grads[i] = sum_of(i);
     }
     block.sync();
     if (block.thread() >= kWarp) return;
@@ -99,8 +119,33 @@ struct ReduceKernel {
   }
 
  private:
-  BROADLOOM_HD std::size_t at(int p, int i) const {
-    return static_cast<std::size_t>(p) * parameters + i;
+  // Neighbours first, then neighbouring sums: a number is added to the one a stride before it where
+  // it is there.
+  BROADLOOM_HD float sum_of(int i) const {
+    float branches[kMostPartialGradients / kAtOnce];
+    const int count = (partials + kAtOnce - 1) / kAtOnce;
+    for (int b = 0; b < kMostPartialGradients / kAtOnce; ++b) {
+      branches[b] = b < count ? branch(i, b * kAtOnce) : 0.0f;
+    }
+    return tree(branches, count);
+  }
+  BROADLOOM_HD float branch(int i, int first) const {
+    float of[kAtOnce];
+    for (int p = 0; p < kAtOnce; ++p) {
+      const bool is_there = first + p < partials;
+      of[p] = is_there ? partial_grads[static_cast<std::size_t>(first + p) * parameters + i] : 0.0f;
+    }
+    return tree(of, partials - first);
+  }
+  // Of the first `count` of them.
+  template <int kCount>
+  BROADLOOM_HD static float tree(float (&of)[kCount], int count) {
+    for (int stride = 1; stride < kCount; stride *= 2) {
+      for (int p = 0; p + stride < kCount; p += 2 * stride) {
+        if (p + stride < count) of[p] += of[p + stride];
+      }
+    }
+    return of[0];
   }
 };
 

@@ -8,32 +8,36 @@
 #include "cuda/network.h"
 #include "cuda/normalise_kernels.h"
 #include "cuda/tile_norm.h"
+#include "cuda/tile_params.h"
+#include "cuda/tile_product.h"
 
 namespace broadloom::cuda {
 
-// Patches of which a thread makes one output at a time: it reads a weight once for all of them, and
-// their inputs are one place for the whole warp.
+// Patches of which a thread makes one output at a time, where numbers do not lie in fours: it reads
+// a weight once for all of them, and their inputs are one place for the whole warp.
 inline constexpr int kPatchesAtOnce = 8;
 
 // y[p, o] = finish(b[o] + sum over i of x[p, i] w[i, o]), one chain each, for every patch p of the
 // rows.
-template <class Block, class Finish>
-BROADLOOM_HD void forward_layer(Block& block, const DeviceLayer& layer, Finish&& finish,
-                                const float* params, const float* x, float* y, int rows) {
+template <class Team, class Finish>
+BROADLOOM_HD void forward_layer_singly(const Team& team, const DeviceLayer& layer, Finish&& finish,
+                                       const TileParams& params, const float* x, float* y,
+                                       int rows) {
   const Patches& patches = layer.patches;
   const int x_row = TilePlaces::row(layer.row_in), y_row = TilePlaces::row(layer.row_out());
   const int per_row = patches.count(), count = rows * per_row;
   const int groups = (count + kPatchesAtOnce - 1) / kPatchesAtOnce;
-  for (int e = block.thread(); e < groups * layer.out; e += block.threads()) {
+  const float* const bias = params.at(layer.bias);
+  for (int e = team.thread(); e < groups * layer.out; e += team.threads()) {
     const int o = e % layer.out, first = e / layer.out * kPatchesAtOnce;
     float sums[kPatchesAtOnce];
     int from[kPatchesAtOnce];
     for (int k = 0; k < kPatchesAtOnce; ++k) {
       const int p = first + k < count ? first + k : first;
       from[k] = p / per_row * x_row + patches.begin(p % per_row);
-      sums[k] = params[layer.bias + o];
+      sums[k] = bias[o];
     }
-    const float* weight = params + layer.weight + o;
+    const float* weight = params.at(layer.weight) + o;
     for (int run = 0; run < layer.in / patches.run; ++run) {
       const float* at = x + run * patches.next_run;
       for (int i = 0; i < patches.run; ++i, ++at, weight += layer.out) {
@@ -49,12 +53,62 @@ BROADLOOM_HD void forward_layer(Block& block, const DeviceLayer& layer, Finish&&
   }
 }
 
+// Whether a layer's weights, from `w` on, and what they are applied to lie in fours.
+BROADLOOM_HD inline bool reads_fours(const DeviceLayer& layer, const float* w) {
+  const Patches& patches = layer.patches;
+  return (patches.run | patches.next_run | patches.next_across | patches.next_down | layer.out) %
+                 4 ==
+             0 &&
+         holds_fours(w);
+}
+
+// The same, four patches and four outputs at a time.
+template <class Team, class Finish>
+BROADLOOM_HD void forward_layer(const Team& team, const DeviceLayer& layer, Finish&& finish,
+                                const TileParams& params, const float* x, float* y, int rows) {
+  const float* const w = params.at(layer.weight);
+  if (!reads_fours(layer, w)) {
+    return forward_layer_singly(team, layer, finish, params, x, y, rows);
+  }
+  const Patches& patches = layer.patches;
+  const int x_row = TilePlaces::row(layer.row_in), y_row = TilePlaces::row(layer.row_out());
+  const int per_row = patches.count(), count = rows * per_row;
+  const float* const bias = params.at(layer.bias);
+  over_squares(team, count, layer.out, [&](const Square& at) {
+    const float* of[4];
+    float sums[4][4];
+    for (int k = 0; k < 4; ++k) {
+      const int p = at.row + k * at.apart < count ? at.row + k * at.apart : at.row;
+      of[k] = x + p / per_row * x_row + patches.begin(p % per_row);
+      for (int c = 0; c < 4; ++c) sums[k][c] = bias[at.column + c];
+    }
+    for (int run = 0; run < layer.in / patches.run; ++run) {
+      add_run(of, w + run * patches.run * layer.out + at.column, layer.out, patches.run, sums);
+      for (int k = 0; k < 4; ++k) of[k] += patches.next_run;
+    }
+    for (int k = 0; k < 4 && at.row + k * at.apart < count; ++k) {
+      const int p = at.row + k * at.apart;
+      float* const to = y + p / per_row * y_row + p % per_row * layer.out + at.column;
+      for (int c = 0; c < 4; ++c) to[c] = finish(sums[k][c]);
+    }
+  });
+}
+
 // sum of x[i] w[i] in the host's 16 virtual lanes, of which the upper half is added to the lower
 // one, and neighbours pairwise then.
 BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
   constexpr int kLanes = 16;
   float lanes[kLanes] = {};
-  for (int first = 0; first < in; first += kLanes) {
+  int first = 0;
+  for (; holds_fours(w) && first + kLanes <= in; first += kLanes) {
+    for (int l = 0; l < kLanes; l += 4) {
+      const Four of_x = load_four(x + first + l), of_w = load_four(w + first + l);
+      for (int j = 0; j < 4; ++j) {
+        lanes[l + j] = element::mul_add(of_x.of[j], of_w.of[j], lanes[l + j]);
+      }
+    }
+  }
+  for (; first < in; first += kLanes) {
     for (int l = 0; l < kLanes; ++l) {
       const bool is_there = first + l < in;  // otherwise 0 * 0 is added, too
       lanes[l] = element::mul_add(is_there ? x[first + l] : 0.0f, is_there ? w[first + l] : 0.0f,
@@ -71,13 +125,13 @@ BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
 
 // outputs [out, stride] of rows that have come through a body's layers.
 template <class Block>
-BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const float* params,
+BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const TileParams& params,
                                const float* x, float* outputs, int stride, int rows) {
   for (int e = block.thread(); e < rows * head.out; e += block.threads()) {
     const int r = e % rows, o = e / rows;
     outputs[o * stride + r] = lane_product(x + r * TilePlaces::row(head.in),
-                                           params + head.weight + o * head.in, head.in) +
-                              params[head.bias + o];
+                                           params.at(head.weight) + o * head.in, head.in) +
+                              *params.at(head.bias + o);
   }
 }
 
@@ -85,7 +139,7 @@ BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const floa
 // whole (sync()), and what comes out is.
 template <class Block>
 BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation activation,
-                               const float* params, const TilePlaces& places, float* work,
+                               const TileParams& params, const TilePlaces& places, float* work,
                                int rows) {
   const float* x = work + places.x;
   for (int l = 0; l < body.layers; ++l) {
@@ -93,7 +147,7 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     const DeviceNorm& norm = body.norms[l];
     float* const linear = work + places.linear[l];
     forward_layer(
-        block, layer,
+        whole_team(block), layer,
         [&](float sum) { return norm.is_there() ? sum : element::activate(activation, sum); },
         params, x, linear, rows);
     block.sync();
@@ -115,6 +169,18 @@ BROADLOOM_HD void load_tile(Block& block, const DeviceObservations& rows_of, int
   for (int e = block.thread(); e < rows * width; e += block.threads()) {
     const int column = e % width;
     x[e / width * TilePlaces::row(width) + column] = scale.of(rows_of.read(e), column);
+  }
+}
+
+// The same of a block's rows from `first` on, whose frames may be kept once.
+template <class Block>
+BROADLOOM_HD void load_rows(Block& block, const DeviceObservations& rows_of, int first, int width,
+                            int rows, const ObservationScale& scale, float* x) {
+  for (int e = block.thread(); e < rows * width; e += block.threads()) {
+    const int column = e % width;
+    const std::size_t row = static_cast<std::size_t>(first) + static_cast<std::size_t>(e / width);
+    x[e / width * TilePlaces::row(width) + column] =
+        scale.of(rows_of.read(row, column, width), column);
   }
 }
 

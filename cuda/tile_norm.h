@@ -9,6 +9,7 @@
 #include "broadloom/nn/layer.h"
 #include "cuda/kernel.h"
 #include "cuda/network.h"
+#include "cuda/tile_params.h"
 
 namespace broadloom::cuda {
 
@@ -93,7 +94,7 @@ BROADLOOM_HD inline float normalised(float x, const float* moments, int q) {
 // whole, and what comes out is (sync()).
 template <class Block>
 BROADLOOM_HD void norm_forward(Block& block, const DeviceNorm& norm, Activation activation,
-                               const float* params, const float* x, float* moments, float* y,
+                               const TileParams& params, const float* x, float* moments, float* y,
                                int rows) {
   if (norm.parts > 1) {
     part_moments<kForParts>(block, norm, x, rows, moments);
@@ -105,21 +106,21 @@ BROADLOOM_HD void norm_forward(Block& block, const DeviceNorm& norm, Activation 
     const int q = e / norm.size, i = e % norm.size, place = part_at(norm, q) + i;
     const float z = normalised(x[place], moments, q);
     y[place] = element::activate(activation,
-                                 element::mul_add(params[norm.gain + i], z, params[norm.bias + i]));
+                                 element::mul_add(*params.at(norm.gain + i), z, *params.at(norm.bias + i)));
   }
   block.sync();
 }
 
 // x becomes scale (g - mean(g) - z mean(g z)) with g = gain delta.
 template <int kThreads, class Block>
-BROADLOOM_HD void norm_backward_input(Block& block, const DeviceNorm& norm, const float* params,
+BROADLOOM_HD void norm_backward_input(Block& block, const DeviceNorm& norm, const TileParams& params,
                                       const float* delta, const float* moments, float* x,
                                       int rows) {
   const float share = 1.0f / static_cast<float>(norm.size);
   over_parts<kThreads>(block, norm, rows, [&](int q, int thread, int size) {
     const int begin = part_at(norm, q);
     float* const of = x + begin;
-    const auto g_of = [&](int i) { return params[norm.gain + i] * delta[begin + i]; };
+    const auto g_of = [&](int i) { return *params.at(norm.gain + i) * delta[begin + i]; };
     PartSum<kThreads> sum_g, sum_gz;
     over_numbers<kThreads>(thread, size, [&](int i, int k) {
       const float g = g_of(i);
@@ -139,7 +140,7 @@ BROADLOOM_HD void norm_backward_input(Block& block, const DeviceNorm& norm, cons
 // bias, each of which is one chain over the rows and their parts, and puts that for x in the place
 // of x.
 template <class Block>
-BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, const float* params,
+BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, const TileParams& params,
                                 const float* delta, const float* moments, float* x, int rows,
                                 float* grads) {
   const int size = norm.size, stride = TilePlaces::row(norm.parts * size);

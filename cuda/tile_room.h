@@ -5,35 +5,56 @@
 #include <cstddef>
 
 #include "cuda/kernel.h"
+#include "cuda/network.h"
+#include "cuda/tile_params.h"
 
 namespace broadloom::cuda {
 
-// Shared memory that any device gives unasked.
-inline constexpr std::size_t kUsualSharedBytes = 48 * 1024;
-
 // What kernels know of it.
 struct TileMemory {
-  int floats;    // of a tile
+  int rows;      // of a tile
+  int floats;    // of what is kept for it
+  int cached;    // floats of a copy of a body's parameters, before it; 0: they are read where they are
   float* spill;  // [blocks, floats], which multiprocessors' common cache keeps; null: shared memory
 
+  // Behind the copy in `shared`, or spilt.
   template <class Block>
   BROADLOOM_HD float* of(Block& block, float* shared) const {
-    return spill == nullptr ? shared : spill + static_cast<std::size_t>(block.index()) * floats;
+    if (spill != nullptr) return spill + static_cast<std::size_t>(block.index()) * floats;
+    return shared + cached;
   }
 };
 
-// How much that is.
+// How much that is. What does not fit is given up one after another: rows beyond the fewest, the
+// copy, and shared memory.
 struct TileRoom {
-  int floats;          // of a tile
+  int rows;            // of a tile
+  int floats;          // of it
+  int cached;          // floats of a copy of parameters
   std::size_t beside;  // bytes of shared memory that a block takes in any case
+  bool spills = false;
 
-  bool spills() const { return beside + sizeof(float) * floats > kUsualSharedBytes; }
-  std::size_t shared_bytes() const { return beside + (spills() ? 0 : sizeof(float) * floats); }
+  std::size_t wanted_bytes() const { return beside + sizeof(float) * (floats + cached); }
+  std::size_t shared_bytes() const { return spills ? beside : wanted_bytes(); }
   // For so many blocks at a time, on a side (host_side.h, device_side.h).
   template <class Side>
   TileMemory make(Side& side, std::size_t blocks) const {
-    return {floats, spills() ? side.template allocate<float>(blocks * floats) : nullptr};
+    return {rows, floats, cached,
+            spills ? side.template allocate<float>(blocks * static_cast<std::size_t>(floats))
+                   : nullptr};
   }
 };
+
+// The best that fits so many bytes of shared memory. with_rows(rows, cached): a TileRoom.
+template <class WithRows>
+TileRoom room_within(std::size_t bytes, int most_rows, int fewest_rows, WithRows&& with_rows) {
+  for (int rows = most_rows; rows >= fewest_rows; rows /= 2) {
+    const TileRoom room = with_rows(rows, true);
+    if (room.wanted_bytes() <= bytes) return room;
+  }
+  TileRoom room = with_rows(fewest_rows, false);
+  room.spills = room.wanted_bytes() > bytes;
+  return room;
+}
 
 }  // namespace broadloom::cuda

@@ -9,7 +9,6 @@ namespace {
 // These are part of the bits contract: they fix how sums are grouped.
 constexpr std::size_t kChunk = 2048;
 constexpr int kUsualPartialGradients = 16;
-constexpr int kMostPartialGradients = 64;
 constexpr int kLeastTilesOfMore = 16;
 
 // More than usual where each still has many tiles: for many threads and ranks, whose runs are

@@ -13,6 +13,9 @@ namespace broadloom {
 // Parameters up to which a partial gradient stays in cache. Part of the bits contract.
 inline constexpr std::size_t kCachedParameters = 32768;
 
+// The most of them. Part of the bits contract.
+inline constexpr int kMostPartialGradients = 64;
+
 // Partial gradients that so many samples are summed in: what may run at the same time. Part of the
 // bits contract.
 int partial_gradient_count(int samples, std::size_t parameters);

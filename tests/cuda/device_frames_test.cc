@@ -47,7 +47,7 @@ const Options kZeros{{"env.frame_stack", "4"}, {"env.frame_padding", "zero"}};
 
 TEST_F(DeviceFrames, AreTrainedOn) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("MinAtar/Breakout-v1", with(kTinyMinatar, kStacks));
   }
   expect_the_same("MinAtar/Freeway-v1", with(kMinatar, kZeros), 2);

@@ -15,7 +15,7 @@
 #include "broadloom/record/run_diff.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
-#include "tests/cuda/emulated_runs.h"
+#include "tests/cuda/device_trainers.h"
 #include "tests/train/folder.h"
 
 namespace broadloom::cuda {
@@ -24,7 +24,7 @@ namespace {
 class DeviceRuns : public InFolder {
  protected:
   void SetUp() override {
-    register_emulated_device();
+    register_tested_device();
     if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
   }
 
@@ -136,17 +136,17 @@ TEST_F(DeviceRuns, GoOnWithAnotherDevice) {
   ASSERT_TRUE(resume_run(at("stopped"), 1, stopping(), 0, {{"device", "cpu"}}).ok());
   Result<Manifest> manifest = read_manifest(at("stopped") + "/manifest.json");
   ASSERT_TRUE(manifest.ok());
-  EXPECT_EQ(manifest.value().device, "emulated on the host");
+  EXPECT_EQ(manifest.value().device, tested_device());
   EXPECT_EQ(manifest.value().last_device(), "");
   EXPECT_EQ(manifest.value().bits, "own");  // those of its first part
   const Result<RunSummary> summary = resume_run(at("stopped"), 1, {}, 0, {{"device", "cuda"}});
   ASSERT_TRUE(summary.ok()) << summary.status().message();
   EXPECT_TRUE(summary.value().finished);
   EXPECT_EQ(line_of("stopped")["result"].dump(), line_of("host")["result"].dump());
-  EXPECT_EQ(line_of("stopped")["machine"]["device"].text(), "emulated on the host");
+  EXPECT_EQ(line_of("stopped")["machine"]["device"].text(), tested_device());
   EXPECT_EQ(
       line_of("stopped")["machine"]["device_changes"].dump(),
-      "[{\"step\":256,\"device\":\"cpu\"},{\"step\":384,\"device\":\"emulated on the host\"}]");
+      "[{\"step\":256,\"device\":\"cpu\"},{\"step\":384,\"device\":\"" + tested_device() + "\"}]");
 }
 
 // Nothing is left to train, so nobody else has.
@@ -202,11 +202,11 @@ TEST_F(DeviceRuns, NameTheDevice) {
   train("cuda", "device");
   const Result<Manifest> manifest = read_manifest(at("device") + "/manifest.json");
   ASSERT_TRUE(manifest.ok());
-  EXPECT_EQ(manifest.value().device, "emulated on the host");
+  EXPECT_EQ(manifest.value().device, tested_device());
   EXPECT_EQ(manifest.value().bits, "own");
   const Json machine = line_of("device")["machine"];
   EXPECT_GT(line_of("device")["memory"]["device_bytes"].integer<std::int64_t>(), 10000);
-  EXPECT_EQ(machine["device"].text(), "emulated on the host");
+  EXPECT_EQ(machine["device"].text(), tested_device());
   EXPECT_EQ(machine["bits"].text(), "own");
   for (const char* part : {"simulation", "rollout", "update"}) {
     EXPECT_EQ(machine["residency"][part].text(), "device");

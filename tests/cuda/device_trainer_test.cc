@@ -13,14 +13,14 @@ namespace {
 
 TEST_F(DeviceTrainer, TrainsCartPoleByPpo) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("CartPole-v1", kShort);
   }
 }
 
 TEST_F(DeviceTrainer, TrainsCartPoleByPqn) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("CartPole-v1", kPqn);
   }
 }
@@ -32,7 +32,7 @@ TEST_F(DeviceTrainer, TrainsPqnWithItsDefaults) {
 
 TEST_F(DeviceTrainer, TrainsPendulumByPpo) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("Pendulum-v1", kShort);
   }
 }
@@ -47,7 +47,7 @@ TEST_F(DeviceTrainer, TrainsEveryEnvironmentOfVectors) {
 
 TEST_F(DeviceTrainer, TrainsBreakoutByPqn) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("MinAtar/Breakout-v1", kMinatar, 2);
   }
 }
@@ -78,7 +78,7 @@ const Options kShared{{"shared_encoder", "true"}};
 
 TEST_F(DeviceTrainer, TrainsASharedBody) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("CartPole-v1", with(kShort, kShared));
   }
   expect_the_same("Pendulum-v1", with(kNormalised, kShared));
@@ -90,7 +90,7 @@ TEST_F(DeviceTrainer, TrainsASharedBody) {
 
 TEST_F(DeviceTrainer, NormalisesObservationsAndRewards) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("CartPole-v1", kNormalised);
   }
   expect_the_same("Pendulum-v1", kNormalised);

@@ -73,7 +73,8 @@ TEST(DevicePpo, TakesTheUsualWidths) {
   usual.minibatches = 1;
   usual.iterations = 1;
   usual.settings.update_epochs = 2;
-  expect_the_same<CartPole>(usual, FiberOrder::kShuffled);
+  for (const FiberOrder order : kOrders) expect_the_same<CartPole>(usual, order);
+  expect_the_same<Pendulum>(usual, FiberOrder::kReversed);
 }
 
 TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
@@ -81,10 +82,10 @@ TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
   wide.hidden_sizes = {128, 96};
   wide.iterations = 1;
   wide.settings.update_epochs = 1;
-  ASSERT_TRUE(gradient_room(device_network(ActorCritic(network_shape(
-                                CartPole::spec(CartPole::make_params({}).value()), wide))))
-                  .spills());
-  expect_the_same<CartPole>(wide, FiberOrder::kShuffled);
+  const ActorCritic network(
+      network_shape(CartPole::spec(CartPole::make_params({}).value()), wide));
+  ASSERT_TRUE(gradient_room(device_network(network), kUsualSharedBytes).spills);
+  expect_the_same<CartPole>(wide, FiberOrder::kForward);
 }
 
 // Past the blocks that the host cuts products into, and as deep as can be.

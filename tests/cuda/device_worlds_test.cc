@@ -31,7 +31,7 @@ const Options kSwings{{"max_episode_steps", "11"},
 
 TEST_F(DeviceWorlds, DrawConstantsForEachEpisode) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("CartPole-v1", kStrata);
   }
   expect_the_same("Pendulum-v1", with(kSwings, {{"norm_obs", "true"}, {"norm_reward", "true"}}));
@@ -57,7 +57,7 @@ std::int32_t highest_level(Trainer& trainer) {
 
 TEST_F(DeviceWorlds, FollowACurriculum) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("CartPole-v1", kLevels, 5);
   }
   const Options watched{{"instruments", "audit,coverage"}, {"instrument_every", "2"}};
@@ -74,7 +74,7 @@ const Options kPushes{{"disturb.push_interval", "3"}, {"disturb.push_steps", "2"
 
 TEST_F(DeviceWorlds, AreDisturbed) {
   for (const FiberOrder each : kOrders) {
-    emulation.order = each;
+    emulate_as(each);
     expect_the_same("CartPole-v1", with(with(with(kShort, kNoise), kDelay), kPushes));
   }
   for (const Options* one : {&kNoise, &kDelay, &kPushes}) {

@@ -1,11 +1,17 @@
 // `device = cuda` for the tests of this program: emulated, in an order of threads and with as much
-// memory as a test likes.
+// memory as a test likes. Where the program has CUDA and BROADLOOM_TEST_DEVICE is `real`, it is the
+// one that CUDA finds, which the same tests then hold to the same bits.
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 
 #include "cuda/emulated_device.h"
+#if BROADLOOM_WITH_CUDA
+#include "cuda/cuda_device.h"
+#endif
 
 namespace broadloom::cuda {
 
@@ -13,13 +19,37 @@ namespace broadloom::cuda {
 struct Emulation {
   FiberOrder order = FiberOrder::kForward;
   std::size_t free_bytes = std::numeric_limits<std::size_t>::max();
+  std::size_t shared_bytes = kUsualSharedBytes;
 };
 inline Emulation emulation;
 
+// Shared memory with which tiles lie otherwise: with every order another one.
+inline std::size_t shared_bytes_with(FiberOrder order) {
+  if (order == FiberOrder::kForward) return kUsualSharedBytes;
+  return (order == FiberOrder::kReversed ? 227 : 99) * 1024;
+}
+inline void emulate_as(FiberOrder order) {
+  emulation.order = order;
+  emulation.shared_bytes = shared_bytes_with(order);
+}
+
+inline bool device_is_real() {
+#if BROADLOOM_WITH_CUDA
+  const char* const asked = std::getenv("BROADLOOM_TEST_DEVICE");
+  return asked != nullptr && std::string_view(asked) == "real";
+#else
+  return false;
+#endif
+}
+
 // A name keeps the first device that it gets, so all suites have this one.
-inline void register_emulated_device() {
+inline void register_tested_device() {
   register_device("cuda", [](const DeviceSetup& setup) {
-    return make_emulated_device(setup, emulation.order, emulation.free_bytes);
+#if BROADLOOM_WITH_CUDA
+    if (device_is_real()) return make_cuda_device(setup);
+#endif
+    return make_emulated_device(setup, emulation.order, emulation.free_bytes,
+                                emulation.shared_bytes);
   });
   emulation = {};
 }

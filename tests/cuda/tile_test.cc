@@ -38,13 +38,15 @@ struct TilesKernel {
       load_tile(block, DeviceObservations::of(x + tile * rows * width, 1.0f), width, rows,
                 {nullptr, nullptr, 0.0f}, work + places.x);
       block.sync();
-      forward_tile(block, network.actor, network.activation, params, places, work, rows);
+      const TileParams read{params};
+      forward_tile(block, network.actor, network.activation, read, places, work, rows);
       for (int i = block.thread(); i < count; i += block.threads()) {
         outputs[tile * count + i] = own[i];
         own[i] = deltas[tile * count + i];
       }
       block.sync();
-      backward_tile(block, network.actor, network.activation, params, places, work, rows, grads);
+      backward_tile(block, network.actor, network.activation, read, places, work, rows, grads);
+      block.sync();
     }
   }
 };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@
 #include "cuda/device_rollout.h"
 #include "cuda/device_update.h"
 #include "cuda/host_side.h"
+#include "tests/cuda/emulated_runs.h"
 
 namespace broadloom::cuda {
 
@@ -213,7 +215,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
   network.initialise(kSeed, learner.params.data());
   learner.learning_rate = 3e-3;
 
-  HostSide side(order);
+  HostSide side(order, std::numeric_limits<std::size_t>::max(), shared_bytes_with(order));
   DeviceCollector<Env, HostSide> device(side, envs, device_network(network),
                                         {.shapes = {{of.num_envs, of.num_steps}}});
   DeviceUpdate<HostSide, typename Both::Loss> update(
