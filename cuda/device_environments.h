@@ -56,6 +56,7 @@ class DeviceEnvironments {
     each_alike(tensors, [this](std::byte* here, std::byte* theirs, std::size_t bytes) {
       side_.copy_out(theirs, here, bytes);
     });
+    side_.wait();
     BROADLOOM_TRY(side_.status());
     image_.write(tensors);
     return {};

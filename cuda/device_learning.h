@@ -2,6 +2,7 @@
 // parameters and moments live there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,6 +50,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
 
   Status take_state(const Learner& learner, VecEnv& envs) override {
     failed_ = {};
+    has_begun_ = false;
     update_.set_params(learner.params.data());
     update_.set_moments(learner.adam_m.data(), learner.adam_v.data());
     collector_.take_envs(envs);
@@ -78,26 +80,39 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(kept.truncated, block.truncated);
     if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
     if (parts == BlockParts::kAll) bring_rest(block);
+    if (!scales_rewards_) compute_advantages(block);
     return collector_.bring_sums(first_step);
   }
 
+  void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) override {
+    if (scales_rewards_ || way_.sets_rate() || way_.may_stop()) return;
+    update_.begin(collector_.block(), seed, iteration, way_, learner.learning_rate,
+                  learner.adam_steps);
+    has_begun_ = true;
+  }
+
   void take_block(const Learner&, RolloutBlock& block) override {
-    if (scales_rewards_) collector_.set_rewards(block.rewards.data());
-    collector_.compute_advantages(way_.settings.gamma, way_.settings.gae_lambda,
-                                  way_.settings.truncation_mode);
-    bring(collector_.block().advantages, block.advantages);
+    if (!scales_rewards_) return;  // the block came with its advantages
+    collector_.set_rewards(block.rewards.data());
+    compute_advantages(block);
+    side_->wait();
   }
 
   Status update(const RolloutBlock&, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner) override {
     iteration_ = iteration;
-    double rate = learner.learning_rate;
-    const auto steps = update_.update(collector_.block(), seed, iteration, way_, rate,
-                                      learner.adam_steps, observer_ == nullptr ? nullptr : this);
+    if (!has_begun_) {
+      update_.begin(collector_.block(), seed, iteration, way_, learner.learning_rate,
+                    learner.adam_steps, observer_ == nullptr ? nullptr : this);
+    }
+    has_begun_ = false;
+    params_.resize(learner.params.size());
+    double rate = 0.0;
+    const auto steps = update_.finish(params_.data(), rate);
     BROADLOOM_TRY(status());
     failed_ = take_in(steps);
     BROADLOOM_TRY(failed_);
-    update_.bring_params(learner.params.data());
+    std::copy(params_.begin(), params_.end(), learner.params.begin());
     learner.learning_rate = rate;
     learner.adam_steps += static_cast<std::int64_t>(steps.size());
     return status();
@@ -171,6 +186,13 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     observer_->on_minibatch(report);
   }
 
+  void compute_advantages(RolloutBlock& block) {
+    collector_.compute_advantages(way_.settings.gamma, way_.settings.gae_lambda,
+                                  way_.settings.truncation_mode);
+    bring(collector_.block().advantages, block.advantages);
+  }
+
+  // There once the side has waited.
   template <class Number, class Numbers>
   void bring(const Number* from, Numbers& to) {
     side_->copy_out(to.data(), from, to.size());
@@ -208,6 +230,8 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   DeviceCollector<Env, Side> collector_;
   DeviceUpdate<Side, typename Way::Loss> update_;
   typename Way::Stats stats_;
+  std::vector<float> params_;  // [P], after an update that may have failed
+  bool has_begun_ = false;     // with the update of the block at hand
   int epochs_ = 0;
   std::int64_t iteration_ = 0;
   Status failed_;  // of an update, whose parameters nothing goes on from

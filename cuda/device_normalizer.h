@@ -60,6 +60,7 @@ class DeviceNormalizer {
     if (host_ == nullptr) return {};
     std::vector<double> sums(sums_of(plan_.count()));
     side_.copy_out(sums.data(), sums_, sums.size());
+    side_.wait();
     BROADLOOM_TRY(side_.status());
     for (int s = 0; s < plan_.count(); ++s) {
       const double* const of_shard = &sums[static_cast<std::size_t>(2 * s) * host_->places()];

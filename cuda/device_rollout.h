@@ -99,12 +99,13 @@ class DeviceCollector {
     side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
   }
 
-  // What the block adds to the normaliser's statistics, to the host's. Fails where the host's
+  // Waits for the block, and brings what it adds to the normaliser's statistics to the host's. Fails where the host's
   // collector would have, at the first of what is not finite, and then adds nothing. first_step: of
   // the block.
   Status bring_sums(std::int64_t first_step) {
     std::uint64_t first = kNoFault;
     side_.copy_out(&first, first_fault_, 1);
+    side_.wait();
     BROADLOOM_TRY(side_.status());
     BROADLOOM_TRY(fault_status(first, first_step));
     return normalizer_.bring_sums();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ class DeviceSide {
   DeviceSide() { keep(cudaStreamCreate(&stream_)); }
   ~DeviceSide() {
     for (void* memory : memory_) cudaFree(memory);
+    cudaFreeHost(staging_);
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
   DeviceSide(const DeviceSide&) = delete;
@@ -67,14 +69,33 @@ class DeviceSide {
     keep(cudaMemsetAsync(memory, 0, count * sizeof(T), stream_));
     return static_cast<T*>(memory);
   }
+  // What is copied may be gone when the caller goes on, and goes by way of pages that stay where
+  // they are, so that nobody waits for it.
   template <class T>
   void copy_in(T* to, const T* from, std::size_t count) {
-    copy(to, from, count * sizeof(T), cudaMemcpyHostToDevice);
+    const std::size_t bytes = count * sizeof(T);
+    std::byte* const place = staged(bytes);
+    if (place == nullptr) return;
+    std::memcpy(place, from, bytes);
+    keep(cudaMemcpyAsync(to, place, bytes, cudaMemcpyHostToDevice, stream_));
   }
-  // Waits for all that was started.
+  // There once wait() comes back.
   template <class T>
   void copy_out(T* to, const T* from, std::size_t count) {
-    copy(to, from, count * sizeof(T), cudaMemcpyDeviceToHost);
+    const std::size_t bytes = count * sizeof(T);
+    std::byte* const place = staged(bytes);
+    if (place == nullptr) return;
+    keep(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDeviceToHost, stream_));
+    arrivals_.push_back({to, place, bytes});
+  }
+  // For all that was started.
+  void wait() {
+    if (error_ == cudaSuccess) keep(cudaStreamSynchronize(stream_));
+    for (const Arrival& one : arrivals_) {
+      if (error_ == cudaSuccess) std::memcpy(one.to, one.place, one.bytes);
+    }
+    arrivals_.clear();
+    used_ = 0;
   }
   template <class Kernel>
   void run(const Kernel& kernel, const KernelShape& shape) {
@@ -86,17 +107,38 @@ class DeviceSide {
     if (error_ == cudaSuccess) error_ = error;
     return error == cudaSuccess;
   }
-  // What is copied may be gone when the caller goes on, so it waits.
-  void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-    if (error_ != cudaSuccess || bytes == 0) return;
-    keep(cudaMemcpyAsync(to, from, bytes, kind, stream_));
-    keep(cudaStreamSynchronize(stream_));
+  struct Arrival {
+    void* to;
+    const std::byte* place;
+    std::size_t bytes;
+  };
+
+  // Room for a copy under way, until the next wait(); null where nothing goes on, or for nothing.
+  // It grows to what is under way at a time, and then stays.
+  std::byte* staged(std::size_t bytes) {
+    if (error_ != cudaSuccess || bytes == 0) return nullptr;
+    const std::size_t taken = (bytes + 255) / 256 * 256;
+    if (used_ + taken > staging_bytes_) {
+      const std::size_t more = 2 * (used_ + taken);
+      wait();
+      keep(cudaFreeHost(staging_));
+      staging_ = nullptr;
+      staging_bytes_ = 0;
+      if (!keep(cudaMallocHost(&staging_, more))) return nullptr;
+      staging_bytes_ = more;
+    }
+    std::byte* const place = static_cast<std::byte*>(staging_) + used_;
+    used_ += taken;
+    return place;
   }
 
   cudaStream_t stream_ = nullptr;
   cudaError_t error_ = cudaSuccess;
   std::vector<void*> memory_;
   std::size_t asked_ = 0;  // bytes of all that was allocated, or was to be
+  void* staging_ = nullptr;
+  std::size_t staging_bytes_ = 0, used_ = 0;
+  std::vector<Arrival> arrivals_;
 };
 
 }  // namespace broadloom::cuda

@@ -16,6 +16,7 @@
 #include "broadloom/algorithms/ppo.h"
 #include "broadloom/rollout/minibatches.h"
 #include "cuda/gradient_kernel.h"
+#include "cuda/permutations_ahead.h"
 #include "cuda/step_kernels.h"
 
 namespace broadloom::cuda {
@@ -79,7 +80,8 @@ class DeviceUpdate {
         loss_(loss),
         settings_(settings),
         norm_(norm),
-        minibatches_(cuts[0].samples, cuts[0].minibatches) {
+        minibatches_(cuts[0].samples, cuts[0].minibatches),
+        permutations_(settings.update_epochs) {
     Room room;
     for (const BlockCut& cut : cuts) {
       reshape(cut);
@@ -107,19 +109,23 @@ class DeviceUpdate {
     side_.copy_in(m_, m, parameters());
     side_.copy_in(v_, v, parameters());
   }
-  void bring_params(float* to) { side_.copy_out(to, params_, parameters()); }
+  void bring_params(float* to) {
+    side_.copy_out(to, params_, parameters());
+    side_.wait();
+  }
   void bring_moments(float* m, float* v) {
     side_.copy_out(m, m_, parameters());
     side_.copy_out(v, v_, parameters());
+    side_.wait();
   }
   const Minibatches& minibatches() const { return minibatches_; }
 
-  // One update from a block with advantages; a report of every step that was taken. learning_rate:
-  // of the first step, and gets what the rules have made of it. adam_steps: taken before the
-  // update. watcher: null for none; the update has the same bits with one.
-  std::vector<Report> update(const DeviceRollout& rollout, std::uint64_t seed,
-                             std::int64_t iteration, const Rules& rules, double& learning_rate,
-                             std::int64_t adam_steps, Watcher* watcher = nullptr) {
+  // Starts an update from a block with advantages. learning_rate: of the first step. adam_steps:
+  // taken before the update. watcher: null for none; the update has the same bits with one. Where
+  // there is one, or rules that decide something, it waits for what they are asked.
+  void begin(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration,
+             const Rules& rules, double learning_rate, std::int64_t adam_steps,
+             Watcher* watcher = nullptr) {
     draw_minibatches(rollout, seed, iteration);
     if (watcher != nullptr) show_batch(rollout, *watcher);
     std::size_t step = 0;
@@ -138,7 +144,16 @@ class DeviceUpdate {
       const int last = minibatches_.count() - 1;
       if (rules.may_stop() && !rules.goes_on(sums_now(step - 1), minibatches_.size(last))) break;
     }
-    return reports(step);
+    taken_ = step;
+    learning_rate_ = learning_rate;
+  }
+
+  // Waits for what was begun: a report of every step that was taken. params: gets them, [P];
+  // learning_rate: what the rules have made of it.
+  std::vector<Report> finish(float* params, double& learning_rate) {
+    side_.copy_out(params, params_, parameters());
+    learning_rate = learning_rate_;
+    return reports(taken_);
   }
 
  private:
@@ -185,11 +200,9 @@ class DeviceUpdate {
   }
 
   void draw_minibatches(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration) {
-    for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
-      minibatches_.shuffle(seed, iteration, epoch);
-      side_.copy_in(indices_ + batch_ * static_cast<std::size_t>(epoch), minibatches_.indices(0),
-                    batch_);
-    }
+    permutations_.draw(seed, iteration, minibatches_.samples(), [&](std::span<const std::int32_t> all) {
+      side_.copy_in(indices_, all.data(), all.size());
+    });
     if (norm_ == AdvantageNorm::kOff) {
       const std::vector<AdvantageShift> none(steps_ + 1);
       return side_.copy_in(shifts_, none.data(), none.size());
@@ -248,6 +261,7 @@ class DeviceUpdate {
     gradient_.resize(parameters());
     side_.copy_out(squares.data(), squares_, squares.size());
     side_.copy_out(gradient_.data(), partial_grads_, gradient_.size());
+    side_.wait();
     Report report;
     report.sums = sums_now(noted, partials);
     double sum = 0.0;
@@ -260,6 +274,7 @@ class DeviceUpdate {
   Sums sums_now(const Sums* noted, int partials) {
     std::vector<Sums> sums(static_cast<std::size_t>(network_.sides()) * partials);
     side_.copy_out(sums.data(), noted, sums.size());
+    side_.wait();
     Sums all;
     for (const Sums& of_one : sums) all.add(of_one);
     return all;
@@ -281,6 +296,7 @@ class DeviceUpdate {
     std::vector<double> norms(taken);
     side_.copy_out(sums.data(), sums_, sums.size());
     side_.copy_out(norms.data(), norms_, taken);
+    side_.wait();
     std::vector<Report> reports(taken);
     for (std::size_t step = 0; step < taken; ++step) {
       const int m = static_cast<int>(step) % minibatches_.count();
@@ -312,6 +328,9 @@ class DeviceUpdate {
   std::int32_t* indices_ = nullptr;
   const DeviceChunk* chunks_ = nullptr;
   int chunk_count_ = 0;
+  PermutationsAhead permutations_;
+  std::size_t taken_ = 0;  // steps of the update that was begun
+  double learning_rate_ = 0.0;
   std::vector<float> gradient_;  // [P] on the host, where somebody watches
 };
 

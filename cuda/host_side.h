@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -39,13 +40,21 @@ class HostSide {
     memory_.push_back(std::make_shared<std::vector<T>>(count));
     return static_cast<std::vector<T>*>(memory_.back().get())->data();
   }
+  // What is copied may be gone when the caller goes on.
   template <class T>
   void copy_in(T* to, const T* from, std::size_t count) {
     std::copy_n(from, count, to);
   }
+  // As it is now; there once wait() comes back, as on a device.
   template <class T>
   void copy_out(T* to, const T* from, std::size_t count) {
-    std::copy_n(from, count, to);
+    arrivals_.push_back([to, copy = std::vector<T>(from, from + count)] {
+      std::copy(copy.begin(), copy.end(), to);
+    });
+  }
+  void wait() {
+    for (const std::function<void()>& arrive : arrivals_) arrive();
+    arrivals_.clear();
   }
   template <class Kernel>
   void run(const Kernel& kernel, const KernelShape& shape) {
@@ -57,6 +66,7 @@ class HostSide {
   std::size_t free_bytes_, shared_bytes_, allocated_ = 0;
   std::uint64_t launches_ = 0;  // the seed of shuffled orders
   std::vector<std::shared_ptr<void>> memory_;
+  std::vector<std::function<void()>> arrivals_;
 };
 
 }  // namespace broadloom::cuda

@@ -45,6 +45,11 @@ class Device : public Algorithm {
   // the host's collector does.
   virtual Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) = 0;
 
+  // Starts with what update() will be asked for, so that the device is at it while the host reads
+  // the block; where something that the host does first comes between, it does nothing. Of a block
+  // whose update nobody watches.
+  virtual void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) = 0;
+
   // What is on the device into the host's copies. Parameters come with each update().
   virtual Status bring_moments(Learner& learner) = 0;
   virtual Status bring_environments(VecEnv& envs) = 0;

@@ -223,6 +223,9 @@ Status Trainer::collect() {
   BROADLOOM_TRY(fill_block());
   clock_.add_block(block_.T, block_.N);
   report_clock();
+  if (device_ != nullptr && !is_watched()) {
+    device_->begin_update(config_.seed, clock_.iteration, learner_);
+  }
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
                    block_.T, block_.ends.empty() ? nullptr : block_.ends.data(), block_.N,
                    fillers());
@@ -276,6 +279,7 @@ void Trainer::compute_targets() {
   algorithm_->take_block(learner_, block_);
   pool_.run(plan.count(),
             [&](int s) { algorithm_->compute_targets(block_, plan[s].begin, plan[s].end); });
+  report_.explained_variance = explained_variance(block_.advantages, block_.values, block_.fillers);
 }
 
 // The observation statistics move only now: from the first action to the last gradient step the
@@ -295,6 +299,7 @@ Status Trainer::update() {
 bool Trainer::is_measured() const {
   return finished() || clock_.iteration % config_.instrument_every == 0;
 }
+bool Trainer::is_watched() const { return !config_.instruments.empty() && is_measured(); }
 
 void Trainer::arm_instruments() {
   algorithm_->set_observer(instruments_.begin(is_measured(), instrument_view()));
@@ -316,7 +321,6 @@ InstrumentView Trainer::instrument_view() {
 
 void Trainer::run_instruments() {
   const StageTimer timer(stage_seconds_.instruments);
-  report_.explained_variance = explained_variance(block_.advantages, block_.values, block_.fillers);
   if (block_.with_fillers)
     report_.filler_rows = static_cast<std::int64_t>(block_.size() - block_.transitions());
   report_update();

@@ -224,6 +224,7 @@ class Trainer {
   void compute_targets();
   Status update();
   bool is_measured() const;  // this iteration
+  bool is_watched() const;   // by instruments that measure it
   bool needs_environments() const;
   void arm_instruments();
   void run_instruments();

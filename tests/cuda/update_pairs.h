@@ -236,9 +236,11 @@ void expect_the_same(const Case& of, FiberOrder order) {
     const std::int64_t adam_steps = learner.adam_steps;
     double learning_rate = learner.learning_rate;
     ASSERT_TRUE(host->update(block, kSeed, iteration, learner).ok());
-    const typename Both::Reports steps =
-        update.update(device.block(), kSeed, iteration, StepRules<typename Both::Loss::Sums>(),
-                      learning_rate, adam_steps);
+    update.begin(device.block(), kSeed, iteration, StepRules<typename Both::Loss::Sums>(),
+                 learning_rate, adam_steps);
+    std::vector<float> brought(network.parameter_count());
+    const typename Both::Reports steps = update.finish(brought.data(), learning_rate);
+    EXPECT_EQ(brought, copied(update.params(), network.parameter_count()));
     Both::check(steps);
     EXPECT_EQ(Both::numbers(steps, minibatches), numbers_of(*host));
     ASSERT_EQ(copied(update.params(), network.parameter_count()),
