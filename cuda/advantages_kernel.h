@@ -26,25 +26,39 @@ struct AdvantagesKernel {
   BROADLOOM_HD void operator()(Block& block) const {
     const int n = block.index() * block.threads() + block.thread();
     if (n >= N) return;
-    float next_value = last_values[n];
-    float next_advantage = 0.0f;
+    float next_value = last_values[n], next_advantage = 0.0f;
     std::size_t slot = static_cast<std::size_t>(n) * S + truncations[n];
-    for (int t = T - 1; t >= 0; --t) {
-      const std::size_t i = static_cast<std::size_t>(t) * N + n;
-      float advantage;
-      if (truncated[i] != 0) {
-        advantage =
-            truncated_delta(mode, rewards[i], discounts.gamma, values[i], final_values[--slot]);
-      } else if (terminated[i] != 0) {
-        advantage = rewards[i] - values[i];
-      } else {
-        advantage =
-            advantage_going_on(discounts, rewards[i], values[i], next_value, next_advantage);
+    for (int end = T; end > 0; end -= kReads) {
+      Step steps[kReads];  // end - 1, end - 2, ...: read before any of them is worked on
+      for (int k = 0; k < kReads; ++k) {
+        if (end - 1 - k >= 0) steps[k] = read(end - 1 - k, n);
       }
-      advantages[i] = advantage;
-      next_advantage = advantage;
-      next_value = values[i];
+      for (int k = 0; k < kReads && end - 1 - k >= 0; ++k) {
+        const Step& of = steps[k];
+        float advantage;
+        if (of.truncated) {
+          advantage = truncated_delta(mode, of.reward, discounts.gamma, of.value, final_values[--slot]);
+        } else if (of.terminated) {
+          advantage = of.reward - of.value;
+        } else {
+          advantage = advantage_going_on(discounts, of.reward, of.value, next_value, next_advantage);
+        }
+        advantages[static_cast<std::size_t>(end - 1 - k) * N + n] = advantage;
+        next_advantage = advantage;
+        next_value = of.value;
+      }
     }
+  }
+
+ private:
+  static constexpr int kReads = 8;
+  struct Step {
+    float reward, value;
+    bool terminated, truncated;
+  };
+  BROADLOOM_HD Step read(int t, int n) const {
+    const std::size_t i = static_cast<std::size_t>(t) * N + n;
+    return {rewards[i], values[i], terminated[i] != 0, truncated[i] != 0};
   }
 };
 

@@ -18,10 +18,13 @@
 
 namespace broadloom::cuda {
 
-// Environments of a block of threads. Few, for a step is a chain of waits and not of arithmetic:
-// 4,096 environments are 128 blocks, about one a multiprocessor. At 64-64 a layer is then eight
-// rows x 16 columns of squares (tile_product.h), half of the threads' work.
-inline constexpr int kCollectRows = 32;
+// Environments of a block of threads: few, for a step is a chain of waits and not of arithmetic, so
+// that every multiprocessor has a block while there are environments for it.
+inline int collect_rows(int num_envs, int multiprocessors) {
+  int rows = 32;
+  while (rows > 8 && num_envs / rows < multiprocessors) rows /= 2;
+  return rows;
+}
 // Rows that are valued at a time.
 inline constexpr int kValueRows = 64;
 inline constexpr int kCollectThreads = 256;
@@ -113,8 +116,8 @@ struct CollectKernel {
  private:
   template <class Block>
   BROADLOOM_HD void step_all(Block& block, const TileParams& read, float* work, int t) const {
-    const int first = block.index() * kCollectRows;
-    const int left = rollout.N - first, rows = left < kCollectRows ? left : kCollectRows;
+    const int first = block.index() * tiles.rows;
+    const int left = rollout.N - first, rows = left < tiles.rows ? left : tiles.rows;
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const DeviceObservations seen = rollout.now.from(first * width);
@@ -125,12 +128,12 @@ struct CollectKernel {
     }
     keep_ages(block, t, at, rows);
     block.sync();
-    const TilePlaces of_actor(network.actor, kCollectRows, TilePlaces::kForward);
+    const TilePlaces of_actor(network.actor, tiles.rows, TilePlaces::kForward);
     forward_tile(block, network.actor, network.activation, read, of_actor, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + of_actor.outputs + block.thread();
     if (network.action_values) {
-      rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, kCollectRows);
+      rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, tiles.rows);
     } else if (network.sides() == 1) {
       rollout.values[at + block.thread()] = work[of_actor.values + block.thread()];
     }
@@ -179,7 +182,7 @@ struct CollectKernel {
     Random random(setup.seed, Purpose::kAction, static_cast<std::uint32_t>(n),
                   static_cast<std::uint64_t>(first_step + t));
     float* const drawn = rollout.actions + row * rollout.A;
-    rollout.log_probs[row] = acting.act(network, params, outputs, kCollectRows, random, drawn);
+    rollout.log_probs[row] = acting.act(network, params, outputs, tiles.rows, random, drawn);
     for (int a = 0; a < rollout.A; ++a) {
       const float above = drawn[a] < bounds.low[a] ? bounds.low[a] : drawn[a];
       rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] =

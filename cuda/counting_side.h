@@ -22,6 +22,7 @@ class CountingSide {
   static std::size_t free_bytes() { return std::numeric_limits<std::size_t>::max(); }
   std::size_t allocated() const { return bytes_; }
   std::size_t shared_bytes() const { return shared_bytes_; }
+  static int multiprocessors() { return 1; }
 
   // Null, of which nothing is read or written.
   template <class T>

@@ -184,7 +184,8 @@ class DeviceCollector {
 
   void make_tiles(int num_envs, const std::vector<BlockShape>& shapes) {
     const std::size_t bytes = side_.shared_bytes();
-    acting_room_ = forward_room(network_.actor, kCollectRows, bytes);
+    acting_room_ =
+        forward_room(network_.actor, collect_rows(num_envs, side_.multiprocessors()), bytes);
     value_room_ = forward_room(network_.valuer(), kValueRows, bytes);
     values_at_once_ = num_envs;
     for (const BlockShape& shape : shapes) {

@@ -52,10 +52,11 @@ class DeviceSide {
   std::size_t allocated() const { return asked_; }
   // Shared memory that a block may have.
   std::size_t shared_bytes() {
-    int device = 0, bytes = 0;
-    keep(cudaGetDevice(&device));
-    keep(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    return static_cast<std::size_t>(bytes);
+    return static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  }
+  int multiprocessors() {
+    if (multiprocessors_ == 0) multiprocessors_ = attribute(cudaDevAttrMultiProcessorCount);
+    return multiprocessors_;
   }
 
   // Of zeros; it lives as long as this. Null for none.
@@ -107,6 +108,13 @@ class DeviceSide {
     if (error_ == cudaSuccess) error_ = error;
     return error == cudaSuccess;
   }
+  int attribute(cudaDeviceAttr which) {
+    int device = 0, value = 1;
+    keep(cudaGetDevice(&device));
+    keep(cudaDeviceGetAttribute(&value, which, device));
+    return value;
+  }
+
   struct Arrival {
     void* to;
     const std::byte* place;
@@ -136,6 +144,7 @@ class DeviceSide {
   cudaError_t error_ = cudaSuccess;
   std::vector<void*> memory_;
   std::size_t asked_ = 0;  // bytes of all that was allocated, or was to be
+  int multiprocessors_ = 0;  // 0: not asked yet
   void* staging_ = nullptr;
   std::size_t staging_bytes_ = 0, used_ = 0;
   std::vector<Arrival> arrivals_;

@@ -15,7 +15,7 @@
 #include "broadloom/algo/optimizer.h"
 #include "broadloom/algorithms/ppo.h"
 #include "broadloom/rollout/minibatches.h"
-#include "cuda/gradient_kernel.h"
+#include "cuda/device_gradient.h"
 #include "cuda/permutations_ahead.h"
 #include "cuda/step_kernels.h"
 
@@ -81,15 +81,10 @@ class DeviceUpdate {
         settings_(settings),
         norm_(norm),
         minibatches_(cuts[0].samples, cuts[0].minibatches),
-        permutations_(settings.update_epochs) {
-    Room room;
-    for (const BlockCut& cut : cuts) {
-      reshape(cut);
-      room.take(*this);
-    }
-    make_arrays(room);
-    make_chunks(network);
-    reshape(cuts[0]);
+        permutations_(settings.update_epochs),
+        room_(room_for(cuts)),
+        gradient_(side, network, room_.sizes) {
+    make_arrays(room_);
   }
 
   // Blocks are cut in another one of the ways from now on.
@@ -131,7 +126,7 @@ class DeviceUpdate {
     std::size_t step = 0;
     for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
       for (int m = 0; m < minibatches_.count(); ++m, ++step) {
-        gradient(rollout, minibatch_places(epoch, m, step));
+        minibatch_gradient(rollout, epoch, m, step);
         if (watcher != nullptr) show_step(epoch, m, step, *watcher);
         if (rules.sets_rate()) {
           learning_rate = rules.rate(sums_now(step), minibatches_.size(m), learning_rate);
@@ -162,41 +157,39 @@ class DeviceUpdate {
 
   // The most that blocks of any of the cuts take.
   struct Room {
-    std::size_t batch = 0, steps = 0, partials = 0, notes = 0;
+    std::size_t batch = 0, steps = 0, notes = 0;
     std::size_t sums = 0;  // of all steps
+    std::vector<GradientSize> sizes;
 
     void take(const DeviceUpdate& of) {
+      const int batch_samples = static_cast<int>(of.batch_), largest = of.minibatches_.max_size();
       batch = std::max(batch, of.batch_);
       steps = std::max(steps, of.steps_);
-      partials = std::max(partials, static_cast<std::size_t>(of.most_));
       notes = std::max(notes, of.notes_);
       sums = std::max(sums, of.steps_ * of.notes_);
+      for (const int samples : {largest, largest - 1, batch_samples}) {
+        if (samples > 0) sizes.push_back({samples, of.partials_of(samples)});
+      }
     }
   };
+  Room room_for(const std::vector<BlockCut>& cuts) {
+    Room room;
+    for (const BlockCut& cut : cuts) {
+      reshape(cut);
+      room.take(*this);
+    }
+    reshape(cuts[0]);
+    return room;
+  }
 
   void make_arrays(const Room& room) {
     for (float** array : {&params_, &m_, &v_}) *array = floats(parameters());
-    partial_grads_ = floats(parameters() * room.partials);
-    room_ = gradient_room(network_, side_.shared_bytes());
-    tiles_ = room_.make(side_, room.notes);
     sums_ = side_.template allocate<Sums>(room.sums);
     batch_sums_ = side_.template allocate<Sums>(room.notes);
     norms_ = side_.template allocate<double>(room.steps);
     shifts_ = side_.template allocate<AdvantageShift>(room.steps + 1);
     indices_ = side_.template allocate<std::int32_t>(
         room.batch * static_cast<std::size_t>(settings_.update_epochs));
-  }
-
-  void make_chunks(const ActorCritic& network) {
-    std::vector<DeviceChunk> chunks;
-    for (const ParameterRange& range : parameter_chunks(network, NetworkSide::kBoth)) {
-      chunks.push_back({static_cast<int>(range.begin), static_cast<int>(range.end)});
-    }
-    chunk_count_ = static_cast<int>(chunks.size());
-    DeviceChunk* const kept = side_.template allocate<DeviceChunk>(chunks.size());
-    side_.copy_in(kept, chunks.data(), chunks.size());
-    chunks_ = kept;
-    squares_ = side_.template allocate<double>(chunks.size());
   }
 
   void draw_minibatches(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration) {
@@ -223,44 +216,37 @@ class DeviceUpdate {
     return std::min(partial_gradient_count(samples, parameters()), most_);
   }
 
-  GradientPlaces<Sums> minibatch_places(int epoch, int m, std::size_t step) {
-    const int samples = minibatches_.size(m);
+  GradientSize size_of(int samples) const { return {samples, partials_of(samples)}; }
+
+  void minibatch_gradient(const DeviceRollout& rollout, int epoch, int m, std::size_t step) {
     const std::int32_t* const indices =
         indices_ + batch_ * static_cast<std::size_t>(epoch) + minibatches_.begin(m);
     const AdvantageShift* const shift = shifts_ + (norm_ == AdvantageNorm::kBatch ? steps_ : step);
-    return {indices, shift, samples, partials_of(samples), partial_grads_, sums_ + step * notes_,
-            tiles_};
-  }
-
-  // Into the first of the partial gradients.
-  void gradient(const DeviceRollout& rollout, const GradientPlaces<Sums>& places) {
-    side_.run(GradientKernel<Loss>{network_, params_, rollout, loss_, places},
-              GradientKernel<Loss>::shape(network_, room_, places.partials));
-    side_.run(ReduceKernel{partial_grads_, places.partials, network_.parameters, chunks_, squares_},
-              ReduceKernel::shape(chunk_count_));
+    gradient_.run(rollout, loss_, params_, indices, shift, size_of(minibatches_.size(m)),
+                  sums_ + step * notes_);
   }
 
   // The first epoch's minibatches, put together.
   void show_batch(const DeviceRollout& rollout, Watcher& watcher) {
-    const int samples = static_cast<int>(batch_), partials = partials_of(samples);
+    const GradientSize all = size_of(static_cast<int>(batch_));
     AdvantageShift* const of_all = shifts_ + steps_;
     if (norm_ == AdvantageNorm::kMinibatch) shift(rollout, indices_, 1, 1, of_all);
-    gradient(rollout, {indices_, of_all, samples, partials, partial_grads_, batch_sums_, tiles_});
-    const Report report = report_now(batch_sums_, partials);
-    watcher.on_batch(report, gradient_);
+    gradient_.run(rollout, loss_, params_, indices_, of_all, all, batch_sums_);
+    const Report report = report_now(batch_sums_, all.partials);
+    watcher.on_batch(report, brought_);
   }
   void show_step(int epoch, int m, std::size_t step, Watcher& watcher) {
     const int partials = partials_of(minibatches_.size(m));
     const Report report = report_now(sums_ + step * notes_, partials);
-    watcher.on_step(epoch, m, report, gradient_);
+    watcher.on_step(epoch, m, report, brought_);
   }
 
   // Of the gradient that was made last, which comes to the host.
   Report report_now(const Sums* noted, int partials) {
-    std::vector<double> squares(static_cast<std::size_t>(chunk_count_));
-    gradient_.resize(parameters());
-    side_.copy_out(squares.data(), squares_, squares.size());
-    side_.copy_out(gradient_.data(), partial_grads_, gradient_.size());
+    std::vector<double> squares(static_cast<std::size_t>(gradient_.chunks()));
+    brought_.resize(parameters());
+    side_.copy_out(squares.data(), gradient_.squares(), squares.size());
+    side_.copy_out(brought_.data(), gradient_.gradient(), brought_.size());
     side_.wait();
     Report report;
     report.sums = sums_now(noted, partials);
@@ -285,8 +271,8 @@ class DeviceUpdate {
   }
 
   void take_step(const AdamFactors& factors, std::size_t step) {
-    side_.run(AdamKernel{factors, settings_.max_grad_norm, squares_, chunk_count_,
-                         network_.parameters, partial_grads_, params_, m_, v_, norms_ + step},
+    side_.run(AdamKernel{factors, settings_.max_grad_norm, gradient_.squares(), gradient_.chunks(),
+                         network_.parameters, gradient_.gradient(), params_, m_, v_, norms_ + step},
               shape_for_rows(network_.parameters));
   }
 
@@ -319,19 +305,16 @@ class DeviceUpdate {
   int most_ = 0;                       // partial gradients of a step, of one side
   std::size_t notes_ = 0;              // most partial gradients of a step, of all sides
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
-  float* partial_grads_ = nullptr;
-  TileRoom room_{};
-  TileMemory tiles_{};
   Sums *sums_ = nullptr, *batch_sums_ = nullptr;
-  double *norms_ = nullptr, *squares_ = nullptr;
+  double* norms_ = nullptr;
   AdvantageShift* shifts_ = nullptr;  // of each step, and of all samples together
   std::int32_t* indices_ = nullptr;
-  const DeviceChunk* chunks_ = nullptr;
-  int chunk_count_ = 0;
   PermutationsAhead permutations_;
+  Room room_;
+  DeviceGradient<Side, Loss> gradient_;
   std::size_t taken_ = 0;  // steps of the update that was begun
   double learning_rate_ = 0.0;
-  std::vector<float> gradient_;  // [P] on the host, where somebody watches
+  std::vector<float> brought_;  // [P] a gradient on the host, where somebody watches
 };
 
 }  // namespace broadloom::cuda

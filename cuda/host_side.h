@@ -32,6 +32,8 @@ class HostSide {
   std::size_t allocated() const { return allocated_; }
   // Shared memory that a block may have.
   std::size_t shared_bytes() const { return shared_bytes_; }
+  // For as many blocks at a time; few, for each costs its fibers.
+  static int multiprocessors() { return 2; }
 
   // Of zeros; it lives as long as this.
   template <class T>

@@ -2,7 +2,9 @@
 //
 // A loss has Sums, what is said of samples beside their gradient, and
 //   row(of)                     one thread a row: from outputs to derivatives, and what is said
-//   add(block, of, sums, grads)  all threads: adds up what was said of kTileRows of the rows
+//   add(block, of, sums, log_std)  all threads of a block: what was said of the rows added up, into
+//                               sums that are those of none, and the derivatives [outputs] of a
+//                               Gaussian policy's log_std
 #pragma once
 
 #include <cmath>
@@ -33,17 +35,6 @@ struct LossTile {
   float* values;                // [stride] of a head of values
   float* shares;                // [outputs, stride] scratch
   TileTerms terms;
-
-  // So many of its rows from `first` on.
-  BROADLOOM_HD LossTile part(int first, int count) const {
-    LossTile made = *this;
-    made.rows = count;
-    made.outputs += first;
-    made.values += first;
-    made.shares += first;
-    made.terms = terms.from(first);
-    return made;
-  }
 };
 
 // Numbers that a tile's sums are made of: one warp each, and from the first one on again where
@@ -85,11 +76,11 @@ struct PpoKernelLoss {
   }
 
   template <class Block>
-  BROADLOOM_HD void add(Block& block, const LossTile& of, PpoSums& sums, float* grads) const {
+  BROADLOOM_HD void add(Block& block, const LossTile& of, PpoSums& sums, float* log_std) const {
     const int log_stds = of.has_policy && !of.network.is_discrete ? of.network.outputs : 0;
     const int dimensions = kPolicyNumbers + 1;  // numbers before those of log_std
     warp_each(block, dimensions + log_stds, [&](int i) {
-      if (i >= dimensions) return add_log_std(block, of, i - dimensions, grads);
+      if (i >= dimensions) return add_log_std(block, of, i - dimensions, log_std);
       if (i < kPolicyNumbers) {
         if (!of.has_policy) return;
         return add_policy_terms(block, i, coefficients.clip_coef, of.terms, of.rows, sums);
@@ -108,11 +99,11 @@ struct PpoKernelLoss {
     return static_cast<float>(-coefficients.ent_coef) * share(of);
   }
   template <class Block>
-  BROADLOOM_HD void add_log_std(Block& block, const LossTile& of, int a, float* grads) const {
+  BROADLOOM_HD void add_log_std(Block& block, const LossTile& of, int a, float* log_std) const {
     const float* const shares = of.shares + a * of.stride;
     const float sum = lane_sum<float, 16>(block, of.rows, [&](int r) { return shares[r]; });
     if (block.thread() % kWarp != 0) return;
-    grads[of.network.log_std + a] += sum + entropy_weight(of) * static_cast<float>(of.rows);
+    log_std[a] = sum + entropy_weight(of) * static_cast<float>(of.rows);
   }
   BROADLOOM_HD PolicyLossOfOne policy(const LossRow& of, float log_prob) const {
     const DeviceRollout& block = of.tile.rollout;

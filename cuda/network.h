@@ -53,6 +53,7 @@ struct DeviceBody {
   int begin, end;  // its parameters, but for log_std
   DeviceLayer value_head = {};
   BROADLOOM_HD bool has_two_heads() const { return value_head.out > 0; }
+  BROADLOOM_HD int row_in() const { return layers > 0 ? hidden[0].row_in : head.row_in; }
 };
 
 struct DeviceNetwork {
@@ -81,13 +82,15 @@ struct TilePlaces {
   enum Use { kForward, kForwardAndBack };
 
   int rows;  // of room
-  int x, linear[kMostLayers], hidden[kMostLayers], delta[kMostLayers], moments[kMostLayers];
+  int x, linear[kMostLayers], hidden[kMostLayers], moments[kMostLayers];
+  int delta[kMostLayers];   // derivatives before the activation,
+  int before[kMostLayers];  // and before what is activated was normalised
   int outputs, values, size;
 
   BROADLOOM_HD static int row(int width) { return ((width + 3) / 4 | 1) * 4; }
   BROADLOOM_HD TilePlaces(const DeviceBody& body, int room, Use use) : rows(room), x(0) {
     const bool goes_back = use == kForwardAndBack;
-    size = rows * row(body.layers > 0 ? body.hidden[0].row_in : body.head.row_in);
+    size = rows * row(body.row_in());
     for (int l = 0; l < body.layers; ++l) {
       const int all = rows * row(body.hidden[l].row_out());
       linear[l] = size;
@@ -96,6 +99,8 @@ struct TilePlaces {
       size += all;
       delta[l] = size;
       if (goes_back) size += all;
+      before[l] = size;
+      if (body.norms[l].is_there() && goes_back) size += all;
       moments[l] = l > 0 && !goes_back ? moments[0] : size;
       if (body.norms[l].is_there() && (l == 0 || goes_back)) {
         size += 2 * rows * body.norms[l].parts;

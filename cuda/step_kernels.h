@@ -58,6 +58,18 @@ struct ShiftKernel {
       own[k] = i < rows ? advantages[of == nullptr ? i : of[i]] : 0.0f;
     }
   }
+  // Numbers i, i + 4, ..., of which many are read before the first is added.
+  template <class Term>
+  BROADLOOM_HD static void add_chain(const float* numbers, int i, int end, Term&& term,
+                                     double& chain) {
+    constexpr int kReads = 16;
+    for (; i + 4 * (kReads - 1) < end; i += 4 * kReads) {
+      float read[kReads];
+      for (int k = 0; k < kReads; ++k) read[k] = numbers[i + 4 * k];
+      for (int k = 0; k < kReads; ++k) chain += term(read[k]);
+    }
+    for (; i < end; i += 4) chain += term(numbers[i]);
+  }
   template <class Block, class Term>
   BROADLOOM_HD double sum(Block& block, const std::int32_t* of, int rows, Term&& term) const {
     double* const chains = block.template shared<double>();
@@ -71,7 +83,7 @@ struct ShiftKernel {
       block.sync();  // and who adds is done with the turn before the last
       fetch(of, first + kAtOnce, rows, block.thread(), own);
       const int left = rows - first, end = left < kAtOnce ? left : kAtOnce;
-      for (int i = block.thread(); block.thread() < 4 && i < end; i += 4) chain += term(here[i]);
+      if (block.thread() < 4) add_chain(here, block.thread(), end, term, chain);
     }
     if (block.thread() < 4) chains[block.thread()] = chain;
     block.sync();

@@ -2,6 +2,10 @@
 // convolve and head_forward (math/linear.h, math/convolution.h, math/head.h).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
 #include "broadloom/math/element_functions.h"
 #include "cuda/device_observations.h"
 #include "cuda/kernel.h"
@@ -19,8 +23,9 @@ inline constexpr int kPatchesAtOnce = 8;
 
 // y[p, o] = finish(b[o] + sum over i of x[p, i] w[i, o]), one chain each, for every patch p of the
 // rows.
-template <class Team, class Finish>
-BROADLOOM_HD void forward_layer_singly(const Team& team, const DeviceLayer& layer, Finish&& finish,
+template <class Team>
+BROADLOOM_HD void forward_layer_singly(const Team& team, const DeviceLayer& layer,
+                                       const Finish& finish,
                                        const TileParams& params, const float* x, float* y,
                                        int rows) {
   const Patches& patches = layer.patches;
@@ -63,8 +68,8 @@ BROADLOOM_HD inline bool reads_fours(const DeviceLayer& layer, const float* w) {
 }
 
 // The same, four patches and four outputs at a time.
-template <class Team, class Finish>
-BROADLOOM_HD void forward_layer(const Team& team, const DeviceLayer& layer, Finish&& finish,
+template <class Team>
+BROADLOOM_HD void forward_layer(const Team& team, const DeviceLayer& layer, const Finish& finish,
                                 const TileParams& params, const float* x, float* y, int rows) {
   const float* const w = params.at(layer.weight);
   if (!reads_fours(layer, w)) {
@@ -73,23 +78,26 @@ BROADLOOM_HD void forward_layer(const Team& team, const DeviceLayer& layer, Fini
   const Patches& patches = layer.patches;
   const int x_row = TilePlaces::row(layer.row_in), y_row = TilePlaces::row(layer.row_out());
   const int per_row = patches.count(), count = rows * per_row;
+  const bool is_dense = per_row == 1;
   const float* const bias = params.at(layer.bias);
-  over_squares(team, count, layer.out, [&](const Square& at) {
-    const float* of[4];
-    float sums[4][4];
-    for (int k = 0; k < 4; ++k) {
+  over_squares(team, count, layer.out, [&](const auto& at) {
+    constexpr int kRows = std::decay_t<decltype(at)>::kRows;
+    const float* of[kRows];
+    float sums[kRows][4];
+    for (int k = 0; k < kRows; ++k) {
       const int p = at.row + k * at.apart < count ? at.row + k * at.apart : at.row;
-      of[k] = x + p / per_row * x_row + patches.begin(p % per_row);
+      of[k] = x + (is_dense ? p * x_row : p / per_row * x_row + patches.begin(p % per_row));
       for (int c = 0; c < 4; ++c) sums[k][c] = bias[at.column + c];
     }
     for (int run = 0; run < layer.in / patches.run; ++run) {
       add_run(of, w + run * patches.run * layer.out + at.column, layer.out, patches.run, sums);
-      for (int k = 0; k < 4; ++k) of[k] += patches.next_run;
+      for (int k = 0; k < kRows; ++k) of[k] += patches.next_run;
     }
-    for (int k = 0; k < 4 && at.row + k * at.apart < count; ++k) {
+    finish(sums);
+    for (int k = 0; k < kRows && at.row + k * at.apart < count; ++k) {
       const int p = at.row + k * at.apart;
-      float* const to = y + p / per_row * y_row + p % per_row * layer.out + at.column;
-      for (int c = 0; c < 4; ++c) to[c] = finish(sums[k][c]);
+      const int row = is_dense ? p * y_row : p / per_row * y_row + p % per_row * layer.out;
+      store_four({{sums[k][0], sums[k][1], sums[k][2], sums[k][3]}}, y + row + at.column);
     }
   });
 }
@@ -146,14 +154,13 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     const DeviceLayer& layer = body.hidden[l];
     const DeviceNorm& norm = body.norms[l];
     float* const linear = work + places.linear[l];
-    forward_layer(
-        whole_team(block), layer,
-        [&](float sum) { return norm.is_there() ? sum : element::activate(activation, sum); },
-        params, x, linear, rows);
+    forward_layer(whole_team(block), layer, Finish{activation, norm.is_there()}, params, x, linear,
+                  rows);
     block.sync();
     float* const y = work + places.hidden[l];
     if (norm.is_there()) {
       norm_forward(block, norm, activation, params, linear, work + places.moments[l], y, rows);
+      block.sync();
     }
     x = y;
   }
@@ -181,6 +188,16 @@ BROADLOOM_HD void load_rows(Block& block, const DeviceObservations& rows_of, int
     const std::size_t row = static_cast<std::size_t>(first) + static_cast<std::size_t>(e / width);
     x[e / width * TilePlaces::row(width) + column] =
         scale.of(rows_of.read(row, column, width), column);
+  }
+}
+
+// Rows of a block by their numbers there to x.
+template <class Block>
+BROADLOOM_HD void gather_rows(Block& block, const DeviceObservations& rows_of,
+                              const std::int32_t* indices, int width, int rows, float* x) {
+  for (int e = block.thread(); e < rows * width; e += block.threads()) {
+    const std::size_t row = static_cast<std::size_t>(indices[e / width]);
+    x[e / width * TilePlaces::row(width) + e % width] = rows_of.read(row, e % width, width);
   }
 }
 

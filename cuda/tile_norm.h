@@ -64,14 +64,21 @@ BROADLOOM_HD void over_parts(Block& block, const DeviceNorm& norm, int rows, F&&
 // The many short parts of an image take a thread each, a whole row as many as it has lanes.
 constexpr int kForParts = 1, kForRows = kNormLanes;
 
-// Mean and 1 / sqrt(variance + epsilon) of each part of x [rows, parts, size] to moments
-// [rows, parts, 2].
+BROADLOOM_HD inline float normalised(float x, const float* moments, int q) {
+  return (x - moments[2 * q]) * moments[2 * q + 1];
+}
+
+// y = activation(gain z + bias) of each part of x [rows, parts, size], z being x normalised; y may
+// be x. moments [rows, parts, 2]: get mean and 1 / sqrt(variance + epsilon).
 template <int kThreads, class Block>
-BROADLOOM_HD void part_moments(Block& block, const DeviceNorm& norm, const float* x, int rows,
-                               float* moments) {
+BROADLOOM_HD void norm_forward_parts(Block& block, const DeviceNorm& norm, Activation activation,
+                                     const TileParams& params, const float* x, float* moments,
+                                     float* y, int rows) {
   const float share = 1.0f / static_cast<float>(norm.size);
+  const float *const gain = params.at(norm.gain), *const bias = params.at(norm.bias);
   over_parts<kThreads>(block, norm, rows, [&](int q, int thread, int size) {
-    const float* const of = x + part_at(norm, q);
+    const int begin = part_at(norm, q);
+    const float* const of = x + begin;
     PartSum<kThreads> sum, squares;
     over_numbers<kThreads>(thread, size, [&](int i, int k) { sum.lanes[k] += of[i]; });
     const float mean = sum.total(block) * share;
@@ -80,71 +87,75 @@ BROADLOOM_HD void part_moments(Block& block, const DeviceNorm& norm, const float
       squares.lanes[k] = element::mul_add(difference, difference, squares.lanes[k]);
     });
     const float variance = squares.total(block) * share;
+    const float own[2] = {mean,
+                          1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon))};
+    over_numbers<kThreads>(thread, size, [&](int i, int) {
+      const float z = normalised(of[i], own, 0);
+      y[begin + i] = element::activate(activation, element::mul_add(gain[i], z, bias[i]));
+    });
     if (size == 0 || thread != 0) return;
-    moments[2 * q] = mean;
-    moments[2 * q + 1] = 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
+    moments[2 * q] = own[0];
+    moments[2 * q + 1] = own[1];
   });
 }
 
-BROADLOOM_HD inline float normalised(float x, const float* moments, int q) {
-  return (x - moments[2 * q]) * moments[2 * q + 1];
-}
-
-// y = activation(gain z + bias), z being x normalised; y may be x. What is there before must be
-// whole, and what comes out is (sync()).
 template <class Block>
 BROADLOOM_HD void norm_forward(Block& block, const DeviceNorm& norm, Activation activation,
                                const TileParams& params, const float* x, float* moments, float* y,
                                int rows) {
   if (norm.parts > 1) {
-    part_moments<kForParts>(block, norm, x, rows, moments);
+    norm_forward_parts<kForParts>(block, norm, activation, params, x, moments, y, rows);
   } else {
-    part_moments<kForRows>(block, norm, x, rows, moments);
+    norm_forward_parts<kForRows>(block, norm, activation, params, x, moments, y, rows);
   }
-  block.sync();
-  for (int e = block.thread(); e < rows * norm.parts * norm.size; e += block.threads()) {
-    const int q = e / norm.size, i = e % norm.size, place = part_at(norm, q) + i;
-    const float z = normalised(x[place], moments, q);
-    y[place] = element::activate(activation,
-                                 element::mul_add(*params.at(norm.gain + i), z, *params.at(norm.bias + i)));
-  }
-  block.sync();
 }
 
-// x becomes scale (g - mean(g) - z mean(g z)) with g = gain delta.
+// of = scale (g - mean(g) - z mean(g z)) with g = gain delta; it may be x.
 template <int kThreads, class Block>
-BROADLOOM_HD void norm_backward_input(Block& block, const DeviceNorm& norm, const TileParams& params,
-                                      const float* delta, const float* moments, float* x,
-                                      int rows) {
+BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
+                                      const TileParams& params, const float* delta,
+                                      const float* moments, const float* x, float* of, int rows) {
   const float share = 1.0f / static_cast<float>(norm.size);
+  const float* const gain = params.at(norm.gain);
   over_parts<kThreads>(block, norm, rows, [&](int q, int thread, int size) {
     const int begin = part_at(norm, q);
-    float* const of = x + begin;
-    const auto g_of = [&](int i) { return *params.at(norm.gain + i) * delta[begin + i]; };
+    const float* const from = x + begin;
+    const auto g_of = [&](int i) { return gain[i] * delta[begin + i]; };
     PartSum<kThreads> sum_g, sum_gz;
     over_numbers<kThreads>(thread, size, [&](int i, int k) {
       const float g = g_of(i);
       sum_g.lanes[k] += g;
-      sum_gz.lanes[k] = element::mul_add(g, normalised(of[i], moments, q), sum_gz.lanes[k]);
+      sum_gz.lanes[k] = element::mul_add(g, normalised(from[i], moments, q), sum_gz.lanes[k]);
     });
     const float mean_g = sum_g.total(block) * share;
     const float mean_gz = sum_gz.total(block) * share;
     over_numbers<kThreads>(thread, size, [&](int i, int) {
-      const float z = normalised(of[i], moments, q);
-      of[i] = moments[2 * q + 1] * element::mul_add(-z, mean_gz, g_of(i) - mean_g);
+      const float z = normalised(from[i], moments, q);
+      of[begin + i] = moments[2 * q + 1] * element::mul_add(-z, mean_gz, g_of(i) - mean_g);
     });
   });
 }
 
-// From delta [rows, parts, size], the derivative before the activation: adds to those of gain and
-// bias, each of which is one chain over the rows and their parts, and puts that for x in the place
-// of x.
+// From delta [rows, parts, size], the derivative before the activation, to that for x.
 template <class Block>
 BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, const TileParams& params,
-                                const float* delta, const float* moments, float* x, int rows,
-                                float* grads) {
+                                const float* delta, const float* moments, const float* x, float* of,
+                                int rows) {
+  if (norm.parts > 1) {
+    norm_backward_parts<kForParts>(block, norm, params, delta, moments, x, of, rows);
+  } else {
+    norm_backward_parts<kForRows>(block, norm, params, delta, moments, x, of, rows);
+  }
+}
+
+// Adds to the derivatives of gain and bias, each of which is one chain over the rows and their
+// parts.
+template <class Team>
+BROADLOOM_HD void norm_backward_params(const Team& team, const DeviceNorm& norm, const float* delta,
+                                       const float* moments, const float* x, int rows,
+                                       float* grads) {
   const int size = norm.size, stride = TilePlaces::row(norm.parts * size);
-  for (int i = block.thread(); i < size; i += block.threads()) {
+  for (int i = team.thread(); i < size; i += team.threads()) {
     float gain = grads[norm.gain + i], bias = grads[norm.bias + i];
     for (int r = 0, q = 0; r < rows; ++r) {
       for (int place = r * stride + i; q < (r + 1) * norm.parts; ++q, place += size) {
@@ -156,13 +167,6 @@ BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, const Tile
     grads[norm.gain + i] = gain;
     grads[norm.bias + i] = bias;
   }
-  block.sync();
-  if (norm.parts > 1) {
-    norm_backward_input<kForParts>(block, norm, params, delta, moments, x, rows);
-  } else {
-    norm_backward_input<kForRows>(block, norm, params, delta, moments, x, rows);
-  }
-  block.sync();
 }
 
 }  // namespace broadloom::cuda

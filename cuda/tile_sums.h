@@ -47,8 +47,6 @@ class TileTerms {
     }
   };
   BROADLOOM_HD Row of(int row) const { return {memory_ + row, rows_}; }
-  // Those of the rows from `first` on.
-  BROADLOOM_HD TileTerms from(int first) const { return {memory_ + first, rows_}; }
   BROADLOOM_HD double at(int term, int row) const { return memory_[term * rows_ + row]; }
   template <class Block>
   BROADLOOM_HD double sum(Block& block, int term, int rows) const {

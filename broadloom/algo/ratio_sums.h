@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "broadloom/core/host_device.h"
+
 namespace broadloom {
 
 // r is the ratio of a sample, pi(a|s) over that of the policy that collected it. Sums over samples
@@ -20,9 +22,21 @@ struct RatioSums {
   // Of samples that have none: no number is one.
   static RatioSums undefined();
 
-  void add(const RatioSums& other);
+  BROADLOOM_HD void add(const RatioSums& other) {
+    old_approx_kl += other.old_approx_kl;
+    approx_kl += other.approx_kl;
+    clipped += other.clipped;
+    ratios += other.ratios;
+    squared_ratios += other.squared_ratios;
+    // What is not a number stays.
+    if (!(other.min_ratio >= min_ratio)) min_ratio = other.min_ratio;
+    if (!(other.max_ratio <= max_ratio)) max_ratio = other.max_ratio;
+    keep_ratio_error(other.max_ratio_error);
+  }
   // max_ratio_error becomes the larger; one that is not a number counts as the largest, and stays.
-  void keep_ratio_error(double error);
+  BROADLOOM_HD void keep_ratio_error(double error) {
+    if (error > max_ratio_error || error != error) max_ratio_error = error;
+  }
 
   // Effective sample size of the ratios as importance weights, (sum r)^2 / sum r^2, in per cent of
   // the samples: 100 where all ratios are equal, 100 / samples where one outweighs all others

@@ -265,14 +265,6 @@ TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
   }
 }
 
-void PpoSums::add(const PpoSums& other) {
-  RatioSums::add(other);
-  policy_loss += other.policy_loss;
-  value_loss += other.value_loss;
-  int_value_loss += other.int_value_loss;
-  entropy += other.entropy;
-}
-
 void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
                      const AdvantageShift& advantages, NetworkSide side, Tile& tile) const {
   tile.rows = rows;

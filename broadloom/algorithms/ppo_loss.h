@@ -6,6 +6,7 @@
 
 #include "broadloom/algo/ratio_sums.h"
 #include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/host_device.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
 
@@ -57,7 +58,13 @@ struct PpoSums : RatioSums {
   double int_value_loss = 0.0;  // of the critic's second value, where it has one
   double entropy = 0.0;
 
-  void add(const PpoSums& other);
+  BROADLOOM_HD void add(const PpoSums& other) {
+    RatioSums::add(other);
+    policy_loss += other.policy_loss;
+    value_loss += other.value_loss;
+    int_value_loss += other.int_value_loss;
+    entropy += other.entropy;
+  }
 };
 
 // Forward, loss, backward. Adds the tile's share of the gradient of

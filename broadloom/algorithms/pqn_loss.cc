@@ -7,13 +7,6 @@
 
 namespace broadloom {
 
-void PqnSums::add(const PqnSums& other) {
-  td_loss += other.td_loss;
-  q_values += other.q_values;
-  // Written so that what is not a number stays.
-  if (!(other.max_value_error <= max_value_error)) max_value_error = other.max_value_error;
-}
-
 void PqnLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
                      const Context&, NetworkSide, Tile& tile) {
   tile.rows = rows;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/host_device.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
 
@@ -30,7 +31,12 @@ struct PqnSums {
   double q_values = 0.0;
   double max_value_error = 0.0;  // of max_a Q from the block's values; not a number where one is
 
-  void add(const PqnSums& other);
+  BROADLOOM_HD void add(const PqnSums& other) {
+    td_loss += other.td_loss;
+    q_values += other.q_values;
+    // Written so that what is not a number stays.
+    if (!(other.max_value_error <= max_value_error)) max_value_error = other.max_value_error;
+  }
 };
 
 // Forward, loss, backward. Adds the tile's share of the gradient of

@@ -84,7 +84,7 @@ TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
   wide.settings.update_epochs = 1;
   const ActorCritic network(
       network_shape(CartPole::spec(CartPole::make_params({}).value()), wide));
-  ASSERT_TRUE(gradient_room(device_network(network), kUsualSharedBytes).spills);
+  ASSERT_TRUE(delta_room(device_network(network), kUsualSharedBytes).spills);
   expect_the_same<CartPole>(wide, FiberOrder::kForward);
 }
 

@@ -11,44 +11,53 @@
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/observations.h"
 #include "cuda/emulated_block.h"
-#include "cuda/tile_backward.h"
+#include "cuda/delta_kernel.h"
+#include "cuda/weights_kernel.h"
 
 namespace broadloom::cuda {
 namespace {
 
 constexpr auto kUse = TilePlaces::kForwardAndBack;
 
-// Tiles of `rows` rows through the first body, one after another by one block.
+// Rows through the first body, tile after tile by one block, and back; what comes of them goes to
+// the arrays of all rows.
 struct TilesKernel {
   DeviceNetwork network;
   const float* params;
-  float* x;             // [tiles, rows, observation_size]
-  const float* deltas;  // [tiles, outputs, kTileRows]
-  int tiles, rows;
-  float* work;
-  float* outputs;  // [tiles, outputs, kTileRows]
-  float* grads;    // [P]
+  float* x;             // [rows, observation_size]
+  const float* deltas;  // [outputs, rows]
+  int rows;
+  float* work;     // of a tile
+  float* outputs;  // [outputs, rows]
+  float* arrays;   // TilePlaces of whole tiles
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const TilePlaces places(network.actor, kTileRows, kUse);
-    const int width = network.observation_size, count = network.outputs * kTileRows;
+    const DeviceBody& body = network.actor;
+    const TilePlaces places(body, kTileRows, kUse), all(body, whole(rows), kUse);
+    const TileParams read{params};
     float* const own = work + places.outputs;
-    for (int tile = 0; tile < tiles; ++tile) {
-      load_tile(block, DeviceObservations::of(x + tile * rows * width, 1.0f), width, rows,
-                {nullptr, nullptr, 0.0f}, work + places.x);
+    for (int first = 0; first < rows; first += kTileRows) {
+      const int left = rows - first, count = left < kTileRows ? left : kTileRows;
+      load_tile(block,
+                DeviceObservations::of(x + first * network.observation_size, 1.0f),
+                network.observation_size, count, {nullptr, nullptr, 0.0f}, work + places.x);
       block.sync();
-      const TileParams read{params};
-      forward_tile(block, network.actor, network.activation, read, places, work, rows);
-      for (int i = block.thread(); i < count; i += block.threads()) {
-        outputs[tile * count + i] = own[i];
-        own[i] = deltas[tile * count + i];
+      forward_tile(block, body, network.activation, read, places, work, count);
+      for (int e = block.thread(); e < network.outputs * count; e += block.threads()) {
+        const int o = e / count, r = e % count, place = o * kTileRows + r;
+        outputs[o * rows + first + r] = own[place];
+        own[place] = deltas[o * rows + first + r];
       }
       block.sync();
-      backward_tile(block, network.actor, network.activation, read, places, work, rows, grads);
+      const HeadDeltas heads{own, work + places.values, kTileRows};
+      backward_tile(block, body, network.activation, read, places, heads, work, count);
+      hand_on(whole_team(block), body, places, work, all, arrays, {first, first, count});
       block.sync();
     }
   }
+
+  BROADLOOM_HD static int whole(int rows) { return (rows + kTileRows - 1) / kTileRows * kTileRows; }
 };
 
 struct Case {
@@ -59,11 +68,11 @@ struct Case {
   int rows = 5;
 };
 
-// Of outputs and gradients that are not the same for two tiles, of parameters that are not those of
-// the beginning: gains and biases have values of their own.
+// Of outputs and gradients of parameters that are not those of the beginning: gains and biases have
+// values of their own.
 void expect_the_same(const Case& of, FiberOrder order) {
   if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
-  constexpr int kTiles = 2, kOutputs = 3;
+  constexpr int kOutputs = 3;
   NetworkShape shape;
   shape.observation_size = of.image.size();
   shape.action_outputs = kOutputs;
@@ -81,37 +90,50 @@ void expect_the_same(const Case& of, FiberOrder order) {
     for (float& x : numbers) x = scale * (2.0f * draw_uniform(random) - 1.0f);
     return numbers;
   };
-  const std::size_t tile = static_cast<std::size_t>(of.rows) * of.image.size();
-  constexpr std::size_t kOut = kOutputs * kTileRows;
+  const std::size_t rows = static_cast<std::size_t>(of.rows);
+  const std::size_t width = static_cast<std::size_t>(of.image.size());
   const std::vector<float> params = drawn(network.parameter_count(), 0.3f);
-  const std::vector<float> deltas = drawn(kTiles * kOut, 1.0f);
-  std::vector<float> x = drawn(kTiles * tile, 1.0f);
+  const std::vector<float> deltas = drawn(kOutputs * rows, 1.0f);
+  std::vector<float> x = drawn(rows * width, 1.0f);
 
-  std::vector<float> transposed(params.size()), grads(params.size());
-  network.refresh_transposed(params.data(), transposed.data());
-  TileWorkspace<float> work = network.make_workspace<float>();
   const DeviceNetwork known = device_network(network);
-  std::vector<float> room(static_cast<std::size_t>(TilePlaces(known.actor, kTileRows, kUse).size));
-  std::vector<float> outputs(kTiles * kOut), device_grads(params.size());
-  emulate(TilesKernel{known, params.data(), x.data(), deltas.data(), kTiles, of.rows, room.data(),
-                      outputs.data(), device_grads.data()},
+  const auto floats_of = [&](int count) {
+    return GradientWork<PqnSums>::floats_for(known, count);
+  };
+  const int whole = TilesKernel::whole(of.rows);
+  std::vector<float> room(floats_of(kTileRows)), arrays(floats_of(whole));
+  std::vector<float> outputs(kOutputs * rows), grads(params.size());
+  emulate(TilesKernel{known, params.data(), x.data(), deltas.data(), of.rows, room.data(),
+                      outputs.data(), arrays.data()},
           {1, 128, 0}, order);
-  for (std::size_t t = 0; t < kTiles; ++t) {
-    const float* const rows = x.data() + t * tile;
-    network.forward<float>(params.data(), rows, of.rows, work);
+  const std::vector<WeightsJob> jobs = weights_jobs(known);
+  std::vector<PqnSums> tile_sums(static_cast<std::size_t>(whole / kTileRows)), sums(1);
+  const GradientWork<PqnSums> work{known,       params.data(),     nullptr,      arrays.data(),
+                                   arrays.size(), nullptr,         tile_sums.data(), grads.data(),
+                                   sums.data(), {of.rows, 1, 0, whole}};
+  emulate(WeightsKernel<PqnSums>{work, jobs.data()},
+          WeightsKernel<PqnSums>::shape(static_cast<int>(jobs.size()), 1), order);
+
+  std::vector<float> transposed(params.size()), expected(params.size());
+  network.refresh_transposed(params.data(), transposed.data());
+  TileWorkspace<float> host = network.make_workspace<float>();
+  for (int first = 0; first < of.rows; first += kTileRows) {
+    const int count = std::min(kTileRows, of.rows - first);
+    const float* const from = x.data() + static_cast<std::size_t>(first) * width;
+    network.forward<float>(params.data(), from, count, host);
     for (int o = 0; o < kOutputs; ++o) {
-      const auto column = static_cast<std::ptrdiff_t>(o * kTileRows);
-      EXPECT_TRUE(std::equal(work.policy.begin() + column, work.policy.begin() + column + of.rows,
-                             outputs.begin() + static_cast<std::ptrdiff_t>(t * kOut) + column))
-          << "output " << o << " of tile " << t;
+      for (int r = 0; r < count; ++r) {
+        const std::size_t here = static_cast<std::size_t>(o * kTileRows + r);
+        const std::size_t there = static_cast<std::size_t>(o) * rows + first + r;
+        ASSERT_EQ(outputs[there], host.policy[here]) << "output " << o << " of row " << first + r;
+        host.policy_delta[here] = deltas[there];
+      }
     }
-    std::copy_n(deltas.begin() + static_cast<std::ptrdiff_t>(t * kOut), kOut,
-                work.policy_delta.begin());
-    network.backward<float>(params.data(), transposed.data(), rows, of.rows, work, grads.data());
+    network.backward<float>(params.data(), transposed.data(), from, count, host, expected.data());
   }
-  const auto [host, device] = std::mismatch(grads.begin(), grads.end(), device_grads.begin());
-  EXPECT_TRUE(host == grads.end())
-      << "derivative " << host - grads.begin() << " is " << *device << ", not " << *host;
+  const auto [theirs, ours] = std::mismatch(expected.begin(), expected.end(), grads.begin());
+  EXPECT_TRUE(theirs == expected.end())
+      << "derivative " << theirs - expected.begin() << " is " << *ours << ", not " << *theirs;
   EXPECT_NE(grads[0], 0.0f);
 }
 
@@ -138,10 +160,10 @@ TEST(DeviceTile, NormalisesWhatIsConvolved) {
     expect_the_same({.normalisation = Normalisation::kAll}, order);
   }
   expect_the_same({.image = {5, 3, 6},
-                   .hidden_sizes = {19, 7},
+                   .hidden_sizes = {19, 7, 140},
                    .normalisation = Normalisation::kChannels,
                    .activation = Activation::kElu,
-                   .rows = 33},
+                   .rows = 101},
                   FiberOrder::kShuffled);
 }
 

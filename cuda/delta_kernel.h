@@ -1,0 +1,106 @@
+// From rows of a minibatch to the derivatives of all layers' outputs, with the bits of
+// ActorCritic::backward: tile by tile, in shared memory, for networks of which that holds a tile and
+// the weights.
+#pragma once
+
+#include "cuda/gradient_work.h"
+#include "cuda/tile_backward.h"
+#include "cuda/tile_room.h"
+
+namespace broadloom::cuda {
+
+// bytes: of shared memory that a block may have. It spills where tiles must go layer by layer
+// (delta_phases.h).
+inline TileRoom delta_room(const DeviceNetwork& network, std::size_t bytes) {
+  const auto larger = [](int a, int b) { return a > b ? a : b; };
+  constexpr auto kUse = TilePlaces::kForwardAndBack;
+  const int actor = TilePlaces(network.actor, kTileRows, kUse).size + network.outputs * kTileRows;
+  const int valuer = TilePlaces(network.valuer(), kTileRows, kUse).size;
+  const int cached =
+      larger(cached_floats(network.actor, true), cached_floats(network.valuer(), true));
+  TileRoom room{kTileRows, larger(actor, valuer), cached, TileTerms::bytes(kTileRows)};
+  room.spills = room.wanted_bytes() > bytes;
+  return room;
+}
+
+// What came of a tile to the arrays of all rows, for who works out the weights' derivatives.
+template <class Team>
+BROADLOOM_HD void hand_on(const Team& all, const DeviceBody& body, const TilePlaces& at,
+                          const float* own, const TilePlaces& to, float* arrays,
+                          const RowsAtHand::Tile& tile) {
+  const auto rows = [&](int from, int there, int row) {
+    copy_fours(all, own + from, tile.count * row, arrays + there + tile.row * row);
+  };
+  const auto columns = [&](int from, int there, int count) {
+    for (int e = all.thread(); e < count * tile.count; e += all.threads()) {
+      const int c = e / tile.count, r = e % tile.count;
+      arrays[there + c * to.rows + tile.row + r] = own[from + c * at.rows + r];
+    }
+  };
+  rows(at.x, to.x, TilePlaces::row(body.row_in()));
+  for (int l = 0; l < body.layers; ++l) {
+    const int row = TilePlaces::row(body.hidden[l].row_out());
+    const DeviceNorm& norm = body.norms[l];
+    rows(at.hidden[l], to.hidden[l], row);
+    rows(at.delta[l], to.delta[l], row);
+    if (!norm.is_there()) continue;
+    rows(at.linear[l], to.linear[l], row);
+    rows(at.before[l], to.before[l], row);
+    const int moments = 2 * norm.parts;
+    for (int e = all.thread(); e < tile.count * moments; e += all.threads()) {
+      arrays[to.moments[l] + tile.row * moments + e] = own[at.moments[l] + e];
+    }
+  }
+  columns(at.outputs, to.outputs, body.head.out);
+  columns(at.values, to.values, body.value_head.out);
+}
+
+// A block has one side of the network, whose weights it keeps, and goes from tile to tile: at 64-64
+// it takes 110 KB of shared memory, so that a multiprocessor of an H100 has two.
+template <class Loss>
+struct DeltaKernel {
+  static constexpr int kThreads = 256;
+  LossWork<Loss> of;
+
+  static KernelShape shape(const DeviceNetwork& network, const TileRoom& room, int tiles,
+                           int multiprocessors) {
+    const int at_once = 2 * multiprocessors, all = network.sides() * tiles;
+    return {at_once < all ? at_once / network.sides() * network.sides() : all, kThreads,
+            room.shared_bytes()};
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int sides = of.work.network.sides(), side = block.index() % sides;
+    const DeviceBody& body = of.work.network.body(side);
+    double* const terms = block.template shared<double>();
+    float* const shared = reinterpret_cast<float*>(terms) +
+                          TileTerms::bytes(kTileRows) / sizeof(float);
+    const TileParams read = cache_params(block, body, of.work.params, true, shared);
+    float* const own = shared + cached_floats(body, true);
+    for (int t = block.index() / sides; t < of.work.rows.tiles(); t += block.blocks() / sides) {
+      if (of.work.rows.tile(t).count > 0) run_tile(block, t, side, read, own, terms);
+      block.sync();
+    }
+  }
+
+ private:
+  template <class Block>
+  BROADLOOM_HD void run_tile(Block& block, int t, int side, const TileParams& read, float* own,
+                             double* terms) const {
+    const DeviceBody& body = of.work.network.body(side);
+    const Activation activation = of.work.network.activation;
+    const RowsAtHand::Tile tile = of.work.rows.tile(t);
+    const TilePlaces at(body, kTileRows, TilePlaces::kForwardAndBack);
+    gather_rows(block, of.rollout.observations, of.indices + tile.in_minibatch, of.rollout.D,
+                tile.count, own + at.x);
+    block.sync();
+    forward_tile(block, body, activation, read, at, own, tile.count);
+    of.run(block, t, side, own + at.outputs, own + at.values, own + at.size, at.rows, terms);
+    const HeadDeltas heads{own + at.outputs, own + at.values, at.rows};
+    backward_tile(block, body, activation, read, at, heads, own, tile.count);
+    hand_on(whole_team(block), body, at, own, of.work.places(body), of.work.of_side(side), tile);
+  }
+};
+
+}  // namespace broadloom::cuda
