@@ -194,13 +194,10 @@ bool note_bits(StartedRun& run, const RunHooks& hooks) {
   if (manifest.bits != "common") return false;
   if (bits_of(run.config, active_isa(), manifest.simulator) == "common") return false;
   if (hooks.on_note) {
-    const std::string why = run.config.device == "cpu"
-                                ? "this processor has no fused multiply-add"
-                                : "no device has shown yet that it has everybody's bits";
     hooks.on_note(fmt::format(
-        "{}: the run goes on with bits of {}'s own, where it had everybody's ({}); its manifest "
-        "says so from now on",
-        why, run.config.device == "cpu" ? active_isa() : run.config.device, manifest.isa));
+        "this processor has no fused multiply-add: the run goes on with bits of {}'s own, where it "
+        "had everybody's ({}); its manifest says so from now on",
+        active_isa(), manifest.isa));
   }
   manifest.bits = "own";
   manifest.isa = active_isa();

@@ -18,10 +18,9 @@ Result<StartedRun> open_started_run(const std::string& run_dir) {
 
 std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator) {
   if (!simulator.deterministic) return "none";
-  // No device has shown yet that it has them.
-  const bool on_host = config.device == "cpu";
+  // The host's part of a device's run is in it, too: statistics, scaled rewards, evaluations.
   const bool common =
-      on_host && config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
+      config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
   return common ? "common" : "own";
 }
 
