@@ -123,14 +123,32 @@ class DeviceGradient {
     const int layers = std::max(network_.actor.layers, network_.valuer().layers);
     side_.run(GatherPhase<Loss>{of}, all);
     for (int l = 0; l < layers; ++l) {
-      side_.run(ForwardPhase<Sums>{of.work, l}, all);
+      if (network_.actor.hidden[l].patches.count() == 1) {
+        product(of.work, l, false);
+      } else {
+        side_.run(ConvolutionPhase<Sums>{of.work, l}, all);
+      }
       if (is_normalised(l)) side_.run(NormPhase<Sums>{of.work, l, false}, all);
     }
     side_.run(LossPhase<Loss>{of}, LossPhase<Loss>::shape(network_, tiles));
     for (int l = layers - 1; l >= 0; --l) {
       if (is_normalised(l)) side_.run(NormPhase<Sums>{of.work, l, true}, all);
-      if (l > 0) side_.run(BackwardPhase<Sums>{of.work, l}, all);
+      if (l > 0) product(of.work, l, true);
     }
+  }
+  // In small pieces where large ones would not be enough for all multiprocessors.
+  void product(const GradientWork<Sums>& work, int l, bool goes_back) {
+    const auto width = [&](const DeviceBody& body) {
+      return goes_back ? body.hidden[l].in : body.hidden[l].out;
+    };
+    const int columns = std::max(width(network_.actor), width(network_.valuer()));
+    const int rows = work.rows.all();
+    using Large = ProductPhase<Sums, 4>;
+    using Small = ProductPhase<Sums, 1>;
+    if (Large::tiles(rows, columns) >= side_.multiprocessors()) {
+      return side_.run(Large{work, l, goes_back}, Large::shape(network_, rows, columns));
+    }
+    side_.run(Small{work, l, goes_back}, Small::shape(network_, rows, columns));
   }
   bool is_normalised(int l) const {
     return network_.actor.norms[l].is_there() || network_.valuer().norms[l].is_there();

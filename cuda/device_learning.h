@@ -40,7 +40,9 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
                    {shapes_of(setup.config), undisturbed(unstacked(setup.envs)).disturbance,
                     setup.envs.spec().observation.frame_layout(), setup.normalizer}),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
-                cuts_of(setup.config)) {}
+                cuts_of(setup.config)) {
+    update_.set_fault(collector_.fault());
+  }
 
   // The first thing that went wrong on the side.
   Status status() const { return side_->status(); }
@@ -72,6 +74,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
 
   Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) override {
     BROADLOOM_TRY(failed_);
+    has_begun_ = false;
     collector_.collect(way_.acting(outputs_), update_.params(), first_step);
     const DeviceRollout& kept = collector_.block();
     bring(kept.rewards, block.rewards);
@@ -81,7 +84,14 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
     if (parts == BlockParts::kAll) bring_rest(block);
     if (!scales_rewards_) compute_advantages(block);
-    return collector_.bring_sums(first_step);
+    collector_.bring_sums();
+    side_->mark();
+    return status();
+  }
+
+  Status await_block(std::int64_t first_step) override {
+    side_->wait_marked();
+    return collector_.take_sums(first_step);
   }
 
   void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) override {

@@ -55,19 +55,19 @@ class DeviceNormalizer {
     steps_ = T;
   }
 
-  // The block's sums into the host's, whose commit() merges them.
-  Status bring_sums() {
-    if (host_ == nullptr) return {};
-    std::vector<double> sums(sums_of(plan_.count()));
-    side_.copy_out(sums.data(), sums_, sums.size());
-    side_.wait();
-    BROADLOOM_TRY(side_.status());
+  // The block's sums to the host, and, once they are there, into those that its commit() merges.
+  void bring_sums() {
+    if (host_ == nullptr) return;
+    brought_.resize(sums_of(plan_.count()));
+    side_.copy_out(brought_.data(), sums_, brought_.size());
+  }
+  void take_sums() {
+    if (host_ == nullptr) return;
     for (int s = 0; s < plan_.count(); ++s) {
-      const double* const of_shard = &sums[static_cast<std::size_t>(2 * s) * host_->places()];
+      const double* const of_shard = &brought_[static_cast<std::size_t>(2 * s) * host_->places()];
       host_->set_sums(s, static_cast<double>(steps_) * plan_[s].size(), of_shard,
                       of_shard + host_->places());
     }
-    return {};
   }
 
  private:
@@ -82,7 +82,8 @@ class DeviceNormalizer {
   ShardPlan plan_;  // the collector's
   ObservationScale scale_;
   double *mean_ = nullptr, *of_deviation_ = nullptr, *sums_ = nullptr;
-  int steps_ = 0;  // of the block at hand
+  std::vector<double> brought_;  // sums, on the host
+  int steps_ = 0;                // of the block at hand
 };
 
 }  // namespace broadloom::cuda

@@ -99,17 +99,21 @@ class DeviceCollector {
     side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
   }
 
-  // Waits for the block, and brings what it adds to the normaliser's statistics to the host's. Fails where the host's
-  // collector would have, at the first of what is not finite, and then adds nothing. first_step: of
-  // the block.
-  Status bring_sums(std::int64_t first_step) {
-    std::uint64_t first = kNoFault;
-    side_.copy_out(&first, first_fault_, 1);
-    side_.wait();
-    BROADLOOM_TRY(side_.status());
-    BROADLOOM_TRY(fault_status(first, first_step));
-    return normalizer_.bring_sums();
+  // To the host: whether all is finite, and what the block adds to the normaliser's statistics.
+  void bring_sums() {
+    side_.copy_out(&brought_fault_, first_fault_, 1);
+    normalizer_.bring_sums();
   }
+  // Once they are there. Fails where the host's collector would have, at the first of what is not
+  // finite, and then adds nothing. first_step: of the block.
+  Status take_sums(std::int64_t first_step) {
+    BROADLOOM_TRY(side_.status());
+    BROADLOOM_TRY(fault_status(brought_fault_, first_step));
+    normalizer_.take_sums();
+    return {};
+  }
+  // On the side.
+  const std::uint64_t* fault() const { return first_fault_; }
 
   // Others in the place of those that were collected: [T, N], of the host.
   void set_rewards(const float* rewards) {
@@ -256,6 +260,7 @@ class DeviceCollector {
   int values_at_once_ = 0;
   TileMemory acting_tiles_{}, value_tiles_{};
   std::uint64_t* first_fault_ = nullptr;  // of the block
+  std::uint64_t brought_fault_ = kNoFault;
 };
 
 }  // namespace broadloom::cuda

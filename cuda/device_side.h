@@ -14,10 +14,15 @@ namespace broadloom::cuda {
 
 class DeviceSide {
  public:
-  DeviceSide() { keep(cudaStreamCreate(&stream_)); }
+  DeviceSide() {
+    if (keep(cudaStreamCreate(&stream_))) {
+      keep(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+    }
+  }
   ~DeviceSide() {
     for (void* memory : memory_) cudaFree(memory);
     cudaFreeHost(staging_);
+    if (event_ != nullptr) cudaEventDestroy(event_);
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
   DeviceSide(const DeviceSide&) = delete;
@@ -92,11 +97,17 @@ class DeviceSide {
   // For all that was started.
   void wait() {
     if (error_ == cudaSuccess) keep(cudaStreamSynchronize(stream_));
-    for (const Arrival& one : arrivals_) {
-      if (error_ == cudaSuccess) std::memcpy(one.to, one.place, one.bytes);
-    }
-    arrivals_.clear();
+    arrive(arrivals_.size());
     used_ = 0;
+  }
+  // What was started so far is what wait_marked() waits for.
+  void mark() {
+    if (error_ == cudaSuccess) keep(cudaEventRecord(event_, stream_));
+    marked_ = arrivals_.size();
+  }
+  void wait_marked() {
+    if (error_ == cudaSuccess) keep(cudaEventSynchronize(event_));
+    arrive(marked_);
   }
   template <class Kernel>
   void run(const Kernel& kernel, const KernelShape& shape) {
@@ -121,6 +132,14 @@ class DeviceSide {
     std::size_t bytes;
   };
 
+  void arrive(std::size_t count) {
+    for (std::size_t i = 0; i < count && error_ == cudaSuccess; ++i) {
+      std::memcpy(arrivals_[i].to, arrivals_[i].place, arrivals_[i].bytes);
+    }
+    arrivals_.erase(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(count));
+    marked_ = 0;
+  }
+
   // Room for a copy under way, until the next wait(); null where nothing goes on, or for nothing.
   // It grows to what is under way at a time, and then stays.
   std::byte* staged(std::size_t bytes) {
@@ -141,6 +160,7 @@ class DeviceSide {
   }
 
   cudaStream_t stream_ = nullptr;
+  cudaEvent_t event_ = nullptr;  // of mark()
   cudaError_t error_ = cudaSuccess;
   std::vector<void*> memory_;
   std::size_t asked_ = 0;  // bytes of all that was allocated, or was to be
@@ -148,6 +168,7 @@ class DeviceSide {
   void* staging_ = nullptr;
   std::size_t staging_bytes_ = 0, used_ = 0;
   std::vector<Arrival> arrivals_;
+  std::size_t marked_ = 0;  // of them
 };
 
 }  // namespace broadloom::cuda

@@ -115,6 +115,9 @@ class DeviceUpdate {
   }
   const Minibatches& minibatches() const { return minibatches_; }
 
+  // What says, on the side, that the block has a fault: then nothing is learnt from it.
+  void set_fault(const std::uint64_t* fault) { fault_ = fault; }
+
   // Starts an update from a block with advantages. learning_rate: of the first step. adam_steps:
   // taken before the update. watcher: null for none; the update has the same bits with one. Where
   // there is one, or rules that decide something, it waits for what they are asked.
@@ -272,7 +275,8 @@ class DeviceUpdate {
 
   void take_step(const AdamFactors& factors, std::size_t step) {
     side_.run(AdamKernel{factors, settings_.max_grad_norm, gradient_.squares(), gradient_.chunks(),
-                         network_.parameters, gradient_.gradient(), params_, m_, v_, norms_ + step},
+                         network_.parameters, gradient_.gradient(), params_, m_, v_, norms_ + step,
+                         fault_},
               shape_for_rows(network_.parameters));
   }
 
@@ -312,6 +316,7 @@ class DeviceUpdate {
   PermutationsAhead permutations_;
   Room room_;
   DeviceGradient<Side, Loss> gradient_;
+  const std::uint64_t* fault_ = nullptr;
   std::size_t taken_ = 0;  // steps of the update that was begun
   double learning_rate_ = 0.0;
   std::vector<float> brought_;  // [P] a gradient on the host, where somebody watches

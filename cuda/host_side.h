@@ -54,21 +54,28 @@ class HostSide {
       std::copy(copy.begin(), copy.end(), to);
     });
   }
-  void wait() {
-    for (const std::function<void()>& arrive : arrivals_) arrive();
-    arrivals_.clear();
-  }
+  void wait() { arrive(arrivals_.size()); }
+  // What was started so far is what wait_marked() waits for.
+  void mark() { marked_ = arrivals_.size(); }
+  void wait_marked() { arrive(marked_); }
   template <class Kernel>
   void run(const Kernel& kernel, const KernelShape& shape) {
     emulate(kernel, shape, order_, ++launches_);
   }
 
  private:
+  void arrive(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) arrivals_[i]();
+    arrivals_.erase(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(count));
+    marked_ = 0;
+  }
+
   FiberOrder order_;
   std::size_t free_bytes_, shared_bytes_, allocated_ = 0;
   std::uint64_t launches_ = 0;  // the seed of shuffled orders
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<std::function<void()>> arrivals_;
+  std::size_t marked_ = 0;  // of them
 };
 
 }  // namespace broadloom::cuda

@@ -1,22 +1,10 @@
 // Every kernel for every environment, compiled for the device, and the device that trains with
 // them.
 #include "cuda/cuda_device.h"
-#include "cuda/device_block.h"
 #include "cuda/device_learning.h"
 #include "cuda/device_side.h"
-#include "cuda/env_kernels.h"
-#include "cuda/env_list.h"
 
 namespace broadloom::cuda {
-
-#define BROADLOOM_LAUNCH(Kernel) \
-  template cudaError_t launch(const Kernel&, const KernelShape&, cudaStream_t);
-#define BROADLOOM_ENV_KERNELS(Env)   \
-  BROADLOOM_LAUNCH(BeginKernel<Env>) \
-  BROADLOOM_LAUNCH(StepKernel<Env>)  \
-  BROADLOOM_LAUNCH(ObserveKernel<Env>)
-
-BROADLOOM_EACH_ENV(BROADLOOM_ENV_KERNELS)
 
 Result<std::unique_ptr<Device>> make_cuda_device(const DeviceSetup& setup) {
   BROADLOOM_TRY(check_device(setup));

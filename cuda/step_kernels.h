@@ -10,15 +10,16 @@
 #include "broadloom/algo/gradient_cut.h"
 #include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/math/adam_formula.h"
+#include "broadloom/rollout/collect_fault.h"
 #include "cuda/kernel.h"
 
 namespace broadloom::cuda {
 
 // Mean and scale of the advantages of each minibatch of an update. They follow from the block and
 // the permutations alone, so one launch makes them for all steps at once, one block a minibatch:
-// four chains each, as on the host, of numbers that all threads fetch while the chains go on.
+// four chains each, as on the host, by a warp of its own for which the other threads fetch numbers.
 struct ShiftKernel {
-  static constexpr int kThreads = 256, kAtOnce = 4 * kThreads;
+  static constexpr int kFetching = 256, kThreads = kWarp + kFetching, kAtOnce = 4 * kFetching;
 
   const float* advantages;      // [B]
   const std::int32_t* indices;  // [epochs, B]; null: all in order, and one minibatch an epoch
@@ -26,7 +27,7 @@ struct ShiftKernel {
   AdvantageShift* shifts;       // [epochs, count]
 
   static KernelShape shape(int minibatches) {
-    return {minibatches, kThreads, 4 * sizeof(double) + 2 * kAtOnce * sizeof(float)};
+    return {minibatches, kThreads, (4 + 2 * kAtOnce) * sizeof(double)};
   }
 
   template <class Block>
@@ -54,36 +55,35 @@ struct ShiftKernel {
   BROADLOOM_HD void fetch(const std::int32_t* of, int first, int rows, int thread,
                           float (&own)[4]) const {
     for (int k = 0; k < 4; ++k) {
-      const int i = first + k * kThreads + thread;
+      const int i = first + k * kFetching + thread;
       own[k] = i < rows ? advantages[of == nullptr ? i : of[i]] : 0.0f;
     }
   }
   // Numbers i, i + 4, ..., of which many are read before the first is added.
-  template <class Term>
-  BROADLOOM_HD static void add_chain(const float* numbers, int i, int end, Term&& term,
-                                     double& chain) {
+  BROADLOOM_HD static void add_chain(const double* numbers, int i, int end, double& chain) {
     constexpr int kReads = 16;
     for (; i + 4 * (kReads - 1) < end; i += 4 * kReads) {
-      float read[kReads];
+      double read[kReads];
       for (int k = 0; k < kReads; ++k) read[k] = numbers[i + 4 * k];
-      for (int k = 0; k < kReads; ++k) chain += term(read[k]);
+      for (int k = 0; k < kReads; ++k) chain += read[k];
     }
-    for (; i < end; i += 4) chain += term(numbers[i]);
+    for (; i < end; i += 4) chain += numbers[i];
   }
   template <class Block, class Term>
   BROADLOOM_HD double sum(Block& block, const std::int32_t* of, int rows, Term&& term) const {
     double* const chains = block.template shared<double>();
-    float* const numbers = reinterpret_cast<float*>(chains + 4);
+    double* const terms = chains + 4;
     float own[4];
     double chain = 0.0;
-    fetch(of, 0, rows, block.thread(), own);
+    const int fetching = block.thread() - kWarp;  // below 0: this one adds
+    if (fetching >= 0) fetch(of, 0, rows, fetching, own);
     for (int first = 0, turn = 0; first < rows; first += kAtOnce, turn ^= 1) {
-      float* const here = numbers + turn * kAtOnce;
-      for (int k = 0; k < 4; ++k) here[k * kThreads + block.thread()] = own[k];
+      double* const here = terms + turn * kAtOnce;
+      for (int k = 0; k < 4 && fetching >= 0; ++k) here[k * kFetching + fetching] = term(own[k]);
       block.sync();  // and who adds is done with the turn before the last
-      fetch(of, first + kAtOnce, rows, block.thread(), own);
       const int left = rows - first, end = left < kAtOnce ? left : kAtOnce;
-      if (block.thread() < 4) add_chain(here, block.thread(), end, term, chain);
+      if (block.thread() < 4) add_chain(here, block.thread(), end, chain);
+      if (fetching >= 0) fetch(of, first + kAtOnce, rows, fetching, own);
     }
     if (block.thread() < 4) chains[block.thread()] = chain;
     block.sync();
@@ -101,7 +101,7 @@ struct DeviceChunk {
 // The partial gradients added pairwise into the first, in the host's tree, and the sum of squares
 // of each chunk. One block a chunk, at most 2,048 parameters.
 struct ReduceKernel {
-  static constexpr int kThreads = 512;
+  static constexpr int kThreads = 1024;
   // Of the tree, which a thread reads at once.
   static constexpr int kAtOnce = 16;
 
@@ -161,7 +161,8 @@ struct ReduceKernel {
   }
 };
 
-// One thread a parameter; each works out the norm for itself, from a handful of numbers.
+// One thread a parameter; each works out the norm for itself, from a handful of numbers. Where the
+// block has a fault, nothing is learnt from it.
 struct AdamKernel {
   AdamFactors factors;
   double max_grad_norm;
@@ -170,11 +171,12 @@ struct AdamKernel {
   const float* gradient;  // [parameters]
   float *params, *m, *v;
   double* norm;  // out, of this step
+  const std::uint64_t* fault;  // of the block; null: there is none
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     const int i = block.index() * block.threads() + block.thread();
-    if (i >= parameters) return;
+    if (i >= parameters || (fault != nullptr && *fault != kNoFault)) return;
     double sum = 0.0;
     for (int c = 0; c < chunks; ++c) sum += squares[c];
     const double length = std::sqrt(sum);

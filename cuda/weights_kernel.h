@@ -38,11 +38,10 @@ struct WeightsKernel {
     const WeightsJob job = jobs[block.index() / of.rows.partials];
     const Rows rows(*this, job, p);
     if (job.kind == WeightsJob::kDense) return dense(block, job, rows);
-    const int e = job.i + block.thread();
-    if (job.kind == WeightsJob::kConvolution) return convolution(job, rows, e);
-    if (job.kind == WeightsJob::kNorm) return norm(job, rows, e);
+    if (job.kind == WeightsJob::kConvolution) return convolution(block, job, rows);
+    if (job.kind == WeightsJob::kNorm) return norm(block, job, rows);
     if (job.kind == WeightsJob::kSums) return add_sums(rows, p, block.thread());
-    head(job, rows, e);
+    head(job, rows, job.i + block.thread());
   }
 
  private:
@@ -178,55 +177,117 @@ struct WeightsKernel {
     }
   }
 
-  // One parameter, over the rows and their patches.
-  BROADLOOM_HD void convolution(const WeightsJob& job, const Rows& rows, int e) const {
-    const DeviceLayer& layer = rows.body.hidden[job.layer];
-    if (e >= (layer.in + 1) * layer.out) return;
-    const Patches& patches = layer.patches;
-    const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
-    const int o = e % layer.out, i = e / layer.out;
-    const bool is_weight = i < layer.in;
-    const float* const x = rows.inputs(job.layer) + (is_weight ? patches.at(i) : 0);
-    const float* const delta = rows.derivatives(job.layer) + o;
-    float* const to = rows.grads + (is_weight ? layer.weight + i * layer.out : layer.bias) + o;
-    float sum = begun(to);
-    for (int r = 0; r < rows.count; ++r) {
-      const float* d = delta + r * d_row;
-      for (int row = 0; row < patches.down; ++row, d += patches.across * layer.out) {
-        const float* const of_row = x + r * x_row + row * patches.next_down;
-#ifdef __CUDA_ARCH__
-#pragma unroll 8
-#endif
-        for (int k = 0; k < patches.across; ++k) {
-          const float of_d = d[k * layer.out], of_x = of_row[k * patches.next_across];
-          sum = is_weight ? element::mul_add(of_x, of_d, sum) : sum + of_d;
-        }
+  // Whether two rows of so many numbers, one that is worked on and one that comes, lie in shared
+  // memory.
+  BROADLOOM_HD static bool fits(int numbers) { return numbers <= kRowFloats; }
+  static constexpr int kRowFloats = kChunk * (kDown + kAcross);
+  static constexpr int kRowReads = kRowFloats / kThreads;
+
+  // Row after row of `width` numbers through shared memory: at(r, e) reads number e of row r, and
+  // f(numbers) works on a row, whose next one is under way.
+  template <class Block, class At, class F>
+  BROADLOOM_HD void over_rows(Block& block, int count, int width, At&& at, F&& f) const {
+    float* const shared = block.template shared<float>();
+    float next[kRowReads];
+    const auto fetch = [&](int r) {
+      for (int k = 0; k < kRowReads; ++k) {
+        const int e = block.thread() + k * kThreads;
+        if (r < count && e < width) next[k] = at(r, e);
       }
+    };
+    fetch(0);
+    for (int r = 0; r < count; ++r) {
+      float* const row = shared + r % 2 * kRowFloats;
+      for (int k = 0; k < kRowReads; ++k) {
+        const int e = block.thread() + k * kThreads;
+        if (e < width) row[e] = next[k];
+      }
+      block.sync();  // and who works on the other row is done with the one before it
+      fetch(r + 1);
+      f(row);
     }
-    *to = sum;
   }
 
-  // Gain and bias of one number, over the rows and their parts.
-  BROADLOOM_HD void norm(const WeightsJob& job, const Rows& rows, int i) const {
-    const DeviceNorm& norm = rows.body.norms[job.layer];
-    if (i >= norm.size) return;
-    const int row = TilePlaces::row(norm.parts * norm.size);
-    const float* const delta = rows.of(rows.at.delta[job.layer], row) + i;
-    const float* const x = rows.of(rows.at.linear[job.layer], row) + i;
-    const float* moments = rows.of(rows.at.moments[job.layer], 2 * norm.parts);
-    float *const gain = rows.grads + norm.gain + i, *const bias = rows.grads + norm.bias + i;
-    float gain_sum = begun(gain), bias_sum = begun(bias);
-    for (int r = 0; r < rows.count; ++r) {
+  // One parameter a thread, over the rows and their patches.
+  template <class Block>
+  BROADLOOM_HD void convolution(Block& block, const WeightsJob& job, const Rows& rows) const {
+    const DeviceLayer& layer = rows.body.hidden[job.layer];
+    const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
+    const int e = job.i + block.thread(), o = e % layer.out, i = e / layer.out;
+    const bool is_there = e < (layer.in + 1) * layer.out, is_weight = i < layer.in;
+    const int from = is_weight && is_there ? layer.patches.at(i) : 0;
+    const float* const x = rows.inputs(job.layer);
+    const float* const delta = rows.derivatives(job.layer);
+    float* const to = rows.grads + (is_weight ? layer.weight + i * layer.out : layer.bias) + o;
+    float sum = is_there ? begun(to) : 0.0f;
+    if (fits(x_row + d_row)) {
+      over_rows(
+          block, rows.count, x_row + d_row,
+          [&](int r, int k) { return k < x_row ? x[r * x_row + k] : delta[r * d_row + k - x_row]; },
+          [&](const float* row) {
+            if (is_there) sum = chain_of_row(layer, is_weight, row + from, row + x_row + o, sum);
+          });
+    } else if (is_there) {
+      for (int r = 0; r < rows.count; ++r) {
+        sum = chain_of_row(layer, is_weight, x + r * x_row + from, delta + r * d_row + o, sum);
+      }
+    }
+    if (is_there) *to = sum;
+  }
+  BROADLOOM_HD static float chain_of_row(const DeviceLayer& layer, bool is_weight, const float* x,
+                                         const float* delta, float sum) {
+    const Patches& patches = layer.patches;
+    const float* d = delta;
+    for (int row = 0; row < patches.down; ++row) {
+      const float* const of_row = x + row * patches.next_down;
 #ifdef __CUDA_ARCH__
 #pragma unroll 8
 #endif
-      for (int q = 0; q < norm.parts; ++q) {
-        const int place = r * row + q * norm.size;
-        const float d = delta[place], z = normalised(x[place], moments, r * norm.parts + q);
-        gain_sum = element::mul_add(d, z, gain_sum);
-        bias_sum += d;
+      for (int k = 0; k < patches.across; ++k, d += layer.out) {
+        const float of_d = *d, of_x = of_row[k * patches.next_across];
+        sum = is_weight ? element::mul_add(of_x, of_d, sum) : sum + of_d;
       }
     }
+    return sum;
+  }
+
+  // Gain and bias of one number a thread, over the rows and their parts.
+  template <class Block>
+  BROADLOOM_HD void norm(Block& block, const WeightsJob& job, const Rows& rows) const {
+    const DeviceNorm& norm = rows.body.norms[job.layer];
+    const int width = norm.parts * norm.size, row = TilePlaces::row(width);
+    const float* const delta = rows.of(rows.at.delta[job.layer], row);
+    const float* const x = rows.of(rows.at.linear[job.layer], row);
+    const float* const moments = rows.of(rows.at.moments[job.layer], 2 * norm.parts);
+    const auto z_of = [&](int r, int k) {
+      return normalised(x[r * row + k], moments, r * norm.parts + k / norm.size);
+    };
+    const int i = job.i + block.thread();
+    const bool is_there = i < norm.size;
+    float *const gain = rows.grads + norm.gain + i, *const bias = rows.grads + norm.bias + i;
+    float gain_sum = is_there ? begun(gain) : 0.0f, bias_sum = is_there ? begun(bias) : 0.0f;
+    const auto add = [&](float d, float z) {
+      gain_sum = element::mul_add(d, z, gain_sum);
+      bias_sum += d;
+    };
+    if (fits(2 * width)) {
+      over_rows(
+          block, rows.count, 2 * width,
+          [&](int r, int k) { return k < width ? delta[r * row + k] : z_of(r, k - width); },
+          [&](const float* numbers) {
+#ifdef __CUDA_ARCH__
+#pragma unroll 8
+#endif
+            for (int k = i; is_there && k < width; k += norm.size) {
+              add(numbers[k], numbers[width + k]);
+            }
+          });
+    } else {
+      for (int r = 0; r < rows.count; ++r) {
+        for (int k = i; is_there && k < width; k += norm.size) add(delta[r * row + k], z_of(r, k));
+      }
+    }
+    if (!is_there) return;
     *gain = gain_sum;
     *bias = bias_sum;
   }
@@ -243,15 +304,20 @@ struct WeightsKernel {
                            static_cast<std::size_t>(o) * rows.at.rows + rows.first;
     float* const to = rows.grads + (is_weight ? head.weight + o * head.in + i : head.bias + o);
     float sum = begun(to);
-#ifdef __CUDA_ARCH__
-#pragma unroll 8
-#endif
-    for (int r = 0; r < rows.count; ++r) {
-      const float of_x = x[r * row], of_d = d[r];
-      sum = is_weight ? element::mul_add(of_d, of_x, sum) : sum + of_d;
+    for (int first = 0; first < rows.count; first += kReads) {
+      float of_x[kReads], of_d[kReads];  // read before any is worked on
+      for (int k = 0; k < kReads; ++k) {
+        const bool is_there = first + k < rows.count;
+        of_x[k] = is_there ? x[(first + k) * row] : 0.0f;
+        of_d[k] = is_there ? d[first + k] : 0.0f;
+      }
+      for (int k = 0; k < kReads && first + k < rows.count; ++k) {
+        sum = is_weight ? element::mul_add(of_d[k], of_x[k], sum) : sum + of_d[k];
+      }
     }
     *to = sum;
   }
+  static constexpr int kReads = 32;
 
   // What was said of the partial gradient's tiles, and a Gaussian policy's log_std.
   BROADLOOM_HD void add_sums(const Rows& rows, int p, int thread) const {

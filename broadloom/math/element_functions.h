@@ -37,6 +37,20 @@ BROADLOOM_HD inline float of_bits(std::uint32_t bits) {
   return x;
 }
 
+// a / b, rounded once, where neither they nor the quotient are near the ends of floats' range: what
+// the device's division does there, without asking whether it may.
+BROADLOOM_HD inline float plain_quotient(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  inverse = mul_add(inverse, mul_add(-b, inverse, 1.0f), inverse);
+  const float near = a * inverse;
+  return mul_add(inverse, mul_add(-b, near, a), near);
+#else
+  return a / b;
+#endif
+}
+
 BROADLOOM_HD inline float tanh(float x) {
   const float z = x * x;
   float p = mul_add(z, 1.5230396064588398e-08f, 2.1894645890165517e-05f);
@@ -47,7 +61,7 @@ BROADLOOM_HD inline float tanh(float x) {
   q = mul_add(z, q, 4.6777824454795924e-01f);
   p = mul_add(z, p, 1.0f);
   q = mul_add(z, q, 1.0f);
-  const float ratio = (x * p) / q;
+  const float ratio = plain_quotient(x * p, q);  // within +- 8; beyond that it is not used
   if (x > 8.0f) return 1.0f;
   return x < -8.0f ? -1.0f : ratio;
 }

@@ -40,14 +40,16 @@ class Device : public Algorithm {
   // first phase. Environments beyond them rest as they are. Takes no memory of the device.
   virtual void reshape(const Config& now) = 0;
 
-  // A block from environment step first_step of the run on. block: gets those parts; its rewards
-  // are raw. The setup's normalizer gets what the block adds to its statistics. Fails where and as
-  // the host's collector does.
+  // Starts with a block from environment step first_step of the run on. block: gets those parts,
+  // its rewards raw, which are there after await_block(); then the setup's normalizer has what the
+  // block adds to its statistics, too. That fails where and as the host's collector does.
   virtual Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) = 0;
+  virtual Status await_block(std::int64_t first_step) = 0;
 
-  // Starts with what update() will be asked for, so that the device is at it while the host reads
-  // the block; where something that the host does first comes between, it does nothing. Of a block
-  // whose update nobody watches.
+  // Between these two, or after them, or not at all: starts with what update() will be asked for,
+  // so that the device is at it while the host reads the block; where something that the host does
+  // first comes between, it does nothing. Of a block whose update nobody watches. From a block that
+  // turns out to have failed nothing is learnt.
   virtual void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) = 0;
 
   // What is on the device into the host's copies. Parameters come with each update().

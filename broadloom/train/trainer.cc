@@ -223,9 +223,6 @@ Status Trainer::collect() {
   BROADLOOM_TRY(fill_block());
   clock_.add_block(block_.T, block_.N);
   report_clock();
-  if (device_ != nullptr && !is_watched()) {
-    device_->begin_update(config_.seed, clock_.iteration, learner_);
-  }
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
                    block_.T, block_.ends.empty() ? nullptr : block_.ends.data(), block_.N,
                    fillers());
@@ -296,13 +293,15 @@ Status Trainer::update() {
 }
 
 // By the iteration's number alone, so that a resumed run measures the same ones.
-bool Trainer::is_measured() const {
-  return finished() || clock_.iteration % config_.instrument_every == 0;
+bool Trainer::is_measured(const RunClock& at) const {
+  return at.global_step >= trained_steps_ || at.iteration % config_.instrument_every == 0;
 }
-bool Trainer::is_watched() const { return !config_.instruments.empty() && is_measured(); }
+bool Trainer::is_watched(const RunClock& at) const {
+  return !config_.instruments.empty() && is_measured(at);
+}
 
 void Trainer::arm_instruments() {
-  algorithm_->set_observer(instruments_.begin(is_measured(), instrument_view()));
+  algorithm_->set_observer(instruments_.begin(is_measured(clock_), instrument_view()));
 }
 
 InstrumentView Trainer::instrument_view() {

@@ -223,8 +223,8 @@ class Trainer {
   void bootstrap_values();
   void compute_targets();
   Status update();
-  bool is_measured() const;  // this iteration
-  bool is_watched() const;   // by instruments that measure it
+  bool is_measured(const RunClock& at) const;  // the iteration whose block ends there
+  bool is_watched(const RunClock& at) const;   // by instruments that measure it
   bool needs_environments() const;
   void arm_instruments();
   void run_instruments();

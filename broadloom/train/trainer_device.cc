@@ -29,8 +29,12 @@ Status Trainer::collect_on_device() {
   if (device_is_behind_) BROADLOOM_TRY(device_->take_state(learner_, *envs_));
   device_is_behind_ = false;
   const bool all = hasher_ || !config_.instruments.empty();
-  return device_->collect(clock_.env_step, all ? BlockParts::kAll : BlockParts::kForReports,
-                          block_);
+  RunClock end = clock_;
+  end.add_block(block_.T, block_.N);
+  BROADLOOM_TRY(device_->collect(clock_.env_step, all ? BlockParts::kAll : BlockParts::kForReports,
+                                 block_));
+  if (!is_watched(end)) device_->begin_update(config_.seed, clock_.iteration, learner_);
+  return device_->await_block(clock_.env_step);
 }
 
 Status Trainer::bring_environments() {

@@ -28,7 +28,7 @@ Status Trainer::check_shared(const VecEnv& envs, const Ranks& ranks) {
 bool Trainer::needs_environments() const {
   if (ranks_.size() == 1 && device_ == nullptr) return false;
   const ShapeSchedule& schedule = config_.shape_schedule;
-  return is_watched() ||
+  return is_watched(clock_) ||
          instruments_watch_environments(config_.instruments, strata_vary(config_)) ||
          !config_.curriculum.empty() || finished() ||
          clock_.iteration % config_.checkpoint_interval == 0 ||

@@ -94,7 +94,9 @@ std::string same_fault(const Breaking::Params& params, bool normalises, FiberOrd
   for (std::int64_t first = 0; first < 10 * kSteps; first += kSteps) {
     const Status of_host = collector.collect(weights.data(), first, block);
     device.collect(PolicyActing{}, device_weights, first);
-    const Status of_device = device.bring_sums(first);
+    device.bring_sums();
+    side.wait();
+    const Status of_device = device.take_sums(first);
     EXPECT_EQ(of_device.message(), of_host.message());
     EXPECT_EQ(of_device.kind(), of_host.kind());
     if (!of_host.ok() || !of_device.ok()) return of_device.message();
