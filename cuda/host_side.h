@@ -15,23 +15,30 @@
 
 namespace broadloom::cuda {
 
+// As if there were no more.
+struct HostLimits {
+  std::size_t free_bytes = std::numeric_limits<std::size_t>::max();
+  std::size_t shared_bytes = kUsualSharedBytes;                         // of a block
+  std::uint64_t launches = std::numeric_limits<std::uint64_t>::max();  // then the device is lost
+};
+
 class HostSide {
  public:
-  // free_bytes: as if there were no more. shared_bytes: of a block.
-  explicit HostSide(FiberOrder order = FiberOrder::kForward,
-                    std::size_t free_bytes = std::numeric_limits<std::size_t>::max(),
-                    std::size_t shared_bytes = kUsualSharedBytes)
-      : order_(order), free_bytes_(free_bytes), shared_bytes_(shared_bytes) {}
+  explicit HostSide(FiberOrder order = FiberOrder::kForward, const HostLimits& limits = {})
+      : order_(order), limits_(limits) {}
 
   // What computes, as it calls itself.
   static std::string name() { return "emulated on the host"; }
-  static Status status() { return {}; }
+  Status status() const {
+    if (launches_ <= limits_.launches) return {};
+    return {ErrorKind::kIo, "the emulated device is lost, as a test asks for"};
+  }
 
   // Memory that there is to be had, and what was.
-  std::size_t free_bytes() const { return free_bytes_; }
+  std::size_t free_bytes() const { return limits_.free_bytes; }
   std::size_t allocated() const { return allocated_; }
   // Shared memory that a block may have.
-  std::size_t shared_bytes() const { return shared_bytes_; }
+  std::size_t shared_bytes() const { return limits_.shared_bytes; }
   // For as many blocks at a time; few, for each costs its fibers.
   static int multiprocessors() { return 2; }
 
@@ -60,18 +67,19 @@ class HostSide {
   void wait_marked() { arrive(marked_); }
   template <class Kernel>
   void run(const Kernel& kernel, const KernelShape& shape) {
-    emulate(kernel, shape, order_, ++launches_);
+    if (++launches_ <= limits_.launches) emulate(kernel, shape, order_, launches_);
   }
 
  private:
   void arrive(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) arrivals_[i]();
+    for (std::size_t i = 0; i < count && launches_ <= limits_.launches; ++i) arrivals_[i]();
     arrivals_.erase(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(count));
     marked_ = 0;
   }
 
   FiberOrder order_;
-  std::size_t free_bytes_, shared_bytes_, allocated_ = 0;
+  HostLimits limits_;
+  std::size_t allocated_ = 0;
   std::uint64_t launches_ = 0;  // the seed of shuffled orders
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<std::function<void()>> arrivals_;

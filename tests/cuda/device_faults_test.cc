@@ -132,9 +132,9 @@ TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
     const Config config = config_of(env_id, options);
     const std::size_t taken = make_trainer(config, "cuda")->device()->memory_bytes();
     EXPECT_GT(taken, std::size_t{13 * 16 * 4 * 4});
-    emulation.free_bytes = taken;
+    emulation.limits.free_bytes = taken;
     EXPECT_EQ(make_trainer(config, "cuda")->device()->memory_bytes(), taken);
-    emulation.free_bytes = taken - 1;
+    emulation.limits.free_bytes = taken - 1;
     const std::string message = refusal(env_id, options);
     EXPECT_EQ(message.find("device = cuda: 13 environments and 16 steps take"), 0u) << message;
   }

@@ -28,9 +28,8 @@ class DeviceRuns : public InFolder {
     if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
   }
 
-  // To its end, or stopped after so many iterations.
-  void train(const char* device, const std::string& name, int stop_after = 0,
-             const Overrides& task = {{"env_id", "CartPole-v1"}}) {
+  static Config config_of(const char* device,
+                          const Overrides& task = {{"env_id", "CartPole-v1"}}) {
     Overrides options{
         {"num_envs", "8"},           {"num_steps", "16"},          {"device", device},
         {"num_minibatches", "2"},    {"update_epochs", "2"},       {"hidden_sizes", "16,8"},
@@ -38,10 +37,16 @@ class DeviceRuns : public InFolder {
         {"max_episode_steps", "11"}, {"total_timesteps", "700"}};
     options.insert(options.end(), task.begin(), task.end());
     const Result<Config> config = resolve_config(options);
-    ASSERT_TRUE(config.ok()) << config.status().message();
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    return config.value();
+  }
+
+  // To its end, or stopped after so many iterations.
+  void train(const char* device, const std::string& name, int stop_after = 0,
+             const Overrides& task = {{"env_id", "CartPole-v1"}}) {
     RunHooks hooks;
     hooks.should_stop = [stop_after, done = 0]() mutable { return ++done == stop_after; };
-    const Result<RunSummary> summary = start_run(config.value(), at(name), 2, hooks);
+    const Result<RunSummary> summary = start_run(config_of(device, task), at(name), 2, hooks);
     ASSERT_TRUE(summary.ok()) << summary.status().message();
     EXPECT_EQ(summary.value().finished, stop_after == 0);
   }
@@ -147,6 +152,36 @@ TEST_F(DeviceRuns, GoOnWithAnotherDevice) {
   EXPECT_EQ(
       line_of("stopped")["machine"]["device_changes"].dump(),
       "[{\"step\":256,\"device\":\"cpu\"},{\"step\":384,\"device\":\"" + tested_device() + "\"}]");
+}
+
+#if BROADLOOM_WITH_CUDA
+void lose_device();  // lose_device.cu
+#else
+void lose_device() {}
+#endif
+
+// In the middle of a run, or, where it is emulated, of an iteration: an error that says so, and the
+// last checkpoint is whole.
+TEST_F(DeviceRuns, LoseNothingWithTheirDevice) {
+  if (device_is_real() != asked_for("lost")) GTEST_SKIP() << "others need the device";
+  train("cpu", "host");
+  emulation.limits.launches = 120;
+  RunHooks hooks;
+  int iterations = 0;
+  hooks.on_iteration = [&](const Progress&) {
+    if (++iterations == 3 && device_is_real()) lose_device();
+  };
+  const Result<RunSummary> lost = start_run(config_of("cuda"), at("lost"), 2, hooks);
+  EXPECT_EQ(lost.status().kind(), ErrorKind::kIo);
+  EXPECT_NE(lost.status().message().find(device_is_real() ? "CUDA says: " : "is lost"),
+            std::string::npos)
+      << lost.status().message();
+  EXPECT_GE(iterations, 2);
+  EXPECT_LT(iterations, 5);
+  const Result<RunSummary> summary = resume_run(at("lost"), 1, {}, 0, {{"device", "cpu"}});
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_TRUE(summary.value().finished);
+  EXPECT_EQ(line_of("lost")["result"].dump(), line_of("host")["result"].dump());
 }
 
 // Nothing is left to train, so nobody else has.

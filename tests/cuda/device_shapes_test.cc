@@ -179,9 +179,9 @@ TEST_F(DeviceShapes, AreRefusedWhereTheLargestDoesNotFit) {
            {"MinAtar/Breakout-v1", with(stacks, shapes("3x4 @ 0, 5x1 @ 0.2, 2x7 @ 0.5", "60"))}}) {
     emulation = {};
     const std::size_t taken = bytes_of(env_id, options);
-    emulation.free_bytes = taken;
+    emulation.limits.free_bytes = taken;
     EXPECT_EQ(bytes_of(env_id, options), taken);
-    emulation.free_bytes = taken - 1;
+    emulation.limits.free_bytes = taken - 1;
     Config config = config_of(env_id, options);
     config.device = "cuda";
     const Status status = Trainer::create(config, 1).status();

@@ -1,11 +1,11 @@
 // `device = cuda` for the tests of this program: emulated, in an order of threads and with as much
 // memory as a test likes. Where the program has CUDA and BROADLOOM_TEST_DEVICE is `real`, it is the
-// one that CUDA finds, which the same tests then hold to the same bits.
+// one that CUDA finds, which the same tests then hold to the same bits; where it is `lost`, that
+// one, too, for the test that loses it, after which the process has none.
 #pragma once
 
 #include <cstddef>
 #include <cstdlib>
-#include <limits>
 #include <string_view>
 
 #include "cuda/emulated_device.h"
@@ -18,8 +18,7 @@ namespace broadloom::cuda {
 // Of devices made from now on.
 struct Emulation {
   FiberOrder order = FiberOrder::kForward;
-  std::size_t free_bytes = std::numeric_limits<std::size_t>::max();
-  std::size_t shared_bytes = kUsualSharedBytes;
+  HostLimits limits;
 };
 inline Emulation emulation;
 
@@ -30,13 +29,16 @@ inline std::size_t shared_bytes_with(FiberOrder order) {
 }
 inline void emulate_as(FiberOrder order) {
   emulation.order = order;
-  emulation.shared_bytes = shared_bytes_with(order);
+  emulation.limits.shared_bytes = shared_bytes_with(order);
 }
 
+inline bool asked_for(std::string_view device) {
+  const char* const asked = std::getenv("BROADLOOM_TEST_DEVICE");
+  return asked != nullptr && asked == device;
+}
 inline bool device_is_real() {
 #if BROADLOOM_WITH_CUDA
-  const char* const asked = std::getenv("BROADLOOM_TEST_DEVICE");
-  return asked != nullptr && std::string_view(asked) == "real";
+  return asked_for("real") || asked_for("lost");
 #else
   return false;
 #endif
@@ -48,8 +50,7 @@ inline void register_tested_device() {
 #if BROADLOOM_WITH_CUDA
     if (device_is_real()) return make_cuda_device(setup);
 #endif
-    return make_emulated_device(setup, emulation.order, emulation.free_bytes,
-                                emulation.shared_bytes);
+    return make_emulated_device(setup, emulation.order, emulation.limits);
   });
   emulation = {};
 }

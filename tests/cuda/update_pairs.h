@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -215,7 +214,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
   network.initialise(kSeed, learner.params.data());
   learner.learning_rate = 3e-3;
 
-  HostSide side(order, std::numeric_limits<std::size_t>::max(), shared_bytes_with(order));
+  HostSide side(order, {.shared_bytes = shared_bytes_with(order)});
   DeviceCollector<Env, HostSide> device(side, envs, device_network(network),
                                         {.shapes = {{of.num_envs, of.num_steps}}});
   DeviceUpdate<HostSide, typename Both::Loss> update(
