@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/manifest.h"
+#include "broadloom/train/device.h"
 #include "cli/console.h"
 
 namespace broadloom::cli {
@@ -36,8 +38,20 @@ void print_head(const BenchReport& report) {
              machine.cores);
   fmt::print("Peak of {} thread{} with {}: {:.1f} GFLOP/s\n", report.threads,
              report.threads == 1 ? "" : "s", machine.isa, report.peak_flops * 1e-9);
+  for (const BenchCase& c : report.cases) {
+    const Device* const device = c.trainer->device();
+    if (device == nullptr) continue;
+    fmt::print("{} on {}, {:.0f} MB of it\n", c.name, device->name(),
+               static_cast<double>(device->memory_bytes()) * 1e-6);
+  }
   fmt::print("{} repeat{} of {:g} s a case, in turn; no recorder, so nothing is written\n\n",
              report.repeats, report.repeats == 1 ? "" : "s", report.seconds);
+}
+
+// Of the processor's peak, which says nothing of what another device does.
+std::optional<double> share_of_peak(const BenchCase& of, double peak_flops) {
+  if (of.trainer->device() != nullptr) return std::nullopt;
+  return of.flops_per_second() / peak_flops;
 }
 
 void print_speeds(const BenchReport& report) {
@@ -46,9 +60,10 @@ void print_speeds(const BenchReport& report) {
   fmt::print(kRow, "case", width, "threads", "steps/s median (min .. max)", "kFLOP/step", "GFLOP/s",
              "of peak", "first step ms", "memory MB");
   for (const BenchCase& c : report.cases) {
+    const std::optional<double> share = share_of_peak(c, report.peak_flops);
     fmt::print(kRow, c.name, width, report.threads, speed_text(c.steps_per_second()),
                fixed_text(c.flops_per_step() * 1e-3, 1), fixed_text(c.flops_per_second() * 1e-9, 1),
-               fmt::format("{:.1f} %", 100.0 * c.flops_per_second() / report.peak_flops),
+               share ? fmt::format("{:.1f} %", 100.0 * *share) : "-",
                fixed_text(c.first_step_seconds().median * 1e3, 1),
                fixed_text(c.peak_memory_bytes() * 1e-6, 1));
   }
@@ -94,12 +109,16 @@ Json case_json(const BenchCase& bench_case, double peak_flops) {
               {"steps_per_second", spread_json(bench_case.steps_per_second())},
               {"flops_per_step", bench_case.flops_per_step()},
               {"flops_per_second", bench_case.flops_per_second()},
-              {"share_of_peak", bench_case.flops_per_second() / peak_flops},
               {"first_step_seconds", spread_json(bench_case.first_step_seconds())},
               {"peak_memory_bytes", bench_case.peak_memory_bytes()},
               {"parameters", bench_case.trainer->network().parameter_count()},
               {"shared_bytes_per_env", bench_case.shared_bytes_per_env},
               {"stage_shares", stages_json(bench_case.stage_shares())}};
+  const std::optional<double> share = share_of_peak(bench_case, peak_flops);
+  out["share_of_peak"] = share ? Json(*share) : Json(nullptr);
+  if (const Device* const device = bench_case.trainer->device()) {
+    out["device"] = {{"name", device->name()}, {"memory_bytes", device->memory_bytes()}};
+  }
   for (const Measurement& repeat : bench_case.repeats)
     out["repeats"].push_back(repeat_json(repeat));
   for (const FirstStep& step : bench_case.first_steps) {
