@@ -149,8 +149,10 @@ class DeviceCollector {
               const ObservationScale& scale, float* to) {
     for (int begin = 0; begin < count; begin += values_at_once_) {
       const int end = std::min(begin + values_at_once_, count);
-      side_.run(ValuesKernel{network_, params, rows, begin, end, value_tiles_, scale, to},
-                shape_of_rows(value_room_, end - begin));
+      const TileMemory tiles = value_tiles_for(end - begin);
+      side_.run(ValuesKernel{network_, params, rows, begin, end, tiles, scale, to},
+                {(end - begin + tiles.rows - 1) / tiles.rows, kCollectThreads,
+                 value_room_.shared_bytes()});
     }
   }
 
@@ -182,14 +184,26 @@ class DeviceCollector {
     return room;
   }
 
+  // With fewer rows a block where there are few, so that every multiprocessor has some.
+  TileMemory value_tiles_for(int count) const {
+    TileMemory tiles = value_tiles_;
+    const auto fits = [&](int rows) {
+      return !value_room_.spills || (count + rows - 1) / rows <= value_blocks_;
+    };
+    while (tiles.rows > 8 && count / tiles.rows < multiprocessors_ && fits(tiles.rows / 2)) {
+      tiles.rows /= 2;
+    }
+    return tiles;
+  }
+
   // Rows of one launch whose tiles do not fit shared memory: two blocks a multiprocessor of the
   // largest devices.
   static constexpr int kSpiltValues = 264 * kValueRows;
 
   void make_tiles(int num_envs, const std::vector<BlockShape>& shapes) {
     const std::size_t bytes = side_.shared_bytes();
-    acting_room_ =
-        forward_room(network_.actor, collect_rows(num_envs, side_.multiprocessors()), bytes);
+    multiprocessors_ = side_.multiprocessors();
+    acting_room_ = forward_room(network_.actor, collect_rows(num_envs, multiprocessors_), bytes);
     value_room_ = forward_room(network_.valuer(), kValueRows, bytes);
     values_at_once_ = num_envs;
     for (const BlockShape& shape : shapes) {
@@ -200,7 +214,8 @@ class DeviceCollector {
       return static_cast<std::size_t>(shape_of_rows(room, count).blocks);
     };
     acting_tiles_ = acting_room_.make(side_, blocks(acting_room_, num_envs));
-    value_tiles_ = value_room_.make(side_, blocks(value_room_, values_at_once_));
+    value_blocks_ = shape_of_rows(value_room_, values_at_once_).blocks;
+    value_tiles_ = value_room_.make(side_, static_cast<std::size_t>(value_blocks_));
   }
 
   // Without a shape, which reshape() gives it.
@@ -257,7 +272,7 @@ class DeviceCollector {
   DeviceRollout block_;
   std::uint8_t* ages_ = nullptr;  // of stacks whose frames are kept once
   TileRoom acting_room_{}, value_room_{};
-  int values_at_once_ = 0;
+  int multiprocessors_ = 1, values_at_once_ = 0, value_blocks_ = 0;
   TileMemory acting_tiles_{}, value_tiles_{};
   std::uint64_t* first_fault_ = nullptr;  // of the block
   std::uint64_t brought_fault_ = kNoFault;
