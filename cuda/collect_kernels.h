@@ -50,6 +50,13 @@ struct DeviceRollout {
                                    // frame, or as now, which `shown` is then
   float* clipped;                  // [N, A] scratch, actions within their bounds
   std::uint64_t* faults;           // [N] fault_order() of what is first not finite
+
+  // What a loss reads of a row, but for images and actions of more than one number.
+  BROADLOOM_HD void fetch_ahead(std::size_t row) const {
+    if (observations.floats != nullptr) cuda::fetch_ahead(observations.floats + row * D);
+    for (const float* of : {log_probs, values, advantages}) cuda::fetch_ahead(of + row);
+    cuda::fetch_ahead(actions + row * A);
+  }
 };
 
 // Every byte is a number.
@@ -98,6 +105,7 @@ struct CollectKernel {
   const float* params;
   DeviceRollout rollout;
   TileMemory tiles;
+  TilePlaces places;  // of the actor
   ObservationScale scale;
   ActionBounds bounds;
   std::int64_t first_step;  // of the run, at the block's first
@@ -128,14 +136,13 @@ struct CollectKernel {
     }
     keep_ages(block, t, at, rows);
     block.sync();
-    const TilePlaces of_actor(network.actor, tiles.rows, TilePlaces::kForward);
-    forward_tile(block, network.actor, network.activation, read, of_actor, work, rows);
+    forward_tile(block, network.actor, network.activation, read, places, work, rows);
     if (block.thread() >= rows) return;
-    const float* const outputs = work + of_actor.outputs + block.thread();
+    const float* const outputs = work + places.outputs + block.thread();
     if (network.action_values) {
       rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, tiles.rows);
     } else if (network.sides() == 1) {
-      rollout.values[at + block.thread()] = work[of_actor.values + block.thread()];
+      rollout.values[at + block.thread()] = work[places.values + block.thread()];
     }
     const int n = first + block.thread();
     if (t == 0) {
@@ -273,6 +280,7 @@ struct ValuesKernel {
   DeviceObservations rows_of;
   int begin, end;  // of the rows
   TileMemory tiles;
+  TilePlaces places;  // of what values
   ObservationScale scale;
   float* values;
 
@@ -285,7 +293,6 @@ struct ValuesKernel {
     const int left = end - first, rows = left < tiles.rows ? left : tiles.rows;
     load_rows(block, rows_of, first, network.observation_size, rows, scale, work);
     block.sync();
-    const TilePlaces places(body, tiles.rows, TilePlaces::kForward);
     forward_tile(block, body, network.activation, read, places, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + places.outputs + block.thread();

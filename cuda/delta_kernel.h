@@ -61,6 +61,7 @@ template <class Loss>
 struct DeltaKernel {
   static constexpr int kThreads = 256;
   LossWork<Loss> of;
+  TilePlaces at[2];  // of each side, of a tile
 
   static KernelShape shape(const DeviceNetwork& network, const TileRoom& room, int tiles,
                            int multiprocessors) {
@@ -91,15 +92,27 @@ struct DeltaKernel {
     const DeviceBody& body = of.work.network.body(side);
     const Activation activation = of.work.network.activation;
     const RowsAtHand::Tile tile = of.work.rows.tile(t);
-    const TilePlaces at(body, kTileRows, TilePlaces::kForwardAndBack);
+    const TilePlaces& own_at = at[side];
     gather_rows(block, of.rollout.observations, of.indices + tile.in_minibatch, of.rollout.D,
-                tile.count, own + at.x);
+                tile.count, own + own_at.x);
     block.sync();
-    forward_tile(block, body, activation, read, at, own, tile.count);
-    of.run(block, t, side, own + at.outputs, own + at.values, own + at.size, at.rows, terms);
-    const HeadDeltas heads{own + at.outputs, own + at.values, at.rows};
-    backward_tile(block, body, activation, read, at, heads, own, tile.count);
-    hand_on(whole_team(block), body, at, own, of.work.places(body), of.work.of_side(side), tile);
+    fetch_ahead(block, t + block.blocks() / of.work.network.sides());
+    forward_tile(block, body, activation, read, own_at, own, tile.count);
+    of.run(block, t, side, own + own_at.outputs, own + own_at.values, own + own_at.size,
+           own_at.rows, terms);
+    const HeadDeltas heads{own + own_at.outputs, own + own_at.values, own_at.rows};
+    backward_tile(block, body, activation, read, own_at, heads, own, tile.count);
+    hand_on(whole_team(block), body, own_at, own, of.work.at[side], of.work.of_side(side), tile);
+  }
+
+  // Rows of the block are anywhere in memory: those of the next tile come nearer meanwhile.
+  template <class Block>
+  BROADLOOM_HD void fetch_ahead(Block& block, int t) const {
+    if (t >= of.work.rows.tiles()) return;
+    const RowsAtHand::Tile next = of.work.rows.tile(t);
+    if (block.thread() >= next.count) return;
+    const std::size_t row = static_cast<std::size_t>(of.indices[next.in_minibatch + block.thread()]);
+    of.rollout.fetch_ahead(row);
   }
 };
 

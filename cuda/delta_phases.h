@@ -43,7 +43,7 @@ struct GatherPhase {
   BROADLOOM_HD void operator()(Block& block) const {
     each_side(block, of.work.network, [&](const GridTeam<Block>& team, int side) {
       const DeviceBody& body = of.work.network.body(side);
-      gather(team, of.work.of_side(side) + of.work.places(body).x);
+      gather(team, of.work.of_side(side) + of.work.at[side].x);
       if (!of.work.rows.is_first()) return;
       for (int l = 1; l < body.layers; ++l) {
         const DeviceLayer& layer = body.hidden[l];
@@ -84,7 +84,7 @@ struct ConvolutionPhase {
     each_side(block, of.network, [&](const GridTeam<Block>& team, int side) {
       const DeviceBody& body = of.network.body(side);
       if (l >= body.layers) return;
-      const TilePlaces at = of.places(body);
+      const TilePlaces& at = of.at[side];
       float* const arrays = of.of_side(side);
       forward_layer(team, body.hidden[l], Finish{of.network.activation, body.norms[l].is_there()},
                     of.read(), arrays + (l > 0 ? at.hidden[l - 1] : at.x), arrays + at.linear[l],
@@ -137,7 +137,7 @@ struct ProductPhase {
         : finish{phase.of.network.activation, body.norms[phase.l].is_there()} {
       const DeviceLayer& layer = body.hidden[phase.l];
       const int l = phase.l;
-      const TilePlaces at = phase.of.places(body);
+      const TilePlaces& at = phase.of.at[side];
       float* const arrays = phase.of.of_side(side);
       const float* const inputs = arrays + (l > 0 ? at.hidden[l - 1] : at.x);
       if (phase.goes_back) {
@@ -260,7 +260,7 @@ struct NormPhase {
     each_side(block, of.network, [&](GridTeam<Block> team, int side) {
       const DeviceBody& body = of.network.body(side);
       if (l >= body.layers || !body.norms[l].is_there()) return;
-      const TilePlaces at = of.places(body);
+      const TilePlaces& at = of.at[side];
       float* const arrays = of.of_side(side);
       float *const linear = arrays + at.linear[l], *const moments = arrays + at.moments[l];
       if (goes_back) {
@@ -268,7 +268,7 @@ struct NormPhase {
                       arrays + at.before[l], of.rows.all());
       } else {
         norm_forward(team, body.norms[l], of.network.activation, of.read(), linear, moments,
-                     arrays + at.hidden[l], of.rows.all());
+                     linear, arrays + at.hidden[l], of.rows.all());
       }
     });
   }
@@ -291,7 +291,7 @@ struct LossPhase {
     const RowsAtHand::Tile tile = of.work.rows.tile(t);
     if (tile.count == 0) return;
     const DeviceBody& body = network.body(side);
-    const TilePlaces at = of.work.places(body);
+    const TilePlaces& at = of.work.at[side];
     const int offset = tile.row * TilePlaces::row(body.head.in);
     float* const arrays = of.work.of_side(side);
     const float* const top = arrays + at.top(body) + offset;

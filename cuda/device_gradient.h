@@ -42,7 +42,10 @@ class DeviceGradient {
            const std::int32_t* indices, const AdvantageShift* shift, const GradientSize& size,
            Sums* sums) {
     GradientWork<Sums> work{network_, params, transposed_, arrays_, floats_, log_std_, tile_sums_,
-                            grads_,   sums,   {size.samples, size.partials, 0, rows_of(size)}};
+                            grads_,   sums,   {size.samples, size.partials, 0, rows_of(size)}, {}};
+    for (int side = 0; side < network_.sides(); ++side) {
+      work.at[side] = TilePlaces(network_.body(side), work.rows.all(), TilePlaces::kForwardAndBack);
+    }
     const int end = most_rows(size);
     for (int& begin = work.rows.begin; begin < end; begin += work.rows.most) {
       make_deltas({work, rollout, loss, indices, shift});
@@ -116,7 +119,12 @@ class DeviceGradient {
   void make_deltas(const LossWork<Loss>& of) {
     const int tiles = of.work.rows.tiles(), processors = side_.multiprocessors();
     if (!room_.spills) {
-      return side_.run(DeltaKernel<Loss>{of},
+      DeltaKernel<Loss> kernel{of, {}};
+      for (int side = 0; side < network_.sides(); ++side) {
+        kernel.at[side] =
+            TilePlaces(network_.body(side), kTileRows, TilePlaces::kForwardAndBack);
+      }
+      return side_.run(kernel,
                        DeltaKernel<Loss>::shape(network_, room_, tiles, processors));
     }
     const KernelShape all{2 * processors, GatherPhase<Loss>::kThreads, 0};

@@ -80,8 +80,8 @@ class DeviceCollector {
     for (int t = 0; t < block_.T; t += kStepsAtOnce) {
       const int end = std::min(t + kStepsAtOnce, block_.T);
       side_.run(CollectKernel<Env, Acting>{envs_.setup(), envs_.arrays(), network_, acting, params,
-                                           block_, acting_tiles_, scale, envs_.bounds(), first_step,
-                                           t, end},
+                                           block_, acting_tiles_, acting_places_, scale,
+                                           envs_.bounds(), first_step, t, end},
                 shape_of_rows(acting_room_, block_.N));
     }
     if (network_.sides() == 2) {
@@ -150,7 +150,8 @@ class DeviceCollector {
     for (int begin = 0; begin < count; begin += values_at_once_) {
       const int end = std::min(begin + values_at_once_, count);
       const TileMemory tiles = value_tiles_for(end - begin);
-      side_.run(ValuesKernel{network_, params, rows, begin, end, tiles, scale, to},
+      const TilePlaces places(network_.valuer(), tiles.rows, TilePlaces::kForward);
+      side_.run(ValuesKernel{network_, params, rows, begin, end, tiles, places, scale, to},
                 {(end - begin + tiles.rows - 1) / tiles.rows, kCollectThreads,
                  value_room_.shared_bytes()});
     }
@@ -214,6 +215,7 @@ class DeviceCollector {
       return static_cast<std::size_t>(shape_of_rows(room, count).blocks);
     };
     acting_tiles_ = acting_room_.make(side_, blocks(acting_room_, num_envs));
+    acting_places_ = TilePlaces(network_.actor, acting_room_.rows, TilePlaces::kForward);
     value_blocks_ = shape_of_rows(value_room_, values_at_once_).blocks;
     value_tiles_ = value_room_.make(side_, static_cast<std::size_t>(value_blocks_));
   }
@@ -274,6 +276,7 @@ class DeviceCollector {
   TileRoom acting_room_{}, value_room_{};
   int multiprocessors_ = 1, values_at_once_ = 0, value_blocks_ = 0;
   TileMemory acting_tiles_{}, value_tiles_{};
+  TilePlaces acting_places_{};
   std::uint64_t* first_fault_ = nullptr;  // of the block
   std::uint64_t brought_fault_ = kNoFault;
 };

@@ -59,10 +59,8 @@ struct GradientWork {
   float* grads;                // [partials, P]
   Sums* sums;                  // [partials, sides]
   RowsAtHand rows;
+  TilePlaces at[2];            // of each side, of all rows
 
-  BROADLOOM_HD TilePlaces places(const DeviceBody& body) const {
-    return TilePlaces(body, rows.all(), TilePlaces::kForwardAndBack);
-  }
   BROADLOOM_HD float* of_side(int side) const { return arrays + floats * side; }
   BROADLOOM_HD TileParams read() const { return {params, 0, transposed}; }
 

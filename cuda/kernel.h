@@ -30,6 +30,8 @@
 
 #include "broadloom/core/host_device.h"
 
+#include "broadloom/core/host_device.h"
+
 namespace broadloom::cuda {
 
 inline constexpr int kWarp = 32;
@@ -41,6 +43,13 @@ struct KernelShape {
   int threads = kWarp;  // of a block, a multiple of kWarp, at most 1,024
   std::size_t shared_bytes = 0;
 };
+
+// Brings what is there nearer, which is asked for soon.
+BROADLOOM_HD inline void fetch_ahead([[maybe_unused]] const void* from) {
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+#endif
+}
 
 // Blocks of `threads` for so many rows, one a thread.
 inline KernelShape shape_for_rows(int rows, int threads = 128) {

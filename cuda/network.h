@@ -75,9 +75,10 @@ struct DeviceNetwork {
 // Where a body's numbers of one tile are, in floats, from the tile's workspace on. A row of x and
 // of each layer's output takes an odd number of fours, so that it begins at a multiple of 16 bytes
 // and threads that read fours of neighbouring rows find them in other banks. What a normalised
-// layer is before it is normalised, the moments of its rows, and deltas are kept for who goes back
+// layer is before its activation, the moments of its rows, and deltas are kept for who goes back
 // through the tile; else they have the places of what comes of them, and moments those of the first
-// layer, whose rows have the most parts.
+// layer, whose rows have the most parts. Kernels are given it: threads that made it would have it in
+// memory of their own.
 struct TilePlaces {
   enum Use { kForward, kForwardAndBack };
 
@@ -87,6 +88,7 @@ struct TilePlaces {
   int before[kMostLayers];  // and before what is activated was normalised
   int outputs, values, size;
 
+  TilePlaces() = default;
   BROADLOOM_HD static int row(int width) { return ((width + 3) / 4 | 1) * 4; }
   BROADLOOM_HD TilePlaces(const DeviceBody& body, int room, Use use) : rows(room), x(0) {
     const bool goes_back = use == kForwardAndBack;

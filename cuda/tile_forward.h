@@ -159,7 +159,8 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     block.sync();
     float* const y = work + places.hidden[l];
     if (norm.is_there()) {
-      norm_forward(block, norm, activation, params, linear, work + places.moments[l], y, rows);
+      norm_forward(block, norm, activation, params, linear, work + places.moments[l],
+                   linear == y ? nullptr : linear, y, rows);
       block.sync();
     }
     x = y;

@@ -64,108 +64,124 @@ BROADLOOM_HD void over_parts(Block& block, const DeviceNorm& norm, int rows, F&&
 // The many short parts of an image take a thread each, a whole row as many as it has lanes.
 constexpr int kForParts = 1, kForRows = kNormLanes;
 
-BROADLOOM_HD inline float normalised(float x, const float* moments, int q) {
-  return (x - moments[2 * q]) * moments[2 * q + 1];
-}
+// The numbers of a part that one of its kThreads threads has, where they are few: read once.
+template <int kThreads>
+struct FewNumbers {
+  static constexpr int kMost = 16;
+  float of[kMost];
+
+  BROADLOOM_HD static bool fit(int size) { return size <= kMost * kThreads; }
+  // The j-th is number at(thread, j) of the part, which belongs to lane j % kOwn.
+  BROADLOOM_HD static int at(int thread, int j) { return thread + kThreads * j; }
+  BROADLOOM_HD FewNumbers(const float* from, int thread, int size) {
+    for (int j = 0; j < kMost; ++j) of[j] = at(thread, j) < size ? from[at(thread, j)] : 0.0f;
+  }
+  template <class F>
+  BROADLOOM_HD static void each(int thread, int size, F&& f) {
+    for (int j = 0; j < kMost; ++j) {
+      if (at(thread, j) < size) f(at(thread, j), j % PartSum<kThreads>::kOwn, j);
+    }
+  }
+};
 
 // y = activation(gain z + bias) of each part of x [rows, parts, size], z being x normalised; y may
-// be x. moments [rows, parts, 2]: get mean and 1 / sqrt(variance + epsilon).
+// be x. moments [rows, parts, 2]: get mean and 1 / sqrt(variance + epsilon). z: gets itself, in the
+// place of x; null: nobody asks for it.
 template <int kThreads, class Block>
 BROADLOOM_HD void norm_forward_parts(Block& block, const DeviceNorm& norm, Activation activation,
                                      const TileParams& params, const float* x, float* moments,
-                                     float* y, int rows) {
+                                     float* z, float* y, int rows) {
   const float share = 1.0f / static_cast<float>(norm.size);
   const float *const gain = params.at(norm.gain), *const bias = params.at(norm.bias);
+  const bool is_few = FewNumbers<kThreads>::fit(norm.size);
   over_parts<kThreads>(block, norm, rows, [&](int q, int thread, int size) {
     const int begin = part_at(norm, q);
     const float* const of = x + begin;
+    const FewNumbers<kThreads> own(of, thread, is_few ? size : 0);
+    // f(i, lane, number i)
+    const auto each = [&](auto&& f) {
+      if (is_few) {
+        return FewNumbers<kThreads>::each(thread, size,
+                                          [&](int i, int k, int j) { f(i, k, own.of[j]); });
+      }
+      over_numbers<kThreads>(thread, size, [&](int i, int k) { f(i, k, of[i]); });
+    };
     PartSum<kThreads> sum, squares;
-    over_numbers<kThreads>(thread, size, [&](int i, int k) { sum.lanes[k] += of[i]; });
+    each([&](int, int k, float number) { sum.lanes[k] += number; });
     const float mean = sum.total(block) * share;
-    over_numbers<kThreads>(thread, size, [&](int i, int k) {
-      const float difference = of[i] - mean;
+    each([&](int, int k, float number) {
+      const float difference = number - mean;
       squares.lanes[k] = element::mul_add(difference, difference, squares.lanes[k]);
     });
     const float variance = squares.total(block) * share;
-    const float own[2] = {mean,
-                          1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon))};
-    over_numbers<kThreads>(thread, size, [&](int i, int) {
-      const float z = normalised(of[i], own, 0);
-      y[begin + i] = element::activate(activation, element::mul_add(gain[i], z, bias[i]));
+    const float scale = 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
+    each([&](int i, int, float number) {
+      const float normalised = (number - mean) * scale;
+      if (z != nullptr) z[begin + i] = normalised;
+      y[begin + i] = element::activate(activation, element::mul_add(gain[i], normalised, bias[i]));
     });
     if (size == 0 || thread != 0) return;
-    moments[2 * q] = own[0];
-    moments[2 * q + 1] = own[1];
+    moments[2 * q] = mean;
+    moments[2 * q + 1] = scale;
   });
 }
 
 template <class Block>
 BROADLOOM_HD void norm_forward(Block& block, const DeviceNorm& norm, Activation activation,
-                               const TileParams& params, const float* x, float* moments, float* y,
-                               int rows) {
+                               const TileParams& params, const float* x, float* moments, float* z,
+                               float* y, int rows) {
   if (norm.parts > 1) {
-    norm_forward_parts<kForParts>(block, norm, activation, params, x, moments, y, rows);
+    norm_forward_parts<kForParts>(block, norm, activation, params, x, moments, z, y, rows);
   } else {
-    norm_forward_parts<kForRows>(block, norm, activation, params, x, moments, y, rows);
+    norm_forward_parts<kForRows>(block, norm, activation, params, x, moments, z, y, rows);
   }
 }
 
-// of = scale (g - mean(g) - z mean(g z)) with g = gain delta; it may be x.
+// of = scale (g - mean(g) - z mean(g z)) with g = gain delta.
 template <int kThreads, class Block>
 BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
                                       const TileParams& params, const float* delta,
-                                      const float* moments, const float* x, float* of, int rows) {
+                                      const float* moments, const float* z, float* of, int rows) {
   const float share = 1.0f / static_cast<float>(norm.size);
   const float* const gain = params.at(norm.gain);
+  const bool is_few = FewNumbers<kThreads>::fit(norm.size);
   over_parts<kThreads>(block, norm, rows, [&](int q, int thread, int size) {
-    const int begin = part_at(norm, q);
-    const float* const from = x + begin;
-    const auto g_of = [&](int i) { return gain[i] * delta[begin + i]; };
+    const int begin = part_at(norm, q), few = is_few ? size : 0;
+    const FewNumbers<kThreads> deltas(delta + begin, thread, few), zs(z + begin, thread, few);
+    // f(i, lane, gain delta, z)
+    const auto each = [&](auto&& f) {
+      if (is_few) {
+        return FewNumbers<kThreads>::each(thread, size, [&](int i, int k, int j) {
+          f(i, k, gain[i] * deltas.of[j], zs.of[j]);
+        });
+      }
+      over_numbers<kThreads>(thread, size, [&](int i, int k) {
+        f(i, k, gain[i] * delta[begin + i], z[begin + i]);
+      });
+    };
     PartSum<kThreads> sum_g, sum_gz;
-    over_numbers<kThreads>(thread, size, [&](int i, int k) {
-      const float g = g_of(i);
+    each([&](int, int k, float g, float of_z) {
       sum_g.lanes[k] += g;
-      sum_gz.lanes[k] = element::mul_add(g, normalised(from[i], moments, q), sum_gz.lanes[k]);
+      sum_gz.lanes[k] = element::mul_add(g, of_z, sum_gz.lanes[k]);
     });
     const float mean_g = sum_g.total(block) * share;
     const float mean_gz = sum_gz.total(block) * share;
-    over_numbers<kThreads>(thread, size, [&](int i, int) {
-      const float z = normalised(from[i], moments, q);
-      of[begin + i] = moments[2 * q + 1] * element::mul_add(-z, mean_gz, g_of(i) - mean_g);
+    each([&](int i, int, float g, float of_z) {
+      of[begin + i] = moments[2 * q + 1] * element::mul_add(-of_z, mean_gz, g - mean_g);
     });
   });
 }
 
-// From delta [rows, parts, size], the derivative before the activation, to that for x.
+// From delta [rows, parts, size], the derivative before the activation, to that for what was
+// normalised.
 template <class Block>
 BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, const TileParams& params,
-                                const float* delta, const float* moments, const float* x, float* of,
+                                const float* delta, const float* moments, const float* z, float* of,
                                 int rows) {
   if (norm.parts > 1) {
-    norm_backward_parts<kForParts>(block, norm, params, delta, moments, x, of, rows);
+    norm_backward_parts<kForParts>(block, norm, params, delta, moments, z, of, rows);
   } else {
-    norm_backward_parts<kForRows>(block, norm, params, delta, moments, x, of, rows);
-  }
-}
-
-// Adds to the derivatives of gain and bias, each of which is one chain over the rows and their
-// parts.
-template <class Team>
-BROADLOOM_HD void norm_backward_params(const Team& team, const DeviceNorm& norm, const float* delta,
-                                       const float* moments, const float* x, int rows,
-                                       float* grads) {
-  const int size = norm.size, stride = TilePlaces::row(norm.parts * size);
-  for (int i = team.thread(); i < size; i += team.threads()) {
-    float gain = grads[norm.gain + i], bias = grads[norm.bias + i];
-    for (int r = 0, q = 0; r < rows; ++r) {
-      for (int place = r * stride + i; q < (r + 1) * norm.parts; ++q, place += size) {
-        const float d = delta[place];
-        gain = element::mul_add(d, normalised(x[place], moments, q), gain);
-        bias += d;
-      }
-    }
-    grads[norm.gain + i] = gain;
-    grads[norm.bias + i] = bias;
+    norm_backward_parts<kForRows>(block, norm, params, delta, moments, z, of, rows);
   }
 }
 

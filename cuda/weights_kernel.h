@@ -21,7 +21,7 @@ struct WeightsJob {
 
 template <class Sums>
 struct WeightsKernel {
-  static constexpr int kThreads = 128;
+  static constexpr int kThreads = 256;
   static constexpr int kDown = 32, kAcross = 64;  // inputs and outputs of a dense job
   static constexpr int kChunk = 32;               // rows that lie in shared memory at a time
 
@@ -48,14 +48,14 @@ struct WeightsKernel {
   // Of a partial gradient.
   struct Rows {
     const DeviceBody& body;
-    TilePlaces at;
+    const TilePlaces& at;
     const float* arrays;
     int first, count;
     float* grads;
 
     BROADLOOM_HD Rows(const WeightsKernel& kernel, const WeightsJob& job, int p)
         : body(kernel.of.network.body(job.side)),
-          at(kernel.of.places(body)),
+          at(kernel.of.at[job.side]),
           arrays(kernel.of.of_side(job.side)),
           first(p * kernel.of.rows.most),
           count(kernel.of.rows.of(p)),
@@ -80,8 +80,8 @@ struct WeightsKernel {
     return of.rows.is_first() ? 0.0f : *of_parameter;
   }
 
-  // Chunk after chunk of the rows comes to shared memory while the one before is worked on, 16
-  // parameters a thread.
+  // Chunk after chunk of the rows comes to shared memory while the one before is worked on, eight
+  // parameters a thread: with more there would be too few threads for the waits.
   template <class Block>
   BROADLOOM_HD void dense(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
@@ -93,13 +93,13 @@ struct WeightsKernel {
                       TilePlaces::row(layer.out) - job.o,
                       rows.count};
     const int lane = block.thread() % kWarp, warp = block.thread() / kWarp;
-    const int i = (warp / 2 * 4 + lane / 8) * 4, o = (warp % 2 * 8 + lane % 8) * 4;
+    const int i = (warp / 2 * 4 + lane / 8) * kSquare, o = (warp % 2 * 8 + lane % 8) * 4;
     const bool has_bias = job.i == 0 && block.thread() < kAcross;
     float* const weights = rows.grads + layer.weight + (job.i + i) * layer.out + job.o + o;
     float* const bias = rows.grads + layer.bias + job.o + block.thread();
     const int inputs = layer.in - job.i - i, outputs = layer.out - job.o - o;  // that are left
-    float sums[4][4], bias_sum = 0.0f;
-    for (int k = 0; k < 4; ++k) {
+    float sums[kSquare][4], bias_sum = 0.0f;
+    for (int k = 0; k < kSquare; ++k) {
       for (int c = 0; c < 4; ++c) {
         sums[k][c] = k < inputs && c < outputs ? begun(weights + k * layer.out + c) : 0.0f;
       }
@@ -118,7 +118,7 @@ struct WeightsKernel {
       add_outer(x + i, d + o, count, sums);
       for (int r = 0; has_bias && r < count; ++r) bias_sum += d[r * kAcross + block.thread()];
     }
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < kSquare; ++k) {
       for (int c = 0; c < 4; ++c) {
         if (k < inputs && c < outputs) weights[k * layer.out + c] = sums[k][c];
       }
@@ -161,50 +161,58 @@ struct WeightsKernel {
     }
   };
 
-  // sums [4][4] at (i, o) += x[r][i] d[r][o] over rows.
+  static constexpr int kSquare = 2;  // inputs of a thread
+
+  // sums at (i, o) += x[r][i] d[r][o] over rows.
   BROADLOOM_HD static void add_outer(const float* x, const float* d, int rows,
-                                     float (&sums)[4][4]) {
+                                     float (&sums)[kSquare][4]) {
 #ifdef __CUDA_ARCH__
-#pragma unroll 4
+#pragma unroll 8
 #endif
     for (int r = 0; r < rows; ++r) {
-      const Four of_x = load_four(x + r * kDown), of_d = load_four(d + r * kAcross);
-      for (int k = 0; k < 4; ++k) {
-        for (int c = 0; c < 4; ++c) {
-          sums[k][c] = element::mul_add(of_x.of[k], of_d.of[c], sums[k][c]);
-        }
+      const Four of_d = load_four(d + r * kAcross);
+      for (int k = 0; k < kSquare; ++k) {
+        const float of_x = x[r * kDown + k];
+        for (int c = 0; c < 4; ++c) sums[k][c] = element::mul_add(of_x, of_d.of[c], sums[k][c]);
       }
     }
   }
 
-  // Whether two rows of so many numbers, one that is worked on and one that comes, lie in shared
-  // memory.
-  BROADLOOM_HD static bool fits(int numbers) { return numbers <= kRowFloats; }
+  // Numbers of a row that lies in shared memory while the next one comes.
   static constexpr int kRowFloats = kChunk * (kDown + kAcross);
-  static constexpr int kRowReads = kRowFloats / kThreads;
+  static constexpr int kRowReads = kRowFloats / 4 / kThreads;
 
-  // Row after row of `width` numbers through shared memory: at(r, e) reads number e of row r, and
-  // f(numbers) works on a row, whose next one is under way.
-  template <class Block, class At, class F>
-  BROADLOOM_HD void over_rows(Block& block, int count, int width, At&& at, F&& f) const {
+  // Rows of two arrays side by side, [rows, a_row] and [rows, b_row], one after another through
+  // shared memory: f(a, b) works on a row of each. Only where both together are no more than
+  // kRowFloats.
+  template <class Block, class F>
+  BROADLOOM_HD void over_rows(Block& block, int count, const float* a, int a_row, const float* b,
+                              int b_row, F&& f) const {
     float* const shared = block.template shared<float>();
-    float next[kRowReads];
-    const auto fetch = [&](int r) {
+    const float* from[kRowReads];  // this thread's fours, and from row to row
+    int next_row[kRowReads];
+    for (int k = 0; k < kRowReads; ++k) {
+      const int e = 4 * (block.thread() + k * kThreads);
+      from[k] = e < a_row ? a + e : b + (e - a_row);
+      next_row[k] = e < a_row ? a_row : e < a_row + b_row ? b_row : 0;  // 0: none
+    }
+    Four next[kRowReads];
+    const auto fetch = [&] {
       for (int k = 0; k < kRowReads; ++k) {
-        const int e = block.thread() + k * kThreads;
-        if (r < count && e < width) next[k] = at(r, e);
+        if (next_row[k] == 0) continue;
+        next[k] = load_four(from[k]);
+        from[k] += next_row[k];
       }
     };
-    fetch(0);
+    if (count > 0) fetch();
     for (int r = 0; r < count; ++r) {
       float* const row = shared + r % 2 * kRowFloats;
       for (int k = 0; k < kRowReads; ++k) {
-        const int e = block.thread() + k * kThreads;
-        if (e < width) row[e] = next[k];
+        if (next_row[k] != 0) store_four(next[k], row + 4 * (block.thread() + k * kThreads));
       }
       block.sync();  // and who works on the other row is done with the one before it
-      fetch(r + 1);
-      f(row);
+      if (r + 1 < count) fetch();
+      f(row, row + a_row);
     }
   }
 
@@ -220,13 +228,10 @@ struct WeightsKernel {
     const float* const delta = rows.derivatives(job.layer);
     float* const to = rows.grads + (is_weight ? layer.weight + i * layer.out : layer.bias) + o;
     float sum = is_there ? begun(to) : 0.0f;
-    if (fits(x_row + d_row)) {
-      over_rows(
-          block, rows.count, x_row + d_row,
-          [&](int r, int k) { return k < x_row ? x[r * x_row + k] : delta[r * d_row + k - x_row]; },
-          [&](const float* row) {
-            if (is_there) sum = chain_of_row(layer, is_weight, row + from, row + x_row + o, sum);
-          });
+    if (x_row + d_row <= kRowFloats) {
+      over_rows(block, rows.count, x, x_row, delta, d_row, [&](const float* of_x, const float* d) {
+        if (is_there) sum = chain_of_row(layer, is_weight, of_x + from, d + o, sum);
+      });
     } else if (is_there) {
       for (int r = 0; r < rows.count; ++r) {
         sum = chain_of_row(layer, is_weight, x + r * x_row + from, delta + r * d_row + o, sum);
@@ -244,8 +249,8 @@ struct WeightsKernel {
 #pragma unroll 8
 #endif
       for (int k = 0; k < patches.across; ++k, d += layer.out) {
-        const float of_d = *d, of_x = of_row[k * patches.next_across];
-        sum = is_weight ? element::mul_add(of_x, of_d, sum) : sum + of_d;
+        const float of_x = is_weight ? of_row[k * patches.next_across] : 1.0f;
+        sum = element::mul_add(of_x, *d, sum);  // 1 d + sum is d + sum
       }
     }
     return sum;
@@ -256,38 +261,26 @@ struct WeightsKernel {
   BROADLOOM_HD void norm(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceNorm& norm = rows.body.norms[job.layer];
     const int width = norm.parts * norm.size, row = TilePlaces::row(width);
-    const float* const delta = rows.of(rows.at.delta[job.layer], row);
-    const float* const x = rows.of(rows.at.linear[job.layer], row);
-    const float* const moments = rows.of(rows.at.moments[job.layer], 2 * norm.parts);
-    const auto z_of = [&](int r, int k) {
-      return normalised(x[r * row + k], moments, r * norm.parts + k / norm.size);
-    };
-    const int i = job.i + block.thread();
-    const bool is_there = i < norm.size;
+    const float* const deltas = rows.of(rows.at.delta[job.layer], row);
+    const float* const zs = rows.of(rows.at.linear[job.layer], row);
+    const int i = job.i + block.thread(), end = i < norm.size ? width : 0;
     float *const gain = rows.grads + norm.gain + i, *const bias = rows.grads + norm.bias + i;
-    float gain_sum = is_there ? begun(gain) : 0.0f, bias_sum = is_there ? begun(bias) : 0.0f;
-    const auto add = [&](float d, float z) {
-      gain_sum = element::mul_add(d, z, gain_sum);
-      bias_sum += d;
-    };
-    if (fits(2 * width)) {
-      over_rows(
-          block, rows.count, 2 * width,
-          [&](int r, int k) { return k < width ? delta[r * row + k] : z_of(r, k - width); },
-          [&](const float* numbers) {
+    float gain_sum = end > 0 ? begun(gain) : 0.0f, bias_sum = end > 0 ? begun(bias) : 0.0f;
+    const auto add_row = [&](const float* delta, const float* z) {
 #ifdef __CUDA_ARCH__
 #pragma unroll 8
 #endif
-            for (int k = i; is_there && k < width; k += norm.size) {
-              add(numbers[k], numbers[width + k]);
-            }
-          });
-    } else {
-      for (int r = 0; r < rows.count; ++r) {
-        for (int k = i; is_there && k < width; k += norm.size) add(delta[r * row + k], z_of(r, k));
+      for (int k = i; k < end; k += norm.size) {
+        gain_sum = element::mul_add(delta[k], z[k], gain_sum);
+        bias_sum += delta[k];
       }
+    };
+    if (2 * row <= kRowFloats) {
+      over_rows(block, rows.count, deltas, row, zs, row, add_row);
+    } else {
+      for (int r = 0; r < rows.count; ++r) add_row(deltas + r * row, zs + r * row);
     }
-    if (!is_there) return;
+    if (end == 0) return;
     *gain = gain_sum;
     *bias = bias_sum;
   }

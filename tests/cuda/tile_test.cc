@@ -110,7 +110,8 @@ void expect_the_same(const Case& of, FiberOrder order) {
   std::vector<PqnSums> tile_sums(static_cast<std::size_t>(whole / kTileRows)), sums(1);
   const GradientWork<PqnSums> work{known,       params.data(),     nullptr,      arrays.data(),
                                    arrays.size(), nullptr,         tile_sums.data(), grads.data(),
-                                   sums.data(), {of.rows, 1, 0, whole}};
+                                   sums.data(), {of.rows, 1, 0, whole},
+                                   {TilePlaces(known.actor, whole, kUse), {}}};
   emulate(WeightsKernel<PqnSums>{work, jobs.data()},
           WeightsKernel<PqnSums>::shape(static_cast<int>(jobs.size()), 1), order);
 
