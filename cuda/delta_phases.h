@@ -277,7 +277,7 @@ struct NormPhase {
 // Heads, loss, and back to the last layer, a block a tile and side.
 template <class Loss>
 struct LossPhase {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 512;
   LossWork<Loss> of;
 
   static KernelShape shape(const DeviceNetwork& network, int tiles) {
