@@ -19,6 +19,13 @@
 #include "tests/train/folder.h"
 
 namespace broadloom::cuda {
+
+#if BROADLOOM_WITH_CUDA
+void lose_device();  // lose_device.cu
+#else
+static void lose_device() {}
+#endif
+
 namespace {
 
 class DeviceRuns : public InFolder {
@@ -153,12 +160,6 @@ TEST_F(DeviceRuns, GoOnWithAnotherDevice) {
       line_of("stopped")["machine"]["device_changes"].dump(),
       "[{\"step\":256,\"device\":\"cpu\"},{\"step\":384,\"device\":\"" + tested_device() + "\"}]");
 }
-
-#if BROADLOOM_WITH_CUDA
-void lose_device();  // lose_device.cu
-#else
-void lose_device() {}
-#endif
 
 // In the middle of a run, or, where it is emulated, of an iteration: an error that says so, and the
 // last checkpoint is whole.
