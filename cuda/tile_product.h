@@ -43,18 +43,6 @@ BROADLOOM_HD inline Four load_four(const float* from) {
 #endif
 }
 
-// The same by twos. Shared memory gives each quarter of a warp its 16 bytes apart, also where all
-// want the same ones, but each half its eight together: where threads share what they read, as in a
-// product, this is half of the time.
-BROADLOOM_HD inline Four load_twos(const float* from) {
-#ifdef __CUDA_ARCH__
-  const float2 first = *reinterpret_cast<const float2*>(from);
-  const float2 second = *reinterpret_cast<const float2*>(from + 2);
-  return {{first.x, first.y, second.x, second.y}};
-#else
-  return load_four(from);
-#endif
-}
 BROADLOOM_HD inline void store_four(const Four& four, float* to) {
 #ifdef __CUDA_ARCH__
   *reinterpret_cast<float4*>(to) = make_float4(four.of[0], four.of[1], four.of[2], four.of[3]);
@@ -105,8 +93,8 @@ BROADLOOM_HD inline void add_run(const float* const (&x)[kRows], const float* w,
 #endif
   for (int i = 0; i < depth; i += 4) {
     Four of_x[kRows], of_w[4];
-    for (int k = 0; k < kRows; ++k) of_x[k] = load_twos(x[k] + i);
-    for (int k = 0; k < 4; ++k) of_w[k] = load_twos(w + (i + k) * w_row);
+    for (int k = 0; k < kRows; ++k) of_x[k] = load_four(x[k] + i);
+    for (int k = 0; k < 4; ++k) of_w[k] = load_four(w + (i + k) * w_row);
     for (int j = 0; j < 4; ++j) {
       for (int k = 0; k < kRows; ++k) {
         for (int c = 0; c < 4; ++c) {

@@ -21,10 +21,9 @@ struct WeightsJob {
 
 template <class Sums>
 struct WeightsKernel {
-  static constexpr int kThreads = 128;
+  static constexpr int kThreads = 256;
   static constexpr int kDown = 32, kAcross = 64;  // inputs and outputs of a dense job
   static constexpr int kChunk = 32;               // rows that lie in shared memory at a time
-  static constexpr int kConvolving = 64;          // threads that convolve: few, for all they do is read
 
   GradientWork<Sums> of;
   const WeightsJob* jobs;
@@ -81,8 +80,8 @@ struct WeightsKernel {
     return of.rows.is_first() ? 0.0f : *of_parameter;
   }
 
-  // Chunk after chunk of the rows comes to shared memory while the one before is worked on, 16
-  // parameters a thread.
+  // Chunk after chunk of the rows comes to shared memory while the one before is worked on, eight
+  // parameters a thread: with more there would be too few threads for the waits.
   template <class Block>
   BROADLOOM_HD void dense(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
@@ -162,20 +161,19 @@ struct WeightsKernel {
     }
   };
 
-  static constexpr int kSquare = 4;  // inputs of a thread
+  static constexpr int kSquare = 2;  // inputs of a thread
 
   // sums at (i, o) += x[r][i] d[r][o] over rows.
   BROADLOOM_HD static void add_outer(const float* x, const float* d, int rows,
                                      float (&sums)[kSquare][4]) {
 #ifdef __CUDA_ARCH__
-#pragma unroll 4
+#pragma unroll 8
 #endif
     for (int r = 0; r < rows; ++r) {
-      const Four of_d = load_twos(d + r * kAcross), of_x = load_twos(x + r * kDown);
+      const Four of_d = load_four(d + r * kAcross);
       for (int k = 0; k < kSquare; ++k) {
-        for (int c = 0; c < 4; ++c) {
-          sums[k][c] = element::mul_add(of_x.of[k], of_d.of[c], sums[k][c]);
-        }
+        const float of_x = x[r * kDown + k];
+        for (int c = 0; c < 4; ++c) sums[k][c] = element::mul_add(of_x, of_d.of[c], sums[k][c]);
       }
     }
   }
@@ -218,83 +216,44 @@ struct WeightsKernel {
     }
   }
 
-  // Parameters of one input (or the bias) and kOutputsOf outputs a thread, over the rows and their
-  // patches.
+  // One parameter a thread, over the rows and their patches.
   template <class Block>
   BROADLOOM_HD void convolution(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
-    if (layer.out % 4 == 0) {
-      convolve<4>(block, job, rows, layer);
-    } else {
-      convolve<1>(block, job, rows, layer);
-    }
-  }
-  template <int kOf, class Block>
-  BROADLOOM_HD void convolve(Block& block, const WeightsJob& job, const Rows& rows,
-                             const DeviceLayer& layer) const {
     const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
-    const int across = layer.out / kOf, e = job.i + block.thread();
-    const int o = e % across * kOf, i = e / across;
-    const bool is_there = block.thread() < kConvolving && i <= layer.in, is_weight = i < layer.in;
+    const int e = job.i + block.thread(), o = e % layer.out, i = e / layer.out;
+    const bool is_there = e < (layer.in + 1) * layer.out, is_weight = i < layer.in;
     const int from = is_weight && is_there ? layer.patches.at(i) : 0;
-    const float *const x = rows.inputs(job.layer), *const delta = rows.derivatives(job.layer);
+    const float* const x = rows.inputs(job.layer);
+    const float* const delta = rows.derivatives(job.layer);
     float* const to = rows.grads + (is_weight ? layer.weight + i * layer.out : layer.bias) + o;
-    float sums[kOf] = {};
-    for (int c = 0; is_there && c < kOf; ++c) sums[c] = begun(to + c);
+    float sum = is_there ? begun(to) : 0.0f;
     if (x_row + d_row <= kRowFloats) {
       over_rows(block, rows.count, x, x_row, delta, d_row, [&](const float* of_x, const float* d) {
-        if (is_there) add_patches(layer, is_weight, of_x + from, d + o, sums);
+        if (is_there) sum = chain_of_row(layer, is_weight, of_x + from, d + o, sum);
       });
     } else if (is_there) {
       for (int r = 0; r < rows.count; ++r) {
-        add_patches(layer, is_weight, x + r * x_row + from, delta + r * d_row + o, sums);
+        sum = chain_of_row(layer, is_weight, x + r * x_row + from, delta + r * d_row + o, sum);
       }
     }
-    for (int c = 0; is_there && c < kOf; ++c) to[c] = sums[c];
+    if (is_there) *to = sum;
   }
-
-  // Patches of a row of the image at a time, of which the next ones are read meanwhile. A bias has
-  // inputs of 1: 1 d + sum is d + sum.
-  template <int kOf>
-  struct PatchesRead {
-    static constexpr int kMost = 8;
-    float x[kMost], d[kMost][kOf];
-
-    BROADLOOM_HD void read(const DeviceLayer& layer, bool is_weight, const float* of_x,
-                           const float* of_d, int count) {
-      for (int k = 0; k < kMost; ++k) {
-        if (k >= count) continue;
-        x[k] = is_weight ? of_x[k * layer.patches.next_across] : 1.0f;
-        if constexpr (kOf == 4) {
-          const Four four = load_twos(of_d + k * layer.out);
-          for (int c = 0; c < 4; ++c) d[k][c] = four.of[c];
-        } else {
-          d[k][0] = of_d[k * layer.out];
-        }
-      }
-    }
-  };
-  template <int kOf>
-  BROADLOOM_HD static void add_patches(const DeviceLayer& layer, bool is_weight, const float* x,
-                                       const float* d, float (&sums)[kOf]) {
-    using Read = PatchesRead<kOf>;
+  BROADLOOM_HD static float chain_of_row(const DeviceLayer& layer, bool is_weight, const float* x,
+                                         const float* delta, float sum) {
     const Patches& patches = layer.patches;
-    const int runs = (patches.across + Read::kMost - 1) / Read::kMost, all = patches.down * runs;
-    const auto read = [&](int run, Read& to) {
-      const int row = run / runs, first = run % runs * Read::kMost, left = patches.across - first;
-      to.read(layer, is_weight, x + row * patches.next_down + first * patches.next_across,
-              d + (row * patches.across + first) * layer.out, left);
-      return left < Read::kMost ? left : Read::kMost;
-    };
-    Read now, next;
-    int count = read(0, now), next_count = 0;
-    for (int run = 0; run < all; ++run, now = next, count = next_count) {
-      if (run + 1 < all) next_count = read(run + 1, next);
-      for (int k = 0; k < Read::kMost; ++k) {
-        if (k >= count) continue;
-        for (int c = 0; c < kOf; ++c) sums[c] = element::mul_add(now.x[k], now.d[k][c], sums[c]);
+    const float* d = delta;
+    for (int row = 0; row < patches.down; ++row) {
+      const float* const of_row = x + row * patches.next_down;
+#ifdef __CUDA_ARCH__
+#pragma unroll 8
+#endif
+      for (int k = 0; k < patches.across; ++k, d += layer.out) {
+        const float of_x = is_weight ? of_row[k * patches.next_across] : 1.0f;
+        sum = element::mul_add(of_x, *d, sum);  // 1 d + sum is d + sum
       }
     }
+    return sum;
   }
 
   // Gain and bias of one number a thread, over the rows and their parts.
@@ -382,9 +341,8 @@ struct WeightsKernel {
 inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
   std::vector<WeightsJob> jobs;
   using Kernel = WeightsKernel<int>;
-  const auto numbers = [&](WeightsJob::Kind kind, int side, int layer, int count,
-                           int each = Kernel::kThreads) {
-    for (int i = 0; i < count; i += each) jobs.push_back({kind, side, layer, i, 0});
+  const auto numbers = [&](WeightsJob::Kind kind, int side, int layer, int count) {
+    for (int i = 0; i < count; i += Kernel::kThreads) jobs.push_back({kind, side, layer, i, 0});
   };
   const auto each = [&](auto&& f) {
     for (int side = 0; side < network.sides(); ++side) {
@@ -394,9 +352,7 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
   };
   each([&](int side, int l, const DeviceLayer& layer, const DeviceNorm&) {
     if (layer.patches.count() == 1) return;
-    const int of_thread = layer.out % 4 == 0 ? 4 : 1;
-    numbers(WeightsJob::kConvolution, side, l, (layer.in + 1) * layer.out / of_thread,
-            Kernel::kConvolving);
+    numbers(WeightsJob::kConvolution, side, l, (layer.in + 1) * layer.out);
   });
   each([&](int side, int l, const DeviceLayer&, const DeviceNorm& norm) {
     if (norm.is_there()) numbers(WeightsJob::kNorm, side, l, norm.size);
