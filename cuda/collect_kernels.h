@@ -70,10 +70,8 @@ BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
 // Of a body that acts or values, with a copy of its parameters. bytes: of shared memory that a block
 // may have.
 inline TileRoom forward_room(const DeviceBody& body, int rows, std::size_t bytes) {
-  return room_within(bytes, rows, rows, [&](int count, bool caches) {
-    return TileRoom{count, TilePlaces(body, count, TilePlaces::kForward).size,
-                    caches ? cached_floats(body, false) : 0, 0};
-  });
+  return room_within(bytes, {rows, TilePlaces(body, rows, TilePlaces::kForward).size,
+                             cached_floats(body, false), 0});
 }
 
 // A thread block for each of room.rows of so many rows.

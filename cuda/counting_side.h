@@ -13,16 +13,14 @@ namespace broadloom::cuda {
 
 class CountingSide {
  public:
-  // bytes: gets what is allocated; it must outlive this. shared_bytes: of the other side's blocks.
-  CountingSide(std::size_t& bytes, std::size_t shared_bytes)
-      : bytes_(bytes), shared_bytes_(shared_bytes) {}
+  // bytes: gets what is allocated; it must outlive this. shape: of the other side.
+  CountingSide(std::size_t& bytes, const SideShape& shape) : bytes_(bytes), shape_(shape) {}
 
   static std::string name() { return "counted"; }
   static Status status() { return {}; }
   static std::size_t free_bytes() { return std::numeric_limits<std::size_t>::max(); }
   std::size_t allocated() const { return bytes_; }
-  std::size_t shared_bytes() const { return shared_bytes_; }
-  static int multiprocessors() { return 1; }
+  const SideShape& shape() const { return shape_; }
 
   // Null, of which nothing is read or written.
   template <class T>
@@ -42,7 +40,7 @@ class CountingSide {
 
  private:
   std::size_t& bytes_;
-  std::size_t shared_bytes_;
+  SideShape shape_;
 };
 
 }  // namespace broadloom::cuda

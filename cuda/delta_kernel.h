@@ -40,16 +40,11 @@ BROADLOOM_HD void hand_on(const Team& all, const DeviceBody& body, const TilePla
   rows(at.x, to.x, TilePlaces::row(body.row_in()));
   for (int l = 0; l < body.layers; ++l) {
     const int row = TilePlaces::row(body.hidden[l].row_out());
-    const DeviceNorm& norm = body.norms[l];
     rows(at.hidden[l], to.hidden[l], row);
     rows(at.delta[l], to.delta[l], row);
-    if (!norm.is_there()) continue;
+    if (!body.norms[l].is_there()) continue;
     rows(at.linear[l], to.linear[l], row);
     rows(at.before[l], to.before[l], row);
-    const int moments = 2 * norm.parts;
-    for (int e = all.thread(); e < tile.count * moments; e += all.threads()) {
-      arrays[to.moments[l] + tile.row * moments + e] = own[at.moments[l] + e];
-    }
   }
   columns(at.outputs, to.outputs, body.head.out);
   columns(at.values, to.values, body.value_head.out);

@@ -41,14 +41,24 @@ __global__ void __launch_bounds__(most_threads<Kernel>()) run_on_device(const __
   kernel(block);
 }
 
+// As much as a block may have: the limit is the function's, for all who launch it, and not the
+// launch's. Trainers side by side want different amounts.
+template <class Function>
+cudaError_t grant_shared_memory(Function function) {
+  int device = 0, bytes = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
+  const cudaError_t asked =
+      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (asked != cudaSuccess) return asked;
+  return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
 // Starts it on the stream, and returns at once.
 template <class Kernel>
 cudaError_t launch(const Kernel& kernel, const KernelShape& shape, cudaStream_t stream) {
   static_assert(sizeof(Kernel) <= 4096, "what a kernel is given is at most 4 KB before CUDA 12.1");
   if (shape.shared_bytes > kUsualSharedBytes) {
-    const cudaError_t granted =
-        cudaFuncSetAttribute(run_on_device<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shape.shared_bytes));
+    static const cudaError_t granted = grant_shared_memory(run_on_device<Kernel>);
     if (granted != cudaSuccess) return granted;
   }
   run_on_device<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(kernel);

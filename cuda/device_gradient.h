@@ -31,7 +31,8 @@ class DeviceGradient {
   DeviceGradient(Side& side, const ActorCritic& network, const std::vector<GradientSize>& sizes)
       : side_(side),
         network_(device_network(network)),
-        room_(delta_room(network_, side.shared_bytes())) {
+        shape_(side.shape()),
+        room_(delta_room(network_, shape_.shared_bytes)) {
     make_arrays(sizes);
     make_jobs(network);
   }
@@ -62,20 +63,18 @@ class DeviceGradient {
   int chunks() const { return chunk_count_; }
 
  private:
-  // Rows of the arrays of all partial gradients together, more of which go one after another.
-  static constexpr int kMostRows = 65536;
   static constexpr std::size_t kMostFloats = std::size_t{1} << 29;
 
-  // Of one partial gradient.
+  // Rows of one partial gradient,
   static int most_rows(const GradientSize& size) {
     const int tiles = tiles_of(size.samples);
     return (tiles + size.partials - 1) / size.partials * kTileRows;
   }
-  // And of those, at a time.
+  // and of those that go at a time: more go one after another.
   int rows_of(const GradientSize& size) const {
     const std::size_t of_tile = GradientWork<Sums>::floats_for(network_, kTileRows);
     const int fit = static_cast<int>(
-        std::min<std::size_t>(kMostFloats / of_tile, kMostRows / kTileRows));
+        std::min<std::size_t>(kMostFloats / of_tile, static_cast<std::size_t>(shape_.rows / kTileRows)));
     return std::min(most_rows(size), std::max(1, fit / size.partials) * kTileRows);
   }
 
@@ -117,7 +116,7 @@ class DeviceGradient {
   }
 
   void make_deltas(const LossWork<Loss>& of) {
-    const int tiles = of.work.rows.tiles(), processors = side_.multiprocessors();
+    const int tiles = of.work.rows.tiles(), processors = shape_.multiprocessors;
     if (!room_.spills) {
       DeltaKernel<Loss> kernel{of, {}};
       for (int side = 0; side < network_.sides(); ++side) {
@@ -153,7 +152,7 @@ class DeviceGradient {
     const int rows = work.rows.all();
     using Large = ProductPhase<Sums, 4>;
     using Small = ProductPhase<Sums, 1>;
-    if (Large::tiles(rows, columns) >= side_.multiprocessors()) {
+    if (Large::tiles(rows, columns) >= shape_.multiprocessors) {
       return side_.run(Large{work, l, goes_back}, Large::shape(network_, rows, columns));
     }
     side_.run(Small{work, l, goes_back}, Small::shape(network_, rows, columns));
@@ -164,6 +163,7 @@ class DeviceGradient {
 
   Side& side_;
   DeviceNetwork network_;
+  SideShape shape_;
   TileRoom room_;
   std::size_t floats_ = 0;
   float *arrays_ = nullptr, *transposed_ = nullptr, *log_std_ = nullptr, *grads_ = nullptr;

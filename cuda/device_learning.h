@@ -74,7 +74,10 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
 
   Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) override {
     BROADLOOM_TRY(failed_);
-    has_begun_ = false;
+    if (has_begun_) {
+      return {ErrorKind::kInvalidConfig,
+              "device = cuda: an update was begun and never asked for; take_state() first"};
+    }
     collector_.collect(way_.acting(outputs_), update_.params(), first_step);
     const DeviceRollout& kept = collector_.block();
     bring(kept.rewards, block.rewards);
@@ -91,7 +94,9 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
 
   Status await_block(std::int64_t first_step) override {
     side_->wait_marked();
-    return collector_.take_sums(first_step);
+    const Status status = collector_.take_sums(first_step);
+    if (!status.ok()) has_begun_ = false;  // nothing is learnt from it
+    return status;
   }
 
   void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) override {
@@ -278,7 +283,7 @@ Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
   BROADLOOM_TRY(check_device(setup));
   std::size_t bytes = 0;
-  BROADLOOM_TRY(make_unchecked(std::make_unique<CountingSide>(bytes, side->shared_bytes()), setup).status());
+  BROADLOOM_TRY(make_unchecked(std::make_unique<CountingSide>(bytes, side->shape()), setup).status());
   const std::size_t free = side->free_bytes();
   BROADLOOM_TRY(side->status());
   BROADLOOM_TRY(check_device_memory(setup, bytes, free));

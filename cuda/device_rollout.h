@@ -202,8 +202,8 @@ class DeviceCollector {
   static constexpr int kSpiltValues = 264 * kValueRows;
 
   void make_tiles(int num_envs, const std::vector<BlockShape>& shapes) {
-    const std::size_t bytes = side_.shared_bytes();
-    multiprocessors_ = side_.multiprocessors();
+    const std::size_t bytes = side_.shape().shared_bytes;
+    multiprocessors_ = side_.shape().multiprocessors;
     acting_room_ = forward_room(network_.actor, collect_rows(num_envs, multiprocessors_), bytes);
     value_room_ = forward_room(network_.valuer(), kValueRows, bytes);
     values_at_once_ = num_envs;

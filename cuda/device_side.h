@@ -55,13 +55,9 @@ class DeviceSide {
     return free;
   }
   std::size_t allocated() const { return asked_; }
-  // Shared memory that a block may have.
-  std::size_t shared_bytes() {
-    return static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-  }
-  int multiprocessors() {
-    if (multiprocessors_ == 0) multiprocessors_ = attribute(cudaDevAttrMultiProcessorCount);
-    return multiprocessors_;
+  SideShape shape() {
+    return {static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)),
+            attribute(cudaDevAttrMultiProcessorCount)};
   }
 
   // Of zeros; it lives as long as this. Null for none.
@@ -141,12 +137,12 @@ class DeviceSide {
   }
 
   // Room for a copy under way, until the next wait(); null where nothing goes on, or for nothing.
-  // It grows to what is under way at a time, and then stays.
+  // It grows to what is under way at a time, and a quarter more, and then stays.
   std::byte* staged(std::size_t bytes) {
     if (error_ != cudaSuccess || bytes == 0) return nullptr;
     const std::size_t taken = (bytes + 255) / 256 * 256;
     if (used_ + taken > staging_bytes_) {
-      const std::size_t more = 2 * (used_ + taken);
+      const std::size_t more = (used_ + taken) / 4 * 5;  // and does not grow for little
       wait();
       keep(cudaFreeHost(staging_));
       staging_ = nullptr;
@@ -164,7 +160,6 @@ class DeviceSide {
   cudaError_t error_ = cudaSuccess;
   std::vector<void*> memory_;
   std::size_t asked_ = 0;  // bytes of all that was allocated, or was to be
-  int multiprocessors_ = 0;  // 0: not asked yet
   void* staging_ = nullptr;
   std::size_t staging_bytes_ = 0, used_ = 0;
   std::vector<Arrival> arrivals_;

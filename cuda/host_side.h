@@ -19,6 +19,7 @@ namespace broadloom::cuda {
 struct HostLimits {
   std::size_t free_bytes = std::numeric_limits<std::size_t>::max();
   std::size_t shared_bytes = kUsualSharedBytes;                         // of a block
+  int rows = 65536;                                                     // at a time
   std::uint64_t launches = std::numeric_limits<std::uint64_t>::max();  // then the device is lost
 };
 
@@ -37,10 +38,8 @@ class HostSide {
   // Memory that there is to be had, and what was.
   std::size_t free_bytes() const { return limits_.free_bytes; }
   std::size_t allocated() const { return allocated_; }
-  // Shared memory that a block may have.
-  std::size_t shared_bytes() const { return limits_.shared_bytes; }
-  // For as many blocks at a time; few, for each costs its fibers.
-  static int multiprocessors() { return 2; }
+  // Few multiprocessors, for each block costs its fibers.
+  SideShape shape() const { return {limits_.shared_bytes, 2, limits_.rows}; }
 
   // Of zeros; it lives as long as this.
   template <class T>

@@ -30,8 +30,6 @@
 
 #include "broadloom/core/host_device.h"
 
-#include "broadloom/core/host_device.h"
-
 namespace broadloom::cuda {
 
 inline constexpr int kWarp = 32;
@@ -42,6 +40,13 @@ struct KernelShape {
   int blocks = 1;
   int threads = kWarp;  // of a block, a multiple of kWarp, at most 1,024
   std::size_t shared_bytes = 0;
+};
+
+// What a side (host_side.h, device_side.h) is like, by which work is cut. No bits depend on it.
+struct SideShape {
+  std::size_t shared_bytes;  // that a block may have
+  int multiprocessors;
+  int rows = 65536;  // of a minibatch that are worked on at a time
 };
 
 // Brings what is there nearer, which is asked for soon.

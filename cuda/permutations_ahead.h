@@ -1,5 +1,5 @@
-// The permutations of an update, which threads of their own draw while the device is at the one
-// before: they follow from seed and iteration alone.
+// The permutations of an update, which a few threads of their own draw while the device is at the
+// one before: they follow from seed and iteration alone.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <future>
 #include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "broadloom/rollout/minibatches.h"
@@ -39,22 +42,42 @@ class PermutationsAhead {
     bool operator==(const Key&) const = default;
   };
 
+  // Small ones are drawn at once: a thread would take as long to start.
+  static constexpr std::size_t kSmall = 65536;
+
   void begin(const Key& key) {
     wait();
-    drawing_ = key;
-    const std::size_t size = static_cast<std::size_t>(key.samples);
+    drawing_ = {};
+    const std::size_t size = static_cast<std::size_t>(key.samples), threads = threads_for(size);
     all_.resize(epochs_ * size);
-    for (std::size_t epoch = 0; epoch < epochs_; ++epoch) {
-      under_way_.push_back(std::async(std::launch::async, [this, key, epoch, size] {
-        Minibatches drawn(key.samples, 1);
-        drawn.shuffle(key.seed, key.iteration, static_cast<int>(epoch));
-        std::copy_n(drawn.indices(0), size, all_.data() + epoch * size);
-      }));
+    try {
+      for (std::size_t t = 0; t < threads; ++t) {
+        under_way_.push_back(std::async(std::launch::async,
+                                        [this, key, t, threads] { draw_every(key, t, threads); }));
+      }
+    } catch (const std::system_error&) {  // no thread is to be had
+      wait();
+      draw_every(key, 0, 1);
+    }
+    if (threads == 0) draw_every(key, 0, 1);
+    drawing_ = key;
+  }
+  std::size_t threads_for(std::size_t size) const {
+    if (epochs_ * size < kSmall) return 0;
+    const std::size_t cores = std::max(2u, std::thread::hardware_concurrency());
+    return std::min({epochs_, cores / 2, std::size_t{8}});
+  }
+  // Epochs first, first + apart, ...
+  void draw_every(const Key& key, std::size_t first, std::size_t apart) {
+    Minibatches drawn(key.samples, 1);
+    const std::size_t size = static_cast<std::size_t>(key.samples);
+    for (std::size_t epoch = first; epoch < epochs_; epoch += apart) {
+      drawn.shuffle(key.seed, key.iteration, static_cast<int>(epoch));
+      std::copy_n(drawn.indices(0), size, all_.data() + epoch * size);
     }
   }
   void wait() {
-    for (std::future<void>& one : under_way_) one.get();
-    under_way_.clear();
+    for (std::future<void>& one : std::exchange(under_way_, {})) one.get();
   }
 
   std::size_t epochs_;

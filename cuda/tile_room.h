@@ -25,8 +25,7 @@ struct TileMemory {
   }
 };
 
-// How much that is. What does not fit is given up one after another: rows beyond the fewest, the
-// copy, and shared memory.
+// How much that is.
 struct TileRoom {
   int rows;            // of a tile
   int floats;          // of it
@@ -45,14 +44,11 @@ struct TileRoom {
   }
 };
 
-// The best that fits so many bytes of shared memory. with_rows(rows, cached): a TileRoom.
-template <class WithRows>
-TileRoom room_within(std::size_t bytes, int most_rows, int fewest_rows, WithRows&& with_rows) {
-  for (int rows = most_rows; rows >= fewest_rows; rows /= 2) {
-    const TileRoom room = with_rows(rows, true);
-    if (room.wanted_bytes() <= bytes) return room;
-  }
-  TileRoom room = with_rows(fewest_rows, false);
+// Within so many bytes of shared memory: without the copy where that does not fit, and spilt where
+// the tile does not.
+inline TileRoom room_within(std::size_t bytes, TileRoom room) {
+  if (room.wanted_bytes() <= bytes) return room;
+  room.cached = 0;
   room.spills = room.wanted_bytes() > bytes;
   return room;
 }

@@ -45,7 +45,7 @@ BROADLOOM_HD inline float plain_quotient(float a, float b) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
   inverse = mul_add(inverse, mul_add(-b, inverse, 1.0f), inverse);
   const float near = a * inverse;
-  return mul_add(inverse, mul_add(-b, near, a), near);
+  return near == 0.0f ? near : mul_add(inverse, mul_add(-b, near, a), near);
 #else
   return a / b;
 #endif

@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "broadloom/evaluate/evaluator.h"
 #include "tests/cuda/device_trainers.h"
@@ -35,6 +37,18 @@ TEST_F(DeviceTrainer, TrainsPendulumByPpo) {
     emulate_as(each);
     expect_the_same("Pendulum-v1", kShort);
   }
+}
+
+// Of widths that take different amounts of a multiprocessor, as studies have them.
+TEST_F(DeviceTrainer, TrainsSideBySide) {
+  const auto train = [](const char* env_id, const char* widths) {
+    expect_the_same(env_id, with(kShort, {{"hidden_sizes", widths}}), 4);
+  };
+  std::vector<std::thread> threads;
+  threads.emplace_back(train, "CartPole-v1", "64,64");
+  threads.emplace_back(train, "Pendulum-v1", "64,64");
+  threads.emplace_back(train, "Acrobot-v1", "80,64");
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(DeviceTrainer, TrainsEveryEnvironmentOfVectors) {

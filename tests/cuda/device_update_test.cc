@@ -10,6 +10,13 @@ namespace {
 constexpr FiberOrder kOrders[] = {FiberOrder::kForward, FiberOrder::kReversed,
                                   FiberOrder::kShuffled};
 
+// Of CartPole, with what tests with that order give a block.
+bool goes_layer_by_layer(const Case& of, FiberOrder order) {
+  const EnvSpec spec = CartPole::spec(CartPole::make_params({}).value());
+  const ActorCritic network(network_shape(spec, of));
+  return delta_room(device_network(network), shared_bytes_with(order)).spills;
+}
+
 TEST(DevicePpo, LearnsCartPoleToTheHostsBits) {
   for (const FiberOrder order : kOrders) expect_the_same<CartPole>({}, order);
 }
@@ -33,7 +40,6 @@ TEST(DevicePqn, NormalisesLayersToTheHostsBits) {
 TEST(DevicePpo, NormalisesLayersToTheHostsBits) {
   expect_the_same<Pendulum>({.hidden_sizes = {32, 7}, .normalisation = Normalisation::kAll},
                             FiberOrder::kReversed);
-  // Works in global memory.
   expect_the_same<CartPole>(
       {.hidden_sizes = {64, 64}, .normalisation = Normalisation::kChannels, .iterations = 1},
       FiberOrder::kForward);
@@ -62,7 +68,8 @@ TEST(DevicePpo, SharesABodyToTheHostsBits) {
 TEST(DevicePpo, SharesAWideBody) {
   Case wide{.hidden_sizes = {128, 96}, .shared_encoder = true, .iterations = 1};
   wide.settings.update_epochs = 1;
-  expect_the_same<CartPole>(wide, FiberOrder::kReversed);
+  ASSERT_TRUE(goes_layer_by_layer(wide, FiberOrder::kShuffled));
+  expect_the_same<CartPole>(wide, FiberOrder::kShuffled);
 }
 
 TEST(DevicePpo, TakesTheUsualWidths) {
@@ -77,15 +84,36 @@ TEST(DevicePpo, TakesTheUsualWidths) {
   expect_the_same<Pendulum>(usual, FiberOrder::kReversed);
 }
 
+// More rows than are worked on at a time: several goes for a partial gradient, of which the last has
+// fewer, and some none.
+TEST(DevicePpo, TakesRowsOneAfterAnother) {
+  Case of;
+  of.hidden_sizes = {16, 8};
+  of.num_envs = 41;
+  of.num_steps = 23;
+  of.minibatches = 1;
+  of.iterations = 1;
+  of.settings.update_epochs = 2;
+  of.rows = 128;
+  for (const FiberOrder order : kOrders) {
+    expect_the_same<CartPole>(of, order);
+    expect_the_same<Pendulum>(of, order);
+  }
+  of.normalisation = Normalisation::kAll;
+  of.hidden_sizes = {128, 96};
+  expect_the_same<CartPole, PqnOnBoth>(of, FiberOrder::kShuffled);
+}
+
 TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
   Case wide;
   wide.hidden_sizes = {128, 96};
   wide.iterations = 1;
   wide.settings.update_epochs = 1;
-  const ActorCritic network(
-      network_shape(CartPole::spec(CartPole::make_params({}).value()), wide));
-  ASSERT_TRUE(delta_room(device_network(network), kUsualSharedBytes).spills);
-  expect_the_same<CartPole>(wide, FiberOrder::kForward);
+  ASSERT_FALSE(goes_layer_by_layer(wide, FiberOrder::kForward));
+  for (const FiberOrder order : {FiberOrder::kReversed, FiberOrder::kShuffled}) {
+    ASSERT_TRUE(goes_layer_by_layer(wide, order));
+    expect_the_same<CartPole>(wide, order);
+  }
 }
 
 // Past the blocks that the host cuts products into, and as deep as can be.

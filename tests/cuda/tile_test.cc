@@ -65,7 +65,7 @@ struct Case {
   std::vector<int> hidden_sizes{24};
   Normalisation normalisation = Normalisation::kNone;
   Activation activation = Activation::kRelu;
-  int rows = 5;
+  int rows = 70;  // more than a tile
 };
 
 // Of outputs and gradients of parameters that are not those of the beginning: gains and biases have
@@ -152,6 +152,10 @@ TEST(DeviceTile, TakesImagesOfAllSizes) {
   expect_the_same({.image = {7, 4, 10}, .hidden_sizes = {}, .rows = 64}, FiberOrder::kShuffled);
   expect_the_same({.image = {3, 3, 1}, .hidden_sizes = {8, 40}, .activation = Activation::kTanh},
                   FiberOrder::kForward);
+  expect_the_same({.image = {5, 13, 2}, .rows = 9}, FiberOrder::kShuffled);  // 11 patches across
+  // A row is more than lies in shared memory beside the next one.
+  expect_the_same({.image = {20, 20, 4}, .normalisation = Normalisation::kChannels, .rows = 3},
+                  FiberOrder::kReversed);
 }
 
 // Each pixel by itself, and the whole image.

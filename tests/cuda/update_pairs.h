@@ -39,6 +39,7 @@ struct Case {
   std::int64_t limit = 11;
   PpoSettings settings;
   int iterations = 2;
+  int rows = 65536;  // of a minibatch at a time
 };
 
 inline NetworkShape network_shape(const EnvSpec& spec, const Case& of, bool action_values = false) {
@@ -214,7 +215,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
   network.initialise(kSeed, learner.params.data());
   learner.learning_rate = 3e-3;
 
-  HostSide side(order, {.shared_bytes = shared_bytes_with(order)});
+  HostSide side(order, {.shared_bytes = shared_bytes_with(order), .rows = of.rows});
   DeviceCollector<Env, HostSide> device(side, envs, device_network(network),
                                         {.shapes = {{of.num_envs, of.num_steps}}});
   DeviceUpdate<HostSide, typename Both::Loss> update(
