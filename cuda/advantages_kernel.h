@@ -37,11 +37,13 @@ struct AdvantagesKernel {
         const Step& of = steps[k];
         float advantage;
         if (of.truncated) {
-          advantage = truncated_delta(mode, of.reward, discounts.gamma, of.value, final_values[--slot]);
+          advantage =
+              truncated_delta(mode, of.reward, discounts.gamma, of.value, final_values[--slot]);
         } else if (of.terminated) {
           advantage = of.reward - of.value;
         } else {
-          advantage = advantage_going_on(discounts, of.reward, of.value, next_value, next_advantage);
+          advantage =
+              advantage_going_on(discounts, of.reward, of.value, next_value, next_advantage);
         }
         advantages[static_cast<std::size_t>(end - 1 - k) * N + n] = advantage;
         next_advantage = advantage;

@@ -67,8 +67,8 @@ BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
   return all;
 }
 
-// Of a body that acts or values, with a copy of its parameters. bytes: of shared memory that a block
-// may have.
+// Of a body that acts or values, with a copy of its parameters. bytes: of shared memory that a
+// block may have.
 inline TileRoom forward_room(const DeviceBody& body, int rows, std::size_t bytes) {
   return room_within(bytes, {rows, TilePlaces(body, rows, TilePlaces::kForward).size,
                              cached_floats(body, false), 0});
@@ -269,7 +269,8 @@ struct FirstFaultKernel {
   }
 };
 
-// values of rows [.., D] from `begin` to `end`: the critic's one output, or the largest action value.
+// values of rows [.., D] from `begin` to `end`: the critic's one output, or the largest action
+// value.
 struct ValuesKernel {
   static constexpr int kThreads = kCollectThreads;
 

@@ -1,6 +1,6 @@
 // From rows of a minibatch to the derivatives of all layers' outputs, with the bits of
-// ActorCritic::backward: tile by tile, in shared memory, for networks of which that holds a tile and
-// the weights.
+// ActorCritic::backward: tile by tile, in shared memory, for networks of which that holds a tile
+// and the weights.
 #pragma once
 
 #include "cuda/gradient_work.h"
@@ -70,8 +70,8 @@ struct DeltaKernel {
     const int sides = of.work.network.sides(), side = block.index() % sides;
     const DeviceBody& body = of.work.network.body(side);
     double* const terms = block.template shared<double>();
-    float* const shared = reinterpret_cast<float*>(terms) +
-                          TileTerms::bytes(kTileRows) / sizeof(float);
+    float* const shared =
+        reinterpret_cast<float*>(terms) + TileTerms::bytes(kTileRows) / sizeof(float);
     const TileParams read = cache_params(block, body, of.work.params, true, shared);
     float* const own = shared + cached_floats(body, true);
     for (int t = block.index() / sides; t < of.work.rows.tiles(); t += block.blocks() / sides) {
@@ -106,7 +106,8 @@ struct DeltaKernel {
     if (t >= of.work.rows.tiles()) return;
     const RowsAtHand::Tile next = of.work.rows.tile(t);
     if (block.thread() >= next.count) return;
-    const std::size_t row = static_cast<std::size_t>(of.indices[next.in_minibatch + block.thread()]);
+    const std::size_t row =
+        static_cast<std::size_t>(of.indices[next.in_minibatch + block.thread()]);
     of.rollout.fetch_ahead(row);
   }
 };

@@ -93,8 +93,8 @@ struct ConvolutionPhase {
   }
 };
 
-// A dense layer l forward, or back to the delta of the layer below: y = finish(x w), of which a block
-// makes kRows x kColumns, while the next numbers of the depth come to shared memory.
+// A dense layer l forward, or back to the delta of the layer below: y = finish(x w), of which a
+// block makes kRows x kColumns, while the next numbers of the depth come to shared memory.
 template <class Sums, int kEach>
 struct ProductPhase {
   static constexpr int kThreads = 256, kColumns = 32, kRows = 32 * kEach;
@@ -160,8 +160,8 @@ struct ProductPhase {
       fours = columns % 4 == 0 && holds_fours(w);
     }
 
-    // Four of x [row, depth from i on]; of w [i, columns from c on]. What is not there is 0, and not
-    // multiplied or not kept.
+    // Four of x [row, depth from i on]; of w [i, columns from c on]. What is not there is 0, and
+    // not multiplied or not kept.
     BROADLOOM_HD Four read_x(int row, int rows, int i) const {
       if (row >= rows || i >= x_row) return {};
       return load_four(x + static_cast<std::size_t>(row) * x_row + i);
@@ -267,8 +267,8 @@ struct NormPhase {
         norm_backward(team, body.norms[l], of.read(), arrays + at.delta[l], moments, linear,
                       arrays + at.before[l], of.rows.all());
       } else {
-        norm_forward(team, body.norms[l], of.network.activation, of.read(), linear, moments,
-                     linear, arrays + at.hidden[l], of.rows.all());
+        norm_forward(team, body.norms[l], of.network.activation, of.read(), linear, moments, linear,
+                     arrays + at.hidden[l], of.rows.all());
       }
     });
   }
@@ -295,7 +295,8 @@ struct LossPhase {
     const int offset = tile.row * TilePlaces::row(body.head.in);
     float* const arrays = of.work.of_side(side);
     const float* const top = arrays + at.top(body) + offset;
-    float *const outputs = arrays + at.outputs + tile.row, *const values = arrays + at.values + tile.row;
+    float *const outputs = arrays + at.outputs + tile.row, *const values =
+                                                               arrays + at.values + tile.row;
     forward_head(block, body.head, of.work.read(), top, outputs, at.rows, tile.count);
     forward_head(block, body.value_head, of.work.read(), top, values, at.rows, tile.count);
     block.sync();

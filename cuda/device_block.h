@@ -36,7 +36,8 @@ constexpr int most_threads() {
 }
 
 template <class Kernel>
-__global__ void __launch_bounds__(most_threads<Kernel>()) run_on_device(const __grid_constant__ Kernel kernel) {
+__global__ void __launch_bounds__(most_threads<Kernel>())
+    run_on_device(const __grid_constant__ Kernel kernel) {
   DeviceBlock block;
   kernel(block);
 }

@@ -42,8 +42,10 @@ class DeviceGradient {
   void run(const DeviceRollout& rollout, const Loss& loss, const float* params,
            const std::int32_t* indices, const AdvantageShift* shift, const GradientSize& size,
            Sums* sums) {
-    GradientWork<Sums> work{network_, params, transposed_, arrays_, floats_, log_std_, tile_sums_,
-                            grads_,   sums,   {size.samples, size.partials, 0, rows_of(size)}, {}};
+    GradientWork<Sums> work{
+        network_, params,     transposed_, arrays_, floats_,
+        log_std_, tile_sums_, grads_,      sums,    {size.samples, size.partials, 0, rows_of(size)},
+        {}};
     for (int side = 0; side < network_.sides(); ++side) {
       work.at[side] = TilePlaces(network_.body(side), work.rows.all(), TilePlaces::kForwardAndBack);
     }
@@ -73,8 +75,8 @@ class DeviceGradient {
   // and of those that go at a time: more go one after another.
   int rows_of(const GradientSize& size) const {
     const std::size_t of_tile = GradientWork<Sums>::floats_for(network_, kTileRows);
-    const int fit = static_cast<int>(
-        std::min<std::size_t>(kMostFloats / of_tile, static_cast<std::size_t>(shape_.rows / kTileRows)));
+    const int fit = static_cast<int>(std::min<std::size_t>(
+        kMostFloats / of_tile, static_cast<std::size_t>(shape_.rows / kTileRows)));
     return std::min(most_rows(size), std::max(1, fit / size.partials) * kTileRows);
   }
 
@@ -120,11 +122,9 @@ class DeviceGradient {
     if (!room_.spills) {
       DeltaKernel<Loss> kernel{of, {}};
       for (int side = 0; side < network_.sides(); ++side) {
-        kernel.at[side] =
-            TilePlaces(network_.body(side), kTileRows, TilePlaces::kForwardAndBack);
+        kernel.at[side] = TilePlaces(network_.body(side), kTileRows, TilePlaces::kForwardAndBack);
       }
-      return side_.run(kernel,
-                       DeltaKernel<Loss>::shape(network_, room_, tiles, processors));
+      return side_.run(kernel, DeltaKernel<Loss>::shape(network_, room_, tiles, processors));
     }
     const KernelShape all{2 * processors, GatherPhase<Loss>::kThreads, 0};
     const int layers = std::max(network_.actor.layers, network_.valuer().layers);

@@ -283,7 +283,8 @@ Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
   BROADLOOM_TRY(check_device(setup));
   std::size_t bytes = 0;
-  BROADLOOM_TRY(make_unchecked(std::make_unique<CountingSide>(bytes, side->shape()), setup).status());
+  BROADLOOM_TRY(
+      make_unchecked(std::make_unique<CountingSide>(bytes, side->shape()), setup).status());
   const std::size_t free = side->free_bytes();
   BROADLOOM_TRY(side->status());
   BROADLOOM_TRY(check_device_memory(setup, bytes, free));

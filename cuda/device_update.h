@@ -196,9 +196,10 @@ class DeviceUpdate {
   }
 
   void draw_minibatches(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration) {
-    permutations_.draw(seed, iteration, minibatches_.samples(), [&](std::span<const std::int32_t> all) {
-      side_.copy_in(indices_, all.data(), all.size());
-    });
+    permutations_.draw(seed, iteration, minibatches_.samples(),
+                       [&](std::span<const std::int32_t> all) {
+                         side_.copy_in(indices_, all.data(), all.size());
+                       });
     if (norm_ == AdvantageNorm::kOff) {
       const std::vector<AdvantageShift> none(steps_ + 1);
       return side_.copy_in(shifts_, none.data(), none.size());

@@ -9,8 +9,8 @@
 
 namespace broadloom::cuda {
 
-// kInvalidConfig where kernels cannot do what the config asks, or where it takes more than there is.
-// order: of a block's threads.
+// kInvalidConfig where kernels cannot do what the config asks, or where it takes more than there
+// is. order: of a block's threads.
 Result<std::unique_ptr<Device>> make_emulated_device(const DeviceSetup& setup, FiberOrder order,
                                                      const HostLimits& limits = {});
 

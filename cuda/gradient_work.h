@@ -1,5 +1,5 @@
-// What the kernels of a gradient share: which rows of a minibatch are at hand, and the arrays in the
-// device's memory by which they hand on what they made of them.
+// What the kernels of a gradient share: which rows of a minibatch are at hand, and the arrays in
+// the device's memory by which they hand on what they made of them.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ namespace broadloom::cuda {
 // Of each partial gradient up to `most` rows, a multiple of kTileRows, from `begin` on. Rows
 // p * most and on of the arrays are those of partial gradient p.
 struct RowsAtHand {
-  int samples, partials;  // of the minibatch; partial_gradient_count(): the host's cut, and its bits
+  int samples,
+      partials;  // of the minibatch; partial_gradient_count(): the host's cut, and its bits
   int begin, most;
 
   BROADLOOM_HD int all() const { return partials * most; }
@@ -51,15 +52,15 @@ template <class Sums>
 struct GradientWork {
   DeviceNetwork network;
   const float* params;
-  float* transposed;           // [P] W [out, in] of hidden layers, each where its W is; or null
-  float* arrays;               // [sides, floats]
-  std::size_t floats;          // TilePlaces of all rows, and shares [outputs, rows] behind it
-  float* log_std;              // [tiles, outputs] derivatives of a Gaussian policy's
-  Sums* tile_sums;             // [tiles, sides]
-  float* grads;                // [partials, P]
-  Sums* sums;                  // [partials, sides]
+  float* transposed;   // [P] W [out, in] of hidden layers, each where its W is; or null
+  float* arrays;       // [sides, floats]
+  std::size_t floats;  // TilePlaces of all rows, and shares [outputs, rows] behind it
+  float* log_std;      // [tiles, outputs] derivatives of a Gaussian policy's
+  Sums* tile_sums;     // [tiles, sides]
+  float* grads;        // [partials, P]
+  Sums* sums;          // [partials, sides]
   RowsAtHand rows;
-  TilePlaces at[2];            // of each side, of all rows
+  TilePlaces at[2];  // of each side, of all rows
 
   BROADLOOM_HD float* of_side(int side) const { return arrays + floats * side; }
   BROADLOOM_HD TileParams read() const { return {params, 0, transposed}; }
@@ -95,9 +96,19 @@ struct LossWork {
     const DeviceNetwork& network = work.network;
     const bool is_shared = network.body(side).has_two_heads(), is_critic = side == 1;
     const TileTerms terms(memory, kTileRows);
-    const LossTile tile{network, work.params, rollout, *shift, work.rows.samples, of.count, stride,
-                        !is_critic, is_shared || is_critic, outputs, is_shared ? values : outputs,
-                        shares, terms};
+    const LossTile tile{network,
+                        work.params,
+                        rollout,
+                        *shift,
+                        work.rows.samples,
+                        of.count,
+                        stride,
+                        !is_critic,
+                        is_shared || is_critic,
+                        outputs,
+                        is_shared ? values : outputs,
+                        shares,
+                        terms};
     Sums& sums = work.tile_sums[static_cast<std::size_t>(t) * network.sides() + side];
     if (block.thread() == 0) sums = Sums();
     const int r = block.thread();

@@ -18,8 +18,8 @@ namespace broadloom::cuda {
 // As if there were no more.
 struct HostLimits {
   std::size_t free_bytes = std::numeric_limits<std::size_t>::max();
-  std::size_t shared_bytes = kUsualSharedBytes;                         // of a block
-  int rows = 65536;                                                     // at a time
+  std::size_t shared_bytes = kUsualSharedBytes;                        // of a block
+  int rows = 65536;                                                    // at a time
   std::uint64_t launches = std::numeric_limits<std::uint64_t>::max();  // then the device is lost
 };
 

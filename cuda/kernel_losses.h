@@ -1,4 +1,5 @@
-// Losses of a minibatch as LossWork (gradient_work.h) runs them, with the bits of PpoLoss and PqnLoss.
+// Losses of a minibatch as LossWork (gradient_work.h) runs them, with the bits of PpoLoss and
+// PqnLoss.
 //
 // A loss has Sums, what is said of samples beside their gradient, and
 //   row(of)                     one thread a row: from outputs to derivatives, and what is said

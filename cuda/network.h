@@ -77,8 +77,8 @@ struct DeviceNetwork {
 // and threads that read fours of neighbouring rows find them in other banks. What a normalised
 // layer is before its activation, the moments of its rows, and deltas are kept for who goes back
 // through the tile; else they have the places of what comes of them, and moments those of the first
-// layer, whose rows have the most parts. Kernels are given it: threads that made it would have it in
-// memory of their own.
+// layer, whose rows have the most parts. Kernels are given it: threads that made it would have it
+// in memory of their own.
 struct TilePlaces {
   enum Use { kForward, kForwardAndBack };
 

@@ -170,7 +170,7 @@ struct AdamKernel {
   int chunks, parameters;
   const float* gradient;  // [parameters]
   float *params, *m, *v;
-  double* norm;  // out, of this step
+  double* norm;                // out, of this step
   const std::uint64_t* fault;  // of the block; null: there is none
 
   template <class Block>

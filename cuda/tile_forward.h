@@ -25,9 +25,8 @@ inline constexpr int kPatchesAtOnce = 8;
 // rows.
 template <class Team>
 BROADLOOM_HD void forward_layer_singly(const Team& team, const DeviceLayer& layer,
-                                       const Finish& finish,
-                                       const TileParams& params, const float* x, float* y,
-                                       int rows) {
+                                       const Finish& finish, const TileParams& params,
+                                       const float* x, float* y, int rows) {
   const Patches& patches = layer.patches;
   const int x_row = TilePlaces::row(layer.row_in), y_row = TilePlaces::row(layer.row_out());
   const int per_row = patches.count(), count = rows * per_row;

@@ -151,13 +151,11 @@ BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
     // f(i, lane, gain delta, z)
     const auto each = [&](auto&& f) {
       if (is_few) {
-        return FewNumbers<kThreads>::each(thread, size, [&](int i, int k, int j) {
-          f(i, k, gain[i] * deltas.of[j], zs.of[j]);
-        });
+        return FewNumbers<kThreads>::each(
+            thread, size, [&](int i, int k, int j) { f(i, k, gain[i] * deltas.of[j], zs.of[j]); });
       }
-      over_numbers<kThreads>(thread, size, [&](int i, int k) {
-        f(i, k, gain[i] * delta[begin + i], z[begin + i]);
-      });
+      over_numbers<kThreads>(
+          thread, size, [&](int i, int k) { f(i, k, gain[i] * delta[begin + i], z[begin + i]); });
     };
     PartSum<kThreads> sum_g, sum_gz;
     each([&](int, int k, float g, float of_z) {

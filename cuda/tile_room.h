@@ -14,7 +14,8 @@ namespace broadloom::cuda {
 struct TileMemory {
   int rows;      // of a tile
   int floats;    // of what is kept for it
-  int cached;    // floats of a copy of a body's parameters, before it; 0: they are read where they are
+  int cached;    // floats of a copy of a body's parameters, before it; 0: they are read where they
+                 // are
   float* spill;  // [blocks, floats], which multiprocessors' common cache keeps; null: shared memory
 
   // Behind the copy in `shared`, or spilt.

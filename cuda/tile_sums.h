@@ -12,8 +12,8 @@
 
 namespace broadloom::cuda {
 
-// Of terms of float or double, by a whole warp that comes to it together: lane l has the rows l, l +
-// kLanes, ... What the first lane gets is the sum.
+// Of terms of float or double, by a whole warp that comes to it together: lane l has the rows l, l
+// + kLanes, ... What the first lane gets is the sum.
 template <class T, int kLanes, class Block, class Term>
 BROADLOOM_HD T lane_sum(Block& block, int rows, Term&& term) {
   const int lane = block.thread() % kWarp;
@@ -117,8 +117,7 @@ BROADLOOM_HD void add_policy_terms(Block& block, int number, double clip_coef,
     return add_ratio_extremes(block, clip_coef, terms, rows, sums);
   }
   const bool squares = number == kPolicyNumbers - 2;
-  const double sum =
-      squares ? squared_ratios(block, terms, rows) : terms.sum(block, number, rows);
+  const double sum = squares ? squared_ratios(block, terms, rows) : terms.sum(block, number, rows);
   if (block.thread() % kWarp != 0) return;
   switch (number) {
     case TileTerms::kLoss:

@@ -126,7 +126,7 @@ struct WeightsKernel {
     if (keeps_bias) *bias = bias_sum;
   }
 
-  static constexpr int kInputs = kChunk * kDown / 4 / kThreads;    // fours a thread
+  static constexpr int kInputs = kChunk * kDown / 4 / kThreads;  // fours a thread
   static constexpr int kOutputs = kChunk * kAcross / 4 / kThreads;
 
   struct Fetched {

@@ -19,8 +19,7 @@ Result<StartedRun> open_started_run(const std::string& run_dir) {
 std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator) {
   if (!simulator.deterministic) return "none";
   // The host's part of a device's run is in it, too: statistics, scaled rewards, evaluations.
-  const bool common =
-      config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
+  const bool common = config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
   return common ? "common" : "own";
 }
 

@@ -31,8 +31,8 @@ Status Trainer::collect_on_device() {
   const bool all = hasher_ || !config_.instruments.empty();
   RunClock end = clock_;
   end.add_block(block_.T, block_.N);
-  BROADLOOM_TRY(device_->collect(clock_.env_step, all ? BlockParts::kAll : BlockParts::kForReports,
-                                 block_));
+  BROADLOOM_TRY(
+      device_->collect(clock_.env_step, all ? BlockParts::kAll : BlockParts::kForReports, block_));
   if (!is_watched(end)) device_->begin_update(config_.seed, clock_.iteration, learner_);
   return device_->await_block(clock_.env_step);
 }

@@ -35,8 +35,7 @@ class DeviceRuns : public InFolder {
     if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
   }
 
-  static Config config_of(const char* device,
-                          const Overrides& task = {{"env_id", "CartPole-v1"}}) {
+  static Config config_of(const char* device, const Overrides& task = {{"env_id", "CartPole-v1"}}) {
     Overrides options{
         {"num_envs", "8"},           {"num_steps", "16"},          {"device", device},
         {"num_minibatches", "2"},    {"update_epochs", "2"},       {"hidden_sizes", "16,8"},

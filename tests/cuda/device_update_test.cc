@@ -84,8 +84,8 @@ TEST(DevicePpo, TakesTheUsualWidths) {
   expect_the_same<Pendulum>(usual, FiberOrder::kReversed);
 }
 
-// More rows than are worked on at a time: several goes for a partial gradient, of which the last has
-// fewer, and some none.
+// More rows than are worked on at a time: several goes for a partial gradient, of which the last
+// has fewer, and some none.
 TEST(DevicePpo, TakesRowsOneAfterAnother) {
   Case of;
   of.hidden_sizes = {16, 8};

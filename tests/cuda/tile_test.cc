@@ -10,8 +10,8 @@
 #include "broadloom/math/random_formulas.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/observations.h"
-#include "cuda/emulated_block.h"
 #include "cuda/delta_kernel.h"
+#include "cuda/emulated_block.h"
 #include "cuda/weights_kernel.h"
 
 namespace broadloom::cuda {
@@ -39,8 +39,7 @@ struct TilesKernel {
     float* const own = work + places.outputs;
     for (int first = 0; first < rows; first += kTileRows) {
       const int left = rows - first, count = left < kTileRows ? left : kTileRows;
-      load_tile(block,
-                DeviceObservations::of(x + first * network.observation_size, 1.0f),
+      load_tile(block, DeviceObservations::of(x + first * network.observation_size, 1.0f),
                 network.observation_size, count, {nullptr, nullptr, 0.0f}, work + places.x);
       block.sync();
       forward_tile(block, body, network.activation, read, places, work, count);
@@ -97,9 +96,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
   std::vector<float> x = drawn(rows * width, 1.0f);
 
   const DeviceNetwork known = device_network(network);
-  const auto floats_of = [&](int count) {
-    return GradientWork<PqnSums>::floats_for(known, count);
-  };
+  const auto floats_of = [&](int count) { return GradientWork<PqnSums>::floats_for(known, count); };
   const int whole = TilesKernel::whole(of.rows);
   std::vector<float> room(floats_of(kTileRows)), arrays(floats_of(whole));
   std::vector<float> outputs(kOutputs * rows), grads(params.size());
@@ -108,9 +105,16 @@ void expect_the_same(const Case& of, FiberOrder order) {
           {1, 128, 0}, order);
   const std::vector<WeightsJob> jobs = weights_jobs(known);
   std::vector<PqnSums> tile_sums(static_cast<std::size_t>(whole / kTileRows)), sums(1);
-  const GradientWork<PqnSums> work{known,       params.data(),     nullptr,      arrays.data(),
-                                   arrays.size(), nullptr,         tile_sums.data(), grads.data(),
-                                   sums.data(), {of.rows, 1, 0, whole},
+  const GradientWork<PqnSums> work{known,
+                                   params.data(),
+                                   nullptr,
+                                   arrays.data(),
+                                   arrays.size(),
+                                   nullptr,
+                                   tile_sums.data(),
+                                   grads.data(),
+                                   sums.data(),
+                                   {of.rows, 1, 0, whole},
                                    {TilePlaces(known.actor, whole, kUse), {}}};
   emulate(WeightsKernel<PqnSums>{work, jobs.data()},
           WeightsKernel<PqnSums>::shape(static_cast<int>(jobs.size()), 1), order);
