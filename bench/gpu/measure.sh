@@ -3,9 +3,9 @@
 #
 # usage, from the repository's root: bash bench/gpu/measure.sh BROADLOOM OUT
 # BROADLOOM is a program built with -DBROADLOOM_CUDA=ON. Leaves in OUT: cases.json and cases_cpu.json (bench/gpu/cases on both devices),
-# envs.json (CartPole with 1,024 to 1,048,576 environments), learn.txt (learn.toml with device = cuda beside LEARN_CPU, a store of
+# envs.json (CartPole with 1,024 to 1,048,576 environments), the studies' stores, learn.txt (learn.toml with device = cuda beside LEARN_CPU, a store of
 # device = cpu, if that is set) and side_by_side.txt (many small runs at a time). Takes some two minutes with an H100's like and 16 cores.
-set -u
+set -uo pipefail
 program=$1
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
@@ -19,24 +19,26 @@ study() {
     local name=$1 begun
     shift
     begun=$(date +%s%N)
-    "$program" study "$@" --jobs "$jobs" --threads 1 --no_report --quiet --out "$scratch/$name.sqlite" || return
+    "$program" study "$@" --jobs "$jobs" --threads 1 --no_report --quiet --out "$out/$name.sqlite" || return
     echo "$name: $((($(date +%s%N) - begun) / 1000000)) ms of wall time, $jobs at a time"
 }
 
-"$program" bench --repeats 3 --seconds 0.7 --device cuda --json "$out/cases.json" "$here"/cases/*.toml
-"$program" bench --repeats 2 --seconds 0.7 --device cpu --json "$out/cases_cpu.json" "$here"/cases/*.toml
+failed=0
+"$program" bench --repeats 3 --seconds 0.7 --device cuda --json "$out/cases.json" "$here"/cases/*.toml || failed=1
+"$program" bench --repeats 2 --seconds 0.7 --device cpu --json "$out/cases_cpu.json" "$here"/cases/*.toml || failed=1
 
 for exponent in 10 11 12 13 14 15 16 17 18 19 20; do
     envs=$((1 << exponent))
     sed "s/^num_envs.*/num_envs = $envs/" "$here/cases/cartpole.toml" >"$scratch/envs_$envs.toml"
 done
-"$program" bench --repeats 1 --seconds 1 --device cuda --json "$out/envs.json" $(ls "$scratch"/envs_*.toml | sort -V)
+"$program" bench --repeats 1 --seconds 1 --device cuda --json "$out/envs.json" $(ls "$scratch"/envs_*.toml | sort -V) || failed=1
 
 {
-    study learn_cuda "$here/learn.toml" --device cuda
-    [ -z "${LEARN_CPU:-}" ] || python3 "$here/same_learning.py" "$scratch/learn_cuda.sqlite" "$LEARN_CPU"
-} | tee "$out/learn.txt"
+    study learn_cuda "$here/learn.toml" --device cuda &&
+        { [ -z "${LEARN_CPU:-}" ] || python3 "$here/same_learning.py" "$out/learn_cuda.sqlite" "$LEARN_CPU"; }
+} | tee "$out/learn.txt" || failed=1
 {
-    study cuda_256_runs "$here/side_by_side.toml" --device cuda --seeds 256
-    study cpu_64_runs "$here/side_by_side.toml" --device cpu --seeds 64
-} | tee "$out/side_by_side.txt"
+    study cuda_256_runs "$here/side_by_side.toml" --device cuda --seeds 256 &&
+        study cpu_64_runs "$here/side_by_side.toml" --device cpu --seeds 64
+} | tee "$out/side_by_side.txt" || failed=1
+exit $failed

@@ -29,7 +29,7 @@ struct Manifest {
   int threads = 1;  // of each rank
   int ranks = 1;    // processes that began it together
   std::string isa;
-  std::string bits;   // "common": everybody's; "own": of isa, precision, simulator or device;
+  std::string bits;   // "common": everybody's; "own": of isa, precision or simulator;
                       // "none": the simulator is not deterministic; "": not said
   std::string panel;  // hash of panel.toml as the run was started; "": none
   std::vector<std::int64_t> extended_from;  // each total_timesteps that was made longer, in order

@@ -19,8 +19,8 @@ struct StartedRun {
 // kNotFound where there is no run; kIo and kCorrupt of its manifest; the errors of resolve_config.
 Result<StartedRun> open_started_run(const std::string& run_dir);
 
-// What the record says of a run's bits: "common" where every processor would give the same, "own"
-// where isa, precision, simulator or device make them its own, "none" where they do not come
+// What the record says of a run's bits: "common" where every processor and device would give the
+// same, "own" where isa, precision or simulator make them its own, "none" where they do not come
 // again.
 std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator);
 
