@@ -95,7 +95,7 @@ TEST(EmulatedKernelsDeathTest, ThatWouldHangSaySo) {
   EXPECT_DEATH(emulate(Hangs{}, {1, 32}), "others never come to");
   EXPECT_DEATH(emulate(Hangs{}, {1, 33}), "has 32, 64");
   EXPECT_DEATH(emulate(Hangs{}, {0, 32}), "at least one block");
-  EXPECT_DEATH(emulate(Hangs{}, {1, 32, 50000}), "at most 48 KB");
+  EXPECT_DEATH(emulate(Hangs{}, {1, 32, 233472}), "at most 227 KB");
 }
 
 }  // namespace
