@@ -64,7 +64,8 @@ class Model(unittest.TestCase):
 
     def test_constants_are_those_of_the_program(self):
         self.assertEqual(model.TILE_ROWS, constant("broadloom/nn/layer.h", "kTileRows"))
-        cut = [constant("broadloom/algo/gradient_cut.cc", name) for name in ("kUsualPartialGradients", "kMostPartialGradients", "kLeastTilesOfMore")]
+        places = {"kUsualPartialGradients": "cc", "kMostPartialGradients": "h", "kLeastTilesOfMore": "cc"}
+        cut = [constant(f"broadloom/algo/gradient_cut.{ending}", name) for name, ending in places.items()]
         self.assertEqual([model.USUAL_PARTIALS, model.MOST_PARTIALS, model.LEAST_TILES], cut)
         self.assertEqual([model.partial_gradients(samples, 9000) for samples in (64, 1024, 8192, 32768, 65536, 10**6)], [1, 8, 16, 32, 64, 64])
         self.assertEqual(model.CACHED_PARAMETERS, constant("broadloom/algo/gradient_cut.h", "kCachedParameters"))
