@@ -127,7 +127,7 @@ struct CollectKernel {
     const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const DeviceObservations seen = rollout.now.from(first * width);
-    load_tile(block, seen, rollout.D, rows, scale, work);
+    load_rows(block, seen, 0, rollout.D, rows, scale, work);
     for (int e = block.thread(); e < rows * rollout.D; e += block.threads()) {
       rollout.observations.keep(at + static_cast<std::size_t>(e / rollout.D), e % rollout.D,
                                 rollout.D, seen.as<Observed>()[e]);

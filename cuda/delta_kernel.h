@@ -18,7 +18,7 @@ inline TileRoom delta_room(const DeviceNetwork& network, std::size_t bytes) {
   const int valuer = TilePlaces(network.valuer(), kTileRows, kUse).size;
   const int cached =
       larger(cached_floats(network.actor, true), cached_floats(network.valuer(), true));
-  TileRoom room{kTileRows, larger(actor, valuer), cached, TileTerms::bytes(kTileRows)};
+  TileRoom room{kTileRows, larger(actor, valuer), cached, TileTerms::kBytes};
   room.spills = room.wanted_bytes() > bytes;
   return room;
 }
@@ -70,8 +70,7 @@ struct DeltaKernel {
     const int sides = of.work.network.sides(), side = block.index() % sides;
     const DeviceBody& body = of.work.network.body(side);
     double* const terms = block.template shared<double>();
-    float* const shared =
-        reinterpret_cast<float*>(terms) + TileTerms::bytes(kTileRows) / sizeof(float);
+    float* const shared = reinterpret_cast<float*>(terms) + TileTerms::kBytes / sizeof(float);
     const TileParams read = cache_params(block, body, of.work.params, true, shared);
     float* const own = shared + cached_floats(body, true);
     for (int t = block.index() / sides; t < of.work.rows.tiles(); t += block.blocks() / sides) {
@@ -97,7 +96,7 @@ struct DeltaKernel {
            own_at.rows, terms);
     const HeadDeltas heads{own + own_at.outputs, own + own_at.values, own_at.rows};
     backward_tile(block, body, activation, read, own_at, heads, own, tile.count);
-    hand_on(whole_team(block), body, own_at, own, of.work.at[side], of.work.of_side(side), tile);
+    hand_on(block, body, own_at, own, of.work.at[side], of.work.of_side(side), tile);
   }
 
   // Rows of the block are anywhere in memory: those of the next tile come nearer meanwhile.

@@ -281,7 +281,7 @@ struct LossPhase {
   LossWork<Loss> of;
 
   static KernelShape shape(const DeviceNetwork& network, int tiles) {
-    return {network.sides() * tiles, kThreads, TileTerms::bytes(kTileRows)};
+    return {network.sides() * tiles, kThreads, TileTerms::kBytes};
   }
 
   template <class Block>
@@ -303,7 +303,7 @@ struct LossPhase {
     of.run(block, t, side, outputs, values, arrays + at.size + tile.row, at.rows,
            block.template shared<double>());
     if (body.layers == 0) return;
-    backward_heads(whole_team(block), body, network.activation, of.work.read(),
+    backward_heads(block, body, network.activation, of.work.read(),
                    HeadDeltas{outputs, values, at.rows}, top, tile.count,
                    arrays + at.delta[body.layers - 1] + offset);
   }

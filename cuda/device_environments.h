@@ -89,9 +89,7 @@ class DeviceEnvironments {
   }
   template <class T>
   T* put(const T* from, std::size_t count) {
-    T* const kept = allocate<T>(count);
-    side_.copy_in(kept, from, count);
-    return kept;
+    return put_on(side_, from, count);
   }
 
   void make_arrays(const BatchedEnv<Env>& of) {

@@ -98,12 +98,6 @@ class DeviceGradient {
     grads_ = floats(parameters * static_cast<std::size_t>(partials));
   }
 
-  template <class T>
-  const T* put(const std::vector<T>& from) {
-    T* const kept = side_.template allocate<T>(from.size());
-    side_.copy_in(kept, from.data(), from.size());
-    return kept;
-  }
   void make_jobs(const ActorCritic& network) {
     const std::vector<WeightsJob> jobs = weights_jobs(network_);
     std::vector<DeviceChunk> chunks;
@@ -111,9 +105,9 @@ class DeviceGradient {
       chunks.push_back({static_cast<int>(range.begin), static_cast<int>(range.end)});
     }
     job_count_ = static_cast<int>(jobs.size());
-    jobs_ = put(jobs);
+    jobs_ = put_on(side_, jobs.data(), jobs.size());
     chunk_count_ = static_cast<int>(chunks.size());
-    chunks_ = put(chunks);
+    chunks_ = put_on(side_, chunks.data(), chunks.size());
     squares_ = side_.template allocate<double>(chunks.size());
   }
 

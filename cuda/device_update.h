@@ -82,9 +82,8 @@ class DeviceUpdate {
         norm_(norm),
         minibatches_(cuts[0].samples, cuts[0].minibatches),
         permutations_(settings.update_epochs),
-        room_(room_for(cuts)),
-        gradient_(side, network, room_.sizes) {
-    make_arrays(room_);
+        gradient_(side, network, room_for(cuts).sizes) {
+    make_arrays(room_for(cuts));
   }
 
   // Blocks are cut in another one of the ways from now on.
@@ -103,10 +102,6 @@ class DeviceUpdate {
   void set_moments(const float* m, const float* v) {
     side_.copy_in(m_, m, parameters());
     side_.copy_in(v_, v, parameters());
-  }
-  void bring_params(float* to) {
-    side_.copy_out(to, params_, parameters());
-    side_.wait();
   }
   void bring_moments(float* m, float* v) {
     side_.copy_out(m, m_, parameters());
@@ -315,7 +310,6 @@ class DeviceUpdate {
   AdvantageShift* shifts_ = nullptr;  // of each step, and of all samples together
   std::int32_t* indices_ = nullptr;
   PermutationsAhead permutations_;
-  Room room_;
   DeviceGradient<Side, Loss> gradient_;
   const std::uint64_t* fault_ = nullptr;
   std::size_t taken_ = 0;  // steps of the update that was begun

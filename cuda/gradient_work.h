@@ -95,7 +95,7 @@ struct LossWork {
     const RowsAtHand::Tile of = work.rows.tile(t);
     const DeviceNetwork& network = work.network;
     const bool is_shared = network.body(side).has_two_heads(), is_critic = side == 1;
-    const TileTerms terms(memory, kTileRows);
+    const TileTerms terms(memory);
     const LossTile tile{network,
                         work.params,
                         rollout,

@@ -49,6 +49,14 @@ struct SideShape {
   int rows = 65536;  // of a minibatch that are worked on at a time
 };
 
+// Memory of a side with a copy of so many numbers.
+template <class Side, class T>
+T* put_on(Side& side, const T* from, std::size_t count) {
+  T* const kept = side.template allocate<T>(count);
+  side.copy_in(kept, from, count);
+  return kept;
+}
+
 // Brings what is there nearer, which is asked for soon.
 BROADLOOM_HD inline void fetch_ahead([[maybe_unused]] const void* from) {
 #ifdef __CUDA_ARCH__

@@ -103,10 +103,9 @@ template <class Block>
 BROADLOOM_HD void backward_tile(Block& block, const DeviceBody& body, Activation activation,
                                 const TileParams& params, const TilePlaces& places,
                                 const HeadDeltas& heads, float* work, int rows) {
-  const Team all = whole_team(block);
   if (body.layers > 0) {
     const int last = body.layers - 1;
-    backward_heads(all, body, activation, params, heads, work + places.hidden[last], rows,
+    backward_heads(block, body, activation, params, heads, work + places.hidden[last], rows,
                    work + places.delta[last]);
   }
   block.sync();
@@ -119,7 +118,7 @@ BROADLOOM_HD void backward_tile(Block& block, const DeviceBody& body, Activation
       delta = work + places.before[l];
     }
     if (l == 0) return;
-    backward_layer(all, body.hidden[l], activation, params, work + places.hidden[l - 1], delta,
+    backward_layer(block, body.hidden[l], activation, params, work + places.hidden[l - 1], delta,
                    rows, work + places.delta[l - 1]);
     block.sync();
   }

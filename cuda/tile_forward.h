@@ -153,8 +153,7 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     const DeviceLayer& layer = body.hidden[l];
     const DeviceNorm& norm = body.norms[l];
     float* const linear = work + places.linear[l];
-    forward_layer(whole_team(block), layer, Finish{activation, norm.is_there()}, params, x, linear,
-                  rows);
+    forward_layer(block, layer, Finish{activation, norm.is_there()}, params, x, linear, rows);
     block.sync();
     float* const y = work + places.hidden[l];
     if (norm.is_there()) {
@@ -169,17 +168,7 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
   block.sync();
 }
 
-// So many rows of [.., width] to places.x, as the network sees them.
-template <class Block>
-BROADLOOM_HD void load_tile(Block& block, const DeviceObservations& rows_of, int width, int rows,
-                            const ObservationScale& scale, float* x) {
-  for (int e = block.thread(); e < rows * width; e += block.threads()) {
-    const int column = e % width;
-    x[e / width * TilePlaces::row(width) + column] = scale.of(rows_of.read(e), column);
-  }
-}
-
-// The same of a block's rows from `first` on, whose frames may be kept once.
+// So many rows of [.., width] from `first` on to places.x, as the network sees them.
 template <class Block>
 BROADLOOM_HD void load_rows(Block& block, const DeviceObservations& rows_of, int first, int width,
                             int rows, const ObservationScale& scale, float* x) {

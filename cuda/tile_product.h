@@ -1,6 +1,7 @@
-// Products of a tile's rows with a layer's weights, by a team of threads: each number is one chain
-// over the depth, in the host's order, and a thread works on 16 at a time, so that eight reads of
-// four numbers feed 64 multiplications.
+// Products of a tile's rows with a layer's weights, by a team of threads (a block, or some blocks:
+// anything with thread() and threads()): each number is one chain over the depth, in the host's
+// order, and a thread works on 16 at a time, so that eight reads of four numbers feed 64
+// multiplications.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,6 @@
 #include "cuda/network.h"
 
 namespace broadloom::cuda {
-
-// Some of a block's threads, that work on one thing while others work on another. They exchange
-// nothing.
-struct Team {
-  int number, count;
-  BROADLOOM_HD int thread() const { return number; }
-  BROADLOOM_HD int threads() const { return count; }
-};
-
-// One of two halves, or all of them.
-template <class Block>
-BROADLOOM_HD Team whole_team(Block& block) {
-  return {block.thread(), block.threads()};
-}
 
 // Four numbers from a multiple of 16 bytes on.
 struct Four {

@@ -28,16 +28,13 @@ BROADLOOM_HD T lane_sum(Block& block, int rows, Term&& term) {
 class TileTerms {
  public:
   enum Term { kLoss, kEntropy, kLogRatio, kKl, kRatio, kValueLoss, kTerms };
-  static constexpr std::size_t bytes(int rows) { return sizeof(double) * kTerms * rows; }
+  static constexpr std::size_t kBytes = sizeof(double) * kTerms * kTileRows;
 
-  // rows: of room.
-  BROADLOOM_HD TileTerms(double* memory, int rows) : memory_(memory), rows_(rows) {}
-  BROADLOOM_HD double* end() const { return memory_ + kTerms * rows_; }
+  BROADLOOM_HD explicit TileTerms(double* memory) : memory_(memory) {}
 
   struct Row {
     double* first;
-    int next;
-    BROADLOOM_HD void set(int term, double value) const { first[term * next] = value; }
+    BROADLOOM_HD void set(int term, double value) const { first[term * kTileRows] = value; }
     BROADLOOM_HD void set(const PolicyLossOfOne& of, float entropy) const {
       set(kLoss, of.loss);
       set(kEntropy, entropy);
@@ -46,8 +43,8 @@ class TileTerms {
       set(kRatio, of.ratio);
     }
   };
-  BROADLOOM_HD Row of(int row) const { return {memory_ + row, rows_}; }
-  BROADLOOM_HD double at(int term, int row) const { return memory_[term * rows_ + row]; }
+  BROADLOOM_HD Row of(int row) const { return {memory_ + row}; }
+  BROADLOOM_HD double at(int term, int row) const { return memory_[term * kTileRows + row]; }
   template <class Block>
   BROADLOOM_HD double sum(Block& block, int term, int rows) const {
     return lane_sum<double, 8>(block, rows, [&](int r) { return at(term, r); });
@@ -55,7 +52,6 @@ class TileTerms {
 
  private:
   double* memory_;
-  int rows_;
 };
 
 // Sums of squared ratios, fused as on the host. By a warp.

@@ -6,10 +6,10 @@
 # envs.json (CartPole with 1,024 to 1,048,576 environments), the studies' stores, learn.txt (learn.toml with device = cuda beside LEARN_CPU, a store of
 # device = cpu, if that is set) and side_by_side.txt (many small runs at a time). Takes some two minutes with an H100's like and 16 cores.
 set -uo pipefail
-program=$1
+program=$(realpath "$1")
 mkdir -p "$2"
-out=$(cd "$2" && pwd)
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+out=$(realpath "$2")
+here=bench/gpu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 jobs=${JOBS:-16}
@@ -31,7 +31,7 @@ for exponent in 10 11 12 13 14 15 16 17 18 19 20; do
     envs=$((1 << exponent))
     sed "s/^num_envs.*/num_envs = $envs/" "$here/cases/cartpole.toml" >"$scratch/envs_$envs.toml"
 done
-"$program" bench --repeats 1 --seconds 1 --device cuda --json "$out/envs.json" $(ls "$scratch"/envs_*.toml | sort -V) || failed=1
+(cd "$scratch" && "$program" bench --repeats 1 --seconds 1 --device cuda --json "$out/envs.json" $(ls envs_*.toml | sort -V)) || failed=1
 
 {
     study learn_cuda "$here/learn.toml" --device cuda &&

@@ -39,8 +39,8 @@ struct TilesKernel {
     float* const own = work + places.outputs;
     for (int first = 0; first < rows; first += kTileRows) {
       const int left = rows - first, count = left < kTileRows ? left : kTileRows;
-      load_tile(block, DeviceObservations::of(x + first * network.observation_size, 1.0f),
-                network.observation_size, count, {nullptr, nullptr, 0.0f}, work + places.x);
+      load_rows(block, DeviceObservations::of(x, 1.0f), first, network.observation_size, count,
+                {nullptr, nullptr, 0.0f}, work + places.x);
       block.sync();
       forward_tile(block, body, network.activation, read, places, work, count);
       for (int e = block.thread(); e < network.outputs * count; e += block.threads()) {
@@ -51,7 +51,7 @@ struct TilesKernel {
       block.sync();
       const HeadDeltas heads{own, work + places.values, kTileRows};
       backward_tile(block, body, network.activation, read, places, heads, work, count);
-      hand_on(whole_team(block), body, places, work, all, arrays, {first, first, count});
+      hand_on(block, body, places, work, all, arrays, {first, first, count});
       block.sync();
     }
   }
