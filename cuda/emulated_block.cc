@@ -1,7 +1,5 @@
 #include "cuda/emulated_block.h"
 
-#include <ucontext.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,11 +8,11 @@
 #include <utility>
 
 #include "broadloom/core/random.h"
+#include "cuda/fiber.h"
 
 namespace broadloom::cuda::emulated {
 namespace {
 
-constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of any device
 
 [[noreturn]] void fault(const char* what) {
@@ -25,12 +23,13 @@ constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of any device
 // Where a fiber waits for others.
 enum class Wait { kNone, kBlock, kWarp, kEnded };
 
-struct Fiber {
-  ucontext_t context{};
-  std::unique_ptr<std::byte[]> stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
+struct Thread {
   Wait wait = Wait::kNone;
   std::uint64_t offered = 0;  // to shuffle_xor()
 };
+
+// Kept from one kernel to the next: stacks cost more than most kernels.
+thread_local std::vector<std::unique_ptr<Fiber>> fibers;
 
 }  // namespace
 
@@ -45,8 +44,9 @@ class Scheduler {
     }
     if (shape.blocks < 1) fault("a grid has at least one block; start none for no rows");
     if (shape.shared_bytes > kMostSharedBytes) fault("a block has at most 227 KB of shared memory");
-    fibers_.resize(static_cast<std::size_t>(shape.threads));
-    turns_.resize(fibers_.size());
+    threads_.resize(static_cast<std::size_t>(shape.threads));
+    while (fibers.size() < threads_.size()) fibers.push_back(std::make_unique<Fiber>());
+    turns_.resize(threads_.size());
     std::iota(turns_.begin(), turns_.end(), 0);
     if (order == FiberOrder::kReversed) std::reverse(turns_.begin(), turns_.end());
     shared_.resize(shape.shared_bytes / sizeof(double) + 1);
@@ -56,7 +56,10 @@ class Scheduler {
     index_ = index;
     // What a block finds there is not to be relied on.
     std::fill(shared_.begin(), shared_.end(), -7.0e77);
-    for (std::size_t t = 0; t < fibers_.size(); ++t) begin(static_cast<int>(t));
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
+      threads_[t].wait = Wait::kNone;
+      fibers[t]->begin(&Scheduler::enter, static_cast<int>(t));
+    }
     running = this;
     while (round()) {
     }
@@ -64,73 +67,61 @@ class Scheduler {
   }
 
   void wait(int thread, Wait wait) {
-    Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
-    fiber.wait = wait;
-    swapcontext(&fiber.context, &home_);
+    threads_[static_cast<std::size_t>(thread)].wait = wait;
+    fibers[static_cast<std::size_t>(thread)]->leave();
   }
 
   std::byte* shared() { return reinterpret_cast<std::byte*>(shared_.data()); }
 
   std::uint64_t exchange(int thread, std::uint64_t bits, int mask) {
     if (mask < 0 || mask >= kWarp) fault("a shuffle stays within a warp: its mask is below 32");
-    fibers_[static_cast<std::size_t>(thread)].offered = bits;
+    threads_[static_cast<std::size_t>(thread)].offered = bits;
     wait(thread, Wait::kWarp);
-    const std::uint64_t got = fibers_[static_cast<std::size_t>(thread ^ mask)].offered;
+    const std::uint64_t got = threads_[static_cast<std::size_t>(thread ^ mask)].offered;
     wait(thread, Wait::kWarp);  // nobody offers again before everybody has taken
     return got;
   }
 
  private:
-  void begin(int thread) {
-    Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
-    fiber.wait = Wait::kNone;
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = kStackBytes;
-    fiber.context.uc_link = &home_;
-    makecontext(&fiber.context, reinterpret_cast<void (*)()>(&Scheduler::enter), 1, thread);
-  }
-
-  // makecontext() hands over ints alone.
   static void enter(int thread) {
     Scheduler* const self = running;
     EmulatedBlock block(*self, self->index_, self->shape_.blocks, thread, self->shape_.threads);
     self->body_(block);
-    self->fibers_[static_cast<std::size_t>(thread)].wait = Wait::kEnded;
+    self->threads_[static_cast<std::size_t>(thread)].wait = Wait::kEnded;
   }
 
   // Goes once through all that may go on; false when all have ended.
   bool round() {
     if (order_ == FiberOrder::kShuffled) shuffle();
     bool moved = false;
-    for (const int thread : turns_) {
-      Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
-      if (fiber.wait != Wait::kNone) continue;
-      swapcontext(&home_, &fiber.context);
+    for (const int turn : turns_) {
+      const std::size_t t = static_cast<std::size_t>(turn);
+      if (threads_[t].wait != Wait::kNone) continue;
+      fibers[t]->resume();
       moved = true;
     }
     const bool released = release();
     if (moved || released) return true;
-    const auto ended = [](const Fiber& fiber) { return fiber.wait == Wait::kEnded; };
-    if (std::all_of(fibers_.begin(), fibers_.end(), ended)) return false;
+    const auto ended = [](const Thread& thread) { return thread.wait == Wait::kEnded; };
+    if (std::all_of(threads_.begin(), threads_.end(), ended)) return false;
     fault("some threads wait at a sync() or shuffle that others never come to");
   }
 
   // Lets go on who has waited for all others. A whole warp for shuffles, the whole block else.
   bool release() {
-    bool released = release_range(0, fibers_.size(), Wait::kBlock);
-    for (std::size_t first = 0; first < fibers_.size(); first += kWarp) {
+    bool released = release_range(0, threads_.size(), Wait::kBlock);
+    for (std::size_t first = 0; first < threads_.size(); first += kWarp) {
       released |= release_range(first, first + kWarp, Wait::kWarp);
     }
     return released;
   }
   bool release_range(std::size_t begin, std::size_t end, Wait wait) {
-    const auto first = fibers_.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = fibers_.begin() + static_cast<std::ptrdiff_t>(end);
-    if (!std::all_of(first, last, [&](const Fiber& fiber) { return fiber.wait == wait; })) {
+    const auto first = threads_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = threads_.begin() + static_cast<std::ptrdiff_t>(end);
+    if (!std::all_of(first, last, [&](const Thread& thread) { return thread.wait == wait; })) {
       return false;
     }
-    std::for_each(first, last, [](Fiber& fiber) { fiber.wait = Wait::kNone; });
+    std::for_each(first, last, [](Thread& thread) { thread.wait = Wait::kNone; });
     return true;
   }
 
@@ -147,10 +138,9 @@ class Scheduler {
   Random random_;
   const std::function<void(EmulatedBlock&)>& body_;
   int index_ = 0;
-  std::vector<Fiber> fibers_;
+  std::vector<Thread> threads_;
   std::vector<int> turns_;
   std::vector<double> shared_;
-  ucontext_t home_{};
 };
 
 thread_local Scheduler* Scheduler::running = nullptr;

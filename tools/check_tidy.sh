@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # clang-tidy over the library and the program, two files at a time (BROADLOOM_JOBS):
-#   tools/check_tidy.sh            everything, without the analyser, which takes a quarter of the time and walks what the sanitizers do
-#   tools/check_tidy.sh FILE ...   these, with it: for what one has changed
+#   tools/check_tidy.sh            everything, several files in one reading (tidy_units.py), without the analyser, which walks what the sanitizers do
+#   tools/check_tidy.sh FILE ...   these, each by itself and with it: for what one has changed. A file that does not include what it needs shows
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v clang-tidy >/dev/null || { echo "check_tidy.sh: clang-tidy is not installed" >&2; exit 1; }
@@ -10,8 +10,7 @@ if [ ${#files[@]} -eq 0 ]; then
   mapfile -t files < <(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'bridges/*.cc' 'cli/*.cc' 'cuda/*.cc')
 fi
 [ ${#files[@]} -eq 0 ] && exit 0
-# A configuration of its own, each file by itself. clang cannot take GCC's precompiled headers, and without them a file
-# that does not include what it needs shows.
+# A configuration of its own: clang cannot take GCC's precompiled headers.
 commands=$(mktemp -d)
 trap 'rm -rf "$commands"' EXIT
 cmake -S . -B "$commands" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
@@ -19,9 +18,13 @@ cmake -S . -B "$commands" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_DISABLE_PR
   { cat "$commands/configure.log" >&2; exit 1; }
 sed -i 's/ -fpch-preprocess//' "$commands/compile_commands.json"
 # Highway's kernels are read once, for AVX2, instead of once an instruction set.
-extra=(--extra-arg=-DHWY_COMPILE_ONLY_STATIC)
+extra=(--config-file=.clang-tidy --extra-arg=-DHWY_COMPILE_ONLY_STATIC)
 [ "$(uname -m)" = x86_64 ] && extra+=(--extra-arg=-march=haswell --extra-arg=-maes)
-[ $# -eq 0 ] && extra+=("--checks=-clang-analyzer-*")
+if [ $# -eq 0 ]; then
+  extra+=("--checks=-clang-analyzer-*" "--header-filter=/(broadloom|bridges|cli)/[^.]*[.]h\$|/(broadloom|bridges|cli|cuda)/[^.]*[.]cc\$")
+  mapfile -t files < <(python3 tools/tidy_units.py "$commands" "${files[@]}")
+  [ ${#files[@]} -gt 0 ] || exit 1
+fi
 # The analyser walks a tenth of its usual paths a function: half of the time, and the sanitizers walk the rest.
 for word in -Xclang -analyzer-config -Xclang max-nodes=20000; do extra+=("--extra-arg=$word"); done
 # Only what is wrong is shown: clang-tidy's count of suppressed warnings is noise.

@@ -51,10 +51,17 @@ struct Factors {
   std::size_t stride_;
 };
 
+// Inlined, it takes a sanitizer's build six times as long, and nobody times what that makes.
+#ifdef BROADLOOM_FEWER_TARGETS
+#define BROADLOOM_INLINE HWY_NOINLINE
+#else
+#define BROADLOOM_INLINE HWY_INLINE
+#endif
+
 // The last of the V vectors has only `tail` lanes when kMasked; the last of the R rows is p.sums
 // when kSums.
 template <int R, int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
-HWY_INLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t tail) {
+BROADLOOM_INLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t tail) {
   const std::size_t lanes = hn::Lanes(d);
   using Vector = hn::Vec<D>;
   Vector acc[R][V];

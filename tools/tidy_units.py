@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""tidy_units.py BUILD FILE...: prints what clang-tidy -p BUILD is to read to see these files, one name a line. Most of what it does for a
+file is to walk the headers, so up to eight files of a folder share a unit, which is written to BUILD and joins its compile_commands.json.
+By themselves stay those that Highway includes again for each instruction set, and those that no target of BUILD compiles."""
+
+import json
+import pathlib
+import re
+import sys
+
+FILES_A_UNIT = 12
+# Whose helpers have names that another one of their folder has given to something else.
+ALONE = {
+    "bridges/mujoco/physics.cc", "bridges/mujoco/render/webp.cc", "broadloom/answers/report_summary.cc",
+    "broadloom/instruments/audit/learning_signal.cc", "broadloom/lab/correlation.cc", "broadloom/lab/gradient_study.cc",
+    "broadloom/math/symmetric_eigenvalues.cc", "broadloom/plugins/plugin_spec.cc", "broadloom/stats/run_statistics.cc",
+    "broadloom/stats/sample_efficiency.cc",
+}
+
+
+def main():
+    build, files = pathlib.Path(sys.argv[1]), {str(pathlib.Path(f).resolve()): f in ALONE for f in sys.argv[2:]}
+    database = build / "compile_commands.json"
+    entries = {e["file"]: e for e in json.loads(database.read_text())}
+    alone, groups = [], {}
+    for name, by_itself in files.items():
+        path = pathlib.Path(name)
+        if by_itself or name not in entries or "hwy/foreach_target.h" in path.read_text():
+            alone.append(name)
+            continue
+        same = re.sub(r" -o \S+| -c \S+", "", entries[name]["command"])
+        groups.setdefault((path.parent, same), []).append(name)
+    units = []
+    for (folder, _), names in groups.items():
+        for first in range(0, len(names), FILES_A_UNIT):
+            some = names[first : first + FILES_A_UNIT]
+            unit = build / f"unit_{len(units)}_{folder.name}.cc"
+            unit.write_text("".join(f'#include "{n}"  // NOLINT\n' for n in some))
+            entry = dict(entries[some[0]])
+            entry["command"] = entry["command"].replace(some[0], str(unit))
+            entry["file"] = str(unit)
+            units.append(entry)
+    database.write_text(json.dumps(list(entries.values()) + units))
+    print("\n".join([u["file"] for u in units] + alone))
+
+
+if __name__ == "__main__":
+    main()
