@@ -15,12 +15,12 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/train/device.h"
-#include "cuda/counting_side.h"
-#include "cuda/device_rollout.h"
-#include "cuda/device_update.h"
-#include "cuda/env_list.h"
-#include "cuda/learning_ways.h"
+#include "cuda/collect/device_rollout.h"
+#include "cuda/env/list.h"
+#include "cuda/learn/device_update.h"
+#include "cuda/learn/learning_ways.h"
 #include "cuda/refusals.h"
+#include "cuda/sides/counting_side.h"
 
 namespace broadloom::cuda {
 

@@ -5,7 +5,7 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/train/device.h"
-#include "cuda/host_side.h"
+#include "cuda/sides/host_side.h"
 
 namespace broadloom::cuda {
 

@@ -2,7 +2,7 @@
 // them.
 #include "cuda/cuda_device.h"
 #include "cuda/device_learning.h"
-#include "cuda/device_side.h"
+#include "cuda/sides/device_side.h"
 
 namespace broadloom::cuda {
 

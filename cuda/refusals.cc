@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cuda/network.h"
+#include "cuda/tile/network.h"
 
 namespace broadloom::cuda {
 namespace {

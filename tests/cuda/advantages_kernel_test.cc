@@ -1,4 +1,4 @@
-#include "cuda/advantages_kernel.h"
+#include "cuda/collect/advantages_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/rollout/advantages.h"
-#include "cuda/emulated_block.h"
+#include "cuda/sides/emulated_block.h"
 
 namespace broadloom::cuda {
 namespace {

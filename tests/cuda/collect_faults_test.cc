@@ -11,8 +11,8 @@
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/environment.h"
 #include "broadloom/rollout/collector.h"
-#include "cuda/device_rollout.h"
-#include "cuda/host_side.h"
+#include "cuda/collect/device_rollout.h"
+#include "cuda/sides/host_side.h"
 
 namespace broadloom::cuda {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/frames.h"
-#include "cuda/frame_stacks.h"
+#include "cuda/env/frame_stacks.h"
 #include "tests/cuda/device_trainers.h"
 
 namespace broadloom::cuda {

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "cuda/emulated_block.h"
+#include "cuda/sides/emulated_block.h"
 
 namespace broadloom::cuda {
 namespace {

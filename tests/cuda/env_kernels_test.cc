@@ -10,9 +10,9 @@
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/envs/registry.h"
-#include "cuda/emulated_block.h"
-#include "cuda/env_kernels.h"
-#include "cuda/env_list.h"
+#include "cuda/env/kernels.h"
+#include "cuda/env/list.h"
+#include "cuda/sides/emulated_block.h"
 
 namespace broadloom::cuda {
 namespace {

@@ -10,9 +10,9 @@
 #include "broadloom/math/random_formulas.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/observations.h"
-#include "cuda/delta_kernel.h"
-#include "cuda/emulated_block.h"
-#include "cuda/weights_kernel.h"
+#include "cuda/learn/delta_kernel.h"
+#include "cuda/learn/weights_kernel.h"
+#include "cuda/sides/emulated_block.h"
 
 namespace broadloom::cuda {
 namespace {

@@ -20,9 +20,9 @@
 #include "broadloom/envs/classic/pendulum.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/rollout/collector.h"
-#include "cuda/device_rollout.h"
-#include "cuda/device_update.h"
-#include "cuda/host_side.h"
+#include "cuda/collect/device_rollout.h"
+#include "cuda/learn/device_update.h"
+#include "cuda/sides/host_side.h"
 #include "tests/cuda/emulated_runs.h"
 
 namespace broadloom::cuda {

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 ORDER = ("core math env conformance plugins envs nn rollout algo algorithms instruments config record stats evaluate export watch train exact frozen lab trials advise audit study launch findings answers figure report").split()
+CUDA_ORDER = "sides env tile collect learn".split()  # of cuda/, whose own files know all of them
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Slow to compile: what may include them, and nothing else does.
 HEAVY = {
@@ -28,6 +29,7 @@ def problems(root):
             if match and heavy(where, match.group(2)):
                 found.append(f"{where}:{number}: {heavy(where, match.group(2))}")
     found += bridge_problems(root)
+    found += cuda_problems(root)
     library = root / "broadloom"
     for path in sorted(library.rglob("*")):
         if path.suffix not in (".h", ".cc", ".inc", ".cu", ".cuh"):
@@ -64,6 +66,20 @@ def bridge_problems(root):
             match = INCLUDE.match(line)
             if match and match.group(2).startswith("bridges/") and match.group(2) != "bridges/bridges.h":
                 found.append(f"{path.relative_to(root).as_posix()}:{number}: includes {match.group(2)}; bridges/bridges.h is all that it may")
+    return found
+
+
+def cuda_problems(root):
+    """Of cuda/: each room knows the library, itself and those before it."""
+    found = []
+    for path in sorted((root / "cuda").rglob("*/*.*")):
+        where = path.relative_to(root).as_posix()
+        rooms = CUDA_ORDER[: CUDA_ORDER.index(path.parent.name) + 1] if path.parent.name in CUDA_ORDER else []
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            target = match.group(2) if match else ""
+            if target.startswith(("cli/", "bridges/", "tests/")) or (target.startswith("cuda/") and target.split("/")[1] not in rooms):
+                found.append(f"{where}:{number}: includes {target}; the order is {' '.join(CUDA_ORDER)}")
     return found
 
 
@@ -116,6 +132,10 @@ class LayersTest(unittest.TestCase):
             ("../bridges/bridges.cc", '#include "bridges/mujoco/gymnasium/tasks.h"', 0),
             ("../cli/a.cc", '#include "bridges/bridges.h"', 0),
             ("../cli/a.cc", '#include "bridges/mujoco/model.h"', 1),
+            ("../cuda/tile/a.h", '#include "cuda/env/state.h"', 0),
+            ("../cuda/env/a.h", '#include "cuda/tile/forward.h"', 1),
+            ("../cuda/env/a.h", '#include "cuda/device_learning.h"', 1),
+            ("../cuda/a.h", '#include "cuda/learn/device_update.h"', 0),
             ("train/a.cc", '#include "broadloom/record/ledger.h"', 0),
             ("core/a.cc", "#include <nlohmann/json.hpp>", 1),
             ("record/json.cc", "#include <nlohmann/json.hpp>", 0),

@@ -1,0 +1,55 @@
+// How actions are drawn on the device, with the bits of the host's actors.
+#pragma once
+
+#include <cstdint>
+
+#include "broadloom/algorithms/pqn_formulas.h"
+#include "broadloom/core/random.h"
+#include "broadloom/math/random_formulas.h"
+#include "broadloom/nn/distribution_formulas.h"
+#include "cuda/tile/network.h"
+
+namespace broadloom::cuda {
+
+// What draws an action in a row of a step, from outputs [outputs, stride] and a stream of its
+// own: writes actions [A] as drawn, and returns their log-probability. As PolicySampler.
+struct PolicyActing {
+  BROADLOOM_HD float act(const DeviceNetwork& network, const float* params, const float* outputs,
+                         int stride, Random& random, float* drawn) const {
+    if (network.is_discrete) {
+      const CategoricalRow policy(outputs, network.outputs, stride);
+      const int action = policy.sample(draw_uniform(random));
+      drawn[0] = static_cast<float>(action);
+      return policy.log_prob(action);
+    }
+    draw_normals(random, network.outputs, drawn, 1);
+    float log_prob = 0.0f;
+    for (int a = 0; a < network.outputs; ++a) {
+      const GaussianDimension policy{outputs[a * stride], params[network.log_std + a]};
+      drawn[a] = policy.sample(drawn[a]);
+      log_prob = policy.add_log_prob(log_prob, policy.scaled(drawn[a]));
+    }
+    return log_prob;
+  }
+};
+
+// As EpsilonGreedy.
+struct EpsilonActing {
+  double epsilon;
+  float log_best, log_other;  // of the best action's probability, and of any other's
+
+  static EpsilonActing of(double epsilon, int actions) {
+    const EpsilonLogs logs(epsilon, actions);
+    return {epsilon, logs.best, logs.other};
+  }
+  BROADLOOM_HD float act(const DeviceNetwork& network, const float*, const float* outputs,
+                         int stride, Random& random, float* drawn) const {
+    const int best = index_of_largest(outputs, network.outputs, stride);
+    const std::uint32_t whether = random.bits32(), which = random.bits32();
+    const int action = epsilon_greedy_action(epsilon, network.outputs, best, whether, which);
+    drawn[0] = static_cast<float>(action);
+    return action == best ? log_best : log_other;
+  }
+};
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,67 @@
+// Generalised advantages on the device, with the bits of compute_advantages
+// (rollout/advantages.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "broadloom/rollout/advantage_formula.h"
+#include "cuda/sides/kernel.h"
+
+namespace broadloom::cuda {
+
+// One thread an environment, from the last step to the first. Arrays as RolloutBlock has them.
+struct AdvantagesKernel {
+  int T, N, S;
+  const float *rewards, *values;               // [T, N]
+  const std::uint8_t *terminated, *truncated;  // [T, N]
+  const float* last_values;                    // [N]
+  const int* truncations;                      // [N] slots in use
+  const float* final_values;                   // [N, S]
+  Discounts discounts;
+  TruncationMode mode;
+  float* advantages;  // [T, N]
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int n = block.index() * block.threads() + block.thread();
+    if (n >= N) return;
+    float next_value = last_values[n], next_advantage = 0.0f;
+    std::size_t slot = static_cast<std::size_t>(n) * S + truncations[n];
+    for (int end = T; end > 0; end -= kReads) {
+      Step steps[kReads];  // end - 1, end - 2, ...: read before any of them is worked on
+      for (int k = 0; k < kReads; ++k) {
+        if (end - 1 - k >= 0) steps[k] = read(end - 1 - k, n);
+      }
+      for (int k = 0; k < kReads && end - 1 - k >= 0; ++k) {
+        const Step& of = steps[k];
+        float advantage;
+        if (of.truncated) {
+          advantage =
+              truncated_delta(mode, of.reward, discounts.gamma, of.value, final_values[--slot]);
+        } else if (of.terminated) {
+          advantage = of.reward - of.value;
+        } else {
+          advantage =
+              advantage_going_on(discounts, of.reward, of.value, next_value, next_advantage);
+        }
+        advantages[static_cast<std::size_t>(end - 1 - k) * N + n] = advantage;
+        next_advantage = advantage;
+        next_value = of.value;
+      }
+    }
+  }
+
+ private:
+  static constexpr int kReads = 8;
+  struct Step {
+    float reward, value;
+    bool terminated, truncated;
+  };
+  BROADLOOM_HD Step read(int t, int n) const {
+    const std::size_t i = static_cast<std::size_t>(t) * N + n;
+    return {rewards[i], values[i], terminated[i] != 0, truncated[i] != 0};
+  }
+};
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,302 @@
+// A rollout block collected on the device, with the bits of Collector (rollout/collector.h).
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "broadloom/algorithms/pqn_formulas.h"
+#include "broadloom/core/random.h"
+#include "broadloom/rollout/collect_fault.h"
+#include "cuda/collect/acting.h"
+#include "cuda/env/frame_stacks.h"
+#include "cuda/env/kernels.h"
+#include "cuda/env/normalise_kernels.h"
+#include "cuda/tile/forward.h"
+#include "cuda/tile/room.h"
+
+namespace broadloom::cuda {
+
+// Environments of a block of threads: few, for a step is a chain of waits and not of arithmetic, so
+// that every multiprocessor has a block while there are environments for it.
+inline int collect_rows(int num_envs, int multiprocessors) {
+  int rows = 32;
+  while (rows > 8 && num_envs / rows < multiprocessors) rows /= 2;
+  return rows;
+}
+// Rows that are valued at a time.
+inline constexpr int kValueRows = 64;
+inline constexpr int kCollectThreads = 256;
+// Steps of one launch. They go on where the last one stopped: the bits are those of any number.
+inline constexpr int kStepsAtOnce = 64;
+
+// The arrays of RolloutBlock that collecting fills, and what goes on from block to block. E: all
+// environments, of which this block steps the first N and the others rest.
+struct DeviceRollout {
+  int T, N, D, A, S;
+  FrameLayout frames;                     // of stacks that observations are; of one: they are none
+  DeviceObservations observations;        // [T, N, D] raw while a block is collected
+  float* actions;                         // [T, N, A] as drawn
+  float *log_probs, *values, *rewards;    // [T, N]
+  std::uint8_t *terminated, *truncated;   // [T, N]
+  EpisodeEnd* outcomes;                   // [T, N] of what ended; or null
+  int* truncations;                       // [N]
+  DeviceObservations final_observations;  // [N, S, D]
+  float *last_values, *final_values;      // [N], [N, S]
+  float* advantages;                      // [T, N]
+  DeviceObservations now;                 // [E, D] what policies see of the environments
+  DeviceObservations shown, ends;  // [E, F] scratch: what they show, and of episodes that end; a
+                                   // frame, or as now, which `shown` is then
+  float* clipped;                  // [N, A] scratch, actions within their bounds
+  std::uint64_t* faults;           // [N] fault_order() of what is first not finite
+
+  // What a loss reads of a row, but for images and actions of more than one number.
+  BROADLOOM_HD void fetch_ahead(std::size_t row) const {
+    if (observations.floats != nullptr) cuda::fetch_ahead(observations.floats + row * D);
+    for (const float* of : {log_probs, values, advantages}) cuda::fetch_ahead(of + row);
+    cuda::fetch_ahead(actions + row * A);
+  }
+};
+
+// Every byte is a number.
+BROADLOOM_HD inline bool all_numbers(const std::uint8_t*, int) { return true; }
+BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
+  bool all = true;
+  for (int i = 0; i < width; ++i) all = all && std::isfinite(row[i]);
+  return all;
+}
+
+// Of a body that acts or values, with a copy of its parameters. bytes: of shared memory that a
+// block may have.
+inline TileRoom forward_room(const DeviceBody& body, int rows, std::size_t bytes) {
+  return room_within(bytes, {rows, TilePlaces(body, rows, TilePlaces::kForward).size,
+                             cached_floats(body, false), 0});
+}
+
+// A thread block for each of room.rows of so many rows.
+inline KernelShape shape_of_rows(const TileRoom& room, int count) {
+  return {(count + room.rows - 1) / room.rows, kCollectThreads, room.shared_bytes()};
+}
+
+// Of the whole block of threads, before its first tile.
+template <class Block>
+BROADLOOM_HD TileParams params_of(Block& block, const TileMemory& tiles, const DeviceBody& body,
+                                  const float* params) {
+  if (tiles.cached == 0) return {params};
+  return cache_params(block, body, params, false, block.template shared<float>());
+}
+
+// Steps begin to end of all N: observe, draw actions, step, keep. Environments have nothing in
+// common from step to step, so a block of threads goes on with its own without waiting for others,
+// and its copy of the policy's weights serves for all steps. A body of the critic's alone has no
+// part in it: its values are made afterwards, of all steps at once (ValuesKernel).
+template <class Env, class Acting>
+struct CollectKernel {
+  static constexpr int kThreads = kCollectThreads;
+  using Observed = EnvObserved<Env>;
+
+  EnvSetup<Env> setup;
+  EnvArrays arrays;
+  DeviceNetwork network;
+  Acting acting;
+  const float* params;
+  DeviceRollout rollout;
+  TileMemory tiles;
+  TilePlaces places;  // of the actor
+  ObservationScale scale;
+  ActionBounds bounds;
+  std::int64_t first_step;  // of the run, at the block's first
+  int begin, end;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const TileParams read = params_of(block, tiles, network.actor, params);
+    float* const work = tiles.of(block, block.template shared<float>());
+    for (int t = begin; t < end; ++t) {
+      step_all(block, read, work, t);
+      block.sync();
+    }
+  }
+
+ private:
+  template <class Block>
+  BROADLOOM_HD void step_all(Block& block, const TileParams& read, float* work, int t) const {
+    const int first = block.index() * tiles.rows;
+    const int left = rollout.N - first, rows = left < tiles.rows ? left : tiles.rows;
+    const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
+    const std::size_t width = static_cast<std::size_t>(rollout.D);
+    const DeviceObservations seen = rollout.now.from(first * width);
+    load_rows(block, seen, 0, rollout.D, rows, scale, work);
+    for (int e = block.thread(); e < rows * rollout.D; e += block.threads()) {
+      rollout.observations.keep(at + static_cast<std::size_t>(e / rollout.D), e % rollout.D,
+                                rollout.D, seen.as<Observed>()[e]);
+    }
+    keep_ages(block, t, at, rows);
+    block.sync();
+    forward_tile(block, network.actor, network.activation, read, places, work, rows);
+    if (block.thread() >= rows) return;
+    const float* const outputs = work + places.outputs + block.thread();
+    if (network.action_values) {
+      rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, tiles.rows);
+    } else if (network.sides() == 1) {
+      rollout.values[at + block.thread()] = work[places.values + block.thread()];
+    }
+    const int n = first + block.thread();
+    if (t == 0) {
+      rollout.faults[n] = kNoFault;
+      rollout.truncations[n] = 0;
+    }
+    check(n, t, rollout.shown, FaultPlace::kObservation);
+    if (rollout.faults[n] != kNoFault) return;  // as on the host, it is not stepped any more
+    act(n, t, outputs, at + block.thread());
+    step_row(n, t);
+  }
+
+  // Of stacks: which of them begin their episodes.
+  template <class Block>
+  BROADLOOM_HD void keep_ages(Block& block, int t, std::size_t at, int rows) const {
+    if (!rollout.observations.frames.is_there() || block.thread() >= rows) return;
+    const std::size_t row = at + static_cast<std::size_t>(block.thread());
+    const std::size_t before = t == 0 ? row : row - static_cast<std::size_t>(rollout.N);
+    rollout.observations.frames.keep_age(row, has_ended(before));
+  }
+  BROADLOOM_HD bool has_ended(std::size_t row) const {
+    return (rollout.terminated[row] | rollout.truncated[row]) != 0;
+  }
+
+  // What environment n has handed out, as it is: nothing hides behind a clip.
+  BROADLOOM_HD void check(int n, int t, const DeviceObservations& rows_of, FaultPlace place) const {
+    if (setup.is_one_hot) return;
+    note(n, t, all_numbers(row_of(rows_of, n), setup.observation_size), place);
+  }
+  // As environments show them.
+  BROADLOOM_HD Observed* row_of(const DeviceObservations& rows_of, int n) const {
+    const std::size_t width = static_cast<std::size_t>(setup.observation_size);
+    return rows_of.as<Observed>() + static_cast<std::size_t>(n) * width;
+  }
+  // An environment's faults come in the order of time.
+  BROADLOOM_HD void note(int n, int t, bool is_finite, FaultPlace place) const {
+    if (is_finite || rollout.faults[n] != kNoFault) return;
+    rollout.faults[n] = fault_order(t, place, n);
+  }
+
+  // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: within
+  // bounds.
+  BROADLOOM_HD void act(int n, int t, const float* outputs, std::size_t row) const {
+    Random random(setup.seed, Purpose::kAction, static_cast<std::uint32_t>(n),
+                  static_cast<std::uint64_t>(first_step + t));
+    float* const drawn = rollout.actions + row * rollout.A;
+    rollout.log_probs[row] = acting.act(network, params, outputs, tiles.rows, random, drawn);
+    for (int a = 0; a < rollout.A; ++a) {
+      const float above = drawn[a] < bounds.low[a] ? bounds.low[a] : drawn[a];
+      rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] =
+          bounds.high[a] < above ? bounds.high[a] : above;
+    }
+  }
+
+  BROADLOOM_HD void step_row(int n, int t) const {
+    const std::size_t at = static_cast<std::size_t>(t) * rollout.N;
+    step_env(setup, arrays,
+             StepArrays<Env>{rollout.clipped, rollout.shown.as<Observed>(), rollout.rewards + at,
+                             rollout.terminated + at, rollout.truncated + at,
+                             rollout.ends.as<Observed>(),
+                             rollout.outcomes == nullptr ? nullptr : rollout.outcomes + at},
+             n);
+    note(n, t, std::isfinite(rollout.rewards[at + n]), FaultPlace::kReward);
+    if (rollout.truncated[at + n] != 0) {
+      check(n, t, rollout.ends, FaultPlace::kFinalObservation);
+      keep_final(n);
+    }
+    take_frame(n, has_ended(at + n));
+  }
+
+  // What an episode that was cut off came to last.
+  BROADLOOM_HD void keep_final(int n) const {
+    const std::size_t width = static_cast<std::size_t>(rollout.D);
+    const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
+    Observed* const kept = rollout.final_observations.as<Observed>() + place * width;
+    const Observed* const last = row_of(rollout.ends, n);
+    for (int i = 0; i < rollout.D; ++i) {
+      if constexpr (std::is_same_v<Observed, std::uint8_t>) {
+        if (rollout.frames.count > 1) {
+          kept[i] = pushed(rollout.frames, rollout.now.bytes + n * width, last, i);
+          continue;
+        }
+      }
+      kept[i] = scale.of(last[i], i);
+    }
+  }
+
+  // What environment n shows onto its stack, where it has one.
+  BROADLOOM_HD void take_frame([[maybe_unused]] int n, [[maybe_unused]] bool begins) const {
+    if constexpr (std::is_same_v<Observed, std::uint8_t>) {
+      if (rollout.frames.count == 1) return;
+      std::uint8_t* const stack =
+          rollout.now.bytes + static_cast<std::size_t>(n) * static_cast<std::size_t>(rollout.D);
+      const std::uint8_t* const frame = row_of(rollout.shown, n);
+      if (begins) {
+        begin_on_stack(rollout.frames, rollout.D, frame, stack);
+      } else {
+        push_on_stack(rollout.frames, rollout.D, frame, stack);
+      }
+    }
+  }
+};
+
+// The lowest of [count] faults, by one block.
+struct FirstFaultKernel {
+  static constexpr int kThreads = 256;
+
+  const std::uint64_t* faults;
+  int count;
+  std::uint64_t* first;
+
+  static KernelShape shape() { return {1, kThreads, kThreads * sizeof(std::uint64_t)}; }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    std::uint64_t* const lowest = block.template shared<std::uint64_t>();
+    std::uint64_t own = kNoFault;
+    for (int n = block.thread(); n < count; n += block.threads()) {
+      own = faults[n] < own ? faults[n] : own;
+    }
+    lowest[block.thread()] = own;
+    block.sync();
+    if (block.thread() != 0) return;
+    for (int i = 1; i < block.threads(); ++i) own = lowest[i] < own ? lowest[i] : own;
+    *first = own;
+  }
+};
+
+// values of rows [.., D] from `begin` to `end`: the critic's one output, or the largest action
+// value.
+struct ValuesKernel {
+  static constexpr int kThreads = kCollectThreads;
+
+  DeviceNetwork network;
+  const float* params;
+  DeviceObservations rows_of;
+  int begin, end;  // of the rows
+  TileMemory tiles;
+  TilePlaces places;  // of what values
+  ObservationScale scale;
+  float* values;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const DeviceBody& body = network.valuer();
+    const TileParams read = params_of(block, tiles, body, params);
+    float* const work = tiles.of(block, block.template shared<float>());
+    const int first = begin + block.index() * tiles.rows;
+    const int left = end - first, rows = left < tiles.rows ? left : tiles.rows;
+    load_rows(block, rows_of, first, network.observation_size, rows, scale, work);
+    block.sync();
+    forward_tile(block, body, network.activation, read, places, work, rows);
+    if (block.thread() >= rows) return;
+    const float* const outputs = work + places.outputs + block.thread();
+    values[first + block.thread()] = largest_of(outputs, body.head.out, tiles.rows);
+  }
+};
+
+}  // namespace broadloom::cuda

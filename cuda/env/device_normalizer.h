@@ -1,0 +1,89 @@
+// An ObsNormalizer of the host at work on a side (host_side.h, device_side.h).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "broadloom/nn/layer.h"
+#include "broadloom/rollout/block.h"
+#include "broadloom/rollout/block_shape.h"
+#include "broadloom/rollout/normalizer.h"
+#include "cuda/env/normalise_kernels.h"
+
+namespace broadloom::cuda {
+
+template <class Side>
+class DeviceNormalizer {
+ public:
+  // host: null where observations are used as they are. It must outlive this, as must side. For
+  // blocks of these shapes, the first one's first.
+  DeviceNormalizer(Side& side, ObsNormalizer* host, std::span<const BlockShape> shapes)
+      : side_(side), host_(host), plan_(plan_for(shapes[0])), scale_{nullptr, nullptr, 0.0f} {
+    if (host_ == nullptr) return;
+    int most = 0;  // shards
+    for (const BlockShape& shape : shapes) most = std::max(most, plan_for(shape).count());
+    mean_ = side_.template allocate<double>(columns());
+    of_deviation_ = side_.template allocate<double>(columns());
+    sums_ = side_.template allocate<double>(sums_of(most));
+    scale_ = {mean_, of_deviation_, host_->clip()};
+  }
+
+  void reshape(const BlockShape& shape) { plan_ = plan_for(shape); }
+
+  // Before a block is collected: what the host's statistics have come to.
+  void begin_block() {
+    if (host_ == nullptr) return;
+    side_.copy_in(mean_, host_->mean().data(), columns());
+    side_.copy_in(of_deviation_, host_->scale().data(), columns());
+  }
+  // What networks see of raw observations in this block.
+  const ObservationScale& scale() const { return scale_; }
+
+  // Raw observations [T, N, D] of a block, which are normalised in place once they are added up.
+  void take_block(float* observations, int T, int N) {
+    if (host_ == nullptr) return;
+    const int D = static_cast<int>(columns());
+    side_.run(MomentsKernel{observations, T, N, D, plan_[0].size(), mean_, sums_},
+              MomentsKernel::shape(plan_.count(), D));
+    const std::size_t count = static_cast<std::size_t>(T) * static_cast<std::size_t>(N) * columns();
+    constexpr int kThreads = 256;
+    side_.run(NormaliseKernel{observations, count, D, scale_},
+              {static_cast<int>((count + kThreads - 1) / kThreads), kThreads, 0});
+    steps_ = T;
+  }
+
+  // The block's sums to the host, and, once they are there, into those that its commit() merges.
+  void bring_sums() {
+    if (host_ == nullptr) return;
+    brought_.resize(sums_of(plan_.count()));
+    side_.copy_out(brought_.data(), sums_, brought_.size());
+  }
+  void take_sums() {
+    if (host_ == nullptr) return;
+    for (int s = 0; s < plan_.count(); ++s) {
+      const double* const of_shard = &brought_[static_cast<std::size_t>(2 * s) * host_->places()];
+      host_->set_sums(s, static_cast<double>(steps_) * plan_[s].size(), of_shard,
+                      of_shard + host_->places());
+    }
+  }
+
+ private:
+  std::size_t columns() const { return host_->places() / MomentsKernel::kMomentRows; }
+  std::size_t sums_of(int shards) const {
+    return 2 * host_->places() * static_cast<std::size_t>(shards);
+  }
+  static ShardPlan plan_for(const BlockShape& shape) { return {shape.num_envs, kTileRows}; }
+
+  Side& side_;
+  ObsNormalizer* host_;
+  ShardPlan plan_;  // the collector's
+  ObservationScale scale_;
+  double *mean_ = nullptr, *of_deviation_ = nullptr, *sums_ = nullptr;
+  std::vector<double> brought_;  // sums, on the host
+  int steps_ = 0;                // of the block at hand
+};
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,169 @@
+// N environments of one type on the device: begun, stepped and looked at with the bits of
+// BatchedEnv, whose words these are (env/batched_env.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+#include "broadloom/core/random.h"
+#include "broadloom/env/environment.h"
+#include "broadloom/env/outcome.h"
+#include "cuda/env/state.h"
+#include "cuda/sides/kernel.h"
+
+namespace broadloom::cuda {
+
+template <class Env>
+using EnvObserved = env_detail::Observed<Env>;
+
+// What a step of all reads and writes: [N, ...], as StepRows has them.
+template <class Env>
+struct StepArrays {
+  float* actions;                  // [N, A]; what arrives takes their place where that is disturbed
+  EnvObserved<Env>* observations;  // [N, D]
+  float* rewards;
+  std::uint8_t *terminated, *truncated;
+  EnvObserved<Env>* final_observations;  // [N, D] where an episode ended
+  EpisodeEnd* ends = nullptr;            // [N] how it did, where asked for
+};
+
+// A Discrete observation comes as its index in out[0] and is spread to one-hot in place. draw: of
+// the noise on what environment n shows.
+template <class Env>
+BROADLOOM_HD void observe_state(const EnvSetup<Env>& setup, const typename Env::Params& constants,
+                                const typename Env::State& state, int n, DisturbanceDraw draw,
+                                EnvObserved<Env>* out) {
+  using Observed = EnvObserved<Env>;
+  Env::observe(constants, state, out);
+  if constexpr (std::is_same_v<Observed, float>) setup.disturber.add_noise(n, draw, out);
+  if (!setup.is_one_hot) return;  // which has no noise
+  const int index = static_cast<int>(out[0]);
+  for (int i = 0; i < setup.observation_size; ++i) out[i] = Observed(i == index ? 1 : 0);
+}
+
+// What one episode leaves to the next.
+template <class Env>
+BROADLOOM_HD void keep_members(const typename Env::State& last, typename Env::State& state) {
+  if constexpr (requires { Env::kept; }) {
+    constexpr auto kKept = Env::kept;  // a copy: the device has no statics of the host's
+    std::apply([&](auto... member) { ((state.*member = last.*member), ...); }, kKept);
+  }
+}
+
+template <class Env>
+BROADLOOM_HD void start_episode(const EnvSetup<Env>& setup, const EnvArrays& arrays, int n,
+                                const typename Env::State& last, std::int64_t episode) {
+  draw_constants(setup, arrays, n, episode);
+  Random random(setup.seed, setup.reset, arrays.lanes[n], static_cast<std::uint64_t>(episode));
+  typename Env::State state{};
+  keep_members<Env>(last, state);
+  Env::reset(constants_of(setup, arrays, n), state, random);
+  store_state<Env>(arrays, setup.count, n, state);
+  arrays.episode[n] = episode;
+  arrays.episode_step[n] = 0;
+}
+
+// Every environment at the start of its first episode. One thread an environment, as all of these.
+template <class Env>
+struct BeginKernel {
+  EnvSetup<Env> setup;
+  EnvArrays arrays;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int n = block.index() * block.threads() + block.thread();
+    if (n >= setup.count) return;
+    arrays.total_step[n] = 0;
+    start_episode(setup, arrays, n, typename Env::State{}, 0);
+  }
+};
+
+// An episode of environment n has come to its last state.
+template <class Env>
+BROADLOOM_HD void note_end(const EnvSetup<Env>& setup, const EnvArrays& arrays,
+                           const typename Env::Params& constants, const typename Env::State& last,
+                           bool terminated, int n, EpisodeEnd* out) {
+  if (out == nullptr && arrays.standings == nullptr) return;
+  const int stratum = arrays.stratum == nullptr ? -1 : arrays.stratum[n];
+  const EpisodeEnd end = Outcome<Env>::of(constants, last, terminated, !terminated, stratum);
+  if (out != nullptr) out[n] = end;
+  if (arrays.standings == nullptr) return;
+  arrays.standings[n] = standing_after(setup.levels, arrays.standings[n], end.success == 1,
+                                       Random(setup.seed, Purpose::kCurriculum, arrays.lanes[n],
+                                              static_cast<std::uint64_t>(arrays.episode[n])));
+}
+
+// What environment n is in and shows at present.
+template <class Env>
+BROADLOOM_HD void observe_env(const EnvSetup<Env>& setup, const EnvArrays& arrays, int n,
+                              EnvObserved<Env>* out) {
+  observe_state<Env>(setup, constants_of(setup, arrays, n), load_state<Env>(arrays, setup.count, n),
+                     n, DisturbanceDraw::kNoise, out);
+}
+
+// One step of environment n: an episode that ends leaves its last observation, and the next one
+// begins.
+template <class Env>
+BROADLOOM_HD void step_env(const EnvSetup<Env>& setup, const EnvArrays& arrays,
+                           const StepArrays<Env>& rows, int n) {
+  const Disturber& disturber = setup.disturber;
+  const std::size_t row = static_cast<std::size_t>(n);
+  float* const action = rows.actions + row * setup.action_size;
+  disturber.take_action(n, action);
+  typename Env::State state = load_state<Env>(arrays, setup.count, n);
+  Random random(setup.seed, setup.step, arrays.lanes[n],
+                static_cast<std::uint64_t>(arrays.total_step[n]));
+  const Constants<Env> constants = constants_of(setup, arrays, n);
+  const StepResult result = Env::step(constants, state, action, random);
+  arrays.total_step[n] += 1;
+  arrays.episode_step[n] += 1;
+  const bool cut = !result.terminated && setup.limit > 0 && arrays.episode_step[n] >= setup.limit;
+  const bool has_ended = result.terminated || cut;
+  rows.rewards[n] = static_cast<float>(result.reward);
+  rows.terminated[n] = result.terminated ? 1 : 0;
+  rows.truncated[n] = cut ? 1 : 0;
+  if (disturber.of.steps != nullptr) disturber.take_step(n, true, has_ended);
+  if (has_ended) {
+    observe_state<Env>(setup, constants, state, n, DisturbanceDraw::kFinalNoise,
+                       rows.final_observations + row * setup.observation_size);
+    note_end(setup, arrays, constants, state, !cut, n, rows.ends);
+    start_episode(setup, arrays, n, state, arrays.episode[n] + 1);
+  } else {
+    store_state<Env>(arrays, setup.count, n, state);
+  }
+  observe_env(setup, arrays, n, rows.observations + row * setup.observation_size);
+}
+
+// One step of each.
+template <class Env>
+struct StepKernel {
+  EnvSetup<Env> setup;
+  EnvArrays arrays;
+  StepArrays<Env> rows;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int n = block.index() * block.threads() + block.thread();
+    if (n < setup.count) step_env(setup, arrays, rows, n);
+  }
+};
+
+// What they show now.
+template <class Env>
+struct ObserveKernel {
+  EnvSetup<Env> setup;
+  EnvArrays arrays;
+  EnvObserved<Env>* observations;  // [N, D]
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int n = block.index() * block.threads() + block.thread();
+    if (n >= setup.count) return;
+    observe_env(setup, arrays, n,
+                observations + static_cast<std::size_t>(n) * setup.observation_size);
+  }
+};
+
+}  // namespace broadloom::cuda

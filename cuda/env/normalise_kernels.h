@@ -1,0 +1,78 @@
+// Observations seen through running statistics, with the bits of ObsNormalizer
+// (rollout/normalizer.h). The statistics themselves stay with the host: it is given the sums of a
+// block, and says before each block what they have come to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "broadloom/math/element_functions.h"
+#include "broadloom/rollout/normalizer.h"
+#include "cuda/sides/kernel.h"
+
+namespace broadloom::cuda {
+
+// As ObsNormalizer::normalize(). mean null: numbers stay as they are.
+struct ObservationScale {
+  const double *mean, *scale;  // [D]
+  float limit;
+
+  BROADLOOM_HD float of(float x, int column) const {
+    return mean == nullptr ? x : element::standardise(x, mean[column], scale[column], limit);
+  }
+  // Bytes are divided by their full scale instead.
+  BROADLOOM_HD std::uint8_t of(std::uint8_t x, int) const { return x; }
+};
+
+// Numbers [count] of rows [.., D], in place. One thread a number.
+struct NormaliseKernel {
+  float* numbers;
+  std::size_t count;
+  int D;
+  ObservationScale seen;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const std::size_t i =
+        static_cast<std::size_t>(block.index()) * block.threads() + block.thread();
+    if (i < count) numbers[i] = seen.of(numbers[i], static_cast<int>(i % D));
+  }
+};
+
+// What raw observations [T, N, D] add to the statistics: for each shard of the environments sums
+// of (x - mean) and (x - mean)^2 in kMomentRows chains a column, of which chain k has the shard's
+// rows k, k + kMomentRows, ... step after step. One thread a chain.
+struct MomentsKernel {
+  static constexpr int kMomentRows = ObsNormalizer::kChains;
+
+  const float* observations;
+  int T, N, D;
+  int shard_rows;      // environments of a shard, but for the last
+  const double* mean;  // [D]
+  double* sums;        // [shards, 2, kMomentRows, D]
+
+  static KernelShape shape(int shards, int D) { return shape_for_rows(shards * kMomentRows * D); }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int places = kMomentRows * D, e = block.index() * block.threads() + block.thread();
+    const int shard = e / places, place = e % places, column = place % D;
+    if (shard * shard_rows >= N) return;
+    const int begin = shard * shard_rows;
+    const int end = begin + shard_rows < N ? begin + shard_rows : N;
+    double sum = 0.0, squares = 0.0;
+    for (int t = 0; t < T; ++t) {
+      for (int n = begin + place / D; n < end; n += kMomentRows) {
+        const std::size_t row = static_cast<std::size_t>(t) * N + n;
+        const double difference = observations[row * D + column] - mean[column];
+        sum += difference;
+        squares += difference * difference;
+      }
+    }
+    double* const to = sums + static_cast<std::size_t>(2 * shard) * places + place;
+    to[0] = sum;
+    to[places] = squares;
+  }
+};
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,114 @@
+// From rows of a minibatch to the derivatives of all layers' outputs, with the bits of
+// ActorCritic::backward: tile by tile, in shared memory, for networks of which that holds a tile
+// and the weights.
+#pragma once
+
+#include "cuda/learn/gradient_work.h"
+#include "cuda/tile/backward.h"
+#include "cuda/tile/room.h"
+
+namespace broadloom::cuda {
+
+// bytes: of shared memory that a block may have. It spills where tiles must go layer by layer
+// (delta_phases.h).
+inline TileRoom delta_room(const DeviceNetwork& network, std::size_t bytes) {
+  const auto larger = [](int a, int b) { return a > b ? a : b; };
+  constexpr auto kUse = TilePlaces::kForwardAndBack;
+  const int actor = TilePlaces(network.actor, kTileRows, kUse).size + network.outputs * kTileRows;
+  const int valuer = TilePlaces(network.valuer(), kTileRows, kUse).size;
+  const int cached =
+      larger(cached_floats(network.actor, true), cached_floats(network.valuer(), true));
+  TileRoom room{kTileRows, larger(actor, valuer), cached, TileTerms::kBytes};
+  room.spills = room.wanted_bytes() > bytes;
+  return room;
+}
+
+// What came of a tile to the arrays of all rows, for who works out the weights' derivatives.
+template <class Team>
+BROADLOOM_HD void hand_on(const Team& all, const DeviceBody& body, const TilePlaces& at,
+                          const float* own, const TilePlaces& to, float* arrays,
+                          const RowsAtHand::Tile& tile) {
+  const auto rows = [&](int from, int there, int row) {
+    copy_fours(all, own + from, tile.count * row, arrays + there + tile.row * row);
+  };
+  const auto columns = [&](int from, int there, int count) {
+    for (int e = all.thread(); e < count * tile.count; e += all.threads()) {
+      const int c = e / tile.count, r = e % tile.count;
+      arrays[there + c * to.rows + tile.row + r] = own[from + c * at.rows + r];
+    }
+  };
+  rows(at.x, to.x, TilePlaces::row(body.row_in()));
+  for (int l = 0; l < body.layers; ++l) {
+    const int row = TilePlaces::row(body.hidden[l].row_out());
+    rows(at.hidden[l], to.hidden[l], row);
+    rows(at.delta[l], to.delta[l], row);
+    if (!body.norms[l].is_there()) continue;
+    rows(at.linear[l], to.linear[l], row);
+    rows(at.before[l], to.before[l], row);
+  }
+  columns(at.outputs, to.outputs, body.head.out);
+  columns(at.values, to.values, body.value_head.out);
+}
+
+// A block has one side of the network, whose weights it keeps, and goes from tile to tile: at 64-64
+// it takes 110 KB of shared memory, so that a multiprocessor of an H100 has two.
+template <class Loss>
+struct DeltaKernel {
+  static constexpr int kThreads = 256;
+  LossWork<Loss> of;
+  TilePlaces at[2];  // of each side, of a tile
+
+  static KernelShape shape(const DeviceNetwork& network, const TileRoom& room, int tiles,
+                           int multiprocessors) {
+    const int at_once = 2 * multiprocessors, all = network.sides() * tiles;
+    return {at_once < all ? at_once / network.sides() * network.sides() : all, kThreads,
+            room.shared_bytes()};
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int sides = of.work.network.sides(), side = block.index() % sides;
+    const DeviceBody& body = of.work.network.body(side);
+    double* const terms = block.template shared<double>();
+    float* const shared = reinterpret_cast<float*>(terms) + TileTerms::kBytes / sizeof(float);
+    const TileParams read = cache_params(block, body, of.work.params, true, shared);
+    float* const own = shared + cached_floats(body, true);
+    for (int t = block.index() / sides; t < of.work.rows.tiles(); t += block.blocks() / sides) {
+      if (of.work.rows.tile(t).count > 0) run_tile(block, t, side, read, own, terms);
+      block.sync();
+    }
+  }
+
+ private:
+  template <class Block>
+  BROADLOOM_HD void run_tile(Block& block, int t, int side, const TileParams& read, float* own,
+                             double* terms) const {
+    const DeviceBody& body = of.work.network.body(side);
+    const Activation activation = of.work.network.activation;
+    const RowsAtHand::Tile tile = of.work.rows.tile(t);
+    const TilePlaces& own_at = at[side];
+    gather_rows(block, of.rollout.observations, of.indices + tile.in_minibatch, of.rollout.D,
+                tile.count, own + own_at.x);
+    block.sync();
+    fetch_ahead(block, t + block.blocks() / of.work.network.sides());
+    forward_tile(block, body, activation, read, own_at, own, tile.count);
+    of.run(block, t, side, own + own_at.outputs, own + own_at.values, own + own_at.size,
+           own_at.rows, terms);
+    const HeadDeltas heads{own + own_at.outputs, own + own_at.values, own_at.rows};
+    backward_tile(block, body, activation, read, own_at, heads, own, tile.count);
+    hand_on(block, body, own_at, own, of.work.at[side], of.work.of_side(side), tile);
+  }
+
+  // Rows of the block are anywhere in memory: those of the next tile come nearer meanwhile.
+  template <class Block>
+  BROADLOOM_HD void fetch_ahead(Block& block, int t) const {
+    if (t >= of.work.rows.tiles()) return;
+    const RowsAtHand::Tile next = of.work.rows.tile(t);
+    if (block.thread() >= next.count) return;
+    const std::size_t row =
+        static_cast<std::size_t>(of.indices[next.in_minibatch + block.thread()]);
+    of.rollout.fetch_ahead(row);
+  }
+};
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,312 @@
+// The same as DeltaKernel where a tile does not fit shared memory: layer after layer over all rows
+// at once, each a launch that spreads over the whole device, in the arrays themselves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/learn/gradient_work.h"
+#include "cuda/tile/backward.h"
+
+namespace broadloom::cuda {
+
+// Some blocks of a launch as one, for what exchanges nothing beyond a warp.
+template <class Block>
+struct GridTeam {
+  Block& block;
+  int first, blocks;
+
+  BROADLOOM_HD int thread() const {
+    return (block.index() - first) * block.threads() + block.thread();
+  }
+  BROADLOOM_HD int threads() const { return blocks * block.threads(); }
+  template <class T>
+  BROADLOOM_HD T shuffle_xor(T x, int mask) {
+    return block.shuffle_xor(x, mask);
+  }
+};
+
+// f(team, side), each side by its share of the blocks.
+template <class Block, class F>
+BROADLOOM_HD void each_side(Block& block, const DeviceNetwork& network, F&& f) {
+  const int each = block.blocks() / network.sides(), side = block.index() / each;
+  if (side < network.sides()) f(GridTeam<Block>{block, side * each, each}, side);
+}
+
+// The rows at hand, and turned weights.
+template <class Loss>
+struct GatherPhase {
+  static constexpr int kThreads = 256;
+  LossWork<Loss> of;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    each_side(block, of.work.network, [&](const GridTeam<Block>& team, int side) {
+      const DeviceBody& body = of.work.network.body(side);
+      gather(team, of.work.of_side(side) + of.work.at[side].x);
+      if (!of.work.rows.is_first()) return;
+      for (int l = 1; l < body.layers; ++l) {
+        const DeviceLayer& layer = body.hidden[l];
+        transpose(team, of.work.params + layer.weight, layer.in, layer.out,
+                  of.work.transposed + layer.weight);
+      }
+    });
+  }
+
+ private:
+  // Where there is no row, nobody learns from it.
+  template <class Team>
+  BROADLOOM_HD void gather(const Team& team, float* x) const {
+    const int width = of.rollout.D, row = TilePlaces::row(width);
+    for (int e = team.thread(); e < of.work.rows.all() * width; e += team.threads()) {
+      const int at = e / width, i = e % width;
+      const RowsAtHand::Tile tile = of.work.rows.tile(at / kTileRows);
+      const int r = at % kTileRows;
+      if (r >= tile.count) {
+        x[at * row + i] = 0.0f;
+        continue;
+      }
+      const std::size_t in_block = static_cast<std::size_t>(of.indices[tile.in_minibatch + r]);
+      x[at * row + i] = of.rollout.observations.read(in_block, i, width);
+    }
+  }
+};
+
+// A convolution, activated where nothing normalises it.
+template <class Sums>
+struct ConvolutionPhase {
+  static constexpr int kThreads = 256;
+  GradientWork<Sums> of;
+  int l;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    each_side(block, of.network, [&](const GridTeam<Block>& team, int side) {
+      const DeviceBody& body = of.network.body(side);
+      if (l >= body.layers) return;
+      const TilePlaces& at = of.at[side];
+      float* const arrays = of.of_side(side);
+      forward_layer(team, body.hidden[l], Finish{of.network.activation, body.norms[l].is_there()},
+                    of.read(), arrays + (l > 0 ? at.hidden[l - 1] : at.x), arrays + at.linear[l],
+                    of.rows.all());
+    });
+  }
+};
+
+// A dense layer l forward, or back to the delta of the layer below: y = finish(x w), of which a
+// block makes kRows x kColumns, while the next numbers of the depth come to shared memory.
+template <class Sums, int kEach>
+struct ProductPhase {
+  static constexpr int kThreads = 256, kColumns = 32, kRows = 32 * kEach;
+  static constexpr int kDepth = kEach == 1 ? 64 : 32;  // at a time
+  GradientWork<Sums> of;
+  int l;
+  bool goes_back;
+
+  static KernelShape shape(const DeviceNetwork& network, int rows, int columns) {
+    return {network.sides() * tiles(rows, columns), kThreads, 2 * sizeof(float) * kFloats};
+  }
+  BROADLOOM_HD static int tiles(int rows, int columns) {
+    return (rows + kRows - 1) / kRows * ((columns + kColumns - 1) / kColumns);
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int side = block.index() % of.network.sides(), tile = block.index() / of.network.sides();
+    const DeviceBody& body = of.network.body(side);
+    if (l >= body.layers) return;
+    const Product product(*this, body, side);
+    const int across = (product.columns + kColumns - 1) / kColumns;
+    if (tile >= tiles(of.rows.all(), product.columns)) return;  // of the wider side
+    run(block, product, tile / across * kRows, tile % across * kColumns);
+  }
+
+ private:
+  static constexpr int kRow = kDepth + 4;  // other banks for neighbouring rows
+  static constexpr int kFloats = kRows * kRow + kDepth * kColumns;
+  static constexpr int kXs = kRows * kDepth / 4 / kThreads, kWs = kDepth * kColumns / 4 / kThreads;
+
+  struct Product {
+    const float *x, *w, *bias, *below;  // bias: null where it goes back, to `below`'s delta
+    float* y;
+    int depth, columns, x_row, y_row;
+    bool fours;  // of w
+    Finish finish;
+
+    BROADLOOM_HD Product(const ProductPhase& phase, const DeviceBody& body, int side)
+        : finish{phase.of.network.activation, body.norms[phase.l].is_there()} {
+      const DeviceLayer& layer = body.hidden[phase.l];
+      const int l = phase.l;
+      const TilePlaces& at = phase.of.at[side];
+      float* const arrays = phase.of.of_side(side);
+      const float* const inputs = arrays + (l > 0 ? at.hidden[l - 1] : at.x);
+      if (phase.goes_back) {
+        x = arrays + (finish.is_open ? at.before[l] : at.delta[l]);
+        w = phase.of.transposed + layer.weight;
+        bias = nullptr;
+        below = inputs;
+        y = arrays + at.delta[l - 1];
+      } else {
+        x = inputs;
+        w = phase.of.params + layer.weight;
+        bias = phase.of.params + layer.bias;
+        below = nullptr;
+        y = arrays + at.linear[l];
+      }
+      depth = phase.goes_back ? layer.out : layer.in;
+      columns = phase.goes_back ? layer.in : layer.out;
+      x_row = TilePlaces::row(depth);
+      y_row = TilePlaces::row(columns);
+      fours = columns % 4 == 0 && holds_fours(w);
+    }
+
+    // Four of x [row, depth from i on]; of w [i, columns from c on]. What is not there is 0, and
+    // not multiplied or not kept.
+    BROADLOOM_HD Four read_x(int row, int rows, int i) const {
+      if (row >= rows || i >= x_row) return {};
+      return load_four(x + static_cast<std::size_t>(row) * x_row + i);
+    }
+    BROADLOOM_HD Four read_w(int i, int c) const {
+      if (i >= depth) return {};
+      const float* const from = w + static_cast<std::size_t>(i) * columns + c;
+      if (fours && c < columns) return load_four(from);
+      Four made{};
+      for (int k = 0; k < 4 && c + k < columns; ++k) made.of[k] = from[k];
+      return made;
+    }
+  };
+
+  template <class Block>
+  BROADLOOM_HD void run(Block& block, const Product& product, int first_row, int first_c) const {
+    float* const shared = block.template shared<float>();
+    const int rows = of.rows.all(), lane = block.thread() % 8, own = block.thread() / 8;
+    const int c = first_c + 4 * lane;
+    float sums[kEach][4];
+    for (int k = 0; k < kEach; ++k) {
+      for (int j = 0; j < 4; ++j) {
+        const bool is_biased = product.bias != nullptr && c + j < product.columns;
+        sums[k][j] = is_biased ? product.bias[c + j] : 0.0f;
+      }
+    }
+    Four next_x[kXs], next_w[kWs];
+    const auto fetch = [&](int i) {
+      for (int k = 0; k < kXs; ++k) {
+        const int e = block.thread() + k * kThreads;
+        next_x[k] = product.read_x(first_row + e / (kDepth / 4), rows, i + e % (kDepth / 4) * 4);
+      }
+      for (int k = 0; k < kWs; ++k) {
+        const int e = block.thread() + k * kThreads;
+        next_w[k] = product.read_w(i + e / (kColumns / 4), first_c + e % (kColumns / 4) * 4);
+      }
+    };
+    fetch(0);
+    for (int i = 0, turn = 0; i < product.depth; i += kDepth, turn ^= 1) {
+      float* const x = shared + turn * kFloats;
+      float* const w = x + kRows * kRow;
+      for (int k = 0; k < kXs; ++k) {
+        const int e = block.thread() + k * kThreads;
+        store_four(next_x[k], x + e / (kDepth / 4) * kRow + e % (kDepth / 4) * 4);
+      }
+      for (int k = 0; k < kWs; ++k) store_four(next_w[k], w + 4 * (block.thread() + k * kThreads));
+      block.sync();  // and who works on the other turn is done with the one before it
+      fetch(i + kDepth);
+      const int left = product.depth - i;
+      add(x + own * kRow, w + 4 * lane, left < kDepth ? left : kDepth, sums);
+    }
+    keep(product, sums, first_row + own, rows, c);
+  }
+
+  // x: this thread's first row, the next 32 further on.
+  BROADLOOM_HD static void add(const float* x, const float* w, int depth, float (&sums)[kEach][4]) {
+    const float* of[kEach];
+    for (int k = 0; k < kEach; ++k) of[k] = x + 32 * k * kRow;
+    const int whole = depth / 4 * 4;
+    add_run(of, w, kColumns, whole, sums);
+    for (int i = whole; i < depth; ++i) {
+      for (int k = 0; k < kEach; ++k) {
+        for (int j = 0; j < 4; ++j) {
+          sums[k][j] = element::mul_add(of[k][i], w[i * kColumns + j], sums[k][j]);
+        }
+      }
+    }
+  }
+
+  BROADLOOM_HD void keep(const Product& product, float (&sums)[kEach][4], int row, int rows,
+                         int c) const {
+    if (product.below == nullptr) product.finish(sums);
+    for (int k = 0; k < kEach; ++k) {
+      const int r = row + 32 * k;
+      if (r >= rows || c >= product.columns) continue;
+      const std::size_t at = static_cast<std::size_t>(r) * product.y_row + c;
+      Four made{{sums[k][0], sums[k][1], sums[k][2], sums[k][3]}};
+      if (product.below != nullptr) {
+        made = derivatives(product.finish.activation, load_four(product.below + at), sums[k]);
+      }
+      store_four(made, product.y + at);  // beyond the columns are places that nobody reads
+    }
+  }
+};
+
+// What normalises layer l, forward, or back from delta to what stands before it.
+template <class Sums>
+struct NormPhase {
+  static constexpr int kThreads = 256;
+  GradientWork<Sums> of;
+  int l;
+  bool goes_back;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    each_side(block, of.network, [&](GridTeam<Block> team, int side) {
+      const DeviceBody& body = of.network.body(side);
+      if (l >= body.layers || !body.norms[l].is_there()) return;
+      const TilePlaces& at = of.at[side];
+      float* const arrays = of.of_side(side);
+      float *const linear = arrays + at.linear[l], *const moments = arrays + at.moments[l];
+      if (goes_back) {
+        norm_backward(team, body.norms[l], of.read(), arrays + at.delta[l], moments, linear,
+                      arrays + at.before[l], of.rows.all());
+      } else {
+        norm_forward(team, body.norms[l], of.network.activation, of.read(), linear, moments, linear,
+                     arrays + at.hidden[l], of.rows.all());
+      }
+    });
+  }
+};
+
+// Heads, loss, and back to the last layer, a block a tile and side.
+template <class Loss>
+struct LossPhase {
+  static constexpr int kThreads = 512;
+  LossWork<Loss> of;
+
+  static KernelShape shape(const DeviceNetwork& network, int tiles) {
+    return {network.sides() * tiles, kThreads, TileTerms::kBytes};
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const DeviceNetwork& network = of.work.network;
+    const int t = block.index() / network.sides(), side = block.index() % network.sides();
+    const RowsAtHand::Tile tile = of.work.rows.tile(t);
+    if (tile.count == 0) return;
+    const DeviceBody& body = network.body(side);
+    const TilePlaces& at = of.work.at[side];
+    const int offset = tile.row * TilePlaces::row(body.head.in);
+    float* const arrays = of.work.of_side(side);
+    const float* const top = arrays + at.top(body) + offset;
+    float *const outputs = arrays + at.outputs + tile.row, *const values =
+                                                               arrays + at.values + tile.row;
+    forward_head(block, body.head, of.work.read(), top, outputs, at.rows, tile.count);
+    forward_head(block, body.value_head, of.work.read(), top, values, at.rows, tile.count);
+    block.sync();
+    of.run(block, t, side, outputs, values, arrays + at.size + tile.row, at.rows,
+           block.template shared<double>());
+    if (body.layers == 0) return;
+    backward_heads(block, body, network.activation, of.work.read(),
+                   HeadDeltas{outputs, values, at.rows}, top, tile.count,
+                   arrays + at.delta[body.layers - 1] + offset);
+  }
+};
+
+}  // namespace broadloom::cuda

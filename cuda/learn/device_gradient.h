@@ -1,0 +1,171 @@
+// A loss's gradient over a minibatch on a side (host_side.h, device_side.h), with the bits of
+// PartialGradients (algo/partial_gradients.h): derivatives of all layers' outputs, then of the
+// weights in as many partial gradients as on the host, and those added up.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "broadloom/algo/gradient_cut.h"
+#include "broadloom/nn/actor_critic.h"
+#include "cuda/learn/delta_kernel.h"
+#include "cuda/learn/delta_phases.h"
+#include "cuda/learn/step_kernels.h"
+#include "cuda/learn/weights_kernel.h"
+
+namespace broadloom::cuda {
+
+// Over how many samples, in how many partial gradients.
+struct GradientSize {
+  int samples, partials;
+};
+
+template <class Side, class Loss>
+class DeviceGradient {
+ public:
+  using Sums = typename Loss::Sums;
+
+  // sizes: of all gradients that may be asked for. side must outlive this.
+  DeviceGradient(Side& side, const ActorCritic& network, const std::vector<GradientSize>& sizes)
+      : side_(side),
+        network_(device_network(network)),
+        shape_(side.shape()),
+        room_(delta_room(network_, shape_.shared_bytes)) {
+    make_arrays(sizes);
+    make_jobs(network);
+  }
+
+  // rollout: with advantages. indices [samples] into it, on the side, as is shift. sums
+  // [partials, sides]: get what is said of the samples.
+  void run(const DeviceRollout& rollout, const Loss& loss, const float* params,
+           const std::int32_t* indices, const AdvantageShift* shift, const GradientSize& size,
+           Sums* sums) {
+    GradientWork<Sums> work{
+        network_, params,     transposed_, arrays_, floats_,
+        log_std_, tile_sums_, grads_,      sums,    {size.samples, size.partials, 0, rows_of(size)},
+        {}};
+    for (int side = 0; side < network_.sides(); ++side) {
+      work.at[side] = TilePlaces(network_.body(side), work.rows.all(), TilePlaces::kForwardAndBack);
+    }
+    const int end = most_rows(size);
+    for (int& begin = work.rows.begin; begin < end; begin += work.rows.most) {
+      make_deltas({work, rollout, loss, indices, shift});
+      side_.run(WeightsKernel<Sums>{work, jobs_},
+                WeightsKernel<Sums>::shape(job_count_, size.partials));
+    }
+    side_.run(ReduceKernel{grads_, size.partials, network_.parameters, chunks_, squares_},
+              ReduceKernel::shape(chunk_count_));
+  }
+
+  // [P] the one that was worked out last, and the sums of squares of its chunks.
+  const float* gradient() const { return grads_; }
+  const double* squares() const { return squares_; }
+  int chunks() const { return chunk_count_; }
+
+ private:
+  static constexpr std::size_t kMostFloats = std::size_t{1} << 29;
+
+  // Rows of one partial gradient,
+  static int most_rows(const GradientSize& size) {
+    const int tiles = tiles_of(size.samples);
+    return (tiles + size.partials - 1) / size.partials * kTileRows;
+  }
+  // and of those that go at a time: more go one after another.
+  int rows_of(const GradientSize& size) const {
+    const std::size_t of_tile = GradientWork<Sums>::floats_for(network_, kTileRows);
+    const int fit = static_cast<int>(std::min<std::size_t>(
+        kMostFloats / of_tile, static_cast<std::size_t>(shape_.rows / kTileRows)));
+    return std::min(most_rows(size), std::max(1, fit / size.partials) * kTileRows);
+  }
+
+  void make_arrays(const std::vector<GradientSize>& sizes) {
+    int partials = 0, rows = 0;
+    for (const GradientSize& size : sizes) {
+      partials = std::max(partials, size.partials);
+      rows = std::max(rows, size.partials * rows_of(size));
+    }
+    const std::size_t parameters = static_cast<std::size_t>(network_.parameters);
+    const std::size_t tiles = static_cast<std::size_t>(rows / kTileRows);
+    const std::size_t sides = static_cast<std::size_t>(network_.sides());
+    const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
+    floats_ = GradientWork<Sums>::floats_for(network_, rows);
+    arrays_ = floats(sides * floats_);
+    if (room_.spills) transposed_ = floats(parameters);
+    log_std_ = floats(tiles * static_cast<std::size_t>(network_.outputs));
+    tile_sums_ = side_.template allocate<Sums>(tiles * sides);
+    grads_ = floats(parameters * static_cast<std::size_t>(partials));
+  }
+
+  void make_jobs(const ActorCritic& network) {
+    const std::vector<WeightsJob> jobs = weights_jobs(network_);
+    std::vector<DeviceChunk> chunks;
+    for (const ParameterRange& range : parameter_chunks(network, NetworkSide::kBoth)) {
+      chunks.push_back({static_cast<int>(range.begin), static_cast<int>(range.end)});
+    }
+    job_count_ = static_cast<int>(jobs.size());
+    jobs_ = put_on(side_, jobs.data(), jobs.size());
+    chunk_count_ = static_cast<int>(chunks.size());
+    chunks_ = put_on(side_, chunks.data(), chunks.size());
+    squares_ = side_.template allocate<double>(chunks.size());
+  }
+
+  void make_deltas(const LossWork<Loss>& of) {
+    const int tiles = of.work.rows.tiles(), processors = shape_.multiprocessors;
+    if (!room_.spills) {
+      DeltaKernel<Loss> kernel{of, {}};
+      for (int side = 0; side < network_.sides(); ++side) {
+        kernel.at[side] = TilePlaces(network_.body(side), kTileRows, TilePlaces::kForwardAndBack);
+      }
+      return side_.run(kernel, DeltaKernel<Loss>::shape(network_, room_, tiles, processors));
+    }
+    const KernelShape all{2 * processors, GatherPhase<Loss>::kThreads, 0};
+    const int layers = std::max(network_.actor.layers, network_.valuer().layers);
+    side_.run(GatherPhase<Loss>{of}, all);
+    for (int l = 0; l < layers; ++l) {
+      if (network_.actor.hidden[l].patches.count() == 1) {
+        product(of.work, l, false);
+      } else {
+        side_.run(ConvolutionPhase<Sums>{of.work, l}, all);
+      }
+      if (is_normalised(l)) side_.run(NormPhase<Sums>{of.work, l, false}, all);
+    }
+    side_.run(LossPhase<Loss>{of}, LossPhase<Loss>::shape(network_, tiles));
+    for (int l = layers - 1; l >= 0; --l) {
+      if (is_normalised(l)) side_.run(NormPhase<Sums>{of.work, l, true}, all);
+      if (l > 0) product(of.work, l, true);
+    }
+  }
+  // In small pieces where large ones would not be enough for all multiprocessors.
+  void product(const GradientWork<Sums>& work, int l, bool goes_back) {
+    const auto width = [&](const DeviceBody& body) {
+      return goes_back ? body.hidden[l].in : body.hidden[l].out;
+    };
+    const int columns = std::max(width(network_.actor), width(network_.valuer()));
+    const int rows = work.rows.all();
+    using Large = ProductPhase<Sums, 4>;
+    using Small = ProductPhase<Sums, 1>;
+    if (Large::tiles(rows, columns) >= shape_.multiprocessors) {
+      return side_.run(Large{work, l, goes_back}, Large::shape(network_, rows, columns));
+    }
+    side_.run(Small{work, l, goes_back}, Small::shape(network_, rows, columns));
+  }
+  bool is_normalised(int l) const {
+    return network_.actor.norms[l].is_there() || network_.valuer().norms[l].is_there();
+  }
+
+  Side& side_;
+  DeviceNetwork network_;
+  SideShape shape_;
+  TileRoom room_;
+  std::size_t floats_ = 0;
+  float *arrays_ = nullptr, *transposed_ = nullptr, *log_std_ = nullptr, *grads_ = nullptr;
+  Sums* tile_sums_ = nullptr;
+  const WeightsJob* jobs_ = nullptr;
+  const DeviceChunk* chunks_ = nullptr;
+  double* squares_ = nullptr;
+  int job_count_ = 0, chunk_count_ = 0;
+};
+
+}  // namespace broadloom::cuda

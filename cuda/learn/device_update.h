@@ -1,0 +1,320 @@
+// An update on a side (host_side.h, device_side.h): what MinibatchUpdate does, as launches of
+// kernels in a fixed order. The host draws the permutations, and reads what is said of an update
+// once, at its end.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "broadloom/algo/gradient_cut.h"
+#include "broadloom/algo/minibatch_update.h"
+#include "broadloom/algo/optimizer.h"
+#include "broadloom/algorithms/ppo.h"
+#include "broadloom/rollout/minibatches.h"
+#include "cuda/learn/device_gradient.h"
+#include "cuda/learn/permutations_ahead.h"
+#include "cuda/learn/step_kernels.h"
+
+namespace broadloom::cuda {
+
+// Of one minibatch step.
+template <class Sums>
+struct StepReport {
+  Sums sums;
+  double norm = 0.0;  // of the gradient, before clipping
+};
+
+// What somebody who watches an update is shown: of the whole block before the first step, and of
+// every minibatch before its own. Costs the copies, and waits for them.
+template <class Sums>
+class StepWatcher {
+ public:
+  virtual void on_batch(const StepReport<Sums>& batch, std::span<const float> gradient) = 0;
+  virtual void on_step(int epoch, int minibatch, const StepReport<Sums>& step,
+                       std::span<const float> gradient) = 0;
+
+ protected:
+  ~StepWatcher() = default;
+};
+
+// What is decided between the steps of an update, from what is said of them: the learning rate
+// before each step, and after each epoch whether another one follows. Costs a wait for every
+// answer.
+template <class Sums>
+class StepRules {
+ public:
+  virtual ~StepRules() = default;
+  virtual bool sets_rate() const { return false; }
+  virtual double rate(const Sums& /*of_step*/, int /*samples*/, double before) const {
+    return before;
+  }
+  virtual bool may_stop() const { return false; }
+  virtual bool goes_on(const Sums& /*of_step*/, int /*samples*/) const { return true; }
+};
+
+// Into how many minibatches how many samples are cut.
+struct BlockCut {
+  int samples, minibatches;
+};
+
+// Loss: PpoKernelLoss or PqnKernelLoss (kernel_losses.h).
+template <class Side, class Loss>
+class DeviceUpdate {
+ public:
+  using Sums = typename Loss::Sums;
+  using Report = StepReport<Sums>;
+  using Watcher = StepWatcher<Sums>;
+  using Rules = StepRules<Sums>;
+
+  // The network must fit_kernels(). norm: of advantages. cuts: that blocks may have, the first
+  // one's first. side must outlive this.
+  DeviceUpdate(Side& side, const ActorCritic& network, const Loss& loss,
+               const MinibatchSettings& settings, AdvantageNorm norm,
+               const std::vector<BlockCut>& cuts)
+      : side_(side),
+        network_(device_network(network)),
+        loss_(loss),
+        settings_(settings),
+        norm_(norm),
+        minibatches_(cuts[0].samples, cuts[0].minibatches),
+        permutations_(settings.update_epochs),
+        gradient_(side, network, room_for(cuts).sizes) {
+    make_arrays(room_for(cuts));
+  }
+
+  // Blocks are cut in another one of the ways from now on.
+  void reshape(const BlockCut& cut) {
+    minibatches_ = Minibatches(cut.samples, cut.minibatches);
+    batch_ = static_cast<std::size_t>(cut.samples);
+    steps_ = static_cast<std::size_t>(settings_.update_epochs) * minibatches_.count();
+    most_ = partial_gradient_count(minibatches_.max_size(), parameters());
+    notes_ = static_cast<std::size_t>(most_) * network_.sides();
+  }
+
+  float* params() { return params_; }  // [P], on the side
+  Loss& loss() { return loss_; }
+  // Arrays [P] of the host.
+  void set_params(const float* from) { side_.copy_in(params_, from, parameters()); }
+  void set_moments(const float* m, const float* v) {
+    side_.copy_in(m_, m, parameters());
+    side_.copy_in(v_, v, parameters());
+  }
+  void bring_moments(float* m, float* v) {
+    side_.copy_out(m, m_, parameters());
+    side_.copy_out(v, v_, parameters());
+    side_.wait();
+  }
+  const Minibatches& minibatches() const { return minibatches_; }
+
+  // What says, on the side, that the block has a fault: then nothing is learnt from it.
+  void set_fault(const std::uint64_t* fault) { fault_ = fault; }
+
+  // Starts an update from a block with advantages. learning_rate: of the first step. adam_steps:
+  // taken before the update. watcher: null for none; the update has the same bits with one. Where
+  // there is one, or rules that decide something, it waits for what they are asked.
+  void begin(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration,
+             const Rules& rules, double learning_rate, std::int64_t adam_steps,
+             Watcher* watcher = nullptr) {
+    draw_minibatches(rollout, seed, iteration);
+    if (watcher != nullptr) show_batch(rollout, *watcher);
+    std::size_t step = 0;
+    for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
+      for (int m = 0; m < minibatches_.count(); ++m, ++step) {
+        minibatch_gradient(rollout, epoch, m, step);
+        if (watcher != nullptr) show_step(epoch, m, step, *watcher);
+        if (rules.sets_rate()) {
+          learning_rate = rules.rate(sums_now(step), minibatches_.size(m), learning_rate);
+        }
+        const AdamFactors factors(optimizer_step(settings_.optimizer, learning_rate,
+                                                 settings_.adam_eps,
+                                                 adam_steps + static_cast<std::int64_t>(step) + 1));
+        take_step(factors, step);
+      }
+      const int last = minibatches_.count() - 1;
+      if (rules.may_stop() && !rules.goes_on(sums_now(step - 1), minibatches_.size(last))) break;
+    }
+    taken_ = step;
+    learning_rate_ = learning_rate;
+  }
+
+  // Waits for what was begun: a report of every step that was taken. params: gets them, [P];
+  // learning_rate: what the rules have made of it.
+  std::vector<Report> finish(float* params, double& learning_rate) {
+    side_.copy_out(params, params_, parameters());
+    learning_rate = learning_rate_;
+    return reports(taken_);
+  }
+
+ private:
+  std::size_t parameters() const { return static_cast<std::size_t>(network_.parameters); }
+  float* floats(std::size_t count) { return side_.template allocate<float>(count); }
+
+  // The most that blocks of any of the cuts take.
+  struct Room {
+    std::size_t batch = 0, steps = 0, notes = 0;
+    std::size_t sums = 0;  // of all steps
+    std::vector<GradientSize> sizes;
+
+    void take(const DeviceUpdate& of) {
+      const int batch_samples = static_cast<int>(of.batch_), largest = of.minibatches_.max_size();
+      batch = std::max(batch, of.batch_);
+      steps = std::max(steps, of.steps_);
+      notes = std::max(notes, of.notes_);
+      sums = std::max(sums, of.steps_ * of.notes_);
+      for (const int samples : {largest, largest - 1, batch_samples}) {
+        if (samples > 0) sizes.push_back({samples, of.partials_of(samples)});
+      }
+    }
+  };
+  Room room_for(const std::vector<BlockCut>& cuts) {
+    Room room;
+    for (const BlockCut& cut : cuts) {
+      reshape(cut);
+      room.take(*this);
+    }
+    reshape(cuts[0]);
+    return room;
+  }
+
+  void make_arrays(const Room& room) {
+    for (float** array : {&params_, &m_, &v_}) *array = floats(parameters());
+    sums_ = side_.template allocate<Sums>(room.sums);
+    batch_sums_ = side_.template allocate<Sums>(room.notes);
+    norms_ = side_.template allocate<double>(room.steps);
+    shifts_ = side_.template allocate<AdvantageShift>(room.steps + 1);
+    indices_ = side_.template allocate<std::int32_t>(
+        room.batch * static_cast<std::size_t>(settings_.update_epochs));
+  }
+
+  void draw_minibatches(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration) {
+    permutations_.draw(seed, iteration, minibatches_.samples(),
+                       [&](std::span<const std::int32_t> all) {
+                         side_.copy_in(indices_, all.data(), all.size());
+                       });
+    if (norm_ == AdvantageNorm::kOff) {
+      const std::vector<AdvantageShift> none(steps_ + 1);
+      return side_.copy_in(shifts_, none.data(), none.size());
+    }
+    if (norm_ == AdvantageNorm::kBatch) return shift(rollout, nullptr, 1, 1, shifts_ + steps_);
+    shift(rollout, indices_, minibatches_.count(), steps_, shifts_);
+  }
+
+  // Of so many minibatches an epoch, `all` in all.
+  void shift(const DeviceRollout& rollout, const std::int32_t* indices, int count, std::size_t all,
+             AdvantageShift* shifts) {
+    side_.run(ShiftKernel{rollout.advantages, indices, static_cast<int>(batch_), count, shifts},
+              ShiftKernel::shape(static_cast<int>(all)));
+  }
+
+  // A whole block is spread over as many as minibatches have.
+  int partials_of(int samples) const {
+    return std::min(partial_gradient_count(samples, parameters()), most_);
+  }
+
+  GradientSize size_of(int samples) const { return {samples, partials_of(samples)}; }
+
+  void minibatch_gradient(const DeviceRollout& rollout, int epoch, int m, std::size_t step) {
+    const std::int32_t* const indices =
+        indices_ + batch_ * static_cast<std::size_t>(epoch) + minibatches_.begin(m);
+    const AdvantageShift* const shift = shifts_ + (norm_ == AdvantageNorm::kBatch ? steps_ : step);
+    gradient_.run(rollout, loss_, params_, indices, shift, size_of(minibatches_.size(m)),
+                  sums_ + step * notes_);
+  }
+
+  // The first epoch's minibatches, put together.
+  void show_batch(const DeviceRollout& rollout, Watcher& watcher) {
+    const GradientSize all = size_of(static_cast<int>(batch_));
+    AdvantageShift* const of_all = shifts_ + steps_;
+    if (norm_ == AdvantageNorm::kMinibatch) shift(rollout, indices_, 1, 1, of_all);
+    gradient_.run(rollout, loss_, params_, indices_, of_all, all, batch_sums_);
+    const Report report = report_now(batch_sums_, all.partials);
+    watcher.on_batch(report, brought_);
+  }
+  void show_step(int epoch, int m, std::size_t step, Watcher& watcher) {
+    const int partials = partials_of(minibatches_.size(m));
+    const Report report = report_now(sums_ + step * notes_, partials);
+    watcher.on_step(epoch, m, report, brought_);
+  }
+
+  // Of the gradient that was made last, which comes to the host.
+  Report report_now(const Sums* noted, int partials) {
+    std::vector<double> squares(static_cast<std::size_t>(gradient_.chunks()));
+    brought_.resize(parameters());
+    side_.copy_out(squares.data(), gradient_.squares(), squares.size());
+    side_.copy_out(brought_.data(), gradient_.gradient(), brought_.size());
+    side_.wait();
+    Report report;
+    report.sums = sums_now(noted, partials);
+    double sum = 0.0;
+    for (const double of_chunk : squares) sum += of_chunk;
+    report.norm = std::sqrt(sum);
+    return report;
+  }
+
+  // What was noted of samples, added up on the host.
+  Sums sums_now(const Sums* noted, int partials) {
+    std::vector<Sums> sums(static_cast<std::size_t>(network_.sides()) * partials);
+    side_.copy_out(sums.data(), noted, sums.size());
+    side_.wait();
+    Sums all;
+    for (const Sums& of_one : sums) all.add(of_one);
+    return all;
+  }
+  Sums sums_now(std::size_t step) {
+    const int m = static_cast<int>(step) % minibatches_.count();
+    return sums_now(sums_ + step * notes_, partials_of(minibatches_.size(m)));
+  }
+
+  void take_step(const AdamFactors& factors, std::size_t step) {
+    side_.run(AdamKernel{factors, settings_.max_grad_norm, gradient_.squares(), gradient_.chunks(),
+                         network_.parameters, gradient_.gradient(), params_, m_, v_, norms_ + step,
+                         fault_},
+              shape_for_rows(network_.parameters));
+  }
+
+  // Of the steps that were taken.
+  std::vector<Report> reports(std::size_t taken) {
+    std::vector<Sums> sums(taken * notes_);
+    std::vector<double> norms(taken);
+    side_.copy_out(sums.data(), sums_, sums.size());
+    side_.copy_out(norms.data(), norms_, taken);
+    side_.wait();
+    std::vector<Report> reports(taken);
+    for (std::size_t step = 0; step < taken; ++step) {
+      const int m = static_cast<int>(step) % minibatches_.count();
+      const int used = partials_of(minibatches_.size(m));
+      for (int i = 0; i < network_.sides() * used; ++i) {
+        reports[step].sums.add(sums[step * notes_ + static_cast<std::size_t>(i)]);
+      }
+      reports[step].norm = norms[step];
+    }
+    return reports;
+  }
+
+  Side& side_;
+  DeviceNetwork network_;
+  Loss loss_;
+  MinibatchSettings settings_;
+  AdvantageNorm norm_;
+  Minibatches minibatches_;
+  std::size_t batch_ = 0, steps_ = 0;  // B, and most minibatch steps of an update
+  int most_ = 0;                       // partial gradients of a step, of one side
+  std::size_t notes_ = 0;              // most partial gradients of a step, of all sides
+  float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
+  Sums *sums_ = nullptr, *batch_sums_ = nullptr;
+  double* norms_ = nullptr;
+  AdvantageShift* shifts_ = nullptr;  // of each step, and of all samples together
+  std::int32_t* indices_ = nullptr;
+  PermutationsAhead permutations_;
+  DeviceGradient<Side, Loss> gradient_;
+  const std::uint64_t* fault_ = nullptr;
+  std::size_t taken_ = 0;  // steps of the update that was begun
+  double learning_rate_ = 0.0;
+  std::vector<float> brought_;  // [P] a gradient on the host, where somebody watches
+};
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,199 @@
+// Losses of a minibatch as LossWork (gradient_work.h) runs them, with the bits of PpoLoss and
+// PqnLoss.
+//
+// A loss has Sums, what is said of samples beside their gradient, and
+//   row(of)                     one thread a row: from outputs to derivatives, and what is said
+//   add(block, of, sums, log_std)  all threads of a block: what was said of the rows added up, into
+//                               sums that are those of none, and the derivatives [outputs] of a
+//                               Gaussian policy's log_std
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "broadloom/algorithms/ppo_formulas.h"
+#include "broadloom/algorithms/ppo_loss.h"
+#include "broadloom/algorithms/pqn_formulas.h"
+#include "broadloom/algorithms/pqn_loss.h"
+#include "broadloom/nn/distribution_formulas.h"
+#include "cuda/collect/collect_kernels.h"
+#include "cuda/tile/sums.h"
+
+namespace broadloom::cuda {
+
+// What a loss sees of a tile.
+struct LossTile {
+  const DeviceNetwork& network;
+  const float* params;
+  const DeviceRollout& rollout;
+  const AdvantageShift& shift;  // of the minibatch
+  int samples;                  // of the minibatch
+  int rows, stride;             // of the tile, and of room for them
+  bool has_policy, has_values;  // a side, or both: which of these two there are
+  float* outputs;               // [outputs, stride] of the policy, or action values
+  float* values;                // [stride] of a head of values
+  float* shares;                // [outputs, stride] scratch
+  TileTerms terms;
+};
+
+// Numbers that a tile's sums are made of: one warp each, and from the first one on again where
+// there are fewer.
+template <class Block, class F>
+BROADLOOM_HD void warp_each(Block& block, int numbers, F&& f) {
+  for (int i = block.thread() / kWarp; i < numbers; i += block.threads() / kWarp) f(i);
+}
+
+// One row of it.
+struct LossRow {
+  const LossTile& tile;
+  std::size_t row;  // of the block
+  int r;            // of the tile
+  float* outputs;   // tile.stride between one and the next
+  float* shares;
+  TileTerms::Row terms;
+
+  BROADLOOM_HD LossRow(const LossTile& of, std::size_t in_block, int in_tile)
+      : tile(of),
+        row(in_block),
+        r(in_tile),
+        outputs(of.outputs + in_tile),
+        shares(of.shares + in_tile),
+        terms(of.terms.of(in_tile)) {}
+};
+
+struct PpoKernelLoss {
+  using Sums = PpoSums;
+  PpoCoefficients coefficients;
+
+  BROADLOOM_HD void row(const LossRow& of) const {
+    if (of.tile.has_values) value(of);
+    if (!of.tile.has_policy) return;
+    const DeviceRollout& block = of.tile.rollout;
+    const float* const drawn = block.actions + of.row * static_cast<std::size_t>(block.A);
+    return of.tile.network.is_discrete ? categorical(of, static_cast<int>(drawn[0]))
+                                       : gaussian(of, drawn);
+  }
+
+  template <class Block>
+  BROADLOOM_HD void add(Block& block, const LossTile& of, PpoSums& sums, float* log_std) const {
+    const int log_stds = of.has_policy && !of.network.is_discrete ? of.network.outputs : 0;
+    const int dimensions = kPolicyNumbers + 1;  // numbers before those of log_std
+    warp_each(block, dimensions + log_stds, [&](int i) {
+      if (i >= dimensions) return add_log_std(block, of, i - dimensions, log_std);
+      if (i < kPolicyNumbers) {
+        if (!of.has_policy) return;
+        return add_policy_terms(block, i, coefficients.clip_coef, of.terms, of.rows, sums);
+      }
+      if (!of.has_values) return;
+      const double sum = of.terms.sum(block, TileTerms::kValueLoss, of.rows);
+      if (block.thread() % kWarp == 0) sums.value_loss += sum;
+    });
+  }
+
+ private:
+  BROADLOOM_HD static float share(const LossTile& of) {
+    return 1.0f / static_cast<float>(of.samples);
+  }
+  BROADLOOM_HD float entropy_weight(const LossTile& of) const {
+    return static_cast<float>(-coefficients.ent_coef) * share(of);
+  }
+  template <class Block>
+  BROADLOOM_HD void add_log_std(Block& block, const LossTile& of, int a, float* log_std) const {
+    const float* const shares = of.shares + a * of.stride;
+    const float sum = lane_sum<float, 16>(block, of.rows, [&](int r) { return shares[r]; });
+    if (block.thread() % kWarp != 0) return;
+    log_std[a] = sum + entropy_weight(of) * static_cast<float>(of.rows);
+  }
+  BROADLOOM_HD PolicyLossOfOne policy(const LossRow& of, float log_prob) const {
+    const DeviceRollout& block = of.tile.rollout;
+    const float advantage = (block.advantages[of.row] - of.tile.shift.mean) * of.tile.shift.scale;
+    return PolicyLossOfOne(static_cast<float>(1.0 - coefficients.clip_coef),
+                           static_cast<float>(1.0 + coefficients.clip_coef), share(of.tile),
+                           log_prob, block.log_probs[of.row], advantage);
+  }
+
+  BROADLOOM_HD void categorical(const LossRow& of, int action) const {
+    const CategoricalRow row(of.outputs, of.tile.network.outputs, of.tile.stride);
+    const float entropy = row.entropy();
+    const PolicyLossOfOne one = policy(of, row.log_prob(action));
+    // Reads each logit before it writes there.
+    row.backward(action, one.d_log_prob, entropy_weight(of.tile), entropy, of.outputs);
+    of.terms.set(one, entropy);
+  }
+
+  BROADLOOM_HD void gaussian(const LossRow& of, const float* drawn) const {
+    const DeviceNetwork& network = of.tile.network;
+    const float* const log_std = of.tile.params + network.log_std;
+    float log_prob = 0.0f;
+    for (int a = 0; a < network.outputs; ++a) {
+      const GaussianDimension row{of.outputs[a * of.tile.stride], log_std[a]};
+      log_prob = row.add_log_prob(log_prob, row.scaled(drawn[a]));
+    }
+    const PolicyLossOfOne one = policy(of, log_prob);
+    for (int a = 0; a < network.outputs; ++a) {
+      const GaussianDimension row{of.outputs[a * of.tile.stride], log_std[a]};
+      const float scaled = row.scaled(drawn[a]);
+      of.outputs[a * of.tile.stride] = row.d_mean(one.d_log_prob, scaled);
+      of.shares[a * of.tile.stride] = GaussianDimension::d_log_std(one.d_log_prob, scaled);
+    }
+    of.terms.set(one, gaussian_row_entropy(log_std, network.outputs));
+  }
+
+  BROADLOOM_HD void value(const LossRow& of) const {
+    const float clip = coefficients.clip_vloss ? static_cast<float>(coefficients.clip_coef)
+                                               : std::numeric_limits<float>::infinity();
+    const DeviceRollout& block = of.tile.rollout;
+    const float old_value = block.values[of.row];
+    const ValueLossOfOne one(clip, static_cast<float>(coefficients.vf_coef) * share(of.tile),
+                             of.tile.values[of.r], old_value, block.advantages[of.row] + old_value);
+    of.tile.values[of.r] = one.d_value;
+    of.terms.set(TileTerms::kValueLoss, one.loss);
+  }
+};
+
+struct PqnKernelLoss {
+  using Sums = PqnSums;
+  double vf_coef = 1.0;
+
+  BROADLOOM_HD void row(const LossRow& of) const {
+    const DeviceRollout& block = of.tile.rollout;
+    const int outputs = of.tile.network.outputs;
+    const int action = static_cast<int>(block.actions[of.row]);
+    const float old_value = block.values[of.row], value = of.outputs[action * of.tile.stride];
+    const float weight = static_cast<float>(vf_coef) / static_cast<float>(of.tile.samples);
+    const float moved = largest_of(of.outputs, outputs, of.tile.stride) - old_value;
+    const PqnLossOfOne<float> one(weight, value, block.advantages[of.row] + old_value);
+    for (int a = 0; a < outputs; ++a) {
+      of.outputs[a * of.tile.stride] = a == action ? one.d_value : 0.0f;
+    }
+    of.terms.set(kLoss, one.loss);
+    of.terms.set(kValue, value);
+    of.terms.set(kMoved, std::fabs(static_cast<double>(moved)));
+  }
+
+  // In the order of rows, as on the host.
+  template <class Block>
+  BROADLOOM_HD void add(Block& block, const LossTile& of, PqnSums& sums, float*) const {
+    warp_each(block, kMoved + 1, [&](int i) {
+      if (block.thread() % kWarp != 0) return;
+      if (i == kLoss) sums.td_loss += chain(of, kLoss);
+      if (i == kValue) sums.q_values += chain(of, kValue);
+      for (int r = 0; i == kMoved && r < of.rows; ++r) {
+        const double moved = of.terms.at(kMoved, r);
+        if (!(moved <= sums.max_value_error)) sums.max_value_error = moved;
+      }
+    });
+  }
+
+ private:
+  enum { kLoss, kValue, kMoved };
+  BROADLOOM_HD static double chain(const LossTile& of, int term) {
+    double sum = 0.0;
+    for (int r = 0; r < of.rows; ++r) sum += of.terms.at(term, r);
+    return sum;
+  }
+};
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,189 @@
+// What stands around a minibatch's gradient: how its advantages are normalised, the sum of its
+// partial gradients, clipping and Adam. With the bits of Ppo, PartialGradients and Learner.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "broadloom/algo/clip_scale.h"
+#include "broadloom/algo/gradient_cut.h"
+#include "broadloom/algorithms/ppo_loss.h"
+#include "broadloom/math/adam_formula.h"
+#include "broadloom/rollout/collect_fault.h"
+#include "cuda/sides/kernel.h"
+
+namespace broadloom::cuda {
+
+// Mean and scale of the advantages of each minibatch of an update. They follow from the block and
+// the permutations alone, so one launch makes them for all steps at once, one block a minibatch:
+// four chains each, as on the host, by a warp of its own for which the other threads fetch numbers.
+struct ShiftKernel {
+  static constexpr int kFetching = 256, kThreads = kWarp + kFetching, kAtOnce = 4 * kFetching;
+
+  const float* advantages;      // [B]
+  const std::int32_t* indices;  // [epochs, B]; null: all in order, and one minibatch an epoch
+  int samples, count;           // B, and minibatches an epoch
+  AdvantageShift* shifts;       // [epochs, count]
+
+  static KernelShape shape(int minibatches) {
+    return {minibatches, kThreads, (4 + 2 * kAtOnce) * sizeof(double)};
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int epoch = block.index() / count, m = block.index() % count;
+    const int begin = place(m), rows = place(m + 1) - begin;
+    const std::int32_t* const of =
+        indices == nullptr ? nullptr : indices + static_cast<std::size_t>(epoch) * samples + begin;
+    const double mean = sum(block, of, rows, [](double x) { return x; }) / rows;
+    const double squares =
+        sum(block, of, rows, [mean](double x) { return (x - mean) * (x - mean); });
+    if (block.thread() != 0) return;
+    shifts[block.index()] = AdvantageShift();
+    if (rows < 2) return;
+    shifts[block.index()].mean = static_cast<float>(mean);
+    shifts[block.index()].scale =
+        static_cast<float>(1.0 / (std::sqrt(squares / (rows - 1)) + 1e-8));
+  }
+
+ private:
+  BROADLOOM_HD int place(int m) const {
+    return static_cast<int>(static_cast<std::int64_t>(m) * samples / count);
+  }
+  // Four neighbours' numbers from i on, of those that there are.
+  BROADLOOM_HD void fetch(const std::int32_t* of, int first, int rows, int thread,
+                          float (&own)[4]) const {
+    for (int k = 0; k < 4; ++k) {
+      const int i = first + k * kFetching + thread;
+      own[k] = i < rows ? advantages[of == nullptr ? i : of[i]] : 0.0f;
+    }
+  }
+  // Numbers i, i + 4, ..., of which many are read before the first is added.
+  BROADLOOM_HD static void add_chain(const double* numbers, int i, int end, double& chain) {
+    constexpr int kReads = 16;
+    for (; i + 4 * (kReads - 1) < end; i += 4 * kReads) {
+      double read[kReads];
+      for (int k = 0; k < kReads; ++k) read[k] = numbers[i + 4 * k];
+      for (int k = 0; k < kReads; ++k) chain += read[k];
+    }
+    for (; i < end; i += 4) chain += numbers[i];
+  }
+  template <class Block, class Term>
+  BROADLOOM_HD double sum(Block& block, const std::int32_t* of, int rows, Term&& term) const {
+    double* const chains = block.template shared<double>();
+    double* const terms = chains + 4;
+    float own[4];
+    double chain = 0.0;
+    const int fetching = block.thread() - kWarp;  // below 0: this one adds
+    if (fetching >= 0) fetch(of, 0, rows, fetching, own);
+    for (int first = 0, turn = 0; first < rows; first += kAtOnce, turn ^= 1) {
+      double* const here = terms + turn * kAtOnce;
+      for (int k = 0; k < 4 && fetching >= 0; ++k) here[k * kFetching + fetching] = term(own[k]);
+      block.sync();  // and who adds is done with the turn before the last
+      const int left = rows - first, end = left < kAtOnce ? left : kAtOnce;
+      if (block.thread() < 4) add_chain(here, block.thread(), end, chain);
+      if (fetching >= 0) fetch(of, first + kAtOnce, rows, fetching, own);
+    }
+    if (block.thread() < 4) chains[block.thread()] = chain;
+    block.sync();
+    const double total = (chains[0] + chains[1]) + (chains[2] + chains[3]);
+    block.sync();
+    return total;
+  }
+};
+
+// A run of the parameters: parameter_chunks() (algo/gradient_cut.h).
+struct DeviceChunk {
+  int begin, end;
+};
+
+// The partial gradients added pairwise into the first, in the host's tree, and the sum of squares
+// of each chunk. One block a chunk, at most 2,048 parameters.
+struct ReduceKernel {
+  static constexpr int kThreads = 1024;
+  // Of the tree, which a thread reads at once.
+  static constexpr int kAtOnce = 16;
+
+  float* partial_grads;  // [partials, parameters]
+  int partials, parameters;
+  const DeviceChunk* chunks;
+  double* squares;  // [chunks]
+
+  static KernelShape shape(int chunks) { return {chunks, kThreads, 0}; }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const DeviceChunk chunk = chunks[block.index()];
+    for (int i = chunk.begin + block.thread(); i < chunk.end; i += block.threads()) {
+      partial_grads[i] = sum_of(i);
+    }
+    block.sync();
+    if (block.thread() >= kWarp) return;
+    // 32 chains, then the upper half of them added to the lower one: sum_squares().
+    double sum = 0.0;
+    for (int i = chunk.begin + block.thread(); i < chunk.end; i += kWarp) {
+      const double x = partial_grads[i];
+      sum += x * x;  // x * x is exact
+    }
+    for (int mask = kWarp / 2; mask > 0; mask /= 2) sum += block.shuffle_xor(sum, mask);
+    if (block.thread() == 0) squares[block.index()] = sum;
+  }
+
+ private:
+  // Neighbours first, then neighbouring sums: a number is added to the one a stride before it where
+  // it is there.
+  BROADLOOM_HD float sum_of(int i) const {
+    float branches[kMostPartialGradients / kAtOnce];
+    const int count = (partials + kAtOnce - 1) / kAtOnce;
+    for (int b = 0; b < kMostPartialGradients / kAtOnce; ++b) {
+      branches[b] = b < count ? branch(i, b * kAtOnce) : 0.0f;
+    }
+    return tree(branches, count);
+  }
+  BROADLOOM_HD float branch(int i, int first) const {
+    float of[kAtOnce];
+    for (int p = 0; p < kAtOnce; ++p) {
+      const bool is_there = first + p < partials;
+      of[p] = is_there ? partial_grads[static_cast<std::size_t>(first + p) * parameters + i] : 0.0f;
+    }
+    return tree(of, partials - first);
+  }
+  // Of the first `count` of them.
+  template <int kCount>
+  BROADLOOM_HD static float tree(float (&of)[kCount], int count) {
+    for (int stride = 1; stride < kCount; stride *= 2) {
+      for (int p = 0; p + stride < kCount; p += 2 * stride) {
+        if (p + stride < count) of[p] += of[p + stride];
+      }
+    }
+    return of[0];
+  }
+};
+
+// One thread a parameter; each works out the norm for itself, from a handful of numbers. Where the
+// block has a fault, nothing is learnt from it.
+struct AdamKernel {
+  AdamFactors factors;
+  double max_grad_norm;
+  const double* squares;  // [chunks]
+  int chunks, parameters;
+  const float* gradient;  // [parameters]
+  float *params, *m, *v;
+  double* norm;                // out, of this step
+  const std::uint64_t* fault;  // of the block; null: there is none
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int i = block.index() * block.threads() + block.thread();
+    if (i >= parameters || (fault != nullptr && *fault != kNoFault)) return;
+    double sum = 0.0;
+    for (int c = 0; c < chunks; ++c) sum += squares[c];
+    const double length = std::sqrt(sum);
+    const float scale = static_cast<float>(clip_scale(length, max_grad_norm));
+    adam_element(factors, scale, gradient[i], params[i], m[i], v[i]);
+    if (i == 0) *norm = length;
+  }
+};
+
+}  // namespace broadloom::cuda

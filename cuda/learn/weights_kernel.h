@@ -1,0 +1,377 @@
+// From derivatives of layers' outputs to those of their parameters, with the bits of
+// ActorCritic::backward: each is one chain over the rows of a partial gradient, and all of them go
+// side by side.
+#pragma once
+
+#include <vector>
+
+#include "cuda/learn/gradient_work.h"
+#include "cuda/tile/backward.h"
+
+namespace broadloom::cuda {
+
+// What a block does for a partial gradient.
+struct WeightsJob {
+  // Parameters of a dense layer from input `i` and output `o` on; of a convolution, of what
+  // normalises it and of the heads from number `i` on; and what was said of samples.
+  enum Kind { kConvolution, kNorm, kHead, kValueHead, kDense, kSums };
+  Kind kind;
+  int side, layer, i, o;
+};
+
+template <class Sums>
+struct WeightsKernel {
+  static constexpr int kThreads = 256;
+  static constexpr int kDown = 32, kAcross = 64;  // inputs and outputs of a dense job
+  static constexpr int kChunk = 32;               // rows that lie in shared memory at a time
+
+  GradientWork<Sums> of;
+  const WeightsJob* jobs;
+
+  static KernelShape shape(int jobs, int partials) {
+    return {jobs * partials, kThreads, sizeof(float) * 2 * kChunk * (kDown + kAcross)};
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int p = block.index() % of.rows.partials;
+    const WeightsJob job = jobs[block.index() / of.rows.partials];
+    const Rows rows(*this, job, p);
+    if (job.kind == WeightsJob::kDense) return dense(block, job, rows);
+    if (job.kind == WeightsJob::kConvolution) return convolution(block, job, rows);
+    if (job.kind == WeightsJob::kNorm) return norm(block, job, rows);
+    if (job.kind == WeightsJob::kSums) return add_sums(rows, p, block.thread());
+    head(job, rows, job.i + block.thread());
+  }
+
+ private:
+  // Of a partial gradient.
+  struct Rows {
+    const DeviceBody& body;
+    const TilePlaces& at;
+    const float* arrays;
+    int first, count;
+    float* grads;
+
+    BROADLOOM_HD Rows(const WeightsKernel& kernel, const WeightsJob& job, int p)
+        : body(kernel.of.network.body(job.side)),
+          at(kernel.of.at[job.side]),
+          arrays(kernel.of.of_side(job.side)),
+          first(p * kernel.of.rows.most),
+          count(kernel.of.rows.of(p)),
+          grads(kernel.of.grads + static_cast<std::size_t>(p) * kernel.of.network.parameters) {}
+
+    // Of an array, `row` numbers a row.
+    BROADLOOM_HD const float* of(int place, int row) const {
+      return arrays + place + static_cast<std::size_t>(first) * row;
+    }
+    BROADLOOM_HD const float* inputs(int l) const {
+      const int row = TilePlaces::row(body.hidden[l].row_in);
+      return of(l > 0 ? at.hidden[l - 1] : at.x, row);
+    }
+    BROADLOOM_HD const float* derivatives(int l) const {
+      const int row = TilePlaces::row(body.hidden[l].row_out());
+      return of(body.norms[l].is_there() ? at.before[l] : at.delta[l], row);
+    }
+  };
+
+  // What a chain goes on from.
+  BROADLOOM_HD float begun(const float* of_parameter) const {
+    return of.rows.is_first() ? 0.0f : *of_parameter;
+  }
+
+  // Chunk after chunk of the rows comes to shared memory while the one before is worked on, eight
+  // parameters a thread: with more there would be too few threads for the waits.
+  template <class Block>
+  BROADLOOM_HD void dense(Block& block, const WeightsJob& job, const Rows& rows) const {
+    const DeviceLayer& layer = rows.body.hidden[job.layer];
+    const Panel panel{rows.inputs(job.layer) + job.i,
+                      rows.derivatives(job.layer) + job.o,
+                      TilePlaces::row(layer.in),
+                      TilePlaces::row(layer.out),
+                      TilePlaces::row(layer.in) - job.i,
+                      TilePlaces::row(layer.out) - job.o,
+                      rows.count};
+    const int lane = block.thread() % kWarp, warp = block.thread() / kWarp;
+    const int i = (warp / 2 * 4 + lane / 8) * kSquare, o = (warp % 2 * 8 + lane % 8) * 4;
+    const bool has_bias = job.i == 0 && block.thread() < kAcross;
+    float* const weights = rows.grads + layer.weight + (job.i + i) * layer.out + job.o + o;
+    float* const bias = rows.grads + layer.bias + job.o + block.thread();
+    const int inputs = layer.in - job.i - i, outputs = layer.out - job.o - o;  // that are left
+    float sums[kSquare][4], bias_sum = 0.0f;
+    for (int k = 0; k < kSquare; ++k) {
+      for (int c = 0; c < 4; ++c) {
+        sums[k][c] = k < inputs && c < outputs ? begun(weights + k * layer.out + c) : 0.0f;
+      }
+    }
+    const bool keeps_bias = has_bias && job.o + block.thread() < layer.out;
+    if (keeps_bias) bias_sum = begun(bias);
+    float* const shared = block.template shared<float>();
+    Fetched next = panel.fetch(0, block.thread());
+    for (int first = 0, turn = 0; first < rows.count; first += kChunk, turn ^= 1) {
+      float* const x = shared + turn * kChunk * (kDown + kAcross);
+      float* const d = x + kChunk * kDown;
+      next.put(x, d, block.thread());
+      block.sync();  // and who works on the other chunk is done with the one before it
+      next = panel.fetch(first + kChunk, block.thread());
+      const int left = rows.count - first, count = left < kChunk ? left : kChunk;
+      add_outer(x + i, d + o, count, sums);
+      for (int r = 0; has_bias && r < count; ++r) bias_sum += d[r * kAcross + block.thread()];
+    }
+    for (int k = 0; k < kSquare; ++k) {
+      for (int c = 0; c < 4; ++c) {
+        if (k < inputs && c < outputs) weights[k * layer.out + c] = sums[k][c];
+      }
+    }
+    if (keeps_bias) *bias = bias_sum;
+  }
+
+  static constexpr int kInputs = kChunk * kDown / 4 / kThreads;  // fours a thread
+  static constexpr int kOutputs = kChunk * kAcross / 4 / kThreads;
+
+  struct Fetched {
+    Four x[kInputs], d[kOutputs];
+    BROADLOOM_HD void put(float* to_x, float* to_d, int thread) const {
+      for (int k = 0; k < kInputs; ++k) store_four(x[k], to_x + 4 * (thread + k * kThreads));
+      for (int k = 0; k < kOutputs; ++k) store_four(d[k], to_d + 4 * (thread + k * kThreads));
+    }
+  };
+  struct Panel {
+    const float *x, *d;
+    int x_row, d_row, x_left, d_left;  // numbers of a row from there on, in fours
+    int count;
+
+    BROADLOOM_HD Fetched fetch(int first, int thread) const {
+      Fetched made;
+      for (int k = 0; k < kInputs; ++k) {
+        made.x[k] = four<kDown>(x, x_row, x_left, first, thread + k * kThreads);
+      }
+      for (int k = 0; k < kOutputs; ++k) {
+        made.d[k] = four<kAcross>(d, d_row, d_left, first, thread + k * kThreads);
+      }
+      return made;
+    }
+
+   private:
+    template <int kWidth>
+    BROADLOOM_HD Four four(const float* of, int row, int left, int first, int e) const {
+      const int r = first + e / (kWidth / 4), column = e % (kWidth / 4) * 4;
+      if (r >= count || column >= left) return {};
+      return load_four(of + static_cast<std::size_t>(r) * row + column);
+    }
+  };
+
+  static constexpr int kSquare = 2;  // inputs of a thread
+
+  // sums at (i, o) += x[r][i] d[r][o] over rows.
+  BROADLOOM_HD static void add_outer(const float* x, const float* d, int rows,
+                                     float (&sums)[kSquare][4]) {
+#ifdef __CUDA_ARCH__
+#pragma unroll 8
+#endif
+    for (int r = 0; r < rows; ++r) {
+      const Four of_d = load_four(d + r * kAcross);
+      for (int k = 0; k < kSquare; ++k) {
+        const float of_x = x[r * kDown + k];
+        for (int c = 0; c < 4; ++c) sums[k][c] = element::mul_add(of_x, of_d.of[c], sums[k][c]);
+      }
+    }
+  }
+
+  // Numbers of a row that lies in shared memory while the next one comes.
+  static constexpr int kRowFloats = kChunk * (kDown + kAcross);
+  static constexpr int kRowReads = kRowFloats / 4 / kThreads;
+
+  // Rows of two arrays side by side, [rows, a_row] and [rows, b_row], one after another through
+  // shared memory: f(a, b) works on a row of each. Only where both together are no more than
+  // kRowFloats.
+  template <class Block, class F>
+  BROADLOOM_HD void over_rows(Block& block, int count, const float* a, int a_row, const float* b,
+                              int b_row, F&& f) const {
+    float* const shared = block.template shared<float>();
+    const float* from[kRowReads];  // this thread's fours, and from row to row
+    int next_row[kRowReads];
+    for (int k = 0; k < kRowReads; ++k) {
+      const int e = 4 * (block.thread() + k * kThreads);
+      from[k] = e < a_row ? a + e : b + (e - a_row);
+      next_row[k] = e < a_row ? a_row : e < a_row + b_row ? b_row : 0;  // 0: none
+    }
+    Four next[kRowReads];
+    const auto fetch = [&] {
+      for (int k = 0; k < kRowReads; ++k) {
+        if (next_row[k] == 0) continue;
+        next[k] = load_four(from[k]);
+        from[k] += next_row[k];
+      }
+    };
+    if (count > 0) fetch();
+    for (int r = 0; r < count; ++r) {
+      float* const row = shared + r % 2 * kRowFloats;
+      for (int k = 0; k < kRowReads; ++k) {
+        if (next_row[k] != 0) store_four(next[k], row + 4 * (block.thread() + k * kThreads));
+      }
+      block.sync();  // and who works on the other row is done with the one before it
+      if (r + 1 < count) fetch();
+      f(row, row + a_row);
+    }
+  }
+
+  // One parameter a thread, over the rows and their patches.
+  template <class Block>
+  BROADLOOM_HD void convolution(Block& block, const WeightsJob& job, const Rows& rows) const {
+    const DeviceLayer& layer = rows.body.hidden[job.layer];
+    const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
+    const int e = job.i + block.thread(), o = e % layer.out, i = e / layer.out;
+    const bool is_there = e < (layer.in + 1) * layer.out, is_weight = i < layer.in;
+    const int from = is_weight && is_there ? layer.patches.at(i) : 0;
+    const float* const x = rows.inputs(job.layer);
+    const float* const delta = rows.derivatives(job.layer);
+    float* const to = rows.grads + (is_weight ? layer.weight + i * layer.out : layer.bias) + o;
+    float sum = is_there ? begun(to) : 0.0f;
+    if (x_row + d_row <= kRowFloats) {
+      over_rows(block, rows.count, x, x_row, delta, d_row, [&](const float* of_x, const float* d) {
+        if (is_there) sum = chain_of_row(layer, is_weight, of_x + from, d + o, sum);
+      });
+    } else if (is_there) {
+      for (int r = 0; r < rows.count; ++r) {
+        sum = chain_of_row(layer, is_weight, x + r * x_row + from, delta + r * d_row + o, sum);
+      }
+    }
+    if (is_there) *to = sum;
+  }
+  BROADLOOM_HD static float chain_of_row(const DeviceLayer& layer, bool is_weight, const float* x,
+                                         const float* delta, float sum) {
+    const Patches& patches = layer.patches;
+    const float* d = delta;
+    for (int row = 0; row < patches.down; ++row) {
+      const float* const of_row = x + row * patches.next_down;
+#ifdef __CUDA_ARCH__
+#pragma unroll 8
+#endif
+      for (int k = 0; k < patches.across; ++k, d += layer.out) {
+        const float of_x = is_weight ? of_row[k * patches.next_across] : 1.0f;
+        sum = element::mul_add(of_x, *d, sum);  // 1 d + sum is d + sum
+      }
+    }
+    return sum;
+  }
+
+  // Gain and bias of one number a thread, over the rows and their parts.
+  template <class Block>
+  BROADLOOM_HD void norm(Block& block, const WeightsJob& job, const Rows& rows) const {
+    const DeviceNorm& norm = rows.body.norms[job.layer];
+    const int width = norm.parts * norm.size, row = TilePlaces::row(width);
+    const float* const deltas = rows.of(rows.at.delta[job.layer], row);
+    const float* const zs = rows.of(rows.at.linear[job.layer], row);
+    const int i = job.i + block.thread(), end = i < norm.size ? width : 0;
+    float *const gain = rows.grads + norm.gain + i, *const bias = rows.grads + norm.bias + i;
+    float gain_sum = end > 0 ? begun(gain) : 0.0f, bias_sum = end > 0 ? begun(bias) : 0.0f;
+    const auto add_row = [&](const float* delta, const float* z) {
+#ifdef __CUDA_ARCH__
+#pragma unroll 8
+#endif
+      for (int k = i; k < end; k += norm.size) {
+        gain_sum = element::mul_add(delta[k], z[k], gain_sum);
+        bias_sum += delta[k];
+      }
+    };
+    if (2 * row <= kRowFloats) {
+      over_rows(block, rows.count, deltas, row, zs, row, add_row);
+    } else {
+      for (int r = 0; r < rows.count; ++r) add_row(deltas + r * row, zs + r * row);
+    }
+    if (end == 0) return;
+    *gain = gain_sum;
+    *bias = bias_sum;
+  }
+
+  // W [out, in].
+  BROADLOOM_HD void head(const WeightsJob& job, const Rows& rows, int e) const {
+    const bool is_value = job.kind == WeightsJob::kValueHead;
+    const DeviceLayer& head = is_value ? rows.body.value_head : rows.body.head;
+    if (e >= head.out * (head.in + 1)) return;
+    const int i = e % (head.in + 1), o = e / (head.in + 1), row = TilePlaces::row(head.in);
+    const bool is_weight = i < head.in;
+    const float* const x = rows.of(rows.at.top(rows.body), row) + (is_weight ? i : 0);
+    const float* const d = rows.arrays + (is_value ? rows.at.values : rows.at.outputs) +
+                           static_cast<std::size_t>(o) * rows.at.rows + rows.first;
+    float* const to = rows.grads + (is_weight ? head.weight + o * head.in + i : head.bias + o);
+    float sum = begun(to);
+    for (int first = 0; first < rows.count; first += kReads) {
+      float of_x[kReads], of_d[kReads];  // read before any is worked on
+      for (int k = 0; k < kReads; ++k) {
+        const bool is_there = first + k < rows.count;
+        of_x[k] = is_there ? x[(first + k) * row] : 0.0f;
+        of_d[k] = is_there ? d[first + k] : 0.0f;
+      }
+      for (int k = 0; k < kReads && first + k < rows.count; ++k) {
+        sum = is_weight ? element::mul_add(of_d[k], of_x[k], sum) : sum + of_d[k];
+      }
+    }
+    *to = sum;
+  }
+  static constexpr int kReads = 32;
+
+  // What was said of the partial gradient's tiles, and a Gaussian policy's log_std.
+  BROADLOOM_HD void add_sums(const Rows& rows, int p, int thread) const {
+    const int first = rows.first / kTileRows;
+    const int tiles = (rows.count + kTileRows - 1) / kTileRows, sides = of.network.sides();
+    if (thread < sides) {
+      Sums& all = of.sums[p * sides + thread];
+      Sums sum = of.rows.is_first() ? Sums() : all;
+      for (int t = 0; t < tiles; ++t) {
+        sum.add(of.tile_sums[static_cast<std::size_t>(first + t) * sides + thread]);
+      }
+      all = sum;
+    }
+    if (of.network.is_discrete) return;
+    const int outputs = of.network.outputs;
+    for (int a = thread; a < outputs; a += kThreads) {
+      float* const to = rows.grads + of.network.log_std + a;
+      float sum = begun(to);
+      for (int t = 0; t < tiles; ++t) {
+        sum += of.log_std[static_cast<std::size_t>(first + t) * outputs + a];
+      }
+      *to = sum;
+    }
+  }
+};
+
+// What is to be done for each partial gradient, of which what takes longest comes first.
+inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
+  std::vector<WeightsJob> jobs;
+  using Kernel = WeightsKernel<int>;
+  const auto numbers = [&](WeightsJob::Kind kind, int side, int layer, int count) {
+    for (int i = 0; i < count; i += Kernel::kThreads) jobs.push_back({kind, side, layer, i, 0});
+  };
+  const auto each = [&](auto&& f) {
+    for (int side = 0; side < network.sides(); ++side) {
+      const DeviceBody& body = network.body(side);
+      for (int l = 0; l < body.layers; ++l) f(side, l, body.hidden[l], body.norms[l]);
+    }
+  };
+  each([&](int side, int l, const DeviceLayer& layer, const DeviceNorm&) {
+    if (layer.patches.count() == 1) return;
+    numbers(WeightsJob::kConvolution, side, l, (layer.in + 1) * layer.out);
+  });
+  each([&](int side, int l, const DeviceLayer&, const DeviceNorm& norm) {
+    if (norm.is_there()) numbers(WeightsJob::kNorm, side, l, norm.size);
+  });
+  for (int side = 0; side < network.sides(); ++side) {
+    const DeviceBody& body = network.body(side);
+    numbers(WeightsJob::kHead, side, 0, body.head.out * (body.head.in + 1));
+    numbers(WeightsJob::kValueHead, side, 0, body.value_head.out * (body.value_head.in + 1));
+  }
+  each([&](int side, int l, const DeviceLayer& layer, const DeviceNorm&) {
+    if (layer.patches.count() != 1) return;
+    for (int i = 0; i < layer.in; i += Kernel::kDown) {
+      for (int o = 0; o < layer.out; o += Kernel::kAcross) {
+        jobs.push_back({WeightsJob::kDense, side, l, i, o});
+      }
+    }
+  });
+  jobs.push_back({WeightsJob::kSums, 0, 0, 0, 0});
+  return jobs;
+}
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,69 @@
+// Kernels on the device; for files that nvcc compiles.
+#pragma once
+
+#include <cstddef>
+
+#include "cuda/sides/kernel.h"
+
+namespace broadloom::cuda {
+
+class DeviceBlock {
+ public:
+  __device__ int index() const { return static_cast<int>(blockIdx.x); }
+  __device__ int blocks() const { return static_cast<int>(gridDim.x); }
+  __device__ int thread() const { return static_cast<int>(threadIdx.x); }
+  __device__ int threads() const { return static_cast<int>(blockDim.x); }
+  __device__ void sync() { __syncthreads(); }
+  template <class T>
+  __device__ T* shared() {
+    extern __shared__ double2 memory[];  // aligned for whatever a kernel keeps there
+    return reinterpret_cast<T*>(memory);
+  }
+  template <class T>
+  __device__ T shuffle_xor(T x, int mask) {
+    return __shfl_xor_sync(0xffffffffu, x, mask);
+  }
+};
+
+// Threads of a block of it, for which its registers must do.
+template <class Kernel>
+constexpr int most_threads() {
+  if constexpr (requires { Kernel::kThreads; }) {
+    return Kernel::kThreads;
+  } else {
+    return 256;
+  }
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(most_threads<Kernel>())
+    run_on_device(const __grid_constant__ Kernel kernel) {
+  DeviceBlock block;
+  kernel(block);
+}
+
+// As much as a block may have: the limit is the function's, for all who launch it, and not the
+// launch's. Trainers side by side want different amounts.
+template <class Function>
+cudaError_t grant_shared_memory(Function function) {
+  int device = 0, bytes = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
+  const cudaError_t asked =
+      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (asked != cudaSuccess) return asked;
+  return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
+// Starts it on the stream, and returns at once.
+template <class Kernel>
+cudaError_t launch(const Kernel& kernel, const KernelShape& shape, cudaStream_t stream) {
+  static_assert(sizeof(Kernel) <= 4096, "what a kernel is given is at most 4 KB before CUDA 12.1");
+  if (shape.shared_bytes > kUsualSharedBytes) {
+    static const cudaError_t granted = grant_shared_memory(run_on_device<Kernel>);
+    if (granted != cudaSuccess) return granted;
+  }
+  run_on_device<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(kernel);
+  return cudaGetLastError();
+}
+
+}  // namespace broadloom::cuda

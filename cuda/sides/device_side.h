@@ -1,0 +1,169 @@
+// Where kernels run and keep their numbers on the device: one stream, in which all goes in order.
+// For files that nvcc compiles.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "cuda/sides/device_block.h"
+
+namespace broadloom::cuda {
+
+class DeviceSide {
+ public:
+  DeviceSide() {
+    if (keep(cudaStreamCreate(&stream_))) {
+      keep(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+    }
+  }
+  ~DeviceSide() {
+    for (void* memory : memory_) cudaFree(memory);
+    cudaFreeHost(staging_);
+    if (event_ != nullptr) cudaEventDestroy(event_);
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  DeviceSide(const DeviceSide&) = delete;
+  DeviceSide& operator=(const DeviceSide&) = delete;
+
+  // What computes, as it calls itself.
+  std::string name() {
+    int device = 0;
+    cudaDeviceProp properties{};
+    if (!keep(cudaGetDevice(&device)) || !keep(cudaGetDeviceProperties(&properties, device))) {
+      return "";
+    }
+    return properties.name;
+  }
+
+  // The first thing that went wrong, in CUDA's words; nothing runs after it.
+  Status status() const {
+    if (error_ == cudaSuccess) return {};
+    std::string words = std::string("CUDA says: ") + cudaGetErrorString(error_);
+    if (error_ != cudaErrorMemoryAllocation) return {ErrorKind::kIo, words};
+    words += ", where a run asks for " + std::to_string(asked_ / 1000000) +
+             " MB and perhaps more; make num_envs or num_steps smaller";
+    return invalid(words);
+  }
+
+  // Memory that there is to be had, and what was asked for.
+  std::size_t free_bytes() {
+    std::size_t free = 0, all = 0;
+    keep(cudaMemGetInfo(&free, &all));
+    return free;
+  }
+  std::size_t allocated() const { return asked_; }
+  SideShape shape() {
+    return {static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)),
+            attribute(cudaDevAttrMultiProcessorCount)};
+  }
+
+  // Of zeros; it lives as long as this. Null for none.
+  template <class T>
+  T* allocate(std::size_t count) {
+    void* memory = nullptr;
+    if (count == 0) return nullptr;
+    asked_ += count * sizeof(T);
+    if (!keep(cudaMalloc(&memory, count * sizeof(T)))) return nullptr;
+    memory_.push_back(memory);
+    keep(cudaMemsetAsync(memory, 0, count * sizeof(T), stream_));
+    return static_cast<T*>(memory);
+  }
+  // What is copied may be gone when the caller goes on, and goes by way of pages that stay where
+  // they are, so that nobody waits for it.
+  template <class T>
+  void copy_in(T* to, const T* from, std::size_t count) {
+    const std::size_t bytes = count * sizeof(T);
+    std::byte* const place = staged(bytes);
+    if (place == nullptr) return;
+    std::memcpy(place, from, bytes);
+    keep(cudaMemcpyAsync(to, place, bytes, cudaMemcpyHostToDevice, stream_));
+  }
+  // There once wait() comes back.
+  template <class T>
+  void copy_out(T* to, const T* from, std::size_t count) {
+    const std::size_t bytes = count * sizeof(T);
+    std::byte* const place = staged(bytes);
+    if (place == nullptr) return;
+    keep(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDeviceToHost, stream_));
+    arrivals_.push_back({to, place, bytes});
+  }
+  // For all that was started.
+  void wait() {
+    if (error_ == cudaSuccess) keep(cudaStreamSynchronize(stream_));
+    arrive(arrivals_.size());
+    used_ = 0;
+  }
+  // What was started so far is what wait_marked() waits for.
+  void mark() {
+    if (error_ == cudaSuccess) keep(cudaEventRecord(event_, stream_));
+    marked_ = arrivals_.size();
+  }
+  void wait_marked() {
+    if (error_ == cudaSuccess) keep(cudaEventSynchronize(event_));
+    arrive(marked_);
+  }
+  template <class Kernel>
+  void run(const Kernel& kernel, const KernelShape& shape) {
+    if (error_ == cudaSuccess) keep(launch(kernel, shape, stream_));
+  }
+
+ private:
+  bool keep(cudaError_t error) {
+    if (error_ == cudaSuccess) error_ = error;
+    return error == cudaSuccess;
+  }
+  int attribute(cudaDeviceAttr which) {
+    int device = 0, value = 1;
+    keep(cudaGetDevice(&device));
+    keep(cudaDeviceGetAttribute(&value, which, device));
+    return value;
+  }
+
+  struct Arrival {
+    void* to;
+    const std::byte* place;
+    std::size_t bytes;
+  };
+
+  void arrive(std::size_t count) {
+    for (std::size_t i = 0; i < count && error_ == cudaSuccess; ++i) {
+      std::memcpy(arrivals_[i].to, arrivals_[i].place, arrivals_[i].bytes);
+    }
+    arrivals_.erase(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(count));
+    marked_ = 0;
+  }
+
+  // Room for a copy under way, until the next wait(); null where nothing goes on, or for nothing.
+  // It grows to what is under way at a time, and a quarter more, and then stays.
+  std::byte* staged(std::size_t bytes) {
+    if (error_ != cudaSuccess || bytes == 0) return nullptr;
+    const std::size_t taken = (bytes + 255) / 256 * 256;
+    if (used_ + taken > staging_bytes_) {
+      const std::size_t more = (used_ + taken) / 4 * 5;  // and does not grow for little
+      wait();
+      keep(cudaFreeHost(staging_));
+      staging_ = nullptr;
+      staging_bytes_ = 0;
+      if (!keep(cudaMallocHost(&staging_, more))) return nullptr;
+      staging_bytes_ = more;
+    }
+    std::byte* const place = static_cast<std::byte*>(staging_) + used_;
+    used_ += taken;
+    return place;
+  }
+
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t event_ = nullptr;  // of mark()
+  cudaError_t error_ = cudaSuccess;
+  std::vector<void*> memory_;
+  std::size_t asked_ = 0;  // bytes of all that was allocated, or was to be
+  void* staging_ = nullptr;
+  std::size_t staging_bytes_ = 0, used_ = 0;
+  std::vector<Arrival> arrivals_;
+  std::size_t marked_ = 0;  // of them
+};
+
+}  // namespace broadloom::cuda

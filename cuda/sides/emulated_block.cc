@@ -1,0 +1,167 @@
+#include "cuda/sides/emulated_block.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "broadloom/core/random.h"
+#include "cuda/sides/fiber.h"
+
+namespace broadloom::cuda::emulated {
+namespace {
+
+constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of any device
+
+[[noreturn]] void fault(const char* what) {
+  std::fprintf(stderr, "emulated kernel: %s\n", what);
+  std::abort();
+}
+
+// Where a fiber waits for others.
+enum class Wait { kNone, kBlock, kWarp, kEnded };
+
+struct Thread {
+  Wait wait = Wait::kNone;
+  std::uint64_t offered = 0;  // to shuffle_xor()
+};
+
+// Kept from one kernel to the next: stacks cost more than most kernels.
+thread_local std::vector<std::unique_ptr<Fiber>> fibers;
+
+}  // namespace
+
+// The threads of one block.
+class Scheduler {
+ public:
+  Scheduler(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
+            const std::function<void(EmulatedBlock&)>& body)
+      : shape_(shape), order_(order), random_(seed, Purpose::kInit, 0, 0), body_(body) {
+    if (shape.threads < 1 || shape.threads > 1024 || shape.threads % kWarp != 0) {
+      fault("a block has 32, 64, ... or 1,024 threads");
+    }
+    if (shape.blocks < 1) fault("a grid has at least one block; start none for no rows");
+    if (shape.shared_bytes > kMostSharedBytes) fault("a block has at most 227 KB of shared memory");
+    threads_.resize(static_cast<std::size_t>(shape.threads));
+    while (fibers.size() < threads_.size()) fibers.push_back(std::make_unique<Fiber>());
+    turns_.resize(threads_.size());
+    std::iota(turns_.begin(), turns_.end(), 0);
+    if (order == FiberOrder::kReversed) std::reverse(turns_.begin(), turns_.end());
+    shared_.resize(shape.shared_bytes / sizeof(double) + 1);
+  }
+
+  void run_block(int index) {
+    index_ = index;
+    // What a block finds there is not to be relied on.
+    std::fill(shared_.begin(), shared_.end(), -7.0e77);
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
+      threads_[t].wait = Wait::kNone;
+      fibers[t]->begin(&Scheduler::enter, static_cast<int>(t));
+    }
+    running = this;
+    while (round()) {
+    }
+    running = nullptr;
+  }
+
+  void wait(int thread, Wait wait) {
+    threads_[static_cast<std::size_t>(thread)].wait = wait;
+    fibers[static_cast<std::size_t>(thread)]->leave();
+  }
+
+  std::byte* shared() { return reinterpret_cast<std::byte*>(shared_.data()); }
+
+  std::uint64_t exchange(int thread, std::uint64_t bits, int mask) {
+    if (mask < 0 || mask >= kWarp) fault("a shuffle stays within a warp: its mask is below 32");
+    threads_[static_cast<std::size_t>(thread)].offered = bits;
+    wait(thread, Wait::kWarp);
+    const std::uint64_t got = threads_[static_cast<std::size_t>(thread ^ mask)].offered;
+    wait(thread, Wait::kWarp);  // nobody offers again before everybody has taken
+    return got;
+  }
+
+ private:
+  static void enter(int thread) {
+    Scheduler* const self = running;
+    EmulatedBlock block(*self, self->index_, self->shape_.blocks, thread, self->shape_.threads);
+    self->body_(block);
+    self->threads_[static_cast<std::size_t>(thread)].wait = Wait::kEnded;
+  }
+
+  // Goes once through all that may go on; false when all have ended.
+  bool round() {
+    if (order_ == FiberOrder::kShuffled) shuffle();
+    bool moved = false;
+    for (const int turn : turns_) {
+      const std::size_t t = static_cast<std::size_t>(turn);
+      if (threads_[t].wait != Wait::kNone) continue;
+      fibers[t]->resume();
+      moved = true;
+    }
+    const bool released = release();
+    if (moved || released) return true;
+    const auto ended = [](const Thread& thread) { return thread.wait == Wait::kEnded; };
+    if (std::all_of(threads_.begin(), threads_.end(), ended)) return false;
+    fault("some threads wait at a sync() or shuffle that others never come to");
+  }
+
+  // Lets go on who has waited for all others. A whole warp for shuffles, the whole block else.
+  bool release() {
+    bool released = release_range(0, threads_.size(), Wait::kBlock);
+    for (std::size_t first = 0; first < threads_.size(); first += kWarp) {
+      released |= release_range(first, first + kWarp, Wait::kWarp);
+    }
+    return released;
+  }
+  bool release_range(std::size_t begin, std::size_t end, Wait wait) {
+    const auto first = threads_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = threads_.begin() + static_cast<std::ptrdiff_t>(end);
+    if (!std::all_of(first, last, [&](const Thread& thread) { return thread.wait == wait; })) {
+      return false;
+    }
+    std::for_each(first, last, [](Thread& thread) { thread.wait = Wait::kNone; });
+    return true;
+  }
+
+  void shuffle() {
+    for (std::size_t i = turns_.size(); i > 1; --i) {
+      std::swap(turns_[i - 1], turns_[random_.below(static_cast<std::uint32_t>(i))]);
+    }
+  }
+
+  static thread_local Scheduler* running;
+
+  const KernelShape& shape_;
+  FiberOrder order_;
+  Random random_;
+  const std::function<void(EmulatedBlock&)>& body_;
+  int index_ = 0;
+  std::vector<Thread> threads_;
+  std::vector<int> turns_;
+  std::vector<double> shared_;
+};
+
+thread_local Scheduler* Scheduler::running = nullptr;
+
+void run(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
+         const std::function<void(EmulatedBlock&)>& body) {
+  Scheduler scheduler(shape, order, seed, body);
+  const bool backwards = order == FiberOrder::kReversed;
+  for (int b = 0; b < shape.blocks; ++b) {
+    scheduler.run_block(backwards ? shape.blocks - 1 - b : b);
+  }
+}
+
+}  // namespace broadloom::cuda::emulated
+
+namespace broadloom::cuda {
+
+void EmulatedBlock::sync() { scheduler_.wait(thread_, emulated::Wait::kBlock); }
+std::byte* EmulatedBlock::shared_memory() { return scheduler_.shared(); }
+std::uint64_t EmulatedBlock::exchange(std::uint64_t bits, int mask) {
+  return scheduler_.exchange(thread_, bits, mask);
+}
+
+}  // namespace broadloom::cuda

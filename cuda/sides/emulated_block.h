@@ -1,0 +1,74 @@
+// Kernels on the host, so that machines without a device test the source that ships.
+//
+// Blocks run one after another. A block's threads are fibers of the calling thread, which change
+// where one waits for the others. Each round goes through them in an order of the caller's: a
+// kernel that forgets a sync(), or in which two threads write one place, gives other numbers in
+// another order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "cuda/sides/kernel.h"
+
+namespace broadloom::cuda {
+
+enum class FiberOrder { kForward, kReversed, kShuffled };
+
+class EmulatedBlock;
+
+namespace emulated {
+
+// Calls body(block) for each thread of each block. kShuffled: another order each round, from
+// `seed`. A thread that ends while others wait at a sync() is a fault of the kernel: it ends the
+// process and says so, as a device would hang.
+void run(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
+         const std::function<void(EmulatedBlock&)>& body);
+
+class Scheduler;
+
+}  // namespace emulated
+
+class EmulatedBlock {
+ public:
+  EmulatedBlock(emulated::Scheduler& scheduler, int index, int blocks, int thread, int threads)
+      : scheduler_(scheduler), index_(index), blocks_(blocks), thread_(thread), threads_(threads) {}
+
+  int index() const { return index_; }
+  int blocks() const { return blocks_; }
+  int thread() const { return thread_; }
+  int threads() const { return threads_; }
+  void sync();
+  template <class T>
+  T* shared() {
+    return reinterpret_cast<T*>(shared_memory());
+  }
+  template <class T>
+  T shuffle_xor(T x, int mask) {
+    static_assert(sizeof(T) <= sizeof(std::uint64_t));
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &x, sizeof(T));
+    bits = exchange(bits, mask);
+    std::memcpy(&x, &bits, sizeof(T));
+    return x;
+  }
+
+ private:
+  std::byte* shared_memory();
+  std::uint64_t exchange(std::uint64_t bits, int mask);
+
+  emulated::Scheduler& scheduler_;
+  int index_, blocks_, thread_, threads_;
+};
+
+// Runs it to its end.
+template <class Kernel>
+void emulate(const Kernel& kernel, const KernelShape& shape,
+             FiberOrder order = FiberOrder::kForward, std::uint64_t seed = 1) {
+  emulated::run(shape, order, seed, [&](EmulatedBlock& block) { kernel(block); });
+}
+
+}  // namespace broadloom::cuda

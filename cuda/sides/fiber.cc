@@ -1,0 +1,90 @@
+#include "cuda/sides/fiber.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+#if defined(__x86_64__)
+// Keeps the registers that a call has to keep (System V ABI for x86-64, 3.2.1) on the stack that
+// is left, whose pointer goes to *left, and takes those of `next`. Modes of the floating-point
+// units stay: a kernel changes none.
+extern "C" void broadloom_change_stack(void** left, void* next);
+asm(R"(
+  .text
+  .p2align 4
+  .type broadloom_change_stack, @function
+broadloom_change_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+  .size broadloom_change_stack, . - broadloom_change_stack
+)");
+#endif
+
+namespace broadloom::cuda::emulated {
+
+thread_local Fiber* Fiber::beginning_ = nullptr;
+
+void Fiber::run() {
+  Fiber* const self = beginning_;
+  self->entry_(self->argument_);
+  self->leave();
+  std::abort();  // resumed after its end
+}
+
+#if defined(__x86_64__)
+
+void Fiber::begin(void (*entry)(int), int argument) {
+  entry_ = entry;
+  argument_ = argument;
+  // As though run() had been called, and had left at once: six registers, where to go on, and where
+  // run() would return to, which ends a debugger's walk. On entry a function's stack pointer is 8
+  // more than a multiple of 16 (3.2.2).
+  const auto top =
+      reinterpret_cast<std::uintptr_t>(stack_.get() + kStackBytes) & ~std::uintptr_t{15};
+  void** const frame = reinterpret_cast<void**>(top) - 8;
+  for (int i = 0; i < 8; ++i) frame[i] = nullptr;
+  frame[6] = reinterpret_cast<void*>(&Fiber::run);
+  here_ = frame;
+}
+
+void Fiber::resume() {
+  beginning_ = this;
+  broadloom_change_stack(&home_, here_);
+}
+
+void Fiber::leave() { broadloom_change_stack(&here_, home_); }
+
+#else
+
+void Fiber::begin(void (*entry)(int), int argument) {
+  entry_ = entry;
+  argument_ = argument;
+  getcontext(&here_);
+  here_.uc_stack.ss_sp = stack_.get();
+  here_.uc_stack.ss_size = kStackBytes;
+  here_.uc_link = nullptr;
+  makecontext(&here_, &Fiber::run, 0);
+}
+
+void Fiber::resume() {
+  beginning_ = this;
+  swapcontext(&home_, &here_);
+}
+
+void Fiber::leave() { swapcontext(&here_, &home_); }
+
+#endif
+
+}  // namespace broadloom::cuda::emulated

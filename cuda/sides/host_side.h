@@ -1,0 +1,88 @@
+// Where kernels of tests run and keep their numbers: the host, in emulation. device_side.h has the
+// same for the device.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+#include "cuda/sides/emulated_block.h"
+
+namespace broadloom::cuda {
+
+// As if there were no more.
+struct HostLimits {
+  std::size_t free_bytes = std::numeric_limits<std::size_t>::max();
+  std::size_t shared_bytes = kUsualSharedBytes;                        // of a block
+  int rows = 65536;                                                    // at a time
+  std::uint64_t launches = std::numeric_limits<std::uint64_t>::max();  // then the device is lost
+};
+
+class HostSide {
+ public:
+  explicit HostSide(FiberOrder order = FiberOrder::kForward, const HostLimits& limits = {})
+      : order_(order), limits_(limits) {}
+
+  // What computes, as it calls itself.
+  static std::string name() { return "emulated on the host"; }
+  Status status() const {
+    if (launches_ <= limits_.launches) return {};
+    return {ErrorKind::kIo, "the emulated device is lost, as a test asks for"};
+  }
+
+  // Memory that there is to be had, and what was.
+  std::size_t free_bytes() const { return limits_.free_bytes; }
+  std::size_t allocated() const { return allocated_; }
+  // Few multiprocessors, for each block costs its fibers.
+  SideShape shape() const { return {limits_.shared_bytes, 2, limits_.rows}; }
+
+  // Of zeros; it lives as long as this.
+  template <class T>
+  T* allocate(std::size_t count) {
+    allocated_ += count * sizeof(T);
+    memory_.push_back(std::make_shared<std::vector<T>>(count));
+    return static_cast<std::vector<T>*>(memory_.back().get())->data();
+  }
+  // What is copied may be gone when the caller goes on.
+  template <class T>
+  void copy_in(T* to, const T* from, std::size_t count) {
+    std::copy_n(from, count, to);
+  }
+  // As it is now; there once wait() comes back, as on a device.
+  template <class T>
+  void copy_out(T* to, const T* from, std::size_t count) {
+    arrivals_.push_back([to, copy = std::vector<T>(from, from + count)] {
+      std::copy(copy.begin(), copy.end(), to);
+    });
+  }
+  void wait() { arrive(arrivals_.size()); }
+  // What was started so far is what wait_marked() waits for.
+  void mark() { marked_ = arrivals_.size(); }
+  void wait_marked() { arrive(marked_); }
+  template <class Kernel>
+  void run(const Kernel& kernel, const KernelShape& shape) {
+    if (++launches_ <= limits_.launches) emulate(kernel, shape, order_, launches_);
+  }
+
+ private:
+  void arrive(std::size_t count) {
+    for (std::size_t i = 0; i < count && launches_ <= limits_.launches; ++i) arrivals_[i]();
+    arrivals_.erase(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(count));
+    marked_ = 0;
+  }
+
+  FiberOrder order_;
+  HostLimits limits_;
+  std::size_t allocated_ = 0;
+  std::uint64_t launches_ = 0;  // the seed of shuffled orders
+  std::vector<std::shared_ptr<void>> memory_;
+  std::vector<std::function<void()>> arrivals_;
+  std::size_t marked_ = 0;  // of them
+};
+
+}  // namespace broadloom::cuda

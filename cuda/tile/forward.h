@@ -1,0 +1,193 @@
+// A tile of rows through a body, by all threads of a block together: the bits of linear_forward,
+// convolve and head_forward (math/linear.h, math/convolution.h, math/head.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "broadloom/math/element_functions.h"
+#include "cuda/env/device_observations.h"
+#include "cuda/env/normalise_kernels.h"
+#include "cuda/sides/kernel.h"
+#include "cuda/tile/network.h"
+#include "cuda/tile/norm.h"
+#include "cuda/tile/params.h"
+#include "cuda/tile/product.h"
+
+namespace broadloom::cuda {
+
+// Patches of which a thread makes one output at a time, where numbers do not lie in fours: it reads
+// a weight once for all of them, and their inputs are one place for the whole warp.
+inline constexpr int kPatchesAtOnce = 8;
+
+// y[p, o] = finish(b[o] + sum over i of x[p, i] w[i, o]), one chain each, for every patch p of the
+// rows.
+template <class Team>
+BROADLOOM_HD void forward_layer_singly(const Team& team, const DeviceLayer& layer,
+                                       const Finish& finish, const TileParams& params,
+                                       const float* x, float* y, int rows) {
+  const Patches& patches = layer.patches;
+  const int x_row = TilePlaces::row(layer.row_in), y_row = TilePlaces::row(layer.row_out());
+  const int per_row = patches.count(), count = rows * per_row;
+  const int groups = (count + kPatchesAtOnce - 1) / kPatchesAtOnce;
+  const float* const bias = params.at(layer.bias);
+  for (int e = team.thread(); e < groups * layer.out; e += team.threads()) {
+    const int o = e % layer.out, first = e / layer.out * kPatchesAtOnce;
+    float sums[kPatchesAtOnce];
+    int from[kPatchesAtOnce];
+    for (int k = 0; k < kPatchesAtOnce; ++k) {
+      const int p = first + k < count ? first + k : first;
+      from[k] = p / per_row * x_row + patches.begin(p % per_row);
+      sums[k] = bias[o];
+    }
+    const float* weight = params.at(layer.weight) + o;
+    for (int run = 0; run < layer.in / patches.run; ++run) {
+      const float* at = x + run * patches.next_run;
+      for (int i = 0; i < patches.run; ++i, ++at, weight += layer.out) {
+        for (int k = 0; k < kPatchesAtOnce; ++k) {
+          sums[k] = element::mul_add(at[from[k]], *weight, sums[k]);
+        }
+      }
+    }
+    for (int k = 0; k < kPatchesAtOnce && first + k < count; ++k) {
+      const int p = first + k;
+      y[p / per_row * y_row + p % per_row * layer.out + o] = finish(sums[k]);
+    }
+  }
+}
+
+// Whether a layer's weights, from `w` on, and what they are applied to lie in fours.
+BROADLOOM_HD inline bool reads_fours(const DeviceLayer& layer, const float* w) {
+  const Patches& patches = layer.patches;
+  return (patches.run | patches.next_run | patches.next_across | patches.next_down | layer.out) %
+                 4 ==
+             0 &&
+         holds_fours(w);
+}
+
+// The same, four patches and four outputs at a time.
+template <class Team>
+BROADLOOM_HD void forward_layer(const Team& team, const DeviceLayer& layer, const Finish& finish,
+                                const TileParams& params, const float* x, float* y, int rows) {
+  const float* const w = params.at(layer.weight);
+  if (!reads_fours(layer, w)) {
+    return forward_layer_singly(team, layer, finish, params, x, y, rows);
+  }
+  const Patches& patches = layer.patches;
+  const int x_row = TilePlaces::row(layer.row_in), y_row = TilePlaces::row(layer.row_out());
+  const int per_row = patches.count(), count = rows * per_row;
+  const bool is_dense = per_row == 1;
+  const float* const bias = params.at(layer.bias);
+  over_squares(team, count, layer.out, [&](const auto& at) {
+    constexpr int kRows = std::decay_t<decltype(at)>::kRows;
+    const float* of[kRows];
+    float sums[kRows][4];
+    for (int k = 0; k < kRows; ++k) {
+      const int p = at.row + k * at.apart < count ? at.row + k * at.apart : at.row;
+      of[k] = x + (is_dense ? p * x_row : p / per_row * x_row + patches.begin(p % per_row));
+      for (int c = 0; c < 4; ++c) sums[k][c] = bias[at.column + c];
+    }
+    for (int run = 0; run < layer.in / patches.run; ++run) {
+      add_run(of, w + run * patches.run * layer.out + at.column, layer.out, patches.run, sums);
+      for (int k = 0; k < kRows; ++k) of[k] += patches.next_run;
+    }
+    finish(sums);
+    for (int k = 0; k < kRows && at.row + k * at.apart < count; ++k) {
+      const int p = at.row + k * at.apart;
+      const int row = is_dense ? p * y_row : p / per_row * y_row + p % per_row * layer.out;
+      store_four({{sums[k][0], sums[k][1], sums[k][2], sums[k][3]}}, y + row + at.column);
+    }
+  });
+}
+
+// sum of x[i] w[i] in the host's 16 virtual lanes, of which the upper half is added to the lower
+// one, and neighbours pairwise then.
+BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
+  constexpr int kLanes = 16;
+  float lanes[kLanes] = {};
+  int first = 0;
+  for (; holds_fours(w) && first + kLanes <= in; first += kLanes) {
+    for (int l = 0; l < kLanes; l += 4) {
+      const Four of_x = load_four(x + first + l), of_w = load_four(w + first + l);
+      for (int j = 0; j < 4; ++j) {
+        lanes[l + j] = element::mul_add(of_x.of[j], of_w.of[j], lanes[l + j]);
+      }
+    }
+  }
+  for (; first < in; first += kLanes) {
+    for (int l = 0; l < kLanes; ++l) {
+      const bool is_there = first + l < in;  // otherwise 0 * 0 is added, too
+      lanes[l] = element::mul_add(is_there ? x[first + l] : 0.0f, is_there ? w[first + l] : 0.0f,
+                                  lanes[l]);
+    }
+  }
+  float halves[kLanes / 2];
+  for (int l = 0; l < kLanes / 2; ++l) halves[l] = lanes[l] + lanes[l + kLanes / 2];
+  for (int step = 1; step < kLanes / 2; step *= 2) {
+    for (int l = 0; l < kLanes / 2; l += 2 * step) halves[l] += halves[l + step];
+  }
+  return halves[0];
+}
+
+// outputs [out, stride] of rows that have come through a body's layers.
+template <class Block>
+BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const TileParams& params,
+                               const float* x, float* outputs, int stride, int rows) {
+  for (int e = block.thread(); e < rows * head.out; e += block.threads()) {
+    const int r = e % rows, o = e / rows;
+    outputs[o * stride + r] = lane_product(x + r * TilePlaces::row(head.in),
+                                           params.at(head.weight) + o * head.in, head.in) +
+                              *params.at(head.bias + o);
+  }
+}
+
+// From the rows at places.x to the layers' outputs and the heads'. What is there before must be
+// whole (sync()), and what comes out is.
+template <class Block>
+BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation activation,
+                               const TileParams& params, const TilePlaces& places, float* work,
+                               int rows) {
+  const float* x = work + places.x;
+  for (int l = 0; l < body.layers; ++l) {
+    const DeviceLayer& layer = body.hidden[l];
+    const DeviceNorm& norm = body.norms[l];
+    float* const linear = work + places.linear[l];
+    forward_layer(block, layer, Finish{activation, norm.is_there()}, params, x, linear, rows);
+    block.sync();
+    float* const y = work + places.hidden[l];
+    if (norm.is_there()) {
+      norm_forward(block, norm, activation, params, linear, work + places.moments[l],
+                   linear == y ? nullptr : linear, y, rows);
+      block.sync();
+    }
+    x = y;
+  }
+  forward_head(block, body.head, params, x, work + places.outputs, places.rows, rows);
+  forward_head(block, body.value_head, params, x, work + places.values, places.rows, rows);
+  block.sync();
+}
+
+// So many rows of [.., width] from `first` on to places.x, as the network sees them.
+template <class Block>
+BROADLOOM_HD void load_rows(Block& block, const DeviceObservations& rows_of, int first, int width,
+                            int rows, const ObservationScale& scale, float* x) {
+  for (int e = block.thread(); e < rows * width; e += block.threads()) {
+    const int column = e % width;
+    const std::size_t row = static_cast<std::size_t>(first) + static_cast<std::size_t>(e / width);
+    x[e / width * TilePlaces::row(width) + column] =
+        scale.of(rows_of.read(row, column, width), column);
+  }
+}
+
+// Rows of a block by their numbers there to x.
+template <class Block>
+BROADLOOM_HD void gather_rows(Block& block, const DeviceObservations& rows_of,
+                              const std::int32_t* indices, int width, int rows, float* x) {
+  for (int e = block.thread(); e < rows * width; e += block.threads()) {
+    const std::size_t row = static_cast<std::size_t>(indices[e / width]);
+    x[e / width * TilePlaces::row(width) + e % width] = rows_of.read(row, e % width, width);
+  }
+}
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,99 @@
+#include "cuda/tile/network.h"
+
+namespace broadloom::cuda {
+namespace {
+
+DeviceLayer dense(const LinearSlice& slice) {
+  return {slice.in,
+          slice.out,
+          static_cast<int>(slice.weight),
+          static_cast<int>(slice.bias),
+          slice.in,
+          {.run = slice.in, .next_run = slice.in}};
+}
+
+DeviceLayer device_layer(const Layer& layer) {
+  DeviceLayer made = dense(layer.slice);
+  if (layer.kind == LayerKind::kLinear) return made;
+  const ConvolutionShape& of = layer.convolution;
+  const int image_row = of.width * of.channels;
+  made.row_in = of.height * image_row;
+  made.patches = {of.out_height(),         of.out_width(),          of.stride * image_row,
+                  of.stride * of.channels, of.kernel * of.channels, image_row};
+  return made;
+}
+
+DeviceNorm device_norm(const Layer& layer) {
+  const LinearSlice& slice = layer.slice;
+  return {static_cast<int>(slice.weight), static_cast<int>(slice.bias), slice.out,
+          layer.out.size() / slice.out};
+}
+
+DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRange& range) {
+  DeviceBody body{
+      0, {}, {}, dense(head), static_cast<int>(range.begin), static_cast<int>(range.end)};
+  for (const Layer& one : chain.layers()) {
+    if (one.kind == LayerKind::kLayerNorm) {
+      body.norms[body.layers - 1] = device_norm(one);
+    } else {
+      body.hidden[body.layers++] = device_layer(one);
+    }
+  }
+  return body;
+}
+
+// Dense layers, and a convolution before them, that end in an activation, or in a normalisation
+// that does.
+bool is_known(const Chain& chain) {
+  int layers = 0;
+  bool is_open = false;  // the last one does not end yet
+  for (const Layer& layer : chain.layers()) {
+    const bool goes_on = layer.kind == LayerKind::kLayerNorm && is_open;
+    const bool convolves =
+        layer.kind == LayerKind::kConvolution && layers == 0 && layer.convolution.padding == 0;
+    const bool begins = (layer.kind == LayerKind::kLinear || convolves) && !is_open;
+    if (!goes_on && !begins) return false;
+    layers += begins ? 1 : 0;
+    is_open = !layer.is_activated;
+  }
+  return !is_open && layers <= kMostLayers;
+}
+
+}  // namespace
+
+bool fits_kernels(const ActorCritic& network) {
+  const NetworkShape& shape = network.shape();
+  return shape.precision == Precision::kFp32 && shape.critic_observation_size == 0 &&
+         shape.value_outputs == 1 && is_known(network.encoder()) && is_known(network.actor()) &&
+         is_known(network.critic());
+}
+
+DeviceNetwork device_network(const ActorCritic& network) {
+  const NetworkShape& shape = network.shape();
+  DeviceNetwork made{{},
+                     {},
+                     shape.observation_size,
+                     shape.action_outputs,
+                     static_cast<int>(network.parameter_count()),
+                     shape.action_kind == SpaceKind::kDiscrete,
+                     shape.action_values,
+                     static_cast<int>(network.log_std_offset()),
+                     shape.activation};
+  if (!network.encoder().empty()) {
+    const int log_std = made.is_discrete ? 0 : shape.action_outputs;
+    const ParameterRange all{0, network.parameter_count() - static_cast<std::size_t>(log_std)};
+    made.actor = body(network.encoder(), network.policy_head(), all);
+    made.actor.value_head = dense(network.value_head());
+    made.critic = body(network.encoder(), network.value_head(), all);
+    return made;
+  }
+  made.actor =
+      body(network.actor(), network.policy_head(), network.ranges(NetworkSide::kPolicy)[0]);
+  if (!shape.action_values) {
+    made.critic =
+        body(network.critic(), network.value_head(), network.ranges(NetworkSide::kValue)[0]);
+  }
+  return made;
+}
+
+}  // namespace broadloom::cuda

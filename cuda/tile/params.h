@@ -1,0 +1,61 @@
+// A body's parameters as a block of threads reads them: where they are in the device's memory, or a
+// copy of its own in shared memory.
+#pragma once
+
+#include "broadloom/core/host_device.h"
+#include "cuda/sides/kernel.h"
+#include "cuda/tile/network.h"
+
+namespace broadloom::cuda {
+
+struct TileParams {
+  const float* from;  // parameter number `first`
+  int first = 0;
+  const float* transposed = nullptr;  // W [out, in] of hidden layers, each where its W [in, out] is
+                                      // from `from` on; null: there are none
+
+  BROADLOOM_HD const float* at(int parameter) const { return from + (parameter - first); }
+  BROADLOOM_HD const float* transposed_at(int parameter) const {
+    return transposed + (parameter - first);
+  }
+};
+
+// Floats of such a copy, a multiple of four.
+BROADLOOM_HD inline int cached_floats(const DeviceBody& body, bool transposed) {
+  const int one = (body.end - body.begin + 3) / 4 * 4;
+  return transposed && body.layers > 1 ? 2 * one : one;
+}
+
+// W [in, out] to [out, in]. Each warp goes down a diagonal, whose numbers are in other banks both
+// ways.
+template <class Block>
+BROADLOOM_HD void transpose(Block& block, const float* from, int in, int out, float* to) {
+  const int across = (out + kWarp - 1) / kWarp, down = (in + kWarp - 1) / kWarp;
+  for (int e = block.thread(); e < across * down * kWarp * kWarp; e += block.threads()) {
+    const int lane = e % kWarp, step = e / kWarp % kWarp, square = e / (kWarp * kWarp);
+    const int o = square % across * kWarp + lane;
+    const int i = square / across * kWarp + (lane + step) % kWarp;
+    if (i < in && o < out) to[o * in + i] = from[i * out + o];
+  }
+}
+
+// Copies a body's parameters to `room`, of cached_floats(). What is there before must not be wanted
+// any more, and what comes is whole (sync()).
+template <class Block>
+BROADLOOM_HD TileParams cache_params(Block& block, const DeviceBody& body, const float* params,
+                                     bool transposed, float* room) {
+  const int count = body.end - body.begin;
+  for (int i = block.thread(); i < count; i += block.threads()) room[i] = params[body.begin + i];
+  block.sync();
+  if (!transposed || body.layers < 2) return {room, body.begin};
+  float* const turned = room + cached_floats(body, false);
+  for (int l = 1; l < body.layers; ++l) {
+    const DeviceLayer& layer = body.hidden[l];
+    const int at = layer.weight - body.begin;
+    transpose(block, room + at, layer.in, layer.out, turned + at);
+  }
+  block.sync();
+  return {room, body.begin, turned};
+}
+
+}  // namespace broadloom::cuda

@@ -1,0 +1,130 @@
+// Products of a tile's rows with a layer's weights, by a team of threads (a block, or some blocks:
+// anything with thread() and threads()): each number is one chain over the depth, in the host's
+// order, and a thread works on 16 at a time, so that eight reads of four numbers feed 64
+// multiplications.
+#pragma once
+
+#include <cstdint>
+
+#include "broadloom/math/element_functions.h"
+#include "cuda/sides/kernel.h"
+#include "cuda/tile/network.h"
+
+namespace broadloom::cuda {
+
+// Four numbers from a multiple of 16 bytes on.
+struct Four {
+  float of[4];
+};
+BROADLOOM_HD inline bool holds_fours(const float* from) {
+  return reinterpret_cast<std::uintptr_t>(from) % sizeof(Four) == 0;
+}
+BROADLOOM_HD inline Four load_four(const float* from) {
+#ifdef __CUDA_ARCH__
+  const float4 four = *reinterpret_cast<const float4*>(from);
+  return {{four.x, four.y, four.z, four.w}};
+#else
+  Four four;
+  memcpy(&four, __builtin_assume_aligned(from, sizeof(Four)), sizeof(four));
+  return four;
+#endif
+}
+
+BROADLOOM_HD inline void store_four(const Four& four, float* to) {
+#ifdef __CUDA_ARCH__
+  *reinterpret_cast<float4*>(to) = make_float4(four.of[0], four.of[1], four.of[2], four.of[3]);
+#else
+  memcpy(__builtin_assume_aligned(to, sizeof(Four)), &four, sizeof(four));
+#endif
+}
+
+// Which rows and columns a thread has: kRows rows first, first + apart, ..., which neighbours in a
+// warp read from other banks, and four neighbouring columns.
+template <int kOf>
+struct Square {
+  static constexpr int kRows = kOf;
+  int row, apart, column;
+};
+
+// f(square) for all of rows x columns, of which there is a multiple of four, by a team: a warp has
+// up to eight squares across and at least four down.
+template <int kRows, class Team, class F>
+BROADLOOM_HD void over_squares_of(const Team& team, int rows, int columns, F&& f) {
+  const int across = columns / 4, apart = (rows + kRows - 1) / kRows;
+  const int wide = across < 8 ? across : 8, strips = (across + wide - 1) / wide;
+  for (int e = team.thread(); e < strips * apart * wide; e += team.threads()) {
+    const int column = e / (apart * wide) * wide + e % wide;
+    if (column >= across) continue;
+    f(Square<kRows>{e / wide % apart, apart, column * 4});
+  }
+}
+
+// Of four rows, or of one where the team would be idle.
+template <class Team, class F>
+BROADLOOM_HD void over_squares(const Team& team, int rows, int columns, F&& f) {
+  if (rows / 4 * (columns / 4) >= team.threads() / 2) {
+    over_squares_of<4>(team, rows, columns, f);
+  } else {
+    over_squares_of<1>(team, rows, columns, f);
+  }
+}
+
+// sums[k][c] += x of row k times w of column c for a run of `depth` numbers, a multiple of four,
+// which lie together in x and w_row apart in w.
+template <int kRows>
+BROADLOOM_HD inline void add_run(const float* const (&x)[kRows], const float* w, int w_row,
+                                 int depth, float (&sums)[kRows][4]) {
+#ifdef __CUDA_ARCH__
+  constexpr int kAhead = kRows == 1 ? 4 : 2;  // so that many reads are under way
+#pragma unroll kAhead
+#endif
+  for (int i = 0; i < depth; i += 4) {
+    Four of_x[kRows], of_w[4];
+    for (int k = 0; k < kRows; ++k) of_x[k] = load_four(x[k] + i);
+    for (int k = 0; k < 4; ++k) of_w[k] = load_four(w + (i + k) * w_row);
+    for (int j = 0; j < 4; ++j) {
+      for (int k = 0; k < kRows; ++k) {
+        for (int c = 0; c < 4; ++c) {
+          sums[k][c] = element::mul_add(of_x[k].of[j], of_w[j].of[c], sums[k][c]);
+        }
+      }
+    }
+  }
+}
+
+// What becomes of the sums of a layer: its outputs, or what is normalised first.
+struct Finish {
+  Activation activation;
+  bool is_open;  // normalised first
+
+  BROADLOOM_HD float operator()(float sum) const {
+    return is_open ? sum : element::activate(activation, sum);
+  }
+  template <int kRows>
+  BROADLOOM_HD void operator()(float (&sums)[kRows][4]) const {
+    if (is_open) return;
+    // Which activation it is is asked once.
+    const auto each = [&](auto&& f) {
+      for (int k = 0; k < kRows; ++k) {
+        for (int c = 0; c < 4; ++c) sums[k][c] = f(sums[k][c]);
+      }
+    };
+    if (activation == Activation::kTanh) {
+      each([](float x) { return element::activate(Activation::kTanh, x); });
+    } else if (activation == Activation::kRelu) {
+      each([](float x) { return element::activate(Activation::kRelu, x); });
+    } else {
+      each([](float x) { return element::activate(Activation::kElu, x); });
+    }
+  }
+};
+
+// Numbers, a multiple of four from multiples of 16 bytes on.
+template <class Team>
+BROADLOOM_HD void copy_fours(const Team& team, const float* from, int count, float* to) {
+  for (int i = 4 * team.thread(); i < count; i += 4 * team.threads()) {
+    store_four(load_four(from + i), to + i);
+  }
+}
+
+}  // namespace broadloom::cuda

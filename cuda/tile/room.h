@@ -1,0 +1,57 @@
+// Where the tile of a block of threads is: in its shared memory, or in global memory where that
+// does not hold it.
+#pragma once
+
+#include <cstddef>
+
+#include "cuda/sides/kernel.h"
+#include "cuda/tile/network.h"
+#include "cuda/tile/params.h"
+
+namespace broadloom::cuda {
+
+// What kernels know of it.
+struct TileMemory {
+  int rows;      // of a tile
+  int floats;    // of what is kept for it
+  int cached;    // floats of a copy of a body's parameters, before it; 0: they are read where they
+                 // are
+  float* spill;  // [blocks, floats], which multiprocessors' common cache keeps; null: shared memory
+
+  // Behind the copy in `shared`, or spilt.
+  template <class Block>
+  BROADLOOM_HD float* of(Block& block, float* shared) const {
+    if (spill != nullptr) return spill + static_cast<std::size_t>(block.index()) * floats;
+    return shared + cached;
+  }
+};
+
+// How much that is.
+struct TileRoom {
+  int rows;            // of a tile
+  int floats;          // of it
+  int cached;          // floats of a copy of parameters
+  std::size_t beside;  // bytes of shared memory that a block takes in any case
+  bool spills = false;
+
+  std::size_t wanted_bytes() const { return beside + sizeof(float) * (floats + cached); }
+  std::size_t shared_bytes() const { return spills ? beside : wanted_bytes(); }
+  // For so many blocks at a time, on a side (host_side.h, device_side.h).
+  template <class Side>
+  TileMemory make(Side& side, std::size_t blocks) const {
+    return {rows, floats, cached,
+            spills ? side.template allocate<float>(blocks * static_cast<std::size_t>(floats))
+                   : nullptr};
+  }
+};
+
+// Within so many bytes of shared memory: without the copy where that does not fit, and spilt where
+// the tile does not.
+inline TileRoom room_within(std::size_t bytes, TileRoom room) {
+  if (room.wanted_bytes() <= bytes) return room;
+  room.cached = 0;
+  room.spills = room.wanted_bytes() > bytes;
+  return room;
+}
+
+}  // namespace broadloom::cuda
