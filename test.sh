@@ -49,7 +49,7 @@ check_stage() {
 attribute() { sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1; }
 
 # A stage that is a ctest run: NAME PRESET CTEST_OPTIONS... Its tests are counted as ctest knows them: for sanitizers,
-# a program of many cases is one.
+# a program of many cases is one, and its skipped cases are not told.
 ctest_stage() {
   local name=$1 preset=$2 code=0
   shift 2

@@ -15,7 +15,7 @@ Status check_device(const DeviceSetup& setup);
 // Likewise where it takes more bytes than are free on the device.
 Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::size_t free);
 
-// Of environments that are none of env_list.h.
+// Of environments that are none of cuda/env/list.h.
 Status unknown_environments(const DeviceSetup& setup);
 
 }  // namespace broadloom::cuda

@@ -18,10 +18,10 @@ cmake -S . -B "$commands" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_DISABLE_PR
   { cat "$commands/configure.log" >&2; exit 1; }
 sed -i 's/ -fpch-preprocess//' "$commands/compile_commands.json"
 # Highway's kernels are read once, for AVX2, instead of once an instruction set.
-extra=(--config-file=.clang-tidy --extra-arg=-DHWY_COMPILE_ONLY_STATIC)
+extra=(--extra-arg=-DHWY_COMPILE_ONLY_STATIC)
 [ "$(uname -m)" = x86_64 ] && extra+=(--extra-arg=-march=haswell --extra-arg=-maes)
 if [ $# -eq 0 ]; then
-  extra+=("--checks=-clang-analyzer-*" "--header-filter=/(broadloom|bridges|cli)/[^.]*[.]h\$|/(broadloom|bridges|cli|cuda)/[^.]*[.]cc\$")
+  extra+=("--checks=-clang-analyzer-*" "--header-filter=^$PWD/((broadloom|bridges|cli)/[^.]*[.]h|(broadloom|bridges|cli|cuda)/[^.]*[.]cc)\$")
   mapfile -t files < <(python3 tools/tidy_units.py "$commands" "${files[@]}")
   [ ${#files[@]} -gt 0 ] || exit 1
 fi

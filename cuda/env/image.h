@@ -1,5 +1,5 @@
 // What environments are in, on the way between BatchedEnv (env/batched_env.h), which keeps an array
-// a member, and EnvArrays (env_state.h), which keep an array a word.
+// a member, and EnvArrays (cuda/env/state.h), which keep an array a word.
 #pragma once
 
 #include <cstddef>

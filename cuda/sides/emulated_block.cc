@@ -60,6 +60,7 @@ class Scheduler {
       threads_[t].wait = Wait::kNone;
       fibers[t]->begin(&Scheduler::enter, static_cast<int>(t));
     }
+    if (running != nullptr) fault("a kernel starts no other kernel");
     running = this;
     while (round()) {
     }

@@ -24,7 +24,7 @@ namespace emulated {
 
 // Calls body(block) for each thread of each block. kShuffled: another order each round, from
 // `seed`. A thread that ends while others wait at a sync() is a fault of the kernel: it ends the
-// process and says so, as a device would hang.
+// process and says so, as a device would hang. body() must not call this.
 void run(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
          const std::function<void(EmulatedBlock&)>& body);
 

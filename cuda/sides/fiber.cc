@@ -3,47 +3,44 @@
 #include <cstdint>
 #include <cstdlib>
 
-#if defined(__x86_64__)
-// Keeps the registers that a call has to keep (System V ABI for x86-64, 3.2.1) on the stack that
-// is left, whose pointer goes to *left, and takes those of `next`. Modes of the floating-point
-// units stay: a kernel changes none.
-extern "C" void broadloom_change_stack(void** left, void* next);
-asm(R"(
-  .text
-  .p2align 4
-  .type broadloom_change_stack, @function
-broadloom_change_stack:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-  .size broadloom_change_stack, . - broadloom_change_stack
-)");
-#endif
-
 namespace broadloom::cuda::emulated {
 
 thread_local Fiber* Fiber::beginning_ = nullptr;
 
-void Fiber::run() {
+#ifdef BROADLOOM_OWN_FIBERS
+// Keeps the registers that a call has to keep (System V ABI for x86-64, 3.2.1) on the stack that
+// is left, whose pointer goes to *left, and takes those of `next`. Modes of the floating-point
+// units stay: a kernel changes none.
+[[gnu::naked, gnu::noinline]] static void change_stack(void** /*left*/, void* /*next*/) {
+  asm(R"(
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+  )");
+}
+#endif
+
+// It never ends, so that what a sanitizer marks in its frame would stay marked for the next one.
+__attribute__((no_sanitize("address"))) void Fiber::run() {
   Fiber* const self = beginning_;
   self->entry_(self->argument_);
   self->leave();
   std::abort();  // resumed after its end
 }
 
-#if defined(__x86_64__)
+#ifdef BROADLOOM_OWN_FIBERS
 
 void Fiber::begin(void (*entry)(int), int argument) {
   entry_ = entry;
@@ -61,10 +58,10 @@ void Fiber::begin(void (*entry)(int), int argument) {
 
 void Fiber::resume() {
   beginning_ = this;
-  broadloom_change_stack(&home_, here_);
+  change_stack(&home_, here_);
 }
 
-void Fiber::leave() { broadloom_change_stack(&here_, home_); }
+void Fiber::leave() { change_stack(&here_, home_); }
 
 #else
 

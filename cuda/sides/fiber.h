@@ -1,11 +1,14 @@
 // One emulated thread's stack, and changing to it and back.
 //
-// ucontext alone would do, but its swapcontext() asks the kernel for the signal mask at every
-// change, which was two thirds of what an emulated update took; so on x86-64 the change is a few
-// instructions of our own.
+// ucontext alone would do, but its swapcontext() asks the operating system for the signal
+// mask at every change, which was two thirds of what an emulated update took; so on x86-64 the
+// change is a few instructions of our own.
 #pragma once
 
-#if !defined(__x86_64__)
+// Not with shadow stacks (CET), which hold a return to be an attack where no call was.
+#if defined(__x86_64__) && defined(__LP64__) && !(defined(__CET__) && (__CET__ & 2))
+#define BROADLOOM_OWN_FIBERS
+#else
 #include <ucontext.h>
 #endif
 
@@ -14,8 +17,8 @@
 
 namespace broadloom::cuda::emulated {
 
-// Belongs to the thread that made it. entry() must not throw, and must have returned, before
-// the fiber begins anew or is destroyed, whatever it holds on its stack.
+// Belongs to the thread that made it. entry() must not throw, and must have returned before
+// begin() is called again or the fiber is destroyed: what is left on its stack is not destroyed.
 class Fiber {
  public:
   Fiber() = default;
@@ -39,7 +42,7 @@ class Fiber {
   std::unique_ptr<std::byte[]> stack_ = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
   void (*entry_)(int) = nullptr;
   int argument_ = 0;
-#if defined(__x86_64__)
+#ifdef BROADLOOM_OWN_FIBERS
   void* here_ = nullptr;  // the fiber's stack pointer while it is left
   void* home_ = nullptr;  // resume()'s, while it runs
 #else

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "cuda/sides/emulated_block.h"
@@ -52,6 +53,13 @@ struct Hangs {
   }
 };
 
+struct StartsAnother {
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& /*block*/) const {
+    emulate(Hangs{}, {1, 32});
+  }
+};
+
 std::vector<float> numbers(std::size_t count) {
   std::vector<float> out(count);
   for (std::size_t i = 0; i < count; ++i) out[i] = 1.0f / static_cast<float>(i + 1);
@@ -90,12 +98,31 @@ TEST(EmulatedKernels, ShuffleWithinAWarp) {
   }
 }
 
+TEST(EmulatedKernels, RunOnSeveralThreadsAtOnce) {
+  const std::vector<float> all = numbers(3 * 128);
+  std::vector<float> alone(3);
+  emulate(TreeSum{all.data(), alone.data(), false}, {3, 128, 128 * sizeof(float)});
+  std::vector<std::vector<float>> sums(4, std::vector<float>(3));
+  {
+    std::vector<std::jthread> threads;
+    for (std::vector<float>& own : sums) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 20; ++i) {
+          emulate(TreeSum{all.data(), own.data(), false}, {3, 128, 128 * sizeof(float)});
+        }
+      });
+    }
+  }
+  for (const std::vector<float>& own : sums) EXPECT_EQ(own, alone);
+}
+
 TEST(EmulatedKernelsDeathTest, ThatWouldHangSaySo) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(emulate(Hangs{}, {1, 32}), "others never come to");
   EXPECT_DEATH(emulate(Hangs{}, {1, 33}), "has 32, 64");
   EXPECT_DEATH(emulate(Hangs{}, {0, 32}), "at least one block");
   EXPECT_DEATH(emulate(Hangs{}, {1, 32, 233472}), "at most 227 KB");
+  EXPECT_DEATH(emulate(StartsAnother{}, {1, 32}), "starts no other kernel");
 }
 
 }  // namespace

@@ -72,14 +72,21 @@ def bridge_problems(root):
 def cuda_problems(root):
     """Of cuda/: each room knows the library, itself and those before it."""
     found = []
-    for path in sorted((root / "cuda").rglob("*/*.*")):
+    for path in sorted((root / "cuda").rglob("*.*")):
         where = path.relative_to(root).as_posix()
-        rooms = CUDA_ORDER[: CUDA_ORDER.index(path.parent.name) + 1] if path.parent.name in CUDA_ORDER else []
+        room = path.relative_to(root / "cuda").parts[0]
+        at_the_top = room == path.name
+        if not at_the_top and room not in CUDA_ORDER:
+            found.append(f"{where}: room '{room}' is not in the order {' '.join(CUDA_ORDER)}")
+            continue
+        rooms = [] if at_the_top else CUDA_ORDER[: CUDA_ORDER.index(room) + 1]
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             target = match.group(2) if match else ""
-            if target.startswith(("cli/", "bridges/", "tests/")) or (target.startswith("cuda/") and target.split("/")[1] not in rooms):
+            if target.startswith(("cli/", "bridges/", "tests/")) or (not at_the_top and target.startswith("cuda/") and target.split("/")[1] not in rooms):
                 found.append(f"{where}:{number}: includes {target}; the order is {' '.join(CUDA_ORDER)}")
+            elif match and match.group(1) == '"' and "/" not in target and path.suffix == ".h":
+                found.append(f'{where}:{number}: includes "{target}" without its folder')
     return found
 
 
@@ -93,7 +100,7 @@ def heavy(where, target):
 
 def breach(folder, suffix, quote, target):
     """Why a file of this folder may not include this target; None when it may."""
-    if target.startswith(("cli/", "bridges/", "tests/", "examples/", "bench/")):
+    if target.startswith(("cli/", "bridges/", "cuda/", "tests/", "examples/", "bench/")):
         return f"the library includes {target}, which is not part of it"
     if not target.startswith("broadloom/"):
         if quote == '"' and "/" not in target and suffix == ".h":
@@ -135,6 +142,10 @@ class LayersTest(unittest.TestCase):
             ("../cuda/tile/a.h", '#include "cuda/env/state.h"', 0),
             ("../cuda/env/a.h", '#include "cuda/tile/forward.h"', 1),
             ("../cuda/env/a.h", '#include "cuda/device_learning.h"', 1),
+            ("../cuda/a.h", '#include "cli/commands.h"', 1),
+            ("../cuda/tile/a.h", '#include "sums.h"', 1),
+            ("../cuda/other/a.h", "", 1),
+            ("core/a.h", '#include "cuda/env/state.h"', 1),
             ("../cuda/a.h", '#include "cuda/learn/device_update.h"', 0),
             ("train/a.cc", '#include "broadloom/record/ledger.h"', 0),
             ("core/a.cc", "#include <nlohmann/json.hpp>", 1),
