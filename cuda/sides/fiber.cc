@@ -1,6 +1,5 @@
 #include "cuda/sides/fiber.h"
 
-#include <cstdint>
 #include <cstdlib>
 
 namespace broadloom::cuda::emulated {
@@ -48,9 +47,8 @@ void Fiber::begin(void (*entry)(int), int argument) {
   // As though run() had been called, and had left at once: six registers, where to go on, and where
   // run() would return to, which ends a debugger's walk. On entry a function's stack pointer is 8
   // more than a multiple of 16 (3.2.2).
-  const auto top =
-      reinterpret_cast<std::uintptr_t>(stack_.get() + kStackBytes) & ~std::uintptr_t{15};
-  void** const frame = reinterpret_cast<void**>(top) - 8;
+  static_assert(kStackBytes % 16 == 0 && __STDCPP_DEFAULT_NEW_ALIGNMENT__ % 16 == 0);
+  void** const frame = reinterpret_cast<void**>(stack_.get() + kStackBytes) - 8;
   for (int i = 0; i < 8; ++i) frame[i] = nullptr;
   frame[6] = reinterpret_cast<void*>(&Fiber::run);
   here_ = frame;
