@@ -21,7 +21,8 @@ sed -i 's/ -fpch-preprocess//' "$commands/compile_commands.json"
 extra=(--extra-arg=-DHWY_COMPILE_ONLY_STATIC)
 [ "$(uname -m)" = x86_64 ] && extra+=(--extra-arg=-march=haswell --extra-arg=-maes)
 if [ $# -eq 0 ]; then
-  extra+=("--checks=-clang-analyzer-*" "--header-filter=^$PWD/((broadloom|bridges|cli)/[^.]*[.]h|(broadloom|bridges|cli|cuda)/[^.]*[.]cc)\$")
+  here=$(pwd -P | sed 's/[^A-Za-z0-9\/_-]/[&]/g')
+  extra+=("--checks=-clang-analyzer-*" "--header-filter=^$here/((broadloom|bridges|cli)/[^.]*[.]h|(broadloom|bridges|cli|cuda)/[^.]*[.]cc)\$")
   mapfile -t files < <(python3 tools/tidy_units.py "$commands" "${files[@]}")
   [ ${#files[@]} -gt 0 ] || exit 1
 fi
