@@ -121,7 +121,7 @@ Option Command::add_flag(const std::string& name, bool& value, const std::string
 }
 
 Option Command::add_option_function(const std::string& name,
-                                    const std::function<void(const std::string&)>& take,
+                                    std::function<void(const std::string&)> take,
                                     const std::string& help) const {
   return Option(app_->add_option_function<std::string>(name, take, help)
                     ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast));

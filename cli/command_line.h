@@ -51,8 +51,7 @@ class Command {
   Option add_option(const std::string& name, Value& value, const std::string& help) const;
   Option add_flag(const std::string& name, bool& value, const std::string& help) const;
   // Calls take once, with the last value given.
-  Option add_option_function(const std::string& name,
-                             const std::function<void(const std::string&)>& take,
+  Option add_option_function(const std::string& name, std::function<void(const std::string&)> take,
                              const std::string& help) const;
   Option add_flag_function(const std::string& name, std::function<void(bool)> take,
                            const std::string& help) const;
