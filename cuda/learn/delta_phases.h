@@ -94,11 +94,12 @@ struct ConvolutionPhase {
 };
 
 // A dense layer l forward, or back to the delta of the layer below: y = finish(x w), of which a
-// block makes kRows x kColumns, while the next numbers of the depth come to shared memory.
-template <class Sums, int kEach>
+// block makes kRows x kColumns, while the next numbers of the depth come to shared memory. A thread
+// that has a part in it makes kEach rows of four.
+template <class Sums, int kRows, int kEach>
 struct ProductPhase {
-  static constexpr int kThreads = 256, kColumns = 32, kRows = 32 * kEach;
-  static constexpr int kDepth = kEach == 1 ? 64 : 32;  // at a time
+  static constexpr int kThreads = 256, kColumns = 32;
+  static constexpr int kDepth = kRows > 32 ? 32 : kRows == 32 ? 64 : 128;  // at a time
   GradientWork<Sums> of;
   int l;
   bool goes_back;
@@ -122,7 +123,8 @@ struct ProductPhase {
   }
 
  private:
-  static constexpr int kRow = kDepth + 4;  // other banks for neighbouring rows
+  static constexpr int kApart = kRows / kEach;  // rows of a thread
+  static constexpr int kRow = kDepth + 4;       // other banks for neighbouring rows
   static constexpr int kFloats = kRows * kRow + kDepth * kColumns;
   static constexpr int kXs = kRows * kDepth / 4 / kThreads, kWs = kDepth * kColumns / 4 / kThreads;
 
@@ -210,16 +212,17 @@ struct ProductPhase {
       for (int k = 0; k < kWs; ++k) store_four(next_w[k], w + 4 * (block.thread() + k * kThreads));
       block.sync();  // and who works on the other turn is done with the one before it
       fetch(i + kDepth);
+      if (own >= kApart) continue;
       const int left = product.depth - i;
       add(x + own * kRow, w + 4 * lane, left < kDepth ? left : kDepth, sums);
     }
-    keep(product, sums, first_row + own, rows, c);
+    if (own < kApart) keep(product, sums, first_row + own, rows, c);
   }
 
-  // x: this thread's first row, the next 32 further on.
+  // x: this thread's first row, the next kApart further on.
   BROADLOOM_HD static void add(const float* x, const float* w, int depth, float (&sums)[kEach][4]) {
     const float* of[kEach];
-    for (int k = 0; k < kEach; ++k) of[k] = x + 32 * k * kRow;
+    for (int k = 0; k < kEach; ++k) of[k] = x + kApart * k * kRow;
     const int whole = depth / 4 * 4;
     add_run(of, w, kColumns, whole, sums);
     for (int i = whole; i < depth; ++i) {
@@ -235,7 +238,7 @@ struct ProductPhase {
                          int c) const {
     if (product.below == nullptr) product.finish(sums);
     for (int k = 0; k < kEach; ++k) {
-      const int r = row + 32 * k;
+      const int r = row + kApart * k;
       if (r >= rows || c >= product.columns) continue;
       const std::size_t at = static_cast<std::size_t>(r) * product.y_row + c;
       Four made{{sums[k][0], sums[k][1], sums[k][2], sums[k][3]}};

@@ -21,9 +21,12 @@ struct WeightsJob {
 
 template <class Sums>
 struct WeightsKernel {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 256, kBlocksAtOnce = 3;
   static constexpr int kDown = 32, kAcross = 64;  // inputs and outputs of a dense job
   static constexpr int kChunk = 32;               // rows that lie in shared memory at a time
+  // Parameters of a convolution's job: so few that their reads of shared memory do not keep one
+  // another waiting, while all threads of the block bring the rows.
+  static constexpr int kFilterNumbers = 64;
 
   GradientWork<Sums> of;
   const WeightsJob* jobs;
@@ -178,42 +181,66 @@ struct WeightsKernel {
     }
   }
 
-  // Numbers of a row that lies in shared memory while the next one comes.
+  // Numbers that lie in shared memory while the next ones come.
   static constexpr int kRowFloats = kChunk * (kDown + kAcross);
   static constexpr int kRowReads = kRowFloats / 4 / kThreads;
 
-  // Rows of two arrays side by side, [rows, a_row] and [rows, b_row], one after another through
-  // shared memory: f(a, b) works on a row of each. Only where both together are no more than
-  // kRowFloats.
+  // Rows of two arrays, [count, a_row] and [count, b_row], through shared memory, as many at a time
+  // as have room there: f(a, b, rows) works on some of each. Only where a row of both together is
+  // no more than kRowFloats.
   template <class Block, class F>
   BROADLOOM_HD void over_rows(Block& block, int count, const float* a, int a_row, const float* b,
                               int b_row, F&& f) const {
     float* const shared = block.template shared<float>();
-    const float* from[kRowReads];  // this thread's fours, and from row to row
-    int next_row[kRowReads];
-    for (int k = 0; k < kRowReads; ++k) {
-      const int e = 4 * (block.thread() + k * kThreads);
-      from[k] = e < a_row ? a + e : b + (e - a_row);
-      next_row[k] = e < a_row ? a_row : e < a_row + b_row ? b_row : 0;  // 0: none
-    }
-    Four next[kRowReads];
-    const auto fetch = [&] {
+    const int at_once = kRowFloats / (a_row + b_row);
+    const auto rows_from = [&](int first) {
+      return count - first < at_once ? count - first : at_once;
+    };
+    // g(k, e, from) for this thread's k-th four, which is at e of the rows' numbers.
+    const auto each = [&](int first, auto&& g) {
+      const int of_a = rows_from(first) * a_row, all = of_a + rows_from(first) * b_row;
       for (int k = 0; k < kRowReads; ++k) {
-        if (next_row[k] == 0) continue;
-        next[k] = load_four(from[k]);
-        from[k] += next_row[k];
+        const int e = 4 * (block.thread() + k * kThreads);
+        if (e < all) g(k, e, e < of_a ? a + first * a_row + e : b + first * b_row + (e - of_a));
       }
     };
-    if (count > 0) fetch();
-    for (int r = 0; r < count; ++r) {
-      float* const row = shared + r % 2 * kRowFloats;
-      for (int k = 0; k < kRowReads; ++k) {
-        if (next_row[k] != 0) store_four(next[k], row + 4 * (block.thread() + k * kThreads));
-      }
-      block.sync();  // and who works on the other row is done with the one before it
-      if (r + 1 < count) fetch();
-      f(row, row + a_row);
+    Four next[kRowReads];
+    const auto fetch = [&](int first) {
+      each(first, [&](int k, int, const float* from) { next[k] = load_four(from); });
+    };
+    fetch(0);
+    for (int first = 0, turn = 0; first < count; first += at_once, turn ^= 1) {
+      float* const own = shared + turn * kRowFloats;
+      each(first, [&](int k, int e, const float*) { store_four(next[k], own + e); });
+      block.sync();  // and who works on the other turn is done with the one before it
+      if (first + at_once < count) fetch(first + at_once);
+      f(own, own + rows_from(first) * a_row, rows_from(first));
     }
+  }
+
+  // Factors of a chain, one after another.
+  static constexpr int kLinks = 4;
+  struct Links {
+    float a[kLinks], b[kLinks];
+  };
+  // add(a, b) for all of `count` times what fetch() gives, which is read before what is in front of
+  // it is worked on: a chain waits for each of its reads otherwise.
+  template <class Fetch, class Add>
+  BROADLOOM_HD static void read_ahead(int count, Fetch&& fetch, Add&& add) {
+    if (count == 0) return;
+    const auto add_all = [&](const Links& links) {
+      for (int k = 0; k < kLinks; ++k) add(links.a[k], links.b[k]);
+    };
+    Links now = fetch();
+#ifdef __CUDA_ARCH__
+#pragma unroll 2
+#endif
+    for (int k = 1; k < count; ++k) {
+      const Links next = fetch();
+      add_all(now);
+      now = next;
+    }
+    add_all(now);
   }
 
   // One parameter a thread, over the rows and their patches.
@@ -222,35 +249,55 @@ struct WeightsKernel {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
     const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
     const int e = job.i + block.thread(), o = e % layer.out, i = e / layer.out;
-    const bool is_there = e < (layer.in + 1) * layer.out, is_weight = i < layer.in;
+    const bool is_there = block.thread() < kFilterNumbers && e < (layer.in + 1) * layer.out;
+    const bool is_weight = i < layer.in;
     const int from = is_weight && is_there ? layer.patches.at(i) : 0;
     const float* const x = rows.inputs(job.layer);
     const float* const delta = rows.derivatives(job.layer);
     float* const to = rows.grads + (is_weight ? layer.weight + i * layer.out : layer.bias) + o;
     float sum = is_there ? begun(to) : 0.0f;
-    if (x_row + d_row <= kRowFloats) {
-      over_rows(block, rows.count, x, x_row, delta, d_row, [&](const float* of_x, const float* d) {
-        if (is_there) sum = chain_of_row(layer, is_weight, of_x + from, d + o, sum);
-      });
-    } else if (is_there) {
-      for (int r = 0; r < rows.count; ++r) {
-        sum = chain_of_row(layer, is_weight, x + r * x_row + from, delta + r * d_row + o, sum);
+    const auto add_rows = [&](const float* of_x, const float* of_d, int count) {
+      for (int r = 0; r < count && is_there; ++r) {
+        sum = chain_of_row(layer, is_weight, of_x + r * x_row + from, of_d + r * d_row + o, sum);
       }
+    };
+    if (x_row + d_row <= kRowFloats) {
+      over_rows(block, rows.count, x, x_row, delta, d_row, add_rows);
+    } else {
+      add_rows(x, delta, rows.count);
     }
     if (is_there) *to = sum;
   }
   BROADLOOM_HD static float chain_of_row(const DeviceLayer& layer, bool is_weight, const float* x,
                                          const float* delta, float sum) {
-    const Patches& patches = layer.patches;
-    const float* d = delta;
-    for (int row = 0; row < patches.down; ++row) {
-      const float* const of_row = x + row * patches.next_down;
-#ifdef __CUDA_ARCH__
-#pragma unroll 8
-#endif
-      for (int k = 0; k < patches.across; ++k, d += layer.out) {
-        const float of_x = is_weight ? of_row[k * patches.next_across] : 1.0f;
-        sum = element::mul_add(of_x, *d, sum);  // 1 d + sum is d + sum
+    const Patches patches = layer.patches;  // a copy: constants that are looked up cost a wait each
+    const int out = layer.out, across = patches.across;
+    const int to_next_row = patches.next_down - across * patches.next_across;
+    const auto add = [&](float of_x, float d) {
+      sum = element::mul_add(of_x, d, sum);  // 1 d + sum is d + sum
+    };
+    const auto read_x = [&] { return is_weight ? *x : 1.0f; };
+    if (across % kLinks == 0) {
+      int column = 0;
+      const auto fetch = [&] {
+        Links made;
+        for (int k = 0; k < kLinks; ++k, x += patches.next_across, delta += out) {
+          made.a[k] = read_x();
+          made.b[k] = *delta;
+        }
+        column += kLinks;
+        if (column == across) {
+          column = 0;
+          x += to_next_row;
+        }
+        return made;
+      };
+      read_ahead(patches.count() / kLinks, fetch, add);
+      return sum;
+    }
+    for (int row = 0; row < patches.down; ++row, x += to_next_row) {
+      for (int k = 0; k < across; ++k, x += patches.next_across, delta += out) {
+        add(read_x(), *delta);
       }
     }
     return sum;
@@ -266,19 +313,30 @@ struct WeightsKernel {
     const int i = job.i + block.thread(), end = i < norm.size ? width : 0;
     float *const gain = rows.grads + norm.gain + i, *const bias = rows.grads + norm.bias + i;
     float gain_sum = end > 0 ? begun(gain) : 0.0f, bias_sum = end > 0 ? begun(bias) : 0.0f;
+    const int parts = norm.parts, next = norm.size;
+    const auto add = [&](float delta, float z) {
+      gain_sum = element::mul_add(delta, z, gain_sum);
+      bias_sum += delta;
+    };
     const auto add_row = [&](const float* delta, const float* z) {
-#ifdef __CUDA_ARCH__
-#pragma unroll 8
-#endif
-      for (int k = i; k < end; k += norm.size) {
-        gain_sum = element::mul_add(delta[k], z[k], gain_sum);
-        bias_sum += delta[k];
-      }
+      const auto fetch = [&] {
+        Links made;
+        for (int k = 0; k < kLinks; ++k, delta += next, z += next) {
+          made.a[k] = *delta;
+          made.b[k] = *z;
+        }
+        return made;
+      };
+      read_ahead(parts / kLinks, fetch, add);
+      for (int k = 0; k < parts % kLinks; ++k, delta += next, z += next) add(*delta, *z);
+    };
+    const auto add_rows = [&](const float* delta, const float* z, int count) {
+      for (int r = 0; r < count && end > 0; ++r) add_row(delta + r * row + i, z + r * row + i);
     };
     if (2 * row <= kRowFloats) {
-      over_rows(block, rows.count, deltas, row, zs, row, add_row);
+      over_rows(block, rows.count, deltas, row, zs, row, add_rows);
     } else {
-      for (int r = 0; r < rows.count; ++r) add_row(deltas + r * row, zs + r * row);
+      add_rows(deltas, zs, rows.count);
     }
     if (end == 0) return;
     *gain = gain_sum;
@@ -310,7 +368,7 @@ struct WeightsKernel {
     }
     *to = sum;
   }
-  static constexpr int kReads = 32;
+  static constexpr int kReads = 16;
 
   // What was said of the partial gradient's tiles, and a Gaussian policy's log_std.
   BROADLOOM_HD void add_sums(const Rows& rows, int p, int thread) const {
@@ -342,7 +400,8 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
   std::vector<WeightsJob> jobs;
   using Kernel = WeightsKernel<int>;
   const auto numbers = [&](WeightsJob::Kind kind, int side, int layer, int count) {
-    for (int i = 0; i < count; i += Kernel::kThreads) jobs.push_back({kind, side, layer, i, 0});
+    const int of_job = kind == WeightsJob::kConvolution ? Kernel::kFilterNumbers : Kernel::kThreads;
+    for (int i = 0; i < count; i += of_job) jobs.push_back({kind, side, layer, i, 0});
   };
   const auto each = [&](auto&& f) {
     for (int side = 0; side < network.sides(); ++side) {

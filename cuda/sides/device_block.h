@@ -35,8 +35,18 @@ constexpr int most_threads() {
   }
 }
 
+// Blocks that are to have room on a multiprocessor together, for which registers must do.
 template <class Kernel>
-__global__ void __launch_bounds__(most_threads<Kernel>())
+constexpr int blocks_at_once() {
+  if constexpr (requires { Kernel::kBlocksAtOnce; }) {
+    return Kernel::kBlocksAtOnce;
+  } else {
+    return 1;
+  }
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(most_threads<Kernel>(), blocks_at_once<Kernel>())
     run_on_device(const __grid_constant__ Kernel kernel) {
   DeviceBlock block;
   kernel(block);

@@ -18,8 +18,9 @@ namespace broadloom::cuda {
 // As if there were no more.
 struct HostLimits {
   std::size_t free_bytes = std::numeric_limits<std::size_t>::max();
-  std::size_t shared_bytes = kUsualSharedBytes;                        // of a block
-  int rows = 65536;                                                    // at a time
+  std::size_t shared_bytes = kUsualSharedBytes;  // of a block
+  int rows = 65536;                              // at a time
+  int multiprocessors = 2;                       // few, for each block costs its fibers
   std::uint64_t launches = std::numeric_limits<std::uint64_t>::max();  // then the device is lost
 };
 
@@ -38,8 +39,7 @@ class HostSide {
   // Memory that there is to be had, and what was.
   std::size_t free_bytes() const { return limits_.free_bytes; }
   std::size_t allocated() const { return allocated_; }
-  // Few multiprocessors, for each block costs its fibers.
-  SideShape shape() const { return {limits_.shared_bytes, 2, limits_.rows}; }
+  SideShape shape() const { return {limits_.shared_bytes, limits_.multiprocessors, limits_.rows}; }
 
   // Of zeros; it lives as long as this.
   template <class T>

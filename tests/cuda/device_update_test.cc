@@ -116,6 +116,18 @@ TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
   }
 }
 
+// Products in the smallest pieces, of a depth that is no whole number of what lies in shared
+// memory.
+TEST(DevicePpo, SpreadsFewRows) {
+  Case few;
+  few.hidden_sizes = {37, 141, 22};
+  few.iterations = 1;
+  few.settings.update_epochs = 1;
+  few.multiprocessors = 30;
+  ASSERT_TRUE(goes_layer_by_layer(few, FiberOrder::kReversed));
+  expect_the_same<CartPole>(few, FiberOrder::kReversed);
+}
+
 // Past the blocks that the host cuts products into, and as deep as can be.
 TEST(DevicePpo, TakesWideAndDeepBodies) {
   Case of;

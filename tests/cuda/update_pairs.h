@@ -40,6 +40,7 @@ struct Case {
   PpoSettings settings;
   int iterations = 2;
   int rows = 65536;  // of a minibatch at a time
+  int multiprocessors = 2;
 };
 
 inline NetworkShape network_shape(const EnvSpec& spec, const Case& of, bool action_values = false) {
@@ -215,7 +216,9 @@ void expect_the_same(const Case& of, FiberOrder order) {
   network.initialise(kSeed, learner.params.data());
   learner.learning_rate = 3e-3;
 
-  HostSide side(order, {.shared_bytes = shared_bytes_with(order), .rows = of.rows});
+  HostSide side(order, {.shared_bytes = shared_bytes_with(order),
+                        .rows = of.rows,
+                        .multiprocessors = of.multiprocessors});
   DeviceCollector<Env, HostSide> device(side, envs, device_network(network),
                                         {.shapes = {{of.num_envs, of.num_steps}}});
   DeviceUpdate<HostSide, typename Both::Loss> update(
