@@ -128,10 +128,11 @@ struct CollectKernel {
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const DeviceObservations seen = rollout.now.from(first * width);
     load_rows(block, seen, 0, rollout.D, rows, scale, work);
-    for (int e = block.thread(); e < rows * rollout.D; e += block.threads()) {
-      rollout.observations.keep(at + static_cast<std::size_t>(e / rollout.D), e % rollout.D,
-                                rollout.D, seen.as<Observed>()[e]);
-    }
+    over_elements(block, rows, rollout.D, [&](int r) {
+      const std::size_t row = at + static_cast<std::size_t>(r);
+      const Observed* const from = seen.as<Observed>() + static_cast<std::size_t>(r) * width;
+      return [this, row, from](int i) { rollout.observations.keep(row, i, rollout.D, from[i]); };
+    });
     keep_ages(block, t, at, rows);
     block.sync();
     forward_tile(block, network.actor, network.activation, read, places, work, rows);

@@ -58,17 +58,17 @@ struct GatherPhase {
   template <class Team>
   BROADLOOM_HD void gather(const Team& team, float* x) const {
     const int width = of.rollout.D, row = TilePlaces::row(width);
-    for (int e = team.thread(); e < of.work.rows.all() * width; e += team.threads()) {
-      const int at = e / width, i = e % width;
+    over_elements(team, of.work.rows.all(), width, [&](int at) {
       const RowsAtHand::Tile tile = of.work.rows.tile(at / kTileRows);
       const int r = at % kTileRows;
-      if (r >= tile.count) {
-        x[at * row + i] = 0.0f;
-        continue;
-      }
-      const std::size_t in_block = static_cast<std::size_t>(of.indices[tile.in_minibatch + r]);
-      x[at * row + i] = of.rollout.observations.read(in_block, i, width);
-    }
+      const bool is_there = r < tile.count;
+      const std::size_t in_block =
+          is_there ? static_cast<std::size_t>(of.indices[tile.in_minibatch + r]) : 0;
+      float* const to = x + at * row;
+      return [this, is_there, in_block, to, width](int i) {
+        to[i] = is_there ? of.rollout.observations.read(in_block, i, width) : 0.0f;
+      };
+    });
   }
 };
 

@@ -172,22 +172,22 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
 template <class Block>
 BROADLOOM_HD void load_rows(Block& block, const DeviceObservations& rows_of, int first, int width,
                             int rows, const ObservationScale& scale, float* x) {
-  for (int e = block.thread(); e < rows * width; e += block.threads()) {
-    const int column = e % width;
-    const std::size_t row = static_cast<std::size_t>(first) + static_cast<std::size_t>(e / width);
-    x[e / width * TilePlaces::row(width) + column] =
-        scale.of(rows_of.read(row, column, width), column);
-  }
+  over_elements(block, rows, width, [&](int r) {
+    const std::size_t row = static_cast<std::size_t>(first) + static_cast<std::size_t>(r);
+    float* const to = x + r * TilePlaces::row(width);
+    return [&, row, to](int i) { to[i] = scale.of(rows_of.read(row, i, width), i); };
+  });
 }
 
 // Rows of a block by their numbers there to x.
 template <class Block>
 BROADLOOM_HD void gather_rows(Block& block, const DeviceObservations& rows_of,
                               const std::int32_t* indices, int width, int rows, float* x) {
-  for (int e = block.thread(); e < rows * width; e += block.threads()) {
-    const std::size_t row = static_cast<std::size_t>(indices[e / width]);
-    x[e / width * TilePlaces::row(width) + e % width] = rows_of.read(row, e % width, width);
-  }
+  over_elements(block, rows, width, [&](int r) {
+    const std::size_t row = static_cast<std::size_t>(indices[r]);
+    float* const to = x + r * TilePlaces::row(width);
+    return [&, row, to](int i) { to[i] = rows_of.read(row, i, width); };
+  });
 }
 
 }  // namespace broadloom::cuda
