@@ -141,7 +141,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   using Step = StepReport<typename Way::Loss::Sums>;
 
   static BlockShape shape_of(const Config& now) { return {now.num_envs, now.num_steps}; }
-  static BlockCut cut_of(const Config& now) {
+  static MinibatchCut cut_of(const Config& now) {
     return {static_cast<int>(now.batch_size()), static_cast<int>(now.minibatch_count())};
   }
   // Of each phase of a run.
@@ -152,8 +152,8 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     }
     return shapes;
   }
-  static std::vector<BlockCut> cuts_of(const Config& config) {
-    std::vector<BlockCut> cuts;
+  static std::vector<MinibatchCut> cuts_of(const Config& config) {
+    std::vector<MinibatchCut> cuts;
     for (std::size_t p = 0; p < config.phase_count(); ++p) {
       cuts.push_back(cut_of(config.of_phase(p)));
     }
@@ -187,7 +187,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
 
   void on_batch(const Step& batch, std::span<const float> gradient) override {
     MinibatchReport report = report_of(0, 0, batch);
-    report.samples = update_.minibatches().samples();
+    report.samples = update_.minibatches().samples;
     report.gradient = gradient;
     Way::describe(batch.sums, report);
     observer_->on_batch(report);

@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "broadloom/algo/gradient_cut.h"
+#include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/config/algorithms.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/rank_plan.h"
@@ -76,6 +78,38 @@ MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
   return plan;
 }
 
+// What is said of the samples of each partial gradient of an update; of a schedule, in its first
+// phase.
+std::size_t noted_bytes(const Config& config, const ActorCritic& network) {
+  const int samples = static_cast<int>(config.largest_minibatch());
+  const int partials = partial_gradient_count(samples, network.parameter_count());
+  return static_cast<std::size_t>(config.update_epochs) *
+         static_cast<std::size_t>(config.minibatch_count()) * 2 *
+         static_cast<std::size_t>(partials) * sizeof(PpoSums);
+}
+
+// See MemoryPlan::passing. A block comes as the host's reports want it, whole where somebody looks
+// at all of it, and goes by with the permutations of its update.
+std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic& network) {
+  if (config.device == "cpu") return 0;
+  std::size_t samples = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    samples = std::max(samples, static_cast<std::size_t>(config.of_phase(p).batch_size()));
+  }
+  const bool is_looked_at = config.hashes || !config.instruments.empty();
+  const std::size_t of_sample = 3 * sizeof(float) + 2 +  // reward, value, advantage, how it ended
+                                (envs.spec().names_success ? sizeof(EpisodeEnd) : 0);
+  const std::size_t block = is_looked_at ? block_bytes(config, envs) : samples * of_sample;
+  const std::size_t permutations =
+      static_cast<std::size_t>(config.update_epochs) * samples * sizeof(std::int32_t);
+  const std::size_t states =
+      static_cast<std::size_t>(config.most_envs()) * state_bytes_per_env(envs);
+  const std::size_t params = network.parameter_count() * sizeof(float);
+  const std::size_t at_first = 3 * params + states;  // with the first block
+  const std::size_t at_a_time = block + permutations + noted_bytes(config, network) + at_first;
+  return at_a_time / 4 * 5 + permutations + states;  // pages grow by a quarter more than is asked
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int ranks) {
@@ -102,6 +136,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int rank
                       ObsNormalizer::bytes(spec.critic_observation.size, most_shards(config));
   }
   plan.exchange = rank_bytes(config, ranks, envs);
+  plan.passing = passing_bytes(config, envs, network);
   plan.network =
       3 * network.parameter_count() * sizeof(float) + network.bf16_size() * sizeof(Bf16Pair);
   return plan;

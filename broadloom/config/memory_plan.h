@@ -21,10 +21,14 @@ struct MemoryPlan {
   std::size_t collector = 0;     // scratch, one a thread
   std::size_t instruments = 0;
   std::size_t exchange = 0;  // what passes between ranks; none for one
+  // Of the host, beside its copies, what passes to and from a device: pages by which copies go, the
+  // next update's permutations, and states of environments. What the device itself holds is counted
+  // where it is made (train/device.h).
+  std::size_t passing = 0;
 
   std::size_t total() const {
     return block + permutation + environments + normaliser + network + update + collector +
-           instruments + exchange;
+           instruments + exchange + passing;
   }
 };
 

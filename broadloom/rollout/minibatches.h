@@ -9,32 +9,51 @@
 
 namespace broadloom {
 
-class Minibatches {
- public:
-  // batch_size B into `count` minibatches whose sizes differ by one at most, also where B does not
-  // divide.
-  Minibatches(int batch_size, int count);
+// How the samples of an epoch are cut into minibatches whose sizes differ by one at most, also
+// where their number does not divide.
+struct MinibatchCut {
+  int samples;
+  int wanted;  // minibatches; there are fewer where there are fewer samples
 
-  // Draws the epoch's permutation (Fisher and Yates) from Random(seed, kShuffle, epoch, iteration).
-  // fillers: [B] rows of the block that are no samples; empty: all are. Where there are some, the
-  // same number of minibatches is smaller, unless there are fewer samples than that.
-  void shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
-               std::span<const std::uint8_t> fillers = {});
-
-  int samples() const { return samples_; }  // of an epoch: B without fillers
-  int count() const { return std::min(count_, samples_); }
-  int max_size() const { return (batch_size_ + count_ - 1) / count_; }
+  int count() const { return std::min(wanted, samples); }
+  int max_size() const { return (samples + wanted - 1) / wanted; }
   int begin(int m) const {
-    return static_cast<int>(static_cast<std::int64_t>(m) * samples_ / count());
+    return static_cast<int>(static_cast<std::int64_t>(m) * samples / count());
   }
   int size(int m) const { return begin(m + 1) - begin(m); }
+};
+
+// An epoch's permutation (Fisher and Yates) of the rows [B] of a block, drawn from Random(seed,
+// kShuffle, epoch, iteration), to `to` [B]. fillers: [B] rows that are no samples; empty: all are.
+// Returns the number of samples, which come first.
+int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
+                     std::span<std::int32_t> to, std::span<const std::uint8_t> fillers = {});
+
+class Minibatches {
+ public:
+  // batch_size B into `count` minibatches.
+  Minibatches(int batch_size, int count)
+      : batch_{batch_size, count},
+        epoch_(batch_),
+        permutation_(static_cast<std::size_t>(batch_size)) {}
+
+  // Draws an epoch's permutation. Where there are fillers, the same number of minibatches is
+  // smaller, unless there are fewer samples than that.
+  void shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
+               std::span<const std::uint8_t> fillers = {}) {
+    epoch_.samples = draw_permutation(seed, iteration, epoch, permutation_, fillers);
+  }
+
+  int samples() const { return epoch_.samples; }  // of an epoch: B without fillers
+  int count() const { return epoch_.count(); }
+  int max_size() const { return batch_.max_size(); }
+  int begin(int m) const { return epoch_.begin(m); }
+  int size(int m) const { return epoch_.size(m); }
   // Indices into the block [B] of minibatch m.
   const std::int32_t* indices(int m) const { return permutation_.data() + begin(m); }
 
  private:
-  int batch_size_;
-  int count_;
-  int samples_;
+  MinibatchCut batch_, epoch_;
   std::vector<std::int32_t> permutation_;
 };
 

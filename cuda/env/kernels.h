@@ -136,20 +136,6 @@ BROADLOOM_HD void step_env(const EnvSetup<Env>& setup, const EnvArrays& arrays,
   observe_env(setup, arrays, n, rows.observations + row * setup.observation_size);
 }
 
-// One step of each.
-template <class Env>
-struct StepKernel {
-  EnvSetup<Env> setup;
-  EnvArrays arrays;
-  StepArrays<Env> rows;
-
-  template <class Block>
-  BROADLOOM_HD void operator()(Block& block) const {
-    const int n = block.index() * block.threads() + block.thread();
-    if (n < setup.count) step_env(setup, arrays, rows, n);
-  }
-};
-
 // What they show now.
 template <class Env>
 struct ObserveKernel {

@@ -56,11 +56,6 @@ class StepRules {
   virtual bool goes_on(const Sums& /*of_step*/, int /*samples*/) const { return true; }
 };
 
-// Into how many minibatches how many samples are cut.
-struct BlockCut {
-  int samples, minibatches;
-};
-
 // Loss: PpoKernelLoss or PqnKernelLoss (kernel_losses.h).
 template <class Side, class Loss>
 class DeviceUpdate {
@@ -74,21 +69,20 @@ class DeviceUpdate {
   // one's first. side must outlive this.
   DeviceUpdate(Side& side, const ActorCritic& network, const Loss& loss,
                const MinibatchSettings& settings, AdvantageNorm norm,
-               const std::vector<BlockCut>& cuts)
+               const std::vector<MinibatchCut>& cuts)
       : side_(side),
         network_(device_network(network)),
         loss_(loss),
         settings_(settings),
         norm_(norm),
-        minibatches_(cuts[0].samples, cuts[0].minibatches),
         permutations_(settings.update_epochs),
         gradient_(side, network, room_for(cuts).sizes) {
     make_arrays(room_for(cuts));
   }
 
   // Blocks are cut in another one of the ways from now on.
-  void reshape(const BlockCut& cut) {
-    minibatches_ = Minibatches(cut.samples, cut.minibatches);
+  void reshape(const MinibatchCut& cut) {
+    minibatches_ = cut;
     batch_ = static_cast<std::size_t>(cut.samples);
     steps_ = static_cast<std::size_t>(settings_.update_epochs) * minibatches_.count();
     most_ = partial_gradient_count(minibatches_.max_size(), parameters());
@@ -108,7 +102,7 @@ class DeviceUpdate {
     side_.copy_out(v, v_, parameters());
     side_.wait();
   }
-  const Minibatches& minibatches() const { return minibatches_; }
+  const MinibatchCut& minibatches() const { return minibatches_; }
 
   // What says, on the side, that the block has a fault: then nothing is learnt from it.
   void set_fault(const std::uint64_t* fault) { fault_ = fault; }
@@ -170,9 +164,9 @@ class DeviceUpdate {
       }
     }
   };
-  Room room_for(const std::vector<BlockCut>& cuts) {
+  Room room_for(const std::vector<MinibatchCut>& cuts) {
     Room room;
-    for (const BlockCut& cut : cuts) {
+    for (const MinibatchCut& cut : cuts) {
       reshape(cut);
       room.take(*this);
     }
@@ -191,7 +185,7 @@ class DeviceUpdate {
   }
 
   void draw_minibatches(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration) {
-    permutations_.draw(seed, iteration, minibatches_.samples(),
+    permutations_.draw(seed, iteration, minibatches_.samples,
                        [&](std::span<const std::int32_t> all) {
                          side_.copy_in(indices_, all.data(), all.size());
                        });
@@ -300,7 +294,7 @@ class DeviceUpdate {
   Loss loss_;
   MinibatchSettings settings_;
   AdvantageNorm norm_;
-  Minibatches minibatches_;
+  MinibatchCut minibatches_{};
   std::size_t batch_ = 0, steps_ = 0;  // B, and most minibatch steps of an update
   int most_ = 0;                       // partial gradients of a step, of one side
   std::size_t notes_ = 0;              // most partial gradients of a step, of all sides

@@ -69,11 +69,10 @@ class PermutationsAhead {
   }
   // Epochs first, first + apart, ...
   void draw_every(const Key& key, std::size_t first, std::size_t apart) {
-    Minibatches drawn(key.samples, 1);
     const std::size_t size = static_cast<std::size_t>(key.samples);
     for (std::size_t epoch = first; epoch < epochs_; epoch += apart) {
-      drawn.shuffle(key.seed, key.iteration, static_cast<int>(epoch));
-      std::copy_n(drawn.indices(0), size, all_.data() + epoch * size);
+      draw_permutation(key.seed, key.iteration, static_cast<int>(epoch),
+                       std::span(all_).subspan(epoch * size, size));
     }
   }
   void wait() {

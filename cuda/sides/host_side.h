@@ -51,16 +51,21 @@ class HostSide {
   // What is copied may be gone when the caller goes on.
   template <class T>
   void copy_in(T* to, const T* from, std::size_t count) {
+    pass(count * sizeof(T));
     std::copy_n(from, count, to);
   }
   // As it is now; there once wait() comes back, as on a device.
   template <class T>
   void copy_out(T* to, const T* from, std::size_t count) {
+    pass(count * sizeof(T));
     arrivals_.push_back([to, copy = std::vector<T>(from, from + count)] {
       std::copy(copy.begin(), copy.end(), to);
     });
   }
-  void wait() { arrive(arrivals_.size()); }
+  void wait() {
+    arrive(arrivals_.size());
+    under_way_ = 0;
+  }
   // What was started so far is what wait_marked() waits for.
   void mark() { marked_ = arrivals_.size(); }
   void wait_marked() { arrive(marked_); }
@@ -69,7 +74,15 @@ class HostSide {
     if (++launches_ <= limits_.launches) emulate(kernel, shape, order_, launches_);
   }
 
+  // The most bytes that any side had under way between two wait()s since somebody set this to 0,
+  // for which a device has pages of the host's memory.
+  static inline std::size_t most_under_way = 0;
+
  private:
+  void pass(std::size_t bytes) {
+    under_way_ += bytes;
+    most_under_way = std::max(most_under_way, under_way_);
+  }
   void arrive(std::size_t count) {
     for (std::size_t i = 0; i < count && launches_ <= limits_.launches; ++i) arrivals_[i]();
     arrivals_.erase(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(count));
@@ -78,7 +91,7 @@ class HostSide {
 
   FiberOrder order_;
   HostLimits limits_;
-  std::size_t allocated_ = 0;
+  std::size_t allocated_ = 0, under_way_ = 0;
   std::uint64_t launches_ = 0;  // the seed of shuffled orders
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<std::function<void()>> arrivals_;

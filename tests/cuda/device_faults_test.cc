@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/config/memory_plan.h"
+#include "broadloom/config/simulator.h"
 #include "tests/cuda/device_trainers.h"
 #include "tests/ranks/thread_ranks.h"
 
@@ -137,6 +139,34 @@ TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
     emulation.limits.free_bytes = taken - 1;
     const std::string message = refusal(env_id, options);
     EXPECT_EQ(message.find("device = cuda: 13 environments and 16 steps take"), 0u) << message;
+  }
+}
+
+// Pages by which copies go to and from it are the host's memory, and planned as such.
+TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
+  if (device_is_real()) GTEST_SKIP() << "only the emulated one counts";
+  for (const auto& [env_id, options] : std::vector<std::pair<const char*, Options>>{
+           {"CartPole-v1", {}},
+           {"CartPole-v1", {{"hashes", "true"}}},
+           {"Pendulum-v1", {{"norm_reward", "true"}, {"norm_obs", "true"}}},
+           {"FrozenLake-v1", {}}}) {
+    SCOPED_TRACE(env_id);
+    Options large{{"device", "cuda"}, {"num_envs", "64"}, {"num_steps", "64"}};
+    large.insert(large.end(), {{"num_minibatches", "1"}, {"total_timesteps", "20000"}});
+    large.insert(large.end(), options.begin(), options.end());
+    const Config config = config_of(env_id, large);
+    HostSide::most_under_way = 0;
+    const std::unique_ptr<Trainer> trainer = make_trainer(config, "cuda");
+    iterate(*trainer);
+    ASSERT_TRUE(trainer->capture().ok());
+    const std::unique_ptr<VecEnv> one = make_one_env(config).take();
+    const double permutations = 2.0 * 64 * 64 * sizeof(std::int32_t);
+    const double states = 64.0 * static_cast<double>(state_bytes_per_env(*one));
+    const double passing = static_cast<double>(plan_memory(config, 2).take().passing);
+    const double planned = (passing - permutations - states) / 1.25;
+    const double taken = static_cast<double>(HostSide::most_under_way);
+    EXPECT_LT(taken, 1.05 * planned);
+    EXPECT_GT(taken, 0.8 * planned);  // where rewards are scaled, there is a wait between
   }
 }
 

@@ -20,6 +20,20 @@ namespace {
 constexpr int kEnvs = 75, kSteps = 60, kLimit = 17, kFamilies = 25;
 constexpr std::uint64_t kSeed = 9;
 
+// One step of each, and nothing else: runs step within a kernel that acts.
+template <class Env>
+struct StepKernel {
+  EnvSetup<Env> setup;
+  EnvArrays arrays;
+  StepArrays<Env> rows;
+
+  template <class Block>
+  void operator()(Block& block) const {
+    const int n = block.index() * block.threads() + block.thread();
+    if (n < setup.count) step_env(setup, arrays, rows, n);
+  }
+};
+
 template <class Env>
 class DeviceEnvs {
  public:

@@ -92,7 +92,7 @@ struct PpoOnBoth {
     EXPECT_GT(steps.back().sums.max_ratio_error, 0.0);
   }
   // Sums over steps of means over samples, and what is said of all.
-  static Numbers numbers(const Reports& steps, const Minibatches& minibatches) {
+  static Numbers numbers(const Reports& steps, const MinibatchCut& minibatches) {
     Numbers all;
     double least = 1.0, most = 1.0;
     int m = 0;
@@ -150,7 +150,7 @@ struct PqnOnBoth {
     EXPECT_EQ(steps[0].sums.max_value_error, 0.0);
     EXPECT_GT(steps.back().sums.max_value_error, 0.0);
   }
-  static Numbers numbers(const Reports& steps, const Minibatches& minibatches) {
+  static Numbers numbers(const Reports& steps, const MinibatchCut& minibatches) {
     Numbers all;
     int m = 0;
     for (const auto& [sums, norm] : steps) {
@@ -216,15 +216,15 @@ void expect_the_same(const Case& of, FiberOrder order) {
   network.initialise(kSeed, learner.params.data());
   learner.learning_rate = 3e-3;
 
+  const MinibatchCut minibatches{batch, of.minibatches};
   HostSide side(order, {.shared_bytes = shared_bytes_with(order),
                         .rows = of.rows,
                         .multiprocessors = of.multiprocessors});
   DeviceCollector<Env, HostSide> device(side, envs, device_network(network),
                                         {.shapes = {{of.num_envs, of.num_steps}}});
   DeviceUpdate<HostSide, typename Both::Loss> update(
-      side, network, Both::loss(of), Both::settings(of), Both::norm(of), {{batch, of.minibatches}});
+      side, network, Both::loss(of), Both::settings(of), Both::norm(of), {minibatches});
   update.set_params(learner.params.data());
-  const Minibatches minibatches(batch, of.minibatches);
 
   for (int iteration = 1; iteration <= of.iterations; ++iteration) {
     const std::int64_t first = static_cast<std::int64_t>(iteration - 1) * of.num_steps;
