@@ -7,7 +7,11 @@
 #include <thread>
 #include <vector>
 
+#include "broadloom/config/network_shape.h"
+#include "broadloom/config/settings.h"
+#include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/train/device.h"
 #include "tests/cuda/device_trainers.h"
 
 namespace broadloom::cuda {
@@ -215,6 +219,30 @@ TEST_F(DeviceTrainer, GoesOnAfterAResume) {
   expect_same_after_resume("CartPole-v1", with(kShort, kShared));
   expect_same_after_resume("MinAtar/Seaquest-v1", kTinyMinatar);
   expect_same_after_resume("Pendulum-v1", with(kNormalised, {{"lr_schedule", "adaptive"}}));
+}
+
+// A device is at an update while the host reads the block, but where the host does something to it
+// first: without a trainer, whose bits are the same either way.
+TEST_F(DeviceTrainer, BeginsWithAnUpdateBeforeItIsAskedForOne) {
+  for (const bool scales_rewards : {false, true}) {
+    Options options = with(kShort, {{"norm_reward", scales_rewards ? "true" : "false"}});
+    const Config config = config_of("CartPole-v1", with(options, {{"device", "cuda"}}));
+    const std::unique_ptr<VecEnv> envs =
+        make_vec_env(config.env_id, {}, vec_env_options(config)).take();
+    const ActorCritic network(network_shape(config, envs->spec()));
+    const std::unique_ptr<Device> device = make_device({config, network, *envs}).take();
+    Learner learner(network.parameter_count());
+    network.initialise(config.seed, learner.params.data());
+    RolloutBlock block(run_block_sizes(config, *envs));
+    ASSERT_TRUE(device->take_state(learner, *envs).ok());
+    ASSERT_TRUE(device->collect(0, BlockParts::kForReports, block).ok());
+    device->begin_update(config.seed, 1, learner);
+    ASSERT_TRUE(device->await_block(0).ok());
+    const Status next = device->collect(0, BlockParts::kForReports, block);
+    EXPECT_EQ(next.ok(), scales_rewards) << next.message();
+    if (scales_rewards) continue;
+    EXPECT_NE(next.message().find("an update was begun"), std::string::npos) << next.message();
+  }
 }
 
 // The same trainer is put back to an earlier state, over what its device has.
