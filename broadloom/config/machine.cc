@@ -13,8 +13,20 @@ namespace {
 
 // What to make smaller where there is too little memory.
 std::string what_is_large(const Config& config, const MemoryPlan& plan) {
-  return plan.network + plan.update > plan.block + plan.permutation ? keys_of_size(config)
-                                                                    : "num_envs or num_steps";
+  const std::size_t of_samples = plan.block + plan.permutation + plan.passing;
+  return plan.network + plan.update > of_samples ? keys_of_size(config) : "num_envs or num_steps";
+}
+
+// The parts that num_envs and num_steps make large. unit: MB or GB, of so many bytes.
+std::string parts_of_samples(const MemoryPlan& plan, const char* unit, double bytes) {
+  std::string parts =
+      fmt::format("{:.1f} {} of it the rollout block of num_envs * num_steps transitions",
+                  static_cast<double>(plan.block + plan.permutation) / bytes, unit);
+  if (plan.passing > 0) {
+    parts += fmt::format(", {:.1f} {} what passes to the device and back",
+                         static_cast<double>(plan.passing) / bytes, unit);
+  }
+  return parts;
 }
 
 }  // namespace
@@ -34,21 +46,20 @@ Status check_memory(const Config& config, const MemoryPlan& plan, int processes)
   if (memory != 0 && all > memory) {
     const std::string times =
         processes == 1 ? "" : fmt::format(" in each of {} ranks on one machine", processes);
-    return {
-        ErrorKind::kInvalidConfig,
-        fmt::format("this run takes {:.1f} GB{} ({:.1f} GB of it the rollout block of num_envs * "
-                    "num_steps transitions), but this machine has {:.1f} GB; make {} smaller{}",
-                    plan.total() * 1e-9, times, (plan.block + plan.permutation) * 1e-9,
-                    memory * 1e-9, what_is_large(config, plan),
-                    processes == 1 ? "" : ", or have fewer ranks with more threads each")};
+    return {ErrorKind::kInvalidConfig,
+            fmt::format("this run takes {:.1f} GB{} ({}), but this machine has {:.1f} GB; make {} "
+                        "smaller{}",
+                        plan.total() * 1e-9, times, parts_of_samples(plan, "GB", 1e9),
+                        memory * 1e-9, what_is_large(config, plan),
+                        processes == 1 ? "" : ", or have fewer ranks with more threads each")};
   }
   if (config.memory_limit == 0 || plan.total() * 1e-6 <= config.memory_limit) return {};
-  return {ErrorKind::kInvalidConfig,
-          fmt::format("memory_limit: got {} MB, but this run takes {:.1f} MB ({:.1f} MB of it the "
-                      "rollout block of num_envs * num_steps transitions); make {} smaller, or "
-                      "raise memory_limit",
-                      config.memory_limit, plan.total() * 1e-6,
-                      (plan.block + plan.permutation) * 1e-6, what_is_large(config, plan))};
+  return {
+      ErrorKind::kInvalidConfig,
+      fmt::format("memory_limit: got {} MB, but this run takes {:.1f} MB ({}); make {} smaller, "
+                  "or raise memory_limit",
+                  config.memory_limit, plan.total() * 1e-6, parts_of_samples(plan, "MB", 1e6),
+                  what_is_large(config, plan))};
 }
 
 bool is_machines_own(std::string_view key) {

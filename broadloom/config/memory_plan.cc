@@ -78,13 +78,12 @@ MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
   return plan;
 }
 
-// What is said of the samples of each partial gradient of an update; of a schedule, in its first
-// phase.
+// What is said of the samples of each partial gradient of an update; by PPO with sides apart, and
+// less by others. config: without a schedule.
 std::size_t noted_bytes(const Config& config, const ActorCritic& network) {
   const int samples = static_cast<int>(config.largest_minibatch());
   const int partials = partial_gradient_count(samples, network.parameter_count());
-  return static_cast<std::size_t>(config.update_epochs) *
-         static_cast<std::size_t>(config.minibatch_count()) * 2 *
+  return static_cast<std::size_t>(config.update_epochs * config.minibatch_count()) * 2 *
          static_cast<std::size_t>(partials) * sizeof(PpoSums);
 }
 
@@ -92,9 +91,11 @@ std::size_t noted_bytes(const Config& config, const ActorCritic& network) {
 // at all of it, and goes by with the permutations of its update.
 std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic& network) {
   if (config.device == "cpu") return 0;
-  std::size_t samples = 0;
+  std::size_t samples = 0, noted = 0;
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
-    samples = std::max(samples, static_cast<std::size_t>(config.of_phase(p).batch_size()));
+    const Config phase = config.of_phase(p);
+    samples = std::max(samples, static_cast<std::size_t>(phase.batch_size()));
+    noted = std::max(noted, noted_bytes(phase, network));
   }
   const bool is_looked_at = config.hashes || !config.instruments.empty();
   const std::size_t of_sample = 3 * sizeof(float) + 2 +  // reward, value, advantage, how it ended
@@ -105,9 +106,11 @@ std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic&
   const std::size_t states =
       static_cast<std::size_t>(config.most_envs()) * state_bytes_per_env(envs);
   const std::size_t params = network.parameter_count() * sizeof(float);
-  const std::size_t at_first = 3 * params + states;  // with the first block
-  const std::size_t at_a_time = block + permutations + noted_bytes(config, network) + at_first;
-  return at_a_time / 4 * 5 + permutations + states;  // pages grow by a quarter more than is asked
+  // With the first block go parameters, moments and environments, and new parameters come back.
+  const std::size_t at_a_time = block + permutations + noted + 4 * params + states;
+  // Pages grow by a quarter more than is asked for. What an update makes comes to arrays of its
+  // own.
+  return at_a_time / 4 * 5 + permutations + states + noted + params;
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ struct MemoryPlan {
   std::size_t collector = 0;     // scratch, one a thread
   std::size_t instruments = 0;
   std::size_t exchange = 0;  // what passes between ranks; none for one
-  // Of the host, beside its copies, what passes to and from a device: pages by which copies go, the
-  // next update's permutations, and states of environments. What the device itself holds is counted
-  // where it is made (train/device.h).
+  // What a device costs the host beside that: pages by which copies go to it and back, the next
+  // update's permutations, states of environments, and what is said of an update's steps. What the
+  // device itself holds is counted where it is made (train/device.h).
   std::size_t passing = 0;
 
   std::size_t total() const {

@@ -123,7 +123,7 @@ struct ProductPhase {
   }
 
  private:
-  static constexpr int kApart = kRows / kEach;  // rows of a thread
+  static constexpr int kApart = kRows / kEach;  // from one row of a thread to the next
   static constexpr int kRow = kDepth + 4;       // other banks for neighbouring rows
   static constexpr int kFloats = kRows * kRow + kDepth * kColumns;
   static constexpr int kXs = kRows * kDepth / 4 / kThreads, kWs = kDepth * kColumns / 4 / kThreads;

@@ -140,7 +140,9 @@ class DeviceGradient {
   // In pieces of which there are enough for the multiprocessors.
   void product(const GradientWork<Sums>& work, int l, bool goes_back) {
     if (product_in<128, 4>(work, l, goes_back, shape_.multiprocessors)) return;
-    // What they read of shared memory bounds blocks of these, so that more of a quarter are faster.
+    // A block of these is bound by what its eight warps read of shared memory. One of a quarter of
+    // the rows has two, and brings as many weights: worth it where half of the device would be
+    // idle.
     if (product_in<32, 1>(work, l, goes_back, shape_.multiprocessors / 2)) return;
     product_in<8, 1>(work, l, goes_back, 1);
   }

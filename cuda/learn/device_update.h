@@ -82,10 +82,10 @@ class DeviceUpdate {
 
   // Blocks are cut in another one of the ways from now on.
   void reshape(const MinibatchCut& cut) {
-    minibatches_ = cut;
+    cut_ = cut;
     batch_ = static_cast<std::size_t>(cut.samples);
-    steps_ = static_cast<std::size_t>(settings_.update_epochs) * minibatches_.count();
-    most_ = partial_gradient_count(minibatches_.max_size(), parameters());
+    steps_ = static_cast<std::size_t>(settings_.update_epochs) * cut_.count();
+    most_ = partial_gradient_count(cut_.max_size(), parameters());
     notes_ = static_cast<std::size_t>(most_) * network_.sides();
   }
 
@@ -102,7 +102,7 @@ class DeviceUpdate {
     side_.copy_out(v, v_, parameters());
     side_.wait();
   }
-  const MinibatchCut& minibatches() const { return minibatches_; }
+  const MinibatchCut& minibatches() const { return cut_; }
 
   // What says, on the side, that the block has a fault: then nothing is learnt from it.
   void set_fault(const std::uint64_t* fault) { fault_ = fault; }
@@ -117,19 +117,19 @@ class DeviceUpdate {
     if (watcher != nullptr) show_batch(rollout, *watcher);
     std::size_t step = 0;
     for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
-      for (int m = 0; m < minibatches_.count(); ++m, ++step) {
+      for (int m = 0; m < cut_.count(); ++m, ++step) {
         minibatch_gradient(rollout, epoch, m, step);
         if (watcher != nullptr) show_step(epoch, m, step, *watcher);
         if (rules.sets_rate()) {
-          learning_rate = rules.rate(sums_now(step), minibatches_.size(m), learning_rate);
+          learning_rate = rules.rate(sums_now(step), cut_.size(m), learning_rate);
         }
         const AdamFactors factors(optimizer_step(settings_.optimizer, learning_rate,
                                                  settings_.adam_eps,
                                                  adam_steps + static_cast<std::int64_t>(step) + 1));
         take_step(factors, step);
       }
-      const int last = minibatches_.count() - 1;
-      if (rules.may_stop() && !rules.goes_on(sums_now(step - 1), minibatches_.size(last))) break;
+      const int last = cut_.count() - 1;
+      if (rules.may_stop() && !rules.goes_on(sums_now(step - 1), cut_.size(last))) break;
     }
     taken_ = step;
     learning_rate_ = learning_rate;
@@ -154,7 +154,7 @@ class DeviceUpdate {
     std::vector<GradientSize> sizes;
 
     void take(const DeviceUpdate& of) {
-      const int batch_samples = static_cast<int>(of.batch_), largest = of.minibatches_.max_size();
+      const int batch_samples = static_cast<int>(of.batch_), largest = of.cut_.max_size();
       batch = std::max(batch, of.batch_);
       steps = std::max(steps, of.steps_);
       notes = std::max(notes, of.notes_);
@@ -185,16 +185,15 @@ class DeviceUpdate {
   }
 
   void draw_minibatches(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration) {
-    permutations_.draw(seed, iteration, minibatches_.samples,
-                       [&](std::span<const std::int32_t> all) {
-                         side_.copy_in(indices_, all.data(), all.size());
-                       });
+    permutations_.draw(seed, iteration, cut_.samples, [&](std::span<const std::int32_t> all) {
+      side_.copy_in(indices_, all.data(), all.size());
+    });
     if (norm_ == AdvantageNorm::kOff) {
       const std::vector<AdvantageShift> none(steps_ + 1);
       return side_.copy_in(shifts_, none.data(), none.size());
     }
     if (norm_ == AdvantageNorm::kBatch) return shift(rollout, nullptr, 1, 1, shifts_ + steps_);
-    shift(rollout, indices_, minibatches_.count(), steps_, shifts_);
+    shift(rollout, indices_, cut_.count(), steps_, shifts_);
   }
 
   // Of so many minibatches an epoch, `all` in all.
@@ -213,9 +212,9 @@ class DeviceUpdate {
 
   void minibatch_gradient(const DeviceRollout& rollout, int epoch, int m, std::size_t step) {
     const std::int32_t* const indices =
-        indices_ + batch_ * static_cast<std::size_t>(epoch) + minibatches_.begin(m);
+        indices_ + batch_ * static_cast<std::size_t>(epoch) + cut_.begin(m);
     const AdvantageShift* const shift = shifts_ + (norm_ == AdvantageNorm::kBatch ? steps_ : step);
-    gradient_.run(rollout, loss_, params_, indices, shift, size_of(minibatches_.size(m)),
+    gradient_.run(rollout, loss_, params_, indices, shift, size_of(cut_.size(m)),
                   sums_ + step * notes_);
   }
 
@@ -229,7 +228,7 @@ class DeviceUpdate {
     watcher.on_batch(report, brought_);
   }
   void show_step(int epoch, int m, std::size_t step, Watcher& watcher) {
-    const int partials = partials_of(minibatches_.size(m));
+    const int partials = partials_of(cut_.size(m));
     const Report report = report_now(sums_ + step * notes_, partials);
     watcher.on_step(epoch, m, report, brought_);
   }
@@ -259,8 +258,8 @@ class DeviceUpdate {
     return all;
   }
   Sums sums_now(std::size_t step) {
-    const int m = static_cast<int>(step) % minibatches_.count();
-    return sums_now(sums_ + step * notes_, partials_of(minibatches_.size(m)));
+    const int m = static_cast<int>(step) % cut_.count();
+    return sums_now(sums_ + step * notes_, partials_of(cut_.size(m)));
   }
 
   void take_step(const AdamFactors& factors, std::size_t step) {
@@ -279,8 +278,8 @@ class DeviceUpdate {
     side_.wait();
     std::vector<Report> reports(taken);
     for (std::size_t step = 0; step < taken; ++step) {
-      const int m = static_cast<int>(step) % minibatches_.count();
-      const int used = partials_of(minibatches_.size(m));
+      const int m = static_cast<int>(step) % cut_.count();
+      const int used = partials_of(cut_.size(m));
       for (int i = 0; i < network_.sides() * used; ++i) {
         reports[step].sums.add(sums[step * notes_ + static_cast<std::size_t>(i)]);
       }
@@ -294,7 +293,7 @@ class DeviceUpdate {
   Loss loss_;
   MinibatchSettings settings_;
   AdvantageNorm norm_;
-  MinibatchCut minibatches_{};
+  MinibatchCut cut_{};
   std::size_t batch_ = 0, steps_ = 0;  // B, and most minibatch steps of an update
   int most_ = 0;                       // partial gradients of a step, of one side
   std::size_t notes_ = 0;              // most partial gradients of a step, of all sides

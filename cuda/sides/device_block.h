@@ -35,13 +35,14 @@ constexpr int most_threads() {
   }
 }
 
-// Blocks that are to have room on a multiprocessor together, for which registers must do.
+// Blocks that are to have room on a multiprocessor together, for which registers must do. 0: as the
+// compiler likes; 1 would be leave to take all registers there are.
 template <class Kernel>
 constexpr int blocks_at_once() {
   if constexpr (requires { Kernel::kBlocksAtOnce; }) {
     return Kernel::kBlocksAtOnce;
   } else {
-    return 1;
+    return 0;
   }
 }
 

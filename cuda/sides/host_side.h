@@ -15,13 +15,16 @@
 
 namespace broadloom::cuda {
 
-// As if there were no more.
+// As if there were no more; and where to note what is used.
 struct HostLimits {
   std::size_t free_bytes = std::numeric_limits<std::size_t>::max();
   std::size_t shared_bytes = kUsualSharedBytes;  // of a block
   int rows = 65536;                              // at a time
   int multiprocessors = 2;                       // few, for each block costs its fibers
   std::uint64_t launches = std::numeric_limits<std::uint64_t>::max();  // then the device is lost
+  // Gets the most bytes that were under way between two wait()s, for which a device has pages of
+  // the host's memory; null: nobody asks.
+  std::size_t* most_under_way = nullptr;
 };
 
 class HostSide {
@@ -74,14 +77,11 @@ class HostSide {
     if (++launches_ <= limits_.launches) emulate(kernel, shape, order_, launches_);
   }
 
-  // The most bytes that any side had under way between two wait()s since somebody set this to 0,
-  // for which a device has pages of the host's memory.
-  static inline std::size_t most_under_way = 0;
-
  private:
   void pass(std::size_t bytes) {
     under_way_ += bytes;
-    most_under_way = std::max(most_under_way, under_way_);
+    if (limits_.most_under_way == nullptr) return;
+    *limits_.most_under_way = std::max(*limits_.most_under_way, under_way_);
   }
   void arrive(std::size_t count) {
     for (std::size_t i = 0; i < count && launches_ <= limits_.launches; ++i) arrivals_[i]();

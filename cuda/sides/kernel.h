@@ -64,18 +64,19 @@ BROADLOOM_HD inline void fetch_ahead([[maybe_unused]] const void* from) {
 #endif
 }
 
-// For every one of `rows` what of_row(row) gives, a function of a column, for all `columns`; by a
-// team of threads: anything with thread() and threads(), a multiple of kWarp. A warp, or as much of
-// one as a row takes, goes along a row: to divide by the columns, number for number, is more work
-// than what is usually done with one.
+// f(column) for all `columns` of each of `rows`, f being what of_row(row) gives; by a team of
+// threads: anything with thread() and threads(), a multiple of kWarp. A warp, or as much of one as
+// a row takes, takes a strip of a row at a time: to divide by the columns, number for number, is
+// more work than what is usually done with one.
 template <class Team, class OfRow>
 BROADLOOM_HD void over_elements(const Team& team, int rows, int columns, OfRow&& of_row) {
   int shift = 0;
   while (1 << shift < columns && 1 << shift < kWarp) ++shift;
-  const int wide = 1 << shift;
-  for (int row = team.thread() >> shift; row < rows; row += team.threads() >> shift) {
-    const auto f = of_row(row);
-    for (int column = team.thread() & (wide - 1); column < columns; column += wide) f(column);
+  const int strips = (columns + (1 << shift) - 1) >> shift;
+  const int within = team.thread() & ((1 << shift) - 1);
+  for (int e = team.thread() >> shift; e < rows * strips; e += team.threads() >> shift) {
+    const int row = strips == 1 ? e : e / strips, column = (e - row * strips << shift) + within;
+    if (column < columns) of_row(row)(column);
   }
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "broadloom/config/memory_plan.h"
-#include "broadloom/config/simulator.h"
 #include "tests/cuda/device_trainers.h"
 #include "tests/ranks/thread_ranks.h"
 
@@ -142,32 +141,42 @@ TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
   }
 }
 
-// Pages by which copies go to and from it are the host's memory, and planned as such.
+// Pages by which copies go to and from it are the host's memory, and planned as such: what is under
+// way at a time and a quarter more, with the permutations that come next.
 TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
   if (device_is_real()) GTEST_SKIP() << "only the emulated one counts";
+  const Options changing{
+      {"num_envs", "13"}, {"num_steps", "16"}, {"shape_schedule", "13x16 @ 0, 64x64 @ 0.01"}};
   for (const auto& [env_id, options] : std::vector<std::pair<const char*, Options>>{
            {"CartPole-v1", {}},
+           {"CartPole-v1", changing},
            {"CartPole-v1", {{"hashes", "true"}}},
-           {"Pendulum-v1", {{"norm_reward", "true"}, {"norm_obs", "true"}}},
-           {"FrozenLake-v1", {}}}) {
-    SCOPED_TRACE(env_id);
-    Options large{{"device", "cuda"}, {"num_envs", "64"}, {"num_steps", "64"}};
-    large.insert(large.end(), {{"num_minibatches", "1"}, {"total_timesteps", "20000"}});
-    large.insert(large.end(), options.begin(), options.end());
-    const Config config = config_of(env_id, large);
-    HostSide::most_under_way = 0;
+           {"CartPole-v1", {{"hidden_sizes", "192,128"}, {"num_steps", "16"}}},
+           {"FrozenLake-v1", kPqn},
+           {"Pendulum-v1", {{"norm_reward", "true"}, {"norm_obs", "true"}}}}) {
+    SCOPED_TRACE(env_id + (options.empty() ? "" : ", " + options.back().first));
+    const Options large{{"device", "cuda"}, {"num_envs", "64"}, {"num_steps", "64"}};
+    const Config config = config_of(
+        env_id,
+        with(with(large, {{"num_minibatches", "1"}, {"total_timesteps", "20000"}}), options));
+    std::size_t most = 0;
+    emulation.limits.most_under_way = &most;
     const std::unique_ptr<Trainer> trainer = make_trainer(config, "cuda");
-    iterate(*trainer);
+    for (std::size_t p = 0; p < config.phase_count(); ++p) iterate(*trainer);
     ASSERT_TRUE(trainer->capture().ok());
-    const std::unique_ptr<VecEnv> one = make_one_env(config).take();
-    const double permutations = 2.0 * 64 * 64 * sizeof(std::int32_t);
-    const double states = 64.0 * static_cast<double>(state_bytes_per_env(*one));
-    const double passing = static_cast<double>(plan_memory(config, 2).take().passing);
-    const double planned = (passing - permutations - states) / 1.25;
-    const double taken = static_cast<double>(HostSide::most_under_way);
-    EXPECT_LT(taken, 1.05 * planned);
-    EXPECT_GT(taken, 0.8 * planned);  // where rewards are scaled, there is a wait between
+    const std::size_t samples = trainer->block().size();
+    const double held =
+        1.25 * static_cast<double>(most) + static_cast<double>(2 * samples * sizeof(std::int32_t));
+    const double planned = static_cast<double>(plan_memory(config, 2).take().passing);
+    EXPECT_LT(held, planned);
+    EXPECT_GT(held, 0.65 * planned);
   }
+  Config narrow = config_of(
+      "CartPole-v1", {{"memory_limit", "1"}, {"num_steps", "4000"}, {"total_timesteps", "60000"}});
+  narrow.device = "cuda";
+  const Status refused = Trainer::create(narrow, 1).status();
+  EXPECT_NE(refused.message().find("MB what passes to the device and back"), std::string::npos)
+      << refused.message();
 }
 
 TEST_F(DeviceFaults, RefusesSeveralRanks) {

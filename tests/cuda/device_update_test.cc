@@ -123,7 +123,7 @@ TEST(DevicePpo, SpreadsFewRows) {
   few.hidden_sizes = {37, 141, 22};
   few.iterations = 1;
   few.settings.update_epochs = 1;
-  few.multiprocessors = 30;
+  few.multiprocessors = 64;
   ASSERT_TRUE(goes_layer_by_layer(few, FiberOrder::kReversed));
   expect_the_same<CartPole>(few, FiberOrder::kReversed);
 }
