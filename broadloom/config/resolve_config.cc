@@ -57,9 +57,20 @@ Status check_config(const Config& config) {
                           strata_sampling(config.strata_sampling));
 }
 
+Status check_turned_on(const Overrides& overrides) {
+  const std::string usual = Config{}.stagger_by;
+  const std::string by = last_of(overrides, "stagger_by", usual);
+  if (by == usual || sets(overrides, "stagger_starts")) return {};
+  return invalid("stagger_by: got " + by +
+                 ", but stagger_starts is not set, and without it no start is staggered; set "
+                 "stagger_starts = true, or leave stagger_by out");
+}
+
 Result<Config> resolve_config(const Overrides& overrides) {
   Result<Config> config = assemble_config(overrides);
-  if (config.ok()) BROADLOOM_TRY(check_config(config.value()));
+  if (!config.ok()) return config;
+  BROADLOOM_TRY(check_turned_on(overrides));
+  BROADLOOM_TRY(check_config(config.value()));
   return config;
 }
 
