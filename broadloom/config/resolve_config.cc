@@ -4,6 +4,7 @@
 #include "broadloom/config/config.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
+#include "broadloom/env/staggered_starts.h"
 #include "broadloom/envs/registry.h"
 
 namespace broadloom {
@@ -51,8 +52,12 @@ Result<Config> assemble_config(const Overrides& overrides) {
 Status check_config(const Config& config) {
   BROADLOOM_TRY(validate(config));
   // The options are the environment's to judge.
-  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+  const Result<EnvSpec> spec =
+      env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!spec.ok()) return spec.status();
+  if (config.stagger_starts && config.stagger_by == "age") {
+    BROADLOOM_TRY(check_has_ages(spec.value()));
+  }
   return check_curriculum(curriculum_options(config), spec.value(),
                           strata_sampling(config.strata_sampling));
 }

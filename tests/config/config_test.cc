@@ -123,6 +123,20 @@ TEST(ConfigKeys, AgesWithoutStaggeredStartsAreRefusedWhereTheyAreSet) {
   EXPECT_TRUE(resolve_config({{"stagger_by", "age"}, {"stagger_by", "actions"}}).ok());
 }
 
+TEST(ConfigKeys, AgesNeedATimeLimit) {
+  const Overrides endless{
+      {"env_id", "MinAtar/Breakout-v0"}, {"stagger_starts", "true"}, {"stagger_by", "age"}};
+  EXPECT_EQ(message_of(resolve_config(endless).status()),
+            "stagger_by = age: MinAtar/Breakout-v0 has no time limit; set max_episode_steps, or "
+            "stagger_by = actions");
+  Overrides limited = endless;
+  limited.emplace_back("max_episode_steps", "500");
+  EXPECT_TRUE(resolve_config(limited).ok());
+  Overrides off = endless;
+  off.emplace_back("stagger_starts", "false");
+  EXPECT_TRUE(resolve_config(off).ok());
+}
+
 // Who says that starts are not staggered may keep how. So does every record, those of runs among
 // them that were begun when ages alone were taken.
 TEST(ConfigKeys, RecordsOfAgesThatWereOffGoOn) {

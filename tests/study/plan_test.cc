@@ -295,6 +295,17 @@ TEST(Plan, ArmsThatNothingSetsApartAreRefused) {
   EXPECT_EQ(plan_of("seeds = 1\n[base]\nstagger_starts = true\n" + both).cells.size(), 2U);
 }
 
+// Of one cell, before any of another one's runs.
+TEST(Plan, AgesWithoutATimeLimitAreRefused) {
+  const std::string error = error_of(
+      "seeds = 1\n[base]\nstagger_starts = true\nstagger_by = 'age'\n"
+      "[grid]\nenv_id = ['CartPole-v1', 'MinAtar/Breakout-v0']\n");
+  EXPECT_EQ(error.find("cell env_id=MinAtar/Breakout-v0: stagger_by = age: MinAtar/Breakout-v0 has "
+                       "no time limit"),
+            0U)
+      << error;
+}
+
 // As experiments/robot-shapes has it: of three ways to start, one sets the others' key to off.
 TEST(Plan, AVariantMayTurnOffWhatTheBaseStaggers) {
   const StudyPlan plan = plan_of(

@@ -92,6 +92,17 @@ INSTANTIATE_TEST_SUITE_P(
              {{"disturb.obs_noise", "0.1"}, {"disturb.action_delay", "2"}, {"norm_obs", "true"}}},
         Case{"Taxi-v3", {{"max_episode_steps", "9"}, {"hashes", "true"}}}));
 
+// Cannot begin at different times.
+bool registers_in_step() {
+  EnvSpec spec = env_spec("CartPole-v1", {}).take();
+  spec.id = "InStep-v0";
+  const auto make = [](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+    if (options.stagger_starts) return invalid("all of them begin at once");
+    return make_vec_env("CartPole-v1", {}, options);
+  };
+  return register_environment(simulator_entry(spec, make)).ok();
+}
+
 void register_all() {
   static const bool once = [] {
     const auto whole = [](auto inner) {
@@ -113,7 +124,7 @@ void register_all() {
     register_simulator("Varying-v0", [](auto inner) {
       return std::make_unique<Varying>(std::move(inner), "Varying-v0");
     });
-    return true;
+    return registers_in_step();
   }();
   ASSERT_TRUE(once);
 }
@@ -398,6 +409,19 @@ TEST_F(Runs, TheContractSaysWhatASimulatorCannot) {
   EXPECT_NE(text("NoFinals-v0", {{"truncation_mode", "zero"}}).find("no final observations"),
             std::string::npos);
   EXPECT_EQ(text("CartPole-v1", {}).find("Simulator:"), std::string::npos);
+}
+
+// Before anything is said of the run, and by a study before its first one.
+TEST_F(Runs, WhatASimulatorCannotDoIsRefusedWithTheContract) {
+  const auto refusal = [](const std::string& id, const Overrides& keys, int ranks) {
+    const Status status = make_contract(config_of(id, keys), 1, ranks).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    return status.message();
+  };
+  EXPECT_NE(refusal("Whole-v0", {{"instruments", "policy"}}, 1).find("VecEnv::another()"),
+            std::string::npos);
+  EXPECT_EQ(refusal("Whole-v0", {}, 2).find("got 2 ranks, but the environments of Whole-v0"), 0U);
+  EXPECT_EQ(refusal("InStep-v0", {{"stagger_starts", "true"}}, 1), "all of them begin at once");
 }
 
 TEST_F(Runs, StationaryStartsNeedStateThatIsSaved) {
