@@ -109,7 +109,9 @@ std::string advice_toml(const Config& config, const Advice& advice) {
   std::size_t i = 0;
   for (const FieldInfo& field : list_fields(config)) {
     const bool differs = field.value_text != usual[i++].value_text;
-    if (!differs && kAlways.count(field.name) == 0) continue;
+    // Or stagger_by, where it differs, would be refused.
+    const bool turns_off = field.name == "stagger_starts" && config.stagger_by != "actions";
+    if (!differs && !turns_off && kAlways.count(field.name) == 0) continue;
     out += fmt::format("{} = {}\n", field.name, toml_of(field.type, field.value_text));
   }
   for (const auto& [key, text] : config.env_options) {

@@ -4,6 +4,7 @@
 #include "broadloom/config/config.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
+#include "broadloom/env/staggered_starts.h"
 #include "broadloom/envs/registry.h"
 
 namespace broadloom {
@@ -51,15 +52,30 @@ Result<Config> assemble_config(const Overrides& overrides) {
 Status check_config(const Config& config) {
   BROADLOOM_TRY(validate(config));
   // The options are the environment's to judge.
-  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+  const Result<EnvSpec> spec =
+      env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!spec.ok()) return spec.status();
+  if (config.stagger_starts && config.stagger_by == "age") {
+    BROADLOOM_TRY(check_has_ages(spec.value()));
+  }
   return check_curriculum(curriculum_options(config), spec.value(),
                           strata_sampling(config.strata_sampling));
 }
 
+Status check_turned_on(const Overrides& overrides) {
+  const std::string usual = Config{}.stagger_by;
+  const std::string by = last_of(overrides, "stagger_by", usual);
+  if (by == usual || sets(overrides, "stagger_starts")) return {};
+  return invalid("stagger_by: got " + by +
+                 ", but stagger_starts is not set, and without it no start is staggered; set "
+                 "stagger_starts = true, or leave stagger_by out");
+}
+
 Result<Config> resolve_config(const Overrides& overrides) {
   Result<Config> config = assemble_config(overrides);
-  if (config.ok()) BROADLOOM_TRY(check_config(config.value()));
+  if (!config.ok()) return config;
+  BROADLOOM_TRY(check_turned_on(overrides));
+  BROADLOOM_TRY(check_config(config.value()));
   return config;
 }
 

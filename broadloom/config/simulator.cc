@@ -6,6 +6,8 @@
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/envs/registry.h"
+#include "broadloom/instruments/probe_states.h"
+#include "broadloom/instruments/registry.h"
 
 namespace broadloom {
 
@@ -47,12 +49,32 @@ Status check_fillers(const Config& config, const EnvSpec& spec) {
   return {};
 }
 
+Status check_levels(const Config& config, const VecEnv& envs) {
+  if (config.curriculum.empty() || envs.level(0) >= 0) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("curriculum: got {}, but these environments were made without one; give them "
+                      "one and implement VecEnv::level(), or leave it out",
+                      fmt::join(config.curriculum, ","))};
+}
+
+Status check_probe(const Config& config, const VecEnv& envs) {
+  if (!instruments_need_probe(config.instruments) || can_probe(envs)) return {};
+  return {
+      ErrorKind::kInvalidConfig,
+      fmt::format("instruments: got '{}', of which some look at states of environments that they "
+                  "make themselves, but these environments cannot make more of their kind; "
+                  "implement VecEnv::another(), or measure 'gradient' alone",
+                  fmt::join(config.instruments, ","))};
+}
+
 }  // namespace
 
 Status check_fits(const Config& config, const VecEnv& envs) {
   BROADLOOM_TRY(check_algorithm(config, envs.spec()));
   BROADLOOM_TRY(check_observations(config, envs.spec()));
+  BROADLOOM_TRY(check_levels(config, envs));
   if (envs.traits().filler_rows) BROADLOOM_TRY(check_fillers(config, envs.spec()));
+  BROADLOOM_TRY(check_probe(config, envs));
   return check_simulator(config, envs.traits());
 }
 
@@ -66,10 +88,27 @@ Status check_simulator(const Config& config, const VecEnvTraits& simulator) {
       config.env_id));
 }
 
+Status check_ranks(const VecEnv& envs, int ranks) {
+  if (ranks == 1) return {};
+  const VecEnvTraits traits = envs.traits();
+  const char* why = traits.whole_batch    ? "are stepped as one"
+                    : !traits.saves_state ? "do not save their state"
+                                          : nullptr;
+  if (why == nullptr) return {};
+  return invalid(
+      fmt::format("got {} ranks, but the environments of {} {}, so that no rank can step some of "
+                  "them for the others; train it with one process",
+                  ranks, envs.spec().id, why));
+}
+
 Result<std::unique_ptr<VecEnv>> make_one_env(const Config& config) {
+  const VecEnvOptions all = vec_env_options(config);
   VecEnvOptions one;
-  one.max_episode_steps = config.max_episode_steps;
-  one.curriculum = curriculum_options(config);
+  one.max_episode_steps = all.max_episode_steps;
+  // One alone begins at its start whatever they say; simulators that cannot stagger say so.
+  one.stagger_starts = all.stagger_starts;
+  one.stagger_by = all.stagger_by;
+  one.curriculum = all.curriculum;
   return make_vec_env(config.env_id, config.env_options, one);
 }
 

@@ -12,12 +12,16 @@
 namespace broadloom {
 
 // kInvalidConfig where environments and config do not go together: observations, algorithm,
-// simulator. What is asked before anything else is made of a run.
+// curriculum, instruments, simulator. What is asked before anything else is made of a run.
 Status check_fits(const Config& config, const VecEnv& envs);
 
 // kInvalidConfig where the config asks for what the environments cannot give, with the settings
 // that would do.
 Status check_simulator(const Config& config, const VecEnvTraits& simulator);
+
+// Whether each of so many ranks can step some of the environments, and say what they are in:
+// kInvalidConfig where not.
+Status check_ranks(const VecEnv& envs, int ranks);
 
 // One environment of the run's, to see what it is like; errors as make_vec_env.
 Result<std::unique_ptr<VecEnv>> make_one_env(const Config& config);

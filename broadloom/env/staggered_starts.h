@@ -19,6 +19,13 @@ inline std::int64_t staggering_limit(const EnvSpec& spec) {
   return spec.max_episode_steps > 0 ? spec.max_episode_steps : 1000;
 }
 
+// For StaggerBy::kAge: kInvalidConfig where no time limit ends episodes, which then have no ages.
+inline Status check_has_ages(const EnvSpec& spec) {
+  if (spec.max_episode_steps > 0) return {};
+  return invalid("stagger_by = age: " + spec.id +
+                 " has no time limit; set max_episode_steps, or stagger_by = actions");
+}
+
 // Lots of environments, each of those that are stepped from the same time on: f(begin, end).
 template <class F>
 void over_lots(const VecEnvOptions& options, F&& f) {

@@ -278,12 +278,7 @@ Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& opt
 // may not know of them.
 Status check_ages(const VecEnv& envs, const VecEnvOptions& options) {
   const EnvSpec& spec = envs.spec();
-  if (spec.max_episode_steps == 0) {
-    return invalid(
-        fmt::format("stagger_by = age: {} has no time limit; set max_episode_steps, or stagger_by "
-                    "= actions",
-                    spec.id));
-  }
+  BROADLOOM_TRY(check_has_ages(spec));
   const std::vector<std::int64_t> ages = staggered_ages(options, spec.max_episode_steps);
   for (int i = 0; i < options.num_envs; ++i) {
     const std::int64_t wanted = ages[static_cast<std::size_t>(i)];

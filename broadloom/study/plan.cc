@@ -59,6 +59,12 @@ Overrides defining_keys(const Config& config) {
   return keys;
 }
 
+// Keys that change nothing as the others are, at their defaults: what a cell's runs are.
+Config acting(Config config) {
+  if (!config.stagger_starts) config.stagger_by = Config{}.stagger_by;
+  return config;
+}
+
 bool sets(const StudyAxis& axis, std::string_view key) {
   return std::any_of(axis.values.begin(), axis.values.end(), [&](const StudyAxis::Value& value) {
     return std::any_of(value.set.begin(), value.set.end(),
@@ -243,6 +249,8 @@ class Planner {
     };
     const Result<Config> config = assemble(at);
     if (!config.ok()) return failure(config.status());
+    const Status on = check_turned_on(overrides(at));
+    if (!on.ok()) return failure(on);
     const Result<Config> reference = assemble(reference_of(at));
     if (!reference.ok()) return failure(reference.status());
     cell.config = config.value();
@@ -263,15 +271,22 @@ class Planner {
 
   // Cells are looked up by name, and the same runs twice would count double.
   Status check_names() const {
-    std::map<std::string, std::string> seen;
+    std::map<std::string, const StudyCell*> seen;
     for (const StudyCell& cell : plan_.cells) {
       std::string config;
-      for (const auto& [key, text] : to_overrides(cell.config)) config += key + "=" + text + "\n";
+      for (const auto& [key, text] : to_overrides(acting(cell.config)))
+        config += key + "=" + text + "\n";
       for (const std::string& word : {"name " + cell.name, config}) {
-        const auto [other, is_new] = seen.emplace(word, cell.name);
+        const auto [other, is_new] = seen.emplace(word, &cell);
         if (is_new) continue;
-        return invalid(fmt::format("cells {} and {} are the same; leave one of them out",
-                                   other->second, cell.name));
+        const Config& before = other->second->config;
+        const bool is_off = !before.stagger_starts && !cell.config.stagger_starts &&
+                            before.stagger_by != cell.config.stagger_by;
+        return invalid(fmt::format("cells {} and {} are the same{}; leave one of them out",
+                                   other->second->name, cell.name,
+                                   is_off ? ", since without stagger_starts stagger_by changes "
+                                            "nothing"
+                                          : ""));
       }
     }
     return {};

@@ -180,6 +180,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads, int ran
   if (!made.ok()) return made.status();
   VecEnv& one = *made.value();
   BROADLOOM_TRY(check_fits(config, one));
+  BROADLOOM_TRY(check_ranks(one, ranks));
   RolloutContract contract;
   contract.simulator = one.traits();
   contract.env_id = config.env_id;

@@ -70,8 +70,8 @@ struct RolloutContract {
 };
 
 // kInvalidConfig and kNotFound as the environment gives them, and where it cannot do what the
-// config asks for (check_simulator). Makes one environment to see how
-// large it is.
+// config asks for (check_fits) or be shared by the ranks. Makes one environment to see how large it
+// is.
 Result<RolloutContract> make_contract(const Config& config, int threads, int ranks = 1);
 
 // A few lines, each with its newline. Families, strata and the like only where there are some.

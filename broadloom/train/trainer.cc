@@ -45,24 +45,6 @@ Status check_given(const Config& config, const VecEnv* envs) {
                   envs->spec().id, config.env_id));
 }
 
-Status check_levels(const Config& config, const VecEnv& envs) {
-  if (config.curriculum.empty() || envs.level(0) >= 0) return {};
-  return {ErrorKind::kInvalidConfig,
-          fmt::format("curriculum: got {}, but these environments were made without one; give them "
-                      "one and implement VecEnv::level(), or leave it out",
-                      fmt::join(config.curriculum, ","))};
-}
-
-Status check_probe(const Config& config, const VecEnv& envs) {
-  if (!instruments_need_probe(config.instruments) || can_probe(envs)) return {};
-  return {
-      ErrorKind::kInvalidConfig,
-      fmt::format("instruments: got '{}', of which some look at states of environments that they "
-                  "make themselves, but these environments cannot make more of their kind; "
-                  "implement VecEnv::another(), or measure 'gradient' alone",
-                  fmt::join(config.instruments, ","))};
-}
-
 // Each shape has an algorithm of its own, and nothing of the one before goes over to it.
 Status check_outlasting(const Config& config, Algorithm& algorithm) {
   std::vector<TensorRef> state;
@@ -114,9 +96,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
                                                          std::unique_ptr<VecEnv> envs,
                                                          Ranks& ranks) {
   BROADLOOM_TRY(check_fits(config, *envs));
-  BROADLOOM_TRY(check_shared(*envs, ranks));
-  BROADLOOM_TRY(check_levels(config, *envs));
-  BROADLOOM_TRY(check_probe(config, *envs));
+  BROADLOOM_TRY(check_ranks(*envs, ranks.size()));
   std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs), ranks));
   BROADLOOM_TRY(check_outlasting(config, *trainer->algorithm_));
   BROADLOOM_TRY(trainer->move_to_device());

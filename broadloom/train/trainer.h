@@ -206,8 +206,6 @@ class Trainer {
                                                          std::unique_ptr<VecEnv> envs,
                                                          Ranks& ranks);
 
-  // Whether each rank can step some of the environments, and say what they are in.
-  static Status check_shared(const VecEnv& envs, const Ranks& ranks);
   ObsNormalizers normalizers();
   Status begin_new_episodes();
   void apply_schedules();

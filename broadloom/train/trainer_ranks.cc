@@ -10,19 +10,6 @@
 
 namespace broadloom {
 
-Status Trainer::check_shared(const VecEnv& envs, const Ranks& ranks) {
-  if (ranks.size() == 1) return {};
-  const VecEnvTraits traits = envs.traits();
-  const char* why = traits.whole_batch    ? "are stepped as one"
-                    : !traits.saves_state ? "do not save their state"
-                                          : nullptr;
-  if (why == nullptr) return {};
-  return invalid(
-      fmt::format("got {} ranks, but the environments of {} {}, so that no rank can step some of "
-                  "them for the others; train it with one process",
-                  ranks.size(), envs.spec().id, why));
-}
-
 // Whether somebody asks this iteration what all environments are in: instruments, numbers of
 // levels, a checkpoint, or ranks that step others of them from the next iteration on.
 bool Trainer::needs_environments() const {

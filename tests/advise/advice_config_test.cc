@@ -42,6 +42,7 @@ TEST(AdviceToml, GivesBackWhatIsNotTheAlgorithmsDefault) {
        {Overrides{{"env_id", "Pendulum-v1"}, {"norm_obs", "false"}, {"ent_coef", "0.01"}},
         Overrides{{"algorithm", "ppo_rnd"}, {"norm_obs", "false"}},
         Overrides{{"algorithm", "ppo_rnd"}},
+        Overrides{{"stagger_starts", "false"}, {"stagger_by", "age"}},
         Overrides{{"algorithm", "pqn"}, {"layer_norm", "off"}, {"hidden_sizes", "64,64"}},
         Overrides{{"env_id", "MinAtar/Breakout-v1"},
                   {"encoder", "minatar"},

@@ -60,8 +60,8 @@ NetworkShape shape_of(const Recorded& recorded, const std::string& kind) {
 }
 
 // The recorded block, and the network that collected it.
-struct Scene {
-  Scene(const Recorded& recorded, const std::string& kind)
+struct RecordedScene {
+  RecordedScene(const Recorded& recorded, const std::string& kind)
       : network(shape_of(recorded, kind)),
         learner(network.parameter_count()),
         block(kSteps, kEnvs, network.shape().observation_size,
@@ -163,7 +163,7 @@ TEST(GoldenUpdate, PolicyAndValueBeforeAreTheRecordedOnes) {
   for (const char* kind :
        {"discrete.two_bodies", "discrete.one_body", "box.two_bodies", "box.one_body"}) {
     SCOPED_TRACE(kind);
-    const Scene scene(recorded, kind);
+    const RecordedScene scene(recorded, kind);
     expect_near(scene.block.log_probs, recorded.tensor(std::string(kind) + ".log_probs"));
     expect_near(scene.found_values, scene.block.values);
   }
@@ -178,7 +178,7 @@ TEST(GoldenUpdate, ParametersAfterAndLossesAreTheRecordedOnes) {
         one.at("kind").get<std::string>() + "." + one.at("name").get<std::string>();
     SCOPED_TRACE(name);
     for (const int threads : {1, 2}) {
-      Scene scene(recorded, one.at("kind"));
+      RecordedScene scene(recorded, one.at("kind"));
       scene.learner.learning_rate = one.at("learning_rate");
       ThreadPool pool(threads);
       Ppo ppo(scene.network, settings_of(one), kSteps * kEnvs, one.at("minibatches"), scene.block.D,

@@ -29,7 +29,7 @@ struct Witness final : UpdateObserver {
 };
 
 // At fixed parameters: every ratio is 1.
-PpoSettings settings_of(AdvantageNorm norm) {
+PpoSettings settings_normalising(AdvantageNorm norm) {
   PpoSettings settings;
   settings.update_epochs = 2;
   settings.norm_adv = norm;
@@ -64,7 +64,7 @@ std::vector<float> tile_gradient(const Scene& scene, const PpoSettings& settings
 TEST(UpdateObserver, SeesEveryMinibatchWithItsGradient) {
   Scene scene(13, 11);  // 143 samples in minibatches of 47 and 48
   scene.learner.learning_rate = 0.0;
-  const PpoSettings settings = settings_of(AdvantageNorm::kOff);
+  const PpoSettings settings = settings_normalising(AdvantageNorm::kOff);
   Witness witness;
   ASSERT_TRUE(scene.update(settings, 3, &witness).ok());
   ASSERT_EQ(witness.batches.size(), 1u);
@@ -91,7 +91,7 @@ TEST(UpdateObserver, TheBatchIsTheMeanOfItsMinibatches) {
     Scene scene(16, 64);  // minibatches of one lane's tiles: the batch has more than fit the lanes
     scene.learner.learning_rate = 0.0;
     Witness witness;
-    ASSERT_TRUE(scene.update(settings_of(norm), 8, &witness).ok());
+    ASSERT_TRUE(scene.update(settings_normalising(norm), 8, &witness).ok());
     const std::vector<float>& batch = witness.batches[0].gradient;
     std::vector<double> mean(batch.size());
     for (int m = 0; m < 8; ++m) {
@@ -107,7 +107,7 @@ TEST(UpdateObserver, TheBatchIsTheMeanOfItsMinibatches) {
 TEST(UpdateObserver, OneMinibatchIsTheBatch) {
   Scene scene(16, 16);
   Witness witness;
-  ASSERT_TRUE(scene.update(settings_of(AdvantageNorm::kMinibatch), 1, &witness).ok());
+  ASSERT_TRUE(scene.update(settings_normalising(AdvantageNorm::kMinibatch), 1, &witness).ok());
   EXPECT_EQ(witness.batches[0].gradient, witness.minibatches[0].gradient);
   EXPECT_NE(witness.batches[0].gradient, witness.minibatches[1].gradient);
 }
@@ -119,8 +119,8 @@ TEST(UpdateObserver, DoesNotChangeTheUpdate) {
       Scene plain(13, 11);
       Scene watched(13, 11);
       Witness witness;
-      ASSERT_TRUE(plain.update(settings_of(norm), minibatches).ok());
-      ASSERT_TRUE(watched.update(settings_of(norm), minibatches, &witness).ok());
+      ASSERT_TRUE(plain.update(settings_normalising(norm), minibatches).ok());
+      ASSERT_TRUE(watched.update(settings_normalising(norm), minibatches, &witness).ok());
       EXPECT_EQ(plain.learner.params, watched.learner.params);
       EXPECT_EQ(plain.learner.adam_v, watched.learner.adam_v);
       EXPECT_EQ(plain.stats.ess, watched.stats.ess);

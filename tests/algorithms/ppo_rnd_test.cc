@@ -27,6 +27,7 @@
 #include "tests/algorithms/finite_differences.h"
 #include "tests/algorithms/trained.h"
 #include "tests/train/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
@@ -241,36 +242,33 @@ TEST(Rnd, NoticesAPredictorThatIsNotTheBlocks) {
   EXPECT_NE(status.message().find("prediction errors off"), std::string::npos) << status.message();
 }
 
-Config config_with(const Overrides& overrides) {
+Config rnd_config(const Overrides& overrides) {
   Overrides all{{"algorithm", "ppo_rnd"}, {"env_id", "CartPole-v1"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.take();
+  return resolved(with(all, overrides));
 }
 
-Overrides small(const Overrides& more = {}) {
+Overrides small_rnd(const Overrides& more = {}) {
   Overrides all{{"num_envs", "37"},          {"num_steps", "13"},      {"hidden_sizes", "16,8"},
                 {"total_timesteps", "5000"}, {"num_minibatches", "4"}, {"seed", "7"},
                 {"rnd_hidden_sizes", "12"},  {"rnd_outputs", "9"}};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+  return with(all, more);
 }
 
-std::string trained(const Overrides& overrides, int threads) {
-  return state_after_training(config_with(overrides), threads);
+std::string trained_rnd(const Overrides& overrides, int threads) {
+  return state_after_training(rnd_config(overrides), threads);
 }
 
 TEST(PpoRndRuns, HaveTheSameBitsForAnyThreadsAndInstruments) {
   for (const Overrides& more :
        {Overrides{}, Overrides{{"shared_encoder", "true"}, {"norm_obs", "true"}},
         Overrides{{"env_id", "MountainCarContinuous-v0"}, {"max_episode_steps", "17"}}}) {
-    const std::string expected = trained(small(more), 1);
-    for (const int threads : {2, 5}) EXPECT_EQ(trained(small(more), threads), expected) << threads;
+    const std::string expected = trained_rnd(small_rnd(more), 1);
+    for (const int threads : {2, 5})
+      EXPECT_EQ(trained_rnd(small_rnd(more), threads), expected) << threads;
     Overrides watched = more;
     watched.push_back({"instruments", "plasticity,coverage,policy,audit"});
     watched.push_back({"instrument_every", "2"});
-    EXPECT_EQ(trained(small(watched), 2), expected);
+    EXPECT_EQ(trained_rnd(small_rnd(watched), 2), expected);
   }
 }
 
@@ -311,7 +309,8 @@ TEST(PpoRndRuns, WithoutIntrinsicRewardsAreRunsOfPpo) {
 TEST(PpoRndRuns, HaveTheSecondValueOfEveryObservation) {
   for (const char* shared : {"false", "true"}) {
     const auto trainer =
-        Trainer::create(config_with(small({{"shared_encoder", shared}, {"learning_rate", "0"}})), 2)
+        Trainer::create(rnd_config(small_rnd({{"shared_encoder", shared}, {"learning_rate", "0"}})),
+                        2)
             .take();
     ASSERT_TRUE(trainer->iterate().ok());
     const RolloutBlock& block = trainer->block();
@@ -341,7 +340,7 @@ TEST(PpoRndRuns, GoOnWithWhatFollowedTheBlock) {
   for (const Overrides& more :
        {Overrides{{"norm_obs", "false"}},
         Overrides{{"env_id", "MinAtar/Breakout-v1"}, {"env.frame_stack", "3"}}}) {
-    const auto trainer = Trainer::create(config_with(small(more)), 2).take();
+    const auto trainer = Trainer::create(rnd_config(small_rnd(more)), 2).take();
     ASSERT_TRUE(trainer->iterate().ok());
     const auto rows = [&](const Observations& observations) {
       std::vector<float> out(static_cast<std::size_t>(trainer->block().N) * trainer->block().D);
@@ -357,10 +356,10 @@ TEST(PpoRndRuns, GoOnWithWhatFollowedTheBlock) {
 
 // What is seen again and again is no longer new.
 TEST(PpoRndRuns, LessIsNewAsTimeGoesOn) {
-  const auto trainer = Trainer::create(config_with({{"env_id", "FrozenLake8x8-v1"},
-                                                    {"total_timesteps", "60000"},
-                                                    {"num_envs", "16"},
-                                                    {"num_steps", "64"}}),
+  const auto trainer = Trainer::create(rnd_config({{"env_id", "FrozenLake8x8-v1"},
+                                                   {"total_timesteps", "60000"},
+                                                   {"num_envs", "16"},
+                                                   {"num_steps", "64"}}),
                                        2)
                            .take();
   ASSERT_TRUE(trainer->iterate().ok());
@@ -377,11 +376,10 @@ TEST(PpoRndRuns, LessIsNewAsTimeGoesOn) {
 // are.
 TEST(PpoRndRuns, BeginWithRandomPlayElsewhere) {
   const auto after_one = [](const char* blocks, const char* norm_obs) {
-    auto trainer =
-        Trainer::create(
-            config_with(small({{"num_iterations_obs_norm_init", blocks}, {"norm_obs", norm_obs}})),
-            1)
-            .take();
+    auto trainer = Trainer::create(rnd_config(small_rnd({{"num_iterations_obs_norm_init", blocks},
+                                                         {"norm_obs", norm_obs}})),
+                                   1)
+                       .take();
     EXPECT_TRUE(trainer->iterate().ok());
     return trainer;
   };
@@ -429,7 +427,7 @@ TEST(PpoRndRuns, FindTheEndOfACorridor) {
 class PpoRndFolders : public InFolder {};
 
 TEST_F(PpoRndFolders, AreRecordedResumedAndPlayed) {
-  const Config config = config_with(small({{"checkpoint_interval", "3"}}));
+  const Config config = rnd_config(small_rnd({{"checkpoint_interval", "3"}}));
   ASSERT_TRUE(start_run(config, at("whole"), 2, {}).ok());
   int left = 4;
   RunHooks stop;
@@ -458,7 +456,7 @@ TEST_F(PpoRndFolders, AreRecordedResumedAndPlayed) {
 
 TEST(PpoRndConfig, TheContractSaysWhatIsPlayedBeside) {
   const auto said = [](const char* blocks) {
-    const Config config = config_with(small({{"num_iterations_obs_norm_init", blocks}}));
+    const Config config = rnd_config(small_rnd({{"num_iterations_obs_norm_init", blocks}}));
     return contract_text(make_contract(config, 1).take());
   };
   EXPECT_NE(said("3").find("begin with 1,443 steps of random play"), std::string::npos)
@@ -476,7 +474,7 @@ TEST(PpoRndConfig, RefusesWhatItCannot) {
   EXPECT_NE(refused({{"shape_schedule", "8x64 @ 0"}}).find("block to block"), std::string::npos);
   EXPECT_NE(refused({{"instruments", "gradient"}}).find("one value"), std::string::npos);
   EXPECT_NE(refused({{"rnd_hidden_sizes", "0"}}).find("rnd_hidden_sizes"), std::string::npos);
-  const auto trainer = Trainer::create(config_with(small()), 1).take();
+  const auto trainer = Trainer::create(rnd_config(small_rnd()), 1).take();
   EXPECT_NE(study_gradients(trainer->policy(), GradientStudyOptions(), {})
                 .status()
                 .message()

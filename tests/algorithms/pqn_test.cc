@@ -25,6 +25,7 @@
 #include "tests/algorithms/finite_differences.h"
 #include "tests/algorithms/trained.h"
 #include "tests/train/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
@@ -146,36 +147,34 @@ TEST(EpsilonGreedy, DrawsAsOftenAsItSays) {
   }
 }
 
-Config config_with(const Overrides& overrides) {
+Config pqn_config(const Overrides& overrides) {
   Overrides all{{"algorithm", "pqn"}, {"env_id", "CartPole-v1"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.take();
+  return resolved(with(all, overrides));
 }
 
-Overrides small(const Overrides& more = {}) {
+Overrides small_pqn(const Overrides& more = {}) {
   Overrides all{{"num_envs", "37"},          {"num_steps", "13"},      {"hidden_sizes", "16,8"},
                 {"total_timesteps", "5000"}, {"num_minibatches", "4"}, {"seed", "7"}};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+  return with(all, more);
 }
 
-std::string trained(const Overrides& overrides, int threads) {
-  return state_after_training(config_with(overrides), threads);
+std::string trained_pqn(const Overrides& overrides, int threads) {
+  return state_after_training(pqn_config(overrides), threads);
 }
 
 TEST(PqnRuns, HaveTheSameBitsForAnyThreadsAndInstruments) {
-  const std::string expected = trained(small(), 1);
-  for (const int threads : {2, 5}) EXPECT_EQ(trained(small(), threads), expected) << threads;
-  EXPECT_EQ(trained(small({{"instruments", "plasticity,coverage"}, {"instrument_every", "2"}}), 2),
+  const std::string expected = trained_pqn(small_pqn(), 1);
+  for (const int threads : {2, 5})
+    EXPECT_EQ(trained_pqn(small_pqn(), threads), expected) << threads;
+  EXPECT_EQ(trained_pqn(
+                small_pqn({{"instruments", "plasticity,coverage"}, {"instrument_every", "2"}}), 2),
             expected);
 }
 
 // What is learnt from is scaled, what is reported is not.
 TEST(PqnRuns, LearnFromScaledRewards) {
   const auto after_one = [](const char* scale) {
-    auto trainer = Trainer::create(config_with(small({{"reward_scale", scale}})), 1).take();
+    auto trainer = Trainer::create(pqn_config(small_pqn({{"reward_scale", scale}})), 1).take();
     EXPECT_TRUE(trainer->iterate().ok());
     return trainer;
   };
@@ -188,7 +187,8 @@ TEST(PqnRuns, LearnFromScaledRewards) {
 
 TEST(PqnRuns, LetEpsilonFall) {
   std::unique_ptr<Trainer> trainer =
-      Trainer::create(config_with(small({{"eps_decay", "0.5"}, {"eps_finish", "0.1"}})), 1).take();
+      Trainer::create(pqn_config(small_pqn({{"eps_decay", "0.5"}, {"eps_finish", "0.1"}})), 1)
+          .take();
   std::vector<double> epsilons;
   while (!trainer->finished()) {
     ASSERT_TRUE(trainer->iterate().ok());
@@ -205,7 +205,7 @@ TEST(PqnRuns, LetEpsilonFall) {
 class PqnFolders : public InFolder {};
 
 TEST_F(PqnFolders, ArePlayedAsFarAsTheyHaveCome) {
-  const Config config = config_with(small({{"eps_finish", "0"}, {"eps_decay", "0.5"}}));
+  const Config config = pqn_config(small_pqn({{"eps_finish", "0"}, {"eps_decay", "0.5"}}));
   ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
   const auto loaded = LoadedPolicy::load(find_policy(at("run")).take()).take();
   const auto lengths = [&](EvalActions actions, std::int64_t global_step) {
@@ -225,14 +225,14 @@ TEST_F(PqnFolders, ArePlayedAsFarAsTheyHaveCome) {
 }
 
 TEST_F(PqnFolders, HaveNoPolicyToAudit) {
-  ASSERT_TRUE(start_run(config_with(small()), at("run"), 1, {}).ok());
+  ASSERT_TRUE(start_run(pqn_config(small_pqn()), at("run"), 1, {}).ok());
   const std::string refused = audit_run(at("run"), {}).status().message();
   EXPECT_NE(refused.find("audits are of policies"), std::string::npos) << refused;
   EXPECT_EQ(refused.find("leave it out"), std::string::npos) << refused;
 }
 
 TEST_F(PqnFolders, AreRecordedAndResumed) {
-  const Config config = config_with(small({{"checkpoint_interval", "3"}}));
+  const Config config = pqn_config(small_pqn({{"checkpoint_interval", "3"}}));
   ASSERT_TRUE(start_run(config, at("whole"), 2, {}).ok());
   int left = 4;
   RunHooks stop;
@@ -251,7 +251,7 @@ TEST_F(PqnFolders, AreRecordedAndResumed) {
 // Random play brings 22, the most that there can be is 500.
 TEST(PqnRuns, LearnCartPole) {
   std::unique_ptr<Trainer> trainer =
-      Trainer::create(config_with({{"reward_scale", "0.1"}, {"hidden_sizes", "64,64"}}), 2).take();
+      Trainer::create(pqn_config({{"reward_scale", "0.1"}, {"hidden_sizes", "64,64"}}), 2).take();
   while (!trainer->finished()) ASSERT_TRUE(trainer->iterate().ok());
   const Result<EvalResult> played = evaluate_policy(trainer->policy(), {50, 11, 2});
   ASSERT_TRUE(played.ok()) << played.status().message();
@@ -260,15 +260,14 @@ TEST(PqnRuns, LearnCartPole) {
 
 // A longer run would have explored more at each step of the shorter one.
 TEST_F(PqnFolders, CannotBeMadeLonger) {
-  const Config config = config_with(small({{"lr_schedule", "constant"}}));
+  const Config config = pqn_config(small_pqn({{"lr_schedule", "constant"}}));
   ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
   const Result<RunSummary> longer = resume_run(at("run"), 1, {}, 10000);
   ASSERT_FALSE(longer.ok());
   EXPECT_NE(longer.status().message().find("eps_decay"), std::string::npos)
       << longer.status().message();
-  EXPECT_TRUE(
-      config_with(small({{"lr_schedule", "constant"}, {"eps_finish", "1"}})).depends_on_total() ==
-      false);
+  EXPECT_TRUE(pqn_config(small_pqn({{"lr_schedule", "constant"}, {"eps_finish", "1"}}))
+                  .depends_on_total() == false);
 }
 
 // What is drawn is drawn as the next block of the run would be.
@@ -277,7 +276,7 @@ TEST(PqnRuns, ArePlayedAsTheyExplore) {
     const std::string text = std::to_string(epsilon);
     const auto trainer =
         Trainer::create(
-            config_with({{"hidden_sizes", "8"}, {"eps_start", text}, {"eps_finish", text}}), 1)
+            pqn_config({{"hidden_sizes", "8"}, {"eps_start", text}, {"eps_finish", text}}), 1)
             .take();
     const auto played = play_episodes(trainer->policy(), {.episodes = 40, .actions = actions});
     EXPECT_TRUE(played.ok()) << played.status().message();

@@ -112,6 +112,42 @@ TEST(ConfigKeys, AgesAndACurriculumDoNotGoTogether) {
   EXPECT_TRUE(validate(config).ok());
 }
 
+TEST(ConfigKeys, AgesWithoutStaggeredStartsAreRefusedWhereTheyAreSet) {
+  const std::string words = message_of(resolve_config({{"stagger_by", "age"}}).status());
+  EXPECT_EQ(words,
+            "stagger_by: got age, but stagger_starts is not set, and without it no start is "
+            "staggered; set stagger_starts = true, or leave stagger_by out");
+  EXPECT_TRUE(resolve_config({{"stagger_by", "age"}, {"stagger_starts", "true"}}).ok());
+  EXPECT_TRUE(resolve_config({{"stagger_by", "actions"}}).ok());
+  // The last one counts, as a flag over a file.
+  EXPECT_TRUE(resolve_config({{"stagger_by", "age"}, {"stagger_by", "actions"}}).ok());
+}
+
+TEST(ConfigKeys, AgesNeedATimeLimit) {
+  const Overrides endless{
+      {"env_id", "MinAtar/Breakout-v0"}, {"stagger_starts", "true"}, {"stagger_by", "age"}};
+  EXPECT_EQ(message_of(resolve_config(endless).status()),
+            "stagger_by = age: MinAtar/Breakout-v0 has no time limit; set max_episode_steps, or "
+            "stagger_by = actions");
+  Overrides limited = endless;
+  limited.emplace_back("max_episode_steps", "500");
+  EXPECT_TRUE(resolve_config(limited).ok());
+  Overrides off = endless;
+  off.emplace_back("stagger_starts", "false");
+  EXPECT_TRUE(resolve_config(off).ok());
+}
+
+// Who says that starts are not staggered may keep how. So does every record, those of runs among
+// them that were begun when ages alone were taken.
+TEST(ConfigKeys, RecordsOfAgesThatWereOffGoOn) {
+  const Result<Config> off = resolve_config({{"stagger_by", "age"}, {"stagger_starts", "false"}});
+  ASSERT_TRUE(off.ok()) << off.status().message();
+  const Result<Config> again = resolve_config(to_overrides(off.value()));
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again.value().stagger_by, "age");
+  EXPECT_FALSE(again.value().stagger_starts);
+}
+
 TEST(ConfigKeys, UnknownKeysNameTheNearest) {
   Config config;
   EXPECT_EQ(message_of(set_config(config, "lerning_rate", "1")),

@@ -16,8 +16,8 @@
 namespace broadloom {
 namespace {
 
-constexpr int kEnvs = 7;
-const VecEnvOptions kOptions{.num_envs = kEnvs, .seed = 4, .max_episode_steps = 9};
+constexpr int kStacks = 7;
+const VecEnvOptions kOfStacks{.num_envs = kStacks, .seed = 4, .max_episode_steps = 9};
 
 struct Case {
   int k;
@@ -86,26 +86,27 @@ class Stacks : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Stacks, AreTheLastFramesOfTheEpisode) {
   const Case c = GetParam();
-  const std::unique_ptr<VecEnv> plain = volley(c, false, kOptions);
-  const std::unique_ptr<VecEnv> stacked = volley(c, true, kOptions);
+  const std::unique_ptr<VecEnv> plain = volley(c, false, kOfStacks);
+  const std::unique_ptr<VecEnv> stacked = volley(c, true, kOfStacks);
   const std::size_t frame = static_cast<std::size_t>(plain->spec().observation_size());
   const std::size_t width = frame * static_cast<std::size_t>(c.k);
   ASSERT_EQ(stacked->spec().observation_size(), static_cast<int>(width));
   std::vector<SlowStack> slow;
-  for (std::size_t n = 0; n < kEnvs; ++n) slow.emplace_back(c, row_of(seen_now(*plain), n, frame));
-  for (std::size_t n = 0; n < kEnvs; ++n) {
+  for (std::size_t n = 0; n < kStacks; ++n)
+    slow.emplace_back(c, row_of(seen_now(*plain), n, frame));
+  for (std::size_t n = 0; n < kStacks; ++n) {
     EXPECT_EQ(row_of(seen_now(*stacked), n, width), slow[n].numbers());
   }
   int ended = 0;
-  for (const int shard : {kEnvs, 3, 1}) {
+  for (const int shard : {kStacks, 3, 1}) {
     const int first = 40 * shard;
-    const Rollout a = roll(*plain, first, 40, kEnvs), b = roll(*stacked, first, 40, shard);
+    const Rollout a = roll(*plain, first, 40, kStacks), b = roll(*stacked, first, 40, shard);
     EXPECT_EQ(a.rewards, b.rewards);
     EXPECT_EQ(a.terminated, b.terminated);
     EXPECT_EQ(a.truncated, b.truncated);
     EXPECT_EQ(a.ends, b.ends);
     for (std::size_t i = 0; i < a.rewards.size(); ++i) {
-      SlowStack& stack = slow[i % kEnvs];
+      SlowStack& stack = slow[i % kStacks];
       if ((a.terminated[i] | a.truncated[i]) != 0) {
         stack.push(row_of(a.final_observations, i, frame));
         ASSERT_EQ(row_of(b.final_observations, i, width), stack.numbers());
@@ -123,14 +124,14 @@ TEST_P(Stacks, AreTheLastFramesOfTheEpisode) {
 }
 
 TEST_P(Stacks, AreSavedAndRestored) {
-  const std::unique_ptr<VecEnv> stacked = volley(GetParam(), true, kOptions);
-  const std::unique_ptr<VecEnv> other = volley(GetParam(), true, kOptions);
-  (void)roll(*stacked, 0, 31, kEnvs);
-  (void)roll(*other, 0, 3, kEnvs);
+  const std::unique_ptr<VecEnv> stacked = volley(GetParam(), true, kOfStacks);
+  const std::unique_ptr<VecEnv> other = volley(GetParam(), true, kOfStacks);
+  (void)roll(*stacked, 0, 31, kStacks);
+  (void)roll(*other, 0, 3, kStacks);
   copy_state(*stacked, *other);
   ASSERT_TRUE(other->state_restored().ok());
   EXPECT_EQ(seen_now(*stacked), seen_now(*other));
-  EXPECT_EQ(roll(*stacked, 31, 40, kEnvs), roll(*other, 31, 40, 3));
+  EXPECT_EQ(roll(*stacked, 31, 40, kStacks), roll(*other, 31, 40, 3));
 }
 
 TEST_P(Stacks, KeepToWhatEnvironmentsKeepTo) {
@@ -150,10 +151,10 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Stacks,
 constexpr Case kFour{4, 1, "first"};
 
 TEST(FrameStack, AnotherHasStacksToo) {
-  const std::unique_ptr<VecEnv> stacked = volley(kFour, true, kOptions);
-  const std::unique_ptr<VecEnv> another = stacked->another(kOptions);
+  const std::unique_ptr<VecEnv> stacked = volley(kFour, true, kOfStacks);
+  const std::unique_ptr<VecEnv> another = stacked->another(kOfStacks);
   ASSERT_NE(another, nullptr);
-  EXPECT_EQ(roll(*stacked, 0, 30, kEnvs), roll(*another, 0, 30, kEnvs));
+  EXPECT_EQ(roll(*stacked, 0, 30, kStacks), roll(*another, 0, 30, kStacks));
 }
 
 TEST(FrameStack, BeginsAnewWithTheEnvironments) {
@@ -162,25 +163,25 @@ TEST(FrameStack, BeginsAnewWithTheEnvironments) {
    public:
     using ForwardingVecEnv::ForwardingVecEnv;
     Status begin_anew(std::uint64_t) override {
-      const std::unique_ptr<VecEnv> made = inner().another(kOptions);
+      const std::unique_ptr<VecEnv> made = inner().another(kOfStacks);
       copy_state(*made, inner());
       return {};
     }
   };
   const std::unique_ptr<VecEnv> stacked =
-      stack_frames(std::make_unique<Anew>(volley(kFour, false, kOptions)), {.frame_stack = 4});
+      stack_frames(std::make_unique<Anew>(volley(kFour, false, kOfStacks)), {.frame_stack = 4});
   const std::vector<float> first = seen_now(*stacked);
-  (void)roll(*stacked, 0, 5, kEnvs);
+  (void)roll(*stacked, 0, 5, kStacks);
   EXPECT_NE(seen_now(*stacked), first);
   ASSERT_TRUE(stacked->begin_anew(3).ok());
   EXPECT_EQ(seen_now(*stacked), first);
 }
 
 TEST(FrameStack, OneFrameIsNoStack) {
-  const std::unique_ptr<VecEnv> plain = volley(kFour, false, kOptions);
-  const std::unique_ptr<VecEnv> one = volley({1, 1, "zero"}, true, kOptions);
+  const std::unique_ptr<VecEnv> plain = volley(kFour, false, kOfStacks);
+  const std::unique_ptr<VecEnv> one = volley({1, 1, "zero"}, true, kOfStacks);
   EXPECT_TRUE(same_shape(plain->spec().observation, one->spec().observation));
-  EXPECT_EQ(roll(*plain, 0, 20, kEnvs), roll(*one, 0, 20, kEnvs));
+  EXPECT_EQ(roll(*plain, 0, 20, kStacks), roll(*one, 0, 20, kStacks));
   EXPECT_TRUE(make_vec_env("CartPole-v1", {{"frame_stack", "1"}}, {}).ok());
 }
 

@@ -32,7 +32,7 @@ obs_noise = 0.05
 env.cart_mass = 2
 )";
 
-Panel panel_of(const std::string& text) {
+Panel parsed_panel(const std::string& text) {
   const Result<Panel> panel = parse_panel(text, "p.toml");
   EXPECT_TRUE(panel.ok()) << panel.status().message();
   return panel.value();
@@ -52,7 +52,7 @@ void expect_refused(const std::string& text, const std::vector<std::string>& wor
 const std::string kId = "env_id = \"CartPole-v1\"\n";
 
 TEST(Panel, RowsAreAllPairsOfStratumAndPerturbation) {
-  const Panel panel = panel_of(kWhole);
+  const Panel panel = parsed_panel(kWhole);
   const std::vector<PanelRow> rows = panel_rows(panel);
   std::vector<std::string> names;
   std::set<std::uint64_t> keys;
@@ -71,7 +71,7 @@ TEST(Panel, RowsAreAllPairsOfStratumAndPerturbation) {
 }
 
 TEST(Panel, WithoutStrataIsTheEnvironmentAsItStands) {
-  const std::vector<PanelRow> rows = panel_rows(panel_of(kId));
+  const std::vector<PanelRow> rows = panel_rows(parsed_panel(kId));
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].stratum, "all");
   EXPECT_EQ(rows[0].perturbation, "nominal");
@@ -79,7 +79,7 @@ TEST(Panel, WithoutStrataIsTheEnvironmentAsItStands) {
 }
 
 TEST(Panel, ARowKeepsItsDrawsWhenOthersComeOrGo) {
-  const Panel more = panel_of(kWhole);
+  const Panel more = parsed_panel(kWhole);
   Panel fewer = more;
   fewer.strata.erase(fewer.strata.begin());  // long
   fewer.seeds = {2};
@@ -91,10 +91,10 @@ TEST(Panel, ReadsBackFromItsTomlAndItsKeys) {
        {std::string(kWhole), kId,
         std::string("env_id = \"FrozenLake-v1\"\nseed = "
                     "9223372036854775807\n[env]\nmap_name = \"8x8\"\n")}) {
-    const Panel panel = panel_of(text);
+    const Panel panel = parsed_panel(text);
     const std::string toml = panel_toml(panel);
-    EXPECT_EQ(to_overrides(panel_of(toml)), to_overrides(panel)) << toml;
-    EXPECT_EQ(panel_toml(panel_of(toml)), toml);
+    EXPECT_EQ(to_overrides(parsed_panel(toml)), to_overrides(panel)) << toml;
+    EXPECT_EQ(panel_toml(parsed_panel(toml)), toml);
     const Result<Panel> from_keys = resolve_panel(to_overrides(panel));
     ASSERT_TRUE(from_keys.ok()) << from_keys.status().message();
     EXPECT_EQ(panel_hash(from_keys.value()), panel_hash(panel));
@@ -113,10 +113,10 @@ strata.short.half_length = [0.2, 0.4]
 strata_sampling = "stratified"
 env.gravity = 9.5
 )";
-  EXPECT_EQ(panel_toml(panel_of(other)), panel_toml(panel_of(kWhole)));
+  EXPECT_EQ(panel_toml(parsed_panel(other)), panel_toml(parsed_panel(kWhole)));
   std::string changed = kWhole;
   changed.replace(changed.find("0.05"), 4, "0.06");
-  EXPECT_NE(panel_hash(panel_of(changed)), panel_hash(panel_of(kWhole)));
+  EXPECT_NE(panel_hash(parsed_panel(changed)), panel_hash(parsed_panel(kWhole)));
 }
 
 TEST(Panel, BadInputSaysWhereAndWhat) {
@@ -190,20 +190,20 @@ TEST(Panel, DamagedFilesAreRefusedOrReadBack) {
 
 TEST(Panel, MustBeOfTheRunsEnvironmentAndShapes) {
   const Config run = resolve_config({{"env_id", "CartPole-v1"}}).take();
-  EXPECT_TRUE(check_panel_fits(panel_of(kWhole), run).ok());
-  Status status = check_panel_fits(panel_of("env_id = \"Acrobot-v1\"\n"), run);
+  EXPECT_TRUE(check_panel_fits(parsed_panel(kWhole), run).ok());
+  Status status = check_panel_fits(parsed_panel("env_id = \"Acrobot-v1\"\n"), run);
   EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
   EXPECT_NE(status.message().find("for Acrobot-v1, but the run is of CartPole-v1"),
             std::string::npos);
   const Config lake = resolve_config({{"env_id", "FrozenLake-v1"}, {"env.map_name", "8x8"}}).take();
-  status = check_panel_fits(panel_of("env_id = \"FrozenLake-v1\"\n"), lake);
+  status = check_panel_fits(parsed_panel("env_id = \"FrozenLake-v1\"\n"), lake);
   EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
   EXPECT_NE(status.message().find("observations Discrete(16)"), std::string::npos)
       << status.message();
   EXPECT_NE(status.message().find("takes Discrete(64)"), std::string::npos);
-  EXPECT_TRUE(
-      check_panel_fits(panel_of("env_id = \"FrozenLake-v1\"\n[env]\nmap_name = \"8x8\"\n"), lake)
-          .ok());
+  EXPECT_TRUE(check_panel_fits(
+                  parsed_panel("env_id = \"FrozenLake-v1\"\n[env]\nmap_name = \"8x8\"\n"), lake)
+                  .ok());
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace broadloom {
 namespace {
 
 // A policy with fresh parameters in a registered environment.
-struct Fresh {
-  explicit Fresh(const std::string& id, int limit, const std::string& truncation_mode,
-                 double spread = 0.0)
+struct FreshPolicy {
+  explicit FreshPolicy(const std::string& id, int limit, const std::string& truncation_mode,
+                       double spread = 0.0)
       : config(resolve_config({{"env_id", id},
                                {"max_episode_steps", std::to_string(limit)},
                                {"truncation_mode", truncation_mode}})
@@ -99,7 +99,7 @@ TEST(CutBlock, HasTheAdvantagesOfItsOwnHorizon) {
 // Pendulum never terminates: with synchronised starts, T = the limit, lambda 1 and the limit as an
 // end, a block is complete episodes and the two gradients are the same.
 TEST(BiasStudy, IsZeroForCompleteEpisodes) {
-  const Fresh fresh("Pendulum-v1", 20, "as_termination");
+  const FreshPolicy fresh("Pendulum-v1", 20, "as_termination");
   ThreadPool pool(2);
   const auto results =
       study_bias(fresh.policy, nullptr, {{20, 5}, {1.0, 0.5}, {0.9}, 0.1, 100000}, 1, pool);
@@ -123,7 +123,7 @@ TEST(BiasStudy, IsZeroForCompleteEpisodes) {
 }
 
 TEST(BiasStudy, HasTheSameBitsForAnyThreads) {
-  const Fresh fresh("CartPole-v1", 30, "bootstrap");
+  const FreshPolicy fresh("CartPole-v1", 30, "bootstrap");
   ThreadPool one(1), three(3);
   const auto starts = StartPool::create(fresh.policy, 4, one);
   ASSERT_TRUE(starts.ok());
@@ -139,7 +139,7 @@ TEST(BiasStudy, HasTheSameBitsForAnyThreads) {
 }
 
 TEST(BiasStudy, NeedsATimeLimit) {
-  Fresh fresh("CliffWalking-v1", 0, "bootstrap");
+  FreshPolicy fresh("CliffWalking-v1", 0, "bootstrap");
   if (env_spec("CliffWalking-v1", {}).value().max_episode_steps > 0) GTEST_SKIP();
   ThreadPool pool(1);
   const auto results = study_bias(fresh.policy, nullptr, {{4}, {0.9}, {0.99}, 0.1, 1000}, 1, pool);
@@ -149,7 +149,7 @@ TEST(BiasStudy, NeedsATimeLimit) {
 
 // Episodes of fixed length: every phase is as frequent as any other.
 TEST(StartPool, SpreadsThePhasesOfEpisodes) {
-  const Fresh fresh("Pendulum-v1", 40, "bootstrap");
+  const FreshPolicy fresh("Pendulum-v1", 40, "bootstrap");
   ThreadPool pool(2);
   const auto starts = StartPool::create(fresh.policy, 9, pool);
   ASSERT_TRUE(starts.ok());
@@ -167,7 +167,7 @@ TEST(StartPool, SpreadsThePhasesOfEpisodes) {
 }
 
 TEST(BlockSource, RoundsAndCopiesAreIndependent) {
-  const Fresh fresh("Pendulum-v1", 40, "bootstrap");
+  const FreshPolicy fresh("Pendulum-v1", 40, "bootstrap");
   ThreadPool one(1), two(2);
   BlockSource source(fresh.policy, nullptr, 5, one), again(fresh.policy, nullptr, 5, two);
   const auto a = source.collect({3, 6}, 4, 0), b = again.collect({3, 6}, 4, 0);

@@ -8,7 +8,7 @@
 namespace broadloom {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 
 bool says(const Status& status, const std::string& words) {
   return status.message().find(words) != std::string::npos;
@@ -35,10 +35,10 @@ TEST(Slurm, TheDefaultPartitionComesFirstAndThenTheFirstThatTakesTheJob) {
   ASSERT_EQ(there.size(), 4U);
   EXPECT_EQ(there[1].name, "work");
   EXPECT_TRUE(there[1].is_default);
-  EXPECT_EQ(there[1].memory_bytes, 4096 * kMiB);
+  EXPECT_EQ(there[1].memory_bytes, 4096 * kMebibyte);
   const auto place = [&](int threads, std::int64_t mib, int minutes,
                          const std::string& partition = "") {
-    return place_among(there, {threads, mib * kMiB, minutes, ""}, partition);
+    return place_among(there, {threads, mib * kMebibyte, minutes, ""}, partition);
   };
   EXPECT_EQ(place(1, 256, 5).value().partition, "work");
   EXPECT_EQ(place(1, 256, 121).value().partition, "large");
@@ -62,7 +62,7 @@ JobArray small_array() {
   array.name = "broadloom-a-12";
   array.parts = 2;
   array.at_once = 1;
-  array.limits = {3, 320 * kMiB, 7, "work"};
+  array.limits = {3, 320 * kMebibyte, 7, "work"};
   array.folder = "/tmp/a b";
   array.log = "/tmp/a b/50%/part-{}.log";
   array.store = "/tmp/a b/part-{}.sqlite";

@@ -18,7 +18,7 @@ namespace broadloom {
 namespace {
 
 template <class T>
-std::vector<T> random_values(std::size_t n, std::uint64_t index, double scale = 1.0) {
+std::vector<T> kernel_values(std::size_t n, std::uint64_t index, double scale = 1.0) {
   Random random(17, Purpose::kUser, 0, index);
   std::vector<T> values(n);
   for (T& v : values) v = static_cast<T>(scale * random.normal());
@@ -31,17 +31,17 @@ class Kernels : public ::testing::TestWithParam<std::string> {
   void TearDown() override { ASSERT_TRUE(set_isa("auto").ok()); }
 };
 
-constexpr int kShapes[][3] = {{1, 1, 1},    {3, 4, 2},     {5, 64, 1},   {6, 3, 64},   {7, 64, 64},
-                              {64, 64, 64}, {13, 17, 9},   {64, 4, 33},  {9, 1, 130},  {2, 70, 16},
-                              {31, 5, 15},  {64, 500, 64}, {1, 64, 64},  {11, 128, 8}, {8, 2, 31},
-                              {64, 64, 2},  {4, 33, 65},   {7, 1300, 17}};
+constexpr int kProducts[][3] = {
+    {1, 1, 1},   {3, 4, 2},    {5, 64, 1},  {6, 3, 64},  {7, 64, 64}, {64, 64, 64},
+    {13, 17, 9}, {64, 4, 33},  {9, 1, 130}, {2, 70, 16}, {31, 5, 15}, {64, 500, 64},
+    {1, 64, 64}, {11, 128, 8}, {8, 2, 31},  {64, 64, 2}, {4, 33, 65}, {7, 1300, 17}};
 
 // The error bound of a sum of `terms` products: terms * epsilon * sum of |products|.
 template <class T>
 void check_forward(int rows, int in, int out) {
-  const auto x = random_values<T>(static_cast<std::size_t>(rows) * in, 1);
-  const auto w = random_values<T>(static_cast<std::size_t>(in) * out, 2);
-  const auto b = random_values<T>(out, 3);
+  const auto x = kernel_values<T>(static_cast<std::size_t>(rows) * in, 1);
+  const auto w = kernel_values<T>(static_cast<std::size_t>(in) * out, 2);
+  const auto b = kernel_values<T>(out, 3);
   std::vector<T> y(static_cast<std::size_t>(rows) * out + 1, T(-77));
   std::vector<T> bare = y;
   linear_forward(x.data(), w.data(), b.data(), y.data(), rows, in, out);
@@ -63,8 +63,8 @@ void check_forward(int rows, int in, int out) {
 
 template <class T>
 void check_backward_weights(int rows, int in, int out) {
-  const auto x = random_values<T>(static_cast<std::size_t>(rows) * in, 4);
-  const auto dy = random_values<T>(static_cast<std::size_t>(rows) * out, 5);
+  const auto x = kernel_values<T>(static_cast<std::size_t>(rows) * in, 4);
+  const auto dy = kernel_values<T>(static_cast<std::size_t>(rows) * out, 5);
   std::vector<T> dw(static_cast<std::size_t>(in) * out + 1, T(0.5)), db(out + 1, T(-0.25));
   linear_backward_weights(x.data(), dy.data(), dw.data(), db.data(), rows, in, out);
   const double epsilon = std::numeric_limits<T>::epsilon();
@@ -91,7 +91,7 @@ void check_backward_weights(int rows, int in, int out) {
 }
 
 TEST_P(Kernels, LinearLayersEqualTheirDefinition) {
-  for (const auto& [rows, in, out] : kShapes) {
+  for (const auto& [rows, in, out] : kProducts) {
     SCOPED_TRACE(::testing::Message() << rows << " x " << in << " x " << out);
     check_forward<float>(rows, in, out);
     check_forward<double>(rows, in, out);
@@ -102,10 +102,10 @@ TEST_P(Kernels, LinearLayersEqualTheirDefinition) {
 
 // The contract behind "the first minibatch has ratio exactly 1".
 TEST_P(Kernels, ARowsBitsDoNotDependOnItsTile) {
-  for (const auto& [rows, in, out] : kShapes) {
-    const auto x = random_values<float>(static_cast<std::size_t>(rows) * in, 6);
-    const auto w = random_values<float>(static_cast<std::size_t>(in) * out, 7);
-    const auto b = random_values<float>(out, 8);
+  for (const auto& [rows, in, out] : kProducts) {
+    const auto x = kernel_values<float>(static_cast<std::size_t>(rows) * in, 6);
+    const auto w = kernel_values<float>(static_cast<std::size_t>(in) * out, 7);
+    const auto b = kernel_values<float>(out, 8);
     std::vector<float> whole(static_cast<std::size_t>(rows) * out), one(out);
     linear_forward(x.data(), w.data(), b.data(), whole.data(), rows, in, out);
     for (int r = 0; r < rows; ++r) {
@@ -120,10 +120,10 @@ template <class T>
 void check_head(int rows, int in, int out) {
   constexpr int kStride = 64;
   const double epsilon = std::numeric_limits<T>::epsilon();
-  const auto x = random_values<T>(static_cast<std::size_t>(rows) * in, 20);
-  const auto w = random_values<T>(static_cast<std::size_t>(out) * in, 21);
-  const auto b = random_values<T>(out, 22);
-  const auto dy = random_values<T>(static_cast<std::size_t>(out) * kStride, 23);
+  const auto x = kernel_values<T>(static_cast<std::size_t>(rows) * in, 20);
+  const auto w = kernel_values<T>(static_cast<std::size_t>(out) * in, 21);
+  const auto b = kernel_values<T>(out, 22);
+  const auto dy = kernel_values<T>(static_cast<std::size_t>(out) * kStride, 23);
   std::vector<T> y(static_cast<std::size_t>(out) * kStride, T(-77)), one = y;
   std::vector<T> dw(w.size() + 1, T(0.5)), db(out + 1, T(-0.25)), dx(x.size() + 1, T(-77));
   head_forward(x.data(), w.data(), b.data(), y.data(), rows, in, out, kStride);
@@ -168,7 +168,7 @@ void check_head(int rows, int in, int out) {
 }
 
 TEST_P(Kernels, HeadsEqualTheirDefinition) {
-  for (const auto& [rows, in, out] : kShapes) {
+  for (const auto& [rows, in, out] : kProducts) {
     SCOPED_TRACE(::testing::Message() << rows << " x " << in << " x " << out);
     check_head<float>(rows, in, out);
     check_head<double>(rows, in, out);
@@ -177,7 +177,7 @@ TEST_P(Kernels, HeadsEqualTheirDefinition) {
 
 TEST_P(Kernels, AnElementsBitsDoNotDependOnItsPlace) {
   for (const Activation activation : {Activation::kTanh, Activation::kRelu, Activation::kElu}) {
-    const auto x = random_values<float>(100, 9, 3.0);
+    const auto x = kernel_values<float>(100, 9, 3.0);
     std::vector<float> whole = x;
     activate(activation, whole.data(), whole.size());
     for (std::size_t begin = 0; begin < 40; ++begin) {
@@ -229,7 +229,7 @@ TEST_P(Kernels, WhatIsNotANumberStaysSo) {
 
 TEST_P(Kernels, ActivationDerivativesEqualFiniteDifferences) {
   for (const Activation activation : {Activation::kTanh, Activation::kRelu, Activation::kElu}) {
-    const auto x = random_values<double>(41, 10, 2.0);
+    const auto x = kernel_values<double>(41, 10, 2.0);
     const double h = 1e-6;
     std::vector<double> y = x, up = x, down = x, dy(x.size(), 1.5);
     for (double& v : up) v += h;
@@ -246,9 +246,9 @@ TEST_P(Kernels, ActivationDerivativesEqualFiniteDifferences) {
 
 TEST_P(Kernels, AdamFollowsTorchsFormula) {
   for (const std::size_t n : {1u, 5u, 16u, 1003u}) {
-    auto p = random_values<float>(n, 11), m = random_values<float>(n, 12, 0.1),
-         g = random_values<float>(n, 14);
-    auto v = random_values<float>(n, 13, 0.1);
+    auto p = kernel_values<float>(n, 11), m = kernel_values<float>(n, 12, 0.1),
+         g = kernel_values<float>(n, 14);
+    auto v = kernel_values<float>(n, 13, 0.1);
     for (float& x : v) x *= x;
     const auto p0 = p, m0 = m, v0 = v;
     AdamStep step;
@@ -272,7 +272,7 @@ TEST_P(Kernels, AdamFollowsTorchsFormula) {
 
 TEST_P(Kernels, FiniteNumbersAreToldFromOthers) {
   for (const std::size_t n : {1u, 15u, 16u, 33u, 64u}) {
-    const auto x = random_values<float>(n, 30, 1e30);
+    const auto x = kernel_values<float>(n, 30, 1e30);
     EXPECT_TRUE(all_finite(x.data(), n));
     for (std::size_t i = 0; i < n; ++i) {
       for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
@@ -285,11 +285,11 @@ TEST_P(Kernels, FiniteNumbersAreToldFromOthers) {
 }
 
 TEST_P(Kernels, SumsAndTransposes) {
-  const auto x = random_values<float>(1037, 15);
+  const auto x = kernel_values<float>(1037, 15);
   double expected = 0.0;
   for (const float v : x) expected += static_cast<double>(v) * v;
   EXPECT_NEAR(sum_squares(x.data(), x.size()), expected, 1e-9 * expected);
-  auto into = random_values<float>(1037, 16);
+  auto into = kernel_values<float>(1037, 16);
   const auto before = into;
   add_into(into.data(), x.data(), x.size());
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(into[i], before[i] + x[i]);

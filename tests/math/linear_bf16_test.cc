@@ -26,7 +26,7 @@ float rounded(float value) {
   return std::bit_cast<float>(bits & 0xffff0000u);
 }
 
-std::vector<float> random_values(std::size_t n, std::uint64_t index) {
+std::vector<float> bf16_inputs(std::size_t n, std::uint64_t index) {
   Random random(23, Purpose::kUser, 0, index);
   std::vector<float> values(n);
   for (float& v : values) v = static_cast<float>(random.normal());
@@ -40,17 +40,17 @@ class LinearBf16 : public ::testing::Test {
   }
 };
 
-constexpr int kShapes[][3] = {{1, 1, 1},    {1, 64, 64},  {2, 3, 5},    {6, 64, 64},
-                              {7, 65, 63},  {64, 64, 64}, {63, 33, 17}, {13, 100, 90},
-                              {64, 66, 65}, {5, 31, 129}, {64, 256, 8}, {9, 16, 256},
-                              {64, 1, 64},  {3, 130, 70}, {61, 128, 80}};
+constexpr int kBf16Products[][3] = {{1, 1, 1},    {1, 64, 64},  {2, 3, 5},    {6, 64, 64},
+                                    {7, 65, 63},  {64, 64, 64}, {63, 33, 17}, {13, 100, 90},
+                                    {64, 66, 65}, {5, 31, 129}, {64, 256, 8}, {9, 16, 256},
+                                    {64, 1, 64},  {3, 130, 70}, {61, 128, 80}};
 
 struct Layer {
   explicit Layer(int rows, int in, int out)
-      : x(random_values(static_cast<std::size_t>(rows) * in, 1)),
-        w(random_values(static_cast<std::size_t>(in) * out, 2)),
-        b(random_values(out, 3)),
-        dy(random_values(static_cast<std::size_t>(rows) * out, 4)),
+      : x(bf16_inputs(static_cast<std::size_t>(rows) * in, 1)),
+        w(bf16_inputs(static_cast<std::size_t>(in) * out, 2)),
+        b(bf16_inputs(out, 3)),
+        dy(bf16_inputs(static_cast<std::size_t>(rows) * out, 4)),
         packed(bf16_packed_size(in, out)),
         packed_transposed(bf16_packed_size(out, in)),
         scratch(bf16_scratch_size(rows, in, out)) {
@@ -137,7 +137,7 @@ void check_backward_weights(Layer& layer, int rows, int in, int out) {
 }
 
 TEST_F(LinearBf16, ProductsEqualTheirDefinitionOverRoundedInputs) {
-  for (const auto& [rows, in, out] : kShapes) {
+  for (const auto& [rows, in, out] : kBf16Products) {
     SCOPED_TRACE(::testing::Message() << rows << " x " << in << " x " << out);
     Layer layer(rows, in, out);
     check_forward(layer, rows, in, out);
@@ -148,7 +148,7 @@ TEST_F(LinearBf16, ProductsEqualTheirDefinitionOverRoundedInputs) {
 
 // The contract behind "the first minibatch has ratio exactly 1".
 TEST_F(LinearBf16, ARowsBitsDoNotDependOnItsTile) {
-  for (const auto& [rows, in, out] : kShapes) {
+  for (const auto& [rows, in, out] : kBf16Products) {
     SCOPED_TRACE(::testing::Message() << rows << " x " << in << " x " << out);
     Layer layer(rows, in, out);
     std::vector<float> whole(static_cast<std::size_t>(rows) * out), part(whole.size());

@@ -20,7 +20,7 @@ namespace broadloom {
 namespace {
 
 template <class T>
-std::vector<T> random_values(std::size_t n, std::uint64_t index, double scale = 1.0) {
+std::vector<T> portable_values(std::size_t n, std::uint64_t index, double scale = 1.0) {
   Random random(23, Purpose::kUser, 0, index);
   std::vector<T> values(n);
   for (T& v : values) v = static_cast<T>(scale * random.normal());
@@ -54,10 +54,10 @@ void check_products() {
   for (const auto& [rows, in, out] : kShapes) {
     SCOPED_TRACE(::testing::Message() << rows << " x " << in << " x " << out);
     const std::size_t n_in = static_cast<std::size_t>(in), n_out = static_cast<std::size_t>(out);
-    const auto x = random_values<T>(static_cast<std::size_t>(rows) * n_in, 1);
-    const auto w = random_values<T>(n_in * n_out, 2);
-    const auto b = random_values<T>(n_out, 3);
-    const auto dy = random_values<T>(n_out * kStride, 4);
+    const auto x = portable_values<T>(static_cast<std::size_t>(rows) * n_in, 1);
+    const auto w = portable_values<T>(n_in * n_out, 2);
+    const auto b = portable_values<T>(n_out, 3);
+    const auto dy = portable_values<T>(n_out * kStride, 4);
     expect_same_bits<T>(static_cast<std::size_t>(rows) * n_out, [&](std::vector<T>& y) {
       linear_forward(x.data(), w.data(), b.data(), y.data(), rows, in, out);
     });
@@ -89,11 +89,11 @@ TEST(PortableBits, Products) {
 
 template <class T>
 void check_elements() {
-  auto x = random_values<T>(1000, 5, 3.0);
+  auto x = portable_values<T>(1000, 5, 3.0);
   for (const double extreme : {0.0, -0.0, 1e-38, -1e-30, 9.0, -90.0, 1e30, -1e30}) {
     x.push_back(static_cast<T>(extreme));
   }
-  const auto y = random_values<T>(x.size(), 6);
+  const auto y = portable_values<T>(x.size(), 6);
   for (const Activation activation : {Activation::kTanh, Activation::kRelu, Activation::kElu}) {
     expect_same_bits<T>(x.size(), [&](std::vector<T>& out) {
       out = x;
@@ -114,21 +114,21 @@ void check_elements() {
 TEST(PortableBits, ElementwiseFunctionsAndSums) {
   check_elements<float>();
   check_elements<double>();
-  const auto x = random_values<float>(1003, 7);
+  const auto x = portable_values<float>(1003, 7);
   expect_same_bits<double>(
       1, [&](std::vector<double>& out) { out[0] = sum_squares(x.data(), x.size()); });
 }
 
 TEST(PortableBits, Optimiser) {
   expect_same_bits<float>(301, [&](std::vector<float>& params) {
-    auto m = random_values<float>(params.size(), 8, 0.1);
-    auto v = random_values<float>(params.size(), 9, 0.1);
+    auto m = portable_values<float>(params.size(), 8, 0.1);
+    auto v = portable_values<float>(params.size(), 9, 0.1);
     for (float& element : v) element *= element;
     AdamStep step;
     step.correction1 = 0.3;
     step.correction2 = 0.01;
     step.grad_scale = 0.37;
-    const auto gradient = random_values<float>(params.size(), 10);
+    const auto gradient = portable_values<float>(params.size(), 10);
     adam_update(params.data(), m.data(), v.data(), gradient.data(), params.size(), step);
   });
 }

@@ -11,15 +11,15 @@
 namespace broadloom {
 namespace {
 
-struct Case {
+struct Stacked {
   int T, N, k, channels;
   int pixels;
   FramePadding padding;
   float full_scale;
 };
 
-std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
-  const Case& c = info.param;
+std::string name_of_case(const ::testing::TestParamInfo<Stacked>& info) {
+  const Stacked& c = info.param;
   return "T" + std::to_string(c.T) + "_N" + std::to_string(c.N) + "_k" + std::to_string(c.k) +
          "_C" + std::to_string(c.channels) + "_" + std::to_string(c.pixels) + "_" +
          (c.padding == FramePadding::kZero ? "zero" : "first") + "_to" +
@@ -30,7 +30,7 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
 // step ended.
 class Shown {
  public:
-  explicit Shown(const Case& c)
+  explicit Shown(const Stacked& c)
       : case_(c),
         layout_{c.k, c.channels, c.padding},
         width_(static_cast<std::size_t>(c.pixels * c.channels * c.k)),
@@ -81,7 +81,7 @@ class Shown {
     return out;
   }
 
-  Case case_;
+  Stacked case_;
   FrameLayout layout_;
   std::size_t width_;
   Random random_{17, Purpose::kUser, 0, 0};
@@ -107,7 +107,7 @@ void fill(const Shown& shown, int group, RolloutBlock& block) {
   }
 }
 
-class Frames : public ::testing::TestWithParam<Case> {};
+class Frames : public ::testing::TestWithParam<Stacked> {};
 
 TEST_P(Frames, AreReadAsTheStacksThatWereSeen) {
   const Shown shown(GetParam());
@@ -144,7 +144,7 @@ TEST_P(Frames, AreCopiedOutAsStacks) {
 
 TEST_P(Frames, TakeTheMemoryOfFrames) {
   const Shown shown(GetParam());
-  const Case c = GetParam();
+  const Stacked c = GetParam();
   const std::size_t frame = static_cast<std::size_t>(c.pixels * c.channels);
   const std::size_t rows = static_cast<std::size_t>(c.T * c.N);
   const std::size_t frames = static_cast<std::size_t>((c.T + c.k - 1) * c.N);
@@ -156,20 +156,21 @@ constexpr FramePadding kFirst = FramePadding::kFirst, kZero = FramePadding::kZer
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Frames,
-    ::testing::Values(Case{13, 5, 4, 1, 35, kFirst, 255}, Case{13, 5, 4, 1, 35, kZero, 255},
-                      Case{26, 3, 2, 1, 12, kFirst, 1}, Case{26, 3, 3, 2, 12, kZero, 15},
-                      Case{2, 7, 4, 1, 20, kFirst, 255}, Case{3, 4, 6, 3, 9, kZero, 255},
-                      Case{1, 6, 4, 1, 20, kFirst, 255}, Case{9, 1, 5, 1, 7, kFirst, 255},
-                      Case{40, 2, 64, 1, 5, kFirst, 255}, Case{6, 2, 4, 1, 7056, kFirst, 255},
-                      Case{6, 2, 4, 1, 7056, kZero, 255}, Case{5, 2, 3, 1365, 3, kFirst, 255}),
+    ::testing::Values(Stacked{13, 5, 4, 1, 35, kFirst, 255}, Stacked{13, 5, 4, 1, 35, kZero, 255},
+                      Stacked{26, 3, 2, 1, 12, kFirst, 1}, Stacked{26, 3, 3, 2, 12, kZero, 15},
+                      Stacked{2, 7, 4, 1, 20, kFirst, 255}, Stacked{3, 4, 6, 3, 9, kZero, 255},
+                      Stacked{1, 6, 4, 1, 20, kFirst, 255}, Stacked{9, 1, 5, 1, 7, kFirst, 255},
+                      Stacked{40, 2, 64, 1, 5, kFirst, 255}, Stacked{6, 2, 4, 1, 7056, kFirst, 255},
+                      Stacked{6, 2, 4, 1, 7056, kZero, 255},
+                      Stacked{5, 2, 3, 1365, 3, kFirst, 255}),
     name_of_case);
 
 // Blocks of a schedule, one after the other in the same memory.
 TEST(Frames, AreThoseOfTheBlocksShapeOfNow) {
-  const Case small{3, 9, 4, 1, 20, kFirst, 255}, large{17, 4, 4, 1, 20, kFirst, 255};
+  const Stacked small{3, 9, 4, 1, 20, kFirst, 255}, large{17, 4, 4, 1, 20, kFirst, 255};
   RolloutBlock block(Shown(large).sizes());
   block.reserve(Shown(small).sizes());
-  for (const Case& c : {small, large, small}) {
+  for (const Stacked& c : {small, large, small}) {
     const Shown shown(c);
     block.reshape(shown.sizes());
     fill(shown, 2, block);

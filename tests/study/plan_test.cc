@@ -283,6 +283,39 @@ TEST(Plan, ContradictionsAreRefused) {
   has("seeds = 1\n[shapes]\nladder = true\nbatch = 100\n", "expected a power of two");
 }
 
+TEST(Plan, ArmsThatNothingSetsApartAreRefused) {
+  const std::string both = "[grid]\nstagger_by = ['actions', 'age']\n";
+  const std::string unset = error_of("seeds = 1\n" + both);
+  EXPECT_EQ(unset.find("cell stagger_by=age: stagger_by: got age, but stagger_starts is not set"),
+            0U)
+      << unset;
+  EXPECT_EQ(error_of("seeds = 1\n[base]\nstagger_starts = false\n" + both),
+            "cells stagger_by=actions and stagger_by=age are the same, since without "
+            "stagger_starts stagger_by changes nothing; leave one of them out");
+  EXPECT_EQ(plan_of("seeds = 1\n[base]\nstagger_starts = true\n" + both).cells.size(), 2U);
+}
+
+// Of one cell, before any of another one's runs.
+TEST(Plan, AgesWithoutATimeLimitAreRefused) {
+  const std::string error = error_of(
+      "seeds = 1\n[base]\nstagger_starts = true\nstagger_by = 'age'\n"
+      "[grid]\nenv_id = ['CartPole-v1', 'MinAtar/Breakout-v0']\n");
+  EXPECT_EQ(error.find("cell env_id=MinAtar/Breakout-v0: stagger_by = age: MinAtar/Breakout-v0 has "
+                       "no time limit"),
+            0U)
+      << error;
+}
+
+// As experiments/robot-shapes has it: of three ways to start, one sets the others' key to off.
+TEST(Plan, AVariantMayTurnOffWhatTheBaseStaggers) {
+  const StudyPlan plan = plan_of(
+      "seeds = 1\n[base]\nstagger_starts = true\nstagger_by = 'age'\n"
+      "[[variants]]\nname = 'by age'\n[[variants]]\nname = 'in step'\nstagger_starts = false\n"
+      "[[variants]]\nname = 'by actions'\nstagger_by = 'actions'\n");
+  EXPECT_EQ(plan.cells.size(), 3U);
+  EXPECT_FALSE(cell(plan, "in step").config.stagger_starts);
+}
+
 TEST(Plan, TheBaseCountsWhereNotEveryCellHasAValueOfItsOwn) {
   const StudyPlan variants = plan_of(
       "seeds = 1\n[base]\ngamma = 0.9\n[[variants]]\nname = 'a'\nupdate_epochs = 2\n"

@@ -12,6 +12,7 @@
 #include "broadloom/study/merge.h"
 #include "broadloom/study/study_run.h"
 #include "broadloom/train/trainer.h"
+#include "tests/env/simulators.h"
 #include "tests/study/scene.h"
 
 namespace broadloom {
@@ -277,6 +278,19 @@ TEST_F(Runner, IsaAndMemoryAreCheckedBeforeTheStart) {
       "seeds = 1\n[base]\ntotal_timesteps = 2000000000\n"
       "[shapes]\nlist = ['100000x20000']\n");
   EXPECT_NE(run(huge, "x", 64).status().message().find("GB"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+}
+
+// A run each would say it, and the others would be trained meanwhile.
+TEST_F(Runner, WhatASimulatorCannotDoIsSaidBeforeTheStart) {
+  register_simulator("Alone-v0", [](auto inner) {
+    return std::make_unique<WholeBatch>(std::move(inner), "Alone-v0");
+  });
+  const StudyPlan plan = plan_text(
+      "seeds = 1\n[base]\ntotal_timesteps = 1000\ninstruments = 'policy'\n"
+      "[grid]\nenv_id = ['CartPole-v1', 'Alone-v0']\n");
+  const Status refused = run(plan, "x").status();
+  EXPECT_NE(refused.message().find("VecEnv::another()"), std::string::npos) << refused.message();
   EXPECT_FALSE(std::filesystem::exists(path("x")));
 }
 

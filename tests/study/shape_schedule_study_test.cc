@@ -13,21 +13,21 @@ namespace {
 
 using ScheduleStudy = StudyTest;
 
-constexpr char kBase[] =
+constexpr char kScheduled[] =
     "[base]\ntotal_timesteps = 2000\nhidden_sizes = [8]\neval_episodes = 2\nnum_envs = 4\n"
     "num_steps = 16\n";
 constexpr char kGrid[] =
     "[grid]\nshape_schedule = ['', '4x16 @ 0, 4x16 @ 0.5', '4x16 @ 0, 16x8 @ 0.5', "
     "'4x16 @ 0, 2x8 @ 0.25, 8x16 @ 0.5']\n";
 
-std::string error_of(const std::string& text) {
+std::string refusal_of(const std::string& text) {
   const Result<StudySpec> spec = parse_study(text, "study.toml");
   EXPECT_TRUE(spec.ok()) << spec.status().message();
   return plan_study(spec.value()).status().message();
 }
 
 TEST_F(ScheduleStudy, PlansWhatEachScheduleComesTo) {
-  const StudyPlan plan = plan_text("seeds = 2\n" + std::string(kBase) + kGrid);
+  const StudyPlan plan = plan_text("seeds = 2\n" + std::string(kScheduled) + kGrid);
   ASSERT_EQ(plan.cells.size(), 4u);
   EXPECT_EQ(plan.cells[2].name, "shape_schedule=4x16 @ 0, 16x8 @ 0.5");
   EXPECT_EQ(plan.cells[0].config.num_iterations(), 31);
@@ -42,7 +42,7 @@ TEST_F(ScheduleStudy, PlansWhatEachScheduleComesTo) {
 }
 
 TEST_F(ScheduleStudy, MatchesThemWithTheFirst) {
-  const std::string rest = std::string("seeds = 1\n") + kBase + kGrid;
+  const std::string rest = std::string("seeds = 1\n") + kScheduled + kGrid;
   const StudyPlan sizes = plan_text("match = 'minibatch_size'\n" + rest);
   for (const StudyCell& cell : sizes.cells) EXPECT_LE(cell.minibatch_size(), 16) << cell.name;
   EXPECT_EQ(sizes.cells[2].config.of_phase(1).minibatch_count(), 8);
@@ -56,28 +56,28 @@ TEST_F(ScheduleStudy, MatchesThemWithTheFirst) {
       EXPECT_EQ(cell.note.empty(), off == 0.0) << cell.note;
     }
   }
-  const std::string own = "seeds = 1\nmatch = 'minibatch_size'\n" + std::string(kBase) +
+  const std::string own = "seeds = 1\nmatch = 'minibatch_size'\n" + std::string(kScheduled) +
                           "[grid]\nshape_schedule = ['4x16/8 @ 0']\n";
-  EXPECT_NE(error_of(own).find("minibatch size of its own (4x16/8 @ 0)"), std::string::npos);
+  EXPECT_NE(refusal_of(own).find("minibatch size of its own (4x16/8 @ 0)"), std::string::npos);
 }
 
 TEST_F(ScheduleStudy, RefusesWhatContradictsTheShapes) {
   const std::string shapes = "[shapes]\nlist = ['4x16', '8x16']\n";
   const std::string base = "seeds = 1\n[base]\ntotal_timesteps = 2000\n";
-  EXPECT_NE(error_of(base + shapes + kGrid).find("shape_schedule, and so do the shapes"),
+  EXPECT_NE(refusal_of(base + shapes + kGrid).find("shape_schedule, and so do the shapes"),
             std::string::npos);
-  EXPECT_NE(error_of(base + "shape_schedule = '4x16 @ 0'\n" + shapes)
+  EXPECT_NE(refusal_of(base + "shape_schedule = '4x16 @ 0'\n" + shapes)
                 .find("every cell has a value of its own from the shapes"),
             std::string::npos);
-  EXPECT_NE(error_of("seeds = 1\n" + std::string(kBase) +
-                     "[grid]\nshape_schedule = ['8x16 @ 0, 4x16 @ 0.5']\n")
+  EXPECT_NE(refusal_of("seeds = 1\n" + std::string(kScheduled) +
+                       "[grid]\nshape_schedule = ['8x16 @ 0, 4x16 @ 0.5']\n")
                 .find("cell shape_schedule=8x16 @ 0, 4x16 @ 0.5: shape_schedule: begins with 8x16"),
             std::string::npos);
 }
 
 TEST_F(ScheduleStudy, RunsIsResumedAndReported) {
   const StudyPlan plan =
-      plan_text("seeds = 3\npoints = 9\nevaluations = 2\n" + std::string(kBase) + kGrid);
+      plan_text("seeds = 3\npoints = 9\nevaluations = 2\n" + std::string(kScheduled) + kGrid);
   ASSERT_TRUE(run(plan, "whole", 2).ok());
   int finished = 0;
   for (bool complete = false; !complete;) {
@@ -105,7 +105,7 @@ TEST_F(ScheduleStudy, RunsIsResumedAndReported) {
 }
 
 TEST_F(ScheduleStudy, EachScheduleIsAnArmOfItsOwn) {
-  const StudyPlan plan = plan_text("seeds = 3\n" + std::string(kBase) + kGrid);
+  const StudyPlan plan = plan_text("seeds = 3\n" + std::string(kScheduled) + kGrid);
   ASSERT_TRUE(run(plan, "store").ok());
   const Result<StudyReport> report = make_study_report({path("store")});
   ASSERT_TRUE(report.ok()) << report.status().message();

@@ -10,10 +10,10 @@ std::string differences(const std::string& theirs, const std::string& ours) {
                                 {"'b'", plan_text(ours).definition});
 }
 
-constexpr char kBase[] = "seeds = 2\n[base]\ntotal_timesteps = 4096\nnum_envs = 2\n";
+constexpr char kDefined[] = "seeds = 2\n[base]\ntotal_timesteps = 4096\nnum_envs = 2\n";
 
 TEST(DefinitionDifferences, SayTheEnvironmentFirstAndTheSeedsLast) {
-  EXPECT_EQ(differences(std::string(kBase) + "env_id = 'Acrobot-v1'\ngamma = 0.9\n",
+  EXPECT_EQ(differences(std::string(kDefined) + "env_id = 'Acrobot-v1'\ngamma = 0.9\n",
                         "seeds = 3\npoints = 4\n[base]\ntotal_timesteps = 4096\nnum_envs = 2\n"),
             "'a' has 'env_id Acrobot-v1', 'b' 'env_id CartPole-v1'; 'a' has 'points 50', 'b' "
             "'points 4'; 'a' has 'gamma 0.9', 'b' 'gamma 0.99'; 'a' has 'seeds 1,2', 'b' 'seeds "
@@ -48,7 +48,7 @@ TEST(DefinitionDifferences, AreAFewAndACount) {
   const std::string many =
       "learning_rate = 0.1\ngamma = 0.5\ngae_lambda = 0.5\nclip_coef = 0.5\nent_coef = 0.5\n"
       "vf_coef = 0.1\nupdate_epochs = 9\nmax_grad_norm = 9\n";
-  const std::string text = differences(std::string(kBase) + many, kBase);
+  const std::string text = differences(std::string(kDefined) + many, kDefined);
   EXPECT_EQ(std::count(text.begin(), text.end(), ';'), 6) << text;
   EXPECT_TRUE(text.ends_with("; and 2 more")) << text;
 }

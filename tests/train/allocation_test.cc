@@ -15,6 +15,7 @@
 #include "tests/env/observation_envs.h"
 #include "tests/env/picture_envs.h"
 #include "tests/env/simulators.h"
+#include "tests/train/scene.h"
 
 namespace {
 std::atomic<long> g_allocations{0};
@@ -152,12 +153,6 @@ TEST(Allocation, WideObservationsHoldWhatWasPlanned) {
                          {"norm_obs", "true"},
                          {"hidden_sizes", "16"}},
                         2);
-}
-
-std::string all_instruments() {
-  std::string names;
-  for (const std::string& name : instrument_names()) names += (names.empty() ? "" : ",") + name;
-  return names;
 }
 
 TEST(Allocation, InstrumentsHoldWhatWasPlanned) {

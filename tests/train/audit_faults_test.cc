@@ -17,22 +17,20 @@
 #include "broadloom/envs/register_environment.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/commanded.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-Config config_of(const Overrides& overrides) {
+Config audited_config(const Overrides& overrides) {
   Overrides all{{"num_envs", "32"},       {"num_steps", "32"},       {"total_timesteps", "200000"},
                 {"instruments", "audit"}, {"instrument_every", "1"}, {"stagger_starts", "true"},
                 {"num_minibatches", "4"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.take();
+  return resolved(with(all, overrides));
 }
 
-std::unique_ptr<Trainer> make_trainer(const Config& config,
-                                      std::unique_ptr<VecEnv> envs = nullptr) {
+std::unique_ptr<Trainer> audited_trainer(const Config& config,
+                                         std::unique_ptr<VecEnv> envs = nullptr) {
   Result<std::unique_ptr<Trainer>> trainer =
       envs == nullptr ? Trainer::create(config, 2) : Trainer::create(config, 2, std::move(envs));
   EXPECT_TRUE(trainer.ok()) << trainer.status().message();
@@ -79,7 +77,7 @@ Severity severity_of(const std::vector<AuditFinding>& findings, const std::strin
 // Silent before, loud after.
 void expect_found(const Overrides& overrides, const std::string& check, Severity severity,
                   const std::function<void(Trainer&)>& plant) {
-  std::unique_ptr<Trainer> trainer = make_trainer(config_of(overrides));
+  std::unique_ptr<Trainer> trainer = audited_trainer(audited_config(overrides));
   EXPECT_LE(worst(audit(*trainer, 8)), Severity::kNote);
   plant(*trainer);
   EXPECT_TRUE(trainer->state_restored().ok());
@@ -216,11 +214,11 @@ class OneDraw final : public ForwardingVecEnv {
 
 template <class Fault>
 std::vector<AuditFinding> audit_environments(const Overrides& overrides) {
-  const Config config = config_of(overrides);
+  const Config config = audited_config(overrides);
   Result<std::unique_ptr<VecEnv>> envs =
       make_vec_env(config.env_id, config.env_options, vec_env_options(config));
   EXPECT_TRUE(envs.ok()) << envs.status().message();
-  return audit(*make_trainer(config, std::make_unique<Fault>(envs.take())), 8);
+  return audit(*audited_trainer(config, std::make_unique<Fault>(envs.take())), 8);
 }
 
 TEST(AuditFaults, EnvironmentsThatAreWrappedRightly) {
@@ -281,7 +279,7 @@ TEST(AuditFaults, EnvironmentsThatAreCopies) {
     Overrides few = kCartPole;
     few.emplace_back("seed_families", families);
     few.emplace_back("num_steps", "4");  // no pole falls within
-    std::unique_ptr<Trainer> trainer = make_trainer(config_of(few));
+    std::unique_ptr<Trainer> trainer = audited_trainer(audited_config(few));
     tensor<float>(*trainer, "learner.params")[trainer->network().policy_head().bias] = 60.0f;
     for (const TensorRef& ref : trainer->state()) {
       if (ref.name.rfind("envs.", 0) != 0) continue;

@@ -14,41 +14,16 @@
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/train/trainer.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-Config small_config(const std::string& env_id, const Overrides& overrides) {
+Config bits_config(const std::string& env_id, const Overrides& overrides) {
   Overrides all{{"env_id", env_id},       {"num_envs", "37"},     {"num_steps", "13"},
                 {"num_minibatches", "3"}, {"update_epochs", "2"}, {"total_timesteps", "5000"},
                 {"hidden_sizes", "16,8"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
-}
-
-std::unique_ptr<Trainer> make_trainer(const Config& config, int threads) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
-  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
-  trainer.value()->hold_threads(threads);
-  return trainer.take();
-}
-
-std::string bytes_of(Trainer& trainer) {
-  std::string bytes;
-  for (const TensorRef& tensor : trainer.state()) {
-    bytes += tensor.name;
-    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
-  }
-  return bytes;
-}
-
-void run(Trainer& trainer, int iterations) {
-  for (int i = 0; i < iterations; ++i) {
-    const Status status = trainer.iterate();
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
+  return resolved(with(all, overrides));
 }
 
 bool asks_bf16(const Overrides& overrides) {
@@ -60,7 +35,7 @@ bool asks_bf16(const Overrides& overrides) {
 
 // Each iteration is a round of the choice of threads: what it says is what works.
 TEST(ActiveRounds, AnIterationRunsWithTheThreadsThatWereChosen) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(small_config("CartPole-v1", {}), 3);
+  const std::unique_ptr<Trainer> trainer = trainer_of(bits_config("CartPole-v1", {}), 3);
   for (const int threads : {2, 1, 3}) {
     trainer->hold_threads(threads);
     run(*trainer, 1);
@@ -75,13 +50,13 @@ class Bits : public ::testing::TestWithParam<std::pair<const char*, Overrides>> 
       GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
     }
   }
-  Config config() const { return small_config(GetParam().first, GetParam().second); }
+  Config config() const { return bits_config(GetParam().first, GetParam().second); }
 };
 
 TEST_P(Bits, AreTheSameForAnyNumberOfThreads) {
   std::string expected;
   for (const int threads : {1, 2, 5}) {
-    std::unique_ptr<Trainer> trainer = make_trainer(config(), threads);
+    std::unique_ptr<Trainer> trainer = trainer_of(config(), threads);
     run(*trainer, 4);
     if (threads == 1) expected = bytes_of(*trainer);
     EXPECT_EQ(bytes_of(*trainer), expected) << threads << " threads";
@@ -90,8 +65,8 @@ TEST_P(Bits, AreTheSameForAnyNumberOfThreads) {
 
 // As on a machine where others come and go.
 TEST_P(Bits, AreTheSameWhileThreadsComeAndGo) {
-  std::unique_ptr<Trainer> alone = make_trainer(config(), 1);
-  std::unique_ptr<Trainer> changing = make_trainer(config(), 5);
+  std::unique_ptr<Trainer> alone = trainer_of(config(), 1);
+  std::unique_ptr<Trainer> changing = trainer_of(config(), 5);
   for (const int threads : {5, 1, 3, 2, 1, 4}) {
     changing->hold_threads(threads);
     run(*alone, 1);
@@ -115,10 +90,10 @@ TEST(BitsOfLanes, AreTheSameForAnyNumberOfThreads) {
     Options all = options;
     all.insert(all.end(),
                {{"num_steps", "8"}, {"num_minibatches", "1"}, {"total_timesteps", "10000"}});
-    const Config config = small_config("CartPole-v1", all);
+    const Config config = bits_config("CartPole-v1", all);
     std::string expected;
     for (const int threads : {1, 2, 3, 5, 8}) {
-      std::unique_ptr<Trainer> trainer = make_trainer(config, threads);
+      std::unique_ptr<Trainer> trainer = trainer_of(config, threads);
       const int samples = static_cast<int>(config.batch_size());
       ASSERT_EQ(partial_gradient_count(samples, trainer->network().parameter_count()), lanes);
       run(*trainer, 4);
@@ -129,8 +104,8 @@ TEST(BitsOfLanes, AreTheSameForAnyNumberOfThreads) {
 }
 
 TEST_P(Bits, AreTheSameWithEvaluationBetween) {
-  std::unique_ptr<Trainer> plain = make_trainer(config(), 1);
-  std::unique_ptr<Trainer> evaluated = make_trainer(config(), 1);
+  std::unique_ptr<Trainer> plain = trainer_of(config(), 1);
+  std::unique_ptr<Trainer> evaluated = trainer_of(config(), 1);
   for (int i = 0; i < 3; ++i) {
     run(*plain, 1);
     run(*evaluated, 1);
@@ -142,7 +117,7 @@ TEST_P(Bits, AreTheSameWithEvaluationBetween) {
 }
 
 // Names and bits of what the instruments say.
-std::string numbers_of(const Trainer& trainer) {
+std::string said_by_instruments(const Trainer& trainer) {
   std::string out;
   trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
     out += info.name;
@@ -152,7 +127,7 @@ std::string numbers_of(const Trainer& trainer) {
 }
 
 TEST_P(Bits, AreTheSameWithInstrumentsForAnyNumberOfThreads) {
-  std::unique_ptr<Trainer> plain = make_trainer(config(), 1);
+  std::unique_ptr<Trainer> plain = trainer_of(config(), 1);
   run(*plain, 4);
   const std::string expected = bytes_of(*plain);
   for (const int every : {1, 3}) {
@@ -161,25 +136,25 @@ TEST_P(Bits, AreTheSameWithInstrumentsForAnyNumberOfThreads) {
     watched_config.instrument_every = every;
     std::string numbers;
     for (const int threads : {1, 2, 5}) {
-      std::unique_ptr<Trainer> watched = make_trainer(watched_config, threads);
+      std::unique_ptr<Trainer> watched = trainer_of(watched_config, threads);
       run(*watched, 4);
       EXPECT_EQ(bytes_of(*watched), expected) << threads << " threads, every " << every;
       EXPECT_EQ(watched->instruments().measured(), every == 1);
-      if (threads == 1) numbers = numbers_of(*watched);
-      EXPECT_EQ(numbers_of(*watched), numbers) << threads << " threads, every " << every;
+      if (threads == 1) numbers = said_by_instruments(*watched);
+      EXPECT_EQ(said_by_instruments(*watched), numbers) << threads << " threads, every " << every;
     }
     EXPECT_NE(numbers, "");
   }
 }
 
 TEST_P(Bits, AreTheSameAfterARestoreAtAnyIteration) {
-  std::unique_ptr<Trainer> whole = make_trainer(config(), 1);
+  std::unique_ptr<Trainer> whole = trainer_of(config(), 1);
   run(*whole, 5);
   const std::string expected = bytes_of(*whole);
   for (int cut = 0; cut < 5; ++cut) {
-    std::unique_ptr<Trainer> before = make_trainer(config(), 1);
+    std::unique_ptr<Trainer> before = trainer_of(config(), 1);
     run(*before, cut);
-    std::unique_ptr<Trainer> after = make_trainer(config(), 2);
+    std::unique_ptr<Trainer> after = trainer_of(config(), 2);
     const std::vector<TensorRef> from = before->state();
     const std::vector<TensorRef> to = after->state();
     ASSERT_EQ(from.size(), to.size());
@@ -197,8 +172,8 @@ TEST_P(Bits, AreTheSameAfterARestoreAtAnyIteration) {
 TEST_P(Bits, ChangeWithTheSeed) {
   Config other = config();
   other.seed = 2;
-  std::unique_ptr<Trainer> a = make_trainer(config(), 1);
-  std::unique_ptr<Trainer> b = make_trainer(other, 1);
+  std::unique_ptr<Trainer> a = trainer_of(config(), 1);
+  std::unique_ptr<Trainer> b = trainer_of(other, 1);
   run(*a, 2);
   run(*b, 2);
   EXPECT_NE(std::memcmp(a->params(), b->params(), a->network().parameter_count() * sizeof(float)),
@@ -208,10 +183,10 @@ TEST_P(Bits, ChangeWithTheSeed) {
 
 TEST(Bf16Trainer, TheProductsAreReallyRounded) {
   if (!bf16_available()) GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
-  Config config = small_config("CartPole-v1", {{"hidden_sizes", "64,64"}});
-  std::unique_ptr<Trainer> full = make_trainer(config, 1);
+  Config config = bits_config("CartPole-v1", {{"hidden_sizes", "64,64"}});
+  std::unique_ptr<Trainer> full = trainer_of(config, 1);
   config.precision = "bf16";
-  std::unique_ptr<Trainer> reduced = make_trainer(config, 1);
+  std::unique_ptr<Trainer> reduced = trainer_of(config, 1);
   EXPECT_EQ(bytes_of(*full), bytes_of(*reduced));  // the same state, before the first step
   run(*full, 1);
   run(*reduced, 1);
@@ -219,7 +194,7 @@ TEST(Bf16Trainer, TheProductsAreReallyRounded) {
 }
 
 TEST(Bf16Trainer, IsRefusedWhereTheProcessorLacksIt) {
-  Config config = small_config("CartPole-v1", {{"hidden_sizes", "64,64"}});
+  Config config = bits_config("CartPole-v1", {{"hidden_sizes", "64,64"}});
   EXPECT_TRUE(check_processor(config, false).ok());
   config.precision = "bf16";
   EXPECT_TRUE(check_processor(config, true).ok());

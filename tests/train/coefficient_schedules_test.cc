@@ -11,26 +11,18 @@
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-Config config_of(const Overrides& more) {
+Config coefficients_config(const Overrides& more) {
   Overrides all{{"num_envs", "9"},     {"num_steps", "16"},         {"total_timesteps", "1500"},
                 {"hidden_sizes", "8"}, {"lr_schedule", "constant"}, {"learning_rate", "0.01"}};
-  all.insert(all.end(), more.begin(), more.end());
-  const Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
+  return resolved(with(all, more));
 }
 
-std::unique_ptr<Trainer> trainer_of(const Config& config) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, 1);
-  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
-  return trainer.take();
-}
-
-std::string params_of(const Trainer& trainer) {
+std::string param_bytes_of(const Trainer& trainer) {
   return {reinterpret_cast<const char*>(trainer.params()),
           trainer.network().parameter_count() * sizeof(float)};
 }
@@ -38,22 +30,23 @@ std::string params_of(const Trainer& trainer) {
 // The first block is learnt from at the start's value, and every later one at less.
 TEST(CoefficientSchedules, FallFromTheStartOn) {
   for (const char* key : {"clip_schedule", "ent_schedule"}) {
-    const std::unique_ptr<Trainer> constant = trainer_of(config_of({}));
-    const std::unique_ptr<Trainer> linear = trainer_of(config_of({{key, "linear"}}));
+    const std::unique_ptr<Trainer> constant = trainer_of(coefficients_config({}));
+    const std::unique_ptr<Trainer> linear = trainer_of(coefficients_config({{key, "linear"}}));
     ASSERT_TRUE(constant->iterate().ok());
     ASSERT_TRUE(linear->iterate().ok());
-    EXPECT_EQ(params_of(*linear), params_of(*constant)) << key;
+    EXPECT_EQ(param_bytes_of(*linear), param_bytes_of(*constant)) << key;
     for (int i = 0; i < 4; ++i) {
       ASSERT_TRUE(constant->iterate().ok());
       ASSERT_TRUE(linear->iterate().ok());
     }
-    EXPECT_NE(params_of(*linear), params_of(*constant)) << key;
+    EXPECT_NE(param_bytes_of(*linear), param_bytes_of(*constant)) << key;
   }
 }
 
 // At each iteration what a run of that constant value makes of the same state.
 TEST(CoefficientSchedules, AreTheValueOfTheirProgress) {
-  const Config config = config_of({{"clip_schedule", "linear"}, {"ent_schedule", "linear"}});
+  const Config config =
+      coefficients_config({{"clip_schedule", "linear"}, {"ent_schedule", "linear"}});
   EXPECT_EQ(clip_schedule(config).at(0.5), 0.1);
   EXPECT_EQ(entropy_schedule(config).at(0.25), 0.0075);
   const std::unique_ptr<Trainer> linear = trainer_of(config);
@@ -71,7 +64,7 @@ TEST(CoefficientSchedules, AreTheValueOfTheirProgress) {
     ASSERT_TRUE(constant->state_restored().ok());
     ASSERT_TRUE(linear->iterate().ok());
     ASSERT_TRUE(constant->iterate().ok());
-    ASSERT_EQ(params_of(*constant), params_of(*linear)) << linear->clock().iteration;
+    ASSERT_EQ(param_bytes_of(*constant), param_bytes_of(*linear)) << linear->clock().iteration;
   }
 }
 
@@ -79,15 +72,15 @@ TEST(CoefficientSchedules, StayWhereTheyCameToPastTheEnd) {
   const Schedule falling{0.2, 0.0};
   EXPECT_EQ(falling.at(1.0), 0.0);
   EXPECT_EQ(falling.at(3.0), 0.0);
-  EXPECT_FALSE(ppo_settings(config_of({})).clip_coef.has_value());
-  EXPECT_FALSE(ppo_settings(config_of({})).ent_coef.has_value());
+  EXPECT_FALSE(ppo_settings(coefficients_config({})).clip_coef.has_value());
+  EXPECT_FALSE(ppo_settings(coefficients_config({})).ent_coef.has_value());
 }
 
 class CoefficientFolder : public InFolder {};
 
 TEST_F(CoefficientFolder, MakeARunThatCannotBeLonger) {
   for (const char* key : {"clip_schedule", "ent_schedule"}) {
-    ASSERT_TRUE(start_run(config_of({{key, "linear"}}), at(key), 1, {}).ok());
+    ASSERT_TRUE(start_run(coefficients_config({{key, "linear"}}), at(key), 1, {}).ok());
     const Result<RunSummary> longer = resume_run(at(key), 1, {}, 9000);
     EXPECT_EQ(longer.status().kind(), ErrorKind::kInvalidConfig);
     EXPECT_NE(longer.status().message().find("(" + std::string(key) + " = linear)"),

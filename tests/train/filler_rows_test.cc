@@ -20,25 +20,19 @@
 #include "broadloom/train/trainer.h"
 #include "tests/env/next_step.h"
 #include "tests/train/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-Config config_of(const std::string& env_id, const Overrides& overrides = {}) {
+Config filler_config(const std::string& env_id, const Overrides& overrides = {}) {
   Overrides all{{"env_id", env_id},       {"num_envs", "21"},        {"num_steps", "13"},
                 {"num_minibatches", "3"}, {"update_epochs", "2"},    {"total_timesteps", "1638"},
                 {"hidden_sizes", "16,8"}, {"max_episode_steps", "9"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  const Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
+  return resolved(with(all, overrides));
 }
 
-std::unique_ptr<VecEnv> envs_of(const Config& config) {
-  return make_vec_env(config.env_id, config.env_options, vec_env_options(config)).take();
-}
-
-std::unique_ptr<Trainer> trainer_of(const Config& config, int threads, bool garbage = false) {
+std::unique_ptr<Trainer> filler_trainer(const Config& config, int threads, bool garbage = false) {
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(
       config, threads, std::make_unique<NextStep>(envs_of(config), config.env_id, false, garbage));
   EXPECT_TRUE(trainer.ok()) << trainer.status().message();
@@ -59,19 +53,19 @@ std::string told(Trainer& trainer) {
   return bytes;
 }
 
-struct Case {
+struct FillerCase {
   std::string env_id;
   Overrides overrides;
 };
 
-class FillerRows : public ::testing::TestWithParam<Case> {};
+class FillerRows : public ::testing::TestWithParam<FillerCase> {};
 
 // Nothing that environments show there is to be found anywhere, with any number of threads.
 TEST_P(FillerRows, MayHoldAnything) {
-  const Config config = config_of(GetParam().env_id, GetParam().overrides);
-  const std::unique_ptr<Trainer> plain = trainer_of(config, 2);
+  const Config config = filler_config(GetParam().env_id, GetParam().overrides);
+  const std::unique_ptr<Trainer> plain = filler_trainer(config, 2);
   std::vector<std::unique_ptr<Trainer>> others;
-  for (const int threads : {1, 5}) others.push_back(trainer_of(config, threads, true));
+  for (const int threads : {1, 5}) others.push_back(filler_trainer(config, threads, true));
   double transitions = 0.0;
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(plain->iterate().ok());
@@ -93,18 +87,18 @@ TEST_P(FillerRows, MayHoldAnything) {
 INSTANTIATE_TEST_SUITE_P(
     Settings, FillerRows,
     ::testing::Values(
-        Case{"CartPole-v1", {}}, Case{"CartPole-v1", {{"norm_adv", "batch"}}},
-        Case{"CartPole-v1",
-             {{"shared_encoder", "true"}, {"num_minibatches", "200"}, {"norm_adv", "off"}}},
-        Case{"Pendulum-v1", {{"norm_obs", "true"}, {"norm_reward", "true"}}},
-        Case{"Pendulum-v1", {{"max_episode_steps", "1"}, {"norm_obs", "true"}}},
-        Case{"CartPole-v1", {{"algorithm", "pqn"}, {"norm_obs", "true"}}}));
+        FillerCase{"CartPole-v1", {}}, FillerCase{"CartPole-v1", {{"norm_adv", "batch"}}},
+        FillerCase{"CartPole-v1",
+                   {{"shared_encoder", "true"}, {"num_minibatches", "200"}, {"norm_adv", "off"}}},
+        FillerCase{"Pendulum-v1", {{"norm_obs", "true"}, {"norm_reward", "true"}}},
+        FillerCase{"Pendulum-v1", {{"max_episode_steps", "1"}, {"norm_obs", "true"}}},
+        FillerCase{"CartPole-v1", {{"algorithm", "pqn"}, {"norm_obs", "true"}}}));
 
 // Rows of an environment that are transitions are those of one that is reset at once, under the
 // same actions.
 TEST(FillerRows, TheOthersAreTheTransitionsOfEnvironmentsThatAreResetAtOnce) {
-  const Config config = config_of("CartPole-v1", {{"norm_obs", "true"}});
-  const std::unique_ptr<Trainer> trainer = trainer_of(config, 1);
+  const Config config = filler_config("CartPole-v1", {{"norm_obs", "true"}});
+  const std::unique_ptr<Trainer> trainer = filler_trainer(config, 1);
   const std::unique_ptr<VecEnv> replayed = envs_of(config);
   std::size_t transitions = 0;
   std::int64_t ends = 0;
@@ -148,7 +142,7 @@ TEST(FillerRows, TheOthersAreTheTransitionsOfEnvironmentsThatAreResetAtOnce) {
 
 // The first transition of an episode is delayed to itself, not to what was chosen before it began.
 TEST(FillerRows, AreNoPartOfDelaysAndPushes) {
-  const Config config = config_of("CartPole-v1");
+  const Config config = filler_config("CartPole-v1");
   Disturbance disturbance;
   disturbance.action_delay = 2;
   disturbance.push_interval = 3.0;
@@ -166,7 +160,7 @@ TEST(FillerRows, AreNoPartOfDelaysAndPushes) {
   }
 }
 
-void register_all() {
+void register_fillers() {
   static const bool once = [] {
     for (const bool saves : {false, true}) {
       const std::string id = saves ? "SavedNextStep-v0" : "NextStep-v0";
@@ -180,11 +174,11 @@ void register_all() {
 
 class FillerRuns : public InFolder {
  protected:
-  FillerRuns() { register_all(); }
+  FillerRuns() { register_fillers(); }
 };
 
 TEST_F(FillerRuns, AreResumedToTheBit) {
-  const Config config = config_of("SavedNextStep-v0", {{"lr_schedule", "constant"}});
+  const Config config = filler_config("SavedNextStep-v0", {{"lr_schedule", "constant"}});
   ASSERT_TRUE(start_run(config, at("whole"), 1, {}).ok());
   bool stop = false;
   RunHooks hooks;
@@ -200,7 +194,7 @@ TEST_F(FillerRuns, AreResumedToTheBit) {
 }
 
 TEST_F(FillerRuns, TheContractSaysSo) {
-  const Result<RolloutContract> contract = make_contract(config_of("NextStep-v0"), 1);
+  const Result<RolloutContract> contract = make_contract(filler_config("NextStep-v0"), 1);
   ASSERT_TRUE(contract.ok());
   EXPECT_NE(contract_text(contract.value()).find("takes a step to begin an episode"),
             std::string::npos);
@@ -212,12 +206,12 @@ TEST_F(FillerRuns, WhatWouldTakeThemForTransitionsIsRefused) {
             "instruments read every row of a block (gradient, audit)"},
            {{{"algorithm", "ppo_rnd"}}, "algorithm: got ppo_rnd"},
            {{{"num_steps", "1"}}, "num_steps: got 1"}}) {
-    const Status refused = make_contract(config_of("NextStep-v0", keys), 1).status();
+    const Status refused = make_contract(filler_config("NextStep-v0", keys), 1).status();
     EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig) << word;
     EXPECT_NE(refused.message().find(word), std::string::npos) << refused.message();
   }
   ThreadPool pool(1);
-  const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config_of("NextStep-v0"), 1);
+  const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(filler_config("NextStep-v0"), 1);
   ASSERT_TRUE(trainer.ok()) << trainer.status().message();
   BlockSource source(trainer.value()->policy(), nullptr, 3, pool);
   const Status refused = source.collect({4, 8}, 1, 0).status();

@@ -20,11 +20,12 @@
 #include "broadloom/train/trainer.h"
 #include "tests/env/picture_envs.h"
 #include "tests/golden/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-Config config_of(const Overrides& overrides) {
+Config frames_config(const Overrides& overrides) {
   EXPECT_TRUE(register_picture_envs());
   Overrides all{{"env_id", "Volley-v0"}, {"env.frame_stack", "4"},  {"num_minibatches", "3"},
                 {"update_epochs", "2"},  {"hidden_sizes", "16,8"},  {"total_timesteps", "200000"},
@@ -33,42 +34,19 @@ Config config_of(const Overrides& overrides) {
   const bool is_volley = std::none_of(overrides.begin(), overrides.end(),
                                       [](const auto& option) { return option.first == "env_id"; });
   if (is_volley) all.insert(all.begin() + 1, {"env.marked", "true"});
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
+  return resolved(all);
 }
 
-std::unique_ptr<VecEnv> envs_of(const Config& config) {
-  return make_vec_env(config.env_id, config.env_options, vec_env_options(config)).take();
-}
-
-std::unique_ptr<Trainer> trainer_on(const Config& config, std::unique_ptr<VecEnv> envs,
-                                    int threads) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads, std::move(envs));
-  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
-  trainer.value()->hold_threads(threads);
-  return trainer.take();
-}
-
-std::unique_ptr<Trainer> trainer_of(const Config& config, int threads) {
+std::unique_ptr<Trainer> frames_trainer(const Config& config, int threads) {
   return trainer_on(config, envs_of(config), threads);
 }
 std::unique_ptr<Trainer> whole_trainer_of(const Config& config, int threads) {
   return trainer_on(config, std::make_unique<WholeStacks>(envs_of(config)), threads);
 }
 
-std::string bytes_of(Trainer& trainer) {
-  std::string bytes;
-  for (const TensorRef& tensor : trainer.state()) {
-    bytes += tensor.name;
-    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
-  }
-  return bytes;
-}
-
 // All that the last iteration says, with the hashes of all fields but that of observations, which
 // are of what is stored.
-std::string said_by(const Trainer& trainer) {
+std::string said_of_frames(const Trainer& trainer) {
   std::string out;
   const auto add = [&](const NumberInfo& info, double value) {
     out += info.name;
@@ -94,20 +72,20 @@ std::vector<float> seen_in(const RolloutBlock& block) {
   return out;
 }
 
-struct Run {
+struct FramesRun {
   const char* name;
   Overrides overrides;
   bool has_truncations = true;
 };
 
-class FramesOf : public ::testing::TestWithParam<Run> {};
+class FramesOf : public ::testing::TestWithParam<FramesRun> {};
 
 // The slow form on one thread, the other on 1, 2 and 5.
 TEST_P(FramesOf, HaveTheBitsOfWholeStacks) {
-  const Config config = config_of(GetParam().overrides);
+  const Config config = frames_config(GetParam().overrides);
   const std::unique_ptr<Trainer> whole = whole_trainer_of(config, 1);
   std::vector<std::unique_ptr<Trainer>> trainers;
-  for (const int threads : {1, 2, 5}) trainers.push_back(trainer_of(config, threads));
+  for (const int threads : {1, 2, 5}) trainers.push_back(frames_trainer(config, threads));
   int truncated = 0, ended = 0, at_border = 0;
   for (int i = 0; i < 6; ++i) {
     const Status status = whole->iterate();
@@ -122,7 +100,7 @@ TEST_P(FramesOf, HaveTheBitsOfWholeStacks) {
     for (const std::unique_ptr<Trainer>& trainer : trainers) {
       ASSERT_TRUE(trainer->iterate().ok());
       ASSERT_TRUE(seen_in(trainer->block()) == seen_in(block)) << i;
-      ASSERT_TRUE(said_by(*trainer) == said_by(*whole)) << i;
+      ASSERT_TRUE(said_of_frames(*trainer) == said_of_frames(*whole)) << i;
       ASSERT_TRUE(bytes_of(*trainer) == bytes_of(*whole)) << i;
     }
   }
@@ -136,38 +114,41 @@ TEST_P(FramesOf, HaveTheBitsOfWholeStacks) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, FramesOf,
     ::testing::Values(
-        Run{"wide", {{"num_envs", "37"}, {"num_steps", "13"}}},
-        Run{"zeros", {{"num_envs", "37"}, {"num_steps", "13"}, {"env.frame_padding", "zero"}}},
-        Run{"shorter_than_a_stack", {{"num_envs", "37"}, {"num_steps", "2"}}},
-        Run{"of_one_step", {{"num_envs", "37"}, {"num_steps", "1"}}, false},
-        Run{"seven_frames", {{"num_envs", "5"}, {"num_steps", "50"}, {"env.frame_stack", "7"}}},
-        Run{"channels",
-            {{"num_envs", "20"},
-             {"num_steps", "9"},
-             {"env.channels", "3"},
-             {"env.frame_stack", "2"}}},
-        Run{"planes",
-            {{"env_id", "MinAtar/Asterix-v1"},
-             {"env.frame_stack", "3"},
-             {"num_envs", "12"},
-             {"num_steps", "22"},
-             {"max_episode_steps", "11"}}},
-        Run{"convolutions",
-            {{"num_envs", "10"},
-             {"num_steps", "12"},
-             {"encoder", "minatar"},
-             {"shared_encoder", "true"}}},
-        Run{"action_values", {{"algorithm", "pqn"}, {"num_envs", "37"}, {"num_steps", "13"}}},
-        Run{"staggered", {{"num_envs", "37"}, {"num_steps", "13"}, {"stagger_starts", "true"}}},
-        Run{"instruments",
-            {{"num_envs", "37"},
-             {"num_steps", "13"},
-             {"instrument_every", "1"},
-             {"instruments", "gradient,plasticity,policy,coverage,audit"}}},
-        Run{"schedule",
-            {{"total_timesteps", "700"},
-             {"shape_schedule", "6x16 @ 0, 37x2/50 @ 0.25, 3x24 @ 0.5, 20x5 @ 0.7"}}}),
-    [](const ::testing::TestParamInfo<Run>& info) { return std::string(info.param.name); });
+        FramesRun{"wide", {{"num_envs", "37"}, {"num_steps", "13"}}},
+        FramesRun{"zeros",
+                  {{"num_envs", "37"}, {"num_steps", "13"}, {"env.frame_padding", "zero"}}},
+        FramesRun{"shorter_than_a_stack", {{"num_envs", "37"}, {"num_steps", "2"}}},
+        FramesRun{"of_one_step", {{"num_envs", "37"}, {"num_steps", "1"}}, false},
+        FramesRun{"seven_frames",
+                  {{"num_envs", "5"}, {"num_steps", "50"}, {"env.frame_stack", "7"}}},
+        FramesRun{"channels",
+                  {{"num_envs", "20"},
+                   {"num_steps", "9"},
+                   {"env.channels", "3"},
+                   {"env.frame_stack", "2"}}},
+        FramesRun{"planes",
+                  {{"env_id", "MinAtar/Asterix-v1"},
+                   {"env.frame_stack", "3"},
+                   {"num_envs", "12"},
+                   {"num_steps", "22"},
+                   {"max_episode_steps", "11"}}},
+        FramesRun{"convolutions",
+                  {{"num_envs", "10"},
+                   {"num_steps", "12"},
+                   {"encoder", "minatar"},
+                   {"shared_encoder", "true"}}},
+        FramesRun{"action_values", {{"algorithm", "pqn"}, {"num_envs", "37"}, {"num_steps", "13"}}},
+        FramesRun{"staggered",
+                  {{"num_envs", "37"}, {"num_steps", "13"}, {"stagger_starts", "true"}}},
+        FramesRun{"instruments",
+                  {{"num_envs", "37"},
+                   {"num_steps", "13"},
+                   {"instrument_every", "1"},
+                   {"instruments", "gradient,plasticity,policy,coverage,audit"}}},
+        FramesRun{"schedule",
+                  {{"total_timesteps", "700"},
+                   {"shape_schedule", "6x16 @ 0, 37x2/50 @ 0.25, 3x24 @ 0.5, 20x5 @ 0.7"}}}),
+    [](const ::testing::TestParamInfo<FramesRun>& info) { return std::string(info.param.name); });
 
 // Changes one pixel of what one environment shows after some steps.
 class PlantedPixel final : public ForwardingVecEnv {
@@ -188,11 +169,11 @@ class PlantedPixel final : public ForwardingVecEnv {
 };
 
 TEST(FrameHashes, NameWhereAFrameCameInThatIsAnother) {
-  const Config config = config_of({{"num_envs", "7"}, {"num_steps", "6"}});
+  const Config config = frames_config({{"num_envs", "7"}, {"num_steps", "6"}});
   Config plain = config;
   plain.env_options = {{"marked", "true"}};
   for (const std::int64_t made : {2, 5, 7}) {
-    const std::unique_ptr<Trainer> clean = trainer_of(config, 1);
+    const std::unique_ptr<Trainer> clean = frames_trainer(config, 1);
     const std::unique_ptr<Trainer> planted = trainer_on(
         config,
         stack_frames(std::make_unique<PlantedPixel>(envs_of(plain), 4, made), {.frame_stack = 4}),
@@ -211,8 +192,9 @@ TEST(FrameHashes, NameWhereAFrameCameInThatIsAnother) {
 
 TEST(Frames, GoOnFromACheckpoint) {
   const golden::Folder folder("frames_resume");
-  const Config config = config_of({{"num_envs", "37"}, {"num_steps", "13"}});
-  const std::unique_ptr<Trainer> whole = trainer_of(config, 2), second = trainer_of(config, 1);
+  const Config config = frames_config({{"num_envs", "37"}, {"num_steps", "13"}});
+  const std::unique_ptr<Trainer> whole = frames_trainer(config, 2),
+                                 second = frames_trainer(config, 1);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(whole->iterate().ok());
   const std::string path = folder.at("state.safetensors");
   ASSERT_TRUE(save_checkpoint(path, *whole, {}).ok());
@@ -221,15 +203,15 @@ TEST(Frames, GoOnFromACheckpoint) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(whole->iterate().ok());
     ASSERT_TRUE(second->iterate().ok());
-    EXPECT_EQ(said_by(*whole), said_by(*second));
+    EXPECT_EQ(said_of_frames(*whole), said_of_frames(*second));
   }
   EXPECT_EQ(bytes_of(*whole), bytes_of(*second));
 }
 
 TEST(Frames, ArePlayedAsTheyWereTrained) {
   const golden::Folder folder("frames_policy");
-  const Config config = config_of({{"num_envs", "8"}, {"num_steps", "8"}});
-  const std::unique_ptr<Trainer> trainer = trainer_of(config, 2);
+  const Config config = frames_config({{"num_envs", "8"}, {"num_steps", "8"}});
+  const std::unique_ptr<Trainer> trainer = frames_trainer(config, 2);
   ASSERT_TRUE(trainer->iterate().ok());
   const std::string path = folder.at("policy.safetensors");
   ASSERT_TRUE(save_checkpoint(path, *trainer, {}).ok());
@@ -266,7 +248,7 @@ Overrides large() {
 }
 
 TEST(Frames, AreInTheContract) {
-  const RolloutContract contract = make_contract(config_of(large()), 2).take();
+  const RolloutContract contract = make_contract(frames_config(large()), 2).take();
   EXPECT_EQ(contract.observation->frames, 4);
   EXPECT_LT(contract.memory.block, 130e6);
   const std::string text = contract_text(contract);
@@ -279,7 +261,7 @@ TEST(Frames, AreInTheContract) {
 TEST(Frames, ThatDoNotFitAreRefusedWithNumbers) {
   Overrides small = large();
   small.emplace_back("memory_limit", "120");
-  const Status status = Trainer::create(config_of(small), 1).status();
+  const Status status = Trainer::create(frames_config(small), 1).status();
   EXPECT_FALSE(status.ok());
   EXPECT_NE(status.message().find("120"), std::string::npos) << status.message();
 }
@@ -290,8 +272,8 @@ TEST(Frames, TrainTheNetworkThatTheyAreFor) {
   for (const auto& [key, value] : {std::pair{"num_envs", "8"}, {"num_steps", "16"}}) {
     few.emplace_back(key, value);
   }
-  const Config config = config_of(few);
-  const std::unique_ptr<Trainer> one = trainer_of(config, 1), two = trainer_of(config, 2);
+  const Config config = frames_config(few);
+  const std::unique_ptr<Trainer> one = frames_trainer(config, 1), two = frames_trainer(config, 2);
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(one->iterate().ok());
     ASSERT_TRUE(two->iterate().ok());
@@ -301,18 +283,18 @@ TEST(Frames, TrainTheNetworkThatTheyAreFor) {
 
 // Which way the ball flies is not in one picture: it lands on one of two places.
 double mean_return_with(const char* frames) {
-  const Config config = config_of({{"env.frame_stack", frames},
-                                   {"env.marked", "false"},
-                                   {"env.rows", "4"},
-                                   {"max_episode_steps", "60"},
-                                   {"num_envs", "64"},
-                                   {"num_steps", "32"},
-                                   {"num_minibatches", "4"},
-                                   {"update_epochs", "4"},
-                                   {"hidden_sizes", "64"},
-                                   {"learning_rate", "3e-3"},
-                                   {"hashes", "false"}});
-  const std::unique_ptr<Trainer> trainer = trainer_of(config, 2);
+  const Config config = frames_config({{"env.frame_stack", frames},
+                                       {"env.marked", "false"},
+                                       {"env.rows", "4"},
+                                       {"max_episode_steps", "60"},
+                                       {"num_envs", "64"},
+                                       {"num_steps", "32"},
+                                       {"num_minibatches", "4"},
+                                       {"update_epochs", "4"},
+                                       {"hidden_sizes", "64"},
+                                       {"learning_rate", "3e-3"},
+                                       {"hashes", "false"}});
+  const std::unique_ptr<Trainer> trainer = frames_trainer(config, 2);
   while (!trainer->finished()) EXPECT_TRUE(trainer->iterate().ok());
   return trainer->report().mean_return;
 }

@@ -21,6 +21,7 @@
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
@@ -48,14 +49,11 @@ class PlantedReward final : public ForwardingVecEnv {
 
 class Hashes : public InFolder {};
 
-Config small_config(const Overrides& overrides = {}) {
+Config hashed_config(const Overrides& overrides = {}) {
   Overrides all{{"env_id", "CartPole-v1"}, {"num_envs", "37"},     {"num_steps", "13"},
                 {"num_minibatches", "3"},  {"update_epochs", "2"}, {"total_timesteps", "5000"},
                 {"hidden_sizes", "16,8"},  {"hashes", "true"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
+  return resolved(with(all, overrides));
 }
 
 std::unique_ptr<VecEnv> make_envs(const Config& config) {
@@ -89,7 +87,7 @@ std::string recorded_parameters(const std::string& dir) {
 }
 
 TEST_F(Hashes, AreThoseOfTheBlocksRowsAndColumns) {
-  const Config config = small_config();
+  const Config config = hashed_config();
   const std::unique_ptr<Trainer> trainer = Trainer::create(config, 2).take();
   ASSERT_TRUE(trainer->iterate().ok());
   const RolloutBlock& block = trainer->block();
@@ -142,7 +140,7 @@ TEST_F(Hashes, AreTheSameFileWhateverChangesNoBit) {
     overrides.insert(overrides.end(), variants[i].first.begin(), variants[i].first.end());
     const std::string dir = at("run" + std::to_string(i));
     const auto scored = i % 2 == 1 ? std::optional<Panel>(panel) : std::nullopt;
-    ASSERT_TRUE(start_run(small_config(overrides), dir, variants[i].second, {}, scored).ok());
+    ASSERT_TRUE(start_run(hashed_config(overrides), dir, variants[i].second, {}, scored).ok());
     EXPECT_EQ(fs::exists(dir + "/panel.toml"), scored.has_value());
     const std::string bytes = read_file(dir + "/hashes.bin").take();
     ASSERT_GT(bytes.size(), 1000u);
@@ -158,9 +156,9 @@ TEST_F(Hashes, AreTheSameFileWhateverChangesNoBit) {
 }
 
 TEST_F(Hashes, ChangeNoBitOfTheRun) {
-  Config plain = small_config();
+  Config plain = hashed_config();
   plain.hashes = false;
-  const std::unique_ptr<Trainer> with = Trainer::create(small_config(), 2).take();
+  const std::unique_ptr<Trainer> with = Trainer::create(hashed_config(), 2).take();
   const std::unique_ptr<Trainer> without = Trainer::create(plain, 2).take();
   EXPECT_EQ(without->hashes(), nullptr);
   for (int i = 0; i < 3; ++i) {
@@ -176,7 +174,7 @@ TEST_F(Hashes, ChangeNoBitOfTheRun) {
 
 TEST_F(Hashes, ASingleBitOfOneRewardIsFoundWhereItCameIn) {
   for (const char* scaled : {"false", "true"}) {
-    const Config config = small_config({{"norm_reward", scaled}});
+    const Config config = hashed_config({{"norm_reward", scaled}});
     const std::string clean = at(std::string("clean_") + scaled);
     train_on(config, make_envs(config), 6, clean);
     struct Plant {
@@ -204,8 +202,8 @@ TEST_F(Hashes, ASingleBitOfOneRewardIsFoundWhereItCameIn) {
 }
 
 TEST_F(Hashes, AnUpdateThatPartsIsToldFromABlockThatDoes) {
-  const Config config = small_config();
-  const Config other = small_config({{"ent_coef", "0.02"}});
+  const Config config = hashed_config();
+  const Config other = hashed_config({{"ent_coef", "0.02"}});
   train_on(config, make_envs(config), 3, at("a"));
   train_on(other, make_envs(other), 3, at("b"));
   const RunDiff diff = diff_runs(at("a"), at("b")).take();
@@ -219,8 +217,8 @@ TEST_F(Hashes, AnUpdateThatPartsIsToldFromABlockThatDoes) {
 }
 
 TEST_F(Hashes, RunsOfOtherSeedsPartAtOnceAndEverywhere) {
-  const Config config = small_config();
-  const Config other = small_config({{"seed", "2"}});
+  const Config config = hashed_config();
+  const Config other = hashed_config({{"seed", "2"}});
   train_on(config, make_envs(config), 2, at("a"));
   train_on(other, make_envs(other), 2, at("b"));
   const RunDiff diff = diff_runs(at("a"), at("b")).take();
@@ -231,7 +229,7 @@ TEST_F(Hashes, RunsOfOtherSeedsPartAtOnceAndEverywhere) {
 }
 
 TEST_F(Hashes, AreEqualAsFarAsBothGo) {
-  const Config config = small_config();
+  const Config config = hashed_config();
   train_on(config, make_envs(config), 5, at("long"));
   train_on(config, make_envs(config), 2, at("short"));
   const RunDiff diff = diff_runs(at("long"), at("short")).take();
@@ -244,7 +242,7 @@ TEST_F(Hashes, AreEqualAsFarAsBothGo) {
 class HashFiles : public Hashes {
  protected:
   void SetUp() override {
-    train_on(small_config(), make_envs(small_config()), 3, at("run"));
+    train_on(hashed_config(), make_envs(hashed_config()), 3, at("run"));
     bytes_ = read_file(path()).take();
   }
   std::string path() const { return at("run") + "/hashes.bin"; }
@@ -314,7 +312,7 @@ TEST_F(HashFiles, ThatAreNotThereAreAskedFor) {
 }
 
 TEST_F(HashFiles, OfOtherShapesAreNotCompared) {
-  const Config wide = small_config({{"num_envs", "38"}});
+  const Config wide = hashed_config({{"num_envs", "38"}});
   train_on(wide, make_envs(wide), 1, at("wide"));
   const Result<RunDiff> diff = diff_runs(at("run"), at("wide"));
   ASSERT_FALSE(diff.ok());

@@ -8,21 +8,19 @@
 
 #include "broadloom/instruments/registry.h"
 #include "broadloom/train/trainer.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-Config config_with(const Overrides& overrides) {
+Config measured_config(const Overrides& overrides) {
   Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "16"},          {"num_steps", "16"},
                 {"total_timesteps", "2000"}, {"instruments", "gradient"}, {"hidden_sizes", "16,8"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
+  return resolved(with(all, overrides));
 }
 
-std::unique_ptr<Trainer> make_trainer(const Overrides& overrides) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config_with(overrides), 2);
+std::unique_ptr<Trainer> measured_trainer(const Overrides& overrides) {
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(measured_config(overrides), 2);
   EXPECT_TRUE(trainer.ok()) << trainer.status().message();
   return trainer.take();
 }
@@ -44,7 +42,7 @@ double reported(const Trainer& trainer, const std::string& wanted) {
 }
 
 TEST(Instruments, MeasureEverySoManyIterationsAndInTheLast) {
-  std::unique_ptr<Trainer> trainer = make_trainer({{"instrument_every", "3"}});
+  std::unique_ptr<Trainer> trainer = measured_trainer({{"instrument_every", "3"}});
   EXPECT_FALSE(trainer->instruments().measured());
   for (int iteration = 1; iteration <= 7; ++iteration) {
     ASSERT_TRUE(trainer->iterate().ok());
@@ -54,7 +52,8 @@ TEST(Instruments, MeasureEverySoManyIterationsAndInTheLast) {
 }
 
 TEST(Instruments, NoneMeasureNothing) {
-  std::unique_ptr<Trainer> trainer = make_trainer({{"instruments", ""}, {"instrument_every", "1"}});
+  std::unique_ptr<Trainer> trainer =
+      measured_trainer({{"instruments", ""}, {"instrument_every", "1"}});
   ASSERT_TRUE(trainer->iterate().ok());
   EXPECT_FALSE(trainer->instruments().measured());
   trainer->instruments().visit_numbers(
@@ -64,10 +63,10 @@ TEST(Instruments, NoneMeasureNothing) {
 // What the update tells of all its minibatches, and what the parameters tell, must agree with what
 // the probe saw.
 TEST(Instruments, SeeTheUpdateThatIsReported) {
-  std::unique_ptr<Trainer> trainer = make_trainer({{"instrument_every", "1"},
-                                                   {"learning_rate", "0.003"},
-                                                   {"num_minibatches", "1"},
-                                                   {"update_epochs", "1"}});
+  std::unique_ptr<Trainer> trainer = measured_trainer({{"instrument_every", "1"},
+                                                       {"learning_rate", "0.003"},
+                                                       {"num_minibatches", "1"},
+                                                       {"update_epochs", "1"}});
   const std::size_t parameters = trainer->network().parameter_count();
   for (int i = 0; i < 2; ++i) {
     const std::vector<float> before(trainer->params(), trainer->params() + parameters);
@@ -84,10 +83,10 @@ TEST(Instruments, SeeTheUpdateThatIsReported) {
 }
 
 TEST(Instruments, TheLastEpochIsTheOneThatTargetKlLeft) {
-  std::unique_ptr<Trainer> trainer = make_trainer({{"instrument_every", "1"},
-                                                   {"learning_rate", "0.01"},
-                                                   {"target_kl", "1e-6"},
-                                                   {"update_epochs", "9"}});
+  std::unique_ptr<Trainer> trainer = measured_trainer({{"instrument_every", "1"},
+                                                       {"learning_rate", "0.01"},
+                                                       {"target_kl", "1e-6"},
+                                                       {"update_epochs", "9"}});
   ASSERT_TRUE(trainer->iterate().ok());
   ASSERT_EQ(trainer->report().epochs, 1);
   EXPECT_EQ(number(*trainer, "grad/last_epoch_cosine"),

@@ -15,43 +15,17 @@
 #include "broadloom/train/trainer.h"
 #include "tests/env/observation_envs.h"
 #include "tests/golden/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-Config small_config(const Overrides& overrides) {
+Config typed_config(const Overrides& overrides) {
   EXPECT_TRUE(register_observation_envs());
   Overrides all{{"num_envs", "37"},     {"num_steps", "13"},         {"num_minibatches", "3"},
                 {"update_epochs", "2"}, {"total_timesteps", "5000"}, {"hidden_sizes", "16,8"},
                 {"hashes", "true"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
-}
-
-std::unique_ptr<Trainer> make_trainer(const Config& config, int threads) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
-  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
-  if (!trainer.ok()) return nullptr;
-  trainer.value()->hold_threads(threads);
-  return trainer.take();
-}
-
-void run(Trainer& trainer, int iterations) {
-  for (int i = 0; i < iterations; ++i) {
-    const Status status = trainer.iterate();
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
-}
-
-std::string bytes_of(Trainer& trainer) {
-  std::string bytes;
-  for (const TensorRef& tensor : trainer.state()) {
-    bytes += tensor.name;
-    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
-  }
-  return bytes;
+  return resolved(with(all, overrides));
 }
 
 bool has_tensor(Trainer& trainer, const std::string& name) {
@@ -64,25 +38,14 @@ bool has_tensor(Trainer& trainer, const std::string& name) {
 const Overrides kCatch{{"env_id", "Catch-v0"}};
 const Overrides kWindy{{"env_id", "Windy-v0"}, {"norm_obs", "true"}, {"norm_reward", "true"}};
 
-std::string all_instruments() {
-  std::string names;
-  for (const std::string& name : instrument_names()) names += (names.empty() ? "" : ",") + name;
-  return names;
-}
-
-Overrides with(Overrides a, const Overrides& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 class Typed : public ::testing::TestWithParam<Overrides> {};
 
 TEST_P(Typed, SameBitsForAnyThreads) {
-  const Config config = small_config(GetParam());
-  const std::unique_ptr<Trainer> one = make_trainer(config, 1);
+  const Config config = typed_config(GetParam());
+  const std::unique_ptr<Trainer> one = trainer_of(config, 1);
   run(*one, 4);
   for (const int threads : {2, 5}) {
-    const std::unique_ptr<Trainer> other = make_trainer(config, threads);
+    const std::unique_ptr<Trainer> other = trainer_of(config, threads);
     run(*other, 4);
     EXPECT_EQ(bytes_of(*other), bytes_of(*one)) << threads;
     EXPECT_EQ(other->hashes()->rows, one->hashes()->rows);
@@ -91,9 +54,9 @@ TEST_P(Typed, SameBitsForAnyThreads) {
 }
 
 TEST_P(Typed, SameBitsWithInstrumentsAndEvaluation) {
-  const std::unique_ptr<Trainer> plain = make_trainer(small_config(GetParam()), 2);
+  const std::unique_ptr<Trainer> plain = trainer_of(typed_config(GetParam()), 2);
   const std::unique_ptr<Trainer> watched =
-      make_trainer(small_config(with(GetParam(), {{"instruments", all_instruments()}})), 2);
+      trainer_of(typed_config(with(GetParam(), {{"instruments", all_instruments()}})), 2);
   run(*plain, 4);
   for (int i = 0; i < 4; ++i) {
     run(*watched, 1);
@@ -103,8 +66,8 @@ TEST_P(Typed, SameBitsWithInstrumentsAndEvaluation) {
 }
 
 TEST_P(Typed, GoesOnFromItsState) {
-  const Config config = small_config(GetParam());
-  const std::unique_ptr<Trainer> whole = make_trainer(config, 1), second = make_trainer(config, 2);
+  const Config config = typed_config(GetParam());
+  const std::unique_ptr<Trainer> whole = trainer_of(config, 1), second = trainer_of(config, 2);
   run(*whole, 3);
   std::vector<TensorRef> from = whole->state(), to = second->state();
   ASSERT_EQ(from.size(), to.size());
@@ -120,7 +83,7 @@ TEST_P(Typed, GoesOnFromItsState) {
 
 TEST_P(Typed, ItsCheckpointHoldsItsPolicy) {
   const golden::Folder folder("typed_policy");
-  const std::unique_ptr<Trainer> trainer = make_trainer(small_config(GetParam()), 1);
+  const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(GetParam()), 1);
   run(*trainer, 3);
   const std::string path = folder.at("policy.safetensors");
   ASSERT_TRUE(save_checkpoint(path, *trainer, {}).ok());
@@ -148,7 +111,7 @@ const Overrides kFrames{{"env_id", "Catch-v0"}, {"env.frame_stack", "3"}};
 INSTANTIATE_TEST_SUITE_P(Environments, Typed, ::testing::Values(kCatch, kWindy, kPlanes, kFrames));
 
 TEST(Pixels, AreOneByteEachInTheBlock) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kCatch), 2);
+  const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kCatch), 2);
   const RolloutBlock& block = trainer->block();
   EXPECT_EQ(block.observations.type(), (ObservationType{30, Dtype::kU8}));
   BlockSizes as_floats = block;
@@ -159,7 +122,7 @@ TEST(Pixels, AreOneByteEachInTheBlock) {
 
 // The network reads them divided by 255, in the collector as anywhere.
 TEST(Pixels, AreDividedBy255ForTheNetwork) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kCatch), 2);
+  const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kCatch), 2);
   std::vector<float> params(trainer->params(),
                             trainer->params() + trainer->network().parameter_count());
   run(*trainer, 1);
@@ -183,7 +146,7 @@ TEST(Pixels, AreDividedBy255ForTheNetwork) {
 
 // Planes of 0 and 1 are what they are.
 TEST(Planes, AreZeroAndOneForTheNetwork) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kPlanes), 2);
+  const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kPlanes), 2);
   std::vector<float> params(trainer->params(),
                             trainer->params() + trainer->network().parameter_count());
   run(*trainer, 1);
@@ -221,21 +184,21 @@ TEST(Planes, AreNotPixelsOfTheSameShape) {
 
 TEST(Pixels, AreLearntFrom) {
   const std::unique_ptr<Trainer> trainer =
-      make_trainer(small_config(with(kCatch, {{"num_envs", "64"},
-                                              {"num_steps", "32"},
-                                              {"learning_rate", "3e-3"},
-                                              {"num_minibatches", "4"},
-                                              {"hidden_sizes", "64"},
-                                              {"total_timesteps", "120000"},
-                                              {"update_epochs", "4"}})),
-                   2);
+      trainer_of(typed_config(with(kCatch, {{"num_envs", "64"},
+                                            {"num_steps", "32"},
+                                            {"learning_rate", "3e-3"},
+                                            {"num_minibatches", "4"},
+                                            {"hidden_sizes", "64"},
+                                            {"total_timesteps", "120000"},
+                                            {"update_epochs", "4"}})),
+                 2);
   while (!trainer->finished()) run(*trainer, 1);
   EXPECT_GT(trainer->report().mean_return, 3.0);  // of 5 at most; 0.25 at random
 }
 
 TEST(Pixels, AreNotNormalised) {
   const Status status =
-      Trainer::create(small_config(with(kCatch, {{"norm_obs", "true"}})), 1).status();
+      Trainer::create(typed_config(with(kCatch, {{"norm_obs", "true"}})), 1).status();
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(status.message().find("Box(6, 5, 1; uint8)"), std::string::npos) << status.message();
   const Result<std::unique_ptr<VecEnv>> noisy =
@@ -265,7 +228,7 @@ class CriticOf {
 
 TEST(CriticObservations, AreWhatEveryValueIsOf) {
   const std::unique_ptr<Trainer> trainer =
-      make_trainer(small_config(with(kWindy, {{"num_steps", "45"}})), 2);
+      trainer_of(typed_config(with(kWindy, {{"num_steps", "45"}})), 2);
   run(*trainer, 2);
   CriticOf critic(*trainer);
   run(*trainer, 1);
@@ -286,7 +249,7 @@ TEST(CriticObservations, AreWhatEveryValueIsOf) {
 
 // Through statistics of their own: those of the second number are far from the policy's.
 TEST(CriticObservations, HaveANormaliserOfTheirOwn) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kWindy), 2);
+  const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kWindy), 2);
   run(*trainer, 3);
   const ObsNormalizer* normalizer = trainer->critic_normalizer();
   ASSERT_NE(normalizer, nullptr);
@@ -305,36 +268,36 @@ TEST(CriticObservations, HaveANormaliserOfTheirOwn) {
 }
 
 TEST(CriticObservations, HaveAHashOfTheirOwn) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kWindy), 2);
+  const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kWindy), 2);
   const std::vector<const char*>& fields = trainer->hashes()->fields;
   ASSERT_EQ(fields.size(), 8u);
   EXPECT_STREQ(fields[0], "observations");
   EXPECT_STREQ(fields[1], "critic_observations");
-  EXPECT_EQ(make_trainer(small_config(kCatch), 1)->hashes()->fields.size(), 7u);
+  EXPECT_EQ(trainer_of(typed_config(kCatch), 1)->hashes()->fields.size(), 7u);
 }
 
 // The policy's side knows nothing of them: their network's input is one number.
 TEST(CriticObservations, AreNotThePolicys) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(small_config(kWindy), 2);
+  const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kWindy), 2);
   const ActorCritic& network = trainer->network();
   EXPECT_EQ(network.actor().layers().front().slice.in, 1);
   EXPECT_EQ(network.critic().layers().front().slice.in, 3);
   const std::unique_ptr<Trainer> plain =
-      make_trainer(small_config({{"env_id", "CartPole-v1"}, {"norm_obs", "true"}}), 1);
+      trainer_of(typed_config({{"env_id", "CartPole-v1"}, {"norm_obs", "true"}}), 1);
   EXPECT_FALSE(has_tensor(*plain, "critic_obs_normalizer.mean"));
   EXPECT_TRUE(plain->block().critic_observations.empty());
 }
 
 TEST(CriticObservations, AreLearntFrom) {
   const std::unique_ptr<Trainer> trainer =
-      make_trainer(small_config(with(kWindy, {{"num_envs", "64"},
-                                              {"num_steps", "40"},
-                                              {"learning_rate", "3e-3"},
-                                              {"num_minibatches", "4"},
-                                              {"hidden_sizes", "32"},
-                                              {"total_timesteps", "120000"},
-                                              {"update_epochs", "4"}})),
-                   2);
+      trainer_of(typed_config(with(kWindy, {{"num_envs", "64"},
+                                            {"num_steps", "40"},
+                                            {"learning_rate", "3e-3"},
+                                            {"num_minibatches", "4"},
+                                            {"hidden_sizes", "32"},
+                                            {"total_timesteps", "120000"},
+                                            {"update_epochs", "4"}})),
+                 2);
   run(*trainer, 2);
   const double before = trainer->report().mean_return;
   while (!trainer->finished()) run(*trainer, 1);
@@ -344,7 +307,7 @@ TEST(CriticObservations, AreLearntFrom) {
 
 TEST(CriticObservations, AreNotForASharedEncoder) {
   const Status status =
-      Trainer::create(small_config(with(kWindy, {{"shared_encoder", "true"}})), 1).status();
+      Trainer::create(typed_config(with(kWindy, {{"shared_encoder", "true"}})), 1).status();
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(status.message().find("shared_encoder = false"), std::string::npos) << status.message();
 }

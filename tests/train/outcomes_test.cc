@@ -14,17 +14,15 @@
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-Config config_of(const Overrides& more) {
+Config outcomes_config(const Overrides& more) {
   Overrides all{{"num_envs", "32"},           {"num_steps", "64"},    {"hidden_sizes", "8"},
                 {"total_timesteps", "50000"}, {"seed_families", "8"}, {"max_episode_steps", "25"}};
-  all.insert(all.end(), more.begin(), more.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.take();
+  return resolved(with(all, more));
 }
 
 const Overrides kCurriculum{{"curriculum", "easy,hard"},
@@ -32,14 +30,15 @@ const Overrides kCurriculum{{"curriculum", "easy,hard"},
                             {"strata.easy.half_length", "0.4..0.6"},
                             {"strata.hard.half_length", "0.05..0.1"}};
 
-std::unique_ptr<Trainer> trainer_of(const Config& config, std::unique_ptr<VecEnv> envs = nullptr) {
+std::unique_ptr<Trainer> outcomes_trainer(const Config& config,
+                                          std::unique_ptr<VecEnv> envs = nullptr) {
   Result<std::unique_ptr<Trainer>> trainer =
       envs == nullptr ? Trainer::create(config, 1) : Trainer::create(config, 1, std::move(envs));
   EXPECT_TRUE(trainer.ok()) << trainer.status().message();
   return trainer.take();
 }
 
-std::map<std::string, double> numbers_of(const Trainer& trainer) {
+std::map<std::string, double> reported_numbers(const Trainer& trainer) {
   std::map<std::string, double> out;
   visit_numbers(trainer.report(), [&](const NumberInfo& info, auto value) {
     EXPECT_TRUE(out.emplace(info.name, static_cast<double>(value)).second) << info.name;
@@ -49,7 +48,7 @@ std::map<std::string, double> numbers_of(const Trainer& trainer) {
 
 // The last 100 of all ends that blocks held.
 TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
-  const std::unique_ptr<Trainer> trainer = trainer_of(config_of(kCurriculum));
+  const std::unique_ptr<Trainer> trainer = outcomes_trainer(outcomes_config(kCurriculum));
   std::vector<EpisodeEnd> ends;
   std::vector<int> terminated;
   for (int iteration = 0; iteration < 6; ++iteration) {
@@ -69,7 +68,7 @@ TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
       count[ends[e].stratum] += 1.0;
       succeeded[ends[e].stratum] += ends[e].success;
     }
-    std::map<std::string, double> got = numbers_of(*trainer);
+    std::map<std::string, double> got = reported_numbers(*trainer);
     EXPECT_NEAR(got.at("success_rate"), all, 1e-12);
     EXPECT_NEAR(got.at("termination_rate"), by_themselves, 1e-12);
     for (const int s : {0, 1}) {
@@ -80,20 +79,20 @@ TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
     EXPECT_NEAR(got.at("level_share/easy") + got.at("level_share/hard"), 1.0, 1e-12);
     EXPECT_NEAR(got.at("mean_level"), got.at("level_share/hard"), 1e-12);
   }
-  EXPECT_GT(numbers_of(*trainer).at("mean_level"), 0.0);
+  EXPECT_GT(reported_numbers(*trainer).at("mean_level"), 0.0);
 }
 
 TEST(Outcomes, NamesHoldForTheWholeRun) {
-  const std::unique_ptr<Trainer> trainer = trainer_of(config_of(kCurriculum));
+  const std::unique_ptr<Trainer> trainer = outcomes_trainer(outcomes_config(kCurriculum));
   const auto names = [&] {
     std::string out;
-    for (const auto& [name, value] : numbers_of(*trainer)) out += name + " ";
+    for (const auto& [name, value] : reported_numbers(*trainer)) out += name + " ";
     return out;
   };
   const std::string before = names();
   ASSERT_TRUE(trainer->iterate().ok());
   EXPECT_EQ(names(), before);
-  const std::unique_ptr<Trainer> plain = trainer_of(config_of({}));
+  const std::unique_ptr<Trainer> plain = outcomes_trainer(outcomes_config({}));
   EXPECT_TRUE(plain->report().strata.empty());
 }
 
@@ -123,9 +122,9 @@ std::unique_ptr<VecEnv> silent(const Config& config) {
 }
 
 TEST(Outcomes, NothingIsAskedForWhereNoSuccessIsNamed) {
-  const Config config = config_of({});
-  const std::unique_ptr<Trainer> trainer = trainer_of(config, silent(config));
-  const std::unique_ptr<Trainer> named = trainer_of(config);
+  const Config config = outcomes_config({});
+  const std::unique_ptr<Trainer> trainer = outcomes_trainer(config, silent(config));
+  const std::unique_ptr<Trainer> named = outcomes_trainer(config);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(trainer->iterate().ok() && named->iterate().ok());
   EXPECT_TRUE(trainer->block().ends.empty());
   EXPECT_TRUE(std::isnan(trainer->report().success_rate));
@@ -135,7 +134,7 @@ TEST(Outcomes, NothingIsAskedForWhereNoSuccessIsNamed) {
 }
 
 TEST(Outcomes, ACurriculumOverGivenEnvironmentsMustBeTheirs) {
-  const Config config = config_of(kCurriculum);
+  const Config config = outcomes_config(kCurriculum);
   const auto refused = Trainer::create(config, 1, silent(config));
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.status().message().find("these environments were made without one"),
@@ -144,12 +143,12 @@ TEST(Outcomes, ACurriculumOverGivenEnvironmentsMustBeTheirs) {
 
 // Every whole episode of Pendulum is as long as its time limit.
 TEST(Outcomes, EpisodesWhoseStartWasStaggeredAreNotReported) {
-  Config config = config_of({{"env_id", "Pendulum-v1"},
-                             {"stagger_starts", "true"},
-                             {"num_envs", "8"},
-                             {"num_steps", "16"},
-                             {"max_episode_steps", "20"}});
-  const std::unique_ptr<Trainer> trainer = trainer_of(config);
+  Config config = outcomes_config({{"env_id", "Pendulum-v1"},
+                                   {"stagger_starts", "true"},
+                                   {"num_envs", "8"},
+                                   {"num_steps", "16"},
+                                   {"max_episode_steps", "20"}});
+  const std::unique_ptr<Trainer> trainer = outcomes_trainer(config);
   ASSERT_TRUE(trainer->iterate().ok());  // six ends, none of an episode that was seen whole
   EXPECT_EQ(trainer->report().episodes, 0);
   EXPECT_TRUE(std::isnan(trainer->report().mean_return));
@@ -171,24 +170,24 @@ class SavedOutcomes : public InFolder {
 };
 
 TEST_F(SavedOutcomes, AreReportedAgainAfterARestore) {
-  const std::unique_ptr<Trainer> trainer = trainer_of(config_of(kCurriculum));
+  const std::unique_ptr<Trainer> trainer = outcomes_trainer(outcomes_config(kCurriculum));
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(trainer->iterate().ok());
-  const std::unique_ptr<Trainer> other = trainer_of(config_of(kCurriculum));
+  const std::unique_ptr<Trainer> other = outcomes_trainer(outcomes_config(kCurriculum));
   ASSERT_TRUE(restore(saved(*trainer), *other).ok());
   EXPECT_EQ(other->report().success_rate, trainer->report().success_rate);
   EXPECT_EQ(other->report().termination_rate, trainer->report().termination_rate);
   EXPECT_EQ(other->report().strata, trainer->report().strata);
   ASSERT_TRUE(trainer->iterate().ok() && other->iterate().ok());
-  EXPECT_EQ(numbers_of(*other), numbers_of(*trainer));
+  EXPECT_EQ(reported_numbers(*other), reported_numbers(*trainer));
 }
 
 // A program from before outcomes kept none; their episodes are then not known.
 TEST_F(SavedOutcomes, ACheckpointWithoutThemIsRead) {
-  const std::unique_ptr<Trainer> trainer = trainer_of(config_of({}));
+  const std::unique_ptr<Trainer> trainer = outcomes_trainer(outcomes_config({}));
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(trainer->iterate().ok());
   Checkpoint old = saved(*trainer);
   ASSERT_EQ(old.file.tensors.erase("episodes.outcomes"), 1u);
-  const std::unique_ptr<Trainer> other = trainer_of(config_of({}));
+  const std::unique_ptr<Trainer> other = outcomes_trainer(outcomes_config({}));
   const Status status = restore(old, *other);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(other->report().mean_return, trainer->report().mean_return);
@@ -196,7 +195,7 @@ TEST_F(SavedOutcomes, ACheckpointWithoutThemIsRead) {
   ASSERT_TRUE(trainer->iterate().ok() && other->iterate().ok());
   EXPECT_EQ(other->report().success_rate, trainer->report().success_rate);  // 100 have ended since
   ASSERT_EQ(old.file.tensors.erase("episodes.lengths"), 1u);
-  EXPECT_EQ(restore(old, *trainer_of(config_of({}))).kind(), ErrorKind::kMismatch);
+  EXPECT_EQ(restore(old, *outcomes_trainer(outcomes_config({}))).kind(), ErrorKind::kMismatch);
 }
 
 }  // namespace

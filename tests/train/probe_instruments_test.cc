@@ -12,32 +12,30 @@
 #include "broadloom/envs/registry.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
 using Numbers = std::map<std::string, double>;
 
-Config config_with(const Overrides& overrides) {
+Config probed_config(const Overrides& overrides) {
   Overrides all{{"env_id", "CartPole-v1"},
                 {"num_envs", "16"},
                 {"num_steps", "16"},
                 {"total_timesteps", "100000"},
                 {"instruments", "plasticity,policy,coverage"},
                 {"instrument_every", "1"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
+  return resolved(with(all, overrides));
 }
 
-std::unique_ptr<Trainer> make_trainer(const Overrides& overrides, int threads = 2) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config_with(overrides), threads);
+std::unique_ptr<Trainer> probed_trainer(const Overrides& overrides, int threads = 2) {
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(probed_config(overrides), threads);
   EXPECT_TRUE(trainer.ok()) << trainer.status().message();
   return trainer.take();
 }
 
-Numbers numbers_of(const Trainer& trainer) {
+Numbers probed_numbers(const Trainer& trainer) {
   Numbers numbers;
   trainer.instruments().visit_numbers(
       [&](const NumberInfo& info, double value) { numbers[info.name] = value; });
@@ -45,9 +43,9 @@ Numbers numbers_of(const Trainer& trainer) {
 }
 
 Numbers first_numbers(const Overrides& overrides) {
-  const std::unique_ptr<Trainer> trainer = make_trainer(overrides);
+  const std::unique_ptr<Trainer> trainer = probed_trainer(overrides);
   EXPECT_TRUE(trainer->iterate().ok());
-  return numbers_of(*trainer);
+  return probed_numbers(*trainer);
 }
 
 // The published norms of CleanRL's initialisation, see tests/nn/init_test.cc.
@@ -90,11 +88,11 @@ TEST(ProbeInstruments, ALearningRateOfZeroMovesNoPolicy) {
 }
 
 TEST(ProbeInstruments, CoverageOfATableNeverFalls) {
-  const std::unique_ptr<Trainer> trainer = make_trainer({{"env_id", "FrozenLake-v1"}});
+  const std::unique_ptr<Trainer> trainer = probed_trainer({{"env_id", "FrozenLake-v1"}});
   double before = 0.0;
   for (int i = 1; i <= 10; ++i) {
     ASSERT_TRUE(trainer->iterate().ok());
-    const Numbers n = numbers_of(*trainer);
+    const Numbers n = probed_numbers(*trainer);
     EXPECT_GE(n.at("coverage/run"), before);
     EXPECT_LE(n.at("coverage/block"), n.at("coverage/run"));
     EXPECT_EQ(n.at("coverage/states"), 256.0 * i);
@@ -116,7 +114,7 @@ class CheckpointFile {
 };
 
 std::unique_ptr<Trainer> resumed(const std::string& path, const Overrides& overrides) {
-  std::unique_ptr<Trainer> trainer = make_trainer(overrides, 1);
+  std::unique_ptr<Trainer> trainer = probed_trainer(overrides, 1);
   const Result<Checkpoint> checkpoint = read_checkpoint(path);
   EXPECT_TRUE(checkpoint.ok()) << checkpoint.status().message();
   const Status status = restore(checkpoint.value(), *trainer);
@@ -128,14 +126,14 @@ TEST(ProbeInstruments, AResumedRunSaysTheSame) {
   const CheckpointFile file;
   for (const Overrides& overrides :
        {Overrides{{"env_id", "FrozenLake-v1"}}, Overrides{{"norm_obs", "true"}}}) {
-    const std::unique_ptr<Trainer> whole = make_trainer(overrides);
+    const std::unique_ptr<Trainer> whole = probed_trainer(overrides);
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(whole->iterate().ok());
     ASSERT_TRUE(save_checkpoint(file.path(), *whole, {}).ok());
     const std::unique_ptr<Trainer> again = resumed(file.path(), overrides);
     for (int i = 0; i < 2; ++i) {
       ASSERT_TRUE(whole->iterate().ok());
       ASSERT_TRUE(again->iterate().ok());
-      const Numbers a = numbers_of(*whole), b = numbers_of(*again);
+      const Numbers a = probed_numbers(*whole), b = probed_numbers(*again);
       for (const auto& [name, value] : a) {
         if (value == value) EXPECT_EQ(value, b.at(name)) << name;
       }
@@ -146,7 +144,7 @@ TEST(ProbeInstruments, AResumedRunSaysTheSame) {
 // Instruments may come and go where a run goes on; what they had added up is only missing.
 TEST(ProbeInstruments, ARunMayGoOnWithOthers) {
   const CheckpointFile file;
-  const std::unique_ptr<Trainer> with = make_trainer({});
+  const std::unique_ptr<Trainer> with = probed_trainer({});
   ASSERT_TRUE(with->iterate().ok());
   ASSERT_TRUE(save_checkpoint(file.path(), *with, {}).ok());
   const std::unique_ptr<Trainer> without = resumed(file.path(), {{"instruments", "gradient"}});
@@ -154,7 +152,7 @@ TEST(ProbeInstruments, ARunMayGoOnWithOthers) {
   ASSERT_TRUE(save_checkpoint(file.path(), *without, {}).ok());
   const std::unique_ptr<Trainer> again = resumed(file.path(), {});
   ASSERT_TRUE(again->iterate().ok());
-  EXPECT_EQ(numbers_of(*again).at("coverage/states"), 256.0);
+  EXPECT_EQ(probed_numbers(*again).at("coverage/states"), 256.0);
 }
 
 // A simulator that cannot make others of its kind.
@@ -171,12 +169,12 @@ std::unique_ptr<VecEnv> only_one(const Config& config) {
 }
 
 TEST(ProbeInstruments, ASimulatorThatMakesNoOthersIsToldSo) {
-  const Config config = config_with({});
+  const Config config = probed_config({});
   const auto refused = Trainer::create(config, 1, only_one(config));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(refused.status().message().find("VecEnv::another()"), std::string::npos);
-  const Config gradient = config_with({{"instruments", "gradient"}});
+  const Config gradient = probed_config({{"instruments", "gradient"}});
   EXPECT_TRUE(Trainer::create(gradient, 1, only_one(gradient)).ok());
 }
 

@@ -24,7 +24,7 @@ namespace broadloom {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 class Ledger : public InFolder {
  protected:
@@ -53,8 +53,8 @@ class Ledger : public InFolder {
 };
 
 // The line with another content, and a checksum that fits it.
-Result<std::string> sealed_anew(const std::string& line, void (*change)(Json&)) {
-  Json json = Json::parse(line);
+Result<std::string> sealed_anew(const std::string& line, void (*change)(OrderedJson&)) {
+  OrderedJson json = OrderedJson::parse(line);
   json.erase("checksum");
   change(json);
   return seal_ledger_line(json.dump());
@@ -70,7 +70,7 @@ const FieldComparison& field(const RerunReport& report, const std::string& name)
 }
 
 TEST_F(Ledger, ALineSaysWhatTheRunWas) {
-  const Json line = Json::parse(trained());
+  const OrderedJson line = OrderedJson::parse(trained());
   EXPECT_EQ(line["contract"]["num_envs"], 8);
   EXPECT_EQ(line["contract"]["num_steps"], 16);
   EXPECT_EQ(line["contract"]["observation_size"], 4);
@@ -95,7 +95,7 @@ TEST_F(Ledger, ALineSaysWhatTheRunWas) {
 }
 
 TEST_F(Ledger, TheParametersHashIsThatOfTheTrainersParameters) {
-  const Json line = Json::parse(trained());
+  const OrderedJson line = OrderedJson::parse(trained());
   Overrides overrides;
   for (const auto& [key, text] : line["config"].items()) {
     overrides.emplace_back(key, text.get<std::string>());
@@ -125,7 +125,7 @@ TEST_F(Ledger, ARunFromItsLineAloneAgrees) {
 
 TEST_F(Ledger, AChangedSettingOrProgramIsReported) {
   const std::string line = trained();
-  const std::string other = sealed_anew(line, [](Json& json) {
+  const std::string other = sealed_anew(line, [](OrderedJson& json) {
                               json["config"]["ent_coef"] = "0.02";
                               json["program"]["revision"] = "another";
                               json["program"]["binary_hash"] = std::string(32, '0');
@@ -143,20 +143,20 @@ TEST_F(Ledger, AChangedSettingOrProgramIsReported) {
 
 TEST_F(Ledger, WhatWasAskedOfAMachineIsNoDifference) {
   const std::string line = trained();
-  const auto agrees = [&](void (*change)(Json&)) {
+  const auto agrees = [&](void (*change)(OrderedJson&)) {
     return RerunReport{{}, compare_ledger_lines(sealed_anew(line, change).take(), line)}.agrees();
   };
-  EXPECT_TRUE(agrees([](Json& json) { json["config"]["isa"] = "exact"; }));
-  EXPECT_TRUE(agrees([](Json& json) { json["config"]["memory_limit"] = "100000"; }));
-  EXPECT_FALSE(agrees([](Json& json) { json["config"]["gamma"] = "0.5"; }));
-  EXPECT_FALSE(agrees([](Json& json) { json["config"]["precision"] = "bf16"; }));
+  EXPECT_TRUE(agrees([](OrderedJson& json) { json["config"]["isa"] = "exact"; }));
+  EXPECT_TRUE(agrees([](OrderedJson& json) { json["config"]["memory_limit"] = "100000"; }));
+  EXPECT_FALSE(agrees([](OrderedJson& json) { json["config"]["gamma"] = "0.5"; }));
+  EXPECT_FALSE(agrees([](OrderedJson& json) { json["config"]["precision"] = "bf16"; }));
 }
 
 // As a program wrote it that did not know the key.
 TEST_F(Ledger, AKeyThatCameLaterHasItsDefaultInARecordWithoutIt) {
   const std::string line = trained();
   const auto agrees_without = [&](const char* key, const std::string& other) {
-    Json json = Json::parse(line);
+    OrderedJson json = OrderedJson::parse(line);
     json["config"].erase(key);
     const std::string without = json.dump();
     const std::vector<FieldComparison> one = compare_ledger_lines(without, other);
@@ -167,24 +167,24 @@ TEST_F(Ledger, AKeyThatCameLaterHasItsDefaultInARecordWithoutIt) {
   EXPECT_TRUE(agrees_without("seed_families", line));
   EXPECT_FALSE(agrees_without("gamma", line));
   const std::string another =
-      sealed_anew(line, [](Json& json) { json["config"]["seed_families"] = "4"; }).take();
+      sealed_anew(line, [](OrderedJson& json) { json["config"]["seed_families"] = "4"; }).take();
   EXPECT_FALSE(agrees_without("seed_families", another));
 }
 
 // Another machine is a reason only where bits are its own.
 TEST_F(Ledger, PossibleReasonsAreWhatBitsDependOn) {
   const std::string line = trained();
-  const auto reasons = [&](void (*change)(Json&)) {
+  const auto reasons = [&](void (*change)(OrderedJson&)) {
     return RerunReport{{}, compare_ledger_lines(sealed_anew(line, change).take(), line)}
         .possible_reasons();
   };
-  EXPECT_EQ(reasons([](Json& json) {
+  EXPECT_EQ(reasons([](OrderedJson& json) {
               json["program"]["revision"] = "another";
               json["machine"]["isa"] = "neon";
               json["machine"]["cpu"] = "another";
             }),
             (std::vector<std::string>{"program.revision"}));
-  EXPECT_EQ(reasons([](Json& json) {
+  EXPECT_EQ(reasons([](OrderedJson& json) {
               json["machine"]["bits"] = "own";
               json["machine"]["isa"] = "sse4";
             }),
@@ -195,8 +195,8 @@ TEST_F(Ledger, PossibleReasonsAreWhatBitsDependOn) {
 TEST_F(Ledger, OtherInstructionSetsGiveTheSameRun) {
   ASSERT_TRUE(set_isa("exact").ok());
   const std::string line = trained({{"isa", "exact"}});
-  ASSERT_EQ(Json::parse(line)["machine"]["isa"], "exact");
-  EXPECT_EQ(Json::parse(line)["machine"]["bits"], "common");
+  ASSERT_EQ(OrderedJson::parse(line)["machine"]["isa"], "exact");
+  EXPECT_EQ(OrderedJson::parse(line)["machine"]["bits"], "common");
   RerunPlan plan = plan_rerun(line).take();
   for (const std::string& isa : supported_isas()) {
     if (!has_common_bits(isa)) continue;
@@ -221,9 +221,9 @@ TEST_F(Ledger, ASetWithBitsOfItsOwnIsUsedAgain) {
   }
   ASSERT_TRUE(set_isa("sse4").ok());
   const std::string line = trained({{"isa", "sse4"}});
-  EXPECT_EQ(Json::parse(line)["machine"]["bits"], "own");
+  EXPECT_EQ(OrderedJson::parse(line)["machine"]["bits"], "own");
   const std::string as_auto =
-      sealed_anew(line, [](Json& json) { json["config"]["isa"] = "auto"; }).take();
+      sealed_anew(line, [](OrderedJson& json) { json["config"]["isa"] = "auto"; }).take();
   EXPECT_EQ(plan_rerun(as_auto).value().config.isa, "sse4");
   EXPECT_TRUE(run_again(as_auto, "again").agrees());
   ASSERT_TRUE(set_isa("auto").ok());
@@ -246,7 +246,7 @@ TEST_F(Ledger, ALineWithAnyByteAlteredIsRefused) {
 
 TEST_F(Ledger, ARecordThatDoesNotFitTheSchemaIsNeverSealed) {
   const std::string line = trained();
-  const auto expect_refused = [&](void (*change)(Json&), ErrorKind kind, const char* words) {
+  const auto expect_refused = [&](void (*change)(OrderedJson&), ErrorKind kind, const char* words) {
     const Result<std::string> sealed = sealed_anew(line, change);
     ASSERT_FALSE(sealed.ok()) << words;
     EXPECT_EQ(sealed.status().kind(), kind);
@@ -254,17 +254,19 @@ TEST_F(Ledger, ARecordThatDoesNotFitTheSchemaIsNeverSealed) {
         << sealed.status().message();
   };
   const ErrorKind mismatch = ErrorKind::kMismatch;
-  expect_refused([](Json& j) { j["result"].erase("episodes"); }, mismatch, "'episodes' is missing");
-  expect_refused([](Json& j) { j["contract"]["num_envs"] = 0; }, mismatch, "contract.num_envs");
-  expect_refused([](Json& j) { j["config"]["gamma"] = 0.9; }, mismatch, "config.gamma");
-  expect_refused([](Json& j) { j["extra"] = 1; }, mismatch, "extra: is not a key");
-  expect_refused([](Json& j) { j["format"] = 2; }, ErrorKind::kCorrupt, "format 2");
-  expect_refused([](Json& j) { j["seeds"]["evaluation"]["streams"]["reset"] = 3; }, mismatch,
+  expect_refused([](OrderedJson& j) { j["result"].erase("episodes"); }, mismatch,
+                 "'episodes' is missing");
+  expect_refused([](OrderedJson& j) { j["contract"]["num_envs"] = 0; }, mismatch,
+                 "contract.num_envs");
+  expect_refused([](OrderedJson& j) { j["config"]["gamma"] = 0.9; }, mismatch, "config.gamma");
+  expect_refused([](OrderedJson& j) { j["extra"] = 1; }, mismatch, "extra: is not a key");
+  expect_refused([](OrderedJson& j) { j["format"] = 2; }, ErrorKind::kCorrupt, "format 2");
+  expect_refused([](OrderedJson& j) { j["seeds"]["evaluation"]["streams"]["reset"] = 3; }, mismatch,
                  "'reset' and the training stream 'reset' are both 3");
 }
 
 TEST_F(Ledger, MoreThreadsThanThereCanBeAreRefusedNotCutShort) {
-  const Status status = sealed_anew(trained(), [](Json& json) {
+  const Status status = sealed_anew(trained(), [](OrderedJson& json) {
                           json["speed"]["threads"] = (std::int64_t{1} << 32) + 1;
                         }).status();
   EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
@@ -274,7 +276,7 @@ TEST_F(Ledger, MoreThreadsThanThereCanBeAreRefusedNotCutShort) {
 }
 
 TEST_F(Ledger, ARecordWithSettingsOfAnotherVersionSaysWhose) {
-  const std::string other = sealed_anew(trained(), [](Json& json) {
+  const std::string other = sealed_anew(trained(), [](OrderedJson& json) {
                               json["config"]["num_dreams"] = "4";
                               json["program"]["version"] = "9.9.9";
                             }).take();
@@ -293,8 +295,8 @@ TEST_F(Ledger, ALineSaysWhatEpisodesDrewFromAndHowTheyEnded) {
                                     {"strata.short.half_length", "0.2..0.4"},
                                     {"disturb.action_delay", "1"},
                                     {"memory_limit", "500"}});
-  const Json line = Json::parse(text);
-  const Json& contract = line["contract"];
+  const OrderedJson line = OrderedJson::parse(text);
+  const OrderedJson& contract = line["contract"];
   EXPECT_EQ(contract["seed_families"], 4);
   EXPECT_EQ(contract["environments_per_family"], 2);
   EXPECT_EQ(contract["strata"].dump(),
@@ -316,7 +318,7 @@ TEST_F(Ledger, ALineSaysWhatEpisodesDrewFromAndHowTheyEnded) {
 
 TEST_F(Ledger, ALineSaysWhatTheEnvironmentSaysOfItsTask) {
   const std::string text = trained({{"env_id", "Pendulum-v1"}, {"num_minibatches", "2"}});
-  const Json line = Json::parse(text);
+  const OrderedJson line = OrderedJson::parse(text);
   EXPECT_EQ(line["contract"]["reward_terms"].dump(),
             R"({"angle_squared":-1.0,"speed_squared":-0.1,"torque_squared":-0.001})");
   EXPECT_FALSE(line["contract"].contains("commands"));  // it has none
@@ -336,15 +338,15 @@ Panel small_panel() {
 
 // What an environment measures counts where both lines have it, and not where only one has.
 TEST_F(Ledger, MeasuresAreComparedWhereBothHaveThem) {
-  const Json plain = Json::parse(trained({}, "run", small_panel()));
+  const OrderedJson plain = OrderedJson::parse(trained({}, "run", small_panel()));
   const auto measuring = [&](double value) {
-    Json line = plain;
-    const Json mean = {{"unit", "m/s"}, {"value", value}, {"low", 0.5}, {"high", 2.5}};
+    OrderedJson line = plain;
+    const OrderedJson mean = {{"unit", "m/s"}, {"value", value}, {"low", 0.5}, {"high", 2.5}};
     line["evaluation"]["measures"]["speed_error"] = mean;
     line["panel"]["rows"]["b/late"]["measures"]["speed_error"] = mean;
     return line;
   };
-  const auto compared = [](const Json& a, const Json& b) {
+  const auto compared = [](const OrderedJson& a, const OrderedJson& b) {
     return RerunReport({{}, compare_ledger_lines(a.dump(), b.dump())});
   };
   for (const auto& [a, b] : {std::pair(plain, measuring(1.0)), {measuring(1.0), plain}}) {
@@ -361,7 +363,7 @@ TEST_F(Ledger, MeasuresAreComparedWhereBothHaveThem) {
   EXPECT_FALSE(other.agrees());
   EXPECT_FALSE(field(other, "evaluation.measures.speed_error.value").agrees);
   EXPECT_FALSE(field(other, "panel.rows.b/late.measures.speed_error.value").agrees);
-  Json varies = measuring(1.0);
+  OrderedJson varies = measuring(1.0);
   varies["run"]["new_episodes_at"] = {512};
   const RerunReport overlaps = compared(varies, measuring(2.0));
   EXPECT_TRUE(overlaps.agrees());
@@ -370,13 +372,13 @@ TEST_F(Ledger, MeasuresAreComparedWhereBothHaveThem) {
 
 TEST_F(Ledger, ARecordFromBeforeTasksWereSaidAgrees) {
   const std::string line = trained();
-  const auto change = [&](void (*how)(Json&), const std::string& name) {
+  const auto change = [&](void (*how)(OrderedJson&), const std::string& name) {
     const Result<std::string> other = sealed_anew(line, how);
     EXPECT_TRUE(other.ok()) << other.status().message();
     return run_again(other.value(), name);
   };
   const RerunReport older = change(
-      [](Json& json) {
+      [](OrderedJson& json) {
         json["contract"].erase("reward_terms");
         json["machine"].erase("residency");
         json["seeds"]["training"]["streams"].erase("stagger");  // that came to be named later
@@ -386,10 +388,10 @@ TEST_F(Ledger, ARecordFromBeforeTasksWereSaidAgrees) {
   EXPECT_FALSE(field(older, "contract.reward_terms").agrees);
   EXPECT_EQ(field(older, "contract.reward_terms").rule, FieldRule::kNoted);
   const RerunReport other =
-      change([](Json& json) { json["contract"]["reward_terms"]["step"] = 2.0; }, "other");
+      change([](OrderedJson& json) { json["contract"]["reward_terms"]["step"] = 2.0; }, "other");
   EXPECT_FALSE(other.agrees());
-  const RerunReport drawn =
-      change([](Json& json) { json["seeds"]["training"]["streams"]["stagger"] = 99; }, "drawn");
+  const RerunReport drawn = change(
+      [](OrderedJson& json) { json["seeds"]["training"]["streams"]["stagger"] = 99; }, "drawn");
   EXPECT_FALSE(field(drawn, "seeds.training").agrees);
 }
 
@@ -397,7 +399,7 @@ TEST_F(Ledger, ACurriculumIsRecordedAndFollowedAgain) {
   const std::string text = trained({{"strata.a.half_length", "0.4..0.6"},
                                     {"strata.b.half_length", "0.1..0.2"},
                                     {"curriculum", "a,b"}});
-  const Json line = Json::parse(text);
+  const OrderedJson line = OrderedJson::parse(text);
   EXPECT_EQ(line["contract"]["curriculum"].dump(),
             R"({"levels":["a","b"],"up":0.8,"down":0.4,"episodes":1})");
   EXPECT_TRUE(line["result"]["success_rate"].is_number());
@@ -405,7 +407,7 @@ TEST_F(Ledger, ACurriculumIsRecordedAndFollowedAgain) {
 }
 
 TEST_F(Ledger, ALineHasThePanelsScores) {
-  const Json line = Json::parse(trained({}, "run", small_panel()));
+  const OrderedJson line = OrderedJson::parse(trained({}, "run", small_panel()));
   const PanelResult kept =
       read_panel_result(panel_result_path(RunFolder::open(at("run")).value(), small_panel()))
           .take();
@@ -414,13 +416,14 @@ TEST_F(Ledger, ALineHasThePanelsScores) {
   EXPECT_EQ(line["panel"]["rows"].size(), 7u);
   EXPECT_EQ(line["panel"]["rows"]["b/late"]["episodes"], 24);
   EXPECT_EQ(kept.checkpoint_hash, line["checkpoint"]["hash"]);
-  EXPECT_EQ(line["seeds"]["panel"]["seeds"], Json({5, 6}));
-  EXPECT_EQ(line["seeds"]["panel"]["keys"]["b/late"], Json(panel_rows(small_panel())[3].keys));
+  EXPECT_EQ(line["seeds"]["panel"]["seeds"], OrderedJson({5, 6}));
+  EXPECT_EQ(line["seeds"]["panel"]["keys"]["b/late"],
+            OrderedJson(panel_rows(small_panel())[3].keys));
   EXPECT_EQ(read_panel(at("run") + "/panel.toml").value().seeds, small_panel().seeds);
   // The policy, played again, is the one that was recorded.
   EXPECT_EQ(panel_record_json(run_panel(at("run"), small_panel(), 1).value()),
             panel_record_json(kept));
-  EXPECT_FALSE(Json::parse(trained({}, "without")).contains("panel"));
+  EXPECT_FALSE(OrderedJson::parse(trained({}, "without")).contains("panel"));
 }
 
 TEST_F(Ledger, ARunFromItsLineAloneAgreesOnThePanel) {
@@ -436,7 +439,7 @@ TEST_F(Ledger, ARunFromItsLineAloneAgreesOnThePanel) {
 
 TEST_F(Ledger, AlteredNumbersOfThePanelAreReported) {
   const std::string line = trained({}, "run", small_panel());
-  const std::string other = sealed_anew(line, [](Json& json) {
+  const std::string other = sealed_anew(line, [](OrderedJson& json) {
                               json["panel"]["rows"]["a/nominal"]["success_rate"] = 0.99;
                             }).take();
   const RerunReport report = run_again(other, "again");
@@ -445,30 +448,31 @@ TEST_F(Ledger, AlteredNumbersOfThePanelAreReported) {
   EXPECT_TRUE(field(report, "panel.rows.a/nominal.mean_return").agrees);
   EXPECT_TRUE(field(report, "result.parameters_hash").agrees);
   // Another panel under the same hash.
-  const std::string forged =
-      sealed_anew(line, [](Json& json) { json["panel"]["definition"]["episodes"] = "13"; }).take();
+  const std::string forged = sealed_anew(line, [](OrderedJson& json) {
+                               json["panel"]["definition"]["episodes"] = "13";
+                             }).take();
   EXPECT_EQ(plan_rerun(forged).status().kind(), ErrorKind::kMismatch);
   EXPECT_NE(plan_rerun(forged).status().message().find("not the panel"), std::string::npos);
 }
 
 TEST_F(Ledger, PanelsThatSawWhatTrainingSawAreRefused) {
   const std::string line = trained({}, "run", small_panel());
-  const auto expect_refused = [&](void (*change)(Json&), const char* words) {
+  const auto expect_refused = [&](void (*change)(OrderedJson&), const char* words) {
     const Result<std::string> sealed = sealed_anew(line, change);
     ASSERT_FALSE(sealed.ok()) << words;
     EXPECT_EQ(sealed.status().kind(), ErrorKind::kMismatch);
     EXPECT_NE(sealed.status().message().find(words), std::string::npos)
         << sealed.status().message();
   };
-  expect_refused([](Json& j) { j["seeds"]["panel"]["streams"]["reset"] = 3; },
+  expect_refused([](OrderedJson& j) { j["seeds"]["panel"]["streams"]["reset"] = 3; },
                  "the panel stream 'reset' and the training stream 'reset' are both 3");
-  expect_refused([](Json& j) { j["seeds"]["panel"]["streams"]["step"] = 8; },
+  expect_refused([](OrderedJson& j) { j["seeds"]["panel"]["streams"]["step"] = 8; },
                  "the panel stream 'step' and the evaluation stream 'step' are both 8");
-  expect_refused([](Json& j) { j["seeds"].erase("panel"); }, "panel but no seeds.panel");
-  expect_refused([](Json& j) { j.erase("panel"); }, "seeds.panel but no panel");
-  expect_refused([](Json& j) { j["panel"]["rows"]["a/late"].erase("failure_rate"); },
+  expect_refused([](OrderedJson& j) { j["seeds"].erase("panel"); }, "panel but no seeds.panel");
+  expect_refused([](OrderedJson& j) { j.erase("panel"); }, "seeds.panel but no panel");
+  expect_refused([](OrderedJson& j) { j["panel"]["rows"]["a/late"].erase("failure_rate"); },
                  "'failure_rate' is missing");
-  expect_refused([](Json& j) { j["panel"]["extra"] = 1; }, "panel.extra");
+  expect_refused([](OrderedJson& j) { j["panel"]["extra"] = 1; }, "panel.extra");
 }
 
 TEST_F(Ledger, APanelThatDoesNotFitIsRefusedBeforeTraining) {
@@ -479,7 +483,7 @@ TEST_F(Ledger, APanelThatDoesNotFitIsRefusedBeforeTraining) {
 }
 
 TEST_F(Ledger, TheResumeThatEndsARunPlaysItsPanel) {
-  const Json whole = Json::parse(trained({}, "whole", small_panel()));
+  const OrderedJson whole = OrderedJson::parse(trained({}, "whole", small_panel()));
   const Config config = resolve_config({{"env_id", "CartPole-v1"},
                                         {"num_envs", "8"},
                                         {"num_steps", "16"},
@@ -495,7 +499,8 @@ TEST_F(Ledger, TheResumeThatEndsARunPlaysItsPanel) {
   EXPECT_FALSE(fs::exists(at("run") + "/ledger_line.json"));
   ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
   const auto recorded = [&] {
-    return Json::parse(read_ledger_line(at("run") + "/ledger_line.json", 1).value())["panel"];
+    return OrderedJson::parse(
+        read_ledger_line(at("run") + "/ledger_line.json", 1).value())["panel"];
   };
   EXPECT_EQ(recorded(), whole["panel"]);
   fs::remove(at("run") + "/ledger_line.json");  // killed between the last checkpoint and the line
@@ -515,7 +520,7 @@ TEST_F(Ledger, ManyWritersLeaveWholeLines) {
   for (int w = 0; w < kWriters; ++w) {
     writers.emplace_back([&, w] {
       for (int i = 0; i < kLines; ++i) {
-        Json json = Json::parse(line);
+        OrderedJson json = OrderedJson::parse(line);
         json.erase("checksum");
         json["run"]["folder"] = "run " + std::to_string(w) + " " + std::to_string(i);
         const Result<std::string> sealed = seal_ledger_line(json.dump());

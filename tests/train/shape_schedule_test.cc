@@ -24,19 +24,17 @@
 #include "broadloom/train/trainer.h"
 #include "tests/env/simulators.h"
 #include "tests/train/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-Config config_of(const std::string& schedule, const Overrides& more = {}) {
+Config scheduled_config(const std::string& schedule, const Overrides& more = {}) {
   Overrides all{{"env_id", "CartPole-v1"}, {"total_timesteps", "3000"}, {"hidden_sizes", "16,8"},
                 {"num_minibatches", "3"},  {"update_epochs", "2"},      {"norm_obs", "true"},
                 {"norm_reward", "true"},   {"max_episode_steps", "40"}};
   if (!schedule.empty()) all.emplace_back("shape_schedule", schedule);
-  all.insert(all.end(), more.begin(), more.end());
-  Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
+  return resolved(with(all, more));
 }
 
 // With all that can be measured and hashed.
@@ -50,20 +48,6 @@ Overrides watched() {
 // Grows, shrinks below what it began with, and grows again; minibatches of its own in between.
 constexpr char kChanging[] = "6x16 @ 0, 37x5/50 @ 0.2, 3x24 @ 0.5, 20x16 @ 0.7";
 
-std::unique_ptr<Trainer> trainer_of(const Config& config, int threads = 1) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
-  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
-  trainer.value()->hold_threads(threads);
-  return trainer.take();
-}
-
-void run(Trainer& trainer, int iterations) {
-  for (int i = 0; i < iterations; ++i) {
-    const Status status = trainer.iterate();
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
-}
-
 template <class Numbers>
 void append(std::string& out, const Numbers& numbers) {
   out.append(reinterpret_cast<const char*>(numbers.data()),
@@ -71,7 +55,7 @@ void append(std::string& out, const Numbers& numbers) {
 }
 
 // State of the run and of its instruments; the clock's own tensor of a schedule left out.
-std::string bytes_of(Trainer& trainer) {
+std::string learnt_bytes_of(Trainer& trainer) {
   std::string bytes;
   for (std::vector<TensorRef> tensors : {trainer.state(), trainer.instrument_state()}) {
     for (const TensorRef& tensor : tensors) {
@@ -84,7 +68,7 @@ std::string bytes_of(Trainer& trainer) {
 }
 
 // What the last iteration says: instruments and hashes.
-std::string said_by(const Trainer& trainer) {
+std::string said_by_all(const Trainer& trainer) {
   std::string out;
   trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
     out += info.name;
@@ -115,18 +99,18 @@ std::unique_ptr<Trainer> gone_on_with(const Config& config, Trainer& before, int
 }
 
 TEST(ShapeScheduleRun, OneThatChangesNothingIsThePlainRun) {
-  const std::unique_ptr<Trainer> plain = trainer_of(config_of("", [] {
+  const std::unique_ptr<Trainer> plain = trainer_of(scheduled_config("", [] {
     Overrides more = watched();
     more.insert(more.end(), {{"num_envs", "9"}, {"num_steps", "16"}});
     return more;
   }()));
   const std::unique_ptr<Trainer> scheduled =
-      trainer_of(config_of("9x16 @ 0, 9x16 @ 0.2, 9x16 @ 0.5", watched()));
+      trainer_of(scheduled_config("9x16 @ 0, 9x16 @ 0.2, 9x16 @ 0.5", watched()));
   while (!plain->finished()) {
     run(*plain, 1);
     run(*scheduled, 1);
-    ASSERT_EQ(bytes_of(*scheduled), bytes_of(*plain)) << plain->clock().iteration;
-    ASSERT_EQ(said_by(*scheduled), said_by(*plain)) << plain->clock().iteration;
+    ASSERT_EQ(learnt_bytes_of(*scheduled), learnt_bytes_of(*plain)) << plain->clock().iteration;
+    ASSERT_EQ(said_by_all(*scheduled), said_by_all(*plain)) << plain->clock().iteration;
     EXPECT_EQ(scheduled->clock().env_step, plain->clock().env_step);
   }
   EXPECT_TRUE(scheduled->finished());
@@ -137,7 +121,7 @@ TEST(ShapeScheduleRun, OneThatChangesNothingIsThePlainRun) {
 // The environments stay as they are where T alone changes: then a plain run of the second shape can
 // go on with the state at the change, and a change must be no more than that.
 TEST(ShapeScheduleRun, APhaseIsWhatARunOfItsShapeDoes) {
-  const Config config = config_of("8x20 @ 0, 8x11/30 @ 0.3", [] {
+  const Config config = scheduled_config("8x20 @ 0, 8x11/30 @ 0.3", [] {
     Overrides more = watched();
     more.emplace_back("lr_schedule", "constant");
     return more;
@@ -150,41 +134,41 @@ TEST(ShapeScheduleRun, APhaseIsWhatARunOfItsShapeDoes) {
     run(*whole, 1);
     run(*plain, 1);
     EXPECT_EQ(whole->block().T, 11);
-    ASSERT_EQ(bytes_of(*plain), bytes_of(*whole)) << i;
-    ASSERT_EQ(said_by(*plain), said_by(*whole)) << i;
+    ASSERT_EQ(learnt_bytes_of(*plain), learnt_bytes_of(*whole)) << i;
+    ASSERT_EQ(said_by_all(*plain), said_by_all(*whole)) << i;
   }
 }
 
 TEST(ShapeScheduleRun, HasTheSameBitsForAnyNumberOfThreads) {
   for (const Overrides& more :
        {watched(), Overrides{{"env_id", "Pendulum-v1"}, {"stagger_starts", "true"}}}) {
-    const Config config = config_of(kChanging, more);
+    const Config config = scheduled_config(kChanging, more);
     std::string state, said;
     for (const int threads : {1, 2, 5}) {
       const std::unique_ptr<Trainer> trainer = trainer_of(config, threads);
       std::string words;
       while (!trainer->finished()) {
         run(*trainer, 1);
-        words += said_by(*trainer);
+        words += said_by_all(*trainer);
       }
       if (threads == 1) {
-        state = bytes_of(*trainer);
+        state = learnt_bytes_of(*trainer);
         said = words;
       }
-      EXPECT_EQ(bytes_of(*trainer), state) << threads << " threads";
+      EXPECT_EQ(learnt_bytes_of(*trainer), state) << threads << " threads";
       EXPECT_EQ(words, said) << threads << " threads";
     }
   }
 }
 
 TEST(ShapeScheduleRun, GoesOnAfterARestoreAtAnyIteration) {
-  const Config config = config_of(kChanging, watched());
+  const Config config = scheduled_config(kChanging, watched());
   const std::unique_ptr<Trainer> whole = trainer_of(config);
   std::vector<std::string> states, said;
   while (!whole->finished()) {
     run(*whole, 1);
-    states.push_back(bytes_of(*whole));
-    said.push_back(said_by(*whole));
+    states.push_back(learnt_bytes_of(*whole));
+    said.push_back(said_by_all(*whole));
   }
   const int iterations = static_cast<int>(states.size());
   EXPECT_EQ(iterations, config.num_iterations());
@@ -194,8 +178,8 @@ TEST(ShapeScheduleRun, GoesOnAfterARestoreAtAnyIteration) {
     EXPECT_EQ(after->clock().env_step, before->clock().env_step);
     for (int i = cut; i < std::min(cut + 3, iterations); ++i) {
       run(*after, 1);
-      ASSERT_EQ(bytes_of(*after), states[static_cast<std::size_t>(i)]) << cut << " " << i;
-      ASSERT_EQ(said_by(*after), said[static_cast<std::size_t>(i)]) << cut << " " << i;
+      ASSERT_EQ(learnt_bytes_of(*after), states[static_cast<std::size_t>(i)]) << cut << " " << i;
+      ASSERT_EQ(said_by_all(*after), said[static_cast<std::size_t>(i)]) << cut << " " << i;
     }
     run(*before, 1);
   }
@@ -216,7 +200,7 @@ std::string resting_rows(Trainer& trainer, std::int64_t envs, std::int64_t from)
 
 TEST(ShapeScheduleRun, EnvironmentsBeyondTheBlockRestAsTheyAre) {
   const std::unique_ptr<Trainer> trainer =
-      trainer_of(config_of("37x8 @ 0, 6x16 @ 0.3, 37x8 @ 0.7"));
+      trainer_of(scheduled_config("37x8 @ 0, 6x16 @ 0.3, 37x8 @ 0.7"));
   std::string before;
   int rested = 0, changed = 0;
   while (!trainer->finished()) {
@@ -242,7 +226,7 @@ TEST(ShapeScheduleRun, EnvironmentsBeyondTheBlockRestAsTheyAre) {
 
 // The clock counts what was stepped, whatever the shapes.
 TEST(ShapeScheduleRun, ItsClockIsThatOfTheConfig) {
-  const Config config = config_of(kChanging);
+  const Config config = scheduled_config(kChanging);
   const std::unique_ptr<Trainer> trainer = trainer_of(config);
   std::int64_t step = 0, env_step = 0;
   for (std::int64_t iteration = 1; !trainer->finished(); ++iteration) {
@@ -262,7 +246,7 @@ TEST(ShapeScheduleRun, ItsClockIsThatOfTheConfig) {
 TEST(ShapeScheduleRun, StaggersEachLotByItself) {
   const Overrides more{{"env_id", "Pendulum-v1"}, {"stagger_starts", "true"}};
   const std::unique_ptr<Trainer> trainer =
-      trainer_of(config_of("2x16 @ 0, 6x16 @ 0.3, 4x16 @ 0.5", more));
+      trainer_of(scheduled_config("2x16 @ 0, 6x16 @ 0.3, 4x16 @ 0.5", more));
   std::vector<std::int64_t> ages(6);
   for (const TensorRef& tensor : trainer->state()) {
     if (tensor.name == "envs.episode_step") std::memcpy(ages.data(), tensor.data, tensor.bytes());
@@ -278,16 +262,16 @@ TEST(ShapeScheduleRun, AWholeBatchChangesItsStepsAlone) {
     return Trainer::create(config, 2,
                            std::make_unique<WholeBatch>(std::move(inner), config.env_id));
   };
-  const Config steps = config_of("9x16 @ 0, 9x30/50 @ 0.4");
+  const Config steps = scheduled_config("9x16 @ 0, 9x30/50 @ 0.4");
   const std::unique_ptr<Trainer> plain = trainer_of(steps);
   Result<std::unique_ptr<Trainer>> whole = on_whole(steps);
   ASSERT_TRUE(whole.ok()) << whole.status().message();
   while (!plain->finished()) {
     run(*plain, 1);
     run(*whole.value(), 1);
-    ASSERT_EQ(bytes_of(*whole.value()), bytes_of(*plain)) << plain->clock().iteration;
+    ASSERT_EQ(learnt_bytes_of(*whole.value()), learnt_bytes_of(*plain)) << plain->clock().iteration;
   }
-  const Status refused = on_whole(config_of("9x16 @ 0, 4x16 @ 0.4")).status();
+  const Status refused = on_whole(scheduled_config("9x16 @ 0, 4x16 @ 0.4")).status();
   EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(refused.message().find("got 4 and 9 environments, but the simulator of"),
             std::string::npos)
@@ -297,7 +281,7 @@ TEST(ShapeScheduleRun, AWholeBatchChangesItsStepsAlone) {
 TEST(ShapeScheduleRun, PlansForTheLargestOfEach) {
   const Overrides more = watched();
   const auto plan = [&](const std::string& schedule) {
-    return plan_memory(config_of(schedule, more), 2).take();
+    return plan_memory(scheduled_config(schedule, more), 2).take();
   };
   const MemoryPlan wide = plan("64x8 @ 0"), tall = plan("4x200 @ 0");
   const MemoryPlan both = plan("64x8 @ 0, 4x200 @ 0.5");
@@ -329,7 +313,7 @@ class ShapeScheduleFolder : public InFolder {
 TEST_F(ShapeScheduleFolder, KilledAgainAndAgainItEndsTheSame) {
   Overrides more = watched();
   more.insert(more.end(), {{"checkpoint_interval", "3"}, {"eval_interval", "4"}});
-  const Config config = config_of(kChanging, more);
+  const Config config = scheduled_config(kChanging, more);
   ASSERT_TRUE(start_run(config, at("whole"), 1, {}).ok());
   RunHooks hooks;
   int left = 0;
@@ -357,7 +341,7 @@ TEST_F(ShapeScheduleFolder, KilledAgainAndAgainItEndsTheSame) {
 }
 
 TEST_F(ShapeScheduleFolder, ItsShapeStandsInMetricsContractAndLedger) {
-  const Config config = config_of("6x16 @ 0, 12x4/20 @ 0.5");
+  const Config config = scheduled_config("6x16 @ 0, 12x4/20 @ 0.5");
   std::string contract;
   RunHooks hooks;
   hooks.on_contract = [&](const RolloutContract& c) { contract = contract_text(c); };
@@ -385,7 +369,7 @@ TEST_F(ShapeScheduleFolder, ItsShapeStandsInMetricsContractAndLedger) {
 }
 
 TEST_F(ShapeScheduleFolder, ItsRecordIsRunAgain) {
-  const Config config = config_of(kChanging, watched());
+  const Config config = scheduled_config(kChanging, watched());
   ASSERT_TRUE(start_run(config, at("run"), 2, {}).ok());
   const std::string line = read_ledger_line(at("run") + "/ledger_line.json", 1).take();
   const Result<RerunPlan> plan = plan_rerun(line);
@@ -396,7 +380,7 @@ TEST_F(ShapeScheduleFolder, ItsRecordIsRunAgain) {
 }
 
 TEST_F(ShapeScheduleFolder, ItsPolicyIsLoadedAndItsRunAudited) {
-  const Config config = config_of(kChanging, watched());
+  const Config config = scheduled_config(kChanging, watched());
   ASSERT_TRUE(start_run(config, at("run"), 2, {}).ok());
   const Result<FoundCheckpoint> found = find_policy(at("run"));
   ASSERT_TRUE(found.ok());
@@ -419,7 +403,7 @@ TEST_F(ShapeScheduleFolder, ItsPolicyIsLoadedAndItsRunAudited) {
 }
 
 TEST_F(ShapeScheduleFolder, CannotBeMadeLonger) {
-  const Config config = config_of("6x16 @ 0, 12x4 @ 0.5", {{"lr_schedule", "constant"}});
+  const Config config = scheduled_config("6x16 @ 0, 12x4 @ 0.5", {{"lr_schedule", "constant"}});
   ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
   const Result<RunSummary> longer = resume_run(at("run"), 1, {}, 9000);
   EXPECT_EQ(longer.status().kind(), ErrorKind::kInvalidConfig);
@@ -431,9 +415,9 @@ TEST_F(ShapeScheduleFolder, DiffComparesRecordsOfOneShape) {
   const Overrides hashed{{"hashes", "true"}};
   Overrides plain = hashed;
   plain.insert(plain.end(), {{"num_envs", "6"}, {"num_steps", "16"}});
-  ASSERT_TRUE(start_run(config_of("", plain), at("plain"), 1, {}).ok());
-  ASSERT_TRUE(start_run(config_of("6x16 @ 0, 6x16 @ 0.5", hashed), at("same"), 1, {}).ok());
-  ASSERT_TRUE(start_run(config_of("6x16 @ 0, 12x8 @ 0.5", hashed), at("other"), 1, {}).ok());
+  ASSERT_TRUE(start_run(scheduled_config("", plain), at("plain"), 1, {}).ok());
+  ASSERT_TRUE(start_run(scheduled_config("6x16 @ 0, 6x16 @ 0.5", hashed), at("same"), 1, {}).ok());
+  ASSERT_TRUE(start_run(scheduled_config("6x16 @ 0, 12x8 @ 0.5", hashed), at("other"), 1, {}).ok());
   const Result<RunDiff> same = diff_runs(at("plain"), at("same"));
   ASSERT_TRUE(same.ok()) << same.status().message();
   EXPECT_FALSE(same.value().parting.has_value());
@@ -447,7 +431,7 @@ TEST_F(ShapeScheduleFolder, DiffComparesRecordsOfOneShape) {
 }
 
 TEST_F(ShapeScheduleFolder, DamagedHashesAreSaidToBe) {
-  const Config config = config_of("6x16 @ 0, 12x4 @ 0.5", {{"hashes", "true"}});
+  const Config config = scheduled_config("6x16 @ 0, 12x4 @ 0.5", {{"hashes", "true"}});
   ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
   const std::string path = at("run") + "/hashes.bin", good = text("run/hashes.bin");
   const auto read_all = [&](std::string bytes) -> Status {

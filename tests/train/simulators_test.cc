@@ -24,29 +24,18 @@
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/folder.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
 using Json = nlohmann::json;
 
-Config config_of(const std::string& env_id, const Overrides& overrides = {}) {
+Config simulated_config(const std::string& env_id, const Overrides& overrides = {}) {
   Overrides all{{"env_id", env_id},       {"num_envs", "37"},     {"num_steps", "13"},
                 {"num_minibatches", "3"}, {"update_epochs", "2"}, {"total_timesteps", "2886"},
                 {"hidden_sizes", "16,8"}};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  const Result<Config> config = resolve_config(all);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  return config.value();
-}
-
-std::string bytes_of(Trainer& trainer) {
-  std::string bytes;
-  for (const TensorRef& tensor : trainer.state()) {
-    bytes += tensor.name;
-    bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
-  }
-  return bytes;
+  return resolved(with(all, overrides));
 }
 
 std::string trained(const Config& config, int threads, bool whole) {
@@ -65,15 +54,15 @@ std::string trained(const Config& config, int threads, bool whole) {
   return bytes_of(*trainer.value());
 }
 
-struct Case {
+struct LockstepCase {
   std::string env_id;
   Overrides overrides;
 };
 
-class Lockstep : public ::testing::TestWithParam<Case> {};
+class Lockstep : public ::testing::TestWithParam<LockstepCase> {};
 
 TEST_P(Lockstep, HasTheBitsOfGroups) {
-  const Config config = config_of(GetParam().env_id, GetParam().overrides);
+  const Config config = simulated_config(GetParam().env_id, GetParam().overrides);
   const std::string groups = trained(config, 2, false);
   for (const int threads : {1, 2, 5}) EXPECT_EQ(trained(config, threads, true), groups) << threads;
 }
@@ -81,18 +70,31 @@ TEST_P(Lockstep, HasTheBitsOfGroups) {
 INSTANTIATE_TEST_SUITE_P(
     Settings, Lockstep,
     ::testing::Values(
-        Case{"CartPole-v1", {}}, Case{"CartPole-v1", {{"max_episode_steps", "5"}}},
-        Case{"CartPole-v1", {{"shared_encoder", "true"}, {"max_episode_steps", "7"}}},
-        Case{"Pendulum-v1",
-             {{"norm_obs", "true"}, {"norm_reward", "true"}, {"max_episode_steps", "6"}}},
-        Case{"Pendulum-v1", {{"shared_encoder", "true"}, {"norm_obs", "true"}}},
-        Case{"CartPole-v1", {{"num_envs", "300"}, {"num_steps", "3"}, {"stagger_starts", "true"}}},
-        Case{"CartPole-v1", {{"num_envs", "1"}, {"num_steps", "40"}}},
-        Case{"CartPole-v1",
-             {{"disturb.obs_noise", "0.1"}, {"disturb.action_delay", "2"}, {"norm_obs", "true"}}},
-        Case{"Taxi-v3", {{"max_episode_steps", "9"}, {"hashes", "true"}}}));
+        LockstepCase{"CartPole-v1", {}}, LockstepCase{"CartPole-v1", {{"max_episode_steps", "5"}}},
+        LockstepCase{"CartPole-v1", {{"shared_encoder", "true"}, {"max_episode_steps", "7"}}},
+        LockstepCase{"Pendulum-v1",
+                     {{"norm_obs", "true"}, {"norm_reward", "true"}, {"max_episode_steps", "6"}}},
+        LockstepCase{"Pendulum-v1", {{"shared_encoder", "true"}, {"norm_obs", "true"}}},
+        LockstepCase{"CartPole-v1",
+                     {{"num_envs", "300"}, {"num_steps", "3"}, {"stagger_starts", "true"}}},
+        LockstepCase{"CartPole-v1", {{"num_envs", "1"}, {"num_steps", "40"}}},
+        LockstepCase{
+            "CartPole-v1",
+            {{"disturb.obs_noise", "0.1"}, {"disturb.action_delay", "2"}, {"norm_obs", "true"}}},
+        LockstepCase{"Taxi-v3", {{"max_episode_steps", "9"}, {"hashes", "true"}}}));
 
-void register_all() {
+// Cannot begin at different times.
+bool registers_in_step() {
+  EnvSpec spec = env_spec("CartPole-v1", {}).take();
+  spec.id = "InStep-v0";
+  const auto make = [](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+    if (options.stagger_starts) return invalid("all of them begin at once");
+    return make_vec_env("CartPole-v1", {}, options);
+  };
+  return register_environment(simulator_entry(spec, make)).ok();
+}
+
+void register_simulators() {
   static const bool once = [] {
     const auto whole = [](auto inner) {
       return std::make_unique<WholeBatch>(std::move(inner), "Whole-v0");
@@ -113,21 +115,15 @@ void register_all() {
     register_simulator("Varying-v0", [](auto inner) {
       return std::make_unique<Varying>(std::move(inner), "Varying-v0");
     });
-    return true;
+    return registers_in_step();
   }();
   ASSERT_TRUE(once);
 }
 
-std::unique_ptr<Trainer> trainer_of(const Config& config) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, 1);
-  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
-  return trainer.take();
-}
-
 TEST(WholeBatchEvaluation, PlaysWhatShardsPlay) {
-  register_all();
-  const std::unique_ptr<Trainer> plain = trainer_of(config_of("CartPole-v1"));
-  const std::unique_ptr<Trainer> whole = trainer_of(config_of("Whole-v0"));
+  register_simulators();
+  const std::unique_ptr<Trainer> plain = trainer_of(simulated_config("CartPole-v1"));
+  const std::unique_ptr<Trainer> whole = trainer_of(simulated_config("Whole-v0"));
   for (const EvalActions actions : {EvalActions::kMostLikely, EvalActions::kSampled}) {
     EvalOptions options{150, 3, 2};
     options.actions = actions;
@@ -148,7 +144,7 @@ TEST(WholeBatchEvaluation, PlaysWhatShardsPlay) {
 
 class Runs : public InFolder {
  protected:
-  Runs() { register_all(); }
+  Runs() { register_simulators(); }
 
   Json json(const std::string& name) const { return Json::parse(read_file(at(name)).take()); }
 
@@ -213,11 +209,12 @@ TEST_F(Runs, AFailedStepEndsTheRunAndTheNextResumeGoesOn) {
     Overrides overrides = kConstant;
     overrides.insert(overrides.end(), {{"checkpoint_interval", "2"}, {"eval_interval", "0"}});
     healthy = true;
-    ASSERT_TRUE(start_run(config_of(id, overrides), at(id + "_whole"), 1, {}).ok());
+    ASSERT_TRUE(start_run(simulated_config(id, overrides), at(id + "_whole"), 1, {}).ok());
     healthy = false;
     for (const int threads : {1, 2, 5}) {
       const std::string name = id + std::to_string(threads);
-      const Status failed = start_run(config_of(id, overrides), at(name), threads, {}).status();
+      const Status failed =
+          start_run(simulated_config(id, overrides), at(name), threads, {}).status();
       EXPECT_EQ(failed.kind(), ErrorKind::kIo);
       EXPECT_NE(failed.message().find("the simulator failed at its step 56: worker 3 has died"),
                 std::string::npos)
@@ -238,7 +235,7 @@ TEST_F(Runs, AFailedStepEndsAnEvaluation) {
     const std::string id = whole ? "DyingWhole-v0" : "Dying-v0";
     register_simulator(
         id, [=](auto inner) { return std::make_unique<Failing>(std::move(inner), id, 4, whole); });
-    const std::unique_ptr<Trainer> trainer = trainer_of(config_of(id));
+    const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(id));
     const Status failed = evaluate_policy(trainer->policy(), {80, 1, 2}).status();
     EXPECT_EQ(failed.kind(), ErrorKind::kIo);
     EXPECT_NE(
@@ -249,8 +246,8 @@ TEST_F(Runs, AFailedStepEndsAnEvaluation) {
 }
 
 TEST_F(Runs, SerialisedStateIsSavedAndRestored) {
-  ASSERT_TRUE(start_run(config_of("CartPole-v1", kConstant), at("plain"), 1, {}).ok());
-  const Status status = stopped_and_resumed(config_of("Bytes-v0", kConstant), "bytes");
+  ASSERT_TRUE(start_run(simulated_config("CartPole-v1", kConstant), at("plain"), 1, {}).ok());
+  const Status status = stopped_and_resumed(simulated_config("Bytes-v0", kConstant), "bytes");
   ASSERT_TRUE(status.ok()) << status.message();
   const Json plain = json("plain/ledger_line.json"), bytes = json("bytes/ledger_line.json");
   EXPECT_EQ(bytes["result"]["parameters_hash"], plain["result"]["parameters_hash"]);
@@ -261,7 +258,7 @@ TEST_F(Runs, SerialisedStateIsSavedAndRestored) {
 TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
   Unsaved::seeds().clear();
   std::string told;
-  const Config config = config_of("Unsaved-v0", kConstant);
+  const Config config = simulated_config("Unsaved-v0", kConstant);
   ASSERT_TRUE(start_run(config, at("run"), 1, stop_after(3)).ok());
   EXPECT_EQ(
       read_file(at("run/checkpoints/iteration_0000000003.safetensors")).value().find("\"envs"),
@@ -294,14 +291,14 @@ TEST_F(Runs, DisturbancesBeginAnewWithWhatTheyAreAround) {
   Overrides keys = kConstant;
   keys.insert(keys.end(), {{"disturb.action_delay", "2"}, {"disturb.push_interval", "9"}});
   Unsaved::seeds().clear();
-  const Status status = stopped_and_resumed(config_of("Unsaved-v0", keys), "run");
+  const Status status = stopped_and_resumed(simulated_config("Unsaved-v0", keys), "run");
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(Unsaved::seeds().size(), 1u);
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at.size(), 1u);
 }
 
 TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
-  const Config config = config_of("Lost-v0", kConstant);
+  const Config config = simulated_config("Lost-v0", kConstant);
   const Status refused = stopped_and_resumed(config, "run");
   EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(refused.message().find("VecEnv::begin_anew()"), std::string::npos) << refused.message();
@@ -311,10 +308,10 @@ TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
 
 // The environments of a run that begins with another's policy are its own, as they were made.
 TEST_F(Runs, SerialisedStateOutlivesAnotherRunsPolicy) {
-  ASSERT_TRUE(start_run(config_of("Bytes-v0", kConstant), at("first"), 1, {}).ok());
+  ASSERT_TRUE(start_run(simulated_config("Bytes-v0", kConstant), at("first"), 1, {}).ok());
   const InitialPolicy policy = read_initial_policy(at("first")).take();
   const auto begun = [&](const char* id) {
-    const std::unique_ptr<Trainer> trainer = trainer_of(config_of(id, {{"seed", "2"}}));
+    const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(id, {{"seed", "2"}}));
     EXPECT_TRUE(begin_with(policy, *trainer).ok());
     EXPECT_TRUE(trainer->iterate().ok());
     return std::vector<float>(trainer->params(),
@@ -324,7 +321,7 @@ TEST_F(Runs, SerialisedStateOutlivesAnotherRunsPolicy) {
 }
 
 TEST_F(Runs, WithoutFinalObservationsBootstrappingIsRefused) {
-  const Config config = config_of("NoFinals-v0");
+  const Config config = simulated_config("NoFinals-v0");
   for (const Status& refused :
        {make_contract(config, 1).status(), Trainer::create(config, 1).status()}) {
     EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
@@ -334,15 +331,15 @@ TEST_F(Runs, WithoutFinalObservationsBootstrappingIsRefused) {
   }
   for (const std::string mode : {"as_termination", "state_value", "zero"}) {
     const Overrides keys{{"truncation_mode", mode}, {"max_episode_steps", "6"}};
-    const std::unique_ptr<Trainer> without = trainer_of(config_of("NoFinals-v0", keys));
-    const std::unique_ptr<Trainer> plain = trainer_of(config_of("CartPole-v1", keys));
+    const std::unique_ptr<Trainer> without = trainer_of(simulated_config("NoFinals-v0", keys));
+    const std::unique_ptr<Trainer> plain = trainer_of(simulated_config("CartPole-v1", keys));
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(without->iterate().ok() && plain->iterate().ok());
     EXPECT_EQ(bytes_of(*without), bytes_of(*plain)) << mode;
   }
 }
 
 TEST_F(Runs, WhatVariesIsRecordedAndComparedByStatistics) {
-  const Config config = config_of("Varying-v0", kConstant);
+  const Config config = simulated_config("Varying-v0", kConstant);
   ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().bits, "none");
   const std::string line = read_ledger_line(at("run/ledger_line.json"), 1).take();
@@ -364,7 +361,7 @@ TEST_F(Runs, WhatVariesIsRecordedAndComparedByStatistics) {
 
 // The test of the comparison itself: means apart are not excused, other settings neither.
 TEST_F(Runs, StatisticsStillTellRunsApart) {
-  ASSERT_TRUE(start_run(config_of("Varying-v0", kConstant), at("run"), 1, {}).ok());
+  ASSERT_TRUE(start_run(simulated_config("Varying-v0", kConstant), at("run"), 1, {}).ok());
   const Json line = json("run/ledger_line.json");
   const auto agrees = [&](const Json& other) {
     RerunReport report;
@@ -389,7 +386,7 @@ TEST_F(Runs, StatisticsStillTellRunsApart) {
 
 TEST_F(Runs, TheContractSaysWhatASimulatorCannot) {
   const auto text = [](const std::string& id, const Overrides& keys) {
-    const Result<RolloutContract> contract = make_contract(config_of(id, keys), 1);
+    const Result<RolloutContract> contract = make_contract(simulated_config(id, keys), 1);
     EXPECT_TRUE(contract.ok()) << contract.status().message();
     return contract_text(contract.value());
   };
@@ -400,9 +397,22 @@ TEST_F(Runs, TheContractSaysWhatASimulatorCannot) {
   EXPECT_EQ(text("CartPole-v1", {}).find("Simulator:"), std::string::npos);
 }
 
+// Before anything is said of the run, and by a study before its first one.
+TEST_F(Runs, WhatASimulatorCannotDoIsRefusedWithTheContract) {
+  const auto refusal = [](const std::string& id, const Overrides& keys, int ranks) {
+    const Status status = make_contract(simulated_config(id, keys), 1, ranks).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    return status.message();
+  };
+  EXPECT_NE(refusal("Whole-v0", {{"instruments", "policy"}}, 1).find("VecEnv::another()"),
+            std::string::npos);
+  EXPECT_EQ(refusal("Whole-v0", {}, 2).find("got 2 ranks, but the environments of Whole-v0"), 0U);
+  EXPECT_EQ(refusal("InStep-v0", {{"stagger_starts", "true"}}, 1), "all of them begin at once");
+}
+
 TEST_F(Runs, StationaryStartsNeedStateThatIsSaved) {
   ThreadPool pool(1);
-  const std::unique_ptr<Trainer> trainer = trainer_of(config_of("Lost-v0"));
+  const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config("Lost-v0"));
   const Status refused = StartPool::create(trainer->policy(), 3, pool).status();
   EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(refused.message().find("expected synchronised"), std::string::npos);
@@ -412,8 +422,8 @@ TEST_F(Runs, StationaryStartsNeedStateThatIsSaved) {
 TEST_F(Runs, StationaryStartsOfSerialisedState) {
   ThreadPool pool(2);
   const Overrides keys{{"max_episode_steps", "4"}};
-  const std::unique_ptr<Trainer> plain = trainer_of(config_of("CartPole-v1", keys));
-  const std::unique_ptr<Trainer> bytes = trainer_of(config_of("Bytes-v0", keys));
+  const std::unique_ptr<Trainer> plain = trainer_of(simulated_config("CartPole-v1", keys));
+  const std::unique_ptr<Trainer> bytes = trainer_of(simulated_config("Bytes-v0", keys));
   std::vector<Observations> observations;
   for (const Trainer* trainer : {plain.get(), bytes.get()}) {
     const Result<StartPool> starts = StartPool::create(trainer->policy(), 3, pool);

@@ -27,7 +27,7 @@ double sum_of(const StageSeconds& stages) {
   return sum;
 }
 
-std::unique_ptr<Trainer> make_trainer() {
+std::unique_ptr<Trainer> timed_trainer() {
   const Result<Config> config = resolve_config({{"env_id", "Pendulum-v1"},
                                                 {"num_envs", "32"},
                                                 {"num_steps", "32"},
@@ -36,7 +36,7 @@ std::unique_ptr<Trainer> make_trainer() {
 }
 
 TEST(StageSeconds, AddUpToTheIteration) {
-  const auto trainer = make_trainer();
+  const auto trainer = timed_trainer();
   EXPECT_EQ(sum_of(trainer->stage_seconds()), 0.0);
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(trainer->iterate().ok());
@@ -52,7 +52,7 @@ TEST(StageSeconds, AddUpToTheIteration) {
 }
 
 TEST(StageSeconds, ARecordersTimeIsItsOwn) {
-  const auto trainer = make_trainer();
+  const auto trainer = timed_trainer();
   NappingRecorder recorder;
   trainer->set_recorder(&recorder);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(trainer->iterate().ok());

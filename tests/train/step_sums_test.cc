@@ -52,7 +52,7 @@ std::unique_ptr<Trainer> trainer(int threads, Ranks& ranks = Ranks::alone(),
   return made.take();
 }
 
-std::vector<double> numbers_of(const Trainer& trainer) {
+std::vector<double> counted_by(const Trainer& trainer) {
   std::vector<double> out;
   for (const NamedNumber& number : trainer.report().counted) out.push_back(number.value);
   return out;
@@ -71,9 +71,9 @@ TEST(StepSums, AreMeansOverTheBlock) {
     double squares = 0.0;
     for (const double reward : rewards) squares += reward * reward;
     ASSERT_LT(mean, -0.1);
-    EXPECT_NEAR(numbers_of(*run)[0], 0.25 * mean, 1e-9);
-    EXPECT_NEAR(numbers_of(*run)[1], 0.75 * mean, 1e-9);
-    EXPECT_NEAR(numbers_of(*run)[2], squares / (kEnvs * kSteps), 1e-9);
+    EXPECT_NEAR(counted_by(*run)[0], 0.25 * mean, 1e-9);
+    EXPECT_NEAR(counted_by(*run)[1], 0.75 * mean, 1e-9);
+    EXPECT_NEAR(counted_by(*run)[2], squares / (kEnvs * kSteps), 1e-9);
   }
 }
 
@@ -90,7 +90,7 @@ TEST(StepSums, GoOnFromWhatWasSaved) {
   ASSERT_TRUE(other->state_restored().ok());
   ASSERT_TRUE(whole->iterate().ok());
   ASSERT_TRUE(other->iterate().ok());
-  EXPECT_EQ(numbers_of(*other), numbers_of(*whole));
+  EXPECT_EQ(counted_by(*other), counted_by(*whole));
 }
 
 TEST(StepSums, AreTheSameForAnyNumberOfRanks) {
@@ -98,7 +98,7 @@ TEST(StepSums, AreTheSameForAnyNumberOfRanks) {
   std::vector<std::vector<double>> expected;
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(alone->iterate().ok());
-    expected.push_back(numbers_of(*alone));
+    expected.push_back(counted_by(*alone));
   }
   for (const int size : {2, 3}) {
     ThreadWorld world(size);
@@ -108,7 +108,7 @@ TEST(StepSums, AreTheSameForAnyNumberOfRanks) {
         const Status status = run->iterate();
         EXPECT_TRUE(status.ok()) << status.message();
         if (!status.ok()) return;
-        EXPECT_EQ(numbers_of(*run), numbers) << "rank " << ranks.rank() << " of " << size;
+        EXPECT_EQ(counted_by(*run), numbers) << "rank " << ranks.rank() << " of " << size;
       }
     });
   }

@@ -13,7 +13,7 @@
 namespace broadloom {
 namespace {
 
-constexpr double kGamma = 0.99, kLambda = 0.95;
+constexpr double kDiscount = 0.99, kLambda = 0.95;
 constexpr TruncationMode kModes[] = {TruncationMode::kBootstrap, TruncationMode::kAsTermination,
                                      TruncationMode::kStateValue, TruncationMode::kZero};
 
@@ -32,12 +32,12 @@ RolloutBlock block_with_ends(TruncationMode mode) {
   }
   block.truncated[block.index(31, 2)] = 1;
   block.truncations[2] = 2;
-  compute_advantages(block, 0, block.N, kGamma, kLambda, mode);
+  compute_advantages(block, 0, block.N, kDiscount, kLambda, mode);
   return block;
 }
 
 double error_of(const RolloutBlock& block, TruncationMode mode) {
-  return target_error(block, kGamma, kLambda, mode);
+  return target_error(block, kDiscount, kLambda, mode);
 }
 
 TEST(AuditTargets, AgreeWithTheDefinitionInEveryMode) {
@@ -52,7 +52,7 @@ TEST(AuditTargets, AnEndThatWasDroppedShows) {
     RolloutBlock leaking = block_with_ends(mode);
     RolloutBlock without = leaking;
     without.terminated[without.index(3 + 2 * n, n)] = 0;
-    compute_advantages(without, 0, without.N, kGamma, kLambda, mode);
+    compute_advantages(without, 0, without.N, kDiscount, kLambda, mode);
     leaking.advantages = without.advantages;
     EXPECT_GT(error_of(leaking, mode), 0.01) << n;
   }

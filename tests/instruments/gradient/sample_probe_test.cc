@@ -12,8 +12,9 @@ namespace {
 
 constexpr int kSteps = 14, kEnvs = 3;
 
-struct Scene {
-  Scene() : network(shape()), params(network.parameter_count()), block(kSteps, kEnvs, 4, 1, 0) {
+struct SampledScene {
+  SampledScene()
+      : network(shape()), params(network.parameter_count()), block(kSteps, kEnvs, 4, 1, 0) {
     network.initialise(2, params.data());
     Random random(6, Purpose::kUser, 0, 0);
     for (float& p : params) p += static_cast<float>(0.3 * random.normal());
@@ -68,7 +69,7 @@ double inner(const std::vector<double>& x, const std::vector<double>& y) {
 }
 
 TEST(SampleProbe, EqualsExplicitVectors) {
-  Scene scene;
+  SampledScene scene;
   const std::size_t P = scene.params.size();
   const double B = kSteps * kEnvs;
   std::vector<std::vector<std::vector<double>>> g(kEnvs);
@@ -132,7 +133,7 @@ TEST(SampleProbe, EqualsExplicitVectors) {
 }
 
 TEST(SampleProbe, WithoutAnyRewardNothingIsDefinedAndNothingFails) {
-  Scene scene;
+  SampledScene scene;
   std::fill(scene.block.advantages.begin(), scene.block.advantages.end(), 0.0f);
   const SampleNumbers numbers = scene.measure();
   EXPECT_EQ(numbers.sample_norm, 0.0);

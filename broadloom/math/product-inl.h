@@ -1,15 +1,19 @@
-#include "broadloom/math/product.h"
+// The kernel of the products of product.h, which are parted into files that compile side by side:
+// every shape of a block for every instruction set takes a compiler long. Included once per target,
+// hence the guard.
+#if defined(BROADLOOM_MATH_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BROADLOOM_MATH_PRODUCT_INL_H_
+#undef BROADLOOM_MATH_PRODUCT_INL_H_
+#else
+#define BROADLOOM_MATH_PRODUCT_INL_H_
+#endif
+
+#include <hwy/highway.h>
 
 #include <cstddef>
 
-#include "broadloom/math/targets.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "broadloom/math/product.cc"
-#include <hwy/foreach_target.h>  // compiles this file once per target
-#include <hwy/highway.h>
-
 #include "broadloom/math/fused-inl.h"
+#include "broadloom/math/product.h"
 #include "broadloom/math/tail-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,6 +56,7 @@ struct Factors {
 };
 
 // Inlined, it takes a sanitizer's build six times as long, and nobody times what that makes.
+#undef BROADLOOM_INLINE
 #ifdef BROADLOOM_FEWER_TARGETS
 #define BROADLOOM_INLINE HWY_NOINLINE
 #else
@@ -178,57 +183,8 @@ HWY_INLINE void multiply_all(Product<T, kColumns> p, int rows, int cols) {
   }
 }
 
-void RowsF32(const Product<float, false>& p, int rows, int cols) {
-  multiply_all<false>(p, rows, cols);
-}
-void RowsF64(const Product<double, false>& p, int rows, int cols) {
-  multiply_all<false>(p, rows, cols);
-}
-void ColumnsF32(const Product<float, true>& p, int rows, int cols) {
-  multiply_all<false>(p, rows, cols);
-}
-void ColumnsF64(const Product<double, true>& p, int rows, int cols) {
-  multiply_all<false>(p, rows, cols);
-}
-void ColumnsAndSumsF32(const Product<float, true>& p, int rows, int cols) {
-  multiply_all<true>(p, rows, cols);
-}
-void ColumnsAndSumsF64(const Product<double, true>& p, int rows, int cols) {
-  multiply_all<true>(p, rows, cols);
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace broadloom
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace broadloom {
-
-HWY_EXPORT(RowsF32);
-HWY_EXPORT(RowsF64);
-HWY_EXPORT(ColumnsF32);
-HWY_EXPORT(ColumnsF64);
-HWY_EXPORT(ColumnsAndSumsF32);
-HWY_EXPORT(ColumnsAndSumsF64);
-
-void multiply(const Product<float, false>& p, int rows, int cols) {
-  HWY_DYNAMIC_DISPATCH(RowsF32)(p, rows, cols);
-}
-void multiply(const Product<double, false>& p, int rows, int cols) {
-  HWY_DYNAMIC_DISPATCH(RowsF64)(p, rows, cols);
-}
-void multiply(const Product<float, true>& p, int rows, int cols) {
-  HWY_DYNAMIC_DISPATCH(ColumnsF32)(p, rows, cols);
-}
-void multiply(const Product<double, true>& p, int rows, int cols) {
-  HWY_DYNAMIC_DISPATCH(ColumnsF64)(p, rows, cols);
-}
-void multiply_and_add_up(const Product<float, true>& p, int rows, int cols) {
-  HWY_DYNAMIC_DISPATCH(ColumnsAndSumsF32)(p, rows, cols);
-}
-void multiply_and_add_up(const Product<double, true>& p, int rows, int cols) {
-  HWY_DYNAMIC_DISPATCH(ColumnsAndSumsF64)(p, rows, cols);
-}
-
-}  // namespace broadloom
-#endif  // HWY_ONCE
+#endif  // BROADLOOM_MATH_PRODUCT_INL_H_
