@@ -58,6 +58,7 @@ struct GatherPhase {
   template <class Team>
   BROADLOOM_HD void gather(const Team& team, float* x) const {
     const int width = of.rollout.D, row = TilePlaces::row(width);
+    const auto& seen = of.loss.seen(of.rollout);
     for (int e = team.thread(); e < of.work.rows.all() * width; e += team.threads()) {
       const int at = e / width, i = e % width;
       const RowsAtHand::Tile tile = of.work.rows.tile(at / kTileRows);
@@ -67,7 +68,7 @@ struct GatherPhase {
         continue;
       }
       const std::size_t in_block = static_cast<std::size_t>(of.indices[tile.in_minibatch + r]);
-      x[at * row + i] = of.rollout.observations.read(in_block, i, width);
+      x[at * row + i] = seen.read(in_block, i, width);
     }
   }
 };
