@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "tests/cuda/device_trainers.h"
 
@@ -60,6 +62,17 @@ TEST_F(DeviceRnds, TakeWideNetworks) {
       "CartPole-v1",
       with(kRnd, {{"rnd_hidden_sizes", "128,96"}, {"rnd_outputs", "130"}, {"update_epochs", "1"}}),
       2);
+}
+
+// More samples that train the predictor than are worked on at a time.
+TEST_F(DeviceRnds, TakeRowsOneAfterAnother) {
+  emulation.limits.rows = 128;
+  expect_the_same("CartPole-v1",
+                  with(kRnd, {{"num_envs", "40"},
+                              {"num_minibatches", "1"},
+                              {"update_proportion", "0.9"},
+                              {"update_epochs", "1"}}),
+                  2);
 }
 
 // A minibatch's samples all train the predictor, or only its first.
