@@ -40,8 +40,10 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
                    {shapes_of(setup.config), undisturbed(unstacked(setup.envs)).disturbance,
                     setup.envs.spec().observation.frame_layout(), setup.normalizer}),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
-                cuts_of(setup.config)) {
+                cuts_of(setup.config)),
+        rnd_(rnd_of(*side_, setup)) {
     update_.set_fault(collector_.fault());
+    update_.set_rnd(rnd_.get());
   }
 
   // The first thing that went wrong on the side.
@@ -70,6 +72,16 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     update_.reshape(cut_of(now));
   }
 
+  Status begin_run(const VecEnv& envs, ObsNormalizers normalizers) override {
+    return rnd_ == nullptr ? Status() : rnd_->statistics().begin_run(envs, normalizers.policy);
+  }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    if (rnd_ != nullptr) rnd_->statistics().append_state(prefix, out);
+  }
+  void state_restored() override {
+    if (rnd_ != nullptr) rnd_->statistics().state_restored();
+  }
+
   void begin_block(double progress) override { way_.begin_block(progress, update_.loss()); }
 
   Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) override {
@@ -80,13 +92,14 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     }
     collector_.collect(way_.acting(outputs_), update_.params(), first_step);
     const DeviceRollout& kept = collector_.block();
+    if (rnd_ != nullptr) look(block);
     bring(kept.rewards, block.rewards);
     bring(kept.values, block.values);
     bring(kept.terminated, block.terminated);
     bring(kept.truncated, block.truncated);
     if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
     if (parts == BlockParts::kAll) bring_rest(block);
-    if (!scales_rewards_) compute_advantages(block);
+    if (!waits_for_rewards()) compute_advantages(block);
     collector_.bring_sums();
     side_->mark();
     return status();
@@ -96,24 +109,26 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     side_->wait_marked();
     const Status status = collector_.take_sums(first_step);
     if (!status.ok()) has_begun_ = false;  // nothing is learnt from it
+    if (status.ok() && rnd_ != nullptr) rnd_->take_sums();
     return status;
   }
 
   void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) override {
-    if (scales_rewards_ || way_.sets_rate() || way_.may_stop()) return;
+    if (waits_for_rewards() || way_.sets_rate() || way_.may_stop()) return;
     update_.begin(collector_.block(), seed, iteration, way_, learner.learning_rate,
                   learner.adam_steps);
     has_begun_ = true;
   }
 
   void take_block(const Learner&, RolloutBlock& block) override {
-    if (!scales_rewards_) return;  // the block came with its advantages
-    collector_.set_rewards(block.rewards.data());
+    if (!waits_for_rewards()) return;  // the block came with its advantages
+    if (scales_rewards_) collector_.set_rewards(block.rewards.data());
     compute_advantages(block);
+    if (rnd_ != nullptr) compute_intrinsic_advantages(block);
     side_->wait();
   }
 
-  Status update(const RolloutBlock&, std::uint64_t seed, std::int64_t iteration,
+  Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner) override {
     iteration_ = iteration;
     if (!has_begun_) {
@@ -125,7 +140,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     double rate = 0.0;
     const auto steps = update_.finish(params_.data(), rate);
     BROADLOOM_TRY(status());
-    failed_ = take_in(steps);
+    failed_ = take_in(steps, block);
     BROADLOOM_TRY(failed_);
     std::copy(params_.begin(), params_.end(), learner.params.begin());
     learner.learning_rate = rate;
@@ -134,7 +149,10 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   }
 
   int epochs() const override { return epochs_; }
-  void visit_numbers(const NumberVisitor& visit) const override { stats_.visit(visit); }
+  void visit_numbers(const NumberVisitor& visit) const override {
+    stats_.visit(visit);
+    if (rnd_ != nullptr) rnd_->numbers().visit(visit);
+  }
   void set_observer(UpdateObserver* observer) override { observer_ = observer; }
 
  private:
@@ -160,18 +178,31 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     return cuts;
   }
 
+  static std::unique_ptr<DeviceRnd<Side>> rnd_of(Side& side, const DeviceSetup& setup) {
+    const Config& config = setup.config;
+    if (config.algorithm != "ppo_rnd") return nullptr;
+    return std::make_unique<DeviceRnd<Side>>(side, ppo_rnd_settings(config, setup.envs.spec()),
+                                             shape_of(config), cut_of(config));
+  }
+
+  // Whether the host has a say in rewards before there are advantages.
+  bool waits_for_rewards() const { return scales_rewards_ || rnd_ != nullptr; }
+
   // The numbers of an update, unless one of its steps should not have been taken.
-  Status take_in(const std::vector<Step>& steps) {
+  Status take_in(const std::vector<Step>& steps, const RolloutBlock& block) {
     stats_ = {};
+    if (rnd_ != nullptr) rnd_->begin_numbers();
     const int per_epoch = update_.minibatches().count();
     for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
       const Step& of = steps[static_cast<std::size_t>(step)];
       const MinibatchReport minibatch = report_of(step / per_epoch, step % per_epoch, of);
+      if (rnd_ != nullptr) BROADLOOM_TRY(rnd_->take_in(static_cast<std::size_t>(step)));
       BROADLOOM_TRY(check_minibatch(minibatch, of.sums, iteration_));
       stats_.add(minibatch, of.sums);
     }
     stats_.finish(static_cast<int>(steps.size()));
     way_.complete(stats_);
+    if (rnd_ != nullptr) rnd_->finish_numbers(block, Way::int_value_loss(stats_));
     epochs_ = static_cast<int>(steps.size()) / per_epoch;
     return {};
   }
@@ -181,7 +212,8 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     report.epoch = epoch;
     report.minibatch = m;
     report.samples = update_.minibatches().size(m);
-    report.norm = report.clipped_norm = step.norm;
+    report.norm = step.norms.network;
+    report.clipped_norm = step.norms.clipped;
     return report;
   }
 
@@ -207,6 +239,23 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(collector_.block().advantages, block.advantages);
   }
 
+  // Intrinsic rewards and values of them.
+  void look(RolloutBlock& block) {
+    const DeviceRollout& kept = collector_.block();
+    rnd_->look(kept);
+    rnd_->bring_sums();
+    bring(kept.int_rewards, block.int_rewards);
+    bring(kept.int_values, block.int_values);
+  }
+  void compute_intrinsic_advantages(RolloutBlock& block) {
+    rnd_->take_rewards(block);
+    const PpoRndSettings& of = rnd_->settings();
+    collector_.add_intrinsic_advantages({of.rnd.int_gamma, of.ppo.gae_lambda,
+                                         rnd_->statistics().reward_scale(), of.ppo.loss.ext_coef,
+                                         of.ppo.loss.int_coef});
+    bring(collector_.block().int_advantages, block.int_advantages);
+  }
+
   // There once the side has waited.
   template <class Number, class Numbers>
   void bring(const Number* from, Numbers& to) {
@@ -221,6 +270,9 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(kept.truncations, block.truncations);
     bring_rows(kept.final_observations, block.final_observations);
     bring(kept.final_values, block.final_values);
+    if (rnd_ == nullptr) return;
+    bring_rows(kept.last_observations, block.last_observations);
+    bring(kept.last_int_values, block.last_int_values);
   }
   // Frames that are kept once lie as on the host, and their ages behind them.
   void bring_rows(const DeviceObservations& from, Observations& rows) {
@@ -244,6 +296,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   int outputs_;          // of the policy
   DeviceCollector<Env, Side> collector_;
   DeviceUpdate<Side, typename Way::Loss> update_;
+  std::unique_ptr<DeviceRnd<Side>> rnd_;  // null: rewards are the environments' alone
   typename Way::Stats stats_;
   std::vector<float> params_;  // [P], after an update that may have failed
   bool has_begun_ = false;     // with the update of the block at hand

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "broadloom/config/network_shape.h"
 #include "cuda/tile/network.h"
 
 namespace broadloom::cuda {
@@ -19,8 +20,10 @@ Status refuse_key(const std::string& key, const std::string& got, const std::str
 }
 
 Status check_learning(const Config& config) {
-  if (config.algorithm == "ppo" || config.algorithm == "pqn") return {};
-  return refuse_key("algorithm", config.algorithm, "ppo or pqn");
+  for (const char* known : {"ppo", "ppo_rnd", "pqn"}) {
+    if (config.algorithm == known) return {};
+  }
+  return refuse_key("algorithm", config.algorithm, "ppo, ppo_rnd or pqn");
 }
 
 Status check_network(const Config& config) {
@@ -32,10 +35,16 @@ Status check_network(const Config& config) {
 }
 
 // What is left of what does not fit: the depth of the bodies.
-Status check_depth(const DeviceSetup& setup) {
-  if (fits_kernels(setup.network)) return {};
-  return refuse(fmt::format("hidden_sizes = {}", fmt::join(setup.config.hidden_sizes, ",")),
+Status check_depth(const ActorCritic& network, const std::string& key) {
+  if (fits_kernels(network)) return {};
+  return refuse(fmt::format("{} = {}", key, fmt::join(network.shape().hidden_sizes, ",")),
                 fmt::format("take at most {} layers, a convolution among them", kMostLayers));
+}
+
+Status check_depths(const DeviceSetup& setup) {
+  BROADLOOM_TRY(check_depth(setup.network, "hidden_sizes"));
+  if (setup.config.algorithm != "ppo_rnd") return {};
+  return check_depth(ActorCritic(rnd_shape(setup.config, setup.envs.spec())), "rnd_hidden_sizes");
 }
 
 }  // namespace
@@ -43,7 +52,7 @@ Status check_depth(const DeviceSetup& setup) {
 Status check_device(const DeviceSetup& setup) {
   BROADLOOM_TRY(check_learning(setup.config));
   BROADLOOM_TRY(check_network(setup.config));
-  return check_depth(setup);
+  return check_depths(setup);
 }
 
 Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::size_t free) {

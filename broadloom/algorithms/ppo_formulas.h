@@ -9,6 +9,13 @@
 
 namespace broadloom {
 
+// What the policy learns from of two kinds of reward, before it is normalised: the advantages, each
+// times its coefficient.
+BROADLOOM_HD inline float learnt_advantage(double ext_coef, double int_coef, float advantage,
+                                           float int_advantage) {
+  return static_cast<float>(ext_coef) * advantage + static_cast<float>(int_coef) * int_advantage;
+}
+
 struct PolicyLossOfOne {
   float log_ratio, ratio, loss, d_log_prob;
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "broadloom/algo/ratio_sums.h"
+#include "broadloom/algorithms/ppo_formulas.h"
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/host_device.h"
 #include "broadloom/nn/actor_critic.h"
@@ -95,8 +96,7 @@ struct ValueRows {
 // intrinsic one where there is one, each times its coefficient.
 inline float learnt_advantage(const RolloutBlock& block, const PpoCoefficients& c, std::size_t i) {
   if (!block.with_intrinsic) return block.advantages[i];
-  return static_cast<float>(c.ext_coef) * block.advantages[i] +
-         static_cast<float>(c.int_coef) * block.int_advantages[i];
+  return learnt_advantage(c.ext_coef, c.int_coef, block.advantages[i], block.int_advantages[i]);
 }
 
 // How advantages are normalised: (advantage - mean) * scale.

@@ -36,15 +36,17 @@ void PpoRnd::take_block(const Learner& learner, RolloutBlock& block) {
 
 void PpoRnd::compute_targets(RolloutBlock& block, int begin, int end) const {
   ppo_.compute_targets(block, begin, end);
-  compute_intrinsic_advantages(block, begin, end, int_gamma_, gae_lambda_, rnd_.reward_scale());
+  compute_intrinsic_advantages(block, begin, end, int_gamma_, gae_lambda_,
+                               rnd_.statistics().reward_scale());
 }
 
 Status PpoRnd::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                       Learner& learner) {
-  stats_ = {.int_reward = rnd_.mean_reward() * rnd_.reward_scale(),
-            .int_reward_raw = rnd_.mean_reward()};
+  RndStatistics& statistics = rnd_.statistics();
+  stats_ = {.int_reward = statistics.mean_reward() * statistics.reward_scale(),
+            .int_reward_raw = statistics.mean_reward()};
   BROADLOOM_TRY(ppo_.update(block, seed, iteration, learner));
-  rnd_.commit();
+  statistics.commit();
   stats_.int_value_loss = ppo_.stats().int_value_loss;
   stats_.int_explained = explained_variance(block.int_advantages, block.int_values);
   stats_.rnd_loss = rnd_.loss();

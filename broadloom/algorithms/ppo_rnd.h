@@ -51,7 +51,7 @@ class PpoRnd final : public Algorithm {
 
   void initialise(Learner& learner) override;
   Status begin_run(const VecEnv& envs, ObsNormalizers normalizers) override {
-    return rnd_.begin_run(envs, normalizers.policy);
+    return rnd_.statistics().begin_run(envs, normalizers.policy);
   }
   void begin_block(double progress) override { ppo_.begin_block(progress); }
   // Intrinsic rewards.
@@ -65,9 +65,9 @@ class PpoRnd final : public Algorithm {
   int epochs() const override { return ppo_.epochs(); }
   void visit_numbers(const NumberVisitor& visit) const override;
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
-    rnd_.append_state(prefix, out);
+    rnd_.statistics().append_state(prefix, out);
   }
-  void state_restored() override { rnd_.state_restored(); }
+  void state_restored() override { rnd_.statistics().state_restored(); }
   void set_observer(UpdateObserver* observer) override { ppo_.set_observer(observer); }
 
  private:

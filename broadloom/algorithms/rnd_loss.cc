@@ -1,14 +1,24 @@
 #include "broadloom/algorithms/rnd_loss.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <cmath>
+
+#include "broadloom/algorithms/rnd_formulas.h"
 
 namespace broadloom {
 
-void RndSums::add(const RndSums& other) {
-  loss += other.loss;
-  // Written so that what is not a number stays.
-  if (!(other.max_error_change <= max_error_change)) max_error_change = other.max_error_change;
+Status RndLosses::take(const RndSums& sums, int samples) {
+  if (steps_ == 0 && sums.max_error_change != 0.0) {
+    return {ErrorKind::kNumeric,
+            fmt::format("the first minibatch has prediction errors off those that the block was "
+                        "rewarded with by {}; expected exactly 0. The parameters, observations or "
+                        "statistics changed in between, or are not finite.",
+                        sums.max_error_change)};
+  }
+  loss_ += sums.loss / samples;
+  steps_ += 1;
+  return {};
 }
 
 void RndLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
@@ -32,9 +42,9 @@ void rnd_errors(const Real* predicted, const Real* targets, int outputs, int row
   for (int o = 0; o < outputs; ++o) {
     const Real* p = predicted + static_cast<std::size_t>(o) * kTileRows;
     const Real* t = targets + static_cast<std::size_t>(o) * kTileRows;
-    for (int r = 0; r < rows; ++r) errors[r] += (p[r] - t[r]) * (p[r] - t[r]);
+    for (int r = 0; r < rows; ++r) errors[r] = add_rnd_error(errors[r], p[r], t[r]);
   }
-  for (int r = 0; r < rows; ++r) errors[r] *= Real(0.5);
+  for (int r = 0; r < rows; ++r) errors[r] = rnd_novelty(errors[r]);
 }
 
 template <class Real>
@@ -45,7 +55,7 @@ void rnd_tile_gradient(const ActorCritic& network, int samples, const Real* para
   const Real* seen = tile.observations.data();
   network.forward(params, seen, tile.rows, work, NetworkSide::kPolicy);
   rnd_errors(work.policy.data(), tile.targets.data(), outputs, tile.rows, tile.errors.data());
-  const Real weight = Real(2) / (static_cast<Real>(outputs) * static_cast<Real>(samples));
+  const Real weight = rnd_weight<Real>(outputs, samples);
   for (int o = 0; o < outputs; ++o) {
     const std::size_t row = static_cast<std::size_t>(o) * kTileRows;
     for (std::size_t i = row; i < row + static_cast<std::size_t>(tile.rows); ++i) {
@@ -54,9 +64,8 @@ void rnd_tile_gradient(const ActorCritic& network, int samples, const Real* para
   }
   RndSums of_tile;
   for (int r = 0; r < tile.rows; ++r) {
-    of_tile.loss += 2.0 * static_cast<double>(tile.errors[r]) / outputs;
-    const double change = std::abs(static_cast<double>(tile.errors[r] - tile.old_errors[r]));
-    if (!(change <= of_tile.max_error_change)) of_tile.max_error_change = change;
+    of_tile.loss += rnd_loss_of(tile.errors[r], outputs);
+    of_tile.keep_change(rnd_novelty_change(tile.errors[r], tile.old_errors[r]));
   }
   sums.add(of_tile);
   network.backward(params, transposed, seen, tile.rows, work, grads, NetworkSide::kPolicy);

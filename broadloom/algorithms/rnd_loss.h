@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/host_device.h"
+#include "broadloom/core/status.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/normalizer.h"
@@ -35,7 +37,27 @@ struct RndSums {
   double loss = 0.0;
   double max_error_change = 0.0;  // from old_errors; not a number where one is
 
-  void add(const RndSums& other);
+  BROADLOOM_HD void add(const RndSums& other) {
+    loss += other.loss;
+    keep_change(other.max_error_change);
+  }
+  // Written so that what is not a number stays.
+  BROADLOOM_HD void keep_change(double change) {
+    if (!(change <= max_error_change)) max_error_change = change;
+  }
+};
+
+// What is made of the sums of a block's minibatches, in the order of their steps.
+class RndLosses {
+ public:
+  // samples: of the minibatch, that train the predictor. Fails where the first one does not find
+  // the errors that the block was rewarded with.
+  Status take(const RndSums& sums, int samples);
+  double mean() const { return steps_ > 0 ? loss_ / steps_ : 0.0; }
+
+ private:
+  double loss_ = 0.0;
+  int steps_ = 0;
 };
 
 // errors [rows] <- half the sum of the squared differences of predicted and targets, [outputs,

@@ -98,7 +98,8 @@ std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic&
     noted = std::max(noted, noted_bytes(phase, network));
   }
   const bool is_looked_at = config.hashes || !config.instruments.empty();
-  const std::size_t of_sample = 3 * sizeof(float) + 2 +  // reward, value, advantage, how it ended
+  // Reward, value and advantage, again for a second value; how it ended.
+  const std::size_t of_sample = 3 * sizeof(float) * network.shape().value_outputs + 2 +
                                 (envs.spec().names_success ? sizeof(EpisodeEnd) : 0);
   const std::size_t block = is_looked_at ? block_bytes(config, envs) : samples * of_sample;
   const std::size_t permutations =

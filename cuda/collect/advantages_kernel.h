@@ -1,10 +1,11 @@
-// Generalised advantages on the device, with the bits of compute_advantages
-// (rollout/advantages.h).
+// Generalised advantages on the device, with the bits of compute_advantages and
+// compute_intrinsic_advantages (rollout/advantages.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "broadloom/algorithms/ppo_formulas.h"
 #include "broadloom/rollout/advantage_formula.h"
 #include "cuda/sides/kernel.h"
 
@@ -61,6 +62,33 @@ struct AdvantagesKernel {
   BROADLOOM_HD Step read(int t, int n) const {
     const std::size_t i = static_cast<std::size_t>(t) * N + n;
     return {rewards[i], values[i], terminated[i] != 0, truncated[i] != 0};
+  }
+};
+
+// Likewise of intrinsic rewards, which no end cuts, and what the policy learns from both.
+struct IntrinsicAdvantagesKernel {
+  int T, N;
+  const float* rewards;  // [T, N]
+  float scale;
+  const float *values, *last_values;  // [T, N], [N]
+  Discounts discounts;
+  const float* ext_advantages;  // [T, N]
+  double ext_coef, int_coef;
+  float *advantages, *learnt;  // [T, N]
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int n = block.index() * block.threads() + block.thread();
+    if (n >= N) return;
+    float next_value = last_values[n], next_advantage = 0.0f;
+    for (int t = T - 1; t >= 0; --t) {
+      const std::size_t i = static_cast<std::size_t>(t) * N + n;
+      next_advantage =
+          advantage_going_on(discounts, rewards[i] * scale, values[i], next_value, next_advantage);
+      next_value = values[i];
+      advantages[i] = next_advantage;
+      learnt[i] = learnt_advantage(ext_coef, int_coef, ext_advantages[i], next_advantage);
+    }
   }
 };
 

@@ -10,11 +10,12 @@
 #include "broadloom/core/random.h"
 #include "broadloom/rollout/collect_fault.h"
 #include "cuda/collect/acting.h"
+#include "cuda/collect/row_runs.h"
 #include "cuda/env/frame_stacks.h"
 #include "cuda/env/kernels.h"
+#include "cuda/env/next_observations.h"
 #include "cuda/env/normalise_kernels.h"
 #include "cuda/tile/forward.h"
-#include "cuda/tile/room.h"
 
 namespace broadloom::cuda {
 
@@ -25,9 +26,6 @@ inline int collect_rows(int num_envs, int multiprocessors) {
   while (rows > 8 && num_envs / rows < multiprocessors) rows /= 2;
   return rows;
 }
-// Rows that are valued at a time.
-inline constexpr int kValueRows = 64;
-inline constexpr int kCollectThreads = 256;
 // Steps of one launch. They go on where the last one stopped: the bits are those of any number.
 inline constexpr int kStepsAtOnce = 64;
 
@@ -50,11 +48,19 @@ struct DeviceRollout {
                                    // frame, or as now, which `shown` is then
   float* clipped;                  // [N, A] scratch, actions within their bounds
   std::uint64_t* faults;           // [N] fault_order() of what is first not finite
+  // Of intrinsic rewards, where there are some: arrays as RolloutBlock has them. learnt: [T, N]
+  // what the policy learns from, which is `advantages` where there are none.
+  DeviceObservations last_observations;
+  float *int_values, *last_int_values, *int_rewards, *int_advantages, *learnt;
 
+  BROADLOOM_HD NextObservations next() const {
+    const std::size_t envs = static_cast<std::size_t>(N);
+    return {observations, last_observations, envs, static_cast<std::size_t>(T) * envs};
+  }
   // What a loss reads of a row, but for images and actions of more than one number.
   BROADLOOM_HD void fetch_ahead(std::size_t row) const {
     if (observations.floats != nullptr) cuda::fetch_ahead(observations.floats + row * D);
-    for (const float* of : {log_probs, values, advantages}) cuda::fetch_ahead(of + row);
+    for (const float* of : {log_probs, values, learnt}) cuda::fetch_ahead(of + row);
     cuda::fetch_ahead(actions + row * A);
   }
 };
@@ -65,26 +71,6 @@ BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
   bool all = true;
   for (int i = 0; i < width; ++i) all = all && std::isfinite(row[i]);
   return all;
-}
-
-// Of a body that acts or values, with a copy of its parameters. bytes: of shared memory that a
-// block may have.
-inline TileRoom forward_room(const DeviceBody& body, int rows, std::size_t bytes) {
-  return room_within(bytes, {rows, TilePlaces(body, rows, TilePlaces::kForward).size,
-                             cached_floats(body, false), 0});
-}
-
-// A thread block for each of room.rows of so many rows.
-inline KernelShape shape_of_rows(const TileRoom& room, int count) {
-  return {(count + room.rows - 1) / room.rows, kCollectThreads, room.shared_bytes()};
-}
-
-// Of the whole block of threads, before its first tile.
-template <class Block>
-BROADLOOM_HD TileParams params_of(Block& block, const TileMemory& tiles, const DeviceBody& body,
-                                  const float* params) {
-  if (tiles.cached == 0) return {params};
-  return cache_params(block, body, params, false, block.template shared<float>());
 }
 
 // Steps begin to end of all N: observe, draw actions, step, keep. Environments have nothing in
@@ -141,7 +127,7 @@ struct CollectKernel {
     if (network.action_values) {
       rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, tiles.rows);
     } else if (network.sides() == 1) {
-      rollout.values[at + block.thread()] = work[places.values + block.thread()];
+      keep_values(at + block.thread(), work + places.values + block.thread());
     }
     const int n = first + block.thread();
     if (t == 0) {
@@ -152,6 +138,12 @@ struct CollectKernel {
     if (rollout.faults[n] != kNoFault) return;  // as on the host, it is not stepped any more
     act(n, t, outputs, at + block.thread());
     step_row(n, t);
+  }
+
+  // Of a critic whose body is the actor's.
+  BROADLOOM_HD void keep_values(std::size_t row, const float* values) const {
+    rollout.values[row] = values[0];
+    if (network.values > 1) rollout.int_values[row] = values[tiles.rows];
   }
 
   // Of stacks: which of them begin their episodes.
@@ -270,33 +262,32 @@ struct FirstFaultKernel {
   }
 };
 
-// values of rows [.., D] from `begin` to `end`: the critic's one output, or the largest action
-// value.
+// Values of rows [.., D]: the critic's outputs, or the largest action value.
 struct ValuesKernel {
   static constexpr int kThreads = kCollectThreads;
 
   DeviceNetwork network;
   const float* params;
   DeviceObservations rows_of;
-  int begin, end;  // of the rows
-  TileMemory tiles;
-  TilePlaces places;  // of what values
+  RowRun run;  // through what values
   ObservationScale scale;
   float* values;
+  float* int_values;  // the critic's second ones; null: nobody asks
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     const DeviceBody& body = network.valuer();
-    const TileParams read = params_of(block, tiles, body, params);
-    float* const work = tiles.of(block, block.template shared<float>());
-    const int first = begin + block.index() * tiles.rows;
-    const int left = end - first, rows = left < tiles.rows ? left : tiles.rows;
+    const TileParams read = params_of(block, run.tiles, body, params);
+    float* const work = run.tiles.of(block, block.template shared<float>());
+    const int first = run.first(block), rows = run.rows(block), own = first + block.thread();
     load_rows(block, rows_of, first, network.observation_size, rows, scale, work);
     block.sync();
-    forward_tile(block, body, network.activation, read, places, work, rows);
+    forward_tile(block, body, network.activation, read, run.places, work, rows);
     if (block.thread() >= rows) return;
-    const float* const outputs = work + places.outputs + block.thread();
-    values[first + block.thread()] = largest_of(outputs, body.head.out, tiles.rows);
+    const float* const outputs = work + run.places.outputs + block.thread();
+    const int choices = network.action_values ? network.outputs : 1;
+    values[own] = largest_of(outputs, choices, run.tiles.rows);
+    if (int_values != nullptr) int_values[own] = outputs[run.tiles.rows];
   }
 };
 

@@ -37,9 +37,10 @@ class DeviceCollector {
         network_(network),
         like_(envs),
         normalizer_(side, options.normalizer, options.shapes),
-        envs_(side, envs, options.disturbance) {
+        envs_(side, envs, options.disturbance),
+        value_runs_(side, network.valuer(), most_values(envs.num_envs(), options.shapes)) {
     make_block(envs.spec(), options.frames, options.shapes);
-    make_tiles(envs.num_envs(), options.shapes);
+    make_tiles(envs.num_envs());
     reshape(options.shapes[0]);
     observe();
   }
@@ -85,17 +86,18 @@ class DeviceCollector {
                 shape_of_rows(acting_room_, block_.N));
     }
     if (network_.sides() == 2) {
-      values(params, block_.observations, block_.T * block_.N, scale, block_.values);
+      values(params, block_.observations, block_.T * block_.N, scale, block_.values,
+             block_.int_values);
     }
-    values(params, block_.now, block_.N, scale, block_.last_values);
+    values(params, block_.now, block_.N, scale, block_.last_values, block_.last_int_values);
     // Places that no episode has taken are valued, too, and not read. N at a time, for which there
     // is room.
     const std::size_t n = static_cast<std::size_t>(block_.N), width = n * block_.D;
     for (std::size_t s = 0; s < static_cast<std::size_t>(block_.S); ++s) {
       values(params, block_.final_observations.from(s * width), block_.N, as_it_is,
-             block_.final_values + s * n);
+             block_.final_values + s * n, nullptr);
     }
-    normalizer_.take_block(block_.observations.floats, block_.T, block_.N);
+    normalise();
     side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
   }
 
@@ -130,6 +132,22 @@ class DeviceCollector {
               shape_for_rows(block_.N));
   }
 
+  // Behind those: of intrinsic rewards, times `scale`, and what the policy learns from both. Those
+  // are one stream, whatever ends.
+  struct IntrinsicRule {
+    double gamma, gae_lambda, scale, ext_coef, int_coef;
+  };
+  void add_intrinsic_advantages(const IntrinsicRule& of) {
+    const Discounts discounts{static_cast<float>(of.gamma),
+                              static_cast<float>(of.gamma * of.gae_lambda)};
+    side_.run(
+        IntrinsicAdvantagesKernel{block_.T, block_.N, block_.int_rewards,
+                                  static_cast<float>(of.scale), block_.int_values,
+                                  block_.last_int_values, discounts, block_.advantages, of.ext_coef,
+                                  of.int_coef, block_.int_advantages, block_.learnt},
+        shape_for_rows(block_.N));
+  }
+
   const DeviceRollout& block() const { return block_; }
 
  private:
@@ -146,15 +164,24 @@ class DeviceCollector {
   }
 
   void values(const float* params, const DeviceObservations& rows, int count,
-              const ObservationScale& scale, float* to) {
-    for (int begin = 0; begin < count; begin += values_at_once_) {
-      const int end = std::min(begin + values_at_once_, count);
-      const TileMemory tiles = value_tiles_for(end - begin);
-      const TilePlaces places(network_.valuer(), tiles.rows, TilePlaces::kForward);
-      side_.run(ValuesKernel{network_, params, rows, begin, end, tiles, places, scale, to},
-                {(end - begin + tiles.rows - 1) / tiles.rows, kCollectThreads,
-                 value_room_.shared_bytes()});
+              const ObservationScale& scale, float* to, float* int_values) {
+    value_runs_.run(count, [&](const RowRun& run) {
+      return ValuesKernel{network_, params, rows, run, scale, to, int_values};
+    });
+  }
+
+  // What networks saw of observations, in their places, once all of them are there.
+  void normalise() {
+    const std::size_t envs = static_cast<std::size_t>(block_.N);
+    if (network_.values > 1) {
+      using Observed = EnvObserved<Env>;
+      normalizer_.normalise(block_.now.template as<Observed>(), envs, block_.D,
+                            block_.last_observations.template as<Observed>());
     }
+    if (normalizer_.scale().mean == nullptr) return;
+    float* const seen = block_.observations.floats;
+    normalizer_.add_up(block_.observations, false, block_.T, block_.N);
+    normalizer_.normalise(seen, envs * static_cast<std::size_t>(block_.T), block_.D, seen);
   }
 
   // As on the host: in a block of one step no frame is there twice.
@@ -185,39 +212,19 @@ class DeviceCollector {
     return room;
   }
 
-  // With fewer rows a block where there are few, so that every multiprocessor has some.
-  TileMemory value_tiles_for(int count) const {
-    TileMemory tiles = value_tiles_;
-    const auto fits = [&](int rows) {
-      return !value_room_.spills || (count + rows - 1) / rows <= value_blocks_;
-    };
-    while (tiles.rows > 8 && count / tiles.rows < multiprocessors_ && fits(tiles.rows / 2)) {
-      tiles.rows /= 2;
-    }
-    return tiles;
+  static int most_values(int num_envs, const std::vector<BlockShape>& shapes) {
+    int most = num_envs;
+    for (const BlockShape& shape : shapes) most = std::max(most, shape.batch());
+    return most;
   }
 
-  // Rows of one launch whose tiles do not fit shared memory: two blocks a multiprocessor of the
-  // largest devices.
-  static constexpr int kSpiltValues = 264 * kValueRows;
-
-  void make_tiles(int num_envs, const std::vector<BlockShape>& shapes) {
-    const std::size_t bytes = side_.shape().shared_bytes;
-    multiprocessors_ = side_.shape().multiprocessors;
-    acting_room_ = forward_room(network_.actor, collect_rows(num_envs, multiprocessors_), bytes);
-    value_room_ = forward_room(network_.valuer(), kValueRows, bytes);
-    values_at_once_ = num_envs;
-    for (const BlockShape& shape : shapes) {
-      values_at_once_ = std::max(values_at_once_, shape.num_envs * shape.num_steps);
-    }
-    if (value_room_.spills) values_at_once_ = std::min(values_at_once_, kSpiltValues);
-    const auto blocks = [](const TileRoom& room, int count) {
-      return static_cast<std::size_t>(shape_of_rows(room, count).blocks);
-    };
-    acting_tiles_ = acting_room_.make(side_, blocks(acting_room_, num_envs));
+  void make_tiles(int num_envs) {
+    const SideShape shape = side_.shape();
+    acting_room_ = forward_room(network_.actor, collect_rows(num_envs, shape.multiprocessors),
+                                shape.shared_bytes);
+    const int blocks = shape_of_rows(acting_room_, num_envs).blocks;
+    acting_tiles_ = acting_room_.make(side_, static_cast<std::size_t>(blocks));
     acting_places_ = TilePlaces(network_.actor, acting_room_.rows, TilePlaces::kForward);
-    value_blocks_ = shape_of_rows(value_room_, values_at_once_).blocks;
-    value_tiles_ = value_room_.make(side_, static_cast<std::size_t>(value_blocks_));
   }
 
   // Without a shape, which reshape() gives it.
@@ -238,6 +245,10 @@ class DeviceCollector {
       return numbers(count * static_cast<std::size_t>(width));
     };
     const DeviceObservations now = rows(envs, D), shown = frames.count > 1 ? rows(envs, F) : now;
+    const auto intrinsic = [&](std::size_t count) {
+      return network_.values > 1 ? floats(count) : nullptr;
+    };
+    float* const advantages = floats(all);
     if (room.ages > 0) ages_ = bytes(room.ages);
     block_ = {0,
               0,
@@ -257,12 +268,18 @@ class DeviceCollector {
               rows(room.finals, D),
               floats(envs),
               floats(room.finals),
-              floats(all),
+              advantages,
               now,
               shown,
               rows(envs, F),
               floats(envs * A),
-              side_.template allocate<std::uint64_t>(envs)};
+              side_.template allocate<std::uint64_t>(envs),
+              rows(network_.values > 1 ? envs : 0, D),
+              intrinsic(all),
+              intrinsic(envs),
+              intrinsic(all),
+              intrinsic(all),
+              network_.values > 1 ? floats(all) : advantages};
     first_fault_ = side_.template allocate<std::uint64_t>(1);
   }
 
@@ -273,10 +290,10 @@ class DeviceCollector {
   DeviceEnvironments<Env, Side> envs_;
   DeviceRollout block_;
   std::uint8_t* ages_ = nullptr;  // of stacks whose frames are kept once
-  TileRoom acting_room_{}, value_room_{};
-  int multiprocessors_ = 1, values_at_once_ = 0, value_blocks_ = 0;
-  TileMemory acting_tiles_{}, value_tiles_{};
+  TileRoom acting_room_{};
+  TileMemory acting_tiles_{};
   TilePlaces acting_places_{};
+  RowRuns<Side> value_runs_;
   std::uint64_t* first_fault_ = nullptr;  // of the block
   std::uint64_t brought_fault_ = kNoFault;
 };

@@ -42,17 +42,23 @@ class DeviceNormalizer {
   // What networks see of raw observations in this block.
   const ObservationScale& scale() const { return scale_; }
 
-  // Raw observations [T, N, D] of a block, which are normalised in place once they are added up.
-  void take_block(float* observations, int T, int N) {
+  // Raw rows [T, N, D] of a block, added up as the host does: MomentsKernel.
+  template <class Rows>
+  void add_up(const Rows& rows, bool by_tiles, int T, int N) {
     if (host_ == nullptr) return;
     const int D = static_cast<int>(columns());
-    side_.run(MomentsKernel{observations, T, N, D, plan_[0].size(), mean_, sums_},
-              MomentsKernel::shape(plan_.count(), D));
-    const std::size_t count = static_cast<std::size_t>(T) * static_cast<std::size_t>(N) * columns();
-    constexpr int kThreads = 256;
-    side_.run(NormaliseKernel{observations, count, D, scale_},
-              {static_cast<int>((count + kThreads - 1) / kThreads), kThreads, 0});
+    using Moments = MomentsKernel<Rows>;
+    side_.run(Moments{rows, by_tiles, T, N, D, plan_[0].size(), mean_, sums_},
+              Moments::shape(plan_.count(), D));
     steps_ = T;
+  }
+  // Raw rows [count, D], which may stay in their place, as networks see them.
+  template <class Number>
+  void normalise(const Number* from, std::size_t count, int D, Number* to) {
+    const std::size_t numbers = count * static_cast<std::size_t>(D);
+    constexpr int kThreads = 256;
+    side_.run(NormaliseKernel<Number>{from, to, numbers, D, scale_},
+              {static_cast<int>((numbers + kThreads - 1) / kThreads), kThreads, 0});
   }
 
   // The block's sums to the host, and, once they are there, into those that its commit() merges.
@@ -71,7 +77,7 @@ class DeviceNormalizer {
   }
 
  private:
-  std::size_t columns() const { return host_->places() / MomentsKernel::kMomentRows; }
+  std::size_t columns() const { return host_->places() / ObsNormalizer::kChains; }
   std::size_t sums_of(int shards) const {
     return 2 * host_->places() * static_cast<std::size_t>(shards);
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "broadloom/math/element_functions.h"
+#include "broadloom/nn/layer.h"
 #include "broadloom/rollout/normalizer.h"
 #include "cuda/sides/kernel.h"
 
@@ -24,9 +25,11 @@ struct ObservationScale {
   BROADLOOM_HD std::uint8_t of(std::uint8_t x, int) const { return x; }
 };
 
-// Numbers [count] of rows [.., D], in place. One thread a number.
+// Numbers [count] of rows [.., D], which may stay in their place. One thread a number.
+template <class Number>
 struct NormaliseKernel {
-  float* numbers;
+  const Number* from;
+  Number* to;
   std::size_t count;
   int D;
   ObservationScale seen;
@@ -35,17 +38,20 @@ struct NormaliseKernel {
   BROADLOOM_HD void operator()(Block& block) const {
     const std::size_t i =
         static_cast<std::size_t>(block.index()) * block.threads() + block.thread();
-    if (i < count) numbers[i] = seen.of(numbers[i], static_cast<int>(i % D));
+    if (i < count) to[i] = seen.of(from[i], static_cast<int>(i % D));
   }
 };
 
-// What raw observations [T, N, D] add to the statistics: for each shard of the environments sums
-// of (x - mean) and (x - mean)^2 in kMomentRows chains a column, of which chain k has the shard's
-// rows k, k + kMomentRows, ... step after step. One thread a chain.
+// What raw rows [T, N, D] add to the statistics: for each shard of the environments sums of (x -
+// mean) and (x - mean)^2 in kMomentRows chains a column, of which chain k has the rows k, k +
+// kMomentRows, ... of what the host takes in at a time: a shard's rows of a step, or of as many
+// steps as make a tile. One thread a chain. Rows: anything that reads number i of a row.
+template <class Rows>
 struct MomentsKernel {
   static constexpr int kMomentRows = ObsNormalizer::kChains;
 
-  const float* observations;
+  Rows rows;
+  bool by_tiles;  // or by steps
   int T, N, D;
   int shard_rows;      // environments of a shard, but for the last
   const double* mean;  // [D]
@@ -60,14 +66,18 @@ struct MomentsKernel {
     if (shard * shard_rows >= N) return;
     const int begin = shard * shard_rows;
     const int end = begin + shard_rows < N ? begin + shard_rows : N;
+    const int steps = by_tiles ? kTileRows / (end - begin) : 1;  // at a time
     double sum = 0.0, squares = 0.0;
+    int n = 0;
     for (int t = 0; t < T; ++t) {
-      for (int n = begin + place / D; n < end; n += kMomentRows) {
+      if (t % steps == 0) n = begin + place / D;
+      for (; n < end; n += kMomentRows) {
         const std::size_t row = static_cast<std::size_t>(t) * N + n;
-        const double difference = observations[row * D + column] - mean[column];
+        const double difference = rows.read(row, column, D) - mean[column];
         sum += difference;
         squares += difference * difference;
       }
+      n -= end - begin;  // and goes on from there in the next step
     }
     double* const to = sums + static_cast<std::size_t>(2 * shard) * places + place;
     to[0] = sum;

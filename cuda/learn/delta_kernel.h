@@ -87,7 +87,7 @@ struct DeltaKernel {
     const Activation activation = of.work.network.activation;
     const RowsAtHand::Tile tile = of.work.rows.tile(t);
     const TilePlaces& own_at = at[side];
-    gather_rows(block, of.rollout.observations, of.indices + tile.in_minibatch, of.rollout.D,
+    gather_rows(block, of.loss.seen(of.rollout), of.indices + tile.in_minibatch, of.rollout.D,
                 tile.count, own + own_at.x);
     block.sync();
     fetch_ahead(block, t + block.blocks() / of.work.network.sides());
@@ -107,7 +107,7 @@ struct DeltaKernel {
     if (block.thread() >= next.count) return;
     const std::size_t row =
         static_cast<std::size_t>(of.indices[next.in_minibatch + block.thread()]);
-    of.rollout.fetch_ahead(row);
+    of.loss.fetch_ahead(of.rollout, row);
   }
 };
 

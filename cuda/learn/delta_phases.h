@@ -58,6 +58,7 @@ struct GatherPhase {
   template <class Team>
   BROADLOOM_HD void gather(const Team& team, float* x) const {
     const int width = of.rollout.D, row = TilePlaces::row(width);
+    const auto& seen = of.loss.seen(of.rollout);
     over_elements(team, of.work.rows.all(), width, [&](int at) {
       const RowsAtHand::Tile tile = of.work.rows.tile(at / kTileRows);
       const int r = at % kTileRows;
@@ -65,8 +66,8 @@ struct GatherPhase {
       const std::size_t in_block =
           is_there ? static_cast<std::size_t>(of.indices[tile.in_minibatch + r]) : 0;
       float* const to = x + at * row;
-      return [this, is_there, in_block, to, width](int i) {
-        to[i] = is_there ? of.rollout.observations.read(in_block, i, width) : 0.0f;
+      return [&seen, is_there, in_block, to, width](int i) {
+        to[i] = is_there ? seen.read(in_block, i, width) : 0.0f;
       };
     });
   }

@@ -37,8 +37,8 @@ class DeviceGradient {
     make_jobs(network);
   }
 
-  // rollout: with advantages. indices [samples] into it, on the side, as is shift. sums
-  // [partials, sides]: get what is said of the samples.
+  // rollout: with advantages. indices [samples] into it, on the side, as is shift, which is null
+  // where the loss asks for none. sums [partials, sides]: get what is said of the samples.
   void run(const DeviceRollout& rollout, const Loss& loss, const float* params,
            const std::int32_t* indices, const AdvantageShift* shift, const GradientSize& size,
            Sums* sums) {
@@ -59,10 +59,9 @@ class DeviceGradient {
               ReduceKernel::shape(chunk_count_));
   }
 
-  // [P] the one that was worked out last, and the sums of squares of its chunks.
+  // [P] the one that was worked out last, and its length, on the side.
   const float* gradient() const { return grads_; }
-  const double* squares() const { return squares_; }
-  int chunks() const { return chunk_count_; }
+  GradientLength length() const { return {squares_, chunk_count_}; }
 
  private:
   static constexpr std::size_t kMostFloats = std::size_t{1} << 29;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +15,8 @@
 #include "broadloom/algorithms/ppo.h"
 #include "broadloom/rollout/minibatches.h"
 #include "cuda/learn/device_gradient.h"
+#include "cuda/learn/device_parameters.h"
+#include "cuda/learn/device_rnd.h"
 #include "cuda/learn/permutations_ahead.h"
 #include "cuda/learn/step_kernels.h"
 
@@ -25,7 +26,7 @@ namespace broadloom::cuda {
 template <class Sums>
 struct StepReport {
   Sums sums;
-  double norm = 0.0;  // of the gradient, before clipping
+  GradientNorms norms;
 };
 
 // What somebody who watches an update is shown: of the whole block before the first step, and of
@@ -76,6 +77,7 @@ class DeviceUpdate {
         settings_(settings),
         norm_(norm),
         permutations_(settings.update_epochs),
+        learnt_(side, network.parameter_count()),
         gradient_(side, network, room_for(cuts).sizes) {
     make_arrays(room_for(cuts));
   }
@@ -89,23 +91,27 @@ class DeviceUpdate {
     notes_ = static_cast<std::size_t>(most_) * network_.sides();
   }
 
-  float* params() { return params_; }  // [P], on the side
+  float* params() { return learnt_.on_side(); }  // [P]
   Loss& loss() { return loss_; }
-  // Arrays [P] of the host.
-  void set_params(const float* from) { side_.copy_in(params_, from, parameters()); }
+  // Arrays [P] of the host, and behind them what is learnt beside the network.
+  void set_params(const float* from) {
+    each_learnt([from](DeviceParameters<Side>& of, std::size_t at) { of.set(from + at); });
+  }
   void set_moments(const float* m, const float* v) {
-    side_.copy_in(m_, m, parameters());
-    side_.copy_in(v_, v, parameters());
+    each_learnt(
+        [m, v](DeviceParameters<Side>& of, std::size_t at) { of.set_moments(m + at, v + at); });
   }
   void bring_moments(float* m, float* v) {
-    side_.copy_out(m, m_, parameters());
-    side_.copy_out(v, v_, parameters());
+    each_learnt(
+        [m, v](DeviceParameters<Side>& of, std::size_t at) { of.bring_moments(m + at, v + at); });
     side_.wait();
   }
   const MinibatchCut& minibatches() const { return cut_; }
 
   // What says, on the side, that the block has a fault: then nothing is learnt from it.
   void set_fault(const std::uint64_t* fault) { fault_ = fault; }
+  // What is learnt beside the network, in the same steps; null: nothing. It must outlive its use.
+  void set_rnd(DeviceRnd<Side>* rnd) { rnd_ = rnd; }
 
   // Starts an update from a block with advantages. learning_rate: of the first step. adam_steps:
   // taken before the update. watcher: null for none; the update has the same bits with one. Where
@@ -119,6 +125,7 @@ class DeviceUpdate {
     for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
       for (int m = 0; m < cut_.count(); ++m, ++step) {
         minibatch_gradient(rollout, epoch, m, step);
+        if (rnd_ != nullptr) rnd_->make_gradient(rollout, step);
         if (watcher != nullptr) show_step(epoch, m, step, *watcher);
         if (rules.sets_rate()) {
           learning_rate = rules.rate(sums_now(step), cut_.size(m), learning_rate);
@@ -135,17 +142,23 @@ class DeviceUpdate {
     learning_rate_ = learning_rate;
   }
 
-  // Waits for what was begun: a report of every step that was taken. params: gets them, [P];
-  // learning_rate: what the rules have made of it.
+  // Waits for what was begun: a report of every step that was taken. params: gets them as
+  // set_params() has them; learning_rate: what the rules have made of it.
   std::vector<Report> finish(float* params, double& learning_rate) {
-    side_.copy_out(params, params_, parameters());
+    each_learnt([params](DeviceParameters<Side>& of, std::size_t at) { of.bring(params + at); });
+    if (rnd_ != nullptr) rnd_->bring_reports(taken_);
     learning_rate = learning_rate_;
     return reports(taken_);
   }
 
  private:
-  std::size_t parameters() const { return static_cast<std::size_t>(network_.parameters); }
-  float* floats(std::size_t count) { return side_.template allocate<float>(count); }
+  std::size_t parameters() const { return learnt_.count(); }
+  // f(parameters, where they begin in arrays of the host's learner)
+  template <class F>
+  void each_learnt(F&& f) {
+    f(learnt_, 0);
+    if (rnd_ != nullptr) f(rnd_->parameters(), parameters());
+  }
 
   // The most that blocks of any of the cuts take.
   struct Room {
@@ -175,10 +188,9 @@ class DeviceUpdate {
   }
 
   void make_arrays(const Room& room) {
-    for (float** array : {&params_, &m_, &v_}) *array = floats(parameters());
     sums_ = side_.template allocate<Sums>(room.sums);
     batch_sums_ = side_.template allocate<Sums>(room.notes);
-    norms_ = side_.template allocate<double>(room.steps);
+    norms_ = side_.template allocate<GradientNorms>(room.steps);
     shifts_ = side_.template allocate<AdvantageShift>(room.steps + 1);
     indices_ = side_.template allocate<std::int32_t>(
         room.batch * static_cast<std::size_t>(settings_.update_epochs));
@@ -187,6 +199,7 @@ class DeviceUpdate {
   void draw_minibatches(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration) {
     permutations_.draw(seed, iteration, cut_.samples, [&](std::span<const std::int32_t> all) {
       side_.copy_in(indices_, all.data(), all.size());
+      if (rnd_ != nullptr) rnd_->draw(all, seed, iteration);
     });
     if (norm_ == AdvantageNorm::kOff) {
       const std::vector<AdvantageShift> none(steps_ + 1);
@@ -199,7 +212,7 @@ class DeviceUpdate {
   // Of so many minibatches an epoch, `all` in all.
   void shift(const DeviceRollout& rollout, const std::int32_t* indices, int count, std::size_t all,
              AdvantageShift* shifts) {
-    side_.run(ShiftKernel{rollout.advantages, indices, static_cast<int>(batch_), count, shifts},
+    side_.run(ShiftKernel{rollout.learnt, indices, static_cast<int>(batch_), count, shifts},
               ShiftKernel::shape(static_cast<int>(all)));
   }
 
@@ -214,7 +227,7 @@ class DeviceUpdate {
     const std::int32_t* const indices =
         indices_ + batch_ * static_cast<std::size_t>(epoch) + cut_.begin(m);
     const AdvantageShift* const shift = shifts_ + (norm_ == AdvantageNorm::kBatch ? steps_ : step);
-    gradient_.run(rollout, loss_, params_, indices, shift, size_of(cut_.size(m)),
+    gradient_.run(rollout, loss_, params(), indices, shift, size_of(cut_.size(m)),
                   sums_ + step * notes_);
   }
 
@@ -223,29 +236,29 @@ class DeviceUpdate {
     const GradientSize all = size_of(static_cast<int>(batch_));
     AdvantageShift* const of_all = shifts_ + steps_;
     if (norm_ == AdvantageNorm::kMinibatch) shift(rollout, indices_, 1, 1, of_all);
-    gradient_.run(rollout, loss_, params_, indices_, of_all, all, batch_sums_);
-    const Report report = report_now(batch_sums_, all.partials);
+    gradient_.run(rollout, loss_, params(), indices_, of_all, all, batch_sums_);
+    const Report report = report_now(batch_sums_, all.partials, {gradient_.length(), {}});
     watcher.on_batch(report, brought_);
   }
   void show_step(int epoch, int m, std::size_t step, Watcher& watcher) {
     const int partials = partials_of(cut_.size(m));
-    const Report report = report_now(sums_ + step * notes_, partials);
+    const Report report = report_now(sums_ + step * notes_, partials, clipped_length());
     watcher.on_step(epoch, m, report, brought_);
   }
 
   // Of the gradient that was made last, which comes to the host.
-  Report report_now(const Sums* noted, int partials) {
-    std::vector<double> squares(static_cast<std::size_t>(gradient_.chunks()));
+  Report report_now(const Sums* noted, int partials, ClippedLength length) {
+    std::vector<double> squares[2];
+    for (const bool beside : {false, true}) {
+      GradientLength& of = beside ? length.beside : length.network;
+      squares[beside].resize(static_cast<std::size_t>(of.chunks));
+      side_.copy_out(squares[beside].data(), of.squares, squares[beside].size());
+      of.squares = squares[beside].data();
+    }
     brought_.resize(parameters());
-    side_.copy_out(squares.data(), gradient_.squares(), squares.size());
     side_.copy_out(brought_.data(), gradient_.gradient(), brought_.size());
     side_.wait();
-    Report report;
-    report.sums = sums_now(noted, partials);
-    double sum = 0.0;
-    for (const double of_chunk : squares) sum += of_chunk;
-    report.norm = std::sqrt(sum);
-    return report;
+    return {sums_now(noted, partials), length.norms()};
   }
 
   // What was noted of samples, added up on the host.
@@ -262,17 +275,23 @@ class DeviceUpdate {
     return sums_now(sums_ + step * notes_, partials_of(cut_.size(m)));
   }
 
+  ClippedLength clipped_length() const {
+    return {gradient_.length(), rnd_ == nullptr ? GradientLength{} : rnd_->gradient().length()};
+  }
+
   void take_step(const AdamFactors& factors, std::size_t step) {
-    side_.run(AdamKernel{factors, settings_.max_grad_norm, gradient_.squares(), gradient_.chunks(),
-                         network_.parameters, gradient_.gradient(), params_, m_, v_, norms_ + step,
-                         fault_},
-              shape_for_rows(network_.parameters));
+    const ClippedLength length = clipped_length();
+    learnt_.take_step(factors, settings_.max_grad_norm, length, gradient_.gradient(), norms_ + step,
+                      fault_);
+    if (rnd_ == nullptr) return;
+    rnd_->parameters().take_step(factors, settings_.max_grad_norm, length,
+                                 rnd_->gradient().gradient(), nullptr, fault_);
   }
 
   // Of the steps that were taken.
   std::vector<Report> reports(std::size_t taken) {
     std::vector<Sums> sums(taken * notes_);
-    std::vector<double> norms(taken);
+    std::vector<GradientNorms> norms(taken);
     side_.copy_out(sums.data(), sums_, sums.size());
     side_.copy_out(norms.data(), norms_, taken);
     side_.wait();
@@ -283,7 +302,7 @@ class DeviceUpdate {
       for (int i = 0; i < network_.sides() * used; ++i) {
         reports[step].sums.add(sums[step * notes_ + static_cast<std::size_t>(i)]);
       }
-      reports[step].norm = norms[step];
+      reports[step].norms = norms[step];
     }
     return reports;
   }
@@ -297,12 +316,13 @@ class DeviceUpdate {
   std::size_t batch_ = 0, steps_ = 0;  // B, and most minibatch steps of an update
   int most_ = 0;                       // partial gradients of a step, of one side
   std::size_t notes_ = 0;              // most partial gradients of a step, of all sides
-  float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
   Sums *sums_ = nullptr, *batch_sums_ = nullptr;
-  double* norms_ = nullptr;
+  GradientNorms* norms_ = nullptr;
   AdvantageShift* shifts_ = nullptr;  // of each step, and of all samples together
   std::int32_t* indices_ = nullptr;
   PermutationsAhead permutations_;
+  DeviceParameters<Side> learnt_;  // the network's
+  DeviceRnd<Side>* rnd_ = nullptr;
   DeviceGradient<Side, Loss> gradient_;
   const std::uint64_t* fault_ = nullptr;
   std::size_t taken_ = 0;  // steps of the update that was begun

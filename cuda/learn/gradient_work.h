@@ -84,7 +84,7 @@ struct LossWork {
   DeviceRollout rollout;
   Loss loss;
   const std::int32_t* indices;  // [samples] into the block
-  const AdvantageShift* shift;  // of the minibatch
+  const AdvantageShift* shift;  // of the minibatch; null where the loss asks for none
 
   // The loss of a tile, from outputs of the heads to their derivatives in the same places: what is
   // said of its samples to tile_sums. By all threads of a block; values and outputs are whole
@@ -99,7 +99,7 @@ struct LossWork {
     const LossTile tile{network,
                         work.params,
                         rollout,
-                        *shift,
+                        shift,
                         work.rows.samples,
                         of.count,
                         stride,

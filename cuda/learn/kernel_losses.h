@@ -1,7 +1,9 @@
-// Losses of a minibatch as LossWork (gradient_work.h) runs them, with the bits of PpoLoss and
-// PqnLoss.
+// Losses of a minibatch as LossWork (gradient_work.h) runs them, with the bits of PpoLoss, PqnLoss
+// and RndLoss.
 //
 // A loss has Sums, what is said of samples beside their gradient, and
+//   seen(block)                 what the network reads: read(row, i, width), number i of a row
+//   fetch_ahead(block, row)     one thread: what it will ask of the row
 //   row(of)                     one thread a row: from outputs to derivatives, and what is said
 //   add(block, of, sums, log_std)  all threads of a block: what was said of the rows added up, into
 //                               sums that are those of none, and the derivatives [outputs] of a
@@ -17,6 +19,8 @@
 #include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/algorithms/pqn_formulas.h"
 #include "broadloom/algorithms/pqn_loss.h"
+#include "broadloom/algorithms/rnd_formulas.h"
+#include "broadloom/algorithms/rnd_loss.h"
 #include "broadloom/nn/distribution_formulas.h"
 #include "cuda/collect/collect_kernels.h"
 #include "cuda/tile/sums.h"
@@ -28,12 +32,12 @@ struct LossTile {
   const DeviceNetwork& network;
   const float* params;
   const DeviceRollout& rollout;
-  const AdvantageShift& shift;  // of the minibatch
+  const AdvantageShift* shift;  // of the minibatch
   int samples;                  // of the minibatch
   int rows, stride;             // of the tile, and of room for them
   bool has_policy, has_values;  // a side, or both: which of these two there are
   float* outputs;               // [outputs, stride] of the policy, or action values
-  float* values;                // [stride] of a head of values
+  float* values;                // [values, stride] of a head of values
   float* shares;                // [outputs, stride] scratch
   TileTerms terms;
 };
@@ -67,8 +71,15 @@ struct PpoKernelLoss {
   using Sums = PpoSums;
   PpoCoefficients coefficients;
 
+  BROADLOOM_HD const DeviceObservations& seen(const DeviceRollout& block) const {
+    return block.observations;
+  }
+  BROADLOOM_HD void fetch_ahead(const DeviceRollout& block, std::size_t row) const {
+    block.fetch_ahead(row);
+  }
+
   BROADLOOM_HD void row(const LossRow& of) const {
-    if (of.tile.has_values) value(of);
+    for (int v = 0; of.tile.has_values && v < of.tile.network.values; ++v) value(of, v);
     if (!of.tile.has_policy) return;
     const DeviceRollout& block = of.tile.rollout;
     const float* const drawn = block.actions + of.row * static_cast<std::size_t>(block.A);
@@ -79,7 +90,7 @@ struct PpoKernelLoss {
   template <class Block>
   BROADLOOM_HD void add(Block& block, const LossTile& of, PpoSums& sums, float* log_std) const {
     const int log_stds = of.has_policy && !of.network.is_discrete ? of.network.outputs : 0;
-    const int dimensions = kPolicyNumbers + 1;  // numbers before those of log_std
+    const int dimensions = kPolicyNumbers + of.network.values;  // numbers before those of log_std
     warp_each(block, dimensions + log_stds, [&](int i) {
       if (i >= dimensions) return add_log_std(block, of, i - dimensions, log_std);
       if (i < kPolicyNumbers) {
@@ -87,8 +98,9 @@ struct PpoKernelLoss {
         return add_policy_terms(block, i, coefficients.clip_coef, of.terms, of.rows, sums);
       }
       if (!of.has_values) return;
-      const double sum = of.terms.sum(block, TileTerms::kValueLoss, of.rows);
-      if (block.thread() % kWarp == 0) sums.value_loss += sum;
+      const int v = i - kPolicyNumbers;
+      const double sum = of.terms.sum(block, TileTerms::kValueLoss + v, of.rows);
+      if (block.thread() % kWarp == 0) (v == 0 ? sums.value_loss : sums.int_value_loss) += sum;
     });
   }
 
@@ -108,7 +120,7 @@ struct PpoKernelLoss {
   }
   BROADLOOM_HD PolicyLossOfOne policy(const LossRow& of, float log_prob) const {
     const DeviceRollout& block = of.tile.rollout;
-    const float advantage = (block.advantages[of.row] - of.tile.shift.mean) * of.tile.shift.scale;
+    const float advantage = (block.learnt[of.row] - of.tile.shift->mean) * of.tile.shift->scale;
     return PolicyLossOfOne(static_cast<float>(1.0 - coefficients.clip_coef),
                            static_cast<float>(1.0 + coefficients.clip_coef), share(of.tile),
                            log_prob, block.log_probs[of.row], advantage);
@@ -141,21 +153,32 @@ struct PpoKernelLoss {
     of.terms.set(one, gaussian_row_entropy(log_std, network.outputs));
   }
 
-  BROADLOOM_HD void value(const LossRow& of) const {
-    const float clip = coefficients.clip_vloss ? static_cast<float>(coefficients.clip_coef)
-                                               : std::numeric_limits<float>::infinity();
+  // The second one is of intrinsic rewards, and never clipped.
+  BROADLOOM_HD void value(const LossRow& of, int v) const {
+    const float clip = v == 0 && coefficients.clip_vloss
+                           ? static_cast<float>(coefficients.clip_coef)
+                           : std::numeric_limits<float>::infinity();
     const DeviceRollout& block = of.tile.rollout;
-    const float old_value = block.values[of.row];
-    const ValueLossOfOne one(clip, static_cast<float>(coefficients.vf_coef) * share(of.tile),
-                             of.tile.values[of.r], old_value, block.advantages[of.row] + old_value);
-    of.tile.values[of.r] = one.d_value;
-    of.terms.set(TileTerms::kValueLoss, one.loss);
+    const float old_value = (v == 0 ? block.values : block.int_values)[of.row];
+    const float advantage = (v == 0 ? block.advantages : block.int_advantages)[of.row];
+    float& value = of.tile.values[v * of.tile.stride + of.r];
+    const ValueLossOfOne one(clip, static_cast<float>(coefficients.vf_coef) * share(of.tile), value,
+                             old_value, advantage + old_value);
+    value = one.d_value;
+    of.terms.set(TileTerms::kValueLoss + v, one.loss);
   }
 };
 
 struct PqnKernelLoss {
   using Sums = PqnSums;
   double vf_coef = 1.0;
+
+  BROADLOOM_HD const DeviceObservations& seen(const DeviceRollout& block) const {
+    return block.observations;
+  }
+  BROADLOOM_HD void fetch_ahead(const DeviceRollout& block, std::size_t row) const {
+    block.fetch_ahead(row);
+  }
 
   BROADLOOM_HD void row(const LossRow& of) const {
     const DeviceRollout& block = of.tile.rollout;
@@ -194,6 +217,46 @@ struct PqnKernelLoss {
     for (int r = 0; r < of.rows; ++r) sum += of.terms.at(term, r);
     return sum;
   }
+};
+
+// Of RND's predictor, beside the network.
+struct RndKernelLoss {
+  using Sums = RndSums;
+  ObservationScale scale;  // through which it sees what a transition led to
+  const float* targets;    // [B, outputs] of that
+
+  BROADLOOM_HD NextSeen seen(const DeviceRollout& block) const { return {block.next(), scale}; }
+  BROADLOOM_HD void fetch_ahead(const DeviceRollout& block, std::size_t row) const {
+    cuda::fetch_ahead(block.int_rewards + row);
+  }
+
+  BROADLOOM_HD void row(const LossRow& of) const {
+    const int outputs = of.tile.network.outputs;
+    const float weight = rnd_weight<float>(outputs, of.tile.samples);
+    const float* const target = targets + of.row * static_cast<std::size_t>(outputs);
+    float sum = 0.0f;
+    for (int o = 0; o < outputs; ++o) {
+      float& output = of.outputs[o * of.tile.stride];
+      sum = add_rnd_error(sum, output, target[o]);
+      output = weight * (output - target[o]);
+    }
+    const float novelty = rnd_novelty(sum);
+    of.terms.set(kLoss, rnd_loss_of(novelty, outputs));
+    of.terms.set(kChange, rnd_novelty_change(novelty, of.tile.rollout.int_rewards[of.row]));
+  }
+
+  // In the order of rows, as on the host.
+  template <class Block>
+  BROADLOOM_HD void add(Block& block, const LossTile& of, RndSums& sums, float*) const {
+    if (block.thread() != 0) return;
+    for (int r = 0; r < of.rows; ++r) {
+      sums.loss += of.terms.at(kLoss, r);
+      sums.keep_change(of.terms.at(kChange, r));
+    }
+  }
+
+ private:
+  enum { kLoss, kChange };
 };
 
 }  // namespace broadloom::cuda

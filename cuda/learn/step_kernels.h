@@ -15,9 +15,10 @@
 
 namespace broadloom::cuda {
 
-// Mean and scale of the advantages of each minibatch of an update. They follow from the block and
-// the permutations alone, so one launch makes them for all steps at once, one block a minibatch:
-// four chains each, as on the host, by a warp of its own for which the other threads fetch numbers.
+// Mean and scale of the learnt advantages of each minibatch of an update. They follow from the
+// block and the permutations alone, so one launch makes them for all steps at once, one block a
+// minibatch: four chains each, as on the host, by a warp of its own for which the other threads
+// fetch numbers.
 struct ShiftKernel {
   static constexpr int kFetching = 256, kThreads = kWarp + kFetching, kAtOnce = 4 * kFetching;
 
@@ -161,28 +162,54 @@ struct ReduceKernel {
   }
 };
 
-// One thread a parameter; each works out the norm for itself, from a handful of numbers. Where the
-// block has a fault, nothing is learnt from it.
+// The length of a gradient, by the squares of its chunks.
+struct GradientLength {
+  const double* squares;
+  int chunks;
+
+  BROADLOOM_HD double operator()() const {
+    double sum = 0.0;
+    for (int c = 0; c < chunks; ++c) sum += squares[c];
+    return std::sqrt(sum);
+  }
+};
+
+// Before clipping: of a network's gradient, and of that and what is learnt beside it, which are
+// clipped together.
+struct GradientNorms {
+  double network = 0.0, clipped = 0.0;
+};
+struct ClippedLength {
+  GradientLength network, beside;  // of no chunks: there is nothing beside it
+
+  BROADLOOM_HD GradientNorms norms() const {
+    const double length = network();
+    if (beside.chunks == 0) return {length, length};
+    const double other = beside();
+    return {length, std::sqrt(length * length + other * other)};
+  }
+};
+
+// One thread a parameter; each works out the norms for itself, from a handful of numbers. Where
+// the block has a fault, nothing is learnt from it.
 struct AdamKernel {
   AdamFactors factors;
   double max_grad_norm;
-  const double* squares;  // [chunks]
-  int chunks, parameters;
+  ClippedLength length;
+  int parameters;
   const float* gradient;  // [parameters]
   float *params, *m, *v;
-  double* norm;                // out, of this step
+  GradientNorms* norms;        // out, of this step; or null
   const std::uint64_t* fault;  // of the block; null: there is none
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     const int i = block.index() * block.threads() + block.thread();
     if (i >= parameters || (fault != nullptr && *fault != kNoFault)) return;
-    double sum = 0.0;
-    for (int c = 0; c < chunks; ++c) sum += squares[c];
-    const double length = std::sqrt(sum);
-    const float scale = static_cast<float>(clip_scale(length, max_grad_norm));
+    const GradientNorms now = length.norms();
+    const float scale = static_cast<float>(clip_scale(now.clipped, max_grad_norm));
     adam_element(factors, scale, gradient[i], params[i], m[i], v[i]);
-    if (i == 0) *norm = length;
+    if (i == 0 && norms != nullptr) *norms = now;
   }
 };
 

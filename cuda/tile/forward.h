@@ -168,10 +168,11 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
   block.sync();
 }
 
-// So many rows of [.., width] from `first` on to places.x, as the network sees them.
-template <class Block>
-BROADLOOM_HD void load_rows(Block& block, const DeviceObservations& rows_of, int first, int width,
-                            int rows, const ObservationScale& scale, float* x) {
+// So many rows of [.., width] from `first` on to places.x, as the network sees them. Rows: anything
+// that reads number i of a row.
+template <class Block, class Rows>
+BROADLOOM_HD void load_rows(Block& block, const Rows& rows_of, int first, int width, int rows,
+                            const ObservationScale& scale, float* x) {
   over_elements(block, rows, width, [&](int r) {
     const std::size_t row = static_cast<std::size_t>(first) + static_cast<std::size_t>(r);
     float* const to = x + r * TilePlaces::row(width);
@@ -180,9 +181,9 @@ BROADLOOM_HD void load_rows(Block& block, const DeviceObservations& rows_of, int
 }
 
 // Rows of a block by their numbers there to x.
-template <class Block>
-BROADLOOM_HD void gather_rows(Block& block, const DeviceObservations& rows_of,
-                              const std::int32_t* indices, int width, int rows, float* x) {
+template <class Block, class Rows>
+BROADLOOM_HD void gather_rows(Block& block, const Rows& rows_of, const std::int32_t* indices,
+                              int width, int rows, float* x) {
   over_elements(block, rows, width, [&](int r) {
     const std::size_t row = static_cast<std::size_t>(indices[r]);
     float* const to = x + r * TilePlaces::row(width);

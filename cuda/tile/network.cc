@@ -64,7 +64,7 @@ bool is_known(const Chain& chain) {
 bool fits_kernels(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
   return shape.precision == Precision::kFp32 && shape.critic_observation_size == 0 &&
-         shape.value_outputs == 1 && is_known(network.encoder()) && is_known(network.actor()) &&
+         shape.value_outputs <= 2 && is_known(network.encoder()) && is_known(network.actor()) &&
          is_known(network.critic());
 }
 
@@ -75,6 +75,7 @@ DeviceNetwork device_network(const ActorCritic& network) {
                      shape.observation_size,
                      shape.action_outputs,
                      static_cast<int>(network.parameter_count()),
+                     shape.action_values ? 1 : shape.value_outputs,
                      shape.action_kind == SpaceKind::kDiscrete,
                      shape.action_values,
                      static_cast<int>(network.log_std_offset()),

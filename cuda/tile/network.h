@@ -61,6 +61,7 @@ struct DeviceNetwork {
   // second is the same with the head of values alone, for who asks for no more.
   DeviceBody actor, critic;
   int observation_size, outputs, parameters;
+  int values;  // that a critic gives of an observation
   bool is_discrete, action_values;
   int log_std;  // offset; Gaussian only
   Activation activation;
@@ -121,7 +122,8 @@ struct TilePlaces {
 
 // Whether kernels know it: fp32 bodies of at most kMostLayers layers, normalised or not, of which
 // the first may be a convolution without padding, that have nothing in common and read the same
-// observation; or one such body that they share, or of action values.
+// observation, and of which the critic gives at most two values; or one such body that they share,
+// or of action values.
 bool fits_kernels(const ActorCritic& network);
 // Only where it fits.
 DeviceNetwork device_network(const ActorCritic& network);

@@ -27,7 +27,7 @@ BROADLOOM_HD T lane_sum(Block& block, int rows, Term&& term) {
 // no float.
 class TileTerms {
  public:
-  enum Term { kLoss, kEntropy, kLogRatio, kKl, kRatio, kValueLoss, kTerms };
+  enum Term { kLoss, kEntropy, kLogRatio, kKl, kRatio, kValueLoss, kIntValueLoss, kTerms };
   static constexpr std::size_t kBytes = sizeof(double) * kTerms * kTileRows;
 
   BROADLOOM_HD explicit TileTerms(double* memory) : memory_(memory) {}

@@ -117,7 +117,7 @@ double output(const ActorCritic& network, const std::vector<float>& params,
 TEST(Rnd, RewardsThePredictionsErrorAtTheNextObservation) {
   RndScene scene;
   scene.rnd.take_block(scene.predictor.data(), scene.block);
-  scene.rnd.commit();
+  scene.rnd.statistics().commit();
   std::vector<double> mean(kSize, 0.0), var(kSize, 1.0);
   for (int d = 0; d < kSize; ++d) {  // Gymnasium's start counts as 1e-4 samples of (0, 1)
     double count = 1e-4, m2 = 1e-4;
@@ -156,7 +156,8 @@ TEST(Rnd, RewardsThePredictionsErrorAtTheNextObservation) {
       sum += expected;
     }
   }
-  EXPECT_NEAR(scene.rnd.mean_reward(), sum / (RndScene::kSteps * RndScene::kEnvs), 1e-5);
+  EXPECT_NEAR(scene.rnd.statistics().mean_reward(), sum / (RndScene::kSteps * RndScene::kEnvs),
+              1e-5);
 }
 
 // Discounted sums run on over time, over the ends of episodes and from block to block.
@@ -177,7 +178,7 @@ TEST(Rnd, ScalesByTheDeviationOfDiscountedSumsOverTime) {
   for (const double x : all) mean += x / static_cast<double>(all.size());
   for (const double x : all) squares += (x - mean) * (x - mean);
   const double deviation = std::sqrt(squares / static_cast<double>(all.size()));
-  EXPECT_NEAR(1.0 / scene.rnd.reward_scale(), deviation, 1e-4 * deviation);
+  EXPECT_NEAR(1.0 / scene.rnd.statistics().reward_scale(), deviation, 1e-4 * deviation);
 }
 
 TEST(Rnd, AdvantagesOfIntrinsicRewardsKnowNoEnds) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "broadloom/config/memory_plan.h"
+#include "tests/algorithms/a2c.h"
 #include "tests/cuda/device_trainers.h"
 #include "tests/ranks/thread_ranks.h"
 
@@ -91,6 +92,17 @@ TEST_F(DeviceFaults, GivesUpAPolicyThatIsNotFinite) {
   }
 }
 
+// The predictor is as little a number as what it made of the block.
+TEST_F(DeviceFaults, GivesUpAPredictorThatIsNotFinite) {
+  const Config config = config_of("CartPole-v1", {{"algorithm", "ppo_rnd"}});
+  const Status status = same_failure(config, [](Trainer& trainer) {
+    const TensorRef params = tensor_of(trainer, "learner.companion.params");
+    static_cast<float*>(params.data)[params.count() - 1] = std::numeric_limits<float>::quiet_NaN();
+  });
+  EXPECT_EQ(status.message().find("the first minibatch has prediction errors off"), 0u)
+      << status.message();
+}
+
 std::string refusal(const std::string& env_id, const Options& options) {
   Overrides all{{"device", "cuda"}};
   all.insert(all.end(), options.begin(), options.end());
@@ -101,9 +113,10 @@ std::string refusal(const std::string& env_id, const Options& options) {
 }
 
 TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
-  EXPECT_EQ(refusal("CartPole-v1", {{"algorithm", "ppo_rnd"}}),
-            "device = cuda: got algorithm = ppo_rnd, which kernels cannot do yet; set algorithm = "
-            "ppo or pqn, or set device = cpu");
+  ASSERT_TRUE(register_algorithm(A2c::entry()).ok());
+  EXPECT_EQ(refusal("CartPole-v1", {{"algorithm", "a2c"}}),
+            "device = cuda: got algorithm = a2c, which kernels cannot do yet; set algorithm = ppo, "
+            "ppo_rnd or pqn, or set device = cpu");
   struct Refused {
     const char* env_id;
     Options options;
@@ -111,6 +124,9 @@ TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
   };
   for (const Refused& refused : std::vector<Refused>{
            {"CartPole-v1", {{"hidden_sizes", "8,8,8,8,8,8,8,8,8"}}, "at most 8 layers"},
+           {"CartPole-v1",
+            {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "8,8,8,8,8,8,8,8,8"}},
+            "rnd_hidden_sizes = 8,8,8,8,8,8,8,8,8"},
            {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
        }) {
     const std::string message = refusal(refused.env_id, refused.options);
@@ -125,6 +141,7 @@ TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
   for (const auto& [env_id, options] : std::vector<std::pair<const char*, Options>>{
            {"CartPole-v1", kPqn},
            {"Pendulum-v1", kNormalised},
+           {"Pendulum-v1", {{"algorithm", "ppo_rnd"}, {"rnd_outputs", "300"}}},
            {"Pendulum-v1",
             {{"strata.a.mass", "1..2"}, {"disturb.action_delay", "3"}, {"norm_obs", "true"}}},
            {"MinAtar/Asterix-v1", {{"algorithm", "pqn"}, {"max_episode_steps", "11"}}},

@@ -78,6 +78,10 @@ const Overrides kBreakout{{"env_id", "MinAtar/Breakout-v1"},
                           {"hidden_sizes", "8"},
                           {"env.frame_stack", "2"},
                           {"total_timesteps", "60"}};
+// Beside what the predictor learns, with statistics that begin before the run.
+const Overrides kNovelty{{"env_id", "CartPole-v1"}, {"algorithm", "ppo_rnd"},
+                         {"norm_obs", "true"},      {"rnd_hidden_sizes", "8"},
+                         {"rnd_outputs", "4"},      {"num_iterations_obs_norm_init", "2"}};
 // Stopped where a shape ends.
 const Overrides kShapes{{"env_id", "CartPole-v1"},
                         {"norm_obs", "true"},
@@ -86,7 +90,7 @@ const Overrides kShapes{{"env_id", "CartPole-v1"},
 // Records and results of both, of one that was stopped, and of one that is repeated from its line.
 TEST_F(DeviceRuns, OfEveryKindAreThoseOfTheProcessor) {
   int number = 0;
-  for (const Overrides* task : {&kPendulum, &kBreakout, &kShapes}) {
+  for (const Overrides* task : {&kPendulum, &kBreakout, &kNovelty, &kShapes}) {
     const std::string of = std::to_string(number++);
     const std::string host = "host" + of, device = "device" + of, stopped = "stopped" + of;
     train("cpu", host, 0, *task);

@@ -169,6 +169,8 @@ TEST(DeviceNetwork, KnowsWhatDoesNotFit) {
   shape.shared_encoder = true;
   EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
   shape.value_outputs = 2;
+  EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
+  shape.value_outputs = 3;
   EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
   shape = network_shape(spec, {});
   shape.hidden_sizes.assign(kMostLayers, 8);

@@ -96,7 +96,7 @@ struct PpoOnBoth {
     Numbers all;
     double least = 1.0, most = 1.0;
     int m = 0;
-    for (const auto& [sums, norm] : steps) {
+    for (const auto& [sums, norms] : steps) {
       const double samples = minibatches.size(m++ % minibatches.count());
       all["policy_loss"] += sums.policy_loss / samples;
       all["value_loss"] += sums.value_loss / samples;
@@ -104,7 +104,7 @@ struct PpoOnBoth {
       all["old_approx_kl"] += sums.old_approx_kl / samples;
       all["approx_kl"] += sums.approx_kl / samples;
       all["clipfrac"] += sums.clipped / samples;
-      all["grad_norm"] += norm;
+      all["grad_norm"] += norms.clipped;
       all["ess"] += sums.ess_percent(samples);
       least = std::min(least, sums.min_ratio);
       most = std::max(most, sums.max_ratio);
@@ -153,11 +153,11 @@ struct PqnOnBoth {
   static Numbers numbers(const Reports& steps, const MinibatchCut& minibatches) {
     Numbers all;
     int m = 0;
-    for (const auto& [sums, norm] : steps) {
+    for (const auto& [sums, norms] : steps) {
       const double samples = minibatches.size(m++ % minibatches.count());
       all["td_loss"] += sums.td_loss / samples;
       all["q_values"] += sums.q_values / samples;
-      all["grad_norm"] += norm;
+      all["grad_norm"] += norms.clipped;
     }
     for (auto& [name, mean] : all) mean /= static_cast<double>(steps.size());
     all["epsilon"] = kEpsilon;

@@ -1,0 +1,184 @@
+// RND on a side (host_side.h, device_side.h): target and predictor, what is new about a block, and
+// the predictor's part in an update. Its statistics stay with the host, and so do its draws.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "broadloom/algo/gradient_cut.h"
+#include "broadloom/algorithms/ppo_rnd.h"
+#include "broadloom/rollout/block_shape.h"
+#include "broadloom/rollout/explained_variance.h"
+#include "broadloom/rollout/minibatches.h"
+#include "cuda/collect/novelty_kernel.h"
+#include "cuda/env/device_normalizer.h"
+#include "cuda/learn/device_gradient.h"
+#include "cuda/learn/device_parameters.h"
+
+namespace broadloom::cuda {
+
+template <class Side>
+class DeviceRnd {
+ public:
+  // For blocks of that shape, cut into such minibatches. The network must fit_kernels(). side must
+  // outlive this.
+  DeviceRnd(Side& side, const PpoRndSettings& settings, const BlockShape& shape,
+            const MinibatchCut& cut)
+      : side_(side),
+        settings_(settings),
+        shape_(shape),
+        cut_(cut),
+        network_(settings.rnd.shape),
+        statistics_(settings.rnd, shape.num_envs),
+        draw_(settings.rnd.update_proportion, shape.batch()),
+        normalizer_(side, &statistics_.observations(), std::array{shape}),
+        runs_(side, device_network(network_).actor, shape.batch()),
+        parameters_(side, network_.parameter_count()),
+        most_(partials_of(cut.max_size())),
+        gradient_(side, network_, sizes()) {
+    make_arrays();
+  }
+
+  RndStatistics& statistics() { return statistics_; }
+  const PpoRndSettings& settings() const { return settings_; }
+  DeviceParameters<Side>& parameters() { return parameters_; }
+
+  // What is new about a block whose observations are all there: int_rewards.
+  void look(const DeviceRollout& block) {
+    normalizer_.begin_block();
+    const NextObservations next = block.next();
+    const DeviceNetwork network = device_network(network_);
+    runs_.run(shape_.batch(), [&](const RowRun& run) {
+      return NoveltyKernel{network, target_,  parameters_.on_side(), {next, normalizer_.scale()},
+                           run,     targets_, block.int_rewards};
+    });
+    if (statistics_.are_own()) normalizer_.add_up(next, true, block.T, block.N);
+  }
+  // To the host: what the block adds to the statistics of observations, and, once that is there,
+  // into those that commit() merges.
+  void bring_sums() {
+    if (statistics_.are_own()) normalizer_.bring_sums();
+  }
+  void take_sums() {
+    if (statistics_.are_own()) normalizer_.take_sums();
+  }
+  // Intrinsic rewards that the host has been brought.
+  void take_rewards(const RolloutBlock& block) {
+    for (int s = 0; s < statistics_.shards().count(); ++s) statistics_.take_rewards(s, block);
+    statistics_.finish_rewards(block);
+  }
+
+  // Before the first step of an update: samples that train the predictor, of permutations [epochs,
+  // B].
+  void draw(std::span<const std::int32_t> permutations, std::uint64_t seed,
+            std::int64_t iteration) {
+    drawn_.clear();
+    begins_ = {0};
+    const std::size_t batch = static_cast<std::size_t>(shape_.batch());
+    for (std::size_t epoch = 0; epoch * batch < permutations.size(); ++epoch) {
+      draw_.begin_epoch(seed, iteration, static_cast<int>(epoch));
+      for (int m = 0; m < cut_.count(); ++m) {
+        draw_.append(&permutations[epoch * batch + static_cast<std::size_t>(cut_.begin(m))],
+                     cut_.size(m), drawn_);
+        begins_.push_back(drawn_.size());
+      }
+    }
+    side_.copy_in(indices_, drawn_.data(), drawn_.size());
+  }
+  // Of the step's minibatch: the gradient that is there until the next one, and the squares of its
+  // chunks.
+  void make_gradient(const DeviceRollout& block, std::size_t step) {
+    const int samples = samples_of(step);
+    gradient_.run(block, {normalizer_.scale(), targets_}, parameters_.on_side(),
+                  indices_ + begins_[step], nullptr, {samples, partials_of(samples)},
+                  sums_ + step * static_cast<std::size_t>(most_));
+  }
+  const DeviceGradient<Side, RndKernelLoss>& gradient() const { return gradient_; }
+
+  // To the host: what is said of the steps that were taken, and, once that is there, the numbers of
+  // the update.
+  void bring_reports(std::size_t taken) {
+    brought_.resize(taken * static_cast<std::size_t>(most_));
+    side_.copy_out(brought_.data(), sums_, brought_.size());
+  }
+  void begin_numbers() {
+    losses_ = {};
+    stats_ = {.int_reward = statistics_.mean_reward() * statistics_.reward_scale(),
+              .int_reward_raw = statistics_.mean_reward()};
+  }
+  Status take_in(std::size_t step) {
+    RndSums sums;
+    const int samples = samples_of(step);
+    const RndSums* const of_step = &brought_[step * static_cast<std::size_t>(most_)];
+    for (int p = 0; p < partials_of(samples); ++p) sums.add(of_step[p]);
+    return losses_.take(sums, samples);
+  }
+  // Once all steps are taken in.
+  void finish_numbers(const RolloutBlock& block, double int_value_loss) {
+    statistics_.commit();
+    stats_.int_value_loss = int_value_loss;
+    stats_.int_explained = explained_variance(block.int_advantages, block.int_values);
+    stats_.rnd_loss = losses_.mean();
+  }
+  const RndStats& numbers() const { return stats_; }
+
+ private:
+  int samples_of(std::size_t step) const {
+    return static_cast<int>(begins_[step + 1] - begins_[step]);
+  }
+  // Of a gradient, as the host has them for minibatches that may be as large as the largest.
+  int partials_of(int samples) const {
+    return partial_gradient_count(samples, network_.parameter_count());
+  }
+  // Any number of a minibatch's samples may be drawn.
+  std::vector<GradientSize> sizes() const {
+    std::vector<GradientSize> sizes;
+    const int most = cut_.max_size();
+    for (int tiles = 1; tiles <= tiles_of(most); ++tiles) {
+      const int samples = std::min(tiles * kTileRows, most);
+      sizes.push_back({samples, partials_of(samples)});
+    }
+    return sizes;
+  }
+
+  void make_arrays() {
+    const std::size_t batch = static_cast<std::size_t>(shape_.batch());
+    const std::size_t epochs = static_cast<std::size_t>(settings_.ppo.update_epochs);
+    std::vector<float> target(network_.parameter_count());
+    network_.initialise(settings_.rnd.seed, target.data(), Purpose::kRndTarget);
+    target_ = put_on(side_, target.data(), target.size());
+    targets_ = side_.template allocate<float>(
+        batch * static_cast<std::size_t>(settings_.rnd.shape.action_outputs));
+    indices_ = side_.template allocate<std::int32_t>(epochs * batch);
+    sums_ = side_.template allocate<RndSums>(epochs * static_cast<std::size_t>(cut_.count()) *
+                                             static_cast<std::size_t>(most_));
+  }
+
+  Side& side_;
+  PpoRndSettings settings_;
+  BlockShape shape_;
+  MinibatchCut cut_;
+  ActorCritic network_;  // target and predictor, under parameters of their own
+  RndStatistics statistics_;
+  RndDraw draw_;
+  DeviceNormalizer<Side> normalizer_;
+  RowRuns<Side> runs_;
+  DeviceParameters<Side> parameters_;  // the predictor's
+  int most_;                           // partial gradients of a step
+  DeviceGradient<Side, RndKernelLoss> gradient_;
+  const float* target_ = nullptr;    // parameters
+  float* targets_ = nullptr;         // [B, outputs] of what transitions led to
+  std::int32_t* indices_ = nullptr;  // of samples that train the predictor, step by step
+  RndSums* sums_ = nullptr;          // [steps, most_]
+  std::vector<std::int32_t> drawn_;  // those indices
+  std::vector<std::size_t> begins_;  // of each step among them, and of the one after the last
+  std::vector<RndSums> brought_;
+  RndLosses losses_;
+  RndStats stats_;
+};
+
+}  // namespace broadloom::cuda
