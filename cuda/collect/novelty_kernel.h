@@ -29,30 +29,34 @@ struct NoveltyKernel {
     const int first = run.first(block), rows = run.rows(block), outputs = network.outputs;
     load_rows(block, seen, first, network.observation_size, rows, {nullptr, nullptr, 0.0f},
               work + run.places.x);
-    const float* const made = forward(block, target, work, rows);
+    const float* const made = work + run.places.outputs;
     float* const kept = targets + static_cast<std::size_t>(first) * outputs;
-    for (int e = block.thread(); e < rows * outputs; e += block.threads()) {
-      kept[e] = made[e % outputs * run.tiles.rows + e / outputs];
+    // One text for both: with two, a multiprocessor's registers would do for one block alone.
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+    for (int turn = 0; turn < 2; ++turn) {
+      forward(block, turn == 0 ? target : predictor, work, rows);
+      for (int e = block.thread(); turn == 0 && e < rows * outputs; e += block.threads()) {
+        kept[e] = made[e % outputs * run.tiles.rows + e / outputs];
+      }
     }
-    const float* const predicted = forward(block, predictor, work, rows);
     const int r = block.thread();
     if (r >= rows) return;
     float sum = 0.0f;
     for (int o = 0; o < outputs; ++o) {
-      sum = add_rnd_error(sum, predicted[o * run.tiles.rows + r], kept[r * outputs + o]);
+      sum = add_rnd_error(sum, made[o * run.tiles.rows + r], kept[r * outputs + o]);
     }
     novelty[first + r] = rnd_novelty(sum);
   }
 
  private:
-  // Outputs [outputs, tiles.rows], once all threads have come here.
+  // Outputs [outputs, tiles.rows] in their place, once all threads have come here.
   template <class Block>
-  BROADLOOM_HD const float* forward(Block& block, const float* params, float* work,
-                                    int rows) const {
+  BROADLOOM_HD void forward(Block& block, const float* params, float* work, int rows) const {
     const TileParams read = params_of(block, run.tiles, network.actor, params);
     block.sync();
     forward_tile(block, network.actor, network.activation, read, run.places, work, rows);
-    return work + run.places.outputs;
   }
 };
 
