@@ -114,7 +114,9 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   }
 
   void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) override {
-    if (waits_for_rewards() || way_.sets_rate() || way_.may_stop()) return;
+    if (waits_for_rewards() || way_.sets_rate() || way_.may_stop()) {
+      return update_.draw(seed, iteration);  // which is the host's work, and so much done
+    }
     update_.begin(collector_.block(), seed, iteration, way_, learner.learning_rate,
                   learner.adam_steps);
     has_begun_ = true;
@@ -202,7 +204,9 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     }
     stats_.finish(static_cast<int>(steps.size()));
     way_.complete(stats_);
-    if (rnd_ != nullptr) rnd_->finish_numbers(block, Way::int_value_loss(stats_));
+    if constexpr (requires { stats_.int_value_loss; }) {
+      if (rnd_ != nullptr) rnd_->finish_numbers(block, stats_.int_value_loss);
+    }
     epochs_ = static_cast<int>(steps.size()) / per_epoch;
     return {};
   }
@@ -224,7 +228,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     Way::describe(batch.sums, report);
     observer_->on_batch(report);
   }
-  // Only what a step may be taken from.
+  // Only what a step may be taken from, as far as the network's own gradient says.
   void on_step(int epoch, int m, const Step& step, std::span<const float> gradient) override {
     MinibatchReport report = report_of(epoch, m, step);
     if (!check_minibatch(report, step.sums, iteration_).ok()) return;

@@ -41,9 +41,9 @@ struct RndSums {
     loss += other.loss;
     keep_change(other.max_error_change);
   }
-  // Written so that what is not a number stays.
   BROADLOOM_HD void keep_change(double change) {
-    if (!(change <= max_error_change)) max_error_change = change;
+    const bool is_number = max_error_change == max_error_change;
+    if (is_number && !(change <= max_error_change)) max_error_change = change;
   }
 };
 

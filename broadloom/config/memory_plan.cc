@@ -98,15 +98,24 @@ std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic&
     noted = std::max(noted, noted_bytes(phase, network));
   }
   const bool is_looked_at = config.hashes || !config.instruments.empty();
-  // Reward, value and advantage, again for a second value; how it ended.
-  const std::size_t of_sample = 3 * sizeof(float) * network.shape().value_outputs + 2 +
+  // Reward, value and advantage, again for a second value, and a reward that goes back scaled; how
+  // it ended.
+  const bool scales = config.norm_reward || config.reward_scale != 1.0;
+  const int floats = 3 * network.shape().value_outputs + (scales ? 1 : 0);
+  const std::size_t of_sample = static_cast<std::size_t>(floats) * sizeof(float) + 2 +
                                 (envs.spec().names_success ? sizeof(EpisodeEnd) : 0);
   const std::size_t block = is_looked_at ? block_bytes(config, envs) : samples * of_sample;
-  const std::size_t permutations =
+  std::size_t permutations =
       static_cast<std::size_t>(config.update_epochs) * samples * sizeof(std::int32_t);
   const std::size_t states =
       static_cast<std::size_t>(config.most_envs()) * state_bytes_per_env(envs);
-  const std::size_t params = network.parameter_count() * sizeof(float);
+  std::size_t params = network.parameter_count() * sizeof(float);
+  if (config.algorithm == "ppo_rnd") {  // a predictor, from samples that are drawn of all, at most
+    const ActorCritic predictor(ppo_rnd_settings(config, envs.spec()).rnd.shape);
+    params += predictor.parameter_count() * sizeof(float);
+    permutations *= 2;
+    noted += noted_bytes(config, predictor);
+  }
   // With the first block go parameters, moments and environments, and new parameters come back.
   const std::size_t at_a_time = block + permutations + noted + 4 * params + states;
   // Pages grow by a quarter more than is asked for. What an update makes comes to arrays of its

@@ -17,7 +17,7 @@ namespace broadloom {
 
 // What the host reads of a block that a device keeps.
 enum class BlockParts {
-  kForReports,  // rewards, terminated, truncated, ends, values
+  kForReports,  // rewards, terminated, truncated, ends, values; intrinsic ones
   kAll,
 };
 

@@ -11,6 +11,9 @@
 
 namespace broadloom::cuda {
 
+// Steps that are read before any of them is worked on.
+inline constexpr int kAdvantageReads = 8;
+
 // One thread an environment, from the last step to the first. Arrays as RolloutBlock has them.
 struct AdvantagesKernel {
   int T, N, S;
@@ -29,12 +32,12 @@ struct AdvantagesKernel {
     if (n >= N) return;
     float next_value = last_values[n], next_advantage = 0.0f;
     std::size_t slot = static_cast<std::size_t>(n) * S + truncations[n];
-    for (int end = T; end > 0; end -= kReads) {
-      Step steps[kReads];  // end - 1, end - 2, ...: read before any of them is worked on
-      for (int k = 0; k < kReads; ++k) {
+    for (int end = T; end > 0; end -= kAdvantageReads) {
+      Step steps[kAdvantageReads];  // end - 1, end - 2, ...: read before any of them is worked on
+      for (int k = 0; k < kAdvantageReads; ++k) {
         if (end - 1 - k >= 0) steps[k] = read(end - 1 - k, n);
       }
-      for (int k = 0; k < kReads && end - 1 - k >= 0; ++k) {
+      for (int k = 0; k < kAdvantageReads && end - 1 - k >= 0; ++k) {
         const Step& of = steps[k];
         float advantage;
         if (of.truncated) {
@@ -54,7 +57,6 @@ struct AdvantagesKernel {
   }
 
  private:
-  static constexpr int kReads = 8;
   struct Step {
     float reward, value;
     bool terminated, truncated;
@@ -81,15 +83,29 @@ struct IntrinsicAdvantagesKernel {
     const int n = block.index() * block.threads() + block.thread();
     if (n >= N) return;
     float next_value = last_values[n], next_advantage = 0.0f;
-    for (int t = T - 1; t >= 0; --t) {
-      const std::size_t i = static_cast<std::size_t>(t) * N + n;
-      next_advantage =
-          advantage_going_on(discounts, rewards[i] * scale, values[i], next_value, next_advantage);
-      next_value = values[i];
-      advantages[i] = next_advantage;
-      learnt[i] = learnt_advantage(ext_coef, int_coef, ext_advantages[i], next_advantage);
+    const auto place = [&](int t) { return static_cast<std::size_t>(t) * N + n; };
+    for (int end = T; end > 0; end -= kAdvantageReads) {
+      Step steps[kAdvantageReads];  // end - 1, end - 2, ...: read before any of them is worked on
+      for (int k = 0; k < kAdvantageReads && end - 1 - k >= 0; ++k) {
+        const std::size_t i = place(end - 1 - k);
+        steps[k] = {rewards[i] * scale, values[i], ext_advantages[i]};
+      }
+      for (int k = 0; k < kAdvantageReads && end - 1 - k >= 0; ++k) {
+        const Step& of = steps[k];
+        const std::size_t i = place(end - 1 - k);
+        next_advantage =
+            advantage_going_on(discounts, of.reward, of.value, next_value, next_advantage);
+        next_value = of.value;
+        advantages[i] = next_advantage;
+        learnt[i] = learnt_advantage(ext_coef, int_coef, of.ext_advantage, next_advantage);
+      }
     }
   }
+
+ private:
+  struct Step {
+    float reward, value, ext_advantage;
+  };
 };
 
 }  // namespace broadloom::cuda

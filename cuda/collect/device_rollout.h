@@ -180,7 +180,7 @@ class DeviceCollector {
     }
     if (normalizer_.scale().mean == nullptr) return;
     float* const seen = block_.observations.floats;
-    normalizer_.add_up(block_.observations, false, block_.T, block_.N);
+    normalizer_.add_up(FloatRows{seen}, false, block_.T, block_.N);
     normalizer_.normalise(seen, envs * static_cast<std::size_t>(block_.T), block_.D, seen);
   }
 
@@ -250,36 +250,36 @@ class DeviceCollector {
     };
     float* const advantages = floats(all);
     if (room.ages > 0) ages_ = bytes(room.ages);
-    block_ = {0,
-              0,
-              D,
-              A,
-              0,
-              frames,
-              numbers(room.seen),
-              floats(all * A),
-              floats(all),
-              floats(all),
-              floats(all),
-              bytes(all),
-              bytes(all),
-              spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
-              side_.template allocate<int>(envs),
-              rows(room.finals, D),
-              floats(envs),
-              floats(room.finals),
-              advantages,
-              now,
-              shown,
-              rows(envs, F),
-              floats(envs * A),
-              side_.template allocate<std::uint64_t>(envs),
-              rows(network_.values > 1 ? envs : 0, D),
-              intrinsic(all),
-              intrinsic(envs),
-              intrinsic(all),
-              intrinsic(all),
-              network_.values > 1 ? floats(all) : advantages};
+    block_ = {.T = 0,
+              .N = 0,
+              .D = D,
+              .A = A,
+              .S = 0,
+              .frames = frames,
+              .observations = numbers(room.seen),
+              .actions = floats(all * A),
+              .log_probs = floats(all),
+              .values = floats(all),
+              .rewards = floats(all),
+              .terminated = bytes(all),
+              .truncated = bytes(all),
+              .outcomes = spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
+              .truncations = side_.template allocate<int>(envs),
+              .final_observations = rows(room.finals, D),
+              .last_values = floats(envs),
+              .final_values = floats(room.finals),
+              .advantages = advantages,
+              .now = now,
+              .shown = shown,
+              .ends = rows(envs, F),
+              .clipped = floats(envs * A),
+              .faults = side_.template allocate<std::uint64_t>(envs),
+              .last_observations = rows(network_.values > 1 ? envs : 0, D),
+              .int_values = intrinsic(all),
+              .last_int_values = intrinsic(envs),
+              .int_rewards = intrinsic(all),
+              .int_advantages = intrinsic(all),
+              .learnt = network_.values > 1 ? floats(all) : advantages};
     first_fault_ = side_.template allocate<std::uint64_t>(1);
   }
 

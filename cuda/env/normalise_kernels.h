@@ -42,6 +42,15 @@ struct NormaliseKernel {
   }
 };
 
+// Rows [.., D] of floats as they lie.
+struct FloatRows {
+  const float* floats;
+
+  BROADLOOM_HD float read(std::size_t row, int i, int width) const {
+    return floats[row * static_cast<std::size_t>(width) + static_cast<std::size_t>(i)];
+  }
+};
+
 // What raw rows [T, N, D] add to the statistics: for each shard of the environments sums of (x -
 // mean) and (x - mean)^2 in kMomentRows chains a column, of which chain k has the rows k, k +
 // kMomentRows, ... of what the host takes in at a time: a shard's rows of a step, or of as many
@@ -68,9 +77,13 @@ struct MomentsKernel {
     const int end = begin + shard_rows < N ? begin + shard_rows : N;
     const int steps = by_tiles ? kTileRows / (end - begin) : 1;  // at a time
     double sum = 0.0, squares = 0.0;
-    int n = 0;
+    int n = 0, left = 0;  // of the steps that chains go through together
     for (int t = 0; t < T; ++t) {
-      if (t % steps == 0) n = begin + place / D;
+      if (left == 0) {
+        n = begin + place / D;
+        left = steps;
+      }
+      --left;
       for (; n < end; n += kMomentRows) {
         const std::size_t row = static_cast<std::size_t>(t) * N + n;
         const double difference = rows.read(row, column, D) - mean[column];

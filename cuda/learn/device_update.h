@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "broadloom/algo/gradient_cut.h"
@@ -85,6 +87,7 @@ class DeviceUpdate {
   // Blocks are cut in another one of the ways from now on.
   void reshape(const MinibatchCut& cut) {
     cut_ = cut;
+    drawn_.reset();
     batch_ = static_cast<std::size_t>(cut.samples);
     steps_ = static_cast<std::size_t>(settings_.update_epochs) * cut_.count();
     most_ = partial_gradient_count(cut_.max_size(), parameters());
@@ -113,13 +116,25 @@ class DeviceUpdate {
   // What is learnt beside the network, in the same steps; null: nothing. It must outlive its use.
   void set_rnd(DeviceRnd<Side>* rnd) { rnd_ = rnd; }
 
+  // Draws the minibatches of an update, where that was not done: begin() does, too.
+  void draw(std::uint64_t seed, std::int64_t iteration) {
+    const std::pair wanted{seed, iteration};
+    if (drawn_ == wanted) return;
+    permutations_.draw(seed, iteration, cut_.samples, [&](std::span<const std::int32_t> all) {
+      side_.copy_in(indices_, all.data(), all.size());
+      if (rnd_ != nullptr) rnd_->draw(all, seed, iteration);
+    });
+    drawn_ = wanted;
+  }
+
   // Starts an update from a block with advantages. learning_rate: of the first step. adam_steps:
   // taken before the update. watcher: null for none; the update has the same bits with one. Where
   // there is one, or rules that decide something, it waits for what they are asked.
   void begin(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration,
              const Rules& rules, double learning_rate, std::int64_t adam_steps,
              Watcher* watcher = nullptr) {
-    draw_minibatches(rollout, seed, iteration);
+    draw(seed, iteration);
+    shift_minibatches(rollout);
     if (watcher != nullptr) show_batch(rollout, *watcher);
     std::size_t step = 0;
     for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
@@ -196,11 +211,8 @@ class DeviceUpdate {
         room.batch * static_cast<std::size_t>(settings_.update_epochs));
   }
 
-  void draw_minibatches(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration) {
-    permutations_.draw(seed, iteration, cut_.samples, [&](std::span<const std::int32_t> all) {
-      side_.copy_in(indices_, all.data(), all.size());
-      if (rnd_ != nullptr) rnd_->draw(all, seed, iteration);
-    });
+  // What is taken from advantages, and what they are divided by.
+  void shift_minibatches(const DeviceRollout& rollout) {
     if (norm_ == AdvantageNorm::kOff) {
       const std::vector<AdvantageShift> none(steps_ + 1);
       return side_.copy_in(shifts_, none.data(), none.size());
@@ -325,6 +337,7 @@ class DeviceUpdate {
   DeviceRnd<Side>* rnd_ = nullptr;
   DeviceGradient<Side, Loss> gradient_;
   const std::uint64_t* fault_ = nullptr;
+  std::optional<std::pair<std::uint64_t, std::int64_t>> drawn_;  // minibatches: seed and iteration
   std::size_t taken_ = 0;  // steps of the update that was begun
   double learning_rate_ = 0.0;
   std::vector<float> brought_;  // [P] a gradient on the host, where somebody watches

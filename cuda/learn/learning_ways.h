@@ -28,7 +28,6 @@ struct PpoWay final : StepRules<PpoSums> {
   }
   static PolicyActing acting(int) { return {}; }
   static void complete(Stats&) {}
-  static double int_value_loss(const Stats& stats) { return stats.int_value_loss; }
   // What an observer is shown of the sums.
   static void describe(const PpoSums& sums, MinibatchReport& report) {
     report.entropy = sums.entropy / report.samples;
@@ -61,7 +60,6 @@ struct PqnWay final : StepRules<PqnSums> {
   void begin_block(double progress, Loss&) { epsilon = settings.epsilon.at(progress); }
   EpsilonActing acting(int actions) const { return EpsilonActing::of(epsilon, actions); }
   void complete(Stats& stats) const { stats.epsilon = epsilon; }
-  static double int_value_loss(const Stats&) { return 0.0; }
   static void describe(const PqnSums&, MinibatchReport&) {}
 
   PqnSettings settings;

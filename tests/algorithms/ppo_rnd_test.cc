@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -481,6 +482,19 @@ TEST(PpoRndConfig, RefusesWhatItCannot) {
                 .message()
                 .find("intrinsic rewards"),
             std::string::npos);
+}
+
+// Rows that come after it would hide it otherwise.
+TEST(RndSums, KeepAChangeThatIsNotANumber) {
+  RndSums sums;
+  sums.keep_change(0.5);
+  sums.keep_change(std::numeric_limits<double>::quiet_NaN());
+  sums.keep_change(2.0);
+  EXPECT_TRUE(std::isnan(sums.max_error_change));
+  RndSums all;
+  all.add(sums);
+  all.add(RndSums{.max_error_change = 3.0});
+  EXPECT_TRUE(std::isnan(all.max_error_change));
 }
 
 }  // namespace

@@ -130,6 +130,17 @@ TEST_F(DeviceRnds, HandOutWholeBlocks) {
   }
 }
 
+// The same trainer is put back to an earlier state, over what its device has drawn and learnt.
+TEST_F(DeviceRnds, GoBackToAnEarlierState) {
+  const Config config = config_of("CartPole-v1", kRnd);
+  const std::unique_ptr<Trainer> early = make_trainer(config, "cuda");
+  const std::unique_ptr<Trainer> late = make_trainer(config, "cuda");
+  for (int i = 0; i < 2; ++i) iterate(*late);
+  copy_state(*early, *late);
+  for (Trainer* trainer : {early.get(), late.get()}) iterate(*trainer);
+  expect_same_state(*early, *late);
+}
+
 TEST_F(DeviceRnds, GoOnAfterAResume) {
   const Options quick{{"num_envs", "5"}, {"num_steps", "12"}, {"num_minibatches", "1"}};
   expect_same_after_resume("CartPole-v1", with(kRnd, quick));
