@@ -325,6 +325,7 @@ class DeviceUpdate {
   MinibatchSettings settings_;
   AdvantageNorm norm_;
   MinibatchCut cut_{};
+  std::optional<std::pair<std::uint64_t, std::int64_t>> drawn_;  // minibatches: seed and iteration
   std::size_t batch_ = 0, steps_ = 0;  // B, and most minibatch steps of an update
   int most_ = 0;                       // partial gradients of a step, of one side
   std::size_t notes_ = 0;              // most partial gradients of a step, of all sides
@@ -337,7 +338,6 @@ class DeviceUpdate {
   DeviceRnd<Side>* rnd_ = nullptr;
   DeviceGradient<Side, Loss> gradient_;
   const std::uint64_t* fault_ = nullptr;
-  std::optional<std::pair<std::uint64_t, std::int64_t>> drawn_;  // minibatches: seed and iteration
   std::size_t taken_ = 0;  // steps of the update that was begun
   double learning_rate_ = 0.0;
   std::vector<float> brought_;  // [P] a gradient on the host, where somebody watches

@@ -164,7 +164,7 @@ TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
 TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
   if (device_is_real()) GTEST_SKIP() << "only the emulated one counts";
   const Options changing{
-      {"num_envs", "13"}, {"num_steps", "16"}, {"shape_schedule", "13x16 @ 0, 64x64 @ 0.01"}};
+      {"num_envs", "13"}, {"num_steps", "16"}, {"shape_schedule", "13x16 @ 0, 64x32 @ 0.01"}};
   for (const auto& [env_id, options] : std::vector<std::pair<const char*, Options>>{
            {"CartPole-v1", {}},
            {"CartPole-v1", changing},
@@ -175,7 +175,7 @@ TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
             {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "128,96"}, {"update_proportion", "1"}}},
            {"Pendulum-v1", {{"norm_reward", "true"}, {"norm_obs", "true"}}}}) {
     SCOPED_TRACE(env_id + (options.empty() ? "" : ", " + options.back().first));
-    const Options large{{"device", "cuda"}, {"num_envs", "64"}, {"num_steps", "64"}};
+    const Options large{{"device", "cuda"}, {"num_envs", "64"}, {"num_steps", "32"}};
     const Config config = config_of(
         env_id,
         with(with(large, {{"num_minibatches", "1"}, {"total_timesteps", "20000"}}), options));
