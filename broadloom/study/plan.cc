@@ -274,8 +274,9 @@ class Planner {
     std::map<std::string, const StudyCell*> seen;
     for (const StudyCell& cell : plan_.cells) {
       std::string config;
-      for (const auto& [key, text] : to_overrides(acting(cell.config)))
+      for (const auto& [key, text] : to_overrides(acting(cell.config))) {
         config += key + "=" + text + "\n";
+      }
       for (const std::string& word : {"name " + cell.name, config}) {
         const auto [other, is_new] = seen.emplace(word, &cell);
         if (is_new) continue;

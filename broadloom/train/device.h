@@ -48,8 +48,8 @@ class Device : public Algorithm {
 
   // Between these two, or after them, or not at all: starts with what update() will be asked for,
   // so that the device is at it while the host reads the block; where something that the host does
-  // first comes between, it does nothing. Of a block whose update nobody watches. From a block that
-  // turns out to have failed nothing is learnt.
+  // first comes between, with the draw of its minibatches alone. Of a block whose update nobody
+  // watches. From a block that turns out to have failed nothing is learnt.
   virtual void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) = 0;
 
   // What is on the device into the host's copies. Parameters come with each update().
