@@ -33,64 +33,83 @@ BROADLOOM_HD void each_side(Block& block, const DeviceNetwork& network, F&& f) {
   if (side < network.sides()) f(GridTeam<Block>{block, side * each, each}, side);
 }
 
-// The rows at hand, and turned weights.
+// The rows at hand, with what a convolution and its norm make of them, each block some rows at a
+// time; and turned weights.
 template <class Loss>
-struct GatherPhase {
+struct RowsPhase {
   static constexpr int kThreads = 256;
   LossWork<Loss> of;
+  int at_once;  // rows of a block
+
+  static RowsPhase make(const LossWork<Loss>& of, int multiprocessors) {
+    const int each = of.work.rows.all() * of.work.network.sides() / (2 * multiprocessors);
+    return {of, each > 1 ? each : 1};
+  }
+  KernelShape shape(int multiprocessors) const {
+    const int sides = of.work.network.sides(), all = of.work.rows.all();
+    const int wanted = (all + at_once - 1) / at_once, most = 2 * multiprocessors / sides;
+    return {sides * (wanted < most ? wanted : most > 0 ? most : 1), kThreads, 0};
+  }
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     each_side(block, of.work.network, [&](const GridTeam<Block>& team, int side) {
-      const DeviceBody& body = of.work.network.body(side);
-      gather(team, of.work.of_side(side) + of.work.at[side].x);
-      if (!of.work.rows.is_first()) return;
-      for (int l = 1; l < body.layers; ++l) {
-        const DeviceLayer& layer = body.hidden[l];
-        transpose(team, of.work.params + layer.weight, layer.in, layer.out,
-                  of.work.transposed + layer.weight);
+      const int all = of.work.rows.all(), next = team.blocks * at_once;
+      for (int first = (block.index() - team.first) * at_once; first < all; first += next) {
+        make_rows(block, side, first, all - first < at_once ? all - first : at_once);
       }
+      if (of.work.rows.is_first()) turn_weights(team, of.work.network.body(side));
     });
   }
 
  private:
+  template <class Block>
+  BROADLOOM_HD void make_rows(Block& block, int side, int first, int rows) const {
+    const DeviceBody& body = of.work.network.body(side);
+    const TilePlaces& at = of.work.at[side];
+    float* const arrays = of.work.of_side(side);
+    float* const x = arrays + at.x + first * TilePlaces::row(body.row_in());
+    gather(block, first, rows, x);
+    if (!body.begins_with_image()) return;
+    const DeviceLayer& layer = body.hidden[0];
+    const DeviceNorm& norm = body.norms[0];
+    const int begin = first * TilePlaces::row(layer.row_out());
+    float* const linear = arrays + at.linear[0] + begin;
+    block.sync();
+    forward_layer(block, layer, Finish{of.work.network.activation, norm.is_there()}, of.work.read(),
+                  x, linear, rows);
+    if (!norm.is_there()) return;
+    block.sync();
+    norm_forward(block, norm, of.work.network.activation, of.work.read(), linear,
+                 arrays + at.moments[0] + 2 * first * norm.parts, linear,
+                 arrays + at.hidden[0] + begin, rows);
+  }
+
   // Where there is no row, nobody learns from it.
-  template <class Team>
-  BROADLOOM_HD void gather(const Team& team, float* x) const {
+  template <class Block>
+  BROADLOOM_HD void gather(Block& block, int first, int rows, float* x) const {
     const int width = of.rollout.D, row = TilePlaces::row(width);
     const auto& seen = of.loss.seen(of.rollout);
-    over_elements(team, of.work.rows.all(), width, [&](int at) {
-      const RowsAtHand::Tile tile = of.work.rows.tile(at / kTileRows);
-      const int r = at % kTileRows;
-      const bool is_there = r < tile.count;
+    over_elements(block, rows, width, [&](int r) {
+      const RowsAtHand::Tile tile = of.work.rows.tile((first + r) / kTileRows);
+      const int within = (first + r) % kTileRows;
+      const bool is_there = within < tile.count;
       const std::size_t in_block =
-          is_there ? static_cast<std::size_t>(of.indices[tile.in_minibatch + r]) : 0;
-      float* const to = x + at * row;
+          is_there ? static_cast<std::size_t>(of.indices[tile.in_minibatch + within]) : 0;
+      float* const to = x + r * row;
       return [&seen, is_there, in_block, to, width](int i) {
         to[i] = is_there ? seen.read(in_block, i, width) : 0.0f;
       };
     });
   }
-};
 
-// A convolution, activated where nothing normalises it.
-template <class Sums>
-struct ConvolutionPhase {
-  static constexpr int kThreads = 256;
-  GradientWork<Sums> of;
-  int l;
-
-  template <class Block>
-  BROADLOOM_HD void operator()(Block& block) const {
-    each_side(block, of.network, [&](const GridTeam<Block>& team, int side) {
-      const DeviceBody& body = of.network.body(side);
-      if (l >= body.layers) return;
-      const TilePlaces& at = of.at[side];
-      float* const arrays = of.of_side(side);
-      forward_layer(team, body.hidden[l], Finish{of.network.activation, body.norms[l].is_there()},
-                    of.read(), arrays + (l > 0 ? at.hidden[l - 1] : at.x), arrays + at.linear[l],
-                    of.rows.all());
-    });
+  template <class Team>
+  BROADLOOM_HD void turn_weights(const Team& team, const DeviceBody& body) const {
+    for (int l = 1; l < body.layers; ++l) {
+      const DeviceLayer& layer = body.hidden[l];
+      transpose(team, of.work.params + layer.weight, layer.in, layer.out,
+                of.work.transposed + layer.weight);
+    }
   }
 };
 
@@ -251,7 +270,8 @@ struct ProductPhase {
   }
 };
 
-// What normalises layer l, forward, or back from delta to what stands before it.
+// What normalises layer l, forward, or back from delta to what stands before it; but what RowsPhase
+// and LossPhase do on their way.
 template <class Sums>
 struct NormPhase {
   static constexpr int kThreads = 256;
@@ -259,11 +279,17 @@ struct NormPhase {
   int l;
   bool goes_back;
 
+  // Whether a body has some of that.
+  BROADLOOM_HD static bool is_for(const DeviceBody& body, int l, bool goes_back) {
+    if (l >= body.layers - 1 || !body.norms[l].is_there()) return false;
+    return goes_back || l > 0 || !body.begins_with_image();
+  }
+
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     each_side(block, of.network, [&](GridTeam<Block> team, int side) {
       const DeviceBody& body = of.network.body(side);
-      if (l >= body.layers || !body.norms[l].is_there()) return;
+      if (!is_for(body, l, goes_back)) return;
       const TilePlaces& at = of.at[side];
       float* const arrays = of.of_side(side);
       float *const linear = arrays + at.linear[l], *const moments = arrays + at.moments[l];
@@ -278,7 +304,8 @@ struct NormPhase {
   }
 };
 
-// Heads, loss, and back to the last layer, a block a tile and side.
+// What normalises the last layer, heads, loss, and back to before that layer, a block a tile and
+// side.
 template <class Loss>
 struct LossPhase {
   static constexpr int kThreads = 512;
@@ -301,6 +328,12 @@ struct LossPhase {
     const float* const top = arrays + at.top(body) + offset;
     float *const outputs = arrays + at.outputs + tile.row, *const values =
                                                                arrays + at.values + tile.row;
+    const Last last(body, at, arrays, tile.row);
+    if (last.is_normalised && (body.layers > 1 || !body.begins_with_image())) {
+      norm_forward(block, last.norm, network.activation, of.work.read(), last.linear, last.moments,
+                   last.linear, last.hidden, tile.count);
+      block.sync();
+    }
     forward_head(block, body.head, of.work.read(), top, outputs, at.rows, tile.count);
     forward_head(block, body.value_head, of.work.read(), top, values, at.rows, tile.count);
     block.sync();
@@ -308,9 +341,32 @@ struct LossPhase {
            block.template shared<double>());
     if (body.layers == 0) return;
     backward_heads(block, body, network.activation, of.work.read(),
-                   HeadDeltas{outputs, values, at.rows}, top, tile.count,
-                   arrays + at.delta[body.layers - 1] + offset);
+                   HeadDeltas{outputs, values, at.rows}, top, tile.count, last.delta);
+    if (!last.is_normalised) return;
+    block.sync();
+    norm_backward(block, last.norm, of.work.read(), last.delta, last.moments, last.linear,
+                  last.before, tile.count);
   }
+
+ private:
+  // The last layer's arrays of a tile.
+  struct Last {
+    DeviceNorm norm;
+    bool is_normalised;
+    float *linear, *hidden, *delta, *before, *moments;
+
+    BROADLOOM_HD Last(const DeviceBody& body, const TilePlaces& at, float* arrays, int row) {
+      const int l = body.layers > 0 ? body.layers - 1 : 0;
+      const int begin = row * TilePlaces::row(body.hidden[l].row_out());
+      norm = body.norms[l];
+      is_normalised = body.layers > 0 && norm.is_there();
+      linear = arrays + at.linear[l] + begin;
+      hidden = arrays + at.hidden[l] + begin;
+      delta = arrays + at.delta[l] + begin;
+      before = arrays + at.before[l] + begin;
+      moments = arrays + at.moments[l] + 2 * row * norm.parts;
+    }
+  };
 };
 
 }  // namespace broadloom::cuda

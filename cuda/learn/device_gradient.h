@@ -119,22 +119,26 @@ class DeviceGradient {
       }
       return side_.run(kernel, DeltaKernel<Loss>::shape(network_, room_, tiles, processors));
     }
-    const KernelShape all{2 * processors, GatherPhase<Loss>::kThreads, 0};
+    const RowsPhase<Loss> rows = RowsPhase<Loss>::make(of, processors);
+    side_.run(rows, rows.shape(processors));
     const int layers = std::max(network_.actor.layers, network_.valuer().layers);
-    side_.run(GatherPhase<Loss>{of}, all);
-    for (int l = 0; l < layers; ++l) {
-      if (network_.actor.hidden[l].patches.count() == 1) {
-        product(of.work, l, false);
-      } else {
-        side_.run(ConvolutionPhase<Sums>{of.work, l}, all);
-      }
-      if (is_normalised(l)) side_.run(NormPhase<Sums>{of.work, l, false}, all);
+    for (int l = network_.actor.begins_with_image() ? 1 : 0; l < layers; ++l) {
+      product(of.work, l, false);
+      norm(of.work, l, false);
     }
     side_.run(LossPhase<Loss>{of}, LossPhase<Loss>::shape(network_, tiles));
     for (int l = layers - 1; l >= 0; --l) {
-      if (is_normalised(l)) side_.run(NormPhase<Sums>{of.work, l, true}, all);
+      norm(of.work, l, true);
       if (l > 0) product(of.work, l, true);
     }
+  }
+  void norm(const GradientWork<Sums>& work, int l, bool goes_back) {
+    using Phase = NormPhase<Sums>;
+    if (!Phase::is_for(network_.actor, l, goes_back) &&
+        !Phase::is_for(network_.valuer(), l, goes_back)) {
+      return;
+    }
+    side_.run(Phase{work, l, goes_back}, KernelShape{2 * shape_.multiprocessors, Phase::kThreads, 0});
   }
   // In pieces of which there are enough for the multiprocessors.
   void product(const GradientWork<Sums>& work, int l, bool goes_back) {
@@ -157,9 +161,6 @@ class DeviceGradient {
     if (Phase::tiles(rows, columns) < least) return false;
     side_.run(Phase{work, l, goes_back}, Phase::shape(network_, rows, columns));
     return true;
-  }
-  bool is_normalised(int l) const {
-    return network_.actor.norms[l].is_there() || network_.valuer().norms[l].is_there();
   }
 
   Side& side_;

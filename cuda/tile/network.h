@@ -53,6 +53,9 @@ struct DeviceBody {
   int begin, end;  // its parameters, but for log_std
   DeviceLayer value_head = {};
   BROADLOOM_HD bool has_two_heads() const { return value_head.out > 0; }
+  BROADLOOM_HD bool begins_with_image() const {
+    return layers > 0 && hidden[0].patches.count() > 1;
+  }
   BROADLOOM_HD int row_in() const { return layers > 0 ? hidden[0].row_in : head.row_in; }
 };
 
