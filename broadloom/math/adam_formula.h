@@ -14,6 +14,7 @@ struct AdamFactors {
   float keep1, take1, keep2, take2, rate, inverse_root2, eps;
   bool is_adaptive;
 
+  AdamFactors() = default;
   explicit AdamFactors(const AdamStep& step)
       : keep1(static_cast<float>(step.beta1)),
         take1(static_cast<float>(1.0 - step.beta1)),

@@ -30,8 +30,8 @@ class DeviceParameters {
     side_.copy_out(v, v_, count_);
   }
 
-  // One step. norms: gets those of the gradient; null: nobody asks.
-  void take_step(const AdamFactors& factors, double max_grad_norm, const ClippedLength& length,
+  // One step, whose factors are on the side. norms: gets those of the gradient; null: nobody asks.
+  void take_step(const AdamFactors* factors, double max_grad_norm, const ClippedLength& length,
                  const float* gradient, GradientNorms* norms, const std::uint64_t* fault) {
     const int count = static_cast<int>(count_);
     side_.run(

@@ -88,6 +88,7 @@ class DeviceUpdate {
   void reshape(const MinibatchCut& cut) {
     cut_ = cut;
     drawn_.reset();
+    all_steps_ = {};
     batch_ = static_cast<std::size_t>(cut.samples);
     steps_ = static_cast<std::size_t>(settings_.update_epochs) * cut_.count();
     most_ = partial_gradient_count(cut_.max_size(), parameters());
@@ -136,25 +137,13 @@ class DeviceUpdate {
     draw(seed, iteration);
     shift_minibatches(rollout);
     if (watcher != nullptr) show_batch(rollout, *watcher);
-    std::size_t step = 0;
-    for (int epoch = 0; epoch < settings_.update_epochs; ++epoch) {
-      for (int m = 0; m < cut_.count(); ++m, ++step) {
-        minibatch_gradient(rollout, epoch, m, step);
-        if (rnd_ != nullptr) rnd_->make_gradient(rollout, step);
-        if (watcher != nullptr) show_step(epoch, m, step, *watcher);
-        if (rules.sets_rate()) {
-          learning_rate = rules.rate(sums_now(step), cut_.size(m), learning_rate);
-        }
-        const AdamFactors factors(optimizer_step(settings_.optimizer, learning_rate,
-                                                 settings_.adam_eps,
-                                                 adam_steps + static_cast<std::int64_t>(step) + 1));
-        take_step(factors, step);
-      }
-      const int last = cut_.count() - 1;
-      if (rules.may_stop() && !rules.goes_on(sums_now(step - 1), cut_.size(last))) break;
-    }
-    taken_ = step;
     learning_rate_ = learning_rate;
+    adam_steps_ = adam_steps;
+    if (watcher == nullptr && !rules.sets_rate() && !rules.may_stop()) {
+      take_all_steps(rollout);
+    } else {
+      take_watched_steps(rollout, rules, watcher);
+    }
   }
 
   // Waits for what was begun: a report of every step that was taken. params: gets them as
@@ -174,6 +163,58 @@ class DeviceUpdate {
     f(learnt_, 0);
     if (rnd_ != nullptr) f(rnd_->parameters(), parameters());
   }
+
+  // What the launches of all steps follow from, but for arrays that stay where they are.
+  struct StepsKey {
+    DeviceRollout rollout;
+    Loss loss;
+  };
+
+  // With nobody to ask between them: the same launches in every update.
+  void take_all_steps(const DeviceRollout& rollout) {
+    set_factors(0, steps_);
+    const auto launch = [&] {
+      for (std::size_t step = 0; step < steps_; ++step) {
+        make_gradients(rollout, step);
+        take_step(step);
+      }
+    };
+    if (rnd_ != nullptr) {  // whose samples are another number in every step
+      launch();
+    } else {
+      side_.repeat(all_steps_, StepsKey{rollout, loss_}, launch);
+    }
+    taken_ = steps_;
+  }
+
+  void take_watched_steps(const DeviceRollout& rollout, const Rules& rules, Watcher* watcher) {
+    const std::size_t per_epoch = static_cast<std::size_t>(cut_.count());
+    for (taken_ = 0; taken_ < steps_;) {
+      const std::size_t step = taken_++;
+      const int m = minibatch_of(step);
+      make_gradients(rollout, step);
+      if (watcher != nullptr) show_step(static_cast<int>(step / per_epoch), m, step, *watcher);
+      if (rules.sets_rate()) {
+        learning_rate_ = rules.rate(sums_now(step), cut_.size(m), learning_rate_);
+      }
+      set_factors(step, 1);
+      take_step(step);
+      const bool ends_epoch = taken_ % per_epoch == 0;
+      if (ends_epoch && rules.may_stop() && !rules.goes_on(sums_now(step), cut_.size(m))) break;
+    }
+  }
+
+  // Of so many steps from `first` on, at the learning rate.
+  void set_factors(std::size_t first, std::size_t count) {
+    std::vector<AdamFactors> factors;
+    for (std::size_t step = first; step < first + count; ++step) {
+      factors.emplace_back(optimizer_step(settings_.optimizer, learning_rate_, settings_.adam_eps,
+                                          adam_steps_ + static_cast<std::int64_t>(step) + 1));
+    }
+    side_.copy_in(factors_ + first, factors.data(), count);
+  }
+
+  int minibatch_of(std::size_t step) const { return static_cast<int>(step) % cut_.count(); }
 
   // The most that blocks of any of the cuts take.
   struct Room {
@@ -206,6 +247,7 @@ class DeviceUpdate {
     sums_ = side_.template allocate<Sums>(room.sums);
     batch_sums_ = side_.template allocate<Sums>(room.notes);
     norms_ = side_.template allocate<GradientNorms>(room.steps);
+    factors_ = side_.template allocate<AdamFactors>(room.steps);
     shifts_ = side_.template allocate<AdvantageShift>(room.steps + 1);
     indices_ = side_.template allocate<std::int32_t>(
         room.batch * static_cast<std::size_t>(settings_.update_epochs));
@@ -235,9 +277,14 @@ class DeviceUpdate {
 
   GradientSize size_of(int samples) const { return {samples, partials_of(samples)}; }
 
-  void minibatch_gradient(const DeviceRollout& rollout, int epoch, int m, std::size_t step) {
-    const std::int32_t* const indices =
-        indices_ + batch_ * static_cast<std::size_t>(epoch) + cut_.begin(m);
+  void make_gradients(const DeviceRollout& rollout, std::size_t step) {
+    minibatch_gradient(rollout, step);
+    if (rnd_ != nullptr) rnd_->make_gradient(rollout, step);
+  }
+  void minibatch_gradient(const DeviceRollout& rollout, std::size_t step) {
+    const int m = minibatch_of(step);
+    const std::size_t epoch = step / static_cast<std::size_t>(cut_.count());
+    const std::int32_t* const indices = indices_ + batch_ * epoch + cut_.begin(m);
     const AdvantageShift* const shift = shifts_ + (norm_ == AdvantageNorm::kBatch ? steps_ : step);
     gradient_.run(rollout, loss_, params(), indices, shift, size_of(cut_.size(m)),
                   sums_ + step * notes_);
@@ -283,16 +330,16 @@ class DeviceUpdate {
     return all;
   }
   Sums sums_now(std::size_t step) {
-    const int m = static_cast<int>(step) % cut_.count();
-    return sums_now(sums_ + step * notes_, partials_of(cut_.size(m)));
+    return sums_now(sums_ + step * notes_, partials_of(cut_.size(minibatch_of(step))));
   }
 
   ClippedLength clipped_length() const {
     return {gradient_.length(), rnd_ == nullptr ? GradientLength{} : rnd_->gradient().length()};
   }
 
-  void take_step(const AdamFactors& factors, std::size_t step) {
+  void take_step(std::size_t step) {
     const ClippedLength length = clipped_length();
+    const AdamFactors* const factors = factors_ + step;
     learnt_.take_step(factors, settings_.max_grad_norm, length, gradient_.gradient(), norms_ + step,
                       fault_);
     if (rnd_ == nullptr) return;
@@ -309,8 +356,7 @@ class DeviceUpdate {
     side_.wait();
     std::vector<Report> reports(taken);
     for (std::size_t step = 0; step < taken; ++step) {
-      const int m = static_cast<int>(step) % cut_.count();
-      const int used = partials_of(cut_.size(m));
+      const int used = partials_of(cut_.size(minibatch_of(step)));
       for (int i = 0; i < network_.sides() * used; ++i) {
         reports[step].sums.add(sums[step * notes_ + static_cast<std::size_t>(i)]);
       }
@@ -325,12 +371,14 @@ class DeviceUpdate {
   MinibatchSettings settings_;
   AdvantageNorm norm_;
   MinibatchCut cut_{};
+  typename Side::Repeated all_steps_;
   std::optional<std::pair<std::uint64_t, std::int64_t>> drawn_;  // minibatches: seed and iteration
   std::size_t batch_ = 0, steps_ = 0;  // B, and most minibatch steps of an update
   int most_ = 0;                       // partial gradients of a step, of one side
   std::size_t notes_ = 0;              // most partial gradients of a step, of all sides
   Sums *sums_ = nullptr, *batch_sums_ = nullptr;
   GradientNorms* norms_ = nullptr;
+  AdamFactors* factors_ = nullptr;    // of each step
   AdvantageShift* shifts_ = nullptr;  // of each step, and of all samples together
   std::int32_t* indices_ = nullptr;
   PermutationsAhead permutations_;
@@ -340,6 +388,7 @@ class DeviceUpdate {
   const std::uint64_t* fault_ = nullptr;
   std::size_t taken_ = 0;  // steps of the update that was begun
   double learning_rate_ = 0.0;
+  std::int64_t adam_steps_ = 0;  // taken before it
   std::vector<float> brought_;  // [P] a gradient on the host, where somebody watches
 };
 

@@ -193,7 +193,7 @@ struct ClippedLength {
 // One thread a parameter; each works out the norms for itself, from a handful of numbers. Where
 // the block has a fault, nothing is learnt from it.
 struct AdamKernel {
-  AdamFactors factors;
+  const AdamFactors* factors;  // of the step
   double max_grad_norm;
   ClippedLength length;
   int parameters;
@@ -208,7 +208,7 @@ struct AdamKernel {
     if (i >= parameters || (fault != nullptr && *fault != kNoFault)) return;
     const GradientNorms now = length.norms();
     const float scale = static_cast<float>(clip_scale(now.clipped, max_grad_norm));
-    adam_element(factors, scale, gradient[i], params[i], m[i], v[i]);
+    adam_element(*factors, scale, gradient[i], params[i], m[i], v[i]);
     if (i == 0 && norms != nullptr) *norms = now;
   }
 };

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "broadloom/core/status.h"
 #include "cuda/sides/device_block.h"
+#include "cuda/sides/repeated_key.h"
 
 namespace broadloom::cuda {
 
@@ -110,7 +112,54 @@ class DeviceSide {
     if (error_ == cudaSuccess) keep(launch(kernel, shape, stream_));
   }
 
+  // Launches that are the same again and again, as a graph.
+  class Repeated {
+   public:
+    Repeated() = default;
+    ~Repeated() { reset(); }
+    Repeated(Repeated&& other) noexcept { *this = std::move(other); }
+    Repeated& operator=(Repeated&& other) noexcept {
+      std::swap(key_, other.key_);
+      std::swap(graph_, other.graph_);
+      return *this;
+    }
+
+   private:
+    friend class DeviceSide;
+    void reset() {
+      if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+      graph_ = nullptr;
+    }
+    RepeatedKey key_;
+    cudaGraphExec_t graph_ = nullptr;  // null: not yet
+  };
+  // Runs what launches() runs, which may do nothing else, and follows from `key` and from what
+  // stays as it is. Launches that come a second time alike are kept: they cost the host less than a
+  // tenth then.
+  template <class Key, class Launches>
+  void repeat(Repeated& of, const Key& key, Launches&& launches) {
+    if (!of.key_.is_again(key)) {
+      of.reset();
+      return launches();
+    }
+    if (of.graph_ == nullptr) record(of, launches);
+    if (error_ == cudaSuccess) keep(cudaGraphLaunch(of.graph_, stream_));
+  }
+
  private:
+  template <class Launches>
+  void record(Repeated& of, Launches&& launches) {
+    cudaGraph_t graph = nullptr;
+    // What other threads do with their streams meanwhile is their business.
+    if (error_ != cudaSuccess ||
+        !keep(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal))) {
+      return;
+    }
+    launches();
+    keep(cudaStreamEndCapture(stream_, &graph));
+    if (error_ == cudaSuccess) keep(cudaGraphInstantiate(&of.graph_, graph, 0));
+    if (graph != nullptr) cudaGraphDestroy(graph);
+  }
   bool keep(cudaError_t error) {
     if (error_ == cudaSuccess) error_ = error;
     return error == cudaSuccess;

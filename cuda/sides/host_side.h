@@ -12,6 +12,7 @@
 
 #include "broadloom/core/status.h"
 #include "cuda/sides/emulated_block.h"
+#include "cuda/sides/repeated_key.h"
 
 namespace broadloom::cuda {
 
@@ -74,10 +75,37 @@ class HostSide {
   void wait_marked() { arrive(marked_); }
   template <class Kernel>
   void run(const Kernel& kernel, const KernelShape& shape) {
-    if (++launches_ <= limits_.launches) emulate(kernel, shape, order_, launches_);
+    if (recorded_ != nullptr) {
+      recorded_->push_back([this, kernel, shape] { start(kernel, shape); });
+    } else {
+      start(kernel, shape);
+    }
+  }
+
+  // As on a device: what is run again is what was launched when it was recorded.
+  struct Repeated {
+    RepeatedKey key;
+    std::vector<std::function<void()>> launches;
+  };
+  template <class Key, class Launches>
+  void repeat(Repeated& of, const Key& key, Launches&& launches) {
+    if (!of.key.is_again(key)) {
+      of.launches.clear();
+      return launches();
+    }
+    if (of.launches.empty()) {
+      recorded_ = &of.launches;
+      launches();
+      recorded_ = nullptr;
+    }
+    for (const std::function<void()>& launch : of.launches) launch();
   }
 
  private:
+  template <class Kernel>
+  void start(const Kernel& kernel, const KernelShape& shape) {
+    if (++launches_ <= limits_.launches) emulate(kernel, shape, order_, launches_);
+  }
   void pass(std::size_t bytes) {
     under_way_ += bytes;
     if (limits_.most_under_way == nullptr) return;
@@ -93,6 +121,7 @@ class HostSide {
   HostLimits limits_;
   std::size_t allocated_ = 0, under_way_ = 0;
   std::uint64_t launches_ = 0;  // the seed of shuffled orders
+  std::vector<std::function<void()>>* recorded_ = nullptr;  // launches, which are not run meanwhile
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<std::function<void()>> arrivals_;
   std::size_t marked_ = 0;  // of them
