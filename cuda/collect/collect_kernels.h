@@ -79,7 +79,7 @@ BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
 // part in it: its values are made afterwards, of all steps at once (ValuesKernel).
 template <class Env, class Acting>
 struct CollectKernel {
-  static constexpr int kThreads = kCollectThreads;
+  static constexpr int kThreads = kCollectThreads, kBlocksAtOnce = 2;
   using Observed = EnvObserved<Env>;
 
   EnvSetup<Env> setup;
@@ -264,7 +264,7 @@ struct FirstFaultKernel {
 
 // Values of rows [.., D]: the critic's outputs, or the largest action value.
 struct ValuesKernel {
-  static constexpr int kThreads = kCollectThreads;
+  static constexpr int kThreads = kCollectThreads, kBlocksAtOnce = 2;
 
   DeviceNetwork network;
   const float* params;

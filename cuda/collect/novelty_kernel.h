@@ -14,7 +14,7 @@ namespace broadloom::cuda {
 // Target and predictor are one network under parameters of their own, through which the same tile
 // goes twice.
 struct NoveltyKernel {
-  static constexpr int kThreads = kCollectThreads;
+  static constexpr int kThreads = kCollectThreads, kBlocksAtOnce = 2;
 
   DeviceNetwork network;
   const float *target, *predictor;  // parameters

@@ -54,7 +54,7 @@ BROADLOOM_HD void hand_on(const Team& all, const DeviceBody& body, const TilePla
 // it takes 110 KB of shared memory, so that a multiprocessor of an H100 has two.
 template <class Loss>
 struct DeltaKernel {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 256, kBlocksAtOnce = 2;
   LossWork<Loss> of;
   TilePlaces at[2];  // of each side, of a tile
 

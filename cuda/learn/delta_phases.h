@@ -37,7 +37,7 @@ BROADLOOM_HD void each_side(Block& block, const DeviceNetwork& network, F&& f) {
 // time; and turned weights.
 template <class Loss>
 struct RowsPhase {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 256, kBlocksAtOnce = 2;
   LossWork<Loss> of;
   int at_once;  // rows of a block
 
@@ -244,7 +244,7 @@ struct ProductPhase {
     const float* of[kEach];
     for (int k = 0; k < kEach; ++k) of[k] = x + kApart * k * kRow;
     const int whole = depth / 4 * 4;
-    add_run(of, w, kColumns, whole, sums);
+    add_run<4>(of, w, kColumns, whole, sums);
     for (int i = whole; i < depth; ++i) {
       for (int k = 0; k < kEach; ++k) {
         for (int j = 0; j < 4; ++j) {
@@ -274,7 +274,7 @@ struct ProductPhase {
 // and LossPhase do on their way.
 template <class Sums>
 struct NormPhase {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 256, kBlocksAtOnce = 2;
   GradientWork<Sums> of;
   int l;
   bool goes_back;

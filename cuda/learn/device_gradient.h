@@ -53,7 +53,7 @@ class DeviceGradient {
     for (int& begin = work.rows.begin; begin < end; begin += work.rows.most) {
       make_deltas({work, rollout, loss, indices, shift});
       side_.run(WeightsKernel<Sums>{work, jobs_},
-                WeightsKernel<Sums>::shape(job_count_, size.partials));
+                WeightsKernel<Sums>::shape(network_, job_count_, size.partials));
     }
     side_.run(ReduceKernel{grads_, size.partials, network_.parameters, chunks_, squares_},
               ReduceKernel::shape(chunk_count_));

@@ -21,18 +21,19 @@ struct WeightsJob {
 
 template <class Sums>
 struct WeightsKernel {
-  static constexpr int kThreads = 256, kBlocksAtOnce = 3;
+  static constexpr int kThreads = 256;
   static constexpr int kDown = 32, kAcross = 64;  // inputs and outputs of a dense job
   static constexpr int kChunk = 32;               // rows that lie in shared memory at a time
-  // Parameters of a convolution's job: so few that their reads of shared memory do not keep one
-  // another waiting, while all threads of the block bring the rows.
-  static constexpr int kFilterNumbers = 64;
+  // Threads of a block that have chains over the pixels of images, two warps, so that their reads
+  // of shared memory do not keep one another waiting; the others bring the rows. Filters of one of
+  // them, which lie side by side.
+  static constexpr int kChains = 64, kFilters = 2;
 
   GradientWork<Sums> of;
   const WeightsJob* jobs;
 
-  static KernelShape shape(int jobs, int partials) {
-    return {jobs * partials, kThreads, sizeof(float) * 2 * kChunk * (kDown + kAcross)};
+  static KernelShape shape(const DeviceNetwork& network, int jobs, int partials) {
+    return {jobs * partials, kThreads, sizeof(float) * 2 * row_floats(network)};
   }
 
   template <class Block>
@@ -181,18 +182,25 @@ struct WeightsKernel {
     }
   }
 
-  // Numbers that lie in shared memory while the next ones come.
-  static constexpr int kRowFloats = kChunk * (kDown + kAcross);
-  static constexpr int kRowReads = kRowFloats / 4 / kThreads;
+  // Numbers of rows that lie in shared memory while the next ones come: several rows of images, for
+  // which there is more to wait than to work on with fewer.
+  static constexpr int kMostRowFloats = 8192;
+  BROADLOOM_HD static int row_floats(const DeviceNetwork& network) {
+    return network.actor.begins_with_image() ? kMostRowFloats : kChunk * (kDown + kAcross);
+  }
+  static constexpr int kBringing = kThreads - kChains;
+  static constexpr int kRowReads = (kMostRowFloats / 4 + kBringing - 1) / kBringing;
 
   // Rows of two arrays, [count, a_row] and [count, b_row], through shared memory, as many at a time
-  // as have room there: f(a, b, rows) works on some of each. Only where a row of both together is
-  // no more than kRowFloats.
+  // as have room there: f(a, b, rows) works on some of each, by the threads below kChains. Where
+  // there is no room for one, all of them where they are.
   template <class Block, class F>
   BROADLOOM_HD void over_rows(Block& block, int count, const float* a, int a_row, const float* b,
                               int b_row, F&& f) const {
+    const int room = row_floats(of.network), at_once = room / (a_row + b_row);
+    if (at_once == 0) return f(a, b, block.thread() < kChains ? count : 0);
     float* const shared = block.template shared<float>();
-    const int at_once = kRowFloats / (a_row + b_row);
+    const int bringing = block.thread() - kChains;
     const auto rows_from = [&](int first) {
       return count - first < at_once ? count - first : at_once;
     };
@@ -200,7 +208,7 @@ struct WeightsKernel {
     const auto each = [&](int first, auto&& g) {
       const int of_a = rows_from(first) * a_row, all = of_a + rows_from(first) * b_row;
       for (int k = 0; k < kRowReads; ++k) {
-        const int e = 4 * (block.thread() + k * kThreads);
+        const int e = 4 * (bringing + k * kBringing);
         if (e < all) g(k, e, e < of_a ? a + first * a_row + e : b + first * b_row + (e - of_a));
       }
     };
@@ -208,137 +216,139 @@ struct WeightsKernel {
     const auto fetch = [&](int first) {
       each(first, [&](int k, int, const float* from) { next[k] = load_four(from); });
     };
-    fetch(0);
+    if (bringing >= 0) fetch(0);
     for (int first = 0, turn = 0; first < count; first += at_once, turn ^= 1) {
-      float* const own = shared + turn * kRowFloats;
-      each(first, [&](int k, int e, const float*) { store_four(next[k], own + e); });
+      float* const own = shared + turn * room;
+      if (bringing >= 0) {
+        each(first, [&](int k, int e, const float*) { store_four(next[k], own + e); });
+      }
       block.sync();  // and who works on the other turn is done with the one before it
-      if (first + at_once < count) fetch(first + at_once);
-      f(own, own + rows_from(first) * a_row, rows_from(first));
+      if (bringing < 0) {
+        f(own, own + rows_from(first) * a_row, rows_from(first));
+      } else if (first + at_once < count) {
+        fetch(first + at_once);
+      }
     }
   }
 
-  // Factors of a chain, one after another.
-  static constexpr int kLinks = 4;
-  struct Links {
-    float a[kLinks], b[kLinks];
+  // Of one pixel: a number of what is read there, and neighbouring derivatives.
+  template <int kOf>
+  struct Link {
+    float x, d[kOf];
   };
-  // add(a, b) for all of `count` times what fetch() gives, which is read before what is in front of
-  // it is worked on: a chain waits for each of its reads otherwise.
-  template <class Fetch, class Add>
-  BROADLOOM_HD static void read_ahead(int count, Fetch&& fetch, Add&& add) {
-    if (count == 0) return;
-    const auto add_all = [&](const Links& links) {
-      for (int k = 0; k < kLinks; ++k) add(links.a[k], links.b[k]);
+  // So many pixels, from x and d on.
+  static constexpr int kLinks = 8;
+  template <int kOf>
+  struct Links {
+    Link<kOf> of[kLinks];
+
+    BROADLOOM_HD void read(const float* x, int next_x, const float* d, int next_d) {
+      for (int k = 0; k < kLinks; ++k) {
+        of[k].x = x[k * next_x];
+        load_neighbours(d + k * next_d, of[k].d);
+      }
+    }
+    template <class Add>
+    BROADLOOM_HD void add_to(Add&& add) const {
+      for (int k = 0; k < kLinks; ++k) add(of[k].x, of[k].d);
+    }
+  };
+
+  // add(x, d) at every pixel of an image, in order. Some pixels are read before those in front of
+  // them are worked on: a chain waits for each of its reads otherwise.
+  template <int kOf, class Add>
+  BROADLOOM_HD static void over_pixels(const Patches& patches, const float* x, const float* d,
+                                       int next_d, Add&& add) {
+    const int next_x = patches.next_across, across = patches.across;
+    if (across % kLinks != 0) {
+      for (int row = 0; row < patches.down; ++row, x += patches.next_down) {
+        for (int k = 0; k < across; ++k, d += next_d) add(x[k * next_x], d);
+      }
+      return;
+    }
+    const int count = patches.count() / kLinks, to_next_row = patches.next_down - across * next_x;
+    int column = 0;
+    const auto go_on = [&] {
+      d += kLinks * next_d;
+      x += kLinks * next_x;
+      column += kLinks;
+      if (column < across) return;
+      column = 0;
+      x += to_next_row;
     };
-    Links now = fetch();
+    Links<kOf> now, next;
+    now.read(x, next_x, d, next_d);
 #ifdef __CUDA_ARCH__
 #pragma unroll 2
 #endif
     for (int k = 1; k < count; ++k) {
-      const Links next = fetch();
-      add_all(now);
+      go_on();
+      next.read(x, next_x, d, next_d);
+      now.add_to(add);
       now = next;
     }
-    add_all(now);
+    now.add_to(add);
   }
 
-  // One parameter a thread, over the rows and their patches.
+  // kFilters parameters a thread, over the rows and their patches.
   template <class Block>
   BROADLOOM_HD void convolution(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
     const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
-    const int e = job.i + block.thread(), o = e % layer.out, i = e / layer.out;
-    const bool is_there = block.thread() < kFilterNumbers && e < (layer.in + 1) * layer.out;
-    const bool is_weight = i < layer.in;
-    const int from = is_weight && is_there ? layer.patches.at(i) : 0;
+    const int filters = layer.out, e = job.i + kFilters * block.thread();
+    const int o = e % filters, i = e / filters;
+    const bool is_there = block.thread() < kChains && i <= layer.in, is_weight = i < layer.in;
+    const Patches patches = layer.patches;  // a copy: what is looked up costs a wait each time
+    const int from = is_weight && is_there ? patches.at(i) : 0;
     const float* const x = rows.inputs(job.layer);
     const float* const delta = rows.derivatives(job.layer);
-    float* const to = rows.grads + (is_weight ? layer.weight + i * layer.out : layer.bias) + o;
-    float sum = is_there ? begun(to) : 0.0f;
+    float* const to = rows.grads + (is_weight ? layer.weight + i * filters : layer.bias) + o;
+    float sums[kFilters] = {};
+    for (int k = 0; k < kFilters && is_there; ++k) sums[k] = begun(to + k);
+    const auto each_row = [&](const float* of_x, const float* of_d, int count, auto&& add) {
+      for (int r = 0; r < count; ++r) {
+        over_pixels<kFilters>(patches, of_x + r * x_row + from, of_d + r * d_row + o, filters, add);
+      }
+    };
     const auto add_rows = [&](const float* of_x, const float* of_d, int count) {
-      for (int r = 0; r < count && is_there; ++r) {
-        sum = chain_of_row(layer, is_weight, of_x + r * x_row + from, of_d + r * d_row + o, sum);
+      if (!is_there) return;
+      if (is_weight) {
+        each_row(of_x, of_d, count, [&](float of, const float* d) {
+          for (int k = 0; k < kFilters; ++k) sums[k] = element::mul_add(of, d[k], sums[k]);
+        });
+      } else {
+        each_row(of_x, of_d, count, [&](float, const float* d) {
+          for (int k = 0; k < kFilters; ++k) sums[k] += d[k];
+        });
       }
     };
-    if (x_row + d_row <= kRowFloats) {
-      over_rows(block, rows.count, x, x_row, delta, d_row, add_rows);
-    } else {
-      add_rows(x, delta, rows.count);
-    }
-    if (is_there) *to = sum;
-  }
-  BROADLOOM_HD static float chain_of_row(const DeviceLayer& layer, bool is_weight, const float* x,
-                                         const float* delta, float sum) {
-    const Patches patches = layer.patches;  // a copy: constants that are looked up cost a wait each
-    const int out = layer.out, across = patches.across;
-    const int to_next_row = patches.next_down - across * patches.next_across;
-    const auto add = [&](float of_x, float d) {
-      sum = element::mul_add(of_x, d, sum);  // 1 d + sum is d + sum
-    };
-    const auto read_x = [&] { return is_weight ? *x : 1.0f; };
-    if (across % kLinks == 0) {
-      int column = 0;
-      const auto fetch = [&] {
-        Links made;
-        for (int k = 0; k < kLinks; ++k, x += patches.next_across, delta += out) {
-          made.a[k] = read_x();
-          made.b[k] = *delta;
-        }
-        column += kLinks;
-        if (column == across) {
-          column = 0;
-          x += to_next_row;
-        }
-        return made;
-      };
-      read_ahead(patches.count() / kLinks, fetch, add);
-      return sum;
-    }
-    for (int row = 0; row < patches.down; ++row, x += to_next_row) {
-      for (int k = 0; k < across; ++k, x += patches.next_across, delta += out) {
-        add(read_x(), *delta);
-      }
-    }
-    return sum;
+    over_rows(block, rows.count, x, x_row, delta, d_row, add_rows);
+    for (int k = 0; k < kFilters && is_there; ++k) to[k] = sums[k];
   }
 
   // Gain and bias of one number a thread, over the rows and their parts.
   template <class Block>
   BROADLOOM_HD void norm(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceNorm& norm = rows.body.norms[job.layer];
-    const int width = norm.parts * norm.size, row = TilePlaces::row(width);
+    const int parts = norm.parts, size = norm.size, row = TilePlaces::row(parts * size);
     const float* const deltas = rows.of(rows.at.delta[job.layer], row);
     const float* const zs = rows.of(rows.at.linear[job.layer], row);
-    const int i = job.i + block.thread(), end = i < norm.size ? width : 0;
+    const int i = job.i + block.thread();
+    const bool is_there = block.thread() < kChains && i < size;
+    const Patches all{.across = parts, .next_across = size};
     float *const gain = rows.grads + norm.gain + i, *const bias = rows.grads + norm.bias + i;
-    float gain_sum = end > 0 ? begun(gain) : 0.0f, bias_sum = end > 0 ? begun(bias) : 0.0f;
-    const int parts = norm.parts, next = norm.size;
-    const auto add = [&](float delta, float z) {
-      gain_sum = element::mul_add(delta, z, gain_sum);
-      bias_sum += delta;
-    };
-    const auto add_row = [&](const float* delta, const float* z) {
-      const auto fetch = [&] {
-        Links made;
-        for (int k = 0; k < kLinks; ++k, delta += next, z += next) {
-          made.a[k] = *delta;
-          made.b[k] = *z;
-        }
-        return made;
-      };
-      read_ahead(parts / kLinks, fetch, add);
-      for (int k = 0; k < parts % kLinks; ++k, delta += next, z += next) add(*delta, *z);
-    };
+    float gain_sum = is_there ? begun(gain) : 0.0f, bias_sum = is_there ? begun(bias) : 0.0f;
     const auto add_rows = [&](const float* delta, const float* z, int count) {
-      for (int r = 0; r < count && end > 0; ++r) add_row(delta + r * row + i, z + r * row + i);
+      for (int r = 0; r < count && is_there; ++r) {
+        over_pixels<1>(all, z + r * row + i, delta + r * row + i, size,
+                       [&](float of_z, const float* d) {
+                         gain_sum = element::mul_add(*d, of_z, gain_sum);
+                         bias_sum += *d;
+                       });
+      }
     };
-    if (2 * row <= kRowFloats) {
-      over_rows(block, rows.count, deltas, row, zs, row, add_rows);
-    } else {
-      add_rows(deltas, zs, rows.count);
-    }
-    if (end == 0) return;
+    over_rows(block, rows.count, deltas, row, zs, row, add_rows);
+    if (!is_there) return;
     *gain = gain_sum;
     *bias = bias_sum;
   }
@@ -400,7 +410,9 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
   std::vector<WeightsJob> jobs;
   using Kernel = WeightsKernel<int>;
   const auto numbers = [&](WeightsJob::Kind kind, int side, int layer, int count) {
-    const int of_job = kind == WeightsJob::kConvolution ? Kernel::kFilterNumbers : Kernel::kThreads;
+    const int of_job = kind == WeightsJob::kConvolution ? Kernel::kFilters * Kernel::kChains
+                       : kind == WeightsJob::kNorm      ? Kernel::kChains
+                                                        : Kernel::kThreads;
     for (int i = 0; i < count; i += of_job) jobs.push_back({kind, side, layer, i, 0});
   };
   const auto each = [&](auto&& f) {

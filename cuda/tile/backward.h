@@ -21,10 +21,12 @@ template <class Team, class Sum>
 BROADLOOM_HD void backward_input(const Team& team, Activation activation, int in, int rows,
                                  const float* y, float* delta, Sum&& sum_of) {
   const int row = TilePlaces::row(in);
-  for (int e = team.thread(); e < rows * in; e += team.threads()) {
-    const int i = e % in, r = e / in, place = r * row + i;
-    delta[place] = element::activate_backward(activation, y[place], sum_of(r, i));
-  }
+  over_elements(team, rows, in, [&](int r) {
+    return [&, r](int i) {
+      const int place = r * row + i;
+      delta[place] = element::activate_backward(activation, y[place], sum_of(r, i));
+    };
+  });
 }
 
 // sum over o of delta[o] w[o], one chain.

@@ -10,6 +10,7 @@
 #include "cuda/sides/kernel.h"
 #include "cuda/tile/network.h"
 #include "cuda/tile/params.h"
+#include "cuda/tile/product.h"
 
 namespace broadloom::cuda {
 
@@ -84,6 +85,41 @@ struct FewNumbers {
   }
 };
 
+// f(activate) with what the activation does of one number; of those that are much code, by a call:
+// a kernel that is long because it says that for each number waits for its own instructions.
+#ifdef __CUDACC__
+__noinline__
+#endif
+BROADLOOM_HD inline float activate_by_call(Activation activation, float x) {
+  return element::activate(activation, x);
+}
+template <class F>
+BROADLOOM_HD void with_activation(Activation activation, F&& f) {
+  if (activation == Activation::kRelu) {
+    f([](float x) { return element::activate(Activation::kRelu, x); });
+  } else {
+    f([activation](float x) { return activate_by_call(activation, x); });
+  }
+}
+
+// A part that has one number for each lane, by four threads of four neighbours each.
+constexpr int kForLanes = 4;
+struct LaneFours {
+  Four of;
+
+  BROADLOOM_HD static bool fit(const DeviceNorm& norm) {
+    return norm.size == kNormLanes && norm.parts > 1;
+  }
+  // As PartSum's.
+  template <class Block>
+  BROADLOOM_HD float total(Block& block) {
+    for (int mask = kForLanes / 2; mask > 0; mask /= 2) {
+      for (float& lane : of.of) lane += block.shuffle_xor(lane, mask);
+    }
+    return (of.of[0] + of.of[2]) + (of.of[1] + of.of[3]);
+  }
+};
+
 // y = activation(gain z + bias) of each part of x [rows, parts, size], z being x normalised; y may
 // be x. moments [rows, parts, 2]: get mean and 1 / sqrt(variance + epsilon). z: gets itself, in the
 // place of x; null: nobody asks for it.
@@ -115,12 +151,47 @@ BROADLOOM_HD void norm_forward_parts(Block& block, const DeviceNorm& norm, Activ
     });
     const float variance = squares.total(block) * share;
     const float scale = 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
-    each([&](int i, int, float number) {
-      const float normalised = (number - mean) * scale;
-      if (z != nullptr) z[begin + i] = normalised;
-      y[begin + i] = element::activate(activation, element::mul_add(gain[i], normalised, bias[i]));
+    with_activation(activation, [&](auto&& activate) {
+      each([&](int i, int, float number) {
+        const float normalised = (number - mean) * scale;
+        if (z != nullptr) z[begin + i] = normalised;
+        y[begin + i] = activate(element::mul_add(gain[i], normalised, bias[i]));
+      });
     });
     if (size == 0 || thread != 0) return;
+    moments[2 * q] = mean;
+    moments[2 * q + 1] = scale;
+  });
+}
+template <class Block>
+BROADLOOM_HD void norm_forward_lanes(Block& block, const DeviceNorm& norm, Activation activation,
+                                     const TileParams& params, const float* x, float* moments,
+                                     float* z, float* y, int rows) {
+  const float share = 1.0f / static_cast<float>(kNormLanes);
+  const float *const gain = params.at(norm.gain), *const bias = params.at(norm.bias);
+  over_parts<kForLanes>(block, norm, rows, [&](int q, int thread, int size) {
+    const int first = 4 * thread, at = part_at(norm, q) + first;
+    const Four own = size > 0 ? load_four(x + at) : Four{};
+    LaneFours sum, squares;
+    for (int k = 0; k < 4; ++k) sum.of.of[k] = 0.0f + own.of[k];
+    const float mean = sum.total(block) * share;
+    Four of;
+    for (int k = 0; k < 4; ++k) {
+      of.of[k] = own.of[k] - mean;
+      squares.of.of[k] = element::mul_add(of.of[k], of.of[k], 0.0f);
+    }
+    const float variance = squares.total(block) * share;
+    const float scale = 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
+    if (size == 0) return;
+    for (int k = 0; k < 4; ++k) of.of[k] = of.of[k] * scale;
+    if (z != nullptr) store_four(of, z + at);
+    with_activation(activation, [&](auto&& activate) {
+      for (int k = 0; k < 4; ++k) {
+        of.of[k] = activate(element::mul_add(gain[first + k], of.of[k], bias[first + k]));
+      }
+    });
+    store_four(of, y + at);
+    if (thread != 0) return;
     moments[2 * q] = mean;
     moments[2 * q + 1] = scale;
   });
@@ -130,7 +201,9 @@ template <class Block>
 BROADLOOM_HD void norm_forward(Block& block, const DeviceNorm& norm, Activation activation,
                                const TileParams& params, const float* x, float* moments, float* z,
                                float* y, int rows) {
-  if (norm.parts > 1) {
+  if (LaneFours::fit(norm)) {
+    norm_forward_lanes(block, norm, activation, params, x, moments, z, y, rows);
+  } else if (norm.parts > 1) {
     norm_forward_parts<kForParts>(block, norm, activation, params, x, moments, z, y, rows);
   } else {
     norm_forward_parts<kForRows>(block, norm, activation, params, x, moments, z, y, rows);
@@ -170,13 +243,42 @@ BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
   });
 }
 
+template <class Block>
+BROADLOOM_HD void norm_backward_lanes(Block& block, const DeviceNorm& norm,
+                                      const TileParams& params, const float* delta,
+                                      const float* moments, const float* z, float* of, int rows) {
+  const float share = 1.0f / static_cast<float>(kNormLanes);
+  const float* const gain = params.at(norm.gain);
+  over_parts<kForLanes>(block, norm, rows, [&](int q, int thread, int size) {
+    const int first = 4 * thread, at = part_at(norm, q) + first;
+    Four g = size > 0 ? load_four(delta + at) : Four{};
+    const Four of_z = size > 0 ? load_four(z + at) : Four{};
+    LaneFours sum_g, sum_gz;
+    for (int k = 0; k < 4; ++k) {
+      g.of[k] = gain[first + k] * g.of[k];
+      sum_g.of.of[k] = 0.0f + g.of[k];
+      sum_gz.of.of[k] = element::mul_add(g.of[k], of_z.of[k], 0.0f);
+    }
+    const float mean_g = sum_g.total(block) * share;
+    const float mean_gz = sum_gz.total(block) * share;
+    if (size == 0) return;
+    const float scale = moments[2 * q + 1];
+    for (int k = 0; k < 4; ++k) {
+      g.of[k] = scale * element::mul_add(-of_z.of[k], mean_gz, g.of[k] - mean_g);
+    }
+    store_four(g, of + at);
+  });
+}
+
 // From delta [rows, parts, size], the derivative before the activation, to that for what was
 // normalised.
 template <class Block>
 BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, const TileParams& params,
                                 const float* delta, const float* moments, const float* z, float* of,
                                 int rows) {
-  if (norm.parts > 1) {
+  if (LaneFours::fit(norm)) {
+    norm_backward_lanes(block, norm, params, delta, moments, z, of, rows);
+  } else if (norm.parts > 1) {
     norm_backward_parts<kForParts>(block, norm, params, delta, moments, z, of, rows);
   } else {
     norm_backward_parts<kForRows>(block, norm, params, delta, moments, z, of, rows);

@@ -38,6 +38,23 @@ BROADLOOM_HD inline void store_four(const Four& four, float* to) {
 #endif
 }
 
+// One number, or two from a multiple of 8 bytes on.
+template <int kOf>
+BROADLOOM_HD inline void load_neighbours(const float* from, float (&to)[kOf]) {
+  static_assert(kOf == 1 || kOf == 2);
+#ifdef __CUDA_ARCH__
+  if constexpr (kOf == 2) {
+    const float2 two = *reinterpret_cast<const float2*>(from);
+    to[0] = two.x;
+    to[1] = two.y;
+  } else {
+    to[0] = *from;
+  }
+#else
+  for (int k = 0; k < kOf; ++k) to[k] = from[k];
+#endif
+}
+
 // Which rows and columns a thread has: kRows rows first, first + apart, ..., which neighbours in a
 // warp read from other banks, and four neighbouring columns.
 template <int kOf>
@@ -69,25 +86,63 @@ BROADLOOM_HD void over_squares(const Team& team, int rows, int columns, F&& f) {
   }
 }
 
-// sums[k][c] += x of row k times w of column c for a run of `depth` numbers, a multiple of four,
-// which lie together in x and w_row apart in w.
+// Four numbers of a run: of each row of x, and of four columns of w.
 template <int kRows>
-BROADLOOM_HD inline void add_run(const float* const (&x)[kRows], const float* w, int w_row,
-                                 int depth, float (&sums)[kRows][4]) {
-#ifdef __CUDA_ARCH__
-  constexpr int kAhead = kRows == 1 ? 4 : 2;  // so that many reads are under way
-#pragma unroll kAhead
-#endif
-  for (int i = 0; i < depth; i += 4) {
-    Four of_x[kRows], of_w[4];
-    for (int k = 0; k < kRows; ++k) of_x[k] = load_four(x[k] + i);
-    for (int k = 0; k < 4; ++k) of_w[k] = load_four(w + (i + k) * w_row);
+struct RunPart {
+  Four x[kRows], w[4];
+
+  BROADLOOM_HD void read(const float* const (&from)[kRows], const float* weights, int w_row, int i) {
+    for (int k = 0; k < kRows; ++k) x[k] = load_four(from[k] + i);
+    for (int k = 0; k < 4; ++k) w[k] = load_four(weights + (i + k) * w_row);
+  }
+  BROADLOOM_HD void add_to(float (&sums)[kRows][4]) const {
     for (int j = 0; j < 4; ++j) {
       for (int k = 0; k < kRows; ++k) {
         for (int c = 0; c < 4; ++c) {
-          sums[k][c] = element::mul_add(of_x[k].of[j], of_w[j].of[c], sums[k][c]);
+          sums[k][c] = element::mul_add(x[k].of[j], w[j].of[c], sums[k][c]);
         }
       }
+    }
+  }
+};
+
+template <int kParts, int kRows>
+BROADLOOM_HD inline void add_run_ahead(const float* const (&x)[kRows], const float* w, int w_row,
+                                       int depth, float (&sums)[kRows][4]) {
+  constexpr int kAtOnce = 4 * kParts;
+  RunPart<kRows> parts[kParts];
+  for (int p = 0; p < kParts; ++p) {
+    if (4 * p < depth) parts[p].read(x, w, w_row, 4 * p);
+  }
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+  for (int i = 0; i < depth; i += kAtOnce) {
+    for (int p = 0; p < kParts && i + 4 * p < depth; ++p) {
+      const int next = i + kAtOnce + 4 * p;
+      parts[p].add_to(sums);
+      if (next < depth) parts[p].read(x, w, w_row, next);
+    }
+  }
+}
+
+// sums[k][c] += x of row k times w of column c for a run of `depth` numbers, a multiple of four,
+// which lie together in x and w_row apart in w.
+// Of one row, kParts parts are read before those in front of them are worked on: there is too
+// little work otherwise in which to wait.
+template <int kParts = 2, int kRows>
+BROADLOOM_HD inline void add_run(const float* const (&x)[kRows], const float* w, int w_row,
+                                 int depth, float (&sums)[kRows][4]) {
+  if constexpr (kRows == 1) {
+    add_run_ahead<kParts>(x, w, w_row, depth, sums);
+  } else {
+#ifdef __CUDA_ARCH__
+#pragma unroll 2  // so that many reads are under way
+#endif
+    for (int i = 0; i < depth; i += 4) {
+      RunPart<kRows> part;
+      part.read(x, w, w_row, i);
+      part.add_to(sums);
     }
   }
 }

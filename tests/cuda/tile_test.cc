@@ -117,7 +117,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
                                    {of.rows, 1, 0, whole},
                                    {TilePlaces(known.actor, whole, kUse), {}}};
   emulate(WeightsKernel<PqnSums>{work, jobs.data()},
-          WeightsKernel<PqnSums>::shape(static_cast<int>(jobs.size()), 1), order);
+          WeightsKernel<PqnSums>::shape(work.network, static_cast<int>(jobs.size()), 1), order);
 
   std::vector<float> transposed(params.size()), expected(params.size());
   network.refresh_transposed(params.data(), transposed.data());
