@@ -121,7 +121,7 @@ struct CollectKernel {
     });
     keep_ages(block, t, at, rows);
     block.sync();
-    forward_tile(block, network.actor, network.activation, read, places, work, rows);
+    forward_tile<true>(block, network.actor, network.activation, read, places, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + places.outputs + block.thread();
     if (network.action_values) {
@@ -282,7 +282,7 @@ struct ValuesKernel {
     const int first = run.first(block), rows = run.rows(block), own = first + block.thread();
     load_rows(block, rows_of, first, network.observation_size, rows, scale, work);
     block.sync();
-    forward_tile(block, body, network.activation, read, run.places, work, rows);
+    forward_tile<true>(block, body, network.activation, read, run.places, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + run.places.outputs + block.thread();
     const int choices = network.action_values ? network.outputs : 1;

@@ -56,7 +56,7 @@ struct NoveltyKernel {
   BROADLOOM_HD void forward(Block& block, const float* params, float* work, int rows) const {
     const TileParams read = params_of(block, run.tiles, network.actor, params);
     block.sync();
-    forward_tile(block, network.actor, network.activation, read, run.places, work, rows);
+    forward_tile<true>(block, network.actor, network.activation, read, run.places, work, rows);
   }
 };
 

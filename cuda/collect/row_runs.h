@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cuda/tile/forward.h"
 #include "cuda/tile/network.h"
 #include "cuda/tile/params.h"
 #include "cuda/tile/room.h"
@@ -18,8 +19,8 @@ inline constexpr int kValueRows = 64;
 // Of a body that acts or values, with a copy of its parameters. bytes: of shared memory that a
 // block may have.
 inline TileRoom forward_room(const DeviceBody& body, int rows, std::size_t bytes) {
-  return room_within(bytes, {rows, TilePlaces(body, rows, TilePlaces::kForward).size,
-                             cached_floats(body, false), 0});
+  const int size = TilePlaces(body, rows, TilePlaces::kForward).size;
+  return room_within(bytes, {rows, size, cached_floats(body, false), 0}, Stage::kFloats);
 }
 
 // A thread block for each of room.rows of so many rows.
@@ -32,7 +33,9 @@ inline KernelShape shape_of_rows(const TileRoom& room, int count) {
 template <class Block>
 BROADLOOM_HD TileParams params_of(Block& block, const TileMemory& tiles, const DeviceBody& body,
                                   const float* params) {
-  if (tiles.cached == 0) return {params};
+  if (tiles.cached == 0) {
+    return {params, 0, nullptr, tiles.staged > 0 ? block.template shared<float>() : nullptr};
+  }
   return cache_params(block, body, params, false, block.template shared<float>());
 }
 

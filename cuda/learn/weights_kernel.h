@@ -188,8 +188,6 @@ struct WeightsKernel {
   BROADLOOM_HD static int row_floats(const DeviceNetwork& network) {
     return network.actor.begins_with_image() ? kMostRowFloats : kChunk * (kDown + kAcross);
   }
-  static constexpr int kBringing = kThreads - kChains;
-  static constexpr int kRowReads = (kMostRowFloats / 4 + kBringing - 1) / kBringing;
 
   // Rows of two arrays, [count, a_row] and [count, b_row], through shared memory, as many at a time
   // as have room there: f(a, b, rows) works on some of each, by the threads below kChains. Where
@@ -204,86 +202,92 @@ struct WeightsKernel {
     const auto rows_from = [&](int first) {
       return count - first < at_once ? count - first : at_once;
     };
-    // g(k, e, from) for this thread's k-th four, which is at e of the rows' numbers.
-    const auto each = [&](int first, auto&& g) {
+    const auto bring = [&](int first, float* to) {
       const int of_a = rows_from(first) * a_row, all = of_a + rows_from(first) * b_row;
-      for (int k = 0; k < kRowReads; ++k) {
-        const int e = 4 * (bringing + k * kBringing);
-        if (e < all) g(k, e, e < of_a ? a + first * a_row + e : b + first * b_row + (e - of_a));
+      for (int e = 4 * bringing; e < all; e += 4 * (kThreads - kChains)) {
+        const float* const from = e < of_a ? a + first * a_row + e : b + first * b_row + (e - of_a);
+        block.copy_ahead(to + e, from);
       }
     };
-    Four next[kRowReads];
-    const auto fetch = [&](int first) {
-      each(first, [&](int k, int, const float* from) { next[k] = load_four(from); });
-    };
-    if (bringing >= 0) fetch(0);
+    if (bringing >= 0) bring(0, shared);
     for (int first = 0, turn = 0; first < count; first += at_once, turn ^= 1) {
       float* const own = shared + turn * room;
-      if (bringing >= 0) {
-        each(first, [&](int k, int e, const float*) { store_four(next[k], own + e); });
-      }
+      block.await_copies();
       block.sync();  // and who works on the other turn is done with the one before it
       if (bringing < 0) {
         f(own, own + rows_from(first) * a_row, rows_from(first));
       } else if (first + at_once < count) {
-        fetch(first + at_once);
+        bring(first + at_once, shared + (turn ^ 1) * room);
       }
     }
   }
 
-  // Of one pixel: a number of what is read there, and neighbouring derivatives.
-  template <int kOf>
-  struct Link {
-    float x, d[kOf];
+  // What chains go along: so many rows, and the pixels of an image in each, from x and d on.
+  struct Pixels {
+    Patches patches;  // of x
+    int next_d;       // from one pixel to the next
+    int x_row, d_row, count;
   };
-  // So many pixels, from x and d on.
+  // Numbers of a pixel of d with which reads are quick, for they are known beforehand: those of
+  // encoder = minatar.
+  static constexpr int kUsual = 16;
+
+  // So many pixels, of each a number of what is read there, and neighbouring derivatives.
   static constexpr int kLinks = 8;
   template <int kOf>
   struct Links {
-    Link<kOf> of[kLinks];
+    float x[kLinks], d[kLinks][kOf];
 
-    BROADLOOM_HD void read(const float* x, int next_x, const float* d, int next_d) {
+    BROADLOOM_HD void read(const float* from_x, int next_x, const float* from_d) {
       for (int k = 0; k < kLinks; ++k) {
-        of[k].x = x[k * next_x];
-        load_neighbours(d + k * next_d, of[k].d);
+        x[k] = from_x[k * next_x];
+        load_neighbours(from_d + k * kUsual, d[k]);
       }
     }
     template <class Add>
     BROADLOOM_HD void add_to(Add&& add) const {
-      for (int k = 0; k < kLinks; ++k) add(of[k].x, of[k].d);
+      for (int k = 0; k < kLinks; ++k) add(x[k], d[k]);
     }
   };
 
-  // add(x, d) at every pixel of an image, in order. Some pixels are read before those in front of
-  // them are worked on: a chain waits for each of its reads otherwise.
+  // add(x, d) at all of these pixels, in order. Some are read before those in front of them are
+  // worked on: a chain waits for each of its reads otherwise.
   template <int kOf, class Add>
-  BROADLOOM_HD static void over_pixels(const Patches& patches, const float* x, const float* d,
-                                       int next_d, Add&& add) {
+  BROADLOOM_HD static void over_pixels(const Pixels& all, const float* x, const float* d,
+                                       Add&& add) {
+    const Patches& patches = all.patches;
     const int next_x = patches.next_across, across = patches.across;
-    if (across % kLinks != 0) {
-      for (int row = 0; row < patches.down; ++row, x += patches.next_down) {
-        for (int k = 0; k < across; ++k, d += next_d) add(x[k * next_x], d);
+    const bool is_usual = across % kLinks == 0 && all.next_d == kUsual;
+    for (int r = 0; r < all.count && !is_usual; ++r) {
+      for (int p = 0; p < patches.count(); ++p) {
+        add(x[r * all.x_row + patches.begin(p)], d + r * all.d_row + p * all.next_d);
       }
-      return;
     }
-    const int count = patches.count() / kLinks, to_next_row = patches.next_down - across * next_x;
-    int column = 0;
+    if (all.count == 0 || !is_usual) return;
+    const int to_next_line = patches.next_down - across * next_x;
+    const int x_to_next_row = all.x_row - patches.down * patches.next_down;
+    const int d_to_next_row = all.d_row - patches.count() * kUsual;
+    int column = 0, line = 0;
     const auto go_on = [&] {
-      d += kLinks * next_d;
+      d += kLinks * kUsual;
       x += kLinks * next_x;
       column += kLinks;
       if (column < across) return;
       column = 0;
-      x += to_next_row;
+      x += to_next_line;
+      if (++line < patches.down) return;
+      line = 0;
+      x += x_to_next_row;
+      d += d_to_next_row;
     };
     Links<kOf> now, next;
-    now.read(x, next_x, d, next_d);
+    now.read(x, next_x, d);
 #ifdef __CUDA_ARCH__
 #pragma unroll 2
 #endif
-    for (int k = 1; k < count; ++k) {
+    for (int left = all.count * (patches.count() / kLinks); left > 1; --left) {
       go_on();
-      next.read(x, next_x, d, next_d);
+      next.read(x, next_x, d);
       now.add_to(add);
       now = next;
     }
@@ -305,19 +309,15 @@ struct WeightsKernel {
     float* const to = rows.grads + (is_weight ? layer.weight + i * filters : layer.bias) + o;
     float sums[kFilters] = {};
     for (int k = 0; k < kFilters && is_there; ++k) sums[k] = begun(to + k);
-    const auto each_row = [&](const float* of_x, const float* of_d, int count, auto&& add) {
-      for (int r = 0; r < count; ++r) {
-        over_pixels<kFilters>(patches, of_x + r * x_row + from, of_d + r * d_row + o, filters, add);
-      }
-    };
     const auto add_rows = [&](const float* of_x, const float* of_d, int count) {
       if (!is_there) return;
+      const Pixels all{patches, filters, x_row, d_row, count};
       if (is_weight) {
-        each_row(of_x, of_d, count, [&](float of, const float* d) {
+        over_pixels<kFilters>(all, of_x + from, of_d + o, [&](float of, const float* d) {
           for (int k = 0; k < kFilters; ++k) sums[k] = element::mul_add(of, d[k], sums[k]);
         });
       } else {
-        each_row(of_x, of_d, count, [&](float, const float* d) {
+        over_pixels<kFilters>(all, of_x, of_d + o, [&](float, const float* d) {
           for (int k = 0; k < kFilters; ++k) sums[k] += d[k];
         });
       }
@@ -335,17 +335,16 @@ struct WeightsKernel {
     const float* const zs = rows.of(rows.at.linear[job.layer], row);
     const int i = job.i + block.thread();
     const bool is_there = block.thread() < kChains && i < size;
-    const Patches all{.across = parts, .next_across = size};
+    const Patches patches{.across = parts, .next_across = size};
     float *const gain = rows.grads + norm.gain + i, *const bias = rows.grads + norm.bias + i;
     float gain_sum = is_there ? begun(gain) : 0.0f, bias_sum = is_there ? begun(bias) : 0.0f;
     const auto add_rows = [&](const float* delta, const float* z, int count) {
-      for (int r = 0; r < count && is_there; ++r) {
-        over_pixels<1>(all, z + r * row + i, delta + r * row + i, size,
-                       [&](float of_z, const float* d) {
-                         gain_sum = element::mul_add(*d, of_z, gain_sum);
-                         bias_sum += *d;
-                       });
-      }
+      if (!is_there) return;
+      over_pixels<1>(Pixels{patches, size, row, row, count}, z + i, delta + i,
+                     [&](float of_z, const float* d) {
+                       gain_sum = element::mul_add(*d, of_z, gain_sum);
+                       bias_sum += *d;
+                     });
     };
     over_rows(block, rows.count, deltas, row, zs, row, add_rows);
     if (!is_there) return;

@@ -1,6 +1,8 @@
 // Kernels on the device; for files that nvcc compiles.
 #pragma once
 
+#include <cuda_pipeline.h>
+
 #include <cstddef>
 
 #include "cuda/sides/kernel.h"
@@ -22,6 +24,13 @@ class DeviceBlock {
   template <class T>
   __device__ T shuffle_xor(T x, int mask) {
     return __shfl_xor_sync(0xffffffffu, x, mask);
+  }
+  __device__ void copy_ahead(float* to, const float* from, bool is_there = true) {
+    __pipeline_memcpy_async(to, from, 16, is_there ? 0 : 16);
+  }
+  __device__ void await_copies() {
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
   }
 };
 

@@ -6,6 +6,7 @@
 // another order.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -55,13 +56,32 @@ class EmulatedBlock {
     std::memcpy(&x, &bits, sizeof(T));
     return x;
   }
+  // Not there before they are waited for, as on a device.
+  void copy_ahead(float* to, const float* from, bool is_there = true) {
+    copies_.push_back({to, is_there ? from : nullptr});
+  }
+  void await_copies() {
+    for (const Copy& copy : copies_) {
+      if (copy.from != nullptr) {
+        std::copy_n(copy.from, 4, copy.to);
+      } else {
+        std::fill_n(copy.to, 4, 0.0f);
+      }
+    }
+    copies_.clear();
+  }
 
  private:
+  struct Copy {
+    float* to;
+    const float* from;  // null: zeros
+  };
   std::byte* shared_memory();
   std::uint64_t exchange(std::uint64_t bits, int mask);
 
   emulated::Scheduler& scheduler_;
   int index_, blocks_, thread_, threads_;
+  std::vector<Copy> copies_;
 };
 
 // Runs it to its end.

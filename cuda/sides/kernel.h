@@ -21,6 +21,9 @@
 //   shared<T>()            the block's shared memory, KernelShape::shared_bytes of it, not cleared
 //   shuffle_xor(x, mask)   x of the thread of this warp whose number is thread() ^ mask; every
 //                          thread of the warp must come here
+//   copy_ahead(to, from, is_there)  four floats from multiples of 16 bytes on, from the device's
+//                          memory to shared memory, or zeros, while the thread goes on
+//   await_copies()         this thread's are there; those of others are after a sync()
 //
 // A kernel must not depend on the order in which threads run between two sync()s, nor on the grid:
 // sums are taken in a fixed order, and nothing is added atomically.

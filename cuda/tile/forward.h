@@ -101,6 +101,69 @@ BROADLOOM_HD void forward_layer(const Team& team, const DeviceLayer& layer, cons
   });
 }
 
+// Weights of a dense layer on their way to a block of kThreads, by shared memory: so many rows and
+// columns at a time, while it works on those before them.
+struct Stage {
+  static constexpr int kRows = 64, kColumns = 128, kThreads = 256;
+  static constexpr int kFloats = 2 * kRows * kColumns;
+
+  float* room;  // kFloats
+  const DeviceLayer& layer;
+  const float* w;
+  int turn = 0;
+
+  // Where those are that were asked for last.
+  BROADLOOM_HD float* at_hand() const { return room + turn * (kFloats / 2); }
+  // Asks for those from row i and column c on.
+  template <class Block>
+  BROADLOOM_HD void bring(Block& block, int i, int c) {
+    turn ^= 1;
+    for (int e = block.thread(); e < kRows * kColumns / 4; e += kThreads) {
+      const int row = i + e / (kColumns / 4), column = c + e % (kColumns / 4) * 4;
+      const bool is_there = row < layer.in && column < layer.out;
+      block.copy_ahead(at_hand() + 4 * e, is_there ? w + row * layer.out + column : w, is_there);
+    }
+  }
+};
+
+// forward_layer() of a dense layer whose weights come by params.stage, by a block of
+// Stage::kThreads; kRows rows and four columns a thread.
+template <int kRows, class Block>
+BROADLOOM_HD void forward_staged(Block& block, const DeviceLayer& layer, const Finish& finish,
+                                 const TileParams& params, const float* x, float* y, int rows) {
+  const int x_row = TilePlaces::row(layer.in), y_row = TilePlaces::row(layer.out);
+  const int own = block.thread() / 8 % 8;
+  const int within = block.thread() / 64 * 32 + block.thread() % 8 * 4;  // of the columns
+  const float* const bias = params.at(layer.bias);
+  Stage stage{params.stage, layer, params.at(layer.weight)};
+  for (int row = own; row - own < rows; row += 8 * kRows) {
+    for (int first = 0; first < layer.out; first += Stage::kColumns) {
+      const int c = first + within;
+      const float* of[kRows];
+      float sums[kRows][4];
+      for (int k = 0; k < kRows; ++k) {
+        of[k] = x + (row + 8 * k < rows ? row + 8 * k : 0) * x_row;
+        for (int j = 0; j < 4; ++j) sums[k][j] = c < layer.out ? bias[c + j] : 0.0f;
+      }
+      stage.bring(block, 0, first);
+      for (int i = 0; i < layer.in; i += Stage::kRows) {
+        const float* const w = stage.at_hand() + within;
+        block.await_copies();
+        block.sync();  // and who works on those before is done with them
+        if (i + Stage::kRows < layer.in) stage.bring(block, i + Stage::kRows, first);
+        const int left = layer.in - i;
+        add_run(of, w, Stage::kColumns, left < Stage::kRows ? left : Stage::kRows, sums);
+        for (int k = 0; k < kRows; ++k) of[k] += Stage::kRows;
+      }
+      finish(sums);
+      for (int k = 0; k < kRows && row + 8 * k < rows && c < layer.out; ++k) {
+        store_four({{sums[k][0], sums[k][1], sums[k][2], sums[k][3]}},
+                   y + (row + 8 * k) * y_row + c);
+      }
+    }
+  }
+}
+
 // sum of x[i] w[i] in the host's 16 virtual lanes, of which the upper half is added to the lower
 // one, and neighbours pairwise then.
 BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
@@ -143,8 +206,8 @@ BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const Tile
 }
 
 // From the rows at places.x to the layers' outputs and the heads'. What is there before must be
-// whole (sync()), and what comes out is.
-template <class Block>
+// whole (sync()), and what comes out is. kMayStage: params may have a stage.
+template <bool kMayStage = false, class Block>
 BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation activation,
                                const TileParams& params, const TilePlaces& places, float* work,
                                int rows) {
@@ -153,7 +216,15 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     const DeviceLayer& layer = body.hidden[l];
     const DeviceNorm& norm = body.norms[l];
     float* const linear = work + places.linear[l];
-    forward_layer(block, layer, Finish{activation, norm.is_there()}, params, x, linear, rows);
+    const Finish finish{activation, norm.is_there()};
+    bool is_staged = false;
+    if constexpr (kMayStage) {
+      is_staged = params.stage != nullptr && layer.patches.count() == 1 &&
+                  reads_fours(layer, params.at(layer.weight));
+      if (is_staged && rows <= 8) forward_staged<1>(block, layer, finish, params, x, linear, rows);
+      if (is_staged && rows > 8) forward_staged<4>(block, layer, finish, params, x, linear, rows);
+    }
+    if (!is_staged) forward_layer(block, layer, finish, params, x, linear, rows);
     block.sync();
     float* const y = work + places.hidden[l];
     if (norm.is_there()) {

@@ -13,6 +13,7 @@ struct TileParams {
   int first = 0;
   const float* transposed = nullptr;  // W [out, in] of hidden layers, each where its W [in, out] is
                                       // from `from` on; null: there are none
+  float* stage = nullptr;  // shared memory by way of which a block reads them; null: there is none
 
   BROADLOOM_HD const float* at(int parameter) const { return from + (parameter - first); }
   BROADLOOM_HD const float* transposed_at(int parameter) const {

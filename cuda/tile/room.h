@@ -15,14 +15,15 @@ struct TileMemory {
   int rows;      // of a tile
   int floats;    // of what is kept for it
   int cached;    // floats of a copy of a body's parameters, before it; 0: they are read where they
-                 // are
+                 // are,
+  int staged;    // or come by way of so many floats (forward.h), before it, too
   float* spill;  // [blocks, floats], which multiprocessors' common cache keeps; null: shared memory
 
   // Behind the copy in `shared`, or spilt.
   template <class Block>
   BROADLOOM_HD float* of(Block& block, float* shared) const {
     if (spill != nullptr) return spill + static_cast<std::size_t>(block.index()) * floats;
-    return shared + cached;
+    return shared + cached + staged;
   }
 };
 
@@ -33,24 +34,29 @@ struct TileRoom {
   int cached;          // floats of a copy of parameters
   std::size_t beside;  // bytes of shared memory that a block takes in any case
   bool spills = false;
+  int staged = 0;  // floats by way of which parameters come that have no copy
 
-  std::size_t wanted_bytes() const { return beside + sizeof(float) * (floats + cached); }
-  std::size_t shared_bytes() const { return spills ? beside : wanted_bytes(); }
+  std::size_t wanted_bytes() const { return beside + sizeof(float) * (floats + cached + staged); }
+  std::size_t shared_bytes() const {
+    return spills ? beside + sizeof(float) * staged : wanted_bytes();
+  }
   // For so many blocks at a time, on a side (host_side.h, device_side.h).
   template <class Side>
   TileMemory make(Side& side, std::size_t blocks) const {
-    return {rows, floats, cached,
+    return {rows, floats, cached, staged,
             spills ? side.template allocate<float>(blocks * static_cast<std::size_t>(floats))
                    : nullptr};
   }
 };
 
-// Within so many bytes of shared memory: without the copy where that does not fit, and spilt where
-// the tile does not.
-inline TileRoom room_within(std::size_t bytes, TileRoom room) {
+// Within so many bytes of shared memory: without the copy where that does not fit, but with `stage`
+// floats instead where those do, and spilt where the tile does not.
+inline TileRoom room_within(std::size_t bytes, TileRoom room, int stage) {
   if (room.wanted_bytes() <= bytes) return room;
   room.cached = 0;
   room.spills = room.wanted_bytes() > bytes;
+  room.staged = stage;
+  if (room.shared_bytes() > bytes) room.staged = 0;
   return room;
 }
 
