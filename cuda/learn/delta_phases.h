@@ -304,52 +304,64 @@ struct NormPhase {
   }
 };
 
-// What normalises the last layer, heads, loss, and back to before that layer, a block a tile and
-// side.
+// What normalises the last layer, heads, loss, and back to before that layer, of some rows of a
+// tile and side a block.
 template <class Loss>
 struct LossPhase {
-  static constexpr int kThreads = 512;
+  static constexpr int kThreads = 256, kBlocksAtOnce = 2, kRows = 16;
   LossWork<Loss> of;
 
   static KernelShape shape(const DeviceNetwork& network, int tiles) {
-    return {network.sides() * tiles, kThreads, TileTerms::kBytes};
+    return {network.sides() * tiles * (kTileRows / kRows), kThreads, 0};
   }
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
+    constexpr int kParts = kTileRows / kRows;
     const DeviceNetwork& network = of.work.network;
-    const int t = block.index() / network.sides(), side = block.index() % network.sides();
+    const int side = block.index() % network.sides(), part = block.index() / network.sides();
+    const int t = part / kParts, first = part % kParts * kRows;
     const RowsAtHand::Tile tile = of.work.rows.tile(t);
-    if (tile.count == 0) return;
+    const int left = tile.count - first, rows = left < kRows ? left : kRows, row = tile.row + first;
+    if (rows <= 0) return;
     const DeviceBody& body = network.body(side);
     const TilePlaces& at = of.work.at[side];
-    const int offset = tile.row * TilePlaces::row(body.head.in);
     float* const arrays = of.work.of_side(side);
-    const float* const top = arrays + at.top(body) + offset;
-    float *const outputs = arrays + at.outputs + tile.row, *const values =
-                                                               arrays + at.values + tile.row;
-    const Last last(body, at, arrays, tile.row);
+    const float* const top = arrays + at.top(body) + row * TilePlaces::row(body.head.in);
+    const Last last(body, at, arrays, row);
     if (last.is_normalised && (body.layers > 1 || !body.begins_with_image())) {
       norm_forward(block, last.norm, network.activation, of.work.read(), last.linear, last.moments,
-                   last.linear, last.hidden, tile.count);
+                   last.linear, last.hidden, rows);
       block.sync();
     }
-    forward_head(block, body.head, of.work.read(), top, outputs, at.rows, tile.count);
-    forward_head(block, body.value_head, of.work.read(), top, values, at.rows, tile.count);
+    float *const outputs = arrays + at.outputs + row, *const values = arrays + at.values + row;
+    forward_head(block, body.head, of.work.read(), top, outputs, at.rows, rows);
+    forward_head(block, body.value_head, of.work.read(), top, values, at.rows, rows);
     block.sync();
-    of.run(block, t, side, outputs, values, arrays + at.size + tile.row, at.rows,
-           block.template shared<double>());
+    if (block.thread() < rows) {
+      of.take_row(loss_tile(of, t, side, of.work.terms_of(t, side)), tile, first + block.thread());
+    }
+    block.sync();
     if (body.layers == 0) return;
     backward_heads(block, body, network.activation, of.work.read(),
-                   HeadDeltas{outputs, values, at.rows}, top, tile.count, last.delta);
+                   HeadDeltas{outputs, values, at.rows}, top, rows, last.delta);
     if (!last.is_normalised) return;
     block.sync();
     norm_backward(block, last.norm, of.work.read(), last.delta, last.moments, last.linear,
-                  last.before, tile.count);
+                  last.before, rows);
+  }
+
+  // Tile t in the arrays of all rows. memory: of its TileTerms.
+  BROADLOOM_HD static LossTile loss_tile(const LossWork<Loss>& of, int t, int side, double* memory) {
+    const RowsAtHand::Tile tile = of.work.rows.tile(t);
+    const TilePlaces& at = of.work.at[side];
+    float* const arrays = of.work.of_side(side) + tile.row;
+    return of.tile(tile, side, arrays + at.outputs, arrays + at.values, arrays + at.size, at.rows,
+                   memory);
   }
 
  private:
-  // The last layer's arrays of a tile.
+  // The last layer's arrays from a row on.
   struct Last {
     DeviceNorm norm;
     bool is_normalised;
@@ -367,6 +379,32 @@ struct LossPhase {
       moments = arrays + at.moments[l] + 2 * row * norm.parts;
     }
   };
+};
+
+// What LossPhase has said of rows, added up, a block a tile and side.
+template <class Loss>
+struct SumsPhase {
+  static constexpr int kThreads = 256;
+  LossWork<Loss> of;
+
+  static KernelShape shape(const DeviceNetwork& network, int tiles) {
+    return {network.sides() * tiles, kThreads, TileTerms::kBytes};
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int sides = of.work.network.sides(), t = block.index() / sides;
+    const int side = block.index() % sides;
+    if (of.work.rows.tile(t).count == 0) return;
+    double* const own = block.template shared<double>();
+    const double* const terms = of.work.terms_of(t, side);
+    for (int i = block.thread(); i < static_cast<int>(TileTerms::kCount); i += block.threads()) {
+      own[i] = terms[i];
+    }
+    if (block.thread() == 0) of.sums(t, side) = typename Loss::Sums();
+    block.sync();
+    of.add(block, LossPhase<Loss>::loss_tile(of, t, side, own), t, side);
+  }
 };
 
 }  // namespace broadloom::cuda

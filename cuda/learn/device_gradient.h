@@ -43,8 +43,17 @@ class DeviceGradient {
            const std::int32_t* indices, const AdvantageShift* shift, const GradientSize& size,
            Sums* sums) {
     GradientWork<Sums> work{
-        network_, params,     transposed_, arrays_, floats_,
-        log_std_, tile_sums_, grads_,      sums,    {size.samples, size.partials, 0, rows_of(size)},
+        network_,
+        params,
+        transposed_,
+        arrays_,
+        floats_,
+        log_std_,
+        tile_sums_,
+        terms_,
+        grads_,
+        sums,
+        {size.samples, size.partials, 0, rows_of(size)},
         {}};
     for (int side = 0; side < network_.sides(); ++side) {
       work.at[side] = TilePlaces(network_.body(side), work.rows.all(), TilePlaces::kForwardAndBack);
@@ -91,7 +100,10 @@ class DeviceGradient {
     const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
     floats_ = GradientWork<Sums>::floats_for(network_, rows);
     arrays_ = floats(sides * floats_);
-    if (room_.spills) transposed_ = floats(parameters);
+    if (room_.spills) {
+      transposed_ = floats(parameters);
+      terms_ = side_.template allocate<double>(tiles * sides * TileTerms::kCount);
+    }
     log_std_ = floats(tiles * static_cast<std::size_t>(network_.outputs));
     tile_sums_ = side_.template allocate<Sums>(tiles * sides);
     grads_ = floats(parameters * static_cast<std::size_t>(partials));
@@ -127,6 +139,7 @@ class DeviceGradient {
       norm(of.work, l, false);
     }
     side_.run(LossPhase<Loss>{of}, LossPhase<Loss>::shape(network_, tiles));
+    side_.run(SumsPhase<Loss>{of}, SumsPhase<Loss>::shape(network_, tiles));
     for (int l = layers - 1; l >= 0; --l) {
       norm(of.work, l, true);
       if (l > 0) product(of.work, l, true);
@@ -170,6 +183,7 @@ class DeviceGradient {
   std::size_t floats_ = 0;
   float *arrays_ = nullptr, *transposed_ = nullptr, *log_std_ = nullptr, *grads_ = nullptr;
   Sums* tile_sums_ = nullptr;
+  double* terms_ = nullptr;
   const WeightsJob* jobs_ = nullptr;
   const DeviceChunk* chunks_ = nullptr;
   double* squares_ = nullptr;

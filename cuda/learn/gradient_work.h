@@ -57,12 +57,16 @@ struct GradientWork {
   std::size_t floats;  // TilePlaces of all rows, and shares [outputs, rows] behind it
   float* log_std;      // [tiles, outputs] derivatives of a Gaussian policy's
   Sums* tile_sums;     // [tiles, sides]
+  double* terms;       // [tiles, sides, TileTerms::kCount]; or null
   float* grads;        // [partials, P]
   Sums* sums;          // [partials, sides]
   RowsAtHand rows;
   TilePlaces at[2];  // of each side, of all rows
 
   BROADLOOM_HD float* of_side(int side) const { return arrays + floats * side; }
+  BROADLOOM_HD double* terms_of(int t, int side) const {
+    return terms + (static_cast<std::size_t>(t) * network.sides() + side) * TileTerms::kCount;
+  }
   BROADLOOM_HD TileParams read() const { return {params, 0, transposed}; }
 
   // Floats of a side's arrays for so many rows.
@@ -86,6 +90,33 @@ struct LossWork {
   const std::int32_t* indices;  // [samples] into the block
   const AdvantageShift* shift;  // of the minibatch; null where the loss asks for none
 
+  // A tile as losses see it. memory: of TileTerms.
+  BROADLOOM_HD LossTile tile(const RowsAtHand::Tile& of, int side, float* outputs, float* values,
+                             float* shares, int stride, double* memory) const {
+    const DeviceNetwork& network = work.network;
+    const bool is_shared = network.body(side).has_two_heads(), is_critic = side == 1;
+    return {network,   work.params,
+            rollout,   shift,
+            work.rows.samples, of.count,
+            stride,    !is_critic,
+            is_shared || is_critic, outputs,
+            is_shared ? values : outputs, shares,
+            TileTerms(memory)};
+  }
+  // One row of it, from outputs of the heads to their derivatives in the same places.
+  BROADLOOM_HD void take_row(const LossTile& tile, const RowsAtHand::Tile& of, int r) const {
+    loss.row({tile, static_cast<std::size_t>(indices[of.in_minibatch + r]), r});
+  }
+  // What is said of the samples of tile t, which begins with none.
+  BROADLOOM_HD Sums& sums(int t, int side) const {
+    return work.tile_sums[static_cast<std::size_t>(t) * work.network.sides() + side];
+  }
+  template <class Block>
+  BROADLOOM_HD void add(Block& block, const LossTile& tile, int t, int side) const {
+    loss.add(block, tile, sums(t, side),
+             work.log_std + static_cast<std::size_t>(t) * work.network.outputs);
+  }
+
   // The loss of a tile, from outputs of the heads to their derivatives in the same places: what is
   // said of its samples to tile_sums. By all threads of a block; values and outputs are whole
   // before, and derivatives after it (sync()).
@@ -93,30 +124,11 @@ struct LossWork {
   BROADLOOM_HD void run(Block& block, int t, int side, float* outputs, float* values, float* shares,
                         int stride, double* memory) const {
     const RowsAtHand::Tile of = work.rows.tile(t);
-    const DeviceNetwork& network = work.network;
-    const bool is_shared = network.body(side).has_two_heads(), is_critic = side == 1;
-    const TileTerms terms(memory);
-    const LossTile tile{network,
-                        work.params,
-                        rollout,
-                        shift,
-                        work.rows.samples,
-                        of.count,
-                        stride,
-                        !is_critic,
-                        is_shared || is_critic,
-                        outputs,
-                        is_shared ? values : outputs,
-                        shares,
-                        terms};
-    Sums& sums = work.tile_sums[static_cast<std::size_t>(t) * network.sides() + side];
-    if (block.thread() == 0) sums = Sums();
-    const int r = block.thread();
-    if (r < of.count) {
-      loss.row({tile, static_cast<std::size_t>(indices[of.in_minibatch + r]), r});
-    }
+    const LossTile all = tile(of, side, outputs, values, shares, stride, memory);
+    if (block.thread() == 0) sums(t, side) = Sums();
+    if (block.thread() < of.count) take_row(all, of, block.thread());
     block.sync();
-    loss.add(block, tile, sums, work.log_std + static_cast<std::size_t>(t) * network.outputs);
+    add(block, all, t, side);
   }
 };
 

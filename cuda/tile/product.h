@@ -110,19 +110,28 @@ template <int kParts, int kRows>
 BROADLOOM_HD inline void add_run_ahead(const float* const (&x)[kRows], const float* w, int w_row,
                                        int depth, float (&sums)[kRows][4]) {
   constexpr int kAtOnce = 4 * kParts;
-  RunPart<kRows> parts[kParts];
-  for (int p = 0; p < kParts; ++p) {
-    if (4 * p < depth) parts[p].read(x, w, w_row, 4 * p);
+  int i = 0;
+  if (depth >= kAtOnce) {
+    RunPart<kRows> parts[kParts];
+    for (int p = 0; p < kParts; ++p) parts[p].read(x, w, w_row, 4 * p);
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+    for (i = kAtOnce; i + kAtOnce <= depth; i += kAtOnce) {
+      for (int p = 0; p < kParts; ++p) {
+        parts[p].add_to(sums);
+        parts[p].read(x, w, w_row, i + 4 * p);
+      }
+    }
+    for (int p = 0; p < kParts; ++p) parts[p].add_to(sums);
   }
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
-  for (int i = 0; i < depth; i += kAtOnce) {
-    for (int p = 0; p < kParts && i + 4 * p < depth; ++p) {
-      const int next = i + kAtOnce + 4 * p;
-      parts[p].add_to(sums);
-      if (next < depth) parts[p].read(x, w, w_row, next);
-    }
+  for (; i < depth; i += 4) {
+    RunPart<kRows> part;
+    part.read(x, w, w_row, i);
+    part.add_to(sums);
   }
 }
 

@@ -28,7 +28,7 @@ BROADLOOM_HD T lane_sum(Block& block, int rows, Term&& term) {
 class TileTerms {
  public:
   enum Term { kLoss, kEntropy, kLogRatio, kKl, kRatio, kValueLoss, kIntValueLoss, kTerms };
-  static constexpr std::size_t kBytes = sizeof(double) * kTerms * kTileRows;
+  static constexpr std::size_t kCount = kTerms * kTileRows, kBytes = sizeof(double) * kCount;
 
   BROADLOOM_HD explicit TileTerms(double* memory) : memory_(memory) {}
 

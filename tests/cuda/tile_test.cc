@@ -112,6 +112,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
                                    arrays.size(),
                                    nullptr,
                                    tile_sums.data(),
+                                   nullptr,
                                    grads.data(),
                                    sums.data(),
                                    {of.rows, 1, 0, whole},
