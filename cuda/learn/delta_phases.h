@@ -2,6 +2,7 @@
 // at once, each a launch that spreads over the whole device, in the arrays themselves.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -48,7 +49,7 @@ struct RowsPhase {
   KernelShape shape(int multiprocessors) const {
     const int sides = of.work.network.sides(), all = of.work.rows.all();
     const int wanted = (all + at_once - 1) / at_once, most = 2 * multiprocessors / sides;
-    return {sides * (wanted < most ? wanted : most > 0 ? most : 1), kThreads, 0};
+    return {sides * std::clamp(wanted, 1, std::max(1, most)), kThreads, sizeof(int) * at_once};
   }
 
   template <class Block>
@@ -90,15 +91,19 @@ struct RowsPhase {
   BROADLOOM_HD void gather(Block& block, int first, int rows, float* x) const {
     const int width = of.rollout.D, row = TilePlaces::row(width);
     const auto& seen = of.loss.seen(of.rollout);
-    over_elements(block, rows, width, [&](int r) {
+    int* const in_block = block.template shared<int>();  // of each row; -1: it is none
+    block.sync();                                        // nobody reads the rows before any more
+    for (int r = block.thread(); r < rows; r += block.threads()) {
       const RowsAtHand::Tile tile = of.work.rows.tile((first + r) / kTileRows);
       const int within = (first + r) % kTileRows;
-      const bool is_there = within < tile.count;
-      const std::size_t in_block =
-          is_there ? static_cast<std::size_t>(of.indices[tile.in_minibatch + within]) : 0;
+      in_block[r] = within < tile.count ? of.indices[tile.in_minibatch + within] : -1;
+    }
+    block.sync();
+    over_elements(block, rows, width, [&](int r) {
+      const int from = in_block[r];
       float* const to = x + r * row;
-      return [&seen, is_there, in_block, to, width](int i) {
-        to[i] = is_there ? seen.read(in_block, i, width) : 0.0f;
+      return [&seen, from, to, width](int i) {
+        to[i] = from < 0 ? 0.0f : seen.read(static_cast<std::size_t>(from), i, width);
       };
     });
   }
@@ -352,7 +357,8 @@ struct LossPhase {
   }
 
   // Tile t in the arrays of all rows. memory: of its TileTerms.
-  BROADLOOM_HD static LossTile loss_tile(const LossWork<Loss>& of, int t, int side, double* memory) {
+  BROADLOOM_HD static LossTile loss_tile(const LossWork<Loss>& of, int t, int side,
+                                         double* memory) {
     const RowsAtHand::Tile tile = of.work.rows.tile(t);
     const TilePlaces& at = of.work.at[side];
     float* const arrays = of.work.of_side(side) + tile.row;

@@ -42,19 +42,18 @@ class DeviceGradient {
   void run(const DeviceRollout& rollout, const Loss& loss, const float* params,
            const std::int32_t* indices, const AdvantageShift* shift, const GradientSize& size,
            Sums* sums) {
-    GradientWork<Sums> work{
-        network_,
-        params,
-        transposed_,
-        arrays_,
-        floats_,
-        log_std_,
-        tile_sums_,
-        terms_,
-        grads_,
-        sums,
-        {size.samples, size.partials, 0, rows_of(size)},
-        {}};
+    GradientWork<Sums> work{network_,
+                            params,
+                            transposed_,
+                            arrays_,
+                            floats_,
+                            log_std_,
+                            tile_sums_,
+                            terms_,
+                            grads_,
+                            sums,
+                            {size.samples, size.partials, 0, rows_of(size)},
+                            {}};
     for (int side = 0; side < network_.sides(); ++side) {
       work.at[side] = TilePlaces(network_.body(side), work.rows.all(), TilePlaces::kForwardAndBack);
     }
@@ -151,7 +150,8 @@ class DeviceGradient {
         !Phase::is_for(network_.valuer(), l, goes_back)) {
       return;
     }
-    side_.run(Phase{work, l, goes_back}, KernelShape{2 * shape_.multiprocessors, Phase::kThreads, 0});
+    side_.run(Phase{work, l, goes_back},
+              KernelShape{2 * shape_.multiprocessors, Phase::kThreads, 0});
   }
   // In pieces of which there are enough for the multiprocessors.
   void product(const GradientWork<Sums>& work, int l, bool goes_back) {

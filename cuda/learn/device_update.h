@@ -389,7 +389,7 @@ class DeviceUpdate {
   std::size_t taken_ = 0;  // steps of the update that was begun
   double learning_rate_ = 0.0;
   std::int64_t adam_steps_ = 0;  // taken before it
-  std::vector<float> brought_;  // [P] a gradient on the host, where somebody watches
+  std::vector<float> brought_;   // [P] a gradient on the host, where somebody watches
 };
 
 }  // namespace broadloom::cuda

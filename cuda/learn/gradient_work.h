@@ -95,12 +95,18 @@ struct LossWork {
                              float* shares, int stride, double* memory) const {
     const DeviceNetwork& network = work.network;
     const bool is_shared = network.body(side).has_two_heads(), is_critic = side == 1;
-    return {network,   work.params,
-            rollout,   shift,
-            work.rows.samples, of.count,
-            stride,    !is_critic,
-            is_shared || is_critic, outputs,
-            is_shared ? values : outputs, shares,
+    return {network,
+            work.params,
+            rollout,
+            shift,
+            work.rows.samples,
+            of.count,
+            stride,
+            !is_critic,
+            is_shared || is_critic,
+            outputs,
+            is_shared ? values : outputs,
+            shares,
             TileTerms(memory)};
   }
   // One row of it, from outputs of the heads to their derivatives in the same places.

@@ -222,72 +222,87 @@ struct WeightsKernel {
     }
   }
 
-  // What chains go along: so many rows, and the pixels of an image in each, from x and d on.
+  // What chains go along: so many rows, and lines of pixels in each, from x and d on.
   struct Pixels {
-    Patches patches;  // of x
-    int next_d;       // from one pixel to the next
+    int lines, pixels;   // of a row, and of a line
+    int next_x, next_d;  // from one pixel to the next
+    int x_line, d_line;  // from one line to the next
     int x_row, d_row, count;
   };
-  // Numbers of a pixel of d with which reads are quick, for they are known beforehand: those of
-  // encoder = minatar.
-  static constexpr int kUsual = 16;
+  // A convolution's filters, and pixels of a line, that are known beforehand: those that
+  // encoder = minatar makes of a picture of MinAtar's. They are read quickly.
+  static constexpr int kUsualFilters = 16, kUsualPixels = 8;
 
-  // So many pixels, of each a number of what is read there, and neighbouring derivatives.
-  static constexpr int kLinks = 8;
+  // A line: of each pixel a number of what is read there, and neighbouring derivatives.
   template <int kOf>
-  struct Links {
-    float x[kLinks], d[kLinks][kOf];
+  struct Line {
+    float x[kUsualPixels], d[kUsualPixels][kOf];
 
-    BROADLOOM_HD void read(const float* from_x, int next_x, const float* from_d) {
-      for (int k = 0; k < kLinks; ++k) {
-        x[k] = from_x[k * next_x];
-        load_neighbours(from_d + k * kUsual, d[k]);
+    // kNext: from one pixel of x to the next; 0: that is next.
+    template <int kNext>
+    BROADLOOM_HD void read(const float* from_x, int next, const float* from_d) {
+      for (int k = 0; k < kUsualPixels; ++k) {
+        x[k] = from_x[k * (kNext > 0 ? kNext : next)];
+        load_neighbours(from_d + k * kUsualFilters, d[k]);
       }
     }
     template <class Add>
     BROADLOOM_HD void add_to(Add&& add) const {
-      for (int k = 0; k < kLinks; ++k) add(x[k], d[k]);
+      for (int k = 0; k < kUsualPixels; ++k) add(x[k], d[k]);
     }
   };
 
-  // add(x, d) at all of these pixels, in order. Some are read before those in front of them are
-  // worked on: a chain waits for each of its reads otherwise.
+  // add(x, d) at all of these pixels, in order.
   template <int kOf, class Add>
   BROADLOOM_HD static void over_pixels(const Pixels& all, const float* x, const float* d,
                                        Add&& add) {
-    const Patches& patches = all.patches;
-    const int next_x = patches.next_across, across = patches.across;
-    const bool is_usual = across % kLinks == 0 && all.next_d == kUsual;
-    for (int r = 0; r < all.count && !is_usual; ++r) {
-      for (int p = 0; p < patches.count(); ++p) {
-        add(x[r * all.x_row + patches.begin(p)], d + r * all.d_row + p * all.next_d);
+    if (all.pixels != kUsualPixels || all.next_d != kUsualFilters) {
+      for (int r = 0; r < all.count; ++r) {
+        for (int line = 0; line < all.lines; ++line) {
+          const float *of_x = x + r * all.x_row + line * all.x_line,
+                      *of_d = d + r * all.d_row + line * all.d_line;
+          for (int p = 0; p < all.pixels; ++p, of_x += all.next_x, of_d += all.next_d) {
+            add(*of_x, of_d);
+          }
+        }
       }
+      return;
     }
-    if (all.count == 0 || !is_usual) return;
-    const int to_next_line = patches.next_down - across * next_x;
-    const int x_to_next_row = all.x_row - patches.down * patches.next_down;
-    const int d_to_next_row = all.d_row - patches.count() * kUsual;
-    int column = 0, line = 0;
-    const auto go_on = [&] {
-      d += kLinks * kUsual;
-      x += kLinks * next_x;
-      column += kLinks;
-      if (column < across) return;
-      column = 0;
-      x += to_next_line;
-      if (++line < patches.down) return;
-      line = 0;
-      x += x_to_next_row;
-      d += d_to_next_row;
-    };
-    Links<kOf> now, next;
-    now.read(x, next_x, d);
+    switch (all.next_x) {  // the games' planes, and normalised numbers
+      case 4:
+        return over_lines<kOf, 4>(all, x, d, add);
+      case 6:
+        return over_lines<kOf, 6>(all, x, d, add);
+      case 7:
+        return over_lines<kOf, 7>(all, x, d, add);
+      case 10:
+        return over_lines<kOf, 10>(all, x, d, add);
+      case kUsualFilters:
+        return over_lines<kOf, kUsualFilters>(all, x, d, add);
+      default:
+        return over_lines<kOf, 0>(all, x, d, add);
+    }
+  }
+  // A line is read before that in front of it is worked on: a chain waits for each of its reads
+  // otherwise, and a warp that is alone for each instruction, so that there are few.
+  template <int kOf, int kNext, class Add>
+  BROADLOOM_HD static void over_lines(const Pixels& all, const float* x, const float* d,
+                                      Add&& add) {
+    if (all.count == 0) return;
+    const int x_to_row = all.x_row - (all.lines - 1) * all.x_line;
+    const int d_to_row = all.d_row - (all.lines - 1) * all.d_line;
+    int left = all.lines;
+    Line<kOf> now, next;
+    now.template read<kNext>(x, all.next_x, d);
 #ifdef __CUDA_ARCH__
 #pragma unroll 2
 #endif
-    for (int left = all.count * (patches.count() / kLinks); left > 1; --left) {
-      go_on();
-      next.read(x, next_x, d);
+    for (int line = all.count * all.lines; line > 1; --line) {
+      const bool ends = --left == 0;
+      if (ends) left = all.lines;
+      x += ends ? x_to_row : all.x_line;
+      d += ends ? d_to_row : all.d_line;
+      next.template read<kNext>(x, all.next_x, d);
       now.add_to(add);
       now = next;
     }
@@ -311,7 +326,15 @@ struct WeightsKernel {
     for (int k = 0; k < kFilters && is_there; ++k) sums[k] = begun(to + k);
     const auto add_rows = [&](const float* of_x, const float* of_d, int count) {
       if (!is_there) return;
-      const Pixels all{patches, filters, x_row, d_row, count};
+      const Pixels all{patches.down,
+                       patches.across,
+                       patches.next_across,
+                       filters,
+                       patches.next_down,
+                       patches.across * filters,
+                       x_row,
+                       d_row,
+                       count};
       if (is_weight) {
         over_pixels<kFilters>(all, of_x + from, of_d + o, [&](float of, const float* d) {
           for (int k = 0; k < kFilters; ++k) sums[k] = element::mul_add(of, d[k], sums[k]);
@@ -335,16 +358,17 @@ struct WeightsKernel {
     const float* const zs = rows.of(rows.at.linear[job.layer], row);
     const int i = job.i + block.thread();
     const bool is_there = block.thread() < kChains && i < size;
-    const Patches patches{.across = parts, .next_across = size};
+    const int pixels = parts % kUsualPixels == 0 ? kUsualPixels : 1;
     float *const gain = rows.grads + norm.gain + i, *const bias = rows.grads + norm.bias + i;
     float gain_sum = is_there ? begun(gain) : 0.0f, bias_sum = is_there ? begun(bias) : 0.0f;
     const auto add_rows = [&](const float* delta, const float* z, int count) {
       if (!is_there) return;
-      over_pixels<1>(Pixels{patches, size, row, row, count}, z + i, delta + i,
-                     [&](float of_z, const float* d) {
-                       gain_sum = element::mul_add(*d, of_z, gain_sum);
-                       bias_sum += *d;
-                     });
+      const Pixels all{parts / pixels, pixels, size, size, pixels * size,
+                       pixels * size,  row,    row,  count};
+      over_pixels<1>(all, z + i, delta + i, [&](float of_z, const float* d) {
+        gain_sum = element::mul_add(*d, of_z, gain_sum);
+        bias_sum += *d;
+      });
     };
     over_rows(block, rows.count, deltas, row, zs, row, add_rows);
     if (!is_there) return;

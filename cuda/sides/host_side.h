@@ -120,7 +120,7 @@ class HostSide {
   FiberOrder order_;
   HostLimits limits_;
   std::size_t allocated_ = 0, under_way_ = 0;
-  std::uint64_t launches_ = 0;  // the seed of shuffled orders
+  std::uint64_t launches_ = 0;                              // the seed of shuffled orders
   std::vector<std::function<void()>>* recorded_ = nullptr;  // launches, which are not run meanwhile
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<std::function<void()>> arrivals_;

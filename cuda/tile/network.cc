@@ -42,8 +42,8 @@ DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRang
   return body;
 }
 
-// Dense layers, and a convolution of an even number of filters before them, that end in an activation, or in a normalisation
-// that does.
+// Dense layers, and a convolution of an even number of filters before them, that end in an
+// activation, or in a normalisation that does.
 bool is_known(const Chain& chain) {
   int layers = 0;
   bool is_open = false;  // the last one does not end yet

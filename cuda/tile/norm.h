@@ -90,7 +90,8 @@ struct FewNumbers {
 #ifdef __CUDACC__
 __noinline__
 #endif
-BROADLOOM_HD inline float activate_by_call(Activation activation, float x) {
+    BROADLOOM_HD inline float
+    activate_by_call(Activation activation, float x) {
   return element::activate(activation, x);
 }
 template <class F>

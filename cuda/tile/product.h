@@ -91,7 +91,8 @@ template <int kRows>
 struct RunPart {
   Four x[kRows], w[4];
 
-  BROADLOOM_HD void read(const float* const (&from)[kRows], const float* weights, int w_row, int i) {
+  BROADLOOM_HD void read(const float* const (&from)[kRows], const float* weights, int w_row,
+                         int i) {
     for (int k = 0; k < kRows; ++k) x[k] = load_four(from[k] + i);
     for (int k = 0; k < 4; ++k) w[k] = load_four(weights + (i + k) * w_row);
   }
