@@ -42,15 +42,15 @@ DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRang
   return body;
 }
 
-// Dense layers, and a convolution of an even number of filters before them, that end in an
-// activation, or in a normalisation that does.
+// Dense layers, and a convolution before them, that end in an activation, or in a normalisation
+// that does.
 bool is_known(const Chain& chain) {
   int layers = 0;
   bool is_open = false;  // the last one does not end yet
   for (const Layer& layer : chain.layers()) {
     const bool goes_on = layer.kind == LayerKind::kLayerNorm && is_open;
-    const bool convolves = layer.kind == LayerKind::kConvolution && layers == 0 &&
-                           layer.convolution.padding == 0 && layer.convolution.filters % 2 == 0;
+    const bool convolves =
+        layer.kind == LayerKind::kConvolution && layers == 0 && layer.convolution.padding == 0;
     const bool begins = (layer.kind == LayerKind::kLinear || convolves) && !is_open;
     if (!goes_on && !begins) return false;
     layers += begins ? 1 : 0;

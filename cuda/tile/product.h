@@ -38,23 +38,6 @@ BROADLOOM_HD inline void store_four(const Four& four, float* to) {
 #endif
 }
 
-// One number, or two from a multiple of 8 bytes on.
-template <int kOf>
-BROADLOOM_HD inline void load_neighbours(const float* from, float (&to)[kOf]) {
-  static_assert(kOf == 1 || kOf == 2);
-#ifdef __CUDA_ARCH__
-  if constexpr (kOf == 2) {
-    const float2 two = *reinterpret_cast<const float2*>(from);
-    to[0] = two.x;
-    to[1] = two.y;
-  } else {
-    to[0] = *from;
-  }
-#else
-  for (int k = 0; k < kOf; ++k) to[k] = from[k];
-#endif
-}
-
 // Which rows and columns a thread has: kRows rows first, first + apart, ..., which neighbours in a
 // warp read from other banks, and four neighbouring columns.
 template <int kOf>
