@@ -13,6 +13,7 @@
 namespace broadloom::cuda {
 
 inline constexpr int kCollectThreads = 256;
+static_assert(Stage::kThreads == kCollectThreads);
 // Rows of a tile that are valued at a time.
 inline constexpr int kValueRows = 64;
 

@@ -1,5 +1,7 @@
-// The same as DeltaKernel where a tile does not fit shared memory: layer after layer over all rows
-// at once, each a launch that spreads over the whole device, in the arrays themselves.
+// The same as DeltaKernel where a tile does not fit shared memory: over all rows at once, in the
+// arrays themselves, each phase a launch that spreads over the whole device. What of a row needs
+// nothing of other blocks' is one phase: from the gathered row to its normalised convolution, and
+// from the last product to before it again.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +45,8 @@ struct RowsPhase {
   int at_once;  // rows of a block
 
   static RowsPhase make(const LossWork<Loss>& of, int multiprocessors) {
-    const int each = of.work.rows.all() * of.work.network.sides() / (2 * multiprocessors);
-    return {of, each > 1 ? each : 1};
+    const int all = of.work.rows.all() * of.work.network.sides(), blocks = 2 * multiprocessors;
+    return {of, std::min((all + blocks - 1) / blocks, 1024)};
   }
   KernelShape shape(int multiprocessors) const {
     const int sides = of.work.network.sides(), all = of.work.rows.all();
@@ -275,8 +277,8 @@ struct ProductPhase {
   }
 };
 
-// What normalises layer l, forward, or back from delta to what stands before it; but what RowsPhase
-// and LossPhase do on their way.
+// What normalises layer l, forward, or back from delta to what stands before it, except where
+// RowsPhase or LossPhase have done so.
 template <class Sums>
 struct NormPhase {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2;
@@ -374,10 +376,13 @@ struct LossPhase {
     float *linear, *hidden, *delta, *before, *moments;
 
     BROADLOOM_HD Last(const DeviceBody& body, const TilePlaces& at, float* arrays, int row) {
-      const int l = body.layers > 0 ? body.layers - 1 : 0;
+      is_normalised = false;
+      linear = hidden = delta = before = moments = nullptr;
+      if (body.layers == 0) return;
+      const int l = body.layers - 1;
       const int begin = row * TilePlaces::row(body.hidden[l].row_out());
       norm = body.norms[l];
-      is_normalised = body.layers > 0 && norm.is_there();
+      is_normalised = norm.is_there();
       linear = arrays + at.linear[l] + begin;
       hidden = arrays + at.hidden[l] + begin;
       delta = arrays + at.delta[l] + begin;

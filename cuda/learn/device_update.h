@@ -113,9 +113,15 @@ class DeviceUpdate {
   const MinibatchCut& minibatches() const { return cut_; }
 
   // What says, on the side, that the block has a fault: then nothing is learnt from it.
-  void set_fault(const std::uint64_t* fault) { fault_ = fault; }
+  void set_fault(const std::uint64_t* fault) {
+    fault_ = fault;
+    all_steps_ = {};
+  }
   // What is learnt beside the network, in the same steps; null: nothing. It must outlive its use.
-  void set_rnd(DeviceRnd<Side>* rnd) { rnd_ = rnd; }
+  void set_rnd(DeviceRnd<Side>* rnd) {
+    rnd_ = rnd;
+    all_steps_ = {};
+  }
 
   // Draws the minibatches of an update, where that was not done: begin() does, too.
   void draw(std::uint64_t seed, std::int64_t iteration) {
@@ -170,6 +176,8 @@ class DeviceUpdate {
     Loss loss;
   };
 
+  static constexpr std::size_t kMostRepeated = 2048;
+
   // With nobody to ask between them: the same launches in every update.
   void take_all_steps(const DeviceRollout& rollout) {
     set_factors(0, steps_);
@@ -179,7 +187,8 @@ class DeviceUpdate {
         take_step(step);
       }
     };
-    if (rnd_ != nullptr) {  // whose samples are another number in every step
+    // RND's samples are another number in every step. So many launches are not worth their memory.
+    if (rnd_ != nullptr || steps_ > kMostRepeated) {
       launch();
     } else {
       side_.repeat(all_steps_, StepsKey{rollout, loss_}, launch);

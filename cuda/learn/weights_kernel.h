@@ -184,6 +184,7 @@ struct WeightsKernel {
   // Numbers of rows that lie in shared memory while the next ones come: several rows of images, for
   // which there is more to wait than to work on with fewer.
   static constexpr int kMostRowFloats = 8192;
+  static_assert(2 * sizeof(float) * kMostRowFloats <= 64 * 1024, "a block of any device has that");
   BROADLOOM_HD static int row_floats(const DeviceNetwork& network) {
     return network.actor.begins_with_image() ? kMostRowFloats : kChunk * (kDown + kAcross);
   }
@@ -201,7 +202,8 @@ struct WeightsKernel {
     int pixels;  // that are turned; 0: rows lie as they are
 
     BROADLOOM_HD int apart() const { return pixels + 4; }
-    BROADLOOM_HD int room() const { return pixels > 0 ? kUsualFilters * apart() : row; }
+    BROADLOOM_HD static int turned_room(int of_pixels) { return kUsualFilters * (of_pixels + 4); }
+    BROADLOOM_HD int room() const { return pixels > 0 ? turned_room(pixels) : row; }
     // By thread `own` of so many.
     template <class Block>
     BROADLOOM_HD void bring(Block& block, int first, int count, float* to, int own,
@@ -233,6 +235,9 @@ struct WeightsKernel {
       }
     }
   };
+
+  // Whether a row of both arrays has, without which nothing is turned.
+  BROADLOOM_HD bool has_room(int floats) const { return floats <= row_floats(of.network); }
 
   // Rows of two arrays through shared memory, as many at a time as have room there: f(a, b, rows)
   // works on some of each, by the threads below kChains. Where there is no room for one, all of
@@ -291,8 +296,9 @@ struct WeightsKernel {
   BROADLOOM_HD static void over_usual_lines(int all, int lines, const Way& x, const Way& d,
                                             Add&& add) {
     switch (x.next) {
-      case 1:
-        return over_lines<1>(all, lines, x, d, add);
+      case 1:  // turned, or of a picture of one plane, whose numbers lie anywhere
+        return x.line == kUsualPixels ? over_lines<1>(all, lines, x, d, add)
+                                      : over_lines<0>(all, lines, x, d, add);
       case 4:
         return over_lines<4>(all, lines, x, d, add);
       case 6:
@@ -364,8 +370,9 @@ struct WeightsKernel {
     const Patches patches = layer.patches;  // a copy: what is looked up costs a wait each time
     const int filters = layer.out, e = job.i + block.thread(), o = e % filters, i = e / filters;
     const bool is_there = block.thread() < kChains && i <= layer.in, is_weight = i < layer.in;
-    const bool is_usual = filters == kUsualFilters && patches.across == kUsualPixels;
     const Lying x{rows.inputs(job.layer), TilePlaces::row(layer.row_in), 0};
+    const bool is_usual = filters == kUsualFilters && patches.across == kUsualPixels &&
+                          has_room(x.row + Lying::turned_room(patches.count()));
     const Lying d{rows.derivatives(job.layer), TilePlaces::row(layer.row_out()),
                   is_usual ? patches.count() : 0};
     const int from = is_weight && is_there ? patches.at(i) : 0;
@@ -393,7 +400,8 @@ struct WeightsKernel {
   BROADLOOM_HD void norm(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceNorm& norm = rows.body.norms[job.layer];
     const int parts = norm.parts, size = norm.size, row = TilePlaces::row(parts * size);
-    const bool is_usual = size == kUsualFilters && parts % kUsualPixels == 0;
+    const bool is_usual = size == kUsualFilters && parts % kUsualPixels == 0 &&
+                          has_room(2 * Lying::turned_room(parts));
     const int turned = is_usual ? parts : 0, pixels = is_usual ? kUsualPixels : 1;
     const Lying deltas{rows.of(rows.at.delta[job.layer], row), row, turned};
     const Lying zs{rows.of(rows.at.linear[job.layer], row), row, turned};

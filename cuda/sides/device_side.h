@@ -143,6 +143,7 @@ class DeviceSide {
       return launches();
     }
     if (of.graph_ == nullptr) record(of, launches);
+    if (of.graph_ == nullptr) return launches();  // there was no memory for one, say
     if (error_ == cudaSuccess) keep(cudaGraphLaunch(of.graph_, stream_));
   }
 
@@ -157,7 +158,10 @@ class DeviceSide {
     }
     launches();
     keep(cudaStreamEndCapture(stream_, &graph));
-    if (error_ == cudaSuccess) keep(cudaGraphInstantiate(&of.graph_, graph, 0));
+    if (error_ == cudaSuccess && cudaGraphInstantiate(&of.graph_, graph, 0) != cudaSuccess) {
+      of.graph_ = nullptr;
+      cudaGetLastError();  // which is no fault of what goes on
+    }
     if (graph != nullptr) cudaGraphDestroy(graph);
   }
   bool keep(cudaError_t error) {

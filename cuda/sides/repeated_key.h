@@ -9,7 +9,8 @@
 
 namespace broadloom::cuda {
 
-// The bytes of what they follow from: where those are the same, so is that.
+// The bytes of what they follow from: where those are the same, so is that. (Where they are not,
+// which bytes between members may be the reason of, they are launched anew, which is no fault.)
 class RepeatedKey {
  public:
   // Whether it is that of the last call.

@@ -220,7 +220,7 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     bool is_staged = false;
     if constexpr (kMayStage) {
       is_staged = params.stage != nullptr && layer.patches.count() == 1 &&
-                  reads_fours(layer, params.at(layer.weight));
+                  layer.row_in == layer.in && reads_fours(layer, params.at(layer.weight));
       if (is_staged && rows <= 8) forward_staged<1>(block, layer, finish, params, x, linear, rows);
       if (is_staged && rows > 8) forward_staged<4>(block, layer, finish, params, x, linear, rows);
     }

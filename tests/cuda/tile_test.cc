@@ -161,6 +161,11 @@ TEST(DeviceTile, TakesImagesOfAllSizes) {
   // A row is more than lies in shared memory beside the next one.
   expect_the_same({.image = {20, 20, 4}, .normalisation = Normalisation::kChannels, .rows = 3},
                   FiberOrder::kReversed);
+  // The same of those whose lines are read quickly: of what is convolved, and of what normalises.
+  expect_the_same({.image = {10, 10, 80}, .rows = 2}, FiberOrder::kForward);
+  expect_the_same({.image = {18, 18, 2}, .normalisation = Normalisation::kChannels, .rows = 2},
+                  FiberOrder::kReversed);
+  expect_the_same({.image = {10, 10, 1}, .rows = 3}, FiberOrder::kForward);  // numbers lie anywhere
 }
 
 // Each pixel by itself, and the whole image.

@@ -38,8 +38,8 @@ struct Case {
   int minibatches = 3;
   std::int64_t limit = 11;
   PpoSettings settings;
-  int iterations = 2;
-  int rows = 65536;  // of a minibatch at a time
+  int iterations = 3;  // of which the second records what the third repeats
+  int rows = 65536;    // of a minibatch at a time
   int multiprocessors = 2;
 };
 
