@@ -189,73 +189,25 @@ struct WeightsKernel {
     return network.actor.begins_with_image() ? kMostRowFloats : kChunk * (kDown + kAcross);
   }
 
-  // A convolution's filters, and pixels of a line, that are known beforehand: those that
-  // encoder = minatar makes of a picture of MinAtar's.
-  static constexpr int kUsualFilters = 16, kUsualPixels = 8;
-
-  // Rows of an array, and whether they are turned in shared memory: the pixels of each of
-  // kUsualFilters together, so that four of them are one read, and apart from those of the next by
-  // as much as other banks take.
-  struct Lying {
-    const float* from;
-    int row;
-    int pixels;  // that are turned; 0: rows lie as they are
-
-    BROADLOOM_HD int apart() const { return pixels + 4; }
-    BROADLOOM_HD static int turned_room(int of_pixels) { return kUsualFilters * (of_pixels + 4); }
-    BROADLOOM_HD int room() const { return pixels > 0 ? turned_room(pixels) : row; }
-    // By thread `own` of so many.
-    template <class Block>
-    BROADLOOM_HD void bring(Block& block, int first, int count, float* to, int own,
-                            int threads) const {
-      const float* const rows = from + static_cast<std::size_t>(first) * row;
-      if (pixels > 0) return turn(rows, count, to, own, threads);
-      for (int e = 4 * own; e < count * row; e += 4 * threads) {
-        block.copy_ahead(to + e, rows + e);
-      }
-    }
-
-   private:
-    // The same numbers of some rows are read before the first is written: each would wait for the
-    // one before it otherwise.
-    BROADLOOM_HD void turn(const float* rows, int count, float* to, int own, int threads) const {
-      constexpr int kAhead = 6, kFours = kUsualFilters / 4;
-      for (int e = own; e < pixels * kFours; e += threads) {
-        const int pixel = e / kFours, filter = e % kFours * 4;
-        for (int first = 0; first < count; first += kAhead) {
-          Four held[kAhead];
-          for (int k = 0; k < kAhead; ++k) {
-            if (first + k < count) held[k] = load_four(rows + (first + k) * row + 4 * e);
-          }
-          for (int k = 0; k < kAhead && first + k < count; ++k) {
-            float* const turned = to + (first + k) * room() + filter * apart() + pixel;
-            for (int j = 0; j < 4; ++j) turned[j * apart()] = held[k].of[j];
-          }
-        }
-      }
-    }
-  };
-
-  // Whether a row of both arrays has, without which nothing is turned.
-  BROADLOOM_HD bool has_room(int floats) const { return floats <= row_floats(of.network); }
-
-  // Rows of two arrays through shared memory, as many at a time as have room there: f(a, b, rows)
-  // works on some of each, by the threads below kChains. Where there is no room for one, all of
-  // them where they are, which must be as they are.
+  // Rows of two arrays, [count, a_row] and [count, b_row], through shared memory, as many at a time
+  // as have room there: f(a, b, rows) works on some of each, by the threads below kChains. Where
+  // there is no room for one, all of them where they are.
   template <class Block, class F>
-  BROADLOOM_HD void over_rows(Block& block, int count, const Lying& a, const Lying& b,
-                              F&& f) const {
-    const int room = row_floats(of.network), at_once = room / (a.room() + b.room());
-    if (at_once == 0) return f(a.from, b.from, block.thread() < kChains ? count : 0);
+  BROADLOOM_HD void over_rows(Block& block, int count, const float* a, int a_row, const float* b,
+                              int b_row, F&& f) const {
+    const int room = row_floats(of.network), at_once = room / (a_row + b_row);
+    if (at_once == 0) return f(a, b, block.thread() < kChains ? count : 0);
     float* const shared = block.template shared<float>();
     const int bringing = block.thread() - kChains;
     const auto rows_from = [&](int first) {
       return count - first < at_once ? count - first : at_once;
     };
     const auto bring = [&](int first, float* to) {
-      const int rows = rows_from(first);
-      a.bring(block, first, rows, to, bringing, kThreads - kChains);
-      b.bring(block, first, rows, to + rows * a.room(), bringing, kThreads - kChains);
+      const int of_a = rows_from(first) * a_row, all = of_a + rows_from(first) * b_row;
+      for (int e = 4 * bringing; e < all; e += 4 * (kThreads - kChains)) {
+        const float* const from = e < of_a ? a + first * a_row + e : b + first * b_row + (e - of_a);
+        block.copy_ahead(to + e, from);
+      }
     };
     if (bringing >= 0) bring(0, shared);
     for (int first = 0, turn = 0; first < count; first += at_once, turn ^= 1) {
@@ -263,72 +215,33 @@ struct WeightsKernel {
       block.await_copies();
       block.sync();  // and who works on the other turn is done with the one before it
       if (bringing < 0) {
-        f(own, own + rows_from(first) * a.room(), rows_from(first));
+        f(own, own + rows_from(first) * a_row, rows_from(first));
       } else if (first + at_once < count) {
         bring(first + at_once, shared + (turn ^ 1) * room);
       }
     }
   }
 
-  // Where a chain's numbers are: of so many rows, of lines of pixels.
-  struct Way {
-    const float* from;
-    int next, line, row;  // from one pixel, line and row to the next
+  // What chains go along: so many rows, and lines of pixels in each, from x and d on.
+  struct Pixels {
+    int lines, pixels;   // of a row, and of a line
+    int next_x, next_d;  // from one pixel to the next
+    int x_line, d_line;  // from one line to the next
+    int x_row, d_row, count;
   };
-  // add(x, d) at all pixels of so many rows of lines, in order.
-  template <class Add>
-  BROADLOOM_HD static void over_pixels(int rows, int lines, int pixels, const Way& x, const Way& d,
-                                       Add&& add) {
-    if (pixels == kUsualPixels && d.next == 1) {
-      return over_usual_lines(rows * lines, lines, x, d, add);
-    }
-    for (int r = 0; r < rows; ++r) {
-      for (int line = 0; line < lines; ++line) {
-        const float* of_x = x.from + r * x.row + line * x.line;
-        const float* of_d = d.from + r * d.row + line * d.line;
-        for (int p = 0; p < pixels; ++p, of_x += x.next, of_d += d.next) add(*of_x, *of_d);
-      }
-    }
-  }
-  // The games' planes, and what is turned itself, are known to who reads them: a warp that is alone
-  // waits for each of its instructions, so that there are to be few.
-  template <class Add>
-  BROADLOOM_HD static void over_usual_lines(int all, int lines, const Way& x, const Way& d,
-                                            Add&& add) {
-    switch (x.next) {
-      case 1:  // turned, or of a picture of one plane, whose numbers lie anywhere
-        return x.line == kUsualPixels ? over_lines<1>(all, lines, x, d, add)
-                                      : over_lines<0>(all, lines, x, d, add);
-      case 4:
-        return over_lines<4>(all, lines, x, d, add);
-      case 6:
-        return over_lines<6>(all, lines, x, d, add);
-      case 7:
-        return over_lines<7>(all, lines, x, d, add);
-      case 10:
-        return over_lines<10>(all, lines, x, d, add);
-      default:
-        return over_lines<0>(all, lines, x, d, add);
-    }
-  }
+  // A convolution's filters, and pixels of a line, that are known beforehand: those that
+  // encoder = minatar makes of a picture of MinAtar's. They are read quickly.
+  static constexpr int kUsualFilters = 16, kUsualPixels = 8;
 
+  // A line, of whose pixels the next one is kNext further on in x; 0: `next`.
   template <int kNext>
   struct Line {
     float x[kUsualPixels], d[kUsualPixels];
 
     BROADLOOM_HD void read(const float* from_x, int next, const float* from_d) {
-      for (int k = 0; k < kUsualPixels; k += 4) {
-        const Four of_d = load_four(from_d + k);
-        Four of_x;
-        if constexpr (kNext == 1) {
-          of_x = load_four(from_x + k);
-        } else {
-          for (int j = 0; j < 4; ++j) of_x.of[j] = from_x[(k + j) * (kNext > 0 ? kNext : next)];
-        }
-        for (int j = 0; j < 4; ++j) {
-          x[k + j] = of_x.of[j];
-          d[k + j] = of_d.of[j];
-        }
+      for (int k = 0; k < kUsualPixels; ++k) {
+        x[k] = from_x[k * (kNext > 0 ? kNext : next)];
+        d[k] = from_d[k * kUsualFilters];
       }
     }
     template <class Add>
@@ -336,27 +249,60 @@ struct WeightsKernel {
       for (int k = 0; k < kUsualPixels; ++k) add(x[k], d[k]);
     }
   };
+
+  // add(x, d) at all of these pixels, in order.
+  template <class Add>
+  BROADLOOM_HD static void over_pixels(const Pixels& all, const float* x, const float* d,
+                                       Add&& add) {
+    if (all.pixels != kUsualPixels || all.next_d != kUsualFilters) {
+      for (int r = 0; r < all.count; ++r) {
+        for (int line = 0; line < all.lines; ++line) {
+          const float *of_x = x + r * all.x_row + line * all.x_line,
+                      *of_d = d + r * all.d_row + line * all.d_line;
+          for (int p = 0; p < all.pixels; ++p, of_x += all.next_x, of_d += all.next_d) {
+            add(*of_x, *of_d);
+          }
+        }
+      }
+      return;
+    }
+    // Of MinAtar's games, whose planes these are, and of numbers that are normalised: a warp that
+    // is alone waits for each of its instructions, and need not work out where to read.
+    switch (all.next_x) {
+      case 4:
+        return over_lines<4>(all, x, d, add);
+      case 6:
+        return over_lines<6>(all, x, d, add);
+      case 7:
+        return over_lines<7>(all, x, d, add);
+      case 10:
+        return over_lines<10>(all, x, d, add);
+      case kUsualFilters:
+        return over_lines<kUsualFilters>(all, x, d, add);
+      default:
+        return over_lines<0>(all, x, d, add);
+    }
+  }
   // A line is read before that in front of it is worked on: a chain waits for each of its reads
   // otherwise.
   template <int kNext, class Add>
-  BROADLOOM_HD static void over_lines(int all, int lines, const Way& of_x, const Way& of_d,
+  BROADLOOM_HD static void over_lines(const Pixels& all, const float* x, const float* d,
                                       Add&& add) {
-    if (all == 0) return;
-    const float *x = of_x.from, *d = of_d.from;
-    const int x_to_row = of_x.row - (lines - 1) * of_x.line;
-    const int d_to_row = of_d.row - (lines - 1) * of_d.line;
-    int left = lines;
+    if (all.count == 0) return;
+    const int x_to_row = all.x_row - (all.lines - 1) * all.x_line;
+    const int d_to_row = all.d_row - (all.lines - 1) * all.d_line;
+    int left = all.lines;
     Line<kNext> now, next;
-    now.read(x, of_x.next, d);
+    now.read(x, all.next_x, d);
 #ifdef __CUDA_ARCH__
 #pragma unroll 2
 #endif
-    for (int line = 1; line < all; ++line) {
+    for (int line = all.count * all.lines; line > 1; --line) {
       const bool ends = --left == 0;
-      if (ends) left = lines;
-      x += ends ? x_to_row : of_x.line;
-      d += ends ? d_to_row : of_d.line;
-      next.read(x, of_x.next, d);
+      if (ends) left = all.lines;
+      x += ends ? x_to_row : all.x_line;
+      d += ends ? d_to_row : all.d_line;
+      next.read(x, all.next_x, d);
       now.add_to(add);
       now = next;
     }
@@ -368,30 +314,33 @@ struct WeightsKernel {
   BROADLOOM_HD void convolution(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
     const Patches patches = layer.patches;  // a copy: what is looked up costs a wait each time
+    const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
     const int filters = layer.out, e = job.i + block.thread(), o = e % filters, i = e / filters;
     const bool is_there = block.thread() < kChains && i <= layer.in, is_weight = i < layer.in;
-    const Lying x{rows.inputs(job.layer), TilePlaces::row(layer.row_in), 0};
-    const bool is_usual = filters == kUsualFilters && patches.across == kUsualPixels &&
-                          has_room(x.row + Lying::turned_room(patches.count()));
-    const Lying d{rows.derivatives(job.layer), TilePlaces::row(layer.row_out()),
-                  is_usual ? patches.count() : 0};
     const int from = is_weight && is_there ? patches.at(i) : 0;
+    const float* const x = rows.inputs(job.layer);
+    const float* const delta = rows.derivatives(job.layer);
     float* const to = rows.grads + (is_weight ? layer.weight + i * filters : layer.bias) + o;
     float sum = is_there ? begun(to) : 0.0f;
-    over_rows(block, rows.count, x, d, [&](const float* of_x, const float* of_d, int count) {
+    const auto add_rows = [&](const float* of_x, const float* of_d, int count) {
       if (!is_there) return;
-      const Way of_input{of_x + from, patches.next_across, patches.next_down, x.row};
-      const Way of_output = is_usual ? Way{of_d + o * d.apart(), 1, kUsualPixels, d.room()}
-                                     : Way{of_d + o, filters, patches.across * filters, d.row};
-      const auto each = [&](auto&& add) {
-        over_pixels(count, patches.down, patches.across, of_input, of_output, add);
-      };
+      const Pixels all{patches.down,
+                       patches.across,
+                       patches.next_across,
+                       filters,
+                       patches.next_down,
+                       patches.across * filters,
+                       x_row,
+                       d_row,
+                       count};
       if (is_weight) {
-        each([&](float of, float delta) { sum = element::mul_add(of, delta, sum); });
+        over_pixels(all, of_x + from, of_d + o,
+                    [&](float of, float d) { sum = element::mul_add(of, d, sum); });
       } else {
-        each([&](float, float delta) { sum += delta; });
+        over_pixels(all, of_x, of_d + o, [&](float, float d) { sum += d; });
       }
-    });
+    };
+    over_rows(block, rows.count, x, x_row, delta, d_row, add_rows);
     if (is_there) *to = sum;
   }
 
@@ -400,26 +349,23 @@ struct WeightsKernel {
   BROADLOOM_HD void norm(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceNorm& norm = rows.body.norms[job.layer];
     const int parts = norm.parts, size = norm.size, row = TilePlaces::row(parts * size);
-    const bool is_usual = size == kUsualFilters && parts % kUsualPixels == 0 &&
-                          has_room(2 * Lying::turned_room(parts));
-    const int turned = is_usual ? parts : 0, pixels = is_usual ? kUsualPixels : 1;
-    const Lying deltas{rows.of(rows.at.delta[job.layer], row), row, turned};
-    const Lying zs{rows.of(rows.at.linear[job.layer], row), row, turned};
+    const float* const deltas = rows.of(rows.at.delta[job.layer], row);
+    const float* const zs = rows.of(rows.at.linear[job.layer], row);
     const int i = job.i + block.thread();
     const bool is_there = block.thread() < kChains && i < size;
+    const int pixels = parts % kUsualPixels == 0 ? kUsualPixels : 1;
     float *const gain = rows.grads + norm.gain + i, *const bias = rows.grads + norm.bias + i;
     float gain_sum = is_there ? begun(gain) : 0.0f, bias_sum = is_there ? begun(bias) : 0.0f;
-    over_rows(block, rows.count, deltas, zs, [&](const float* delta, const float* z, int count) {
+    const auto add_rows = [&](const float* delta, const float* z, int count) {
       if (!is_there) return;
-      const auto way = [&](const float* of) {
-        return is_usual ? Way{of + i * deltas.apart(), 1, pixels, deltas.room()}
-                        : Way{of + i, size, size, row};
-      };
-      over_pixels(count, parts / pixels, pixels, way(z), way(delta), [&](float of_z, float d) {
+      const Pixels all{parts / pixels, pixels, size, size, pixels * size,
+                       pixels * size,  row,    row,  count};
+      over_pixels(all, z + i, delta + i, [&](float of_z, float d) {
         gain_sum = element::mul_add(d, of_z, gain_sum);
         bias_sum += d;
       });
-    });
+    };
+    over_rows(block, rows.count, deltas, row, zs, row, add_rows);
     if (!is_there) return;
     *gain = gain_sum;
     *bias = bias_sum;
