@@ -195,6 +195,56 @@ TEST(DeviceTile, KnowsOtherEncoders) {
   }
 }
 
+// Rows through the first body by one block, with weights read where they are or by way of a stage.
+struct StageKernel {
+  DeviceNetwork network;
+  const float* params;
+  const float* x;  // [rows, observation_size]
+  int rows;
+  bool is_staged;
+  float* work;  // of a tile
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const TilePlaces places(network.actor, kTileRows, TilePlaces::kForward);
+    const TileParams read{params, 0, nullptr, is_staged ? block.template shared<float>() : nullptr};
+    const int width = network.observation_size;
+    over_elements(block, rows, width, [&](int r) {
+      return [&, r](int i) { work[r * TilePlaces::row(width) + i] = x[r * width + i]; };
+    });
+    block.sync();
+    forward_tile<true>(block, network.actor, network.activation, read, places, work, rows);
+  }
+};
+
+// Widths that are no multiple of a stage's, and more rows than go at a time.
+TEST(DeviceTile, ReadsWeightsByWayOfAStage) {
+  NetworkShape shape;
+  shape.action_outputs = 3;
+  shape.observation_size = 196;
+  shape.hidden_sizes = {260, 68, 7};
+  shape.action_values = true;
+  const ActorCritic network(shape);
+  std::vector<float> params(network.parameter_count());
+  network.initialise(3, params.data());
+  const DeviceNetwork known = device_network(network);
+  const TilePlaces places(known.actor, kTileRows, TilePlaces::kForward);
+  for (const int rows : {1, 8, 40, 64}) {
+    std::vector<float> x(static_cast<std::size_t>(rows) * 196);
+    Random random(5, Purpose::kInit, 0, 0);
+    for (float& number : x) number = 2.0f * draw_uniform(random) - 1.0f;
+    std::vector<float> outputs[2];
+    for (const bool is_staged : {false, true}) {
+      std::vector<float> work(static_cast<std::size_t>(places.size));
+      emulate(StageKernel{known, params.data(), x.data(), rows, is_staged, work.data()},
+              {1, Stage::kThreads, Stage::kFloats * sizeof(float)}, FiberOrder::kShuffled);
+      outputs[is_staged].assign(work.begin() + places.outputs, work.end());
+    }
+    EXPECT_EQ(outputs[0], outputs[1]) << rows;
+    EXPECT_NE(outputs[0][0], 0.0f);
+  }
+}
+
 // Every byte, by scales of which a product with the inverse would have other bits, and floats.
 TEST(DeviceObservations, AreReadAsOnTheHost) {
   constexpr int kBytes = 256;
