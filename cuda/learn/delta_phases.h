@@ -289,7 +289,7 @@ struct NormPhase {
   // Whether a body has some of that.
   BROADLOOM_HD static bool is_for(const DeviceBody& body, int l, bool goes_back) {
     if (l >= body.layers - 1 || !body.norms[l].is_there()) return false;
-    return goes_back || l > 0 || !body.begins_with_image();
+    return goes_back || !body.is_of_image(l);
   }
 
   template <class Block>
@@ -336,7 +336,7 @@ struct LossPhase {
     float* const arrays = of.work.of_side(side);
     const float* const top = arrays + at.top(body) + row * TilePlaces::row(body.head.in);
     const Last last(body, at, arrays, row);
-    if (last.is_normalised && (body.layers > 1 || !body.begins_with_image())) {
+    if (last.is_normalised && !body.is_of_image(body.layers - 1)) {
       norm_forward(block, last.norm, network.activation, of.work.read(), last.linear, last.moments,
                    last.linear, last.hidden, rows);
       block.sync();
@@ -346,7 +346,8 @@ struct LossPhase {
     forward_head(block, body.value_head, of.work.read(), top, values, at.rows, rows);
     block.sync();
     if (block.thread() < rows) {
-      of.take_row(loss_tile(of, t, side, of.work.terms_of(t, side)), tile, first + block.thread());
+      const LossTile all = loss_tile(of, tile, side, of.work.terms_of(t, side));
+      of.take_row(all, tile, first + block.thread());
     }
     block.sync();
     if (body.layers == 0) return;
@@ -358,10 +359,9 @@ struct LossPhase {
                   last.before, rows);
   }
 
-  // Tile t in the arrays of all rows. memory: of its TileTerms.
-  BROADLOOM_HD static LossTile loss_tile(const LossWork<Loss>& of, int t, int side,
-                                         double* memory) {
-    const RowsAtHand::Tile tile = of.work.rows.tile(t);
+  // A tile in the arrays of all rows. memory: of its TileTerms.
+  BROADLOOM_HD static LossTile loss_tile(const LossWork<Loss>& of, const RowsAtHand::Tile& tile,
+                                         int side, double* memory) {
     const TilePlaces& at = of.work.at[side];
     float* const arrays = of.work.of_side(side) + tile.row;
     return of.tile(tile, side, arrays + at.outputs, arrays + at.values, arrays + at.size, at.rows,
@@ -406,7 +406,8 @@ struct SumsPhase {
   BROADLOOM_HD void operator()(Block& block) const {
     const int sides = of.work.network.sides(), t = block.index() / sides;
     const int side = block.index() % sides;
-    if (of.work.rows.tile(t).count == 0) return;
+    const RowsAtHand::Tile tile = of.work.rows.tile(t);
+    if (tile.count == 0) return;
     double* const own = block.template shared<double>();
     const double* const terms = of.work.terms_of(t, side);
     for (int i = block.thread(); i < static_cast<int>(TileTerms::kCount); i += block.threads()) {
@@ -414,7 +415,7 @@ struct SumsPhase {
     }
     if (block.thread() == 0) of.sums(t, side) = typename Loss::Sums();
     block.sync();
-    of.add(block, LossPhase<Loss>::loss_tile(of, t, side, own), t, side);
+    of.add(block, LossPhase<Loss>::loss_tile(of, tile, side, own), t, side);
   }
 };
 

@@ -145,6 +145,7 @@ class DeviceUpdate {
     if (watcher != nullptr) show_batch(rollout, *watcher);
     learning_rate_ = learning_rate;
     adam_steps_ = adam_steps;
+    set_factors(0, steps_);
     if (watcher == nullptr && !rules.sets_rate() && !rules.may_stop()) {
       take_all_steps(rollout);
     } else {
@@ -180,7 +181,6 @@ class DeviceUpdate {
 
   // With nobody to ask between them: the same launches in every update.
   void take_all_steps(const DeviceRollout& rollout) {
-    set_factors(0, steps_);
     const auto launch = [&] {
       for (std::size_t step = 0; step < steps_; ++step) {
         make_gradients(rollout, step);
@@ -205,8 +205,8 @@ class DeviceUpdate {
       if (watcher != nullptr) show_step(static_cast<int>(step / per_epoch), m, step, *watcher);
       if (rules.sets_rate()) {
         learning_rate_ = rules.rate(sums_now(step), cut_.size(m), learning_rate_);
+        set_factors(step, 1);
       }
-      set_factors(step, 1);
       take_step(step);
       const bool ends_epoch = taken_ % per_epoch == 0;
       if (ends_epoch && rules.may_stop() && !rules.goes_on(sums_now(step), cut_.size(m))) break;

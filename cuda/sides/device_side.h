@@ -134,8 +134,7 @@ class DeviceSide {
     cudaGraphExec_t graph_ = nullptr;  // null: not yet
   };
   // Runs what launches() runs, which may do nothing else, and follows from `key` and from what
-  // stays as it is. Launches that come a second time alike are kept: they cost the host less than a
-  // tenth then.
+  // stays as it is. Launches that come a second time alike are kept.
   template <class Key, class Launches>
   void repeat(Repeated& of, const Key& key, Launches&& launches) {
     if (!of.key_.is_again(key)) {

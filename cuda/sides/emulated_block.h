@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -58,6 +59,9 @@ class EmulatedBlock {
   }
   // Not there before they are waited for, as on a device.
   void copy_ahead(float* to, const float* from, bool is_there = true) {
+    for (const float* place : {static_cast<const float*>(to), from}) {
+      if (reinterpret_cast<std::uintptr_t>(place) % 16 != 0) std::abort();  // a device would
+    }
     copies_.push_back({to, is_there ? from : nullptr});
   }
   void await_copies() {

@@ -100,7 +100,10 @@ class HostSide {
       recorded_ = nullptr;
     }
     for (const std::function<void()>& launch : of.launches) launch();
+    ++repeats_;
   }
+  // Of what was recorded.
+  int repeats() const { return repeats_; }
 
  private:
   template <class Kernel>
@@ -124,6 +127,7 @@ class HostSide {
   std::size_t allocated_ = 0, under_way_ = 0;
   std::uint64_t launches_ = 0;                              // the seed of shuffled orders
   std::vector<std::function<void()>>* recorded_ = nullptr;  // launches, which are not run meanwhile
+  int repeats_ = 0;
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<std::function<void()>> arrivals_;
   std::size_t marked_ = 0;  // of them

@@ -33,6 +33,13 @@
 
 #include "broadloom/core/host_device.h"
 
+// In front of a function that is called, and not repeated wherever it is asked for.
+#ifdef __CUDACC__
+#define BROADLOOM_CALLED __noinline__
+#else
+#define BROADLOOM_CALLED
+#endif
+
 namespace broadloom::cuda {
 
 inline constexpr int kWarp = 32;

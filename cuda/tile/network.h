@@ -56,6 +56,7 @@ struct DeviceBody {
   BROADLOOM_HD bool begins_with_image() const {
     return layers > 0 && hidden[0].patches.count() > 1;
   }
+  BROADLOOM_HD bool is_of_image(int l) const { return l == 0 && begins_with_image(); }
   BROADLOOM_HD int row_in() const { return layers > 0 ? hidden[0].row_in : head.row_in; }
 };
 

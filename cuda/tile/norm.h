@@ -87,11 +87,7 @@ struct FewNumbers {
 
 // f(activate) with what the activation does of one number; of those that are much code, by a call:
 // a kernel that is long because it says that for each number waits for its own instructions.
-#ifdef __CUDACC__
-__noinline__
-#endif
-    BROADLOOM_HD inline float
-    activate_by_call(Activation activation, float x) {
+BROADLOOM_CALLED BROADLOOM_HD inline float activate_by_call(Activation activation, float x) {
   return element::activate(activation, x);
 }
 template <class F>
@@ -103,7 +99,9 @@ BROADLOOM_HD void with_activation(Activation activation, F&& f) {
   }
 }
 
-// A part that has one number for each lane, by four threads of four neighbours each.
+// A part that has one number for each lane, by four threads of four neighbours each: a warp reads
+// and writes eight parts without gaps, where threads of a part each (FewNumbers) would be 64 bytes
+// apart.
 constexpr int kForLanes = 4;
 struct LaneFours {
   Four of;

@@ -90,6 +90,8 @@ struct RunPart {
   }
 };
 
+// add_run() of few rows: kParts parts are read before those in front of them are worked on, for
+// there is too little work otherwise in which to wait.
 template <int kParts, int kRows>
 BROADLOOM_HD inline void add_run_ahead(const float* const (&x)[kRows], const float* w, int w_row,
                                        int depth, float (&sums)[kRows][4]) {
@@ -120,9 +122,7 @@ BROADLOOM_HD inline void add_run_ahead(const float* const (&x)[kRows], const flo
 }
 
 // sums[k][c] += x of row k times w of column c for a run of `depth` numbers, a multiple of four,
-// which lie together in x and w_row apart in w.
-// Of one row, kParts parts are read before those in front of them are worked on: there is too
-// little work otherwise in which to wait.
+// which lie together in x and w_row apart in w. kParts: read ahead where there is one row.
 template <int kParts = 2, int kRows>
 BROADLOOM_HD inline void add_run(const float* const (&x)[kRows], const float* w, int w_row,
                                  int depth, float (&sums)[kRows][4]) {

@@ -14,9 +14,9 @@ namespace broadloom::cuda {
 struct TileMemory {
   int rows;      // of a tile
   int floats;    // of what is kept for it
-  int cached;    // floats of a copy of a body's parameters, before it; 0: they are read where they
-                 // are,
-  int staged;    // or come by way of so many floats (forward.h), before it, too
+  int cached;    // floats of a copy of a body's parameters, before it; 0: there is none
+  int staged;    // of room before it by way of which they come then (Stage); 0: they are read where
+                 // they are
   float* spill;  // [blocks, floats], which multiprocessors' common cache keeps; null: shared memory
 
   // Behind the copy in `shared`, or spilt.

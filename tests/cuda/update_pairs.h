@@ -250,6 +250,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
               copied(learner.params.data(), network.parameter_count()))
         << "iteration " << iteration;
   }
+  EXPECT_EQ(side.repeats(), of.iterations - 1);  // of updates that follow from the same
 }
 
 }  // namespace broadloom::cuda
