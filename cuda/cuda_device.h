@@ -7,7 +7,7 @@
 namespace broadloom::cuda {
 
 // kInvalidConfig where kernels cannot do what the config asks, and where CUDA finds no device it
-// can use, in its own words.
+// can use or that these kernels were compiled for, in its own words.
 Result<std::unique_ptr<Device>> make_cuda_device(const DeviceSetup& setup);
 
 }  // namespace broadloom::cuda

@@ -15,7 +15,7 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/train/device.h"
-#include "cuda/collect/device_rollout.h"
+#include "cuda/collect/device_collector.h"
 #include "cuda/env/list.h"
 #include "cuda/learn/device_update.h"
 #include "cuda/learn/learning_ways.h"
@@ -334,11 +334,10 @@ Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
   return unknown_environments(setup);
 }
 
-// A DeviceMaker's work on one of the sides.
+// A DeviceMaker's work on one of the sides. setup: that check_device() has passed.
 template <class Side>
 Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
-  BROADLOOM_TRY(check_device(setup));
   std::size_t bytes = 0;
   BROADLOOM_TRY(
       make_unchecked(std::make_unique<CountingSide>(bytes, side->shape()), setup).status());

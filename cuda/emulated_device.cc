@@ -6,6 +6,7 @@ namespace broadloom::cuda {
 
 Result<std::unique_ptr<Device>> make_emulated_device(const DeviceSetup& setup, FiberOrder order,
                                                      const HostLimits& limits) {
+  BROADLOOM_TRY(check_device(setup));
   return make_device_on(std::make_unique<HostSide>(order, limits), setup);
 }
 

@@ -11,8 +11,8 @@ Result<std::unique_ptr<Device>> make_cuda_device(const DeviceSetup& setup) {
   auto side = std::make_unique<DeviceSide>();
   if (side->status().ok()) return make_device_on(std::move(side), setup);
   return invalid("device = cuda: " + side->status().message() +
-                 ". Run on a machine with an NVIDIA GPU and its driver (nvidia-smi shows both), or "
-                 "set device = cpu");
+                 ". It takes an NVIDIA GPU with free memory, and its driver (nvidia-smi shows all "
+                 "three), or set device = cpu");
 }
 
 }  // namespace broadloom::cuda

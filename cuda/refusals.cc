@@ -5,6 +5,10 @@
 #include <string>
 
 #include "broadloom/config/network_shape.h"
+#include "broadloom/env/batched_env.h"
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/frame_stack.h"
+#include "cuda/env/list.h"
 #include "cuda/tile/network.h"
 
 namespace broadloom::cuda {
@@ -34,17 +38,31 @@ Status check_network(const Config& config) {
   return {};
 }
 
-// What is left of what does not fit: the depth of the bodies.
-Status check_depth(const ActorCritic& network, const std::string& key) {
+// What is left of what does not fit: the size of the bodies.
+Status check_size(const ActorCritic& network, const std::string& key) {
   if (fits_kernels(network)) return {};
-  return refuse(fmt::format("{} = {}", key, fmt::join(network.shape().hidden_sizes, ",")),
-                fmt::format("take at most {} layers, a convolution among them", kMostLayers));
+  const std::string got = fmt::format("{} = {}", key, fmt::join(network.shape().hidden_sizes, ","));
+  if (network.parameter_count() > kMostParameters) {
+    return refuse(fmt::format("{}, which make {} parameters", got, network.parameter_count()),
+                  fmt::format("take narrower layers, of at most {} together", kMostParameters));
+  }
+  return refuse(got, fmt::format("take at most {} layers, a convolution among them", kMostLayers));
 }
 
-Status check_depths(const DeviceSetup& setup) {
-  BROADLOOM_TRY(check_depth(setup.network, "hidden_sizes"));
+Status check_sizes(const DeviceSetup& setup) {
+  BROADLOOM_TRY(check_size(setup.network, "hidden_sizes"));
   if (setup.config.algorithm != "ppo_rnd") return {};
-  return check_depth(ActorCritic(rnd_shape(setup.config, setup.envs.spec())), "rnd_hidden_sizes");
+  return check_size(ActorCritic(rnd_shape(setup.config, setup.envs.spec())), "rnd_hidden_sizes");
+}
+
+// Those that kernels are compiled for, within what stacks their frames and disturbs them.
+Status check_environments(const DeviceSetup& setup) {
+  const VecEnv& within = undisturbed(unstacked(setup.envs)).envs;
+#define BROADLOOM_IS_ONE(Env) \
+  if (dynamic_cast<const BatchedEnv<Env>*>(&within) != nullptr) return {};
+  BROADLOOM_EACH_ENV(BROADLOOM_IS_ONE)
+#undef BROADLOOM_IS_ONE
+  return unknown_environments(setup);
 }
 
 }  // namespace
@@ -52,7 +70,8 @@ Status check_depths(const DeviceSetup& setup) {
 Status check_device(const DeviceSetup& setup) {
   BROADLOOM_TRY(check_learning(setup.config));
   BROADLOOM_TRY(check_network(setup.config));
-  return check_depths(setup);
+  BROADLOOM_TRY(check_environments(setup));
+  return check_sizes(setup);
 }
 
 Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::size_t free) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "broadloom/core/host_device.h"
 #include "broadloom/nn/actor_critic.h"
 
 namespace broadloom {
@@ -22,6 +24,12 @@ int partial_gradient_count(int samples, std::size_t parameters);
 
 // Tiles of kTileRows that so many samples make.
 inline int tiles_of(int samples) { return (samples + kTileRows - 1) / kTileRows; }
+
+// The first of those tiles of partial gradient p of so many; that of p = partials is the end. Part
+// of the bits contract.
+BROADLOOM_HD inline int first_tile(int p, int tiles, int partials) {
+  return static_cast<int>(static_cast<std::int64_t>(p) * tiles / partials);
+}
 
 // The sides of a network that several threads learn side by side; otherwise both as one.
 std::span<const NetworkSide> learnt_sides(const ActorCritic& network, int threads);

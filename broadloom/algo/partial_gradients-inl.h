@@ -137,7 +137,8 @@ void PartialGradients<Loss>::run_partial(const GradientJob<Loss>& job, int place
   scratch.work.bf16_weights = job.bf16_weights;
   const int tiles = tiles_of(job.samples);
   const int p = runs_.begin(ranks_.rank()) + place;
-  for (int tile = p * tiles / runs_.partials; tile < (p + 1) * tiles / runs_.partials; ++tile) {
+  const int end = first_tile(p + 1, tiles, runs_.partials);
+  for (int tile = first_tile(p, tiles, runs_.partials); tile < end; ++tile) {
     const int begin = tile * kTileRows;
     loss_.gather(job.block, job.indices + begin, std::min(kTileRows, job.samples - begin),
                  job.context, network_side, scratch.tile);

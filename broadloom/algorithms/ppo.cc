@@ -39,8 +39,7 @@ AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients&
   };
   const double mean = sum_of([](double x) { return x; }) / samples;
   const double squares = sum_of([mean](double x) { return (x - mean) * (x - mean); });
-  return {static_cast<float>(mean),
-          static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
+  return AdvantageShift::of(mean, squares, samples);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // PPO's clipped loss and its gradient over one tile of rows.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -103,6 +104,12 @@ inline float learnt_advantage(const RolloutBlock& block, const PpoCoefficients& 
 struct AdvantageShift {
   float mean = 0.0f;
   float scale = 1.0f;
+
+  // Of at least two samples with that mean and sum of squared differences from it.
+  BROADLOOM_HD static AdvantageShift of(double mean, double squares, int samples) {
+    return {static_cast<float>(mean),
+            static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
+  }
 };
 
 // PPO's loss as PartialGradients takes it.

@@ -87,6 +87,21 @@ std::size_t noted_bytes(const Config& config, const ActorCritic& network) {
          static_cast<std::size_t>(partials) * sizeof(PpoSums);
 }
 
+// What a block adds to a normaliser of observations, sums and squares of each place and shard: the
+// policy's, or else RND's own.
+std::size_t moments_bytes(const Config& config, const EnvSpec& spec) {
+  int columns = config.norm_obs ? spec.observation_size() : 0;
+  if (!config.norm_obs && config.algorithm == "ppo_rnd") {
+    columns = rnd_shape(config, spec).observation_size;
+  }
+  std::size_t shards = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const ShardPlan plan(config.of_phase(p).num_envs, kTileRows);
+    shards = std::max(shards, static_cast<std::size_t>(plan.count()));
+  }
+  return shards * static_cast<std::size_t>(2 * ObsNormalizer::kChains * columns) * sizeof(double);
+}
+
 // See MemoryPlan::passing. A block comes as the host's reports want it, whole where somebody looks
 // at all of it, and goes by with the permutations of its update.
 std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic& network) {
@@ -104,7 +119,9 @@ std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic&
   const int floats = 3 * network.shape().value_outputs + (scales ? 1 : 0);
   const std::size_t of_sample = static_cast<std::size_t>(floats) * sizeof(float) + 2 +
                                 (envs.spec().names_success ? sizeof(EpisodeEnd) : 0);
-  const std::size_t block = is_looked_at ? block_bytes(config, envs) : samples * of_sample;
+  const std::size_t block = is_looked_at
+                                ? block_bytes(config, envs) + (scales ? samples : 0) * sizeof(float)
+                                : samples * of_sample;
   std::size_t permutations =
       static_cast<std::size_t>(config.update_epochs) * samples * sizeof(std::int32_t);
   const std::size_t states =
@@ -117,10 +134,11 @@ std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic&
     noted += noted_bytes(config, predictor);
   }
   // With the first block go parameters, moments and environments, and new parameters come back.
-  const std::size_t at_a_time = block + permutations + noted + 4 * params + states;
-  // Pages grow by a quarter more than is asked for. What an update makes comes to arrays of its
-  // own.
-  return at_a_time / 4 * 5 + permutations + states + noted + params;
+  const std::size_t moments = moments_bytes(config, envs.spec());
+  const std::size_t at_a_time = block + moments + permutations + noted + 4 * params + states;
+  // Pages grow by a quarter more than is asked for. Moments and what an update makes come to arrays
+  // of their own.
+  return at_a_time / 4 * 5 + moments + permutations + states + noted + params;
 }
 
 }  // namespace

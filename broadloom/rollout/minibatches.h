@@ -7,7 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "broadloom/core/host_device.h"
+
 namespace broadloom {
+
+// Where minibatch m of `count` begins among so many samples. Part of the bits contract.
+BROADLOOM_HD inline int minibatch_begin(int m, int samples, int count) {
+  return static_cast<int>(static_cast<std::int64_t>(m) * samples / count);
+}
 
 // How the samples of an epoch are cut into minibatches whose sizes differ by one at most, also
 // where their number does not divide.
@@ -17,9 +24,7 @@ struct MinibatchCut {
 
   int count() const { return std::min(wanted, samples); }
   int max_size() const { return (samples + wanted - 1) / wanted; }
-  int begin(int m) const {
-    return static_cast<int>(static_cast<std::int64_t>(m) * samples / count());
-  }
+  int begin(int m) const { return minibatch_begin(m, samples, count()); }
   int size(int m) const { return begin(m + 1) - begin(m); }
 };
 

@@ -12,6 +12,7 @@
 #include "broadloom/nn/actor_critic.h"
 #include "cuda/learn/delta_kernel.h"
 #include "cuda/learn/delta_phases.h"
+#include "cuda/learn/product_phase.h"
 #include "cuda/learn/step_kernels.h"
 #include "cuda/learn/weights_kernel.h"
 

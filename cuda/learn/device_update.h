@@ -171,13 +171,14 @@ class DeviceUpdate {
     if (rnd_ != nullptr) f(rnd_->parameters(), parameters());
   }
 
-  // What the launches of all steps follow from, but for arrays that stay where they are.
+  // What the launches of all steps follow from, but for arrays that stay where they are, and for
+  // cut, fault and RND: who sets one of those takes all_steps_ back.
   struct StepsKey {
     DeviceRollout rollout;
     Loss loss;
   };
 
-  static constexpr std::size_t kMostRepeated = 2048;
+  static constexpr std::size_t kMostRepeated = 2048;  // steps, of 4 to 20 launches or more
 
   // With nobody to ask between them: the same launches in every update.
   void take_all_steps(const DeviceRollout& rollout) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "broadloom/algo/gradient_cut.h"
 #include "cuda/learn/kernel_losses.h"
 #include "cuda/tile/forward.h"
 
@@ -38,11 +39,9 @@ struct RowsAtHand {
   }
 
  private:
-  // Each has whole ones of the host's tiles.
   BROADLOOM_HD int end_of(int p) const {
     const int tiles = (samples + kTileRows - 1) / kTileRows;
-    const int row =
-        static_cast<int>(static_cast<std::int64_t>(p + 1) * tiles / partials) * kTileRows;
+    const int row = first_tile(p + 1, tiles, partials) * kTileRows;
     return row < samples ? row : samples;
   }
 };

@@ -22,8 +22,9 @@
 #include "broadloom/algorithms/rnd_formulas.h"
 #include "broadloom/algorithms/rnd_loss.h"
 #include "broadloom/nn/distribution_formulas.h"
-#include "cuda/collect/collect_kernels.h"
-#include "cuda/tile/sums.h"
+#include "cuda/collect/device_rollout.h"
+#include "cuda/learn/tile_terms.h"
+#include "cuda/tile/network.h"
 
 namespace broadloom::cuda {
 

@@ -6,7 +6,7 @@
 #include "broadloom/algorithms/pqn.h"
 #include "broadloom/config/config.h"
 #include "broadloom/config/settings.h"
-#include "cuda/collect/collect_kernels.h"
+#include "cuda/collect/acting.h"
 #include "cuda/learn/device_update.h"
 #include "cuda/learn/kernel_losses.h"
 

@@ -8,10 +8,10 @@
 #include <future>
 #include <span>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "broadloom/core/available_cores.h"
 #include "broadloom/rollout/minibatches.h"
 
 namespace broadloom::cuda {
@@ -64,7 +64,7 @@ class PermutationsAhead {
   }
   std::size_t threads_for(std::size_t size) const {
     if (epochs_ * size < kSmall) return 0;
-    const std::size_t cores = std::max(2u, std::thread::hardware_concurrency());
+    const std::size_t cores = static_cast<std::size_t>(std::max(2, available_cores()));
     return std::min({epochs_, cores / 2, std::size_t{8}});
   }
   // Epochs first, first + apart, ...

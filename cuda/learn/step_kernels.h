@@ -11,6 +11,7 @@
 #include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/math/adam_formula.h"
 #include "broadloom/rollout/collect_fault.h"
+#include "broadloom/rollout/minibatches.h"
 #include "cuda/sides/kernel.h"
 
 namespace broadloom::cuda {
@@ -34,24 +35,18 @@ struct ShiftKernel {
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     const int epoch = block.index() / count, m = block.index() % count;
-    const int begin = place(m), rows = place(m + 1) - begin;
+    const int begin = minibatch_begin(m, samples, count);
+    const int rows = minibatch_begin(m + 1, samples, count) - begin;
     const std::int32_t* const of =
         indices == nullptr ? nullptr : indices + static_cast<std::size_t>(epoch) * samples + begin;
     const double mean = sum(block, of, rows, [](double x) { return x; }) / rows;
     const double squares =
         sum(block, of, rows, [mean](double x) { return (x - mean) * (x - mean); });
     if (block.thread() != 0) return;
-    shifts[block.index()] = AdvantageShift();
-    if (rows < 2) return;
-    shifts[block.index()].mean = static_cast<float>(mean);
-    shifts[block.index()].scale =
-        static_cast<float>(1.0 / (std::sqrt(squares / (rows - 1)) + 1e-8));
+    shifts[block.index()] = rows < 2 ? AdvantageShift() : AdvantageShift::of(mean, squares, rows);
   }
 
  private:
-  BROADLOOM_HD int place(int m) const {
-    return static_cast<int>(static_cast<std::int64_t>(m) * samples / count);
-  }
   // Four neighbours' numbers from i on, of those that there are.
   BROADLOOM_HD void fetch(const std::int32_t* of, int first, int rows, int thread,
                           float (&own)[4]) const {
@@ -190,8 +185,8 @@ struct ClippedLength {
   }
 };
 
-// One thread a parameter; each works out the norms for itself, from a handful of numbers. Where
-// the block has a fault, nothing is learnt from it.
+// One thread a parameter; each works out the norms for itself, from a number a chunk (one in 2,048
+// parameters). Where the block has a fault, nothing is learnt from it.
 struct AdamKernel {
   const AdamFactors* factors;  // of the step
   double max_grad_norm;

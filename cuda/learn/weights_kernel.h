@@ -14,7 +14,7 @@ namespace broadloom::cuda {
 // What a block does for a partial gradient.
 struct WeightsJob {
   // Parameters of a dense layer from input `i` and output `o` on; of a convolution, of what
-  // normalises it and of the heads from number `i` on; and what was said of samples.
+  // normalises a layer and of the heads from number `i` on; and what was said of samples.
   enum Kind { kConvolution, kNorm, kHead, kValueHead, kDense, kSums };
   Kind kind;
   int side, layer, i, o;

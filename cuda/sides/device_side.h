@@ -17,7 +17,8 @@ namespace broadloom::cuda {
 class DeviceSide {
  public:
   DeviceSide() {
-    if (keep(cudaStreamCreate(&stream_))) {
+    // Which waits for nothing that others of the process have their streams do.
+    if (keep(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking))) {
       keep(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
     }
   }
@@ -40,14 +41,26 @@ class DeviceSide {
     return properties.name;
   }
 
-  // The first thing that went wrong, in CUDA's words; nothing runs after it.
+  // The first thing that went wrong, in CUDA's words, and what to do where that is known; nothing
+  // runs after it.
   Status status() const {
     if (error_ == cudaSuccess) return {};
-    std::string words = std::string("CUDA says: ") + cudaGetErrorString(error_);
-    if (error_ != cudaErrorMemoryAllocation) return {ErrorKind::kIo, words};
-    words += ", where a run asks for " + std::to_string(asked_ / 1000000) +
-             " MB and perhaps more; make num_envs or num_steps smaller";
-    return invalid(words);
+    const std::string words = std::string("CUDA says: ") + cudaGetErrorString(error_);
+    if (is_not_compiled_for_it(error_)) {
+      return invalid(
+          words +
+          "; build for this machine's GPU (-DBROADLOOM_CUDA_ARCHITECTURES: docs/gpu.md), "
+          "or update its driver");
+    }
+    if (error_ != cudaErrorMemoryAllocation || asked_ == 0) return {ErrorKind::kIo, words};
+    if (pages_asked_ > 0) {
+      return {ErrorKind::kIo, words + ", of the host's memory, where copies ask for " +
+                                  in_mb(pages_asked_) +
+                                  " that stay in their place; end what else runs on this machine, "
+                                  "or make num_envs or num_steps smaller"};
+    }
+    return invalid(words + ", where a run asks for " + in_mb(asked_) +
+                   " and perhaps more; make num_envs or num_steps smaller");
   }
 
   // Memory that there is to be had, and what was asked for.
@@ -147,26 +160,41 @@ class DeviceSide {
   }
 
  private:
+  // What goes wrong here, such as something of the process's that is no part of a graph, is no
+  // fault of the run: what would have been the graph is launched, and says by itself what is wrong
+  // with it.
   template <class Launches>
   void record(Repeated& of, Launches&& launches) {
-    cudaGraph_t graph = nullptr;
+    if (error_ != cudaSuccess) return;
     // What other threads do with their streams meanwhile is their business.
-    if (error_ != cudaSuccess ||
-        !keep(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal))) {
-      return;
+    if (went_well(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal))) {
+      cudaGraph_t graph = nullptr;
+      launches();
+      const bool is_whole = went_well(cudaStreamEndCapture(stream_, &graph));
+      if (!is_whole || error_ != cudaSuccess ||
+          !went_well(cudaGraphInstantiate(&of.graph_, graph, 0))) {
+        of.graph_ = nullptr;
+      }
+      if (graph != nullptr) cudaGraphDestroy(graph);
     }
-    launches();
-    keep(cudaStreamEndCapture(stream_, &graph));
-    if (error_ == cudaSuccess && cudaGraphInstantiate(&of.graph_, graph, 0) != cudaSuccess) {
-      of.graph_ = nullptr;
-      cudaGetLastError();  // which is no fault of what goes on
-    }
-    if (graph != nullptr) cudaGraphDestroy(graph);
+    error_ = cudaSuccess;
+  }
+  // CUDA keeps an error for whoever asks this thread's last one, and that is the next launch,
+  // perhaps of another run: it is asked here. Those that nothing goes on after stay.
+  static bool went_well(cudaError_t error) {
+    if (error != cudaSuccess) cudaGetLastError();
+    return error == cudaSuccess;
   }
   bool keep(cudaError_t error) {
     if (error_ == cudaSuccess) error_ = error;
-    return error == cudaSuccess;
+    return went_well(error);
   }
+  static bool is_not_compiled_for_it(cudaError_t error) {
+    return error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
+           error == cudaErrorUnsupportedPtxVersion || error == cudaErrorInvalidPtx ||
+           error == cudaErrorJitCompilerNotFound;
+  }
+  static std::string in_mb(std::size_t bytes) { return std::to_string(bytes / 1000000) + " MB"; }
   int attribute(cudaDeviceAttr which) {
     int device = 0, value = 1;
     keep(cudaGetDevice(&device));
@@ -199,7 +227,10 @@ class DeviceSide {
       keep(cudaFreeHost(staging_));
       staging_ = nullptr;
       staging_bytes_ = 0;
-      if (!keep(cudaMallocHost(&staging_, more))) return nullptr;
+      if (!keep(cudaMallocHost(&staging_, more))) {
+        pages_asked_ = more;
+        return nullptr;
+      }
       staging_bytes_ = more;
     }
     std::byte* const place = static_cast<std::byte*>(staging_) + used_;
@@ -214,6 +245,7 @@ class DeviceSide {
   std::size_t asked_ = 0;  // bytes of all that was allocated, or was to be
   void* staging_ = nullptr;
   std::size_t staging_bytes_ = 0, used_ = 0;
+  std::size_t pages_asked_ = 0;  // bytes of staging that was not to be had
   std::vector<Arrival> arrivals_;
   std::size_t marked_ = 0;  // of them
 };

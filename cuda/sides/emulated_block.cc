@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of any device
 
-[[noreturn]] void fault(const char* what) {
-  std::fprintf(stderr, "emulated kernel: %s\n", what);
-  std::abort();
-}
-
 // Where a fiber waits for others.
 enum class Wait { kNone, kBlock, kWarp, kEnded };
 
@@ -32,6 +27,11 @@ struct Thread {
 thread_local std::vector<std::unique_ptr<Fiber>> fibers;
 
 }  // namespace
+
+void fault(const char* what) {
+  std::fprintf(stderr, "emulated kernel: %s\n", what);
+  std::abort();
+}
 
 // The threads of one block.
 class Scheduler {

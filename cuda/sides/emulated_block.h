@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -23,6 +22,9 @@ enum class FiberOrder { kForward, kReversed, kShuffled };
 class EmulatedBlock;
 
 namespace emulated {
+
+// Ends the process, and says what a kernel, or who starts it, has done wrong.
+[[noreturn]] void fault(const char* what);
 
 // Calls body(block) for each thread of each block. kShuffled: another order each round, from
 // `seed`. A thread that ends while others wait at a sync() is a fault of the kernel: it ends the
@@ -60,7 +62,8 @@ class EmulatedBlock {
   // Not there before they are waited for, as on a device.
   void copy_ahead(float* to, const float* from, bool is_there = true) {
     for (const float* place : {static_cast<const float*>(to), from}) {
-      if (reinterpret_cast<std::uintptr_t>(place) % 16 != 0) std::abort();  // a device would
+      if (reinterpret_cast<std::uintptr_t>(place) % 16 == 0) continue;
+      emulated::fault("what is copied ahead begins at a multiple of 16 bytes, on both sides");
     }
     copies_.push_back({to, is_there ? from : nullptr});
   }

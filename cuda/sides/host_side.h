@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -111,7 +110,8 @@ class HostSide {
     if (++launches_ <= limits_.launches) emulate(kernel, shape, order_, launches_);
   }
   void pass(std::size_t bytes) {
-    if (recorded_ != nullptr) std::abort();  // launches that are repeated do nothing else
+    if (recorded_ != nullptr)
+      emulated::fault("between launches that are repeated nothing is copied");
     under_way_ += bytes;
     if (limits_.most_under_way == nullptr) return;
     *limits_.most_under_way = std::max(*limits_.most_under_way, under_way_);

@@ -37,19 +37,13 @@ BROADLOOM_HD inline float chain_over(int out, const float* delta, int next_delta
   return sum;
 }
 
-// activation'(y) times sums, of four numbers, of which it is asked once which activation it is.
+// activation'(y) times sums, of four numbers.
 BROADLOOM_HD inline Four derivatives(Activation activation, const Four& y, const float (&sums)[4]) {
   Four made;
-  const auto each = [&](Activation known) {
-    for (int c = 0; c < 4; ++c) made.of[c] = element::activate_backward(known, y.of[c], sums[c]);
-  };
-  if (activation == Activation::kTanh) {
-    each(Activation::kTanh);
-  } else if (activation == Activation::kRelu) {
-    each(Activation::kRelu);
-  } else {
-    each(Activation::kElu);
-  }
+  with_known(activation, [&](auto known) {
+    constexpr Activation kKnown = decltype(known)::value;
+    for (int c = 0; c < 4; ++c) made.of[c] = element::activate_backward(kKnown, y.of[c], sums[c]);
+  });
   return made;
 }
 

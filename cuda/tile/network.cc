@@ -43,9 +43,9 @@ DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRang
 }
 
 // Dense layers, and a convolution before them, that end in an activation, or in a normalisation
-// that does.
+// that does: all of them, or none, for moments have their place by the first one's (TilePlaces).
 bool is_known(const Chain& chain) {
-  int layers = 0;
+  int layers = 0, norms = 0;
   bool is_open = false;  // the last one does not end yet
   for (const Layer& layer : chain.layers()) {
     const bool goes_on = layer.kind == LayerKind::kLayerNorm && is_open;
@@ -54,9 +54,10 @@ bool is_known(const Chain& chain) {
     const bool begins = (layer.kind == LayerKind::kLinear || convolves) && !is_open;
     if (!goes_on && !begins) return false;
     layers += begins ? 1 : 0;
+    norms += goes_on ? 1 : 0;
     is_open = !layer.is_activated;
   }
-  return !is_open && layers <= kMostLayers;
+  return !is_open && layers <= kMostLayers && (norms == 0 || norms == layers);
 }
 
 }  // namespace
@@ -64,8 +65,8 @@ bool is_known(const Chain& chain) {
 bool fits_kernels(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
   return shape.precision == Precision::kFp32 && shape.critic_observation_size == 0 &&
-         shape.value_outputs <= 2 && is_known(network.encoder()) && is_known(network.actor()) &&
-         is_known(network.critic());
+         network.parameter_count() <= kMostParameters && shape.value_outputs <= 2 &&
+         is_known(network.encoder()) && is_known(network.actor()) && is_known(network.critic());
 }
 
 DeviceNetwork device_network(const ActorCritic& network) {

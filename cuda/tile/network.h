@@ -9,6 +9,7 @@
 namespace broadloom::cuda {
 
 inline constexpr int kMostLayers = 8;
+inline constexpr std::size_t kMostParameters = 2147483647;  // offsets are ints
 
 // Where in a row a layer's weights are applied: a dense layer's once, to all of it, a convolution's
 // at each pixel of its output, to a patch that is so many runs of neighbouring numbers.
@@ -124,7 +125,8 @@ struct TilePlaces {
   }
 };
 
-// Whether kernels know it: fp32 bodies of at most kMostLayers layers, normalised or not, of which
+// Whether kernels know it: at most kMostParameters, in fp32 bodies of at most kMostLayers layers,
+// all of which are normalised or none, of which
 // the first may be a convolution without padding, that have nothing in common and read the same
 // observation, and of which the critic gives at most two values; or one such body that they share,
 // or of action values.

@@ -36,6 +36,20 @@ struct PartSum {
   }
 };
 
+// What a part's numbers are multiplied by, and where it and their mean are kept for part q.
+BROADLOOM_HD inline float norm_scale(float variance) {
+  return 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
+}
+BROADLOOM_HD inline void keep_moments(float* moments, int q, float mean, float scale) {
+  moments[2 * q] = mean;
+  moments[2 * q + 1] = scale;
+}
+// One number's derivative: g = gain delta, z it normalised, and the means of g and of g z.
+BROADLOOM_HD inline float norm_backward_of(float scale, float g, float z, float mean_g,
+                                           float mean_gz) {
+  return scale * element::mul_add(-z, mean_gz, g - mean_g);
+}
+
 // f(i, k) for a thread's numbers i of `size`, which belong to lane k of those that it has.
 template <int kThreads, class F>
 BROADLOOM_HD void over_numbers(int thread, int size, F&& f) {
@@ -148,8 +162,7 @@ BROADLOOM_HD void norm_forward_parts(Block& block, const DeviceNorm& norm, Activ
       const float difference = number - mean;
       squares.lanes[k] = element::mul_add(difference, difference, squares.lanes[k]);
     });
-    const float variance = squares.total(block) * share;
-    const float scale = 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
+    const float scale = norm_scale(squares.total(block) * share);
     with_activation(activation, [&](auto&& activate) {
       each([&](int i, int, float number) {
         const float normalised = (number - mean) * scale;
@@ -157,9 +170,7 @@ BROADLOOM_HD void norm_forward_parts(Block& block, const DeviceNorm& norm, Activ
         y[begin + i] = activate(element::mul_add(gain[i], normalised, bias[i]));
       });
     });
-    if (size == 0 || thread != 0) return;
-    moments[2 * q] = mean;
-    moments[2 * q + 1] = scale;
+    if (size > 0 && thread == 0) keep_moments(moments, q, mean, scale);
   });
 }
 template <class Block>
@@ -179,8 +190,7 @@ BROADLOOM_HD void norm_forward_lanes(Block& block, const DeviceNorm& norm, Activ
       of.of[k] = own.of[k] - mean;
       squares.of.of[k] = element::mul_add(of.of[k], of.of[k], 0.0f);
     }
-    const float variance = squares.total(block) * share;
-    const float scale = 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
+    const float scale = norm_scale(squares.total(block) * share);
     if (size == 0) return;
     for (int k = 0; k < 4; ++k) of.of[k] = of.of[k] * scale;
     if (z != nullptr) store_four(of, z + at);
@@ -190,9 +200,7 @@ BROADLOOM_HD void norm_forward_lanes(Block& block, const DeviceNorm& norm, Activ
       }
     });
     store_four(of, y + at);
-    if (thread != 0) return;
-    moments[2 * q] = mean;
-    moments[2 * q + 1] = scale;
+    if (thread == 0) keep_moments(moments, q, mean, scale);
   });
 }
 
@@ -209,7 +217,7 @@ BROADLOOM_HD void norm_forward(Block& block, const DeviceNorm& norm, Activation 
   }
 }
 
-// of = scale (g - mean(g) - z mean(g z)) with g = gain delta.
+// of = scale (g - mean(g) - z mean(g z)) with g = gain delta: norm_backward_of().
 template <int kThreads, class Block>
 BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
                                       const TileParams& params, const float* delta,
@@ -237,7 +245,7 @@ BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
     const float mean_g = sum_g.total(block) * share;
     const float mean_gz = sum_gz.total(block) * share;
     each([&](int i, int, float g, float of_z) {
-      of[begin + i] = moments[2 * q + 1] * element::mul_add(-of_z, mean_gz, g - mean_g);
+      of[begin + i] = norm_backward_of(moments[2 * q + 1], g, of_z, mean_g, mean_gz);
     });
   });
 }
@@ -263,7 +271,7 @@ BROADLOOM_HD void norm_backward_lanes(Block& block, const DeviceNorm& norm,
     if (size == 0) return;
     const float scale = moments[2 * q + 1];
     for (int k = 0; k < 4; ++k) {
-      g.of[k] = scale * element::mul_add(-of_z.of[k], mean_gz, g.of[k] - mean_g);
+      g.of[k] = norm_backward_of(scale, g.of[k], of_z.of[k], mean_g, mean_gz);
     }
     store_four(g, of + at);
   });

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "broadloom/math/element_functions.h"
 #include "cuda/sides/kernel.h"
@@ -140,6 +141,19 @@ BROADLOOM_HD inline void add_run(const float* const (&x)[kRows], const float* w,
   }
 }
 
+// f(std::integral_constant of the activation): what is many numbers asks once which one it is.
+template <class F>
+BROADLOOM_HD void with_known(Activation activation, F&& f) {
+  switch (activation) {
+    case Activation::kTanh:
+      return f(std::integral_constant<Activation, Activation::kTanh>());
+    case Activation::kRelu:
+      return f(std::integral_constant<Activation, Activation::kRelu>());
+    case Activation::kElu:
+      return f(std::integral_constant<Activation, Activation::kElu>());
+  }
+}
+
 // What becomes of the sums of a layer: its outputs, or what is normalised first.
 struct Finish {
   Activation activation;
@@ -151,19 +165,12 @@ struct Finish {
   template <int kRows>
   BROADLOOM_HD void operator()(float (&sums)[kRows][4]) const {
     if (is_open) return;
-    // Which activation it is is asked once.
-    const auto each = [&](auto&& f) {
+    with_known(activation, [&](auto known) {
+      constexpr Activation kKnown = decltype(known)::value;
       for (int k = 0; k < kRows; ++k) {
-        for (int c = 0; c < 4; ++c) sums[k][c] = f(sums[k][c]);
+        for (int c = 0; c < 4; ++c) sums[k][c] = element::activate(kKnown, sums[k][c]);
       }
-    };
-    if (activation == Activation::kTanh) {
-      each([](float x) { return element::activate(Activation::kTanh, x); });
-    } else if (activation == Activation::kRelu) {
-      each([](float x) { return element::activate(Activation::kRelu, x); });
-    } else {
-      each([](float x) { return element::activate(Activation::kElu, x); });
-    }
+    });
   }
 };
 

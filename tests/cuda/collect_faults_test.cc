@@ -11,7 +11,7 @@
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/environment.h"
 #include "broadloom/rollout/collector.h"
-#include "cuda/collect/device_rollout.h"
+#include "cuda/collect/device_collector.h"
 #include "cuda/sides/host_side.h"
 
 namespace broadloom::cuda {

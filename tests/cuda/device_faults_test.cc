@@ -9,8 +9,12 @@
 #include <vector>
 
 #include "broadloom/config/memory_plan.h"
+#include "broadloom/config/network_shape.h"
+#include "broadloom/config/simulator.h"
+#include "cuda/refusals.h"
 #include "tests/algorithms/a2c.h"
 #include "tests/cuda/device_trainers.h"
+#include "tests/env/observation_envs.h"
 #include "tests/ranks/thread_ranks.h"
 
 namespace broadloom::cuda {
@@ -115,6 +119,7 @@ std::string refusal(const std::string& env_id, const Options& options) {
 TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
   static const bool is_known = register_algorithm(A2c::entry()).ok();
   ASSERT_TRUE(is_known);
+  ASSERT_TRUE(register_observation_envs());
   EXPECT_EQ(refusal("CartPole-v1", {{"algorithm", "a2c"}}),
             "device = cuda: got algorithm = a2c, which kernels cannot do yet; set algorithm = ppo, "
             "ppo_rnd or pqn, or set device = cpu");
@@ -129,11 +134,25 @@ TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
             {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "8,8,8,8,8,8,8,8,8"}},
             "rnd_hidden_sizes = 8,8,8,8,8,8,8,8,8"},
            {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
+           {"Catch-v0", {}, "env_id = Catch-v0"},
+           {"Windy-v0", {}, "env_id = Windy-v0"},  // whose critic has observations of its own
        }) {
     const std::string message = refusal(refused.env_id, refused.options);
     EXPECT_NE(message.find(refused.got), std::string::npos) << refused.got << ": " << message;
     EXPECT_NE(message.find("device = c"), std::string::npos) << message;
   }
+}
+
+TEST_F(DeviceFaults, RefusesMoreParametersThanItCounts) {
+  const Config wide = config_of("CartPole-v1", {{"hidden_sizes", "65536,65536"}});
+  const std::unique_ptr<VecEnv> envs = make_one_env(wide).take();
+  const ActorCritic network(network_shape(wide, envs->spec()));
+  const Status refused = check_device({wide, network, *envs});
+  EXPECT_EQ(
+      refused.message(),
+      "device = cuda: got hidden_sizes = 65536,65536, which make 8590917635 parameters, which "
+      "kernels cannot do yet; take narrower layers, of at most 2147483647 together, or set "
+      "device = cpu");
 }
 
 // What is counted before anything is made is what is then allocated, to the byte.
@@ -173,6 +192,10 @@ TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
            {"FrozenLake-v1", kPqn},
            {"CartPole-v1",
             {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "128,96"}, {"update_proportion", "1"}}},
+           {"MinAtar/Breakout-v1",
+            {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "32"}, {"num_steps", "2"}}},
+           {"Pendulum-v1", {{"norm_obs", "true"}, {"num_steps", "1"}, {"hidden_sizes", "2"}}},
+           {"Pendulum-v1", {{"norm_reward", "true"}, {"hashes", "true"}}},
            {"Pendulum-v1", {{"norm_reward", "true"}, {"norm_obs", "true"}}}}) {
     SCOPED_TRACE(env_id + (options.empty() ? "" : ", " + options.back().first));
     const Options large{{"device", "cuda"}, {"num_envs", "64"}, {"num_steps", "32"}};

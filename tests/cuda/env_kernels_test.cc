@@ -142,6 +142,7 @@ TEST(DeviceEnvs, AreAllOfTheLibrary) {
   listed.push_back(Env::spec(Env::make_params({}).value()).upstream);
   BROADLOOM_EACH_ENV(BROADLOOM_ENV_UPSTREAM)
   for (const EnvSpec& spec : list_envs()) {
+    if (!is_built_in(spec.id)) continue;  // another test's
     EXPECT_NE(std::find(listed.begin(), listed.end(), spec.upstream), listed.end()) << spec.id;
   }
 }

@@ -20,7 +20,7 @@
 #include "broadloom/envs/classic/pendulum.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/rollout/collector.h"
-#include "cuda/collect/device_rollout.h"
+#include "cuda/collect/device_collector.h"
 #include "cuda/learn/device_update.h"
 #include "cuda/sides/host_side.h"
 #include "tests/cuda/emulated_runs.h"

@@ -12,15 +12,20 @@
 
 namespace broadloom::cuda {
 
-// Of terms of float or double, by a whole warp that comes to it together: lane l has the rows l, l
-// + kLanes, ... What the first lane gets is the sum.
-template <class T, int kLanes, class Block, class Term>
-BROADLOOM_HD T lane_sum(Block& block, int rows, Term&& term) {
+// Of numbers of float or double, by a whole warp that comes to it together: lane l has the rows l,
+// l + kLanes, ..., whose sum so far add(sum, row) makes the next one. What the first lane gets is
+// the sum.
+template <class T, int kLanes, class Block, class Add>
+BROADLOOM_HD T lane_fold(Block& block, int rows, Add&& add) {
   const int lane = block.thread() % kWarp;
   T sum = 0;
-  for (int r = lane; lane < kLanes && r < rows; r += kLanes) sum += term(r);
+  for (int r = lane; lane < kLanes && r < rows; r += kLanes) sum = add(sum, r);
   for (int mask = kLanes / 2; mask > 0; mask /= 2) sum += block.shuffle_xor(sum, mask);
   return sum;
+}
+template <class T, int kLanes, class Block, class Term>
+BROADLOOM_HD T lane_sum(Block& block, int rows, Term&& term) {
+  return lane_fold<T, kLanes>(block, rows, [&](T sum, int r) { return sum + term(r); });
 }
 
 // What is said of a tile's samples, in shared memory, in double: the square of a large ratio may be
@@ -57,14 +62,10 @@ class TileTerms {
 // Sums of squared ratios, fused as on the host. By a warp.
 template <class Block>
 BROADLOOM_HD double squared_ratios(Block& block, const TileTerms& terms, int rows) {
-  const int lane = block.thread() % kWarp;
-  double sum = 0.0;
-  for (int r = lane; lane < 8 && r < rows; r += 8) {
+  return lane_fold<double, 8>(block, rows, [&](double sum, int r) {
     const double ratio = terms.at(TileTerms::kRatio, r);
-    sum = std::fma(ratio, ratio, sum);
-  }
-  for (int mask = 4; mask > 0; mask /= 2) sum += block.shuffle_xor(sum, mask);
-  return sum;
+    return std::fma(ratio, ratio, sum);
+  });
 }
 
 // Counts, least and largest, which are the same in any order. What is not a number is the largest

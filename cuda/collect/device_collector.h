@@ -1,0 +1,301 @@
+// Environments and a block on a side (host_side.h, device_side.h), collected by kernels.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "broadloom/core/tensor_ref.h"
+#include "broadloom/env/batched_env.h"
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/spec.h"
+#include "broadloom/rollout/block_shape.h"
+#include "cuda/collect/advantages_kernel.h"
+#include "cuda/collect/collect_kernels.h"
+#include "cuda/env/device_environments.h"
+#include "cuda/env/device_normalizer.h"
+
+namespace broadloom::cuda {
+
+struct RolloutOptions {
+  std::vector<BlockShape> shapes;  // that blocks may have, the first one's first
+  Disturbance disturbance = {};
+  FrameLayout frames = {};              // of stacks that policies see of bytes
+  ObsNormalizer* normalizer = nullptr;  // null: observations are used as they are
+};
+
+template <class Env, class Side>
+class DeviceCollector {
+ public:
+  // Blocks of environments as `envs` are (DeviceEnvironments), which policies see through
+  // `network`. side must outlive this, as must envs and the normalizer. Of stacks nothing is there
+  // before take_envs().
+  DeviceCollector(Side& side, const BatchedEnv<Env>& envs, const DeviceNetwork& network,
+                  const RolloutOptions& options)
+      : side_(side),
+        network_(network),
+        like_(envs),
+        normalizer_(side, options.normalizer, options.shapes),
+        envs_(side, envs, options.disturbance),
+        value_runs_(side, network.valuer(), most_values(envs.num_envs(), options.shapes)) {
+    make_block(envs.spec(), options.frames, options.shapes);
+    make_tiles(envs.num_envs());
+    reshape(options.shapes[0]);
+    observe();
+  }
+
+  // Blocks are of another one of the shapes from now on. Environments beyond its N rest as they
+  // are.
+  void reshape(const BlockShape& shape) {
+    block_.T = shape.num_steps;
+    block_.N = shape.num_envs;
+    block_.S = like_.max_truncations(shape.num_steps);
+    block_.observations.frames = is_kept_once(block_.frames, shape)
+                                     ? FramesOnce{block_.frames, shape.num_envs, ages_}
+                                     : FramesOnce{};
+    normalizer_.reshape(shape);
+  }
+
+  // Environments go on from what those of the host are in.
+  void take_envs(VecEnv& envs) {
+    envs_.take(envs);
+    observe();
+    each_stack(envs, [this](std::uint8_t* theirs, std::size_t bytes) {
+      side_.copy_in(block_.now.bytes, theirs, bytes);
+    });
+  }
+  Status bring_envs(VecEnv& envs) {
+    each_stack(envs, [this](std::uint8_t* theirs, std::size_t bytes) {
+      side_.copy_out(theirs, block_.now.bytes, bytes);
+    });
+    return envs_.bring(envs);
+  }
+
+  // A block from the run's step first_step on, with all values. acting: PolicyActing or
+  // EpsilonActing.
+  template <class Acting>
+  void collect(const Acting& acting, const float* params, std::int64_t first_step) {
+    normalizer_.begin_block();
+    const ObservationScale scale = normalizer_.scale(), as_it_is{};
+    for (int t = 0; t < block_.T; t += kStepsAtOnce) {
+      const int end = std::min(t + kStepsAtOnce, block_.T);
+      side_.run(CollectKernel<Env, Acting>{envs_.setup(), envs_.arrays(), network_, acting, params,
+                                           block_, acting_tiles_, acting_places_, scale,
+                                           envs_.bounds(), first_step, t, end},
+                shape_of_rows(acting_room_, block_.N));
+    }
+    if (network_.sides() == 2) {
+      values(params, block_.observations, block_.T * block_.N, scale, block_.values,
+             block_.int_values);
+    }
+    values(params, block_.now, block_.N, scale, block_.last_values, block_.last_int_values);
+    // Places that no episode has taken are valued, too, and not read. N at a time, for which there
+    // is room.
+    const std::size_t n = static_cast<std::size_t>(block_.N), width = n * block_.D;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(block_.S); ++s) {
+      values(params, block_.final_observations.from(s * width), block_.N, as_it_is,
+             block_.final_values + s * n, nullptr);
+    }
+    normalise();
+    side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
+  }
+
+  // To the host: whether all is finite, and what the block adds to the normaliser's statistics.
+  void bring_sums() {
+    side_.copy_out(&brought_fault_, first_fault_, 1);
+    normalizer_.bring_sums();
+  }
+  // Once they are there. Fails where the host's collector would have, at the first of what is not
+  // finite, and then adds nothing. first_step: of the block.
+  Status take_sums(std::int64_t first_step) {
+    BROADLOOM_TRY(side_.status());
+    BROADLOOM_TRY(fault_status(brought_fault_, first_step));
+    normalizer_.take_sums();
+    return {};
+  }
+  // On the side.
+  const std::uint64_t* fault() const { return first_fault_; }
+
+  // Others in the place of those that were collected: [T, N], of the host.
+  void set_rewards(const float* rewards) {
+    side_.copy_in(block_.rewards, rewards,
+                  static_cast<std::size_t>(block_.T) * static_cast<std::size_t>(block_.N));
+  }
+
+  void compute_advantages(double gamma, double gae_lambda, TruncationMode mode) {
+    const Discounts discounts{static_cast<float>(gamma), static_cast<float>(gamma * gae_lambda)};
+    side_.run(AdvantagesKernel{block_.T, block_.N, block_.S, block_.rewards, block_.values,
+                               block_.terminated, block_.truncated, block_.last_values,
+                               block_.truncations, block_.final_values, discounts, mode,
+                               block_.advantages},
+              shape_for_rows(block_.N));
+  }
+
+  // Behind those: of intrinsic rewards, times `scale`, and what the policy learns from both. Those
+  // are one stream, whatever ends.
+  struct IntrinsicRule {
+    double gamma, gae_lambda, scale, ext_coef, int_coef;
+  };
+  void add_intrinsic_advantages(const IntrinsicRule& of) {
+    const Discounts discounts{static_cast<float>(of.gamma),
+                              static_cast<float>(of.gamma * of.gae_lambda)};
+    side_.run(
+        IntrinsicAdvantagesKernel{block_.T, block_.N, block_.int_rewards,
+                                  static_cast<float>(of.scale), block_.int_values,
+                                  block_.last_int_values, discounts, block_.advantages, of.ext_coef,
+                                  of.int_coef, block_.int_advantages, block_.learnt},
+        shape_for_rows(block_.N));
+  }
+
+  const DeviceRollout& block() const { return block_; }
+
+ private:
+  void observe() { envs_.observe(block_.shown.template as<EnvObserved<Env>>()); }
+
+  // f(stacks [N, D], how many bytes) of environments that show stacks, which are the last of their
+  // state.
+  template <class F>
+  void each_stack(VecEnv& envs, F&& f) const {
+    if (block_.frames.count == 1) return;
+    for (const TensorRef& tensor : tensors_of(envs)) {
+      if (tensor.name == "envs.frames") f(static_cast<std::uint8_t*>(tensor.data), tensor.bytes());
+    }
+  }
+
+  void values(const float* params, const DeviceObservations& rows, int count,
+              const ObservationScale& scale, float* to, float* int_values) {
+    value_runs_.run(count, [&](const RowRun& run) {
+      return ValuesKernel{network_, params, rows, run, scale, to, int_values};
+    });
+  }
+
+  // What networks saw of observations, in their places, once all of them are there.
+  void normalise() {
+    const std::size_t envs = static_cast<std::size_t>(block_.N);
+    if (network_.values > 1) {
+      using Observed = EnvObserved<Env>;
+      normalizer_.normalise(block_.now.template as<Observed>(), envs, block_.D,
+                            block_.last_observations.template as<Observed>());
+    }
+    if (normalizer_.scale().mean == nullptr) return;
+    float* const seen = block_.observations.floats;
+    normalizer_.add_up(FloatRows{seen}, false, block_.T, block_.N);
+    normalizer_.normalise(seen, envs * static_cast<std::size_t>(block_.T), block_.D, seen);
+  }
+
+  // As on the host: in a block of one step no frame is there twice.
+  static bool is_kept_once(const FrameLayout& frames, const BlockShape& shape) {
+    return frames.count > 1 && shape.num_steps > 1;
+  }
+
+  // The most that blocks of any of the shapes take.
+  struct Room {
+    std::size_t transitions = 0, finals = 0;
+    std::size_t seen = 0;  // numbers of all observations
+    std::size_t ages = 0;  // of stacks whose frames are kept once
+  };
+  Room room_for(const std::vector<BlockShape>& shapes, const FrameLayout& frames, int F) const {
+    Room room;
+    for (const BlockShape& shape : shapes) {
+      const std::size_t n = static_cast<std::size_t>(shape.num_envs);
+      const std::size_t all = n * static_cast<std::size_t>(shape.num_steps);
+      const bool once = is_kept_once(frames, shape);
+      const std::size_t older = once ? n * static_cast<std::size_t>(frames.count - 1) : 0;
+      const std::size_t width = static_cast<std::size_t>(once ? F : network_.observation_size);
+      const std::size_t S = static_cast<std::size_t>(like_.max_truncations(shape.num_steps));
+      room.transitions = std::max(room.transitions, all);
+      room.finals = std::max(room.finals, n * S);
+      room.seen = std::max(room.seen, (all + older) * width);
+      room.ages = std::max(room.ages, once ? all : 0);
+    }
+    return room;
+  }
+
+  static int most_values(int num_envs, const std::vector<BlockShape>& shapes) {
+    int most = num_envs;
+    for (const BlockShape& shape : shapes) most = std::max(most, shape.batch());
+    return most;
+  }
+
+  void make_tiles(int num_envs) {
+    const SideShape shape = side_.shape();
+    acting_room_ = forward_room(network_.actor, collect_rows(num_envs, shape.multiprocessors),
+                                shape.shared_bytes);
+    const int blocks = shape_of_rows(acting_room_, num_envs).blocks;
+    acting_tiles_ = acting_room_.make(side_, static_cast<std::size_t>(blocks));
+    acting_places_ = TilePlaces(network_.actor, acting_room_.rows, TilePlaces::kForward);
+  }
+
+  // Without a shape, which reshape() gives it.
+  void make_block(const EnvSpec& spec, const FrameLayout& frames,
+                  const std::vector<BlockShape>& shapes) {
+    const int D = network_.observation_size, A = spec.action_size(), F = spec.observation_size();
+    const Room room = room_for(shapes, frames, F);
+    const std::size_t envs = static_cast<std::size_t>(like_.num_envs()), all = room.transitions;
+    const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
+    const auto bytes = [&](std::size_t count) {
+      return side_.template allocate<std::uint8_t>(count);
+    };
+    const auto numbers = [&](std::size_t count) {
+      return DeviceObservations::of(side_.template allocate<EnvObserved<Env>>(count),
+                                    spec.observation.full_scale());
+    };
+    const auto rows = [&](std::size_t count, int width) {
+      return numbers(count * static_cast<std::size_t>(width));
+    };
+    const DeviceObservations now = rows(envs, D), shown = frames.count > 1 ? rows(envs, F) : now;
+    const auto intrinsic = [&](std::size_t count) {
+      return network_.values > 1 ? floats(count) : nullptr;
+    };
+    float* const advantages = floats(all);
+    if (room.ages > 0) ages_ = bytes(room.ages);
+    block_ = {.T = 0,
+              .N = 0,
+              .D = D,
+              .A = A,
+              .S = 0,
+              .frames = frames,
+              .observations = numbers(room.seen),
+              .actions = floats(all * A),
+              .log_probs = floats(all),
+              .values = floats(all),
+              .rewards = floats(all),
+              .terminated = bytes(all),
+              .truncated = bytes(all),
+              .outcomes = spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
+              .truncations = side_.template allocate<int>(envs),
+              .final_observations = rows(room.finals, D),
+              .last_values = floats(envs),
+              .final_values = floats(room.finals),
+              .advantages = advantages,
+              .now = now,
+              .shown = shown,
+              .ends = rows(envs, F),
+              .clipped = floats(envs * A),
+              .faults = side_.template allocate<std::uint64_t>(envs),
+              .last_observations = rows(network_.values > 1 ? envs : 0, D),
+              .int_values = intrinsic(all),
+              .last_int_values = intrinsic(envs),
+              .int_rewards = intrinsic(all),
+              .int_advantages = intrinsic(all),
+              .learnt = network_.values > 1 ? floats(all) : advantages};
+    first_fault_ = side_.template allocate<std::uint64_t>(1);
+  }
+
+  Side& side_;
+  DeviceNetwork network_;
+  const BatchedEnv<Env>& like_;
+  DeviceNormalizer<Side> normalizer_;
+  DeviceEnvironments<Env, Side> envs_;
+  DeviceRollout block_;
+  std::uint8_t* ages_ = nullptr;  // of stacks whose frames are kept once
+  TileRoom acting_room_{};
+  TileMemory acting_tiles_{};
+  TilePlaces acting_places_{};
+  RowRuns<Side> value_runs_;
+  std::uint64_t* first_fault_ = nullptr;  // of the block
+  std::uint64_t brought_fault_ = kNoFault;
+};
+
+}  // namespace broadloom::cuda

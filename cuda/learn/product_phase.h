@@ -1,0 +1,169 @@
+// A dense layer over all rows at once, as a launch that spreads over the whole device: a phase like
+// those of delta_phases.h, whose products have the bits of linear_forward() and its way back.
+#pragma once
+
+#include <cstddef>
+
+#include "cuda/learn/gradient_work.h"
+#include "cuda/tile/backward.h"
+
+namespace broadloom::cuda {
+
+// A dense layer l forward, or back to the delta of the layer below: y = finish(x w), of which a
+// block makes kRows x kColumns, while the next numbers of the depth come to shared memory. A thread
+// that has a part in it makes kEach rows of four.
+template <class Sums, int kRows, int kEach>
+struct ProductPhase {
+  static constexpr int kThreads = 256, kColumns = 32;
+  static constexpr int kDepth = kRows > 32 ? 32 : kRows == 32 ? 64 : 128;  // at a time
+  GradientWork<Sums> of;
+  int l;
+  bool goes_back;
+
+  static KernelShape shape(const DeviceNetwork& network, int rows, int columns) {
+    return {network.sides() * tiles(rows, columns), kThreads, 2 * sizeof(float) * kFloats};
+  }
+  BROADLOOM_HD static int tiles(int rows, int columns) {
+    return (rows + kRows - 1) / kRows * ((columns + kColumns - 1) / kColumns);
+  }
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int side = block.index() % of.network.sides(), tile = block.index() / of.network.sides();
+    const DeviceBody& body = of.network.body(side);
+    if (l >= body.layers) return;
+    const Product product(*this, body, side);
+    const int across = (product.columns + kColumns - 1) / kColumns;
+    if (tile >= tiles(of.rows.all(), product.columns)) return;  // of the wider side
+    run(block, product, tile / across * kRows, tile % across * kColumns);
+  }
+
+ private:
+  static constexpr int kApart = kRows / kEach;  // from one row of a thread to the next
+  static constexpr int kRow = kDepth + 4;       // other banks for neighbouring rows
+  static constexpr int kFloats = kRows * kRow + kDepth * kColumns;
+  static constexpr int kXs = kRows * kDepth / 4 / kThreads, kWs = kDepth * kColumns / 4 / kThreads;
+
+  struct Product {
+    const float *x, *w, *bias, *below;  // bias: null where it goes back, to `below`'s delta
+    float* y;
+    int depth, columns, x_row, y_row;
+    bool fours;  // of w
+    Finish finish;
+
+    BROADLOOM_HD Product(const ProductPhase& phase, const DeviceBody& body, int side)
+        : finish{phase.of.network.activation, body.norms[phase.l].is_there()} {
+      const DeviceLayer& layer = body.hidden[phase.l];
+      const int l = phase.l;
+      const TilePlaces& at = phase.of.at[side];
+      float* const arrays = phase.of.of_side(side);
+      const float* const inputs = arrays + (l > 0 ? at.hidden[l - 1] : at.x);
+      if (phase.goes_back) {
+        x = arrays + (finish.is_open ? at.before[l] : at.delta[l]);
+        w = phase.of.transposed + layer.weight;
+        bias = nullptr;
+        below = inputs;
+        y = arrays + at.delta[l - 1];
+      } else {
+        x = inputs;
+        w = phase.of.params + layer.weight;
+        bias = phase.of.params + layer.bias;
+        below = nullptr;
+        y = arrays + at.linear[l];
+      }
+      depth = phase.goes_back ? layer.out : layer.in;
+      columns = phase.goes_back ? layer.in : layer.out;
+      x_row = TilePlaces::row(depth);
+      y_row = TilePlaces::row(columns);
+      fours = columns % 4 == 0 && holds_fours(w);
+    }
+
+    // Four of x [row, depth from i on]; of w [i, columns from c on]. What is not there is 0, and
+    // not multiplied or not kept.
+    BROADLOOM_HD Four read_x(int row, int rows, int i) const {
+      if (row >= rows || i >= x_row) return {};
+      return load_four(x + static_cast<std::size_t>(row) * x_row + i);
+    }
+    BROADLOOM_HD Four read_w(int i, int c) const {
+      if (i >= depth) return {};
+      const float* const from = w + static_cast<std::size_t>(i) * columns + c;
+      if (fours && c < columns) return load_four(from);
+      Four made{};
+      for (int k = 0; k < 4 && c + k < columns; ++k) made.of[k] = from[k];
+      return made;
+    }
+  };
+
+  template <class Block>
+  BROADLOOM_HD void run(Block& block, const Product& product, int first_row, int first_c) const {
+    float* const shared = block.template shared<float>();
+    const int rows = of.rows.all(), lane = block.thread() % 8, own = block.thread() / 8;
+    const int c = first_c + 4 * lane;
+    float sums[kEach][4];
+    for (int k = 0; k < kEach; ++k) {
+      for (int j = 0; j < 4; ++j) {
+        const bool is_biased = product.bias != nullptr && c + j < product.columns;
+        sums[k][j] = is_biased ? product.bias[c + j] : 0.0f;
+      }
+    }
+    Four next_x[kXs], next_w[kWs];
+    const auto fetch = [&](int i) {
+      for (int k = 0; k < kXs; ++k) {
+        const int e = block.thread() + k * kThreads;
+        next_x[k] = product.read_x(first_row + e / (kDepth / 4), rows, i + e % (kDepth / 4) * 4);
+      }
+      for (int k = 0; k < kWs; ++k) {
+        const int e = block.thread() + k * kThreads;
+        next_w[k] = product.read_w(i + e / (kColumns / 4), first_c + e % (kColumns / 4) * 4);
+      }
+    };
+    fetch(0);
+    for (int i = 0, turn = 0; i < product.depth; i += kDepth, turn ^= 1) {
+      float* const x = shared + turn * kFloats;
+      float* const w = x + kRows * kRow;
+      for (int k = 0; k < kXs; ++k) {
+        const int e = block.thread() + k * kThreads;
+        store_four(next_x[k], x + e / (kDepth / 4) * kRow + e % (kDepth / 4) * 4);
+      }
+      for (int k = 0; k < kWs; ++k) store_four(next_w[k], w + 4 * (block.thread() + k * kThreads));
+      block.sync();  // and who works on the other turn is done with the one before it
+      fetch(i + kDepth);
+      if (own >= kApart) continue;
+      const int left = product.depth - i;
+      add(x + own * kRow, w + 4 * lane, left < kDepth ? left : kDepth, sums);
+    }
+    if (own < kApart) keep(product, sums, first_row + own, rows, c);
+  }
+
+  // x: this thread's first row, the next kApart further on.
+  BROADLOOM_HD static void add(const float* x, const float* w, int depth, float (&sums)[kEach][4]) {
+    const float* of[kEach];
+    for (int k = 0; k < kEach; ++k) of[k] = x + kApart * k * kRow;
+    const int whole = depth / 4 * 4;
+    add_run<4>(of, w, kColumns, whole, sums);
+    for (int i = whole; i < depth; ++i) {
+      for (int k = 0; k < kEach; ++k) {
+        for (int j = 0; j < 4; ++j) {
+          sums[k][j] = element::mul_add(of[k][i], w[i * kColumns + j], sums[k][j]);
+        }
+      }
+    }
+  }
+
+  BROADLOOM_HD void keep(const Product& product, float (&sums)[kEach][4], int row, int rows,
+                         int c) const {
+    if (product.below == nullptr) product.finish(sums);
+    for (int k = 0; k < kEach; ++k) {
+      const int r = row + kApart * k;
+      if (r >= rows || c >= product.columns) continue;
+      const std::size_t at = static_cast<std::size_t>(r) * product.y_row + c;
+      Four made{{sums[k][0], sums[k][1], sums[k][2], sums[k][3]}};
+      if (product.below != nullptr) {
+        made = derivatives(product.finish.activation, load_four(product.below + at), sums[k]);
+      }
+      store_four(made, product.y + at);  // beyond the columns are places that nobody reads
+    }
+  }
+};
+
+}  // namespace broadloom::cuda
