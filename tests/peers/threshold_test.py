@@ -23,6 +23,7 @@ from to_threshold.record import Record, conditions  # noqa: E402
 from to_threshold.report import markdown, write_report  # noqa: E402
 
 BROADLOOM = ""
+LONG = 100  # seconds, of which a call takes two: what hangs is said, and the others are tried
 INF = math.inf
 
 
@@ -216,7 +217,8 @@ class TheCommand(unittest.TestCase):
         return [*command, "--venv", f"{folder}/venv", *arguments]
 
     def call(self, folder, *arguments):
-        return subprocess.run(self.command(folder, *arguments), capture_output=True, text=True, check=False)
+        command = self.command(folder, *arguments)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONG)
 
     def test_trains_once_and_goes_on_with_what_is_there(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -251,7 +253,11 @@ class TheCommand(unittest.TestCase):
                     if "seed 101" in line:
                         process.terminate()
                         break
-                said = process.stderr.read()
+                try:
+                    said = process.communicate(timeout=LONG)[1]
+                except subprocess.TimeoutExpired as late:
+                    process.kill()
+                    self.fail(f"it goes on after SIGTERM: {late.stderr}")
             self.assertIn("the same call goes on", said)
             self.assertNotEqual(process.returncode, 0)
             runs = json.loads(pathlib.Path(folder, "t.json").read_text())["runs"]
