@@ -24,20 +24,27 @@ Config with_longer_run(Config config) {
   return config;
 }
 
-// The most environments with which all is well, looked for among the most for each number of
-// updates; 0: there are none, or a schedule says how many when.
+// The most environments with which all is well; 0: there are none, or a schedule says how many
+// when.
 int fewer_envs(Config config) {
   if (!config.shape_schedule.empty()) return 0;
-  const std::int64_t steps = config.total_timesteps / config.num_steps;
-  const int families = std::max(1, config.seed_families);
-  for (std::int64_t updates = config.num_iterations() + 1; updates * families <= steps; ++updates) {
-    config.num_envs = static_cast<int>(steps / updates / families) * families;
+  while ((config.num_envs = next_fewer_envs(config)) > 0) {
     if (is_fine(config) && validate(config).ok()) return config.num_envs;
   }
   return 0;
 }
 
 }  // namespace
+
+int next_fewer_envs(const Config& config) {
+  const std::int64_t steps = config.total_timesteps / config.num_steps;
+  const int families = std::max(1, config.seed_families);
+  const std::int64_t updates = steps / config.num_envs + 1;
+  const std::int64_t envs = steps / updates / families * families;
+  const std::int64_t least =
+      config.minibatch_size > 0 ? config.minibatch_size : config.num_minibatches;
+  return envs * config.num_steps < least ? 0 : static_cast<int>(envs);
+}
 
 Budget budget_of(const Config& config) {
   const auto asked = static_cast<double>(config.total_timesteps);

@@ -21,6 +21,11 @@ struct BudgetLimits {
 inline constexpr BudgetLimits kBudgetNote{0.02, 10.0};
 inline constexpr BudgetLimits kBudgetWarning{0.2, 3.0};
 
+// The most environments, fewer than the config's and a multiple of its families, with which the run
+// has more updates; 0: their blocks would be smaller than its minibatches allow. For configs
+// without a schedule.
+int next_fewer_envs(const Config& config);
+
 // "Warning: 200,000 steps asked for, 131,072 will be trained (1 update), 34 % left out: choose
 // total_timesteps = 1310720, or num_envs = 8"; "Note: ..." where less is amiss, and "" where all is
 // within kBudgetNote. cell: named in it, where there are several.

@@ -1,0 +1,53 @@
+// What is said where whole blocks leave much of a run out, and what is looked through to say it.
+#include "broadloom/config/budget.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "broadloom/config/settings.h"
+
+namespace broadloom {
+namespace {
+
+std::vector<int> counts_from(Config config) {
+  std::vector<int> counts;
+  while ((config.num_envs = next_fewer_envs(config)) > 0) counts.push_back(config.num_envs);
+  return counts;
+}
+
+TEST(Budget, FewerEnvironmentsAreTheMostForEachNumberOfUpdates) {
+  const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
+                                                {"num_envs", "12"},
+                                                {"num_steps", "4"},
+                                                {"num_minibatches", "1"},
+                                                {"total_timesteps", "103"}});
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(counts_from(config.value()), (std::vector<int>{8, 6, 5, 4, 3, 2, 1}));
+  Config families = config.value();
+  families.seed_families = 3;
+  EXPECT_EQ(counts_from(families), (std::vector<int>{6, 3}));
+}
+
+// No smaller block has room for that minibatch, and none is tried.
+TEST(Budget, WhereAMinibatchIsTheWholeBlockThereIsNothingToTry) {
+  const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
+                                                {"num_envs", "65536"},
+                                                {"num_steps", "8"},
+                                                {"minibatch_size", "524288"},
+                                                {"total_timesteps", "5000000"}});
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_TRUE(counts_from(config.value()).empty());
+  const std::string said = budget_warning(config.value());
+  EXPECT_EQ(said.find("num_envs"), std::string::npos) << said;
+  EXPECT_NE(said.find("choose total_timesteps = "), std::string::npos) << said;
+  Config half = config.value();
+  half.minibatch_size = 524288 / 2;
+  EXPECT_LE(counts_from(half).size(), 10U);
+  half.minibatch_size = 0;
+  half.num_minibatches = 524288 / 2;
+  EXPECT_LE(counts_from(half).size(), 10U);
+}
+
+}  // namespace
+}  // namespace broadloom
