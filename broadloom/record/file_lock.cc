@@ -18,9 +18,10 @@ constexpr off_t kByte = off_t{1} << 52;
 
 // A lock of the open file, not of the process: it stays when SQLite closes its own, and keeps out
 // whoever else in this process opens the file.
-int lock_byte(int fd) {
+// type: F_WRLCK or F_UNLCK.
+int set_byte(int fd, short type) {
   struct flock byte = {};
-  byte.l_type = F_WRLCK;
+  byte.l_type = type;
   byte.l_whence = SEEK_SET;
   byte.l_start = kByte;
   byte.l_len = 1;
@@ -33,17 +34,26 @@ int lock_byte(int fd) {
 
 }  // namespace
 
-FileLock::~FileLock() {
-  if (fd_ >= 0) ::close(fd_);
-}
+FileLock::~FileLock() { release(); }
 
 FileLock::FileLock(FileLock&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+    : fd_(std::exchange(other.fd_, -1)), holder_(other.holder_), path_(std::move(other.path_)) {}
 
 FileLock& FileLock::operator=(FileLock&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(path_, other.path_);
+  if (this == &other) return *this;
+  release();
+  fd_ = std::exchange(other.fd_, -1);
+  holder_ = other.holder_;
+  path_ = std::move(other.path_);
   return *this;
+}
+
+// A process that was forked off has the open file, too, and would keep the lock with it: closing
+// alone does not end it. Nor may that process end it, which only has a copy of this value.
+void FileLock::release() {
+  if (fd_ < 0) return;
+  if (holder_ == ::getpid()) set_byte(fd_, F_UNLCK);
+  ::close(std::exchange(fd_, -1));
 }
 
 Result<std::optional<FileLock>> FileLock::try_acquire(const std::string& path) {
@@ -51,7 +61,8 @@ Result<std::optional<FileLock>> FileLock::try_acquire(const std::string& path) {
   lock.path_ = path;
   lock.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock.fd_ < 0) return io_error("open", path);
-  if (lock_byte(lock.fd_) == 0) return std::optional<FileLock>(std::move(lock));
+  lock.holder_ = ::getpid();
+  if (set_byte(lock.fd_, F_WRLCK) == 0) return std::optional<FileLock>(std::move(lock));
   if (errno == EAGAIN || errno == EACCES) return std::optional<FileLock>();
   return Status(ErrorKind::kIo,
                 fmt::format("cannot lock '{}', as it takes to keep a second writer out: {}; its "

@@ -1,6 +1,8 @@
 // Keeps a second writer out of a file or a folder, and lets everybody read.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 
@@ -8,9 +10,10 @@
 
 namespace broadloom {
 
-// Held from try_acquire() until the value is destroyed or the process ends, however it ends: it is
-// the system's, and leaves nothing behind that would have to be cleared. It lies on a byte of the
-// file that nobody uses, SQLite neither, whose own locks are not touched.
+// Held from try_acquire() until the value is destroyed, whatever the process has forked off
+// meanwhile, or until the process ends, however it ends: it is the system's, and leaves nothing
+// behind that would have to be cleared. It lies on a byte of the file that nobody uses, SQLite
+// neither, whose own locks are not touched.
 class FileLock {
  public:
   FileLock() = default;  // holds nothing
@@ -27,7 +30,10 @@ class FileLock {
   Status write(const std::string& text);
 
  private:
+  void release();
+
   int fd_ = -1;
+  pid_t holder_ = 0;  // the process that acquired it
   std::string path_;
 };
 

@@ -91,6 +91,64 @@ TEST_F(Locks, AKilledHolderLeavesNoLock) {
   for (const int end : ready) ::close(end);
 }
 
+// A child that shares what is open, until it is released or told to let go of its copy.
+class ForkedChild {
+ public:
+  explicit ForkedChild(std::optional<FileLock>& held) {
+    EXPECT_EQ(::pipe(to_child_), 0);
+    EXPECT_EQ(::pipe(from_child_), 0);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::close(to_child_[1]);
+    for (char word = 0; ::read(to_child_[0], &word, 1) == 1;) {
+      held.reset();
+      if (::write(from_child_[1], &word, 1) != 1) break;
+    }
+    ::_exit(0);
+  }
+  void destroy_its_copy() const {
+    char word = 'd';
+    EXPECT_EQ(::write(to_child_[1], &word, 1), 1);
+    EXPECT_EQ(::read(from_child_[0], &word, 1), 1);
+  }
+  ~ForkedChild() {
+    ::close(to_child_[1]);
+    EXPECT_EQ(::waitpid(pid_, nullptr, 0), pid_);
+    for (const int end : {to_child_[0], from_child_[0], from_child_[1]}) ::close(end);
+  }
+
+ private:
+  int to_child_[2], from_child_[2];
+  pid_t pid_ = 0;
+};
+
+TEST_F(Locks, AForkedChildKeepsNoLockAlive) {
+  std::optional<FileLock> held = FileLock::try_acquire(at("f")).take();
+  ASSERT_TRUE(held.has_value());
+  const ForkedChild child(held);
+  EXPECT_FALSE(is_free(at("f")));
+  held.reset();
+  EXPECT_TRUE(is_free(at("f")));
+}
+
+TEST_F(Locks, ALockThatAnotherTakesThePlaceOfIsFreeAtOnce) {
+  std::optional<FileLock> held = FileLock::try_acquire(at("f")).take();
+  std::optional<FileLock> other = FileLock::try_acquire(at("g")).take();
+  ASSERT_TRUE(held.has_value() && other.has_value());
+  const ForkedChild child(held);
+  *held = std::move(*other);
+  EXPECT_TRUE(is_free(at("f")));
+  EXPECT_FALSE(is_free(at("g")));
+}
+
+TEST_F(Locks, AForkedChildEndsNoLockOfItsParents) {
+  std::optional<FileLock> held = FileLock::try_acquire(at("f")).take();
+  ASSERT_TRUE(held.has_value());
+  const ForkedChild child(held);
+  child.destroy_its_copy();
+  EXPECT_FALSE(is_free(at("f")));
+}
+
 TEST_F(Locks, ARunFolderNamesWhoHoldsIt) {
   const auto fill = [](const RunFolder& folder) {
     return write_file_atomically(folder.manifest_path(), "{}");
