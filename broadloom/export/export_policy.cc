@@ -61,11 +61,10 @@ Status check_places(const std::vector<std::string>& paths, const FoundCheckpoint
                     bool force) {
   std::error_code error;
   for (const std::string& path : paths) {
-    if (!found.is_alone() && fs::equivalent(fs::absolute(path).parent_path(),
-                                            fs::absolute(found.path).parent_path(), error)) {
+    if (RunFolder::is_among_checkpoints(path)) {
       return invalid(fmt::format(
-          "'{}' would lie among the run's checkpoints, which resume and evaluation look through; "
-          "name another place",
+          "'{}' would lie among a run's checkpoints, which resume and evaluation look through; "
+          "name another place (--out)",
           path));
     }
     if (!fs::exists(path, error)) continue;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -23,7 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCheckpoints = "/checkpoints";
-constexpr const char* kCheckpointEnding = ".safetensors";
+constexpr std::string_view kCheckpointStart = "iteration_";
+constexpr std::size_t kCheckpointDigits = 10;
+constexpr std::string_view kCheckpointEnding = ".safetensors";
 constexpr const char* kHalfWritten = ".tmp-";
 
 Status system_error(const std::string& what, const std::string& path,
@@ -32,9 +35,15 @@ Status system_error(const std::string& what, const std::string& path,
   return io_error(what, path);
 }
 
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() &&
-         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+// Whether the run gave the name: what else lies there is somebody's copy or export, which may sort
+// anywhere, and is neither gone on from nor pruned.
+bool is_checkpoint_name(std::string_view name) {
+  if (!name.starts_with(kCheckpointStart) || !name.ends_with(kCheckpointEnding)) return false;
+  name.remove_prefix(kCheckpointStart.size());
+  name.remove_suffix(kCheckpointEnding.size());
+  return name.size() == kCheckpointDigits &&
+         std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 // Paths of whole checkpoints, oldest first: their names sort by iteration.
@@ -42,7 +51,9 @@ std::vector<std::string> checkpoints(const std::string& dir) {
   std::vector<std::string> paths;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir + kCheckpoints, error)) {
-    if (ends_with(entry.path().string(), kCheckpointEnding)) paths.push_back(entry.path().string());
+    if (is_checkpoint_name(entry.path().filename().string())) {
+      paths.push_back(entry.path().string());
+    }
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -97,7 +108,8 @@ bool is_run(const fs::path& dir) {
 // What stands on the way to a folder: a file, or a run, which owns all that is in its folder.
 Status check_parents(const std::string& dir) {
   std::error_code error;
-  fs::path inner = fs::weakly_canonical(dir, error);
+  // Of a relative path that is not there, weakly_canonical() alone knows no parents.
+  fs::path inner = fs::weakly_canonical(fs::absolute(dir, error), error);
   for (fs::path outer = inner.parent_path(); outer != inner; outer = inner.parent_path()) {
     if (fs::exists(outer, error) && !fs::is_directory(outer, error)) {
       return {ErrorKind::kIo,
@@ -135,6 +147,13 @@ Status RunFolder::check_free(const std::string& dir) {
   }
   if (fs::exists(plain, error) && !fs::is_empty(plain, error)) return taken_error(plain);
   return check_parents(plain);
+}
+
+bool RunFolder::is_among_checkpoints(const std::string& path) {
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error).lexically_normal().parent_path();
+  const fs::path run = folder.parent_path();
+  return is_run(run) && fs::equivalent(folder, run.string() + kCheckpoints, error);
 }
 
 Status RunFolder::create(const std::string& wanted,
@@ -195,7 +214,8 @@ std::string RunFolder::new_events_path() const {
 }
 
 std::string RunFolder::checkpoint_path(std::int64_t iteration) const {
-  return fmt::format("{}{}/iteration_{:010d}{}", dir_, kCheckpoints, iteration, kCheckpointEnding);
+  return fmt::format("{}{}/{}{:0{}d}{}", dir_, kCheckpoints, kCheckpointStart, iteration,
+                     kCheckpointDigits, kCheckpointEnding);
 }
 
 // The file names its holder for those who are refused. That it is there says nothing: a killed

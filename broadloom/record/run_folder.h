@@ -20,6 +20,8 @@ class RunFolder {
   // kIo where create() would refuse the folder as it is now: a file is there or on the way to it,
   // it is not empty, or it lies inside a run.
   static Status check_free(const std::string& dir);
+  // Whether a file of that path lies in the folder of a run's checkpoints, or would.
+  static bool is_among_checkpoints(const std::string& path);
   // An existing run. kNotFound where there is none.
   static Result<RunFolder> open(const std::string& dir);
 
@@ -42,7 +44,8 @@ class RunFolder {
   // To be held by whoever trains the run. kIo where somebody else does, and says who.
   Result<FileLock> lock() const;
 
-  // The newest checkpoint; kNotFound where there is none.
+  // The newest checkpoint, by the names that checkpoint_path() gives; kNotFound where there is
+  // none.
   Result<std::string> latest_checkpoint() const;
   // The newest one that is older than the checkpoint at that path; "" where there is none.
   std::string checkpoint_before(const std::string& path) const;

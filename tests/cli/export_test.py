@@ -1,8 +1,9 @@
 """`broadloom export`: what it writes and says, and what it refuses. What is in the files: tests/formats/export_page_test.py."""
 import os
+import subprocess
 import unittest
 
-from program_test_case import SMALL, ProgramTest
+from program_test_case import PROGRAM, SMALL, ProgramTest
 
 
 class Export(ProgramTest):
@@ -53,7 +54,15 @@ class Export(ProgramTest):
         self.fails(2, ["'policy.safetensors' is the checkpoint itself"], "export", "policy.safetensors", "--format", "torch", "--force")
         self.assertEqual(self.read("policy.safetensors"), before)
         self.run_program("train", *SMALL, "--out", "b", "--quiet")
-        self.fails(2, ["would lie among the run's checkpoints"], "export", "b", "--out", "b/checkpoints/policy.py", "--force")
+        self.fails(2, ["would lie among a run's checkpoints"], "export", "b", "--out", "b/checkpoints/policy.py", "--force")
+        # A checkpoint that is named by itself is one of a run all the same, and so is a place in another run.
+        self.fails(2, ["would lie among a run's checkpoints"], "export", "policy.safetensors", "--out", "b/checkpoints/policy.npz")
+        newest = self.checkpoints("b")[-1]
+        inside = subprocess.run([PROGRAM, "export", os.path.basename(newest), "--format", "torch"], capture_output=True, text=True,
+                                cwd=os.path.join(self.folder.name, "b/checkpoints"), timeout=120)
+        self.assertEqual(inside.returncode, 2, inside.stderr)
+        self.assertIn("'policy.py' would lie among a run's checkpoints", inside.stderr)
+        self.assertEqual(self.checkpoints("b")[-1], newest)
 
     def test_notes(self):
         frames = ["--env_id", "MinAtar/Breakout-v1", "--env.frame_stack", "3", "--env.frame_padding", "zero"]

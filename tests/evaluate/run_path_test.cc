@@ -23,9 +23,10 @@ class RunPaths : public ::testing::Test {
     fs::create_directories(dir_ / "kept");
     write("runs/a/manifest.json", "{\n  \"format\": 1\n}\n");
     write("runs/a/metrics.jsonl", "{}\n");
-    for (const char* name : {"1", "2"}) {
-      write(std::string("runs/a/checkpoints/") + name + ".safetensors", "x");
-      write(std::string("kept/") + name + ".safetensors", "x");
+    for (const char* number : {"1", "2"}) {
+      const std::string name = std::string("iteration_000000000") + number + ".safetensors";
+      write("runs/a/checkpoints/" + name, "x");
+      write("kept/" + name, "x");
     }
     write("notes.md", "hi\n");
     write("store", std::string("SQLite format 3\0", 16));
@@ -50,7 +51,8 @@ class RunPaths : public ::testing::Test {
 TEST_F(RunPaths, ARunIsOne) {
   EXPECT_TRUE(check_run_folder(at("runs/a")).ok());
   EXPECT_TRUE(check_run_folder(at("runs/a/")).ok());
-  EXPECT_EQ(find_policy(at("runs/a")).value().path, at("runs/a/checkpoints/2.safetensors"));
+  EXPECT_EQ(find_policy(at("runs/a")).value().path,
+            at("runs/a/checkpoints/iteration_0000000002.safetensors"));
 }
 
 TEST_F(RunPaths, WhatIsNoRunSaysWhatItIsAndWhatToName) {
@@ -60,7 +62,8 @@ TEST_F(RunPaths, WhatIsNoRunSaysWhatItIsAndWhatToName) {
   const std::string run = "'" + at("runs/a") + "'";
   expect_words(check_run_folder(at("runs/a/metrics.jsonl")), {"is a file", run});
   expect_words(check_run_folder(at("runs/a/checkpoints/")), {"no manifest.json", run});
-  expect_words(check_run_folder(at("runs/a/checkpoints/1.safetensors")), {"is a file", run});
+  expect_words(check_run_folder(at("runs/a/checkpoints/iteration_0000000001.safetensors")),
+               {"is a file", run});
   expect_words(check_run_folder(at("runs")), {"no manifest.json", "one of the runs", run});
   expect_words(check_run_folder(at("empty")), {"no manifest.json", "`broadloom train"});
 }
@@ -69,12 +72,13 @@ TEST_F(RunPaths, ARunThatOneIsInIsNamed) {
   const fs::path before = fs::current_path();
   fs::current_path(at("runs/a"));
   expect_words(check_run_folder("metrics.jsonl"), {"is a file", "part of, '.'"});
-  expect_words(find_policy("checkpoints").status(), {"'checkpoints/2.safetensors', or '.'"});
+  expect_words(find_policy("checkpoints").status(),
+               {"'checkpoints/iteration_0000000002.safetensors', or '.'"});
   fs::current_path(before);
 }
 
 TEST_F(RunPaths, ACheckpointIsKnownByNameOrHeader) {
-  for (const char* name : {"runs/a/checkpoints/1.safetensors", "best"}) {
+  for (const char* name : {"runs/a/checkpoints/iteration_0000000001.safetensors", "best"}) {
     const Result<FoundCheckpoint> found = find_policy(at(name));
     ASSERT_TRUE(found.ok()) << found.status().message();
     EXPECT_EQ(found.value().path, at(name));
@@ -86,10 +90,11 @@ TEST_F(RunPaths, WhatIsNoPolicySaysWhatItIsAndWhatToName) {
   expect_words(find_policy(at("none")).status(), {"nor a checkpoint file of that name"});
   expect_words(find_policy(at("notes.md")).status(), {"is a file", ".safetensors", "`broadloom"});
   expect_words(find_policy(at("runs/a/manifest.json")).status(), {"is a file", run});
-  expect_words(find_policy(at("runs/a/checkpoints")).status(),
-               {"a folder of checkpoints", at("runs/a/checkpoints/2.safetensors"), run});
+  expect_words(
+      find_policy(at("runs/a/checkpoints")).status(),
+      {"a folder of checkpoints", at("runs/a/checkpoints/iteration_0000000002.safetensors"), run});
   expect_words(find_policy(at("kept/")).status(),
-               {"a folder of checkpoints", at("kept/2.safetensors")});
+               {"a folder of checkpoints", at("kept/iteration_0000000002.safetensors")});
   expect_words(find_policy(at("empty")).status(), {"no manifest.json"});
 }
 

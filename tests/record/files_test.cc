@@ -49,6 +49,15 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
+class InCurrentFolder {
+ public:
+  explicit InCurrentFolder(const std::string& dir) { fs::current_path(dir); }
+  ~InCurrentFolder() { fs::current_path(before_); }
+
+ private:
+  fs::path before_ = fs::current_path();
+};
+
 TEST_F(Files, AtomicWriteReplacesWholeAndLeavesNothingBeside) {
   ASSERT_TRUE(write_file_atomically(at("f"), "old").ok());
   ASSERT_TRUE(write_file_atomically(at("f"), "new and longer").ok());
@@ -177,6 +186,13 @@ TEST_F(Files, ARunFolderLiesInNoOtherRunAndInNoFile) {
     EXPECT_EQ(RunFolder::create(at(name), fill).message(), inside.message());
   }
   EXPECT_TRUE(RunFolder::check_free(at("run2/x")).ok());
+  {
+    const InCurrentFolder in_run(at("run"));
+    for (const char* name : {"x", "x/", "./x/y", "checkpoints/x"}) {
+      EXPECT_EQ(RunFolder::check_free(name).kind(), ErrorKind::kIo) << name;
+    }
+    EXPECT_TRUE(RunFolder::check_free("../run2").ok());
+  }
   // A manifest alone is somebody else's.
   fs::create_directories(at("project"));
   ASSERT_TRUE(write_file_atomically(at("project/manifest.json"), "{}").ok());
@@ -222,6 +238,55 @@ TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
   folder.prune(2);
   EXPECT_FALSE(fs::exists(folder.checkpoint_path(9)));
   EXPECT_TRUE(fs::exists(folder.checkpoint_path(10)));
+}
+
+// Copies and exports have names that sort anywhere.
+TEST_F(Files, WhatElseLiesAmongTheCheckpointsIsNone) {
+  const auto fill = [](const RunFolder& folder) {
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("run"), fill).ok());
+  const RunFolder folder = RunFolder::open(at("run")).take();
+  const std::vector<std::string> others{"best.safetensors",
+                                        "keep_me.safetensors",
+                                        "iteration_5.safetensors",
+                                        "iteration_00000000005.safetensors",
+                                        "iteration_000000000x.safetensors",
+                                        "iteration_0000000005_copy.safetensors",
+                                        "iteration_0000000005.npz"};
+  for (const std::string& name : others) {
+    ASSERT_TRUE(write_file_atomically(at("run/checkpoints/" + name), "x").ok());
+  }
+  EXPECT_EQ(folder.latest_checkpoint().status().kind(), ErrorKind::kNotFound);
+  for (const std::int64_t iteration : {1, 2, 3}) {
+    ASSERT_TRUE(write_file_atomically(folder.checkpoint_path(iteration), "x").ok());
+  }
+  EXPECT_EQ(folder.latest_checkpoint().value(),
+            at("run/checkpoints/iteration_0000000003.safetensors"));
+  EXPECT_EQ(folder.checkpoint_before(folder.checkpoint_path(1)), "");
+  folder.prune(1);
+  EXPECT_FALSE(fs::exists(folder.checkpoint_path(2)));
+  EXPECT_TRUE(fs::exists(folder.checkpoint_path(3)));
+  for (const std::string& name : others) EXPECT_TRUE(fs::exists(at("run/checkpoints/" + name)));
+}
+
+TEST_F(Files, APlaceAmongARunsCheckpointsIsKnown) {
+  const auto fill = [](const RunFolder& folder) {
+    return write_file_atomically(folder.manifest_path(), "{}");
+  };
+  ASSERT_TRUE(RunFolder::create(at("run"), fill).ok());
+  fs::create_directories(at("kept/checkpoints"));
+  for (const char* name :
+       {"run/checkpoints/x", "run/y/../checkpoints/x", "kept/../run/checkpoints/x"}) {
+    EXPECT_TRUE(RunFolder::is_among_checkpoints(at(name))) << name;
+  }
+  for (const char* name :
+       {"run/x", "run/checkpoints/x/y", "kept/checkpoints/x", "none/checkpoints/x"}) {
+    EXPECT_FALSE(RunFolder::is_among_checkpoints(at(name))) << name;
+  }
+  const InCurrentFolder inside(at("run/checkpoints"));
+  EXPECT_TRUE(RunFolder::is_among_checkpoints("x"));
+  EXPECT_FALSE(RunFolder::is_among_checkpoints("../x"));
 }
 
 TEST_F(Files, WhatKilledProcessesLeftHalfWrittenIsCleared) {
