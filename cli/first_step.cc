@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 #include <spawn.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +10,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 
+#include "broadloom/core/peak_memory.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/train/trainer.h"
 #include "cli/commands.h"
@@ -32,21 +31,6 @@ struct FirstStepCommand {
   Overrides flags;
 };
 
-// VmHWM and not ru_maxrss, which on Linux starts at what the parent held.
-std::int64_t peak_memory_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("VmHWM:", 0) == 0) return 1024 * std::strtoll(line.c_str() + 6, nullptr, 10);
-  }
-  struct rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-#ifdef __APPLE__
-  return usage.ru_maxrss;
-#else
-  return 1024 * std::int64_t{usage.ru_maxrss};
-#endif
-}
-
 Status make_first_step(const FirstStepCommand& command, const Context& context) {
   const Result<Config> config = read_config(command.file, command.flags, context.env_options);
   if (!config.ok()) return config.status();
@@ -60,7 +44,7 @@ Status make_first_step(const FirstStepCommand& command, const Context& context) 
 int first_step(const FirstStepCommand& command, const Context& context) {
   const Status status = make_first_step(command, context);
   if (!status.ok()) return report_error(status, false);
-  fmt::print("{}\n", peak_memory_bytes());
+  fmt::print("{}\n", peak_memory());
   return 0;
 }
 

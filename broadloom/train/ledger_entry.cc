@@ -1,7 +1,6 @@
 #include "broadloom/train/ledger_entry.h"
 
 #include <fmt/core.h>
-#include <sys/resource.h>
 
 #include <filesystem>
 #include <sstream>
@@ -185,13 +184,14 @@ Json seeds_of(const Config& config, const RolloutContract& contract,
   return out;
 }
 
-Json machine_of(const Manifest& manifest) {
+// host: what the speed and the memory are of.
+Json machine_of(const Manifest& manifest, const Manifest& host) {
   const bool on_host = manifest.device.empty();
   const char* const place = on_host ? "host" : "device";
   Json out = {{"device", on_host ? "cpu" : manifest.device},
-              {"cpu", manifest.cpu},
-              {"cores", manifest.cores},
-              {"memory_bytes", manifest.memory_bytes},
+              {"cpu", host.cpu},
+              {"cores", host.cores},
+              {"memory_bytes", host.memory_bytes},
               {"isa", manifest.isa},
               // Where each lives, so that nobody takes a copy between devices for none.
               {"residency", {{"simulation", place}, {"rollout", place}, {"update", place}}}};
@@ -315,9 +315,10 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   }
   line["contract"] = contract_of(contract.value(), trainer.block().A);
   line["seeds"] = seeds_of(config.value(), contract.value(), panel);
-  line["machine"] = machine_of(manifest.value());
-  line["program"] = program_of(manifest.value(), trainer.spec().plugin);
   const bool has_trained = measured.steps > 0;
+  line["machine"] = machine_of(manifest.value(),
+                               has_trained ? make_manifest({}, 0, threads, "") : manifest.value());
+  line["program"] = program_of(manifest.value(), trainer.spec().plugin);
   line["memory"] = memory_of(contract.value(), measured, has_trained ? trainer.device() : nullptr);
   line["speed"] = speed_of(measured, threads, ranks);
   line["result"] = result_of(trainer);
@@ -328,11 +329,6 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   line["config"] = Json::object();
   for (const auto& [key, text] : to_overrides(config.value())) line["config"][key] = text;
   return seal_ledger_line(line.dump());
-}
-
-std::int64_t peak_memory() {
-  rusage usage{};
-  return ::getrusage(RUSAGE_SELF, &usage) == 0 ? std::int64_t{usage.ru_maxrss} * 1024 : 0;
 }
 
 }  // namespace broadloom

@@ -25,7 +25,4 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
                                      const MeasuredRun& measured,
                                      const std::optional<PanelResult>& panel);
 
-// The most memory that this process has held so far, in bytes.
-std::int64_t peak_memory();
-
 }  // namespace broadloom

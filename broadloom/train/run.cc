@@ -7,6 +7,7 @@
 #include "broadloom/config/machine.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
+#include "broadloom/core/peak_memory.h"
 #include "broadloom/envs/registry.h"
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/math/isa.h"

@@ -41,6 +41,13 @@ class Ledger(ProgramTest):
         none = self.object_of("train", *SMALL, "--out", "b", "--ledger", "none", "--json")
         self.assertEqual((none["record"], self.ledger()), ("", line))
 
+    def test_peak_memory_is_the_runs_own(self):
+        if "Release" not in self.run_program("--version").stdout:
+            self.skipTest("the memory is that of a release build")
+        held = b"x" * 400_000_000  # by who starts the run
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        self.assertLess(json.loads(self.ledger()[0])["memory"]["peak_bytes"], len(held) / 2)
+
     def test_runs_that_end_together_are_all_recorded(self):
         runs = [subprocess.Popen([PROGRAM, "train", *SMALL, "--seed", str(i), "--out", f"run{i}", "--quiet"],
                                  cwd=self.folder.name) for i in range(8)]

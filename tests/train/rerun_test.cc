@@ -17,6 +17,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/folder.h"
 
@@ -92,6 +93,40 @@ TEST_F(Ledger, ALineSaysWhatTheRunWas) {
   EXPECT_EQ(line["config"]["hidden_sizes"], "16,8");
   const std::string checkpoint = at("run") + "/" + line["checkpoint"]["file"].get<std::string>();
   EXPECT_EQ(line["checkpoint"]["hash"], hash_text(read_file(checkpoint).value()));
+}
+
+TEST_F(Ledger, TheMachineIsTheOneThatTheSpeedIsOf) {
+  const Config config = resolve_config({{"env_id", "CartPole-v1"},
+                                        {"num_envs", "8"},
+                                        {"num_steps", "16"},
+                                        {"total_timesteps", "512"}})
+                            .take();
+  RunHooks stopping;
+  stopping.should_stop = [] { return true; };
+  ASSERT_TRUE(start_run(config, at("run"), 1, stopping).ok());
+  const std::string path = at("run") + "/manifest.json";
+  const Manifest here = read_manifest(path).take();
+  Manifest elsewhere = here;
+  elsewhere.cpu = "another";
+  elsewhere.cores = here.cores + 7;
+  elsewhere.memory_bytes = 12345;
+  ASSERT_TRUE(write_file_atomically(path, manifest_json(elsewhere)).ok());
+  const auto line = [&] {
+    const Result<RunSummary> run = resume_run(at("run"), 1, {});
+    EXPECT_TRUE(run.ok() && run.value().finished) << run.status().message();
+    return OrderedJson::parse(read_ledger_line(at("run") + "/ledger_line.json", 1).take());
+  };
+  const OrderedJson ended = line();
+  EXPECT_GT(ended["speed"]["steps_per_second"], 0.0);
+  EXPECT_EQ(ended["machine"]["cpu"], here.cpu);
+  EXPECT_EQ(ended["machine"]["cores"], here.cores);
+  EXPECT_EQ(ended["machine"]["memory_bytes"], here.memory_bytes);
+  EXPECT_EQ(read_manifest(path).value().cpu, "another");  // where it began
+  // Who only writes the line measured nothing.
+  fs::remove(at("run") + "/ledger_line.json");
+  const OrderedJson written_later = line();
+  EXPECT_TRUE(written_later["speed"]["steps_per_second"].is_null());
+  EXPECT_EQ(written_later["machine"]["cpu"], "another");
 }
 
 TEST_F(Ledger, TheParametersHashIsThatOfTheTrainersParameters) {
