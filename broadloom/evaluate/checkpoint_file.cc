@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "broadloom/core/hash.h"
@@ -15,6 +16,14 @@ Status read_bytes(const SafetensorsFile& file, const std::string& key, std::int6
   if (found != file.metadata.end() && parse_text(found->second, out).ok() && out >= 0) return {};
   return {ErrorKind::kCorrupt,
           fmt::format("it is no checkpoint of a run: its metadata has no number '{}'", key)};
+}
+
+// Not there: no events were written, or an older program saved it. Only the name, since that file
+// of the run's folder is cut.
+std::string events_file_of(const SafetensorsFile& file) {
+  const auto found = file.metadata.find("events_file");
+  if (found == file.metadata.end()) return "";
+  return std::filesystem::path(found->second).filename().string();
 }
 
 Overrides config_of(const SafetensorsFile& file) {
@@ -55,6 +64,7 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
     const Status status = read_bytes(file.value(), key, *place);
     if (!status.ok()) return in_file(status);
   }
+  checkpoint.logs.events_file = events_file_of(file.value());
   Result<Config> config = resolve_config(config_of(file.value()));
   if (!config.ok()) return in_file(config.status());
   checkpoint.config = config.take();

@@ -16,6 +16,7 @@ struct LogBytes {
   std::int64_t metrics = 0;
   std::int64_t eval = 0;
   std::int64_t events = 0;
+  std::string events_file;  // whose length that is, its name in the run's folder; "": not said
 };
 
 // Before a key of the configuration, in a checkpoint's metadata.

@@ -73,7 +73,8 @@ Status sync_folder_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return io_error("open", folder);
+  // Who may only write into a folder cannot have it synced.
+  if (fd < 0) return errno == EACCES ? Status() : io_error("open", folder);
   // Some file systems know no fsync of a folder and say EINVAL; there is nothing more to do then.
   const bool synced = ::fsync(fd) == 0 || errno == EINVAL;
   Status status = synced ? Status() : io_error("write", folder);

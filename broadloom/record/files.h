@@ -40,6 +40,7 @@ class AppendLog {
   Status sync();
   std::int64_t bytes() const { return bytes_; }
   bool is_open() const { return fd_ >= 0; }
+  const std::string& path() const { return path_; }  // "" of one that is not open
 
  private:
   int fd_ = -1;

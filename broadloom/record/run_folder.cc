@@ -176,7 +176,7 @@ Status RunFolder::create(const std::string& wanted,
     status = taken ? taken_error(dir.string()) : io_error("create the folder", dir.string());
   }
   if (!status.ok()) fs::remove_all(hidden, error);
-  return status;
+  return status.ok() ? sync_folder_of(dir.string()) : status;
 }
 
 Result<RunFolder> RunFolder::open(const std::string& wanted) {

@@ -88,6 +88,7 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   metadata["metrics_bytes"] = to_text(logs.metrics);
   metadata["eval_bytes"] = to_text(logs.eval);
   metadata["events_bytes"] = to_text(logs.events);
+  if (!logs.events_file.empty()) metadata["events_file"] = logs.events_file;
   add_observations(trainer.spec(), metadata);
   for (const auto& [key, text] : to_overrides(trainer.config()))
     metadata[kConfigPrefix + key] = text;

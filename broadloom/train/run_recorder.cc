@@ -65,15 +65,17 @@ HashShape hash_shape(const Trainer& trainer) {
 }
 
 // Event files are for the eye, and what people delete: TensorBoard reads several of them as one.
-Result<AppendLog> open_events(const RunFolder& folder, std::int64_t keep_bytes,
+// One that was begun after the checkpoint is left as it is.
+Result<AppendLog> open_events(const RunFolder& folder, const LogBytes& logs,
                               const std::function<void(const std::string&)>& on_note) {
-  const std::string path = folder.events_path();
+  const std::string path =
+      logs.events_file.empty() ? folder.events_path() : folder.dir() + "/" + logs.events_file;
   std::error_code error;
-  const auto bytes = path.empty() ? 0 : std::filesystem::file_size(path, error);
-  if (!path.empty() && static_cast<std::int64_t>(bytes) >= keep_bytes) {
-    return AppendLog::open(path, keep_bytes);
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (!error && static_cast<std::int64_t>(bytes) >= logs.events) {
+    return AppendLog::open(path, logs.events);
   }
-  if (keep_bytes > 0 && on_note) {
+  if (logs.events > 0 && on_note) {
     on_note(
         "the TensorBoard events of the run so far were deleted or cut short; a new event file "
         "begins here (metrics.jsonl has all of them)");
@@ -94,7 +96,7 @@ Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& tr
   if (!eval.ok()) return eval.status();
   recorder.eval_ = eval.take();
   if (trainer.config().tensorboard) {
-    Result<AppendLog> events = open_events(folder, logs.events, on_note);
+    Result<AppendLog> events = open_events(folder, logs, on_note);
     if (!events.ok()) return events.status();
     recorder.events_ = events.take();
     if (recorder.events_.bytes() == 0) {
@@ -107,6 +109,7 @@ Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& tr
     if (!hashes.ok()) return hashes.status();
     recorder.hashes_ = hashes.take();
   }
+  BROADLOOM_TRY(sync_folder_of(folder.metrics_path()));  // the names of those that are new
   return recorder;
 }
 
@@ -167,7 +170,8 @@ Status RunRecorder::save(Trainer& trainer) {
     if (log->is_open()) BROADLOOM_TRY(log->sync());
   }
   if (hashes_.is_open()) BROADLOOM_TRY(hashes_.sync());
-  const LogBytes logs{metrics_.bytes(), eval_.bytes(), events_.bytes()};
+  const LogBytes logs{metrics_.bytes(), eval_.bytes(), events_.bytes(),
+                      std::filesystem::path(events_.path()).filename().string()};
   BROADLOOM_TRY(save_checkpoint(folder_.checkpoint_path(iteration), trainer, logs));
   saved_iteration_ = iteration;
   const int kept = trainer.config().keep_checkpoints;

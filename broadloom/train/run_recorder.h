@@ -17,7 +17,7 @@ class RunRecorder final : public Recorder {
  public:
   RunRecorder() = default;  // records nothing until it is one that open() gave
   // Opens the folder's logs, cut back to `logs` and, for the hashes, to the trainer's iteration,
-  // which is where this process begins. Event files that were deleted or cut short since do not
+  // which is where this process begins. An event file that was deleted or cut short since does not
   // matter to the run: another one is begun, and on_note, which may be empty, is told.
   static Result<RunRecorder> open(const RunFolder& folder, const Trainer& trainer,
                                   const LogBytes& logs,

@@ -2,23 +2,19 @@
 #include "broadloom/record/file_lock.h"
 
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <filesystem>
-#include <iterator>
 #include <string>
 #include <utility>
 
 #include "broadloom/record/files.h"
 #include "broadloom/record/run_folder.h"
+#include "tests/record/refused_call.h"
 
 namespace broadloom {
 namespace {
@@ -39,20 +35,6 @@ bool is_free(const std::string& path) {
   const Result<std::optional<FileLock>> lock = FileLock::try_acquire(path);
   EXPECT_TRUE(lock.ok()) << lock.status().message();
   return lock.value().has_value();
-}
-
-// From here on, no fcntl() of this process does anything but fail so, as on a file system without
-// locks.
-void refuse_fcntl(int error) {
-  sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
-  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
 TEST_F(Locks, OneHolderAtATime) {
@@ -177,7 +159,7 @@ TEST_F(Locks, AFileSystemWithoutLocksIsRefused) {
   for (const int error : {ENOLCK, ENOSYS, EOPNOTSUPP}) {
     EXPECT_EXIT(
         {
-          refuse_fcntl(error);
+          refuse_call(SYS_fcntl, error);
           const Status status = FileLock::try_acquire(at("f")).status();
           const bool said = status.message().find("may have no locks") != std::string::npos;
           ::_exit(status.kind() == ErrorKind::kIo && said ? 0 : 1);

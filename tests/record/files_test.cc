@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -17,6 +18,7 @@
 #include "broadloom/record/json_line.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
+#include "tests/record/refused_call.h"
 
 namespace broadloom {
 namespace {
@@ -159,6 +161,29 @@ TEST_F(Files, ARunFolderAppearsWholeOrNotAtAll) {
   const Status again = RunFolder::create(run, fill);
   ASSERT_FALSE(again.ok());
   EXPECT_NE(again.message().find("--resume"), std::string::npos);
+}
+
+// Its name is brought to the disk: where that fails, it is said.
+TEST_F(Files, ANewRunFoldersNameIsOnTheDisk) {
+  EXPECT_EXIT(
+      {
+        refuse_call(SYS_fsync, EIO);
+        const Status status =
+            RunFolder::create(at("run"), [](const RunFolder&) { return Status(); });
+        const bool names_the_parent = status.message().find(dir_.string()) != std::string::npos;
+        ::_exit(status.kind() == ErrorKind::kIo && names_the_parent ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+// As where one may write but not read: a folder for everybody's scratch.
+TEST_F(Files, AFolderThatCannotBeOpenedIsLeftUnsynced) {
+  EXPECT_EXIT(
+      {
+        refuse_call(SYS_openat, EACCES);
+        ::_exit(sync_folder_of(at("x")).ok() ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 // Two that begin at once both find the folder free.
