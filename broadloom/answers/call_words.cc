@@ -34,7 +34,7 @@ std::string calls_sentence(const LineCalls& calls) {
   const auto [later, earlier] = names_of(calls);
   return fmt::format(
       "{}, neighbours that are equal in all else, {} is called better in {} of {} pairs and {} in "
-      "{}; by chance about {:.2g} each would be.",
+      "{}; by chance at most {:.2g} each would be.",
       kind_words(calls), later, calls.later_better, calls.pairs, earlier, calls.earlier_better,
       kOneSide * static_cast<double>(calls.pairs));
 }

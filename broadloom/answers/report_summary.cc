@@ -142,13 +142,13 @@ SummaryPart chance_part(const StudyReport& report) {
   if (able == 1) {
     part.lines.push_back(fmt::format(
         "The arms that differ in one thing alone {} at 95 %; arms that are all alike would show "
-        "one in 5 of 100 studies.",
+        "one in 5 of 100 studies at most.",
         different == 1 ? "show a difference" : "show no difference"));
     return part;
   }
   part.lines.push_back(fmt::format(
       "Of {} sets of arms that differ in one thing alone{}, {} {} a difference at 95 %; if no arm "
-      "differed, about {:.2g} would, by chance.",
+      "differed, {:.2g} at most would, by chance.",
       with_commas(able), report.tasks.size() > 1 ? " on a task" : "", with_commas(different),
       different == 1 ? "shows" : "show", kChance * static_cast<double>(able)));
   return part;

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstddef>
 
-#include "broadloom/core/portable_math.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/findings/report_lines.h"
 #include "broadloom/findings/report_ranking.h"
 #include "broadloom/findings/report_scores.h"
+#include "broadloom/stats/pair_test.h"
 
 namespace broadloom {
 namespace {
@@ -102,22 +102,6 @@ Estimate difference_of(const Scores& a, const Scores& b, const std::vector<doubl
   })[0];
 }
 
-// Whether runs can be told apart at all: if both sides were alike, all runs of one would be above
-// all of the other, on every task, with the chance 2 / C(n_a + n_b, n_a)^tasks. Where even that is
-// more likely than 5 %, no result can be called one (the rank test's smallest p), although a
-// bootstrap of so few runs gives an interval without width.
-bool can_tell(const Scores& a, const Scores& b) {
-  double ways = 1.0;  // C(n_a + n_b, n_a)
-  for (int i = 1; i <= a.runs; ++i) ways *= static_cast<double>(b.runs + i) / i;
-  return 2.0 / portable::power(ways, a.tasks) <= 1.0 - kConfidence;
-}
-
-int result_of(const Estimate& probability, bool enough_runs) {
-  if (!enough_runs) return 0;
-  if (probability.low > 0.5) return 1;
-  return probability.high < 0.5 ? -1 : 0;
-}
-
 std::vector<TaskComparison> compare_by_task(const StudyReport& report, const ReportArm& one,
                                             const ReportArm& other, const std::vector<int>& tasks,
                                             ReportScore score) {
@@ -127,10 +111,11 @@ std::vector<TaskComparison> compare_by_task(const StudyReport& report, const Rep
     const std::optional<Scores> x = arm_scores(report, one, {task}, score);
     const std::optional<Scores> y = arm_scores(report, other, {task}, score);
     if (!x || !y) continue;
-    const Result<Estimate> found = probability_of_improvement(*x, *y, options_of(report));
+    const BootstrapOptions options = options_of(report);
+    const Result<Estimate> found = probability_of_improvement(*x, *y, options);
     if (!found.ok()) continue;
-    const bool enough_runs = can_tell(*x, *y);
-    all.push_back({task, found.value(), result_of(found.value(), enough_runs), enough_runs});
+    all.push_back({task, found.value(), better_of(found.value(), *x, *y, options),
+                   can_tell(x->runs, y->runs, x->tasks)});
   }
   return all;
 }
@@ -145,13 +130,14 @@ std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int
   const std::optional<Scores> x = arm_scores(report, one, tasks, score);
   const std::optional<Scores> y = arm_scores(report, other, tasks, score);
   if (!x || !y) return std::nullopt;
-  ReportComparison comparison{
-      a, b, score, can_tell(*x, *y), {}, {}, equality(report, one, other, tasks), 0, {}};
+  const bool enough_runs = can_tell(x->runs, y->runs, x->tasks);
+  ReportComparison comparison{a, b, score, enough_runs, {}, {}, equality(report, one, other, tasks),
+                              0, {}};
   const BootstrapOptions options = options_of(report);
   const Result<Estimate> probability = probability_of_improvement(*x, *y, options);
   if (!probability.ok()) return std::nullopt;
   comparison.probability = probability.value();
-  comparison.result = result_of(comparison.probability, comparison.enough_runs);
+  comparison.result = better_of(comparison.probability, *x, *y, options);
   comparison.by_task = compare_by_task(report, one, other, tasks, score);
   if (report.tasks.size() == 1) {
     comparison.difference = difference_of(*x, *y, draws[static_cast<std::size_t>(a)].first,

@@ -248,7 +248,7 @@ void measure(const StudyReport& report, ReportLine& line) {
   }
   line.chance = rank_test(scores, {permutations(report), report.seed, 1});
   const bool lower = std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
-  line.differ = lower && (line.arms.size() == 2 || line.chance <= kChance);
+  line.differ = lower && line.chance <= kChance;
   line.effect = line.differ ? claimed(line, scale_of(report, line.task, line.score)) : 0.0;
 }
 

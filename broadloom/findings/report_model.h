@@ -163,8 +163,7 @@ struct ReportLine {
   std::vector<Standing> standings;             // one an arm
   std::vector<std::optional<Estimate>> ahead;  // IQM of the leader minus that of the arm
   double chance = 1.0;  // how likely arms that are all alike would differ as much
-  // Some arm is told to be lower; of three or more, not by such a chance. Of two, the comparison
-  // is all there is.
+  // Some arm is told to be lower, and not by such a chance.
   bool differ = false;
   double effect = 0.0;  // the least difference that the intervals allow, in units of the task
   Equality equal;

@@ -120,7 +120,7 @@ TEST_F(Lines, EveryAxisOfAGridIsComparedAllElseEqualTheLargestEffectFirst) {
       << r.answer;
   says(r,
        "Of two learning_rate, neighbours that are equal in all else, the larger is called better "
-       "in 4 of 4 pairs and the smaller in 0; by chance about 0.1 each would be.");
+       "in 4 of 4 pairs and the smaller in 0; by chance at most 0.1 each would be.");
   says(r,
        "Of two blocks of one batch, neighbours that are equal in all else, the wider (more N) is "
        "called better in 0 of 4 pairs and the longer (more T) in 2;");
@@ -129,7 +129,7 @@ TEST_F(Lines, EveryAxisOfAGridIsComparedAllElseEqualTheLargestEffectFirst) {
        "4 pairs and true in 0;");
   says(r,
        "Of 12 sets of arms that differ in one thing alone, 6 show a difference at 95 %; if no arm "
-       "differed, about 0.6 would, by chance.");
+       "differed, 0.6 at most would, by chance.");
 }
 
 TEST_F(Lines, WhereNothingDiffersAlongSeveralAxesTheWidestRoomIsNamed) {
@@ -198,7 +198,7 @@ TEST_F(Lines, WhatNoSetShowsByItselfAllOfThemMayShowTogether) {
       r.answer,
       "On CartPole-v1 no set of arms that differ in one thing alone shows more than chance "
       "would, but together they do: of two learning_rate, neighbours that are equal in all "
-      "else, the larger is called better in 4 of 4 pairs and the smaller in 0; by chance about "
+      "else, the larger is called better in 4 of 4 pairs and the smaller in 0; by chance at most "
       "0.1 each would be.");
 }
 

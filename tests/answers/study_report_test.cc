@@ -126,6 +126,26 @@ TEST_F(MakeReport, RunsTooFewToTellAreNotCalledDifferent) {
   EXPECT_EQ(comparison(report({"four"}), 0, 2).result, -1);
 }
 
+TEST_F(MakeReport, WhatOnlyTheIntervalCallsIsNotCalledDifferent) {
+  const StudyPlan plan = plan_text(
+      "seeds = 5\npoints = 4\n[base]\ntotal_timesteps = 102400\n[grid]\nlearning_rate = [1e-3, "
+      "1e-4]\n");
+  // 22 of 25 pairs, which of five runs that are alike 14 in 252 are, or more; and 23, which 8 are.
+  const double first[] = {1, 2, 3, 4, 8}, above[] = {5, 6, 7, 9, 10}, further[] = {5, 6, 9, 9, 10};
+  const auto score = [&](const double* second) {
+    return [&first, second](int cell, int seed) { return (cell == 0 ? first : second)[seed - 1]; };
+  };
+  plant(plan, "near", score(above));
+  plant(plan, "far", score(further));
+  const StudyReport near = report({"near"}), far = report({"far"});
+  EXPECT_LT(comparison(near, 0, 1).probability.high, 0.5);
+  EXPECT_EQ(comparison(near, 0, 1).result, 0);
+  EXPECT_FALSE(near.lines[0].differ);
+  EXPECT_DOUBLE_EQ(near.lines[0].chance, 14.0 / 252);
+  EXPECT_EQ(comparison(far, 0, 1).result, -1);
+  EXPECT_TRUE(far.lines[0].differ);
+}
+
 TEST_F(MakeReport, RunsWithoutAReturnAreLeftOutAndNamed) {
   plant(ladder_plan(3), "s", [](int cell, int seed) {
     return cell == 0 || (cell == 1 && seed == 2) ? kNoReturn : 10.0;
