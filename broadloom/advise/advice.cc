@@ -32,11 +32,23 @@ std::vector<std::size_t> race_order(const AdviceEvidence& evidence, double thres
   return order;
 }
 
-std::vector<std::size_t> order_of(const AdviceEvidence& evidence, double threshold) {
+void put_first(std::vector<std::size_t>& order, std::vector<std::size_t>::iterator at) {
+  if (at != order.end()) std::rotate(order.begin(), at, at + 1);
+}
+
+std::vector<std::size_t> order_by_rule(const AdviceEvidence& evidence, double threshold) {
   std::vector<std::size_t> order = race_order(evidence, threshold);
   if (evidence.rule == AdviceRule::kRace) return order;
-  const auto chosen = std::find(order.begin(), order.end(), evidence.chosen);
-  if (chosen != order.end()) std::rotate(order.begin(), chosen, chosen + 1);
+  put_first(order, std::find(order.begin(), order.end(), evidence.chosen));
+  return order;
+}
+
+// A setting that learnt is advised before one that did not, as one of which a training broke down
+// may be before others.
+std::vector<std::size_t> order_of(const AdviceEvidence& evidence, double threshold) {
+  std::vector<std::size_t> order = order_by_rule(evidence, threshold);
+  put_first(order, std::find_if(order.begin(), order.end(),
+                                [&](std::size_t c) { return has_learnt(evidence, c); }));
   return order;
 }
 
@@ -49,6 +61,10 @@ void add_times(const AdviceEvidence& evidence, Advice& advice) {
   advice.horizon = common_horizon(evidence, {advice.order.front()}, advice.threshold);
   std::vector<double> costs, steps, lasts;
   for (const TrialCurve& trial : advised.trials) {
+    if (!trial.error.empty()) {
+      ++advice.broken;
+      continue;
+    }
     if (!trial.points.empty()) lasts.push_back(trial.points.back().mean_return);
     if (std::isnan(advice.threshold)) continue;
     const auto at = steps_to_threshold(trial, advice.threshold,
@@ -78,7 +94,8 @@ void add_rivals(const AdviceEvidence& evidence, Advice& advice) {
     const std::size_t other = advice.order[i];
     const bool is_default = evidence.candidates[other].is_default;
     if (i > kRunnersUp && !is_default) continue;
-    const RunnerUp rival{other, probability_better(evidence, advised, other, advice.threshold)};
+    const TrialComparison found = compare_trials(evidence, advised, other, advice.threshold);
+    const RunnerUp rival{other, found.a_is_better, found.told_apart};
     if (i <= kRunnersUp) advice.runners_up.push_back(rival);
     if (is_default) advice.against_default = rival;
   }
@@ -94,9 +111,9 @@ void add_change(const AdviceEvidence& evidence, Advice& advice) {
   change.change = order.front();
   const std::size_t next = order.size() > 1 ? order[1] : 0;
   const std::size_t rival = change.change > 0 ? 0 : next;
-  change.is_better = probability_better(changes, change.change, rival, advice.threshold);
-  change.is_taken =
-      change.change > 0 && is_told_apart(change.is_better) && change.is_better.value > 0.5;
+  const TrialComparison found = compare_trials(changes, change.change, rival, advice.threshold);
+  change.is_better = found.a_is_better;
+  change.is_taken = change.change > 0 && found.told_apart && change.is_better.value > 0.5;
   advice.change = change;
 }
 
@@ -111,10 +128,6 @@ void add_words(const AdviceEvidence& evidence, Advice& advice) {
 }
 
 }  // namespace
-
-bool is_told_apart(const Estimate& probability) {
-  return !std::isnan(probability.low) && !probability.holds(0.5);
-}
 
 const char* verdict_name(AdviceVerdict verdict) {
   switch (verdict) {

@@ -20,6 +20,7 @@ const char* verdict_name(AdviceVerdict verdict);  // "reached", "not reached", "
 struct RunnerUp {
   std::size_t candidate = 0;
   Estimate advised_is_better;  // probability, of one training of each
+  bool told_apart = false;     // from the advised one
 };
 
 // The best of the evidence's changes of shape.
@@ -31,11 +32,13 @@ struct ChangeAdvice {
 
 struct Advice {
   AdviceVerdict verdict = AdviceVerdict::kNothing;
-  std::vector<std::size_t> order;  // candidates of the evidence that were tried, the advised first
+  // Candidates of the evidence that were tried, the advised first: of those that learnt the best.
+  std::vector<std::size_t> order;
   double threshold = kNotKnown;    // that times are measured against
   Estimate cost;                   // to the threshold, of the trials that were there; see `reached`
   Estimate steps;                  // the same in environment steps
   int reached = 0, trials = 0;     // of the advised setting
+  int broken = 0;                  // of these trials
   double horizon = 0.0;            // cost that its trials were run to
   double last_return = kNotKnown;  // mean of their last evaluations
   std::vector<RunnerUp> runners_up;
@@ -50,8 +53,5 @@ struct Advice {
 };
 
 Advice advice_of(const AdviceEvidence& evidence);
-
-// Whether the interval of a probability leaves out a half.
-bool is_told_apart(const Estimate& probability);
 
 }  // namespace broadloom

@@ -96,7 +96,10 @@ Config advised_config(const Config& base, const Overrides& given, const AdviceEv
     config.total_timesteps = (steps + B - 1) / B * B;
   }
   if (!advice.change || !advice.change->is_taken) return config;
-  return config_of(config, evidence.changes[advice.change->change].candidate);
+  const Candidate& changed = evidence.changes[advice.change->change].candidate;
+  // A run that was asked to be shorter ends before its shape would change.
+  if (changed.then.after >= config.total_timesteps) return config;
+  return config_of(config, changed);
 }
 
 std::string advice_toml(const Config& config, const Advice& advice) {
@@ -106,6 +109,10 @@ std::string advice_toml(const Config& config, const Advice& advice) {
       "minibatch_size", "update_epochs", "learning_rate", "lr_schedule", "total_timesteps"};
   const std::vector<FieldInfo> usual = list_fields(usual_config(config));
   std::string out = comment(advice.answer) + comment(advice.expected);
+  if (advice.change && advice.change->is_taken && config.shape_schedule.empty()) {
+    out +=
+        comment("A run of total_timesteps ends before its shape would change: it stays as it is.");
+  }
   std::size_t i = 0;
   for (const FieldInfo& field : list_fields(config)) {
     const bool differs = field.value_text != usual[i++].value_text;

@@ -42,8 +42,7 @@ std::string no_answer(const AdviceEvidence& evidence, const Advice& advice) {
 
 // Of a setting that is not dependably at the threshold.
 std::string so_far_text(const Advice& advice) {
-  const bool is_first =
-      advice.runners_up.empty() || is_told_apart(advice.runners_up.front().advised_is_better);
+  const bool is_first = advice.runners_up.empty() || advice.runners_up.front().told_apart;
   return fmt::format(
       "; it was {} {} others when the budget ended{}, and not dependably at the threshold",
       is_first ? "ahead of" : "first of it and", advice.order.size() - 1,

@@ -42,8 +42,14 @@ std::string by_steps_text(const AdviceEvidence& evidence, const Advice& advice) 
 
 std::vector<std::string> what_would_change(const AdviceEvidence& evidence, const Advice& advice) {
   std::vector<std::string> out;
+  if (advice.broken > 0) {
+    out.push_back(fmt::format(
+        "A training of yours that breaks down: {} of {} of the advised setting broke down (a loss "
+        "that is not finite).",
+        advice.broken, advice.trials));
+  }
   for (const RunnerUp& rival : advice.runners_up) {
-    if (is_told_apart(rival.advised_is_better)) continue;
+    if (rival.told_apart) continue;
     out.push_back(fmt::format(
         "More seeds: {} is not told apart from the advised setting, which does better with "
         "probability {}.",
@@ -113,9 +119,12 @@ std::vector<std::string> unknown_sentences(const AdviceEvidence& evidence, const
   if (evidence.rungs.size() > 1) {
     const Rung& first = evidence.rungs.front();
     const int left = first.candidates - evidence.rungs[1].candidates;
-    out.push_back(fmt::format(
-        "What the {} that left after {} of training would have come to later.",
-        left == 1 ? "setting" : fmt::format("{} settings", left), cost_text(evidence, first.cost)));
+    if (left > 0) {
+      out.push_back(
+          fmt::format("What the {} that left after {} of training would have come to later.",
+                      left == 1 ? "setting" : fmt::format("{} settings", left),
+                      cost_text(evidence, first.cost)));
+    }
   }
   if (advice.verdict != AdviceVerdict::kNothing) {
     out.push_back(fmt::format("What a training does after the {} that these were watched for.",

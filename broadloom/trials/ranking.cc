@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "broadloom/stats/pair_test.h"
 #include "broadloom/stats/scores.h"
 #include "broadloom/stats/statistics.h"
 
@@ -192,8 +193,9 @@ std::vector<std::size_t> ranked(const AdviceEvidence& evidence, std::vector<std:
   return candidates;
 }
 
-Estimate probability_better(const AdviceEvidence& evidence, std::size_t a, std::size_t b,
-                            double threshold) {
+TrialComparison compare_trials(const AdviceEvidence& evidence, std::size_t a, std::size_t b,
+                               double threshold) {
+  const TrialComparison none{without_interval(kNotKnown, 0), false};
   const double horizon = common_horizon(evidence, {a, b}, threshold);
   const std::vector<CutTrial> cuts[] = {cut_trials(evidence, a, threshold, horizon),
                                         cut_trials(evidence, b, threshold, horizon)};
@@ -207,12 +209,13 @@ Estimate probability_better(const AdviceEvidence& evidence, std::size_t a, std::
   }
   const Result<Scores> of_a = make_scores({trial_orders(evidence, cuts[0], horizon, low, high)});
   const Result<Scores> of_b = make_scores({trial_orders(evidence, cuts[1], horizon, low, high)});
-  if (!of_a.ok() || !of_b.ok()) return without_interval(kNotKnown, 0);
+  if (!of_a.ok() || !of_b.ok()) return none;
   BootstrapOptions options;
   options.replicates = kBandReplicates;
   options.seed = evidence.seed;
   const Result<Estimate> p = probability_of_improvement(of_a.value(), of_b.value(), options);
-  return p.ok() ? p.value() : without_interval(kNotKnown, 0);
+  if (!p.ok()) return none;
+  return {p.value(), better_of(p.value(), of_a.value(), of_b.value(), options) != 0};
 }
 
 bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate) {
@@ -221,7 +224,7 @@ bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate) {
   int above = 0, trials = 0;
   double sum = 0.0;
   for (const TrialCurve& trial : evidence.candidates[candidate].trials) {
-    if (trial.points.empty()) continue;
+    if (!trial.error.empty() || trial.points.empty()) continue;
     const double last = trial.points.back().mean_return;
     above += last > high && trial.points.back().unfinished == 0 ? 1 : 0;
     sum += last;

@@ -52,11 +52,16 @@ std::vector<std::size_t> ranked(const AdviceEvidence& evidence, std::vector<std:
 
 // How likely a training of candidate a does better than one of b at their common horizon, with its
 // interval where both have two seeds or more. kNotKnown where either has no trial.
-Estimate probability_better(const AdviceEvidence& evidence, std::size_t a, std::size_t b,
-                            double threshold);
+struct TrialComparison {
+  Estimate a_is_better;
+  bool told_apart = false;  // as better_of of broadloom/stats/pair_test.h says
+};
+TrialComparison compare_trials(const AdviceEvidence& evidence, std::size_t a, std::size_t b,
+                               double threshold);
 
-// Whether a candidate does better than the untrained policy: its last evaluations are above what
-// that one's episodes leave open, on average and with two of three seeds, and their episodes end.
+// Whether a candidate does better than the untrained policy: the last evaluations of its trainings
+// that did not break down are above what that one's episodes leave open, on average and with two of
+// three seeds, and their episodes end.
 bool has_learnt(const AdviceEvidence& evidence, std::size_t candidate);
 
 }  // namespace broadloom

@@ -14,17 +14,21 @@ AdviceEvidence planted_changes(const std::vector<std::vector<double>>& changed_r
   AdviceEvidence evidence = planted_race();
   Candidate changed = kWide;
   changed.then = {8, 128, 256, 1000};
-  evidence.changes = {
-      tried(kWide, 1000.0, 2,
-            {{50, 60, 120, 110, 120}, {60, 70, 130, 110, 120}, {40, 50, 120, 110, 120}}),
-      tried(changed, 1000.0, 2, changed_returns)};
+  evidence.changes = {tried(kWide, 1000.0, 2,
+                            {{50, 60, 120, 110, 120},
+                             {60, 70, 130, 110, 120},
+                             {40, 50, 120, 110, 120},
+                             {45, 55, 120, 110, 120}}),
+                      tried(changed, 1000.0, 2, changed_returns)};
   evidence.changes[1].then_steps_per_second = 1000.0;
   return evidence;
 }
 const std::vector<std::vector<double>> kSooner{
-    {50, 110, 120, 110}, {60, 110, 130, 110}, {40, 110, 120, 110}};
-const std::vector<std::vector<double>> kLater{
-    {50, 60, 60, 110, 120, 110}, {60, 60, 70, 110, 120, 110}, {40, 60, 60, 110, 120, 110}};
+    {50, 110, 120, 110}, {60, 110, 130, 110}, {40, 110, 120, 110}, {45, 110, 120, 110}};
+const std::vector<std::vector<double>> kLater{{50, 60, 60, 110, 120, 110},
+                                              {60, 60, 70, 110, 120, 110},
+                                              {40, 60, 60, 110, 120, 110},
+                                              {45, 60, 60, 110, 120, 110}};
 
 TEST(AdviceChange, AChangeThatIsToldApartIsAdvised) {
   const AdviceEvidence evidence = planted_changes(kSooner);
@@ -39,6 +43,34 @@ TEST(AdviceChange, AChangeThatIsToldApartIsAdvised) {
   ASSERT_EQ(schedule.phases.size(), 2U);
   EXPECT_EQ(schedule.phase_at(999, config.total_timesteps), 0U);
   EXPECT_EQ(schedule.phase_at(1000, config.total_timesteps), 1U);
+}
+
+TEST(AdviceChange, OfThreeTrainingsNoneIsToldApart) {
+  AdviceEvidence evidence = planted_changes(kSooner);
+  for (CandidateEvidence& candidate : evidence.changes) candidate.trials.pop_back();
+  const Advice advice = advice_of(evidence);
+  ASSERT_TRUE(advice.change);
+  EXPECT_EQ(advice.change->change, 1U);
+  EXPECT_EQ(advice.change->is_better.low, 1.0) << "all nine pairs";
+  EXPECT_FALSE(advice.change->is_taken) << "2 in 20 by chance";
+  EXPECT_TRUE(says(advice.because, {"which does not tell them apart"}));
+}
+
+TEST(AdviceChange, ARunThatEndsBeforeItsChangeHasNone) {
+  AdviceEvidence evidence = planted_changes(kSooner);
+  evidence.changes[1].candidate.then.after = 4096;
+  const Advice advice = advice_of(evidence);
+  ASSERT_TRUE(advice.change && advice.change->is_taken);
+  for (const char* steps : {"2048", "4096"}) {
+    const Overrides given{{"env_id", "CartPole-v1"}, {"total_timesteps", steps}};
+    const Config config = advised_config(resolve_config(given).take(), given, evidence, advice);
+    EXPECT_TRUE(config.shape_schedule.empty()) << steps;
+    const Result<Overrides> read = parse_toml_overrides(advice_toml(config, advice), "advice.toml");
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_TRUE(resolve_config(read.value()).ok()) << steps;
+    EXPECT_NE(advice_toml(config, advice).find("ends before its shape would change"),
+              std::string::npos);
+  }
 }
 
 TEST(AdviceChange, OtherwiseItStaysWithOneShape) {

@@ -9,6 +9,16 @@
 namespace broadloom {
 namespace {
 
+// Enough trainings of each for candidates to be told apart.
+AdviceEvidence longer_race() {
+  AdviceEvidence evidence = planted_race();
+  for (CandidateEvidence& candidate : evidence.candidates) {
+    candidate.trials.push_back(candidate.trials.front());
+    candidate.trials.back().seed = candidate.trials.size();
+  }
+  return evidence;
+}
+
 TEST(Advice, NamesTheFirstAtTheThreshold) {
   const Advice advice = advice_of(planted_race());
   EXPECT_EQ(advice.verdict, AdviceVerdict::kReached);
@@ -45,7 +55,9 @@ TEST(Advice, SaysWhyKeyByKey) {
 }
 
 TEST(Advice, TellsRunnersUpApartOrNot) {
-  AdviceEvidence evidence = planted_race();
+  EXPECT_TRUE(says(advice_of(planted_race()).changes_mind, {"More seeds", "not told apart"}))
+      << "of three trainings none is";
+  AdviceEvidence evidence = longer_race();
   Advice advice = advice_of(evidence);
   ASSERT_EQ(advice.runners_up.size(), 2U);
   EXPECT_EQ(advice.runners_up[0].candidate, 1U);
@@ -120,7 +132,7 @@ TEST(Advice, DoesNotClaimAThresholdThatWasNotMet) {
 }
 
 TEST(Advice, DoesNotCallLevelSettingsAhead) {
-  AdviceEvidence evidence = planted_race();
+  AdviceEvidence evidence = longer_race();
   evidence.threshold = 500.0;
   EXPECT_TRUE(says({advice_of(evidence).answer}, {"it was ahead of 3 others"}));
   for (CandidateEvidence& candidate : evidence.candidates) {
@@ -146,6 +158,37 @@ TEST(Advice, HasNoWinnerWhereNothingLearnt) {
   EXPECT_FALSE(says(advice.changes_mind, {"time limit"}));
   evidence.max_episode_steps = 0;
   EXPECT_TRUE(says(advice_of(evidence).changes_mind, {"A time limit", "have none"}));
+}
+
+TEST(Advice, ASettingThatLearntIsNotOverlookedForOneOfWhichATrainingBrokeDown) {
+  AdviceEvidence evidence = planted_race();
+  for (const std::size_t c : {0U, 1U, 3U}) {
+    for (TrialCurve& trial : evidence.candidates[c].trials)
+      trial = curve(trial.seed, {0, 4, -3, 2});
+  }
+  evidence.candidates[2].trials[1].error = "a loss is not finite";
+  const Advice advice = advice_of(evidence);
+  EXPECT_EQ(advice.order.front(), 2U);
+  EXPECT_EQ(advice.order.size(), 4U);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kReached);
+  EXPECT_EQ(advice.reached, 2);
+  EXPECT_TRUE(says(advice.changes_mind, {"breaks down: 1 of 3 of the advised setting broke down"}));
+  EXPECT_FALSE(says(advice_of(planted_race()).changes_mind, {"broke down"}));
+}
+
+TEST(Advice, WhatBrokeDownWithEverySeedIsNotAdvised) {
+  AdviceEvidence evidence = planted_task();
+  evidence.candidates = {tried(kWide, 1000.0, 1, {{50, 110, 120, 110}, {60, 120, 130, 110}})};
+  ASSERT_EQ(advice_of(evidence).verdict, AdviceVerdict::kReached);
+  for (TrialCurve& trial : evidence.candidates[0].trials) trial.error = "a loss is not finite";
+  EXPECT_EQ(advice_of(evidence).verdict, AdviceVerdict::kNothing);
+}
+
+TEST(Advice, WhereNoSettingLeftTheFirstRungNoneIsSaidToHave) {
+  AdviceEvidence evidence = planted_race();
+  EXPECT_TRUE(says(advice_of(evidence).not_known, {"What the setting that left after"}));
+  evidence.rungs = {{2.0, 4}, {4.0, 4}};
+  EXPECT_FALSE(says(advice_of(evidence).not_known, {"that left after"}));
 }
 
 TEST(Advice, OneLuckySeedIsNoLearning) {

@@ -100,16 +100,37 @@ TEST(Ranking, ReturnIsTheLastEvaluation) {
 
 TEST(Ranking, ProbabilityCountsPairs) {
   const AdviceEvidence evidence = planted_race();
-  EXPECT_DOUBLE_EQ(probability_better(evidence, 2, 1, 100.0).value, 1.0);
-  EXPECT_DOUBLE_EQ(probability_better(evidence, 1, 2, 100.0).value, 0.0);
+  EXPECT_DOUBLE_EQ(compare_trials(evidence, 2, 1, 100.0).a_is_better.value, 1.0);
+  EXPECT_DOUBLE_EQ(compare_trials(evidence, 1, 2, 100.0).a_is_better.value, 0.0);
   AdviceEvidence same = planted_race();
   same.candidates[1].trials = same.candidates[2].trials;
-  const Estimate level = probability_better(same, 1, 2, 100.0);
+  const Estimate level = compare_trials(same, 1, 2, 100.0).a_is_better;
   EXPECT_DOUBLE_EQ(level.value, 0.5);
   EXPECT_TRUE(level.holds(0.5));
   EXPECT_EQ(level.count, 9);
   same.candidates[1].trials.clear();
-  EXPECT_TRUE(std::isnan(probability_better(same, 1, 2, 100.0).value));
+  EXPECT_TRUE(std::isnan(compare_trials(same, 1, 2, 100.0).a_is_better.value));
+}
+
+TEST(Ranking, ThreeSeedsOfEachAreNeverToldApart) {
+  AdviceEvidence evidence = planted_race();
+  const TrialComparison three = compare_trials(evidence, 2, 1, 100.0);
+  EXPECT_EQ(three.a_is_better.low, 1.0) << "an interval without width";
+  EXPECT_FALSE(three.told_apart) << "2 in 20 by chance";
+  for (CandidateEvidence& candidate : evidence.candidates) {
+    candidate.trials.push_back(candidate.trials.front());
+  }
+  EXPECT_TRUE(compare_trials(evidence, 2, 1, 100.0).told_apart) << "2 in 70";
+  EXPECT_TRUE(compare_trials(evidence, 1, 2, 100.0).told_apart);
+}
+
+TEST(Ranking, TrainingsThatBrokeDownHaveLearntNothing) {
+  AdviceEvidence evidence = planted_race();
+  ASSERT_TRUE(has_learnt(evidence, 2));
+  evidence.candidates[2].trials[0].error = "a loss is not finite";
+  EXPECT_TRUE(has_learnt(evidence, 2)) << "by the other two";
+  for (TrialCurve& trial : evidence.candidates[2].trials) trial.error = "a loss is not finite";
+  EXPECT_FALSE(has_learnt(evidence, 2));
 }
 
 TEST(Ranking, ProbabilityOfThoseThatAreNotThereGoesByArea) {
@@ -117,7 +138,7 @@ TEST(Ranking, ProbabilityOfThoseThatAreNotThereGoesByArea) {
   evidence.candidates = {tried(kLong, 1000.0, 1, {{0, 10, 20}, {100, 100, 100}}),
                          tried(kWide, 1000.0, 1, {{0, 30, 40}, {0, 35, 45}})};
   // The one that is there beats both; the other one is beaten by both.
-  EXPECT_DOUBLE_EQ(probability_better(evidence, 0, 1, 100.0).value, 0.5);
+  EXPECT_DOUBLE_EQ(compare_trials(evidence, 0, 1, 100.0).a_is_better.value, 0.5);
 }
 
 }  // namespace
