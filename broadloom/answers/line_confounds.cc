@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "broadloom/answers/line_words.h"
 #include "broadloom/answers/report_words.h"
@@ -56,6 +57,9 @@ std::string confounds_on(const StudyReport& report, const ReportLine& line) {
     words.push_back(fmt::format("environment steps ({})",
                                 range_words(report, line, &ReportCell::environment_steps)));
   }
+  std::vector<const ReportCell*> cells;
+  for (const int arm : line.arms) cells.push_back(&cell_of_line(report, line, arm));
+  for (std::string& key : brought_along(cells)) words.push_back(std::move(key));
   if (words.empty()) return "";
   std::string text =
       fmt::format("{} {} too", list_words(words, words.size()), counted ? "change" : "may change");

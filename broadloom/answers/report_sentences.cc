@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "broadloom/answers/report_summary.h"
 #include "broadloom/answers/report_words.h"
@@ -50,6 +51,18 @@ bool counted(const StudyReport& report, const ReportArm& arm) {
 
 constexpr char kNotCounted[] = "gradient steps (target_kl stops epochs)";
 
+// Keys that an algorithm or an encoder brings along, of the tasks on which two arms differ in them.
+void add_brought_along(const StudyReport& report, const ReportComparison& c,
+                       std::vector<std::string>& words) {
+  for (const int task : common_tasks(report, c.a, c.b)) {
+    const ReportCell* a = cell_on(report, arm_of(report, c.a), task);
+    for (std::string& key : brought_along({a, cell_on(report, arm_of(report, c.b), task)})) {
+      if (std::find(words.begin(), words.end(), key) == words.end())
+        words.push_back(std::move(key));
+    }
+  }
+}
+
 // What else differs; "" where nothing does.
 std::string confounds(const StudyReport& report, const ReportComparison& c, int first, int second) {
   std::vector<std::string> words;
@@ -64,10 +77,11 @@ std::string confounds(const StudyReport& report, const ReportComparison& c, int 
     add(c.equal.gradient_steps, "gradient steps", &ReportCell::gradient_steps);
   }
   add(c.equal.minibatch_size, "minibatch size", &ReportCell::minibatch_size);
+  add_brought_along(report, c, words);
   if (words.empty()) return "";
   return fmt::format(". These {} in {} too, so it says nothing of {} alone",
                      words.front() == kNotCounted ? "may differ" : "differ",
-                     fmt::join(words, " and "),
+                     list_words(words, words.size()),
                      meant_words(arm_of(report, first), arm_of(report, second)));
 }
 

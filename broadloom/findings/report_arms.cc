@@ -3,16 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "broadloom/config/keys.h"
 #include "broadloom/config/shape_schedule.h"
+#include "broadloom/findings/report_bases.h"
 #include "broadloom/findings/report_tasks.h"
 
 namespace broadloom {
 namespace {
+
+constexpr std::size_t kMostBases = 2;  // keys of bases that names of arms have room for
 
 void add_new(const std::string& text, std::vector<std::string>& list) {
   if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) {
@@ -96,10 +101,10 @@ std::int64_t least_life(const ResultCell& stored) {
   return life;
 }
 
-// What the cell has of every key that an axis of its study sets, whether one sets it here or not.
+// What the cell has of every key, whether an axis sets it here or not.
 Overrides settings_of(const ResultCell& stored, const std::set<std::string>& keys) {
   Overrides settings;
-  for (const std::string& key : keys) settings.emplace_back(key, stored.setting(key));
+  for (const std::string& key : keys) settings.emplace_back(key, text_or_default(stored, key));
   return settings;
 }
 
@@ -146,6 +151,10 @@ bool is_shape_key(std::string_view key) {
 bool has_empty_text(const Overrides& changes) {
   return std::any_of(changes.begin(), changes.end(),
                      [](const auto& change) { return change.second.empty(); });
+}
+
+std::string key_words(const std::string& key, const std::string& text) {
+  return text.empty() ? "no " + key : key + "=" + text;
 }
 
 std::string shape_of(const ReportCell& cell) {
@@ -200,7 +209,10 @@ std::vector<std::string> study_labels(const std::vector<ReportStudy>& studies) {
 // Which cells are one arm, and how arms are told apart in words.
 class ArmNames {
  public:
-  explicit ArmNames(const StudyReport& report) : report_(report) {
+  // bases: keys in which studies differ, to be told as settings. apart: whether they are to be told
+  // by their names in any case.
+  ArmNames(const StudyReport& report, std::set<std::string> bases, bool apart)
+      : report_(report), bases_(std::move(bases)), collide_(apart) {
     std::set<std::string> matches;
     for (std::size_t s = 0; s < report.studies.size(); ++s) {
       matches.insert(report.studies[s].match);
@@ -221,6 +233,7 @@ class ArmNames {
     if (several_matches_) text += study(cell).match + "\n";
     if (collide_) text += to_text(cell.study) + "\n";
     for (const auto& [name, value] : rest) text += name + "=" + value + "\n";
+    for (const auto& [name, value] : of_base(cell)) text += name + "=" + value + "\n";
     return text;
   }
 
@@ -242,6 +255,7 @@ class ArmNames {
     };
     if (several_matches_) add("match=" + study(cell).match);
     add(words_of(cell));
+    for (const auto& [key, value] : of_base(cell)) add(key_words(key, value));
     if (collide_) add("(" + labels_[static_cast<std::size_t>(cell.study)] + ")");
     return text;
   }
@@ -261,6 +275,15 @@ class ArmNames {
   bool is_of_task(const ReportCell& cell, const std::string& key) const {
     return role_of(key) == Role::kTask ||
            of_tasks_[static_cast<std::size_t>(cell.study)].count(key) > 0;
+  }
+
+  // What its base alone sets, where bases differ.
+  Overrides of_base(const ReportCell& cell) const {
+    Overrides own;
+    for (const auto& setting : cell.settings) {
+      if (bases_.count(setting.first) > 0) own.push_back(setting);
+    }
+    return own;
   }
 
   // What the axes set besides task and shape.
@@ -289,15 +312,16 @@ class ArmNames {
     }
     std::string words;
     for (const auto& [key, text] : rest) {
-      words += (words.empty() ? "" : " ") + (text.empty() ? "no " + key : key + "=" + text);
+      words += (words.empty() ? "" : " ") + key_words(key, text);
     }
     return words;
   }
 
   const StudyReport& report_;
+  std::set<std::string> bases_;
   std::vector<std::set<std::string>> of_tasks_;  // by study
   bool several_matches_ = false;
-  bool collide_ = false;  // two cells of one task that only their studies tell apart
+  bool collide_ = false;  // two cells of one task that only their studies tell apart, or bases do
   std::vector<std::string> labels_;
 };
 
@@ -316,8 +340,7 @@ ReportArm arm_of(const ReportCell& cell, const ArmNames& names) {
   return arm;
 }
 
-void gather_arms(StudyReport& report) {
-  const ArmNames names(report);
+void gather_arms(const ArmNames& names, StudyReport& report) {
   std::map<std::string, std::size_t> at;
   for (std::size_t c = 0; c < report.cells.size(); ++c) {
     ReportCell& cell = report.cells[c];
@@ -368,18 +391,33 @@ void find_same_runs(StudyReport& report) {
   }
 }
 
+// Of every cell. Bases that differ in many keys are told by their studies' names instead.
+UntoldKeys take_settings(const std::vector<StudyResults>& results, StudyReport& report) {
+  std::set<std::string> keys = changed_keys(results);
+  UntoldKeys untold = untold_keys(results, report, keys);
+  if (untold.of_bases.size() <= kMostBases) {
+    keys.insert(untold.of_bases.begin(), untold.of_bases.end());
+  }
+  std::size_t c = 0;
+  for (const StudyResults& study : results) {
+    for (const ResultCell& cell : study.cells) {
+      report.cells[c].settings = settings_of(cell, keys);
+      report.cells[c++].brought = settings_of(cell, untold.of_defaults);
+    }
+  }
+  return untold;
+}
+
 }  // namespace
 
 void describe_studies(const std::vector<StudyResults>& results, StudyReport& report) {
   std::vector<std::string> names;
-  const std::set<std::string> keys = changed_keys(results);
   for (std::size_t s = 0; s < results.size(); ++s) {
     const std::size_t first = report.cells.size();
     report.studies.push_back(study_of(results[s]));
     add_new(results[s].name, names);
     for (const ResultCell& cell : results[s].cells) {
       report.cells.push_back(cell_of(cell, static_cast<int>(s), task_index(cell, report.tasks)));
-      report.cells.back().settings = settings_of(cell, keys);
     }
     for (const ResultRun& run : results[s].runs) {
       ReportCell& cell = report.cells[first + static_cast<std::size_t>(run.cell)];
@@ -388,7 +426,9 @@ void describe_studies(const std::vector<StudyResults>& results, StudyReport& rep
     }
   }
   report.title = fmt::format("{}", fmt::join(names, " + "));
-  gather_arms(report);
+  const UntoldKeys untold = take_settings(results, report);
+  const bool apart = untold.of_bases.size() > kMostBases;
+  gather_arms({report, apart ? std::set<std::string>() : untold.of_bases, apart}, report);
   keep_what_varies(report.arms);
   find_same_runs(report);
 }

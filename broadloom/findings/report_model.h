@@ -72,7 +72,9 @@ struct ReportCell {
   double samples_per_gradient = 0.0;
   std::string note;
   Overrides changes;
-  Overrides settings;  // what the cell has of every key that an axis of its study sets
+  // What the cell has of every key that an axis of its study sets, or that its base alone does.
+  Overrides settings;
+  Overrides brought;  // of keys that an algorithm or an encoder brings along, where those differ
   RunCounts counts;
   std::string runs_hash;  // seeds and final parameters of the finished runs
   Estimate seconds;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
 
 namespace broadloom {
@@ -63,6 +64,18 @@ Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm
     if (one != nullptr && other != nullptr) all = both(all, equality(*one, *other));
   }
   return all;
+}
+
+std::vector<std::string> brought_along(const std::vector<const ReportCell*>& cells) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < cells.front()->brought.size(); ++i) {
+    const auto& own = cells.front()->brought[i];
+    const bool differs = std::any_of(cells.begin(), cells.end(), [&](const ReportCell* cell) {
+      return cell->brought[i] != own;
+    });
+    if (differs) keys.push_back(own.first);
+  }
+  return keys;
 }
 
 Equality both(const Equality& a, const Equality& b) {

@@ -25,6 +25,9 @@ Equality equality(const ReportCell& a, const ReportCell& b);
 Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm& b,
                   const std::vector<int>& tasks);
 
+// Keys that no axis sets and in which some of the cells differ all the same.
+std::vector<std::string> brought_along(const std::vector<const ReportCell*>& cells);
+
 // What is equal in both.
 Equality both(const Equality& a, const Equality& b);
 

@@ -239,11 +239,80 @@ TEST_F(MakeReport, StoresOfOtherTasksJoinAndOfOtherBasesDoNot) {
   ASSERT_EQ(tasks.arms.size(), 3U);
   EXPECT_EQ(tasks.arms[0].cells, (std::vector<int>{0, 3}));
   EXPECT_EQ(tasks.lines.size(), 2U);  // two tasks
-  // The same cells of one task: told apart by the study, here by its file.
+  // The same cells of one task: told apart by what their bases differ in.
   const StudyReport bases = report({"pole", "gamma"});
   ASSERT_EQ(bases.arms.size(), 6U);
-  EXPECT_EQ(bases.arms[3].name, "4x16 (gamma)");
-  EXPECT_EQ(bases.lines.size(), 5U);  // two ladders, and the store at each of three shapes
+  EXPECT_EQ(bases.arms[0].name, "4x16 gamma=0.99");
+  EXPECT_EQ(bases.arms[3].name, "4x16 gamma=0.9");
+  EXPECT_EQ(bases.lines.size(), 5U);  // two ladders, and gamma at each of three shapes
+  // Where that concerns no learning, by the study, here by its file.
+  plant(ladder_plan(4, "eval_episodes = 20\n"), "episodes", ten);
+  const StudyReport studies = report({"pole", "episodes"});
+  ASSERT_EQ(studies.arms.size(), 6U);
+  EXPECT_EQ(studies.arms[3].name, "4x16 (episodes)");
+  EXPECT_EQ(studies.lines.size(), 5U);
+}
+
+// A store of shapes 4x16 and 8x8, and one of 16x4 with a base of its own.
+class Bases : public PlantedTest {
+ protected:
+  static StudyPlan shapes(const std::string& list, const std::string& base) {
+    return plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\n" + base +
+                     "[shapes]\nlist = [" + list + "]\n");
+  }
+  StudyReport beside(const std::string& base, const std::string& other = "other") const {
+    const auto score = [](int cell, int seed) { return around(100.0 * cell, seed); };
+    plant(shapes("'4x16', '8x8'", ""), "usual", score);
+    plant(shapes("'16x4'", base), other, [](int, int seed) { return around(500.0, seed); });
+    return report({"usual", other});
+  }
+};
+
+TEST_F(Bases, ThatDifferAreNotOneLineThoughNoCellsCoincide) {
+  const StudyReport gamma = beside("gamma = 0.9\n");
+  ASSERT_EQ(gamma.arms.size(), 3U);
+  EXPECT_EQ(gamma.arms[2].name, "16x4 gamma=0.9");
+  EXPECT_EQ(gamma.arms[0].settings, (Overrides{{"gamma", "0.99"}}));
+  ASSERT_EQ(gamma.lines.size(), 1U);
+  EXPECT_EQ(gamma.lines[0].arms, (std::vector<int>{0, 1}));
+  // Of many keys the study is named instead: an algorithm brings its defaults along.
+  const StudyReport pqn = beside("algorithm = 'pqn'\n", "pqn");
+  EXPECT_EQ(pqn.arms[2].name, "16x4 (pqn)");
+  ASSERT_EQ(pqn.lines.size(), 1U);
+  EXPECT_EQ(pqn.lines[0].arms, (std::vector<int>{0, 1}));
+}
+
+TEST_F(Bases, ThatDifferInWhatConcernsNoLearningAreOneLine) {
+  const StudyReport r = beside("eval_episodes = 20\n");
+  EXPECT_EQ(r.arms[2].name, "16x4");
+  ASSERT_EQ(r.lines.size(), 1U);
+  EXPECT_EQ(r.lines[0].arms.size(), 3U);
+}
+
+TEST_F(Bases, ThatAStoreOfBeforeAKeyDoesNotNameHaveItsDefault) {
+  const std::string forget = "UPDATE cells SET config = json_remove(config, '$.clip_schedule')";
+  beside("clip_schedule = 'linear'\n");
+  change("usual", forget);
+  const StudyReport linear = report({"usual", "other"});
+  EXPECT_EQ(linear.arms[0].name, "4x16 clip_schedule=constant");
+  EXPECT_EQ(linear.lines[0].arms.size(), 2U);
+  change("other", "UPDATE cells SET config = json_set(config, '$.clip_schedule', 'constant')");
+  EXPECT_EQ(report({"usual", "other"}).lines[0].arms.size(), 3U);
+}
+
+TEST_F(Bases, WhatAnAlgorithmBringsAlongIsSaidOfItsLine) {
+  plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\nnum_envs = 8\n"
+                  "num_steps = 16\n[grid]\nalgorithm = ['ppo', 'pqn']\n"),
+        "s", [](int cell, int seed) { return around(100.0 * cell, seed); });
+  const StudyReport r = report({"s"});
+  ASSERT_EQ(r.lines.size(), 1U);
+  EXPECT_EQ(r.lines[0].key, "algorithm");
+  for (const std::string& text : {r.answer, comparison_sentence(r, r.comparisons[0])}) {
+    for (const char* words :
+         {"learning_rate", "hidden_sizes", "adam_eps", "so it says nothing of "}) {
+      EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+    }
+  }
 }
 
 TEST_F(MakeReport, StoresThatCannotBeJoinedAreRefused) {
