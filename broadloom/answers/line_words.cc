@@ -47,7 +47,11 @@ std::string at_words(const ReportLine& line, std::size_t place) {
   return (is_of_shape(line) ? "at " : "with ") + place_words(line, place);
 }
 
-// Neighbours that stand alike: [first, last].
+bool is_told(const ReportLine& line, std::size_t place) {
+  return line.standings[place] != Standing::kUnknown;
+}
+
+// Neighbours that stand alike, those of which nothing is told left out: [first, last].
 struct Stretch {
   bool lower = false;
   std::size_t first = 0, last = 0;
@@ -56,6 +60,7 @@ struct Stretch {
 std::vector<Stretch> stretches_of(const ReportLine& line) {
   std::vector<Stretch> all;
   for (std::size_t i = 0; i < line.arms.size(); ++i) {
+    if (!is_told(line, i)) continue;
     const bool lower = line.standings[i] == Standing::kLower;
     if (!all.empty() && all.back().lower == lower) {
       all.back().last = i;
@@ -92,22 +97,36 @@ std::string peak_words(const ReportLine& line, const std::vector<Stretch>& parts
                      value(parts[2].first));
 }
 
-std::vector<std::string> values_that(const ReportLine& line, bool lower) {
+template <class Standings>
+std::vector<std::string> values_that(const ReportLine& line, const Standings& are) {
   std::vector<std::string> values;
   for (std::size_t i = 0; i < line.arms.size(); ++i) {
-    if ((line.standings[i] == Standing::kLower) != lower) continue;
+    if (!are(line.standings[i])) continue;
     values.push_back(values.empty() ? place_words(line, i) : value_words(line.values[i]));
   }
   return values;
 }
 
 std::string scattered_words(const ReportLine& line) {
-  const std::vector<std::string> upper = values_that(line, false), lower = values_that(line, true);
+  const std::vector<std::string> lower =
+      values_that(line, [](Standing standing) { return standing == Standing::kLower; });
+  const std::vector<std::string> upper = values_that(line, [](Standing standing) {
+    return standing == Standing::kLeads || standing == Standing::kAlike;
+  });
   const std::size_t all = line.arms.size();
   const char* at = is_of_shape(line) ? "at" : "with";
   return fmt::format("highest {} {}{} and lower {} {}", at, list_words(upper, all),
                      upper.size() > 1 ? ", which cannot be told apart," : "", at,
                      list_words(lower, all));
+}
+
+// " (too few runs, or not compared, at N = 8)", where others could be told.
+std::string untold_words(const ReportLine& line) {
+  const std::vector<std::string> untold =
+      values_that(line, [](Standing standing) { return standing == Standing::kUnknown; });
+  if (untold.empty()) return "";
+  return fmt::format(" (too few runs, or not compared, {} {})", is_of_shape(line) ? "at" : "with",
+                     list_words(untold, untold.size()));
 }
 
 // "between a and b", "from N = 2 to 512", "between a, b and c".
@@ -136,7 +155,8 @@ std::string clause(const ReportLine& line) {
     return fmt::format("the runs are too few to call a difference of the {} {}", score,
                        span_words(line));
   }
-  return fmt::format("no difference of the {} was found {}", score, span_words(line));
+  return fmt::format("no difference of the {} was found {}{}", score, span_words(line),
+                     untold_words(line));
 }
 
 std::size_t place_of(const ReportLine& line, int arm) {
@@ -299,7 +319,9 @@ std::string reading_words(const ReportLine& line) {
   const std::vector<Stretch> parts = stretches_of(line);
   const bool one_top = std::count_if(parts.begin(), parts.end(),
                                      [](const Stretch& part) { return !part.lower; }) == 1;
-  return line.ordered && one_top ? peak_words(line, parts) : scattered_words(line);
+  const std::string words =
+      line.ordered && one_top ? peak_words(line, parts) : scattered_words(line);
+  return words + untold_words(line);
 }
 
 std::int64_t able_lines(const StudyReport& report) {

@@ -34,7 +34,7 @@ int within(int wanted, double cost, double budget, int fewest) {
 double comparison_draws(const StudyReport& report) {
   const auto arms = static_cast<double>(report.arms.size());
   const double pairs =
-      std::min(arms * (arms - 1.0) / 2.0, std::max<double>(kMostPairs, 8.0 * arms));
+      std::min(arms * (arms - 1.0) / 2.0, std::max<double>(kMostPairs, 16.0 * arms));
   double runs = 0.0;
   for (const ReportStudy& study : report.studies) runs += study.runs.finished;
   constexpr double kSides = 2.0, kKinds = 2.0;

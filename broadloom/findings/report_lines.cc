@@ -288,10 +288,13 @@ std::vector<std::pair<int, int>> pairs_on_lines(const StudyReport& report,
     return same >= 0 ? same : arm;
   };
   for (const ReportLine& line : lines) {
+    const auto add = [&](int one, int other) {
+      if (one != other) pairs.emplace(std::min(one, other), std::max(one, other));
+    };
     const int first = runs_of(by_score(report, line.arms, line.task, line.score).front());
-    for (const int arm : line.arms) {
-      const int other = runs_of(arm);
-      if (other != first) pairs.emplace(std::min(first, other), std::max(first, other));
+    for (std::size_t i = 0; i < line.arms.size(); ++i) {
+      add(first, runs_of(line.arms[i]));
+      if (i > 0) add(runs_of(line.arms[i - 1]), runs_of(line.arms[i]));
     }
   }
   return {pairs.begin(), pairs.end()};

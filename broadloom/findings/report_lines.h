@@ -14,7 +14,8 @@ namespace broadloom {
 // repeat the runs of another one on the line are left out.
 std::vector<ReportLine> gather_lines(const StudyReport& report);
 
-// The pairs that the standings of lines need: on each the arm with the largest IQM, and the others.
+// The pairs that the standings of lines and the counts of calls need: on each the arm with the
+// largest IQM and the others, and neighbours.
 std::vector<std::pair<int, int>> pairs_on_lines(const StudyReport& report,
                                                 const std::vector<ReportLine>& lines);
 

@@ -52,6 +52,20 @@ TEST(ReadingWords, DrawNoLineThroughWhatGoesUpAndDown) {
             "highest at N = 2 and 8, which cannot be told apart, and lower at N = 4 and 16");
 }
 
+TEST(ReadingWords, SayNothingOfArmsOfWhichNothingIsTold) {
+  EXPECT_EQ(reading("-?B"),
+            "lower up to N = 2 and highest at 8 (too few runs, or not compared, at N = 4)");
+  EXPECT_EQ(reading("=?B-?"),
+            "level from N = 2 to 8 and lower from 16 on (too few runs, or not compared, at N = 4 "
+            "and 32)");
+  EXPECT_EQ(reading("B-=?-"),
+            "highest at N = 2 and 8, which cannot be told apart, and lower at N = 4 and 32 (too "
+            "few runs, or not compared, at N = 16)");
+  EXPECT_EQ(reading_words(line_of("B?-", "activation", {"tanh", "relu", ""})),
+            "highest with activation=tanh and lower with activation=none (too few runs, or not "
+            "compared, with activation=relu)");
+}
+
 TEST(ReadingWords, OfWhatIsNoNumberNameTheValues) {
   EXPECT_EQ(reading_words(line_of("B--", "activation", {"tanh", "relu", ""})),
             "highest with activation=tanh and lower with activation=relu and none");

@@ -391,6 +391,18 @@ TEST_F(Summary, ChanceIsOfLinesThatCanShowADifference) {
   const StudyReport r = report({"many"});
   says(r, "1 of the other arms was not compared with it, or has too few runs.");
   EXPECT_EQ(r.lines[0].standings[1], Standing::kUnknown);
+  EXPECT_NE(r.answer.find("is lower up to N = 4 and highest at 16 (too few runs, or not compared, "
+                          "at N = 8): "),
+            std::string::npos)
+      << r.answer;
+  plant(ladder_plan(6), "level", [](int cell, int seed) -> std::optional<double> {
+    if (cell == 1 && seed > 1) return std::nullopt;
+    return around(cell == 1 ? 80.0 : 100.0, seed);
+  });
+  EXPECT_NE(report({"level"}).answer.find("was found from N = 4 to 16 (too few runs, or not "
+                                          "compared, at N = 8)"),
+            std::string::npos)
+      << report({"level"}).answer;
   says(r, "The arms that differ in one thing alone show a difference at 95 %;");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "broadloom/findings/report_lines.h"
 #include "broadloom/report/study_json.h"
 #include "broadloom/stats/run_statistics.h"
 #include "tests/findings/planted.h"
@@ -378,16 +379,22 @@ TEST_F(MakeReport, OneTaskOfSeveral) {
   EXPECT_NE(none.message().find("the stores have Acrobot-v1, CartPole-v1"), std::string::npos);
 }
 
-TEST_F(MakeReport, ManyPairsAreThoseWithTheFirstAndTheBest) {
+TEST_F(MakeReport, ManyPairsAreThoseWithTheFirstAndTheBestAndNeighbours) {
   std::string rates;
   for (int i = 1; i <= 30; ++i) rates += (i > 1 ? ", " : "") + std::to_string(i) + "e-4";
   const StudyPlan plan =
-      plan_text("seeds = 2\npoints = 2\n[base]\ntotal_timesteps = 1024\n[grid]\nlearning_rate = [" +
+      plan_text("seeds = 4\npoints = 2\n[base]\ntotal_timesteps = 1024\n[grid]\nlearning_rate = [" +
                 rates + "]\n");
   plant(plan, "s", [](int cell, int seed) { return around(cell == 7 ? 50 : 0, seed); });
   const StudyReport r = report({"s"}, 2, 2000);
-  // 435 pairs in all: 29 with the first arm, 29 with the eighth, one of them both.
-  EXPECT_EQ(r.comparisons.size(), 2U * 57U);
+  // 435 pairs in all: 29 with the first arm, 29 with the eighth, one of them both; and 29
+  // neighbours, three of which are among those.
+  EXPECT_EQ(r.comparisons.size(), 2U * 83U);
+  const std::vector<LineCalls> calls = count_calls(r);
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_EQ(calls[0].pairs, 29);
+  EXPECT_EQ(calls[0].later_better, 1);
+  EXPECT_EQ(calls[0].earlier_better, 1);
 }
 
 TEST_F(MakeReport, FewerReplicatesAreTakenWhereThereIsMuchToDoAndSaid) {
