@@ -59,26 +59,36 @@ ReportCurve interquartile_curve(const std::string& key, std::vector<Curve> curve
   return {key, std::move(curve.value().steps), std::move(curve.value().iqm)};
 }
 
-// Seconds of training after so many steps, between the points of the run's curve; not a number
-// where those have no times.
+// Seconds of training after so many steps, between what the run reported; not a number where that
+// has no times.
 double elapsed_at(const ResultRun& run, double steps) {
-  const auto after = std::lower_bound(run.steps.begin(), run.steps.end(), steps);
-  if (after == run.steps.end()) return run.elapsed.empty() ? std::nan("") : run.elapsed.back();
-  const auto i = static_cast<std::size_t>(after - run.steps.begin());
-  const double from = i == 0 ? 0.0 : run.steps[i - 1], began = i == 0 ? 0.0 : run.elapsed[i - 1];
-  return began + (run.elapsed[i] - began) * (steps - from) / (run.steps[i] - from);
+  const auto after = std::lower_bound(run.reported.begin(), run.reported.end(), steps);
+  if (after == run.reported.end()) return run.elapsed.empty() ? std::nan("") : run.elapsed.back();
+  const auto i = static_cast<std::size_t>(after - run.reported.begin());
+  const double from = i == 0 ? 0.0 : run.reported[i - 1], began = i == 0 ? 0.0 : run.elapsed[i - 1];
+  return began + (run.elapsed[i] - began) * (steps - from) / (run.reported[i] - from);
+}
+
+void add_at(double time, double number, Curve& curve) {
+  const bool ascends = curve.steps.empty() || time > curve.steps.back();
+  if (!std::isfinite(time) || !std::isfinite(number) || !ascends) return;
+  curve.steps.push_back(time);
+  curve.returns.push_back(number);
 }
 
 // Against seconds instead of steps.
 Curve numbers_by_time(const ResultRun& run, const std::string& key) {
-  const Curve by_steps = curve_of(run, key);
   Curve curve;
-  for (std::size_t i = 0; i < by_steps.steps.size(); ++i) {
-    const double time = elapsed_at(run, by_steps.steps[i]);
-    const bool ascends = curve.steps.empty() || time > curve.steps.back();
-    if (!std::isfinite(time) || !ascends) continue;
-    curve.steps.push_back(time);
-    curve.returns.push_back(by_steps.returns[i]);
+  if (key == kEvaluationKey) {
+    for (std::size_t i = 0; i < run.evaluations.size(); ++i) {
+      add_at(elapsed_at(run, run.evaluated_at[i]), run.evaluations[i], curve);
+    }
+    return curve;
+  }
+  const auto values = run.values.find(key);
+  if (values == run.values.end()) return curve;
+  for (std::size_t i = 0; i < run.elapsed.size(); ++i) {
+    add_at(run.elapsed[i], values->second[i], curve);
   }
   return curve;
 }

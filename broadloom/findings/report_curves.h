@@ -32,7 +32,7 @@ ReportCurve curve_over_steps(const std::vector<const ResultRun*>& runs, const st
 
 // The numbers of a key (training returns or evaluations) at `points` times, evenly to the end of
 // the longest run, from the first one on at which all runs have one. Each run stands at its last
-// known number, after its end too. Evaluations are as late as the curve of the run says of their
+// known number, after its end too. Evaluations are as late as what the run reported says of their
 // steps.
 ReportCurve curve_over_time(const std::vector<const ResultRun*>& runs, const std::string& key,
                             int points, const BootstrapOptions& options);

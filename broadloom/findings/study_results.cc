@@ -150,7 +150,7 @@ class StoreReader {
 
   Status read_points() {
     return each_row(database_,
-                    "SELECT run_id, point, environment_steps, seconds FROM points"
+                    "SELECT run_id, point, environment_steps, global_step, seconds FROM points"
                     " ORDER BY run_id, point",
                     [&](const Statement& row) -> Status {
                       ResultRun* run = finished_run(row.integer(0));
@@ -161,7 +161,8 @@ class StoreReader {
                       }
                       point_at_[{row.integer(0), row.integer(1)}] = run->steps.size();
                       run->steps.push_back(steps);
-                      run->elapsed.push_back(row.real(3));
+                      run->reported.push_back(static_cast<double>(row.integer(3)));
+                      run->elapsed.push_back(row.real(4));
                       return {};
                     });
   }

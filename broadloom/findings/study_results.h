@@ -31,9 +31,12 @@ struct ResultRun {
   std::uint64_t seed = 0;
   std::string status;  // pending, finished or failed
   std::string error, parameters_hash, version, revision, isa, hardware;
-  double seconds = 0.0;         // of training; not a number: not known
-  std::vector<double> steps;    // environment steps, ascending
-  std::vector<double> elapsed;  // seconds of training at each
+  double seconds = 0.0;       // of training; not a number: not known
+  std::vector<double> steps;  // environment steps, ascending
+  // Where what stands at each was reported, which in wide blocks may be a block before, and the
+  // seconds of training until then.
+  std::vector<double> reported;
+  std::vector<double> elapsed;
   std::map<std::string, std::vector<double>> values;
   std::vector<double> evaluated_at;  // environment steps, ascending
   std::vector<double> evaluations;   // mean return at each

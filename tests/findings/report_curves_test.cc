@@ -49,5 +49,22 @@ TEST(ReportCurves, ReturnsComeFirstAndUnknownNumbersLast) {
   EXPECT_EQ(curve_keys({study}), expected);
 }
 
+// Blocks of 40 steps: what stands at 50 was reported after 40 steps, at 100 after 80.
+TEST(ReportCurves, EvaluationsStandWhereTheirStepsWereTrained) {
+  ResultRun run;
+  run.steps = {50, 100, 110, 120};
+  run.reported = {40, 80, 80, 120};
+  run.elapsed = {4, 8, 8, 12};
+  run.values[kReturnKey] = {1, 2, 2, 3};
+  run.evaluated_at = {60, 120};
+  run.evaluations = {10, 20};
+  const ReportCurve evaluations = curve_over_time({&run}, kEvaluationKey, 12, {100, 1, 1});
+  EXPECT_EQ(evaluations.at.front(), 6.0) << "not 5, as of 50 steps in 4 seconds";
+  EXPECT_EQ(evaluations.at.back(), 12.0);
+  const ReportCurve returns = curve_over_time({&run}, kReturnKey, 12, {100, 1, 1});
+  EXPECT_EQ(returns.at.front(), 4.0);
+  EXPECT_EQ(returns.iqm[4].value, 2.0) << "at 8 seconds";
+}
+
 }  // namespace
 }  // namespace broadloom
