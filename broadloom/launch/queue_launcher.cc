@@ -234,7 +234,9 @@ Result<StudySummary> QueueLauncher::run(const StudyPlan& plan, const LaunchOptio
     if (!lost.empty()) note(hooks, fmt::format("Of it {} runs are left: {}.", left, lost));
   }
   if (!stopped) {
-    if (options.study.retry_failed) BROADLOOM_TRY(store.value().forget_failed());
+    if (options.study.retry_failed) {
+      BROADLOOM_TRY(store.value().forget_failed(options.study.any_revision));
+    }
     BROADLOOM_TRY(train_rest(plan, options, hooks, store.value()));
   }
   StudySummary summary;

@@ -228,7 +228,7 @@ Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& option
   Result<StudyStore> store =
       StudyStore::open(options.store, plan, options.part, options.any_revision);
   if (!store.ok()) return store.status();
-  if (options.retry_failed) BROADLOOM_TRY(store.value().forget_failed());
+  if (options.retry_failed) BROADLOOM_TRY(store.value().forget_failed(options.any_revision));
   const Result<std::vector<StoredRun>> before = store.value().runs();
   if (!before.ok()) return before.status();
   ProgressCounter counter(plan, options.part, options.jobs);

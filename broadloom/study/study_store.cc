@@ -322,7 +322,17 @@ Status StudyStore::check_same(const StudyPlan& plan, const StudyPart& part, bool
                         "part a store of its own",
                         path_, row.integer(1), row.integer(2), part.index, part.count)};
   }
-  if (any_revision || (row.integer(5) == 0 && !grows) || theirs == version_text()) return {};
+  if (any_revision || (row.integer(5) == 0 && !grows)) return {};
+  return check_revision();
+}
+
+Status StudyStore::check_revision() {
+  Result<Statement> query = database_.prepare("SELECT version, revision FROM study");
+  if (!query.ok()) return query.status();
+  const Result<bool> found = query.value().next();
+  if (!found.ok()) return found.status();
+  const std::string theirs = fmt::format("{} ({})", query.value().text(0), query.value().text(1));
+  if (theirs == version_text()) return {};
   return {ErrorKind::kMismatch,
           fmt::format("'{}' was begun by version {}, and this is {}: runs of two versions may "
                       "differ for that reason alone. Use the first one, name another file with "
@@ -359,7 +369,12 @@ Status StudyStore::write(const RunRecord& record) {
 
 Status StudyStore::take(const std::string& path) { return take_runs(database_, path_, path); }
 
-Status StudyStore::forget_failed() {
+Status StudyStore::forget_failed(bool any_revision) {
+  const Result<std::int64_t> failed =
+      database_.integer("SELECT count(*) FROM runs WHERE status = 'failed'");
+  if (!failed.ok()) return failed.status();
+  if (failed.value() == 0) return {};
+  if (!any_revision) BROADLOOM_TRY(check_revision());
   return in_transaction(database_, [&] {
     return database_.run(
         "DELETE FROM metrics WHERE run_id IN (SELECT id FROM runs WHERE status = 'failed');"

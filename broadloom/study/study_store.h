@@ -56,11 +56,13 @@ class StudyStore {
   // moment: kIo.
   Status take(const std::string& path);
 
-  // Failed runs become pending again.
-  Status forget_failed();
+  // Failed runs become pending again. kMismatch where there are any and another revision of the
+  // program began the store, unless any_revision.
+  Status forget_failed(bool any_revision);
 
  private:
   Status check_same(const StudyPlan& plan, const StudyPart& part, bool any_revision);
+  Status check_revision();
   Status create(const StudyPlan& plan, const StudyPart& part);
   Status add_seeds(const StudyPlan& plan);
 

@@ -146,6 +146,16 @@ TEST_F(Runner, AFailedRunIsRecordedAndStopsNoOther) {
   const Result<StudySummary> again = run_study(plan, options, {});
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(dump("failed"), before);
+  // Another revision would mix its runs with those of the first one.
+  change("failed", "UPDATE study SET revision = 'older'");
+  const std::string older = dump("failed");
+  ASSERT_TRUE(run(plan, "failed").ok()) << "nothing is left to run";
+  const Status refused = run_study(plan, options, {}).status();
+  EXPECT_EQ(refused.kind(), ErrorKind::kMismatch);
+  EXPECT_NE(refused.message().find("--any_revision"), std::string::npos) << refused.message();
+  EXPECT_EQ(dump("failed"), older);
+  options.any_revision = true;
+  EXPECT_TRUE(run_study(plan, options, {}).ok());
 }
 
 TEST_F(Runner, PartsMergeIntoTheStoreOfOneRunner) {
