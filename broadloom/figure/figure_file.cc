@@ -160,6 +160,8 @@ class PanelReader {
       const Result<std::string> label = line.text("label");
       if (!label.ok()) return label.status();
       out.at = at.value();
+      const FigureScale scale = (out.vertical ? panel_.x : panel_.y).scale;
+      BROADLOOM_TRY(check_scale(scale, out.at, line.error(out.vertical ? "x" : "y", "")));
       out.label = label.value();
       panel_.lines.push_back(out);
     }

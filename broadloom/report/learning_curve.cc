@@ -8,6 +8,7 @@
 
 #include "broadloom/figure/figure.h"
 #include "broadloom/stats/estimate.h"
+#include "broadloom/stats/sample_efficiency.h"
 
 namespace broadloom {
 namespace {
@@ -23,18 +24,12 @@ double value_at(const Curve& curve, double step) {
   return curve.returns[i - 1] + share * (curve.returns[i] - curve.returns[i - 1]);
 }
 
-// Mean and, for two runs or more, its 95 % interval, over the steps that all runs have.
-std::vector<FigurePoint> band_of(const std::vector<Curve>& curves) {
-  double first = curves.front().steps.front();
-  double last = curves.front().steps.back();
-  for (const Curve& curve : curves) {
-    first = std::max(first, curve.steps.front());
-    last = std::min(last, curve.steps.back());
-  }
+// Mean and, for two runs or more, its 95 % interval, at steps that all runs have.
+std::vector<FigurePoint> band_of(const std::vector<Curve>& curves,
+                                 const std::vector<double>& steps) {
   std::vector<FigurePoint> band;
   const double count = static_cast<double>(curves.size());
-  for (int i = 0; i < kPoints; ++i) {
-    const double step = first + (last - first) * i / (kPoints - 1);
+  for (const double step : steps) {
     double mean = 0.0, squares = 0.0;
     for (const Curve& curve : curves) mean += value_at(curve, step) / count;
     for (const Curve& curve : curves) {
@@ -54,12 +49,15 @@ std::vector<FigurePoint> band_of(const std::vector<Curve>& curves) {
 Result<std::string> learning_curve_svg(const std::string& title, const std::vector<Curve>& curves) {
   if (curves.empty())
     return Status(ErrorKind::kInvalidConfig, "got no runs; expected at least one");
+  const Result<std::vector<double>> steps =
+      common_steps({static_cast<int>(curves.size()), 1, curves}, kPoints);
+  if (!steps.ok()) return steps.status();
   FigurePanel panel;
   panel.intervals = FigureIntervals::kBand;
   panel.x.title = "environment steps";
   panel.x.include = {0.0};
   panel.y.title = "return, mean of 100 episodes";
-  panel.series.push_back({"", 0, band_of(curves)});
+  panel.series.push_back({"", 0, band_of(curves, steps.value())});
   Figure figure;
   figure.title = title;
   figure.note =

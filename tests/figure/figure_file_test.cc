@@ -192,6 +192,10 @@ TEST_F(FigureFileTest, RefusesWhatAnAxisHasNoPlaceFor) {
         "got -4, expected more than 0 on a logarithmic axis");
   fails("x = \"N\"\ny = \"evaluation\"\nx_scale = \"log2\"\nx_include = [0]\n",
         "figure.toml:6: x_include: got 0, expected more than 0");
+  fails("x = \"N\"\ny = \"evaluation\"\ny_scale = \"log10\"\nlines = [{ y = 0 }]\n",
+        "figure.toml:6: y: got 0, expected more than 0");
+  fails("x = \"N\"\ny = \"evaluation\"\nx_scale = \"log2\"\nlines = [{ x = -1 }]\n",
+        "figure.toml:6: x: got -1, expected more than 0");
   fails("kind = \"heat\"\nx_scale = \"log2\"\n", "x_scale: got a scale that this kind");
   fails(
       "x = \"N\"\ny = \"evaluation\"\nwhere = { task = \"Cart\" }\nx_scale = \"categories\"\n"

@@ -26,6 +26,13 @@ TEST(LearningCurve, DrawsOneRunOrSeveralAndEscapesTheTitle) {
   EXPECT_FALSE(learning_curve_svg("t", {}).ok());
 }
 
+TEST(LearningCurve, RunsThatShareNoStepsAreRefused) {
+  const Curve early{{100, 200}, {1, 2}}, late{{300, 400}, {1, 2}}, touching{{200, 300}, {1, 2}};
+  EXPECT_EQ(learning_curve_svg("t", {early, late}).status().kind(), ErrorKind::kMismatch);
+  EXPECT_EQ(learning_curve_svg("t", {early, touching}).status().kind(), ErrorKind::kMismatch);
+  EXPECT_TRUE(learning_curve_svg("t", {late, Curve{{250, 350}, {1, 2}}}).ok());
+}
+
 // Where a line of the grid lies, from the top.
 double grid_line(const std::string& svg, std::size_t at) {
   return std::stod(svg.substr(svg.find("y1='", at) + 4, 6));
