@@ -13,6 +13,7 @@
 #include "broadloom/answers/line_words.h"
 #include "broadloom/answers/report_words.h"
 #include "broadloom/core/number_text.h"
+#include "broadloom/findings/report_lines.h"
 #include "broadloom/findings/report_ranking.h"
 #include "broadloom/findings/report_scores.h"
 
@@ -108,14 +109,6 @@ std::string nothing_found(const StudyReport& report, const std::vector<LineOnTas
   return text + ".";
 }
 
-// With many sets of arms one or another differs by chance: the chance of the one that is named has
-// to stand being multiplied by their number (Bonferroni).
-bool more_than_chance(const StudyReport& report, const LineOnTasks& named) {
-  double least = 1.0;
-  for (const ReportLine* line : named) least = std::min(least, line->chance);
-  return least * static_cast<double>(able_lines(report)) <= 1.0 - kConfidence;
-}
-
 std::string begun_small(std::string sentence) {
   if (sentence[0] >= 'A' && sentence[0] <= 'Z') {
     sentence[0] = static_cast<char>(sentence[0] - 'A' + 'a');
@@ -158,7 +151,8 @@ std::string answer_of(const StudyReport& report) {
   std::string sentence = line_sentence(report, lines.front(), true);
   const std::vector<std::string> varied = things(report);
   const std::int64_t sets = able_lines(report);
-  const bool chance = sets > 1 && !more_than_chance(report, lines.front());
+  // What is more than chance among so many comes first, where there is any.
+  const bool chance = sets > 1 && !is_more_than_chance(report.lines.front(), sets);
   if (varied.size() < 2 && !chance) return sentence;
   sentence = begun_small(std::move(sentence));
   if (chance) {

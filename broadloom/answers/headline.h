@@ -11,8 +11,8 @@ namespace broadloom {
 std::string heading_of(const StudyReport& report);
 
 // One sentence, with what else changed where something did: the largest effect that the intervals
-// allow, all else equal; or that none was found, and how large a one they leave room for. Over
-// several tasks it says what each of them says.
+// allow, all else equal, among those that are more than chance; or that none was found, and how
+// large a one they leave room for. Over several tasks it says what each of them says.
 std::string answer_of(const StudyReport& report);
 
 }  // namespace broadloom

@@ -10,6 +10,7 @@
 #include "broadloom/answers/line_confounds.h"
 #include "broadloom/answers/report_words.h"
 #include "broadloom/core/number_text.h"
+#include "broadloom/findings/report_lines.h"
 #include "broadloom/findings/report_ranking.h"
 #include "broadloom/findings/report_scores.h"
 
@@ -139,12 +140,6 @@ std::string span_words(const ReportLine& line) {
     values.push_back(i == 0 ? place_words(line, i) : value_words(line.values[i]));
   }
   return "between " + list_words(values, values.size());
-}
-
-bool enough_runs(const ReportLine& line) {
-  return std::any_of(line.standings.begin(), line.standings.end(), [](Standing standing) {
-    return standing == Standing::kAlike || standing == Standing::kLower;
-  });
 }
 
 // The main clause: "the evaluation return is level from N = 2 to 8 and lower from 32 on".
@@ -322,10 +317,6 @@ std::string reading_words(const ReportLine& line) {
   const std::string words =
       line.ordered && one_top ? peak_words(line, parts) : scattered_words(line);
   return words + untold_words(line);
-}
-
-std::int64_t able_lines(const StudyReport& report) {
-  return std::count_if(report.lines.begin(), report.lines.end(), enough_runs);
 }
 
 double room_of(const ReportLine& line) {

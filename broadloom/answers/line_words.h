@@ -31,9 +31,6 @@ std::string reading_words(const ReportLine& line);
 // open.
 std::string line_sentence(const StudyReport& report, const LineOnTasks& line, bool brief = false);
 
-// How many lines have runs enough to show a difference.
-std::int64_t able_lines(const StudyReport& report);
-
 // The largest difference that the intervals of lines without one leave room for; 0 where there are
 // no intervals.
 double room_of(const ReportLine& line);

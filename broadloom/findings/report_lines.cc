@@ -300,6 +300,20 @@ std::vector<std::pair<int, int>> pairs_on_lines(const StudyReport& report,
   return {pairs.begin(), pairs.end()};
 }
 
+bool enough_runs(const ReportLine& line) {
+  return std::any_of(line.standings.begin(), line.standings.end(), [](Standing standing) {
+    return standing == Standing::kAlike || standing == Standing::kLower;
+  });
+}
+
+std::int64_t able_lines(const StudyReport& report) {
+  return std::count_if(report.lines.begin(), report.lines.end(), enough_runs);
+}
+
+bool is_more_than_chance(const ReportLine& line, std::int64_t lines) {
+  return line.differ && line.chance * static_cast<double>(lines) <= kChance;
+}
+
 void measure_lines(int threads, StudyReport& report) {
   ThreadPool pool(std::max(1, threads));
   pool.run(static_cast<int>(report.lines.size()),
@@ -307,6 +321,9 @@ void measure_lines(int threads, StudyReport& report) {
   std::stable_sort(report.lines.begin(), report.lines.end(),
                    [](const ReportLine& a, const ReportLine& b) { return a.effect > b.effect; });
   sharpen_chances(report);
+  const std::int64_t able = able_lines(report);
+  std::stable_partition(report.lines.begin(), report.lines.end(),
+                        [&](const ReportLine& line) { return is_more_than_chance(line, able); });
 }
 
 std::vector<LineCalls> count_calls(const StudyReport& report) {

@@ -1,6 +1,7 @@
 // Arms that differ in one thing alone, and what that does: what a study varies, all else equal.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +20,17 @@ std::vector<ReportLine> gather_lines(const StudyReport& report);
 std::vector<std::pair<int, int>> pairs_on_lines(const StudyReport& report,
                                                 const std::vector<ReportLine>& lines);
 
+// Whether a line has runs enough to show a difference, and how many lines have.
+bool enough_runs(const ReportLine& line);
+std::int64_t able_lines(const StudyReport& report);
+
+// Whether the line's difference is more than chance among so many lines: its chance stands being
+// multiplied by their number (Bonferroni).
+bool is_more_than_chance(const ReportLine& line, std::int64_t lines);
+
 // Sets leaders, standings and all other numbers of report.lines, and puts those with the largest
-// effects first. Takes the comparisons. O(replicates * runs) for each arm of a line.
+// effects first, but behind what is more than chance among able_lines() what is not. Takes the
+// comparisons. O(replicates * runs) for each arm of a line.
 void measure_lines(int threads, StudyReport& report);
 
 // Pairs of neighbours on lines of one kind and key, and how many of them are told apart.

@@ -211,7 +211,7 @@ struct StudyReport {
   std::vector<ReportCell> cells;
   std::vector<ReportArm> arms;
   std::vector<ReportComparison> comparisons;
-  std::vector<ReportLine> lines;        // those with the largest effects first
+  std::vector<ReportLine> lines;        // what is more than chance first, then the largest effects
   std::vector<ReportRanking> rankings;  // by the main score
   std::vector<ReportTrouble> troubles;
   std::vector<ReportInstrument> instruments;

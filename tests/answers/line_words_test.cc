@@ -183,6 +183,28 @@ TEST_F(Lines, OneDifferenceAmongManySetsIsNotAnAnswerThoughItIsCalled) {
       << r.answer;
 }
 
+TEST_F(Lines, AClearDifferenceIsNamedBeforeALargerOneThatMayBeChance) {
+  const StudyPlan plan = grid_plan(8);
+  // The large rate is better by ten in every run; and of one arm all runs but one are far higher,
+  // which chance does in 1 of 100 pairs, and 12 sets of arms are compared.
+  plant(plan, "s", [&](int cell, int seed) {
+    if (cell == 0) return seed == 1 ? 0.0 : 1000.0;
+    const Config& config = plan.cells[static_cast<std::size_t>(cell)].config;
+    return (config.learning_rate > 5e-4 ? 110.0 : 100.0) + 0.01 * seed;
+  });
+  const StudyReport r = report({"s"});
+  const auto largest = std::max_element(
+      r.lines.begin(), r.lines.end(),
+      [](const ReportLine& a, const ReportLine& b) { return a.effect < b.effect; });
+  ASSERT_TRUE(largest->differ);
+  ASSERT_GT(12.0 * largest->chance, 0.05);
+  EXPECT_NE(largest, r.lines.begin());
+  EXPECT_EQ(r.lines[0].key, "learning_rate");
+  EXPECT_LE(12.0 * r.lines[0].chance, 0.05);
+  EXPECT_EQ(r.answer.find("Of the 3 things that vary, the learning rate does most"), 0U)
+      << r.answer;
+}
+
 TEST_F(Lines, AClearDifferenceStandsBesideManySetsThoughThereAreFewPermutations) {
   // Of 100 permutations no chance is below 1 in 101, which 12 sets of arms make 12 in 101.
   const StudyPlan plan = grid_plan(8);

@@ -174,7 +174,7 @@ function linesTable(study) {
   const rows = study.data.lines;
   return {
     title: "what each thing that varies does", heading: "What each thing that varies does, all else equal", rows,
-    caption: "Arms that differ in one thing alone, the largest effects first.",
+    caption: "Arms that differ in one thing alone: first what is more than chance among so many, then the rest, the largest effects first.",
     columns: [nameColumn("varies", (l) => (VARIED[l.kind] || (() => l.key))(l)), nameColumn("held", (l) => heldText(study, l)),
               ...(study.several ? [nameColumn("task", (l) => study.tasks[l.task]?.name)] : []),
               { title: "values", of: (l) => l.values.map((v) => v || "none").join(", "), text: true, literal: true },
