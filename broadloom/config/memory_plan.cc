@@ -67,9 +67,10 @@ MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
   MemoryPlan plan;
   plan.permutation = static_cast<std::size_t>(config.batch_size()) * sizeof(std::int32_t);
   plan.update = algorithm_bytes(config, network, spec, threads);
-  plan.collector = static_cast<std::size_t>(threads) *
-                       (workspace + Collector::scratch_bytes(config.num_envs, threads, envs)) +
-                   Collector::shared_bytes(config.num_envs, envs);
+  plan.collector =
+      static_cast<std::size_t>(threads) *
+          (workspace + Collector::scratch_bytes(config.num_envs, threads, network, envs)) +
+      Collector::shared_bytes(config.num_envs, network, envs);
   plan.instruments = InstrumentSet::bytes(
       config.instruments, instrument_setup(config, network, spec, threads, most_envs));
   if (config.hashes) {
@@ -164,7 +165,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int rank
       envs.shared_bytes();
   if (config.norm_obs) {
     plan.normaliser = ObsNormalizer::bytes(spec.observation_size(), most_shards(config)) +
-                      ObsNormalizer::bytes(spec.critic_observation.size, most_shards(config));
+                      ObsNormalizer::bytes(critic_space(config, spec).size, most_shards(config));
   }
   plan.exchange = rank_bytes(config, ranks, envs);
   plan.passing = passing_bytes(config, envs, network);

@@ -41,7 +41,7 @@ Status no_image(const Config& config, const Space& space, const std::string& id)
 
 Status check_encoder(const Config& config, const EnvSpec& spec) {
   if (config.encoder == "mlp") return {};
-  if (spec.has_critic_observation()) {
+  if (critic_space(config, spec).size > 0) {
     return invalid(
         fmt::format("encoder = {}: the critic of {} reads observations of its own, {}, for which "
                     "there is no encoder yet; set encoder = mlp",
@@ -89,6 +89,11 @@ Encoder encoder_of(const std::string& name) {
   return Encoder::kMlp;
 }
 
+const Space& critic_space(const Config& config, const EnvSpec& spec) {
+  static const Space kNothing;
+  return learns_action_values(config) ? kNothing : spec.critic_observation;
+}
+
 NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
   return {.observation_size = spec.observation_size(),
           .action_kind = spec.action.kind,
@@ -98,7 +103,7 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .shared_encoder = config.shared_encoder,
           .log_std_init = config.log_std_init,
           .precision = config.precision == "bf16" ? Precision::kBf16 : Precision::kFp32,
-          .critic_observation_size = spec.critic_observation.size,
+          .critic_observation_size = critic_space(config, spec).size,
           .encoder = encoder_of(config.encoder),
           .normalisation = normalisation_of(config.layer_norm),
           .image = image_of(spec.observation),
@@ -118,13 +123,13 @@ NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {
 }
 
 Status check_observations(const Config& config, const EnvSpec& spec) {
-  if (config.shared_encoder && spec.has_critic_observation()) {
+  if (config.shared_encoder && critic_space(config, spec).size > 0) {
     return invalid(
         fmt::format("shared_encoder = true: the critic of {} reads observations of its own, {}, so "
                     "that there is nothing to share; set shared_encoder = false",
                     spec.id, shape_text(spec.critic_observation)));
   }
-  for (const Space* space : {&spec.observation, &spec.critic_observation}) {
+  for (const Space* space : {&spec.observation, &critic_space(config, spec)}) {
     if (!config.norm_obs || space->dtype == Dtype::kF32) continue;
     return invalid(fmt::format(
         "norm_obs = true: observations of {} are uint8, {}, which networks read divided "

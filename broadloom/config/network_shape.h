@@ -13,6 +13,10 @@ namespace broadloom {
 // Of a value of the config's `encoder`.
 Encoder encoder_of(const std::string& name);
 
+// What only the critic reads of these environments: of size 0 where they show nothing of the kind,
+// and where the algorithm learns values of actions, which what acts gives itself.
+const Space& critic_space(const Config& config, const EnvSpec& spec);
+
 NetworkShape network_shape(const Config& config, const EnvSpec& spec);
 
 // Of RND's target and predictor: the same convolutions, layers of their own, ReLU.

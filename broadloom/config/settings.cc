@@ -66,6 +66,7 @@ PpoRndSettings ppo_rnd_settings(const Config& config, const EnvSpec& spec) {
 
 BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
   BlockSizes sizes = block_sizes(envs, config.num_steps, config.num_envs);
+  sizes.critic = observation_type(critic_space(config, envs.spec()));
   sizes.with_intrinsic = value_outputs(config) > 1;
   return sizes;
 }

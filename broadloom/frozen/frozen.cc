@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/core/random.h"
 #include "broadloom/envs/registry.h"
@@ -59,17 +60,17 @@ struct Rollout {
   Collector collector;
 };
 
-std::unique_ptr<FrozenBlock> make_block(const VecEnv& envs, int num_steps) {
+std::unique_ptr<FrozenBlock> make_block(const Policy& policy, const VecEnv& envs, int num_steps) {
   BlockSizes sizes = block_sizes(envs, num_steps, envs.num_envs());
+  sizes.critic = observation_type(critic_space(policy.config, envs.spec()));
   sizes.with_ends = false;  // the laboratory asks for advantages, not for how episodes ended
   return std::make_unique<FrozenBlock>(sizes);
 }
 
 // What a critic reads of the observations as they stand.
-Observations seen_by_critic(const VecEnv& envs, const Rollout& rollout) {
-  const EnvSpec& spec = envs.spec();
-  const bool own = spec.has_critic_observation();
-  Observations seen(observation_type(own ? spec.critic_observation : spec.observation),
+Observations seen_by_critic(const VecEnv& envs, const Rollout& rollout, const RolloutBlock& block) {
+  const bool own = block.has_critic();
+  Observations seen(own ? block.critic : block.observation(),
                     static_cast<std::size_t>(envs.num_envs()));
   if (own) {
     envs.observe_critic(0, envs.num_envs(), seen.rows());
@@ -120,7 +121,7 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
   const auto run_to = [&](std::int64_t end) -> Status {
     while (step < end) {
       const int steps = static_cast<int>(std::min<std::int64_t>(64, end - step));
-      const std::unique_ptr<FrozenBlock> block = make_block(envs, steps);
+      const std::unique_ptr<FrozenBlock> block = make_block(policy, envs, steps);
       BROADLOOM_TRY(rollout.collector.collect(policy.params, step, *block));
       step += steps;
     }
@@ -182,7 +183,7 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
   }
   if (starts_ != nullptr) BROADLOOM_TRY(starts_->draw(seed, envs));
   Rollout rollout(policy_, envs, seed, pool_);
-  std::unique_ptr<FrozenBlock> block = make_block(envs, shape.num_steps);
+  std::unique_ptr<FrozenBlock> block = make_block(policy_, envs, shape.num_steps);
   for (int n = 0; n < envs.num_envs(); ++n) {
     block->ages.push_back(static_cast<int>(envs.episode_step(n)));
   }
@@ -192,7 +193,7 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
     policy_.reward_norm->scale(block->rewards.data(), block->size());
   }
   rollout.collector.bootstrap_values(policy_.params, *block);
-  block->last_seen_by_critic = seen_by_critic(envs, rollout);
+  block->last_seen_by_critic = seen_by_critic(envs, rollout, *block);
   return block;
 }
 

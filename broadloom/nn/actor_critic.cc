@@ -14,7 +14,8 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const std::vector<LayerPlan> plan =
       body_plan(shape_.encoder, shape_.normalisation, shape_.hidden_sizes);
   const bool shared = shape_.shared_encoder && !plan.empty() && !shape_.action_values;
-  if (shared) shape_.critic_observation_size = 0;  // there is one input, the encoder's
+  // There is one input: the encoder's, or that of the only body.
+  if (shared || shape_.action_values) shape_.critic_observation_size = 0;
   const auto body = [&](int numbers) {
     const bool is_image = shape_.encoder != Encoder::kMlp;
     return Chain(is_image ? shape_.image : RowShape{1, 1, numbers}, plan, shape_.activation,

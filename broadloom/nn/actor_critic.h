@@ -27,7 +27,7 @@ struct NetworkShape {
   double log_std_init = 0.0;  // Gaussian only: state-independent log standard deviation
   Precision precision = Precision::kFp32;  // kBf16 only where bf16_available()
   // What only the critic reads, instead of observations; 0: it reads what the actor does. Not with
-  // a shared encoder.
+  // a shared encoder, nor with action_values.
   int critic_observation_size = 0;
   Encoder encoder = Encoder::kMlp;
   Normalisation normalisation = Normalisation::kNone;

@@ -36,12 +36,13 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
       cut_(plan_, ranks),
-      whole_(simulator_.whole_batch ? envs.num_envs() : 0, envs.spec()) {
+      whole_(simulator_.whole_batch ? envs.num_envs() : 0, network, envs.spec()) {
   const std::size_t per_tile = static_cast<std::size_t>(envs.spec().action_size()) * kTileRows;
   for (int thread = 0; thread < pool.threads(); ++thread) {
-    scratch_.push_back({network.make_workspace<float>(bf16_weights), EnvRows(0, envs.spec()),
-                        AlignedVector<float>(per_tile), AlignedVector<float>(per_tile),
-                        AlignedVector<float>(kTileRows), AlignedVector<float>(per_tile)});
+    scratch_.push_back({network.make_workspace<float>(bf16_weights),
+                        EnvRows(0, network, envs.spec()), AlignedVector<float>(per_tile),
+                        AlignedVector<float>(per_tile), AlignedVector<float>(kTileRows),
+                        AlignedVector<float>(per_tile)});
   }
   regroup(envs.num_envs());
 }
@@ -58,7 +59,7 @@ void Collector::regroup(int num_envs) {
   }
   if (simulator_.whole_batch || groups_.empty()) return;  // whole_ has the rows of all
   const std::size_t rows = static_cast<std::size_t>(groups_[0].rows.size());
-  for (Scratch& scratch : scratch_) scratch.envs = EnvRows(rows, envs_.spec());
+  for (Scratch& scratch : scratch_) scratch.envs = EnvRows(rows, network_, envs_.spec());
 }
 
 // As many as fit a tile, since a step costs little more for more rows, but not at the price of a
@@ -76,30 +77,42 @@ int Collector::shards_per_group(int shard_size, int shards, int threads) {
   return best;
 }
 
-std::size_t Collector::scratch_bytes(int num_envs, int threads, const VecEnv& envs) {
+std::size_t Collector::scratch_bytes(int num_envs, int threads, const ActorCritic& network,
+                                     const VecEnv& envs) {
   const ShardPlan plan(num_envs, kTileRows);
   const int most_rows = shards_per_group(plan[0].size(), plan.count(), threads) * plan[0].size();
   const bool shared = envs.traits().whole_batch;
   const std::size_t rows = static_cast<std::size_t>(shared ? 0 : std::min(most_rows, num_envs));
   const std::size_t action = static_cast<std::size_t>(envs.spec().action_size());
-  return rows * EnvRows::row_bytes(envs.spec()) + sizeof(float) * kTileRows * (3 * action + 1);
+  return rows * EnvRows::row_bytes(network, envs.spec()) +
+         sizeof(float) * kTileRows * (3 * action + 1);
 }
 
-std::size_t Collector::shared_bytes(int num_envs, const VecEnv& envs) {
+std::size_t Collector::shared_bytes(int num_envs, const ActorCritic& network, const VecEnv& envs) {
   if (!envs.traits().whole_batch) return 0;
-  return static_cast<std::size_t>(num_envs) * EnvRows::row_bytes(envs.spec());
+  return static_cast<std::size_t>(num_envs) * EnvRows::row_bytes(network, envs.spec());
 }
 
-Collector::EnvRows::EnvRows(std::size_t k, const EnvSpec& spec)
+namespace {
+
+// What the environments show to the critic alone, if the network reads it.
+ObservationType critic_type(const ActorCritic& network, const EnvSpec& spec) {
+  if (network.shape().critic_observation_size == 0) return {};
+  return observation_type(spec.critic_observation);
+}
+
+}  // namespace
+
+Collector::EnvRows::EnvRows(std::size_t k, const ActorCritic& network, const EnvSpec& spec)
     : policy{Observations(observation_type(spec.observation), k),
              Observations(observation_type(spec.observation), k)},
-      critic{Observations(observation_type(spec.critic_observation), k),
-             Observations(observation_type(spec.critic_observation), k)},
+      critic{Observations(critic_type(network, spec), k),
+             Observations(critic_type(network, spec), k)},
       actions(k * spec.action_size()) {}
 
-std::size_t Collector::EnvRows::row_bytes(const EnvSpec& spec) {
+std::size_t Collector::EnvRows::row_bytes(const ActorCritic& network, const EnvSpec& spec) {
   return 2 * observation_type(spec.observation).row_bytes() +
-         2 * observation_type(spec.critic_observation).row_bytes() +
+         2 * critic_type(network, spec).row_bytes() +
          sizeof(float) * static_cast<std::size_t>(spec.action_size());
 }
 

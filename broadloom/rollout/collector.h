@@ -53,9 +53,10 @@ class Collector {
   const RankCut& cut() const { return cut_; }
 
   // Scratch of one of `threads` threads without its network workspace, in bytes.
-  static std::size_t scratch_bytes(int num_envs, int threads, const VecEnv& envs);
+  static std::size_t scratch_bytes(int num_envs, int threads, const ActorCritic& network,
+                                   const VecEnv& envs);
   // What there is once, whatever the threads: rows of environments that are stepped as one.
-  static std::size_t shared_bytes(int num_envs, const VecEnv& envs);
+  static std::size_t shared_bytes(int num_envs, const ActorCritic& network, const VecEnv& envs);
 
  private:
   // As environments hand them out to one reader, the policy or the critic.
@@ -64,9 +65,9 @@ class Collector {
   };
   // What goes between the collector and k environments.
   struct EnvRows {
-    EnvRows(std::size_t k, const EnvSpec& spec);
-    static std::size_t row_bytes(const EnvSpec& spec);
-    Raw policy, critic;
+    EnvRows(std::size_t k, const ActorCritic& network, const EnvSpec& spec);
+    static std::size_t row_bytes(const ActorCritic& network, const EnvSpec& spec);
+    Raw policy, critic;            // the critic's is empty where it reads what the policy does
     AlignedVector<float> actions;  // [k, A] clipped to the bounds
   };
   // A group's part of them.

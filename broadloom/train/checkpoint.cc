@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/config/network_shape.h"
 
 namespace broadloom {
 namespace {
@@ -72,11 +73,11 @@ Status load_state(const SafetensorsFile& file, Trainer& trainer) {
 
 // Who reads the parameters without the environment needs to know what their inputs are. Nothing
 // where that is one row of D float32.
-void add_observations(const EnvSpec& spec, Metadata& metadata) {
+void add_observations(const Config& config, const EnvSpec& spec, Metadata& metadata) {
   const Space& seen = spec.observation;
   if (seen.dtype != Dtype::kF32 || !seen.shape.empty()) metadata["observation"] = shape_text(seen);
-  if (!spec.has_critic_observation()) return;
-  metadata["critic_observation"] = shape_text(spec.critic_observation);
+  const Space& critic = critic_space(config, spec);
+  if (critic.size > 0) metadata["critic_observation"] = shape_text(critic);
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   metadata["eval_bytes"] = to_text(logs.eval);
   metadata["events_bytes"] = to_text(logs.events);
   if (!logs.events_file.empty()) metadata["events_file"] = logs.events_file;
-  add_observations(trainer.spec(), metadata);
+  add_observations(trainer.config(), trainer.spec(), metadata);
   for (const auto& [key, text] : to_overrides(trainer.config()))
     metadata[kConfigPrefix + key] = text;
   std::vector<TensorRef> tensors = trainer.state();

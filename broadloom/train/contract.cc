@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "broadloom/config/budget.h"
+#include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/config/simulator.h"
 #include "broadloom/core/number_text.h"
@@ -193,9 +194,8 @@ Result<RolloutContract> make_contract(const Config& config, int threads, int ran
   contract.engine = one.spec().engine;
   const Space& seen = one.spec().observation;
   if (seen.dtype != Dtype::kF32 || !seen.shape.empty()) contract.observation = observed(seen);
-  if (one.spec().has_critic_observation()) {
-    contract.critic_observation = observed(one.spec().critic_observation);
-  }
+  const Space& critic = critic_space(config, one.spec());
+  if (critic.size > 0) contract.critic_observation = observed(critic);
   contract.batch_size = config.batch_size();
   contract.minibatches = config.minibatch_count();
   contract.minibatch_size = config.largest_minibatch();

@@ -107,8 +107,8 @@ Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
   std::string differences;
   add_difference("observations", shape_text(from.value().observation),
                  shape_text(to.value().observation), differences);
-  add_difference("critic observations", shape_text(from.value().critic_observation),
-                 shape_text(to.value().critic_observation), differences);
+  add_difference("critic observations", shape_text(critic_space(theirs, from.value())),
+                 shape_text(critic_space(run, to.value())), differences);
   add_difference("actions", shape_text(from.value().action), shape_text(to.value().action),
                  differences);
   const NetworkShape has = network_shape(theirs, from.value());

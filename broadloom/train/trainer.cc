@@ -57,7 +57,10 @@ Status check_outlasting(const Config& config, Algorithm& algorithm) {
 }
 
 ProbeStates probe_for(const Config& config, const VecEnv& envs) {
-  return instruments_need_probe(config.instruments) ? make_probe_states(envs) : ProbeStates();
+  if (!instruments_need_probe(config.instruments)) return {};
+  ProbeStates probe = make_probe_states(envs);
+  if (critic_space(config, envs.spec()).size == 0) probe.critic = {};
+  return probe;
 }
 
 // Of rows of so many numbers; none of none.
