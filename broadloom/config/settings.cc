@@ -140,6 +140,15 @@ int most_shards(const Config& config) {
   return most;
 }
 
+namespace {
+
+// What a clipped reward has become in the block, in the trainer's own arithmetic.
+double clipped_reward(const Config& config) {
+  return static_cast<float>(config.clip_reward) * static_cast<float>(config.reward_scale);
+}
+
+}  // namespace
+
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
                                  const EnvSpec& spec, int threads, int most_envs) {
   return {.network = network,
@@ -159,7 +168,7 @@ InstrumentSetup instrument_setup(const Config& config, const ActorCritic& networ
           .gae_lambda = config.gae_lambda,
           .truncation_mode = truncation_mode(config),
           .clip_obs = config.norm_obs ? config.clip_obs : 0.0,
-          .clip_reward = config.norm_reward ? config.clip_reward : 0.0,
+          .clip_reward = config.norm_reward ? clipped_reward(config) : 0.0,
           .context_size = static_cast<int>(spec.context.size()),
           .draws_vary = strata_vary(config)};
 }

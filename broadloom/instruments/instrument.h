@@ -43,8 +43,9 @@ struct InstrumentSetup {
   Space action;
   double gamma = 0.0, gae_lambda = 0.0;
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
-  double clip_obs = 0.0, clip_reward = 0.0;  // 0: not normalised
-  int context_size = 0;                      // numbers of EnvSpec::context
+  // Where a clipped number stands in the block; 0: they are not normalised.
+  double clip_obs = 0.0, clip_reward = 0.0;
+  int context_size = 0;     // numbers of EnvSpec::context
   bool draws_vary = false;  // whether every stratum has a constant that differs between episodes
 };
 

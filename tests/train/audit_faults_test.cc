@@ -117,6 +117,24 @@ TEST(AuditFaults, ARewardScaleOfLongAgo) {
   }
 }
 
+// The block holds rewards that were clipped first and multiplied then.
+TEST(AuditRewards, AreClippedWhateverTheyAreMultipliedBy) {
+  const auto clipped = [](const std::string& scale) {
+    const std::unique_ptr<Trainer> trainer = audited_trainer(audited_config(with(
+        kPendulum, {{"norm_reward", "true"}, {"clip_reward", "0.1"}, {"reward_scale", scale}})));
+    EXPECT_TRUE(trainer->iterate().ok());
+    double share = 0.0;
+    trainer->instruments().visit_numbers([&](const NumberInfo& info, double value) {
+      if (std::string_view(info.name) == "audit/reward_clipped") share = value;
+    });
+    return share;
+  };
+  const double share = clipped("1");
+  EXPECT_GT(share, 0.0);
+  EXPECT_LT(share, 1.0);
+  for (const char* scale : {"0.1", "0.7", "3"}) EXPECT_EQ(clipped(scale), share) << scale;
+}
+
 TEST(AuditFaults, ActionsOutsideTheirSpace) {
   expect_found(kPendulum, "action_clipping", Severity::kWarning, [](Trainer& trainer) {
     std::span<float> params = tensor<float>(trainer, "learner.params");

@@ -1,6 +1,7 @@
 #include "broadloom/instruments/audit/environments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "broadloom/core/hash.h"
@@ -32,13 +33,15 @@ void count_run(std::span<const Fingerprint> run, double& across, double& within)
   }
 }
 
-// Share of the pairs of numbers that are equal; sorts them in place. At least two.
+// Share of the pairs of numbers that are equal; sorts them in place. At least two, of which each
+// equals itself.
 template <class Number>
 double equal_pairs(std::span<Number> numbers) {
   std::sort(numbers.begin(), numbers.end());
   const double count = static_cast<double>(numbers.size());
   double pairs = 0.0;
   for (std::size_t begin = 0, end = 0; begin < numbers.size(); begin = end) {
+    end = begin + 1;
     while (end < numbers.size() && numbers[end] == numbers[begin]) ++end;
     const double alike = static_cast<double>(end - begin);
     pairs += alike * (alike - 1.0);
@@ -145,7 +148,10 @@ SharedContext shared_context(const EnvSpec& spec, std::span<double> values) {
     const bool command = std::any_of(spec.commands.begin(), spec.commands.end(),
                                      [&](const auto& one) { return one.name == ranges[i].name; });
     if (!varies(ranges[i]) && (commanded || !command)) continue;
-    const double share = equal_pairs(values.subspan(i * envs, envs));
+    const std::span<double> given = values.subspan(i * envs, envs);
+    if (!std::all_of(given.begin(), given.end(), [](double x) { return std::isfinite(x); }))
+      continue;
+    const double share = equal_pairs(given);
     if (share <= worst.share) continue;
     worst = {share, static_cast<int>(i)};
   }

@@ -61,8 +61,8 @@ struct SharedContext {
 };
 // values: [numbers of spec.context, N], sorted in place. A number that the task draws from nothing
 // wider than one value is left out; but where all of spec.commands are such, they count: one axis
-// that is fixed is a choice, and everybody asked for the same is none. Not a number with one
-// environment, or where no number is left.
+// that is fixed is a choice, and everybody asked for the same is none. One that is not finite in
+// some environment is left out, too. Not a number with one environment, or where no number is left.
 SharedContext shared_context(const EnvSpec& spec, std::span<double> values);
 
 }  // namespace broadloom

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -161,6 +162,19 @@ TEST(AuditContext, CountsCommandsThatAreFixedWhereNoneIsFree) {
   EXPECT_DOUBLE_EQ(shared({turn, column}, {0.0, 0.0, 1.0, 2.0}).share, 1.0);
   EXPECT_EQ(shared({column, turn}, {1.0, 2.0, 0.0, 0.0}).place, 1);
   EXPECT_TRUE(std::isnan(shared({plane}, {0.0, 0.0}).share));
+}
+
+// From a simulator of somebody's, as they come.
+TEST(AuditContext, LeavesOutNumbersThatAreNotFinite) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  const ContextRange speed{"speed", -1.0, 1.0}, column{"column", 0.0, 2.0};
+  EXPECT_TRUE(std::isnan(shared({speed}, {0.1, kNan, 0.1, 0.1}).share));
+  EXPECT_TRUE(std::isnan(shared({speed}, {kNan, kNan, kNan, kNan}).share));
+  EXPECT_TRUE(std::isnan(shared({speed}, {kEndless, kEndless}).share));
+  const SharedContext rest = shared({speed, column}, {kNan, 0.2, 0.3, 2.0, 2.0, 1.0});
+  EXPECT_DOUBLE_EQ(rest.share, 1.0 / 3.0);
+  EXPECT_EQ(rest.place, 1);
 }
 
 TEST(AuditContext, IsNotThereWithoutNumbersOrPairs) {
