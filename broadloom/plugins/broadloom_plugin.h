@@ -136,7 +136,7 @@ struct broadloom_context {
 };
 
 // What a task is under given options. All is 0 when describe() is called; what it points to must
-// live until the next call of any function of the table.
+// live until the next call of describe().
 struct broadloom_spec {
   struct broadloom_space observation;
   struct broadloom_space critic_observation;  // a Box that only the critic reads; rank 0: none

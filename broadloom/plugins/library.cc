@@ -109,10 +109,7 @@ Result<const broadloom_plugin*> table_of(void* handle, const std::string& path) 
                     path));
   }
   const broadloom_plugin* plugin = nullptr;
-  {
-    const PluginCall call(path.c_str(), "broadloom_get_plugin");
-    plugin = get();
-  }
+  BROADLOOM_TRY(call_plugin(path, "broadloom_get_plugin", 0, 0, [&] { plugin = get(); }));
   if (plugin == nullptr) {
     return invalid(
         fmt::format("'{}': broadloom_get_plugin() gives NULL; expected its table", path));

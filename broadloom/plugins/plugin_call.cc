@@ -1,5 +1,6 @@
 #include "broadloom/plugins/plugin_call.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <array>
@@ -184,6 +185,11 @@ PluginCall::PluginCall(const char* who, const char* function, int begin, int end
   innermost = {who, function, begin, end};
 }
 PluginCall::~PluginCall() { innermost = before_; }
+
+Status has_thrown(const std::string& who, const char* function, const char* words) {
+  return {ErrorKind::kIo, fmt::format("{}() of {} threw an exception, which a plug-in must not{}{}",
+                                      function, who, *words == '\0' ? "" : ": ", words)};
+}
 
 CrashWatch::CrashWatch() { watch(); }
 CrashWatch::~CrashWatch() { unwatch(); }

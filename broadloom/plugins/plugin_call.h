@@ -1,6 +1,9 @@
 // Who is being called, so that a plug-in that crashes or ends the process is named.
 #pragma once
 
+#include <exception>
+#include <string>
+
 #include "broadloom/core/status.h"
 
 namespace broadloom {
@@ -25,6 +28,25 @@ class PluginCall {
  private:
   Where before_;
 };
+
+// kIo: that a function of a plug-in's let out an exception, with its words if it has any.
+Status has_thrown(const std::string& who, const char* function, const char* words);
+
+// Runs what calls a function of a plug-in's, which may be in C++ and should have caught everything.
+// begin, end: as in PluginCall.
+template <class Run>
+Status call_plugin(const std::string& who, const char* function, int begin, int end,
+                   const Run& run) {
+  try {
+    const PluginCall call(who.c_str(), function, begin, end);
+    run();
+  } catch (const std::exception& thrown) {
+    return has_thrown(who, function, thrown.what());
+  } catch (...) {
+    return has_thrown(who, function, "");
+  }
+  return {};
+}
 
 // While one lives, a signal such as SIGSEGV in a PluginCall says on standard error who was called,
 // what for and for which environments, before it does what it did before: end the process, and

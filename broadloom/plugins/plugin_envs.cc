@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <exception>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -21,20 +20,29 @@ Status PluginEnvs::call(const char* name, int begin, int end, const Function& fu
   char error[BROADLOOM_ERROR_SIZE];
   error[0] = error[BROADLOOM_ERROR_SIZE - 1] = '\0';
   int result = BROADLOOM_OK;
-  try {
-    const PluginCall call(described_.spec.id.c_str(), name, begin, end);
-    result = function(error);
-  } catch (const std::exception& thrown) {  // of a plug-in in C++, which should have caught it
-    return {ErrorKind::kIo,
-            fmt::format("{}() of {} threw an exception, which a plug-in must not: {}", name,
-                        described_.spec.id, thrown.what())};
-  } catch (...) {
-    return {ErrorKind::kIo, fmt::format("{}() of {} threw an exception, which a plug-in must not",
-                                        name, described_.spec.id)};
-  }
+  BROADLOOM_TRY(
+      call_plugin(described_.spec.id, name, begin, end, [&] { result = function(error); }));
   if (result == BROADLOOM_OK) return {};
   error[BROADLOOM_ERROR_SIZE - 1] = '\0';
   return plugin_status(result, error, described_.spec.id, name);
+}
+
+template <class Function>
+bool PluginEnvs::call_silent(const char* name, int begin, int end, const Function& function) const {
+  Status status = call_plugin(described_.spec.id, name, begin, end, function);
+  if (status.ok()) return true;
+  const std::lock_guard lock(thrown_mutex_);
+  thrown_.emplace(begin, std::move(status));
+  has_thrown_ = true;
+  return false;
+}
+
+// Of these environments alone, so that whose step fails does not depend on how threads take turns.
+Status PluginEnvs::thrown_in(int begin, int end) const {
+  if (!has_thrown_) return {};
+  const std::lock_guard lock(thrown_mutex_);
+  const auto first = thrown_.lower_bound(begin);
+  return first != thrown_.end() && first->first < end ? first->second : Status();
 }
 
 PluginEnvs::PluginEnvs(const PluginLibrary& library, const broadloom_task& task,
@@ -58,8 +66,8 @@ PluginEnvs::PluginEnvs(const PluginLibrary& library, const broadloom_task& task,
 PluginEnvs::~PluginEnvs() {
   if (simulator_ == nullptr) return;
   const std::lock_guard lock(plugin_mutex());
-  const PluginCall call(described_.spec.id.c_str(), "close");
-  plugin_->close(simulator_);
+  // Nobody is left to be told of an exception.
+  (void)call_plugin(described_.spec.id, "close", 0, 0, [&] { plugin_->close(simulator_); });
 }
 
 Result<std::unique_ptr<VecEnv>> PluginEnvs::make(const PluginLibrary& library,
@@ -108,9 +116,9 @@ VecEnvTraits PluginEnvs::traits() const {
 }
 
 int PluginEnvs::max_truncations(int num_steps) const {
+  if (resets_itself() && own_limit_ == 0) return num_steps;  // by limits that only it knows
   const int limit = described_.spec.max_episode_steps;
-  if (limit > 0) return (num_steps - 1) / limit + 1;
-  return resets_itself() ? num_steps : 0;  // by limits that only the simulator knows
+  return limit > 0 ? (num_steps - 1) / limit + 1 : 0;
 }
 
 Status PluginEnvs::reset_all() {
@@ -190,29 +198,31 @@ void PluginEnvs::spread(float* rows, int count) const {
 
 void PluginEnvs::observe(int begin, int end, ObservationRows rows) const {
   void* to = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
-  {
-    const PluginCall call(described_.spec.id.c_str(), "observe", begin, end);
-    plugin_->observe(simulator_, begin, end, to);
+  const bool done =
+      call_silent("observe", begin, end, [&] { plugin_->observe(simulator_, begin, end, to); });
+  if (done && described_.spec.observation.kind == SpaceKind::kDiscrete) {
+    spread(rows.floats(), end - begin);
   }
-  if (described_.spec.observation.kind == SpaceKind::kDiscrete) spread(rows.floats(), end - begin);
 }
 
 void PluginEnvs::observe_critic(int begin, int end, ObservationRows rows) const {
   void* to = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
-  const PluginCall call(described_.spec.id.c_str(), "observe_critic", begin, end);
-  plugin_->observe_critic(simulator_, begin, end, to);
+  (void)call_silent("observe_critic", begin, end,
+                    [&] { plugin_->observe_critic(simulator_, begin, end, to); });
 }
 
 void PluginEnvs::context(int env, std::span<double> out) const {
   if (described_.spec.context.empty()) return;
-  const PluginCall call(described_.spec.id.c_str(), "context", env, env + 1);
-  plugin_->context(simulator_, env, out.data());
+  const bool done =
+      call_silent("context", env, env + 1, [&] { plugin_->context(simulator_, env, out.data()); });
+  if (!done) std::fill(out.begin(), out.end(), std::numeric_limits<double>::quiet_NaN());
 }
 
 void PluginEnvs::take_step_sums(int env, std::span<double> out) {
   if (described_.spec.counted() == 0) return;
-  const PluginCall call(described_.spec.id.c_str(), "take_step_sums", env, env + 1);
-  plugin_->take_step_sums(simulator_, env, out.data());
+  const bool done = call_silent("take_step_sums", env, env + 1,
+                                [&] { plugin_->take_step_sums(simulator_, env, out.data()); });
+  if (!done) std::fill(out.begin(), out.end(), 0.0);
 }
 
 Status PluginEnvs::move(int begin, int end, const StepRows& rows) {
@@ -239,11 +249,12 @@ Status PluginEnvs::move(int begin, int end, const StepRows& rows) {
 }
 
 Status PluginEnvs::step(int begin, int end, const StepRows& rows) {
+  BROADLOOM_TRY(thrown_in(begin, end));
   BROADLOOM_TRY(move(begin, end, rows));
   observe(begin, end, rows.observations);
   if (rows.critic_observations) observe_critic(begin, end, rows.critic_observations);
   for (int i = begin; i < end; ++i) BROADLOOM_TRY(end_step(i, i - begin, rows));
-  return {};
+  return thrown_in(begin, end);
 }
 
 // Counts the step of environment `env`, which is row k; cuts its episode at the limit.
@@ -298,11 +309,9 @@ void PluginEnvs::keep_last(int env, int k, bool by_itself, const StepRows& rows)
     return;
   }
   void* row = to.dtype() == Dtype::kU8 ? static_cast<void*>(to.bytes()) : to.floats();
-  {
-    const PluginCall call(described_.spec.id.c_str(), "observe_final", env, env + 1);
-    plugin_->observe_final(simulator_, env, row);
-  }
-  if (described_.spec.observation.kind == SpaceKind::kDiscrete) spread(to.floats(), 1);
+  const bool done = call_silent("observe_final", env, env + 1,
+                                [&] { plugin_->observe_final(simulator_, env, row); });
+  if (done && described_.spec.observation.kind == SpaceKind::kDiscrete) spread(to.floats(), 1);
 }
 
 Status PluginEnvs::end_episode(int env, int k, const StepRows& rows) {

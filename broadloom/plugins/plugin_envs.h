@@ -1,9 +1,12 @@
 // N environments of a plug-in's task behind VecEnv: what broadloom_plugin.h leaves to the library.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,6 +65,11 @@ class PluginEnvs final : public VecEnv {
   // Calls a function of the plug-in's that may fail.
   template <class Function>
   Status call(const char* name, int begin, int end, const Function& function) const;
+  // One that has no way to fail. False where it let out an exception, which the next step of the
+  // environment `begin` tells of.
+  template <class Function>
+  bool call_silent(const char* name, int begin, int end, const Function& function) const;
+  Status thrown_in(int begin, int end) const;
 
   const PluginLibrary* library_;
   const broadloom_plugin* plugin_;
@@ -76,6 +84,10 @@ class PluginEnvs final : public VecEnv {
   std::vector<std::int32_t> choices_;              // [N] where actions are Discrete
   std::vector<std::uint8_t> reasons_, successes_;  // [N] of the last step
   std::vector<std::uint8_t> state_;                // [N, state_size] once it has been asked for
+  // What was let out by functions that have no way to fail, by the first environment of the call.
+  mutable std::map<int, Status> thrown_;
+  mutable std::mutex thrown_mutex_;
+  mutable std::atomic<bool> has_thrown_ = false;
 };
 
 }  // namespace broadloom

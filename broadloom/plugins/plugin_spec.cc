@@ -211,8 +211,9 @@ Result<PluginSpec> describe_plugin_task(const std::string& id, const PluginLibra
   int result = BROADLOOM_OK;
   {
     const CrashWatch watch;
-    const PluginCall call(id.c_str(), "describe");
-    result = plugin.describe(&task, options.data(), &said, error.data());
+    BROADLOOM_TRY(call_plugin(id, "describe", 0, 0, [&] {
+      result = plugin.describe(&task, options.data(), &said, error.data());
+    }));
   }
   error.back() = '\0';
   BROADLOOM_TRY(plugin_status(result, error.data(), id, "describe"));

@@ -66,6 +66,18 @@ Status step_often(VecEnv& envs, int steps = 25) {
   return {};
 }
 
+// One step of a range of them, in which the critic is shown what it reads, if that is a number.
+Status step_with_critic(VecEnv& envs, int begin, int end) {
+  Rows rows(envs);
+  std::vector<float> critic(rows.count), finals(rows.count);
+  StepRows step = rows.get();
+  if (envs.spec().has_critic_observation()) {
+    step.critic_observations = critic.data();
+    step.final_critic_observations = finals.data();
+  }
+  return envs.step(begin, end, step);
+}
+
 Status step_faulty(const std::string& task) {
   VecEnvOptions three;
   three.num_envs = 3;
@@ -221,6 +233,24 @@ TEST(Plugins, ThatCutEpisodesThemselvesTakeNoLongerLimit) {
   EXPECT_TRUE(says(made.status().message(), "cuts episodes itself after 30"));
 }
 
+// A limit that was asked for says nothing of the one that the simulator keeps to itself.
+TEST(Plugins, ThatCutEpisodesUnaskedHaveRoomForAllOfThem) {
+  VecEnvOptions limited;
+  limited.max_episode_steps = 20;
+  const std::unique_ptr<VecEnv> envs = make(id_of("walk_silent", "Itself-v0"), limited).take();
+  Rows rows(*envs);
+  int cut = 0;
+  for (int s = 0; s < 60; ++s) {
+    rows.actions[0] = static_cast<float>(s % 2);
+    ASSERT_TRUE(envs->step(0, 1, rows.get()).ok());
+    cut += rows.truncated[0];
+  }
+  EXPECT_GT(cut, 3);
+  EXPECT_LE(cut, envs->max_truncations(60));
+  EXPECT_EQ(envs->max_truncations(8), 8);
+  EXPECT_EQ(make(id_of("walk", "Itself-v0"), limited).value()->max_truncations(60), 3);
+}
+
 TEST(Plugins, ThatAreNoneAreRefused) {
   EXPECT_TRUE(says(error_of("plugin:libnowhere.so:A-v0"), "looked for libnowhere.so"));
   EXPECT_TRUE(
@@ -265,6 +295,55 @@ TEST(Plugins, FailWithTheirWords) {
   }
   EXPECT_EQ(step_faulty("StepFails-v0").kind(), ErrorKind::kIo);
   EXPECT_EQ(step_faulty("MakeFails-v0").kind(), ErrorKind::kInvalidConfig);
+}
+
+// Also those of functions that have no other way to fail: the next step tells of them.
+TEST(Plugins, WhoseExceptionsLeaveAFunctionFailWithTheirWords) {
+  EXPECT_TRUE(says(error_of(id_of("throws_everywhere", "Describe-v0")),
+                   "threw an exception, which a plug-in must not: the lamp of Describe-v0 is out"));
+  EXPECT_TRUE(says(error_of(id_of("table_throws", "Observe-v0")), "no licence of the table"));
+  VecEnvOptions four;
+  four.num_envs = 4;
+  const std::pair<const char*, const char*> tasks[] = {{"Observe-v0", "observe()"},
+                                                       {"Critic-v0", "observe_critic()"},
+                                                       {"Final-v0", "observe_final()"},
+                                                       {"Sums-v0", "take_step_sums()"},
+                                                       {"Context-v0", "context()"}};
+  for (const auto& [task, function] : tasks) {
+    const std::unique_ptr<VecEnv> envs = make(id_of("throws_everywhere", task), four).take();
+    Status status;
+    double number = 0.0;
+    for (int s = 0; s < 5 && status.ok(); ++s) {
+      status = step_with_critic(*envs, 0, 4);
+      for (int n = 0; n < 4; ++n) envs->context(n, {&number, 1});
+      for (int n = 0; n < 4; ++n) envs->take_step_sums(n, {&number, 1});
+    }
+    EXPECT_EQ(status.kind(), ErrorKind::kIo) << task;
+    EXPECT_TRUE(says(status.message(), std::string(function) + " of plugin:")) << status.message();
+    EXPECT_TRUE(says(status.message(), std::string("the lamp of ") + task)) << status.message();
+  }
+}
+
+// Whichever thread is first: the environments of another range go on.
+TEST(Plugins, WhoseExceptionIsOfOneRangeFailInThatOne) {
+  VecEnvOptions four;
+  four.num_envs = 4;
+  for (const char* task : {"Observe-v0", "Context-v0"}) {
+    const std::unique_ptr<VecEnv> envs = make(id_of("throws_everywhere", task), four).take();
+    for (int s = 0; s < 2; ++s) ASSERT_TRUE(step_with_critic(*envs, 0, 4).ok());
+    const bool in_step = step_with_critic(*envs, 2, 4).ok();
+    double number = 0.0;
+    envs->context(2, {&number, 1});
+    EXPECT_EQ(in_step, std::string(task) != "Observe-v0");
+    for (int s = 0; s < 5; ++s) EXPECT_TRUE(step_with_critic(*envs, 0, 2).ok()) << task;
+    EXPECT_FALSE(step_with_critic(*envs, 2, 4).ok()) << task;
+  }
+}
+
+TEST(Plugins, WhoseExceptionLeavesCloseAreGone) {
+  std::unique_ptr<VecEnv> envs = make(id_of("throws_everywhere", "Close-v0")).take();
+  EXPECT_TRUE(step_often(*envs).ok());
+  envs.reset();
 }
 
 TEST(PluginsDeathTest, ThatCrashAreNamed) {

@@ -1,6 +1,7 @@
 // A walk on a line of seven cells, from the middle to either end, in as many ways as a plug-in may be: Discrete observations,
 // all environments stepped at once, resetting itself with and without its last observations, states that cannot be saved, bytes.
 // WALK_LOSES: without observe_final(). WALK_CRITIC: with what only the critic reads, of which there is no last one.
+// WALK_SILENT: does not say at which age it cuts its episodes.
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +120,9 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
 #ifdef WALK_CRITIC
   spec->critic_observation = (struct broadloom_space){.rank = 1, .shape = {1}, .high = kCells};
 #endif
+#ifndef WALK_SILENT
   spec->max_episode_steps = kLimit;
+#endif
   spec->end_reasons = kReasons;
   spec->num_end_reasons = 2;
   spec->state_size = kind->saves ? sizeof(struct walker) : 0;

@@ -1,0 +1,127 @@
+// A plug-in in C++ that catches nothing: a task for each function that an exception leaves.
+// TABLE_THROWS: it is broadloom_get_plugin() itself.
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "broadloom/plugins/broadloom_plugin.h"
+
+namespace {
+
+constexpr int kThrowsFrom = 3;  // steps of an environment
+constexpr int kThrower = 2;     // the environment, where it is one's own
+
+struct Simulator {
+  std::string task;
+  std::vector<int> steps;
+};
+
+Simulator& of(void* simulator) { return *static_cast<Simulator*>(simulator); }
+
+void leave(const std::string& task, const char* function) {
+  if (task == function) throw std::runtime_error("the lamp of " + task + " is out");
+}
+
+void leave_late(void* simulator, const char* function, int begin, int end) {
+  for (int i = begin; i < end; ++i) {
+    if (i == kThrower && of(simulator).steps[i] >= kThrowsFrom) leave(of(simulator).task, function);
+  }
+}
+
+int describe(const broadloom_task* task, const broadloom_value*, broadloom_spec* spec, char*) {
+  static const broadloom_measure kMeasures[] = {{"light", nullptr}};
+  static const broadloom_context kContext[] = {{"place", 0.0, 1.0}};
+  leave(task->id, "Describe-v0");
+  spec->observation.rank = spec->action.rank = spec->observation.shape[0] = 1;
+  spec->action.kind = BROADLOOM_DISCRETE;
+  spec->action.shape[0] = 2;
+  if (std::strcmp(task->id, "Critic-v0") == 0) spec->critic_observation = spec->observation;
+  if (std::strcmp(task->id, "Final-v0") == 0) spec->flags = BROADLOOM_RESETS_ITSELF;
+  spec->measures = kMeasures;
+  spec->context = kContext;
+  spec->num_measures = spec->num_context = 1;
+  return BROADLOOM_OK;
+}
+
+int make(const broadloom_task* task, const broadloom_value*, int32_t count, void** out, char*) {
+  *out = new Simulator{task->id, std::vector<int>(static_cast<std::size_t>(count))};
+  return BROADLOOM_OK;
+}
+
+void close_simulator(void* simulator) {
+  const std::string task = of(simulator).task;
+  delete static_cast<Simulator*>(simulator);
+  leave(task, "Close-v0");
+}
+
+int reset(void*, int32_t, uint64_t, char*) { return BROADLOOM_OK; }
+
+int step(void* simulator, int32_t begin, int32_t end, const broadloom_step* step, char*) {
+  for (int i = begin; i < end; ++i) {
+    const bool ends = ++of(simulator).steps[i] >= kThrowsFrom && of(simulator).task == "Final-v0";
+    step->rewards[i - begin] = 0.0f;
+    step->terminated[i - begin] = ends ? 1 : 0;
+  }
+  return BROADLOOM_OK;
+}
+
+void show(int begin, int end, void* rows) {
+  std::memset(rows, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
+}
+
+void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
+  show(begin, end, rows);
+  leave_late(simulator, "Observe-v0", begin, end);
+}
+
+void observe_critic(void* simulator, int32_t begin, int32_t end, void* rows) {
+  show(begin, end, rows);
+  leave_late(simulator, "Critic-v0", begin, end);
+}
+
+void observe_final(void* simulator, int32_t env, void* row) {
+  show(env, env + 1, row);
+  leave_late(simulator, "Final-v0", env, env + 1);
+}
+
+void take_step_sums(void* simulator, int32_t env, double* sums) {
+  sums[0] = 1.0;
+  leave_late(simulator, "Sums-v0", env, env + 1);
+}
+
+void context(void* simulator, int32_t env, double* numbers) {
+  numbers[0] = 0.5;
+  leave_late(simulator, "Context-v0", env, env + 1);
+}
+
+broadloom_task task_of(const char* id) { return {id, "It throws.", nullptr, 0, nullptr}; }
+
+}  // namespace
+
+const broadloom_plugin* broadloom_get_plugin() {
+#ifdef TABLE_THROWS
+  throw std::runtime_error("no licence of the table");
+#endif
+  static const broadloom_task kTasks[] = {
+      task_of("Describe-v0"), task_of("Observe-v0"), task_of("Critic-v0"), task_of("Final-v0"),
+      task_of("Sums-v0"),     task_of("Context-v0"), task_of("Close-v0")};
+  static const broadloom_plugin kPlugin = {.abi = BROADLOOM_PLUGIN_ABI,
+                                           .name = "throws_everywhere",
+                                           .version = "1.0",
+                                           .tasks = kTasks,
+                                           .num_tasks = 7,
+                                           .describe = describe,
+                                           .make = make,
+                                           .close = close_simulator,
+                                           .reset = reset,
+                                           .step = step,
+                                           .observe = observe,
+                                           .observe_critic = observe_critic,
+                                           .observe_final = observe_final,
+                                           .get_state = nullptr,
+                                           .set_state = nullptr,
+                                           .take_step_sums = take_step_sums,
+                                           .context = context};
+  return &kPlugin;
+}
