@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -53,6 +54,10 @@ class Kit : Findings {
     }
     if (begin_unless(counted_ == 0, "what steps count", "spec() names nothing that they count")) {
       check_counted();
+    }
+    if (begin_unless(context_.empty(), "what environments are given",
+                     "spec() names nothing that they are given")) {
+      check_context();
     }
     check_saving();
     begin("another()");
@@ -107,6 +112,7 @@ class Kit : Findings {
     traits_ = envs->traits();
     stacked_ = envs->spec().observation.frame_layout();
     counted_ = envs->spec().counted();
+    context_ = envs->spec().context;
     expect(envs->num_envs() == kEnvs, "num_envs() is not what was asked for");
     expect(envs->spec().max_episode_steps == options_.time_limit,
            "the time limit asked for is not spec()'s");
@@ -341,31 +347,39 @@ class Kit : Findings {
     VecEnvOptions other = options();
     other.seed = 4;
     const std::unique_ptr<Played> elsewhere = played(other, options_.num_steps);
-    other = options();
-    other.streams = StreamSet::kEvaluation;
-    const std::unique_ptr<Played> evaluation = played(other, options_.num_steps);
-    if (here == nullptr || elsewhere == nullptr || evaluation == nullptr) return;
+    if (here == nullptr || elsewhere == nullptr) return;
     expect(!here->is_as(*elsewhere),
            "another seed gives the same steps (where chance has no part in them, has_chance = "
            "false or "
            "--no_chance says so)");
-    expect(!here->is_as(*evaluation), "evaluation draws what training draws");
+    check_streams(*here);
     check_families();
   }
 
+  void check_streams(const Played& training) {
+    VecEnvOptions other = options();
+    other.streams = StreamSet::kEvaluation;
+    const std::unique_ptr<Played> evaluation = played(other, options_.num_steps);
+    other.streams = StreamSet::kPanel;
+    const std::unique_ptr<Played> panel = played(other, options_.num_steps);
+    if (evaluation == nullptr || panel == nullptr) return;
+    expect(!training.is_as(*evaluation), "evaluation draws what training draws");
+    expect(!training.is_as(*panel), "a panel draws what training draws");
+    expect(!evaluation->is_as(*panel), "a panel draws what evaluation draws");
+  }
+
+  // Through several episodes: each has draws of its own.
   void check_families() {
     VecEnvOptions one = options();
     one.seed_families = 1;
-    const std::unique_ptr<VecEnv> envs = made(one);
-    if (envs == nullptr) return;
-    const Played family = Player(*envs, 0, 1).play(1);
-    if (!expect_played(family)) return;
-    const std::vector<float>& seen = family.policy.observations;
-    const std::size_t width = seen.size() / kEnvs;
-    for (std::size_t i = width; i < seen.size(); ++i) {
-      expect(seen[i] == seen[i - width],
-             "environments of one seed family, under the same actions, differ");
-    }
+    const std::unique_ptr<VecEnv> family = made(one), families = made(options());
+    if (family == nullptr || families == nullptr) return;
+    const Played alike = Player(*family, 0, 1).play(options_.num_steps);
+    const Played apart = Player(*families, 0, 1).play(options_.num_steps);
+    if (!expect_played(alike) || !expect_played(apart)) return;
+    expect(alike.are_alike(), "environments of one seed family, under the same actions, differ");
+    expect(!apart.are_alike(),
+           "environments of different seed families, under the same actions, are all the same");
   }
 
   // What has been counted of an environment since it was asked last.
@@ -395,6 +409,33 @@ class Kit : Findings {
     }
   }
 
+  // As floats, which a simulator may keep them in.
+  static bool is_within(const ContextRange& range, double number) {
+    const float given = static_cast<float>(number);
+    return given >= static_cast<float>(range.low) && given <= static_cast<float>(range.high);
+  }
+
+  void check_context() {
+    const std::unique_ptr<VecEnv> envs = made(options());
+    if (envs == nullptr) return;
+    Player player(*envs);
+    for (int t = 0; t < options_.num_steps; ++t) {
+      for (int n = 0; n < kEnvs; ++n) check_given(*envs, n);
+      if (!expect_played(player.play(1))) return;
+    }
+  }
+
+  void check_given(const VecEnv& envs, int n) {
+    std::vector<double> given(context_.size(), std::numeric_limits<double>::quiet_NaN());
+    envs.context(n, given);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const bool finite = std::isfinite(given[i]);
+      expect(finite, "context() leaves a number of spec().context out, or it is not finite");
+      expect(!finite || is_within(context_[i], given[i]),
+             "a number that context() gives is not in the range that spec() says");
+    }
+  }
+
   void check_saving() {
     if (traits_.saves_state) {
       begin("state saved and restored");
@@ -409,6 +450,22 @@ class Kit : Findings {
     for (int n = 0; n < kEnvs && anew.ok(); ++n) {
       expect(envs->episode_step(n) == 0, "begin_anew() leaves an episode as it was");
     }
+    if (anew.ok() && traits_.deterministic) check_new_episodes(*envs, 17);
+  }
+
+  // envs: after begin_anew() with this seed.
+  void check_new_episodes(VecEnv& envs, std::uint64_t seed) {
+    VecEnvOptions with_seed = options();
+    with_seed.seed = seed;
+    const std::unique_ptr<Played> made_so = played(with_seed, options_.num_steps);
+    const Played first = Player(envs).play(options_.num_steps);
+    const Status anew = envs.begin_anew(seed);
+    expect(anew.ok(), "begin_anew() fails: " + anew.message());
+    const Played second = Player(envs).play(options_.num_steps);
+    if (made_so == nullptr || !expect_played(first) || !expect_played(second)) return;
+    expect(first.is_as(second), "begin_anew() with the same seed gives other steps");
+    expect(first.is_as(*made_so),
+           "begin_anew() gives other steps than environments that are made with its seed");
   }
 
   static bool is_by_row(const TensorRef& tensor) {
@@ -504,6 +561,7 @@ class Kit : Findings {
   VecEnvTraits traits_;
   FrameLayout stacked_;      // of observations
   std::size_t counted_ = 0;  // numbers
+  std::vector<ContextRange> context_;
 };
 
 }  // namespace

@@ -60,6 +60,16 @@ class SeenRows {
 struct Shown {
   std::vector<float> observations, last;
   bool operator==(const Shown&) const = default;
+
+  // Of so many rows.
+  bool rows_are_alike(std::size_t i, std::size_t j, std::size_t rows) const {
+    const std::size_t width = observations.size() / rows;
+    const auto alike = [&](const std::vector<float>& numbers) {
+      const float* first = numbers.data() + i * width;
+      return std::equal(first, first + width, numbers.data() + j * width);
+    };
+    return alike(observations) && alike(last);
+  }
 };
 
 // All that steps gave, [steps, kEnvs].
@@ -88,6 +98,14 @@ struct Played {
            terminated == other.terminated && truncated == other.truncated && ends == other.ends;
   }
 
+  // Whether all environments were given the same, step by step.
+  bool are_alike() const {
+    for (std::size_t i = 0; i + 1 < rewards.size(); ++i) {
+      if ((i + 1) % kEnvs != 0 && !rows_are_alike(i, i + 1)) return false;
+    }
+    return true;
+  }
+
   // Where a step of environments from `row` on writes to.
   StepRows rows_from(std::size_t row, const float* actions) {
     return {actions,
@@ -107,6 +125,12 @@ struct Played {
   }
 
  private:
+  bool rows_are_alike(std::size_t i, std::size_t j) const {
+    return policy.rows_are_alike(i, j, rewards.size()) &&
+           critic.rows_are_alike(i, j, rewards.size()) && rewards[i] == rewards[j] &&
+           terminated[i] == terminated[j] && truncated[i] == truncated[j] && ends[i] == ends[j];
+  }
+
   SeenRows observations_, last_, critic_observations_, critic_last_;
 };
 

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +16,7 @@
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/envs/registry.h"
 #include "examples/own_env/hover.h"
+#include "tests/env/commanded.h"
 #include "tests/env/counted.h"
 #include "tests/env/observation_envs.h"
 #include "tests/env/rollout.h"
@@ -243,6 +246,30 @@ TEST(ConformanceFaults, OfRangesStateAndCountsAreFound) {
   expect_found(around<Miscounting>(), "more truncations than max_truncations()");
 }
 
+// All is as it should be in the first steps of the first episodes.
+TEST(ConformanceFaults, OfLaterEpisodesOfAFamilyAreFound) {
+  const auto after_an_end = [](const std::function<void(const StepRows&, int env, int k)>& change) {
+    return broken([change](VecEnv&, int begin, int end, const StepRows& rows) {
+      for (int k = 0; k < end - begin; ++k) {
+        if ((rows.terminated[k] | rows.truncated[k]) != 0) change(rows, begin + k, k);
+      }
+    });
+  };
+  const char* const differ = "environments of one seed family, under the same actions, differ";
+  expect_found(after_an_end([](const StepRows& rows, int env, int k) {
+                 rows.rewards[k] += static_cast<float>(env);
+               }),
+               differ);
+  expect_found(after_an_end([](const StepRows& rows, int env, int k) {
+                 rows.observations.floats()[4 * k] += 0.01f * static_cast<float>(env);
+               }),
+               differ);
+  expect_found(after_an_end([](const StepRows& rows, int env, int k) {
+                 rows.final_observations.floats()[4 * k] += 0.01f * static_cast<float>(env);
+               }),
+               differ);
+}
+
 TEST(ConformanceFaults, OfOptionsAreFound) {
   expect_found([](const VecEnvOptions&) { return nullptr; }, "there are no environments");
   expect_found(ignoring([](VecEnvOptions& options) { options.num_envs = 3; }),
@@ -254,8 +281,17 @@ TEST(ConformanceFaults, OfOptionsAreFound) {
                "false or --no_chance says so)");
   expect_found(ignoring([](VecEnvOptions& options) { options.streams = StreamSet::kTraining; }),
                "evaluation draws what training draws");
+  const auto instead_of_panels = [](StreamSet streams) {
+    return ignoring([streams](VecEnvOptions& options) {
+      if (options.streams == StreamSet::kPanel) options.streams = streams;
+    });
+  };
+  expect_found(instead_of_panels(StreamSet::kTraining), "a panel draws what training draws");
+  expect_found(instead_of_panels(StreamSet::kEvaluation), "a panel draws what evaluation draws");
   expect_found(ignoring([](VecEnvOptions& options) { options.seed_families = 0; }),
                "environments of one seed family, under the same actions, differ");
+  expect_found(ignoring([](VecEnvOptions& options) { options.seed_families = 1; }),
+               "environments of different seed families, under the same actions, are all the same");
   int made = 0;
   expect_found(ignoring([&](VecEnvOptions& options) { options.seed = ++made; }),
                "the same seed gives other steps");
@@ -302,6 +338,68 @@ TEST(ConformanceOfSimulators, FaultsOfTheirsAreFound) {
     ASSERT_FALSE(failing.empty());
     EXPECT_EQ(failing[0], "a step failed: worker 3 has died");
   }
+}
+
+// Begins anew with seeds of its own.
+class BegunWith final : public ForwardingVecEnv {
+ public:
+  using Seeds = std::function<std::uint64_t(std::uint64_t asked)>;
+  BegunWith(std::unique_ptr<VecEnv> inner, Seeds seeds)
+      : ForwardingVecEnv(std::make_unique<Unsaved>(std::move(inner), "CartPole-v1", true)),
+        seeds_(std::move(seeds)) {}
+  Status begin_anew(std::uint64_t seed) override {
+    return ForwardingVecEnv::begin_anew(seeds_(seed));
+  }
+
+ private:
+  Seeds seeds_;
+};
+
+TEST(ConformanceOfSimulators, SeedsThatNewEpisodesIgnoreAreFound) {
+  const auto begun_with = [](const BegunWith::Seeds& seeds) {
+    return [seeds](const VecEnvOptions& options) {
+      return std::make_unique<BegunWith>(make("CartPole-v1", options), seeds);
+    };
+  };
+  const char* const other =
+      "begin_anew() gives other steps than environments that are made with its seed";
+  expect_found(begun_with([](std::uint64_t) { return 3u; }), other);
+  int times = 0;
+  expect_found(begun_with([&](std::uint64_t) { return ++times; }),
+               "begin_anew() with the same seed gives other steps");
+}
+
+// Is given a number that it says is within +- 1.
+class Given final : public ForwardingVecEnv {
+ public:
+  Given(std::unique_ptr<VecEnv> inner, double number)
+      : ForwardingVecEnv(std::move(inner)), spec_(ForwardingVecEnv::spec()), number_(number) {
+    spec_.context = {{"speed, m/s", -1.0, 1.0}};
+  }
+  const EnvSpec& spec() const override { return spec_; }
+  void context(int env, std::span<double> out) const override {
+    if (number_ != 0.0) out[0] = env == 3 ? number_ : 1.0;
+  }
+
+ private:
+  EnvSpec spec_;
+  double number_;  // of one environment; 0: it writes none
+};
+
+TEST(ConformanceOfSimulators, WhatTheyAreGivenIsLookedAt) {
+  EXPECT_NE(check_of(report_of(by_name("CartPole-v1")), "are given").left_out, "");
+  const auto given = [](double number) {
+    return [number](const VecEnvOptions& options) {
+      return std::make_unique<Given>(make("CartPole-v1", options), number);
+    };
+  };
+  EXPECT_EQ(report_of(given(-0.5)).findings(), Problems());
+  EXPECT_EQ(report_of(batched<Commanded>()).findings(), Problems());
+  const char* const none = "context() leaves a number of spec().context out, or it is not finite";
+  expect_found(given(0.0), none);
+  expect_found(given(std::numeric_limits<double>::quiet_NaN()), none);
+  expect_found(given(std::numeric_limits<double>::infinity()), none);
+  expect_found(given(1.5), "a number that context() gives is not in the range that spec() says");
 }
 
 // Serialises itself, but for one thing: bytes that were not asked for are those of before.

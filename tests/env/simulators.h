@@ -117,7 +117,7 @@ class Serialising final : public Simulator {
   std::vector<unsigned char> bytes_;
 };
 
-// Cannot save its state; can it begin anew, it is made once more.
+// Cannot save its state; can it begin anew, others are made that it goes on with.
 class Unsaved final : public Simulator {
  public:
   Unsaved(std::unique_ptr<VecEnv> inner, const std::string& id, bool can_begin)
@@ -128,14 +128,17 @@ class Unsaved final : public Simulator {
     VecEnvOptions options;
     options.num_envs = num_envs();
     options.seed = seed;
-    const std::unique_ptr<VecEnv> made = inner().another(options);
-    std::vector<TensorRef> from, to;
-    made->append_state("", from);
-    inner().append_state("", to);
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      std::memcpy(to[i].data, from[i].data, to[i].bytes());
-    }
+    anew_ = inner().another(options);
     return {};
+  }
+  void observe(int begin, int end, ObservationRows observations) const override {
+    (anew_ != nullptr ? *anew_ : inner()).observe(begin, end, observations);
+  }
+  Status step(int begin, int end, const StepRows& rows) override {
+    return (anew_ != nullptr ? *anew_ : inner()).step(begin, end, rows);
+  }
+  std::int64_t episode_step(int env) const override {
+    return (anew_ != nullptr ? *anew_ : inner()).episode_step(env);
   }
   void append_state(const std::string&, std::vector<TensorRef>&) override {}
   static std::vector<std::uint64_t>& seeds() {
@@ -145,6 +148,7 @@ class Unsaved final : public Simulator {
 
  private:
   bool can_begin_;
+  std::unique_ptr<VecEnv> anew_;
 };
 
 class WithoutFinals final : public Simulator {
