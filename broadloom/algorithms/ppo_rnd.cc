@@ -1,6 +1,7 @@
 #include "broadloom/algorithms/ppo_rnd.h"
 
 #include "broadloom/rollout/explained_variance.h"
+#include "broadloom/rollout/minibatches.h"
 
 namespace broadloom {
 
@@ -11,7 +12,7 @@ PpoRnd::PpoRnd(const ActorCritic& network, const PpoRndSettings& settings, int n
       gae_lambda_(settings.ppo.gae_lambda),
       ppo_(network, settings.ppo, batch_size, minibatch_count, observation_size, action_size, pool,
            ranks),
-      rnd_(settings.rnd, num_envs, batch_size, (batch_size + minibatch_count - 1) / minibatch_count,
+      rnd_(settings.rnd, num_envs, batch_size, MinibatchCut{batch_size, minibatch_count}.max_size(),
            pool, ranks) {
   ppo_.set_companion(&rnd_);
 }

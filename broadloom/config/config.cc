@@ -106,12 +106,15 @@ std::string block_words(const Config& config) {
          " = " + to_text(config.batch_size());
 }
 
+// Samples are numbered with 32 bits, and loops over them look up to a tile ahead.
+constexpr std::int64_t kLargestBlock = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
+
 Status check_batch(const Config& config) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 31;
   const std::int64_t batch = config.batch_size();
-  if (batch >= kLargest) {
+  if (batch > kLargestBlock) {
     return invalid("the rollout block is too large: " + block_words(config) +
-                   ", expected less than 2147483648; lower num_envs or num_steps");
+                   ", expected at most " + to_text(kLargestBlock) +
+                   "; lower num_envs or num_steps");
   }
   if (config.total_timesteps < batch) {
     return invalid("total_timesteps: got " + to_text(config.total_timesteps) +

@@ -23,7 +23,7 @@ struct MinibatchCut {
   int wanted;  // minibatches; there are fewer where there are fewer samples
 
   int count() const { return std::min(wanted, samples); }
-  int max_size() const { return (samples + wanted - 1) / wanted; }
+  int max_size() const { return samples / wanted + (samples % wanted > 0 ? 1 : 0); }
   int begin(int m) const { return minibatch_begin(m, samples, count()); }
   int size(int m) const { return begin(m + 1) - begin(m); }
 };

@@ -235,6 +235,12 @@ TEST(ConfigValidate, BlocksBeyondTheIndexRangeAreRefused) {
   config.num_envs = config.num_steps = 1 << 20;
   config.total_timesteps = std::int64_t{1} << 50;
   EXPECT_NE(message_of(validate(config)).find("too large"), std::string::npos);
+  config.num_envs = 65535;
+  config.num_steps = 32767;  // close below 2^31
+  EXPECT_NE(message_of(validate(config)).find("expected at most 2146435072"), std::string::npos);
+  config.num_envs = 1 << 20;
+  config.num_steps = 2047;
+  EXPECT_TRUE(validate(config).ok());
 }
 
 TEST(ConfigValidate, SingleSamplesAreFineWhenNothingIsNormalised) {

@@ -36,6 +36,14 @@ TEST(Minibatches, UseEverySampleExactlyOnceAlsoWhereTheBatchDoesNotDivide) {
   }
 }
 
+TEST(Minibatches, OfTheLargestBlockAreCounted) {
+  constexpr int kMost = 2146435072;  // of a configuration
+  EXPECT_EQ((MinibatchCut{kMost, kMost}.max_size()), 1);
+  EXPECT_EQ((MinibatchCut{kMost, kMost - 1}.max_size()), 2);
+  EXPECT_EQ((MinibatchCut{kMost, 1}.max_size()), kMost);
+  EXPECT_EQ((MinibatchCut{3, kMost}.max_size()), 1);
+}
+
 TEST(Minibatches, LeaveFillersOut) {
   for (const int count : {1, 3, 7, 40}) {  // 26 of 40 rows are samples
     Minibatches minibatches(40, count);
