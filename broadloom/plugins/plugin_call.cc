@@ -186,7 +186,7 @@ PluginCall::PluginCall(const char* who, const char* function, int begin, int end
 }
 PluginCall::~PluginCall() { innermost = before_; }
 
-Status has_thrown(const std::string& who, const char* function, const char* words) {
+Status exception_status(const std::string& who, const char* function, const char* words) {
   return {ErrorKind::kIo, fmt::format("{}() of {} threw an exception, which a plug-in must not{}{}",
                                       function, who, *words == '\0' ? "" : ": ", words)};
 }

@@ -30,7 +30,7 @@ class PluginCall {
 };
 
 // kIo: that a function of a plug-in's let out an exception, with its words if it has any.
-Status has_thrown(const std::string& who, const char* function, const char* words);
+Status exception_status(const std::string& who, const char* function, const char* words);
 
 // Runs what calls a function of a plug-in's, which may be in C++ and should have caught everything.
 // begin, end: as in PluginCall.
@@ -41,9 +41,9 @@ Status call_plugin(const std::string& who, const char* function, int begin, int 
     const PluginCall call(who.c_str(), function, begin, end);
     run();
   } catch (const std::exception& thrown) {
-    return has_thrown(who, function, thrown.what());
+    return exception_status(who, function, thrown.what());
   } catch (...) {
-    return has_thrown(who, function, "");
+    return exception_status(who, function, "");
   }
   return {};
 }
