@@ -16,7 +16,10 @@ enum class SpaceKind { kDiscrete, kBox };
 // pixels are, uint8. A network sees uint8 numbers divided by full_scale(): from 0 to 1.
 struct Space {
   SpaceKind kind = SpaceKind::kBox;
-  int size = 0;               // n of a Discrete, how many numbers a Box has
+  int size = 0;  // n of a Discrete, how many numbers a Box has
+  // Of a Discrete: what its simulator calls 0, where it counts from another number. The library
+  // counts from 0; who hands a policy out to the simulator's users adds it.
+  std::int64_t start = 0;
   std::vector<float> low{};   // [size] of a Box
   std::vector<float> high{};  // [size] of a Box
   Dtype dtype = Dtype::kF32;  // kF32 or kU8; actions and Discrete spaces are kF32

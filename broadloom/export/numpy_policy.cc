@@ -14,6 +14,9 @@ void add_settings(const Operation& operation, Json& out) {
     case OperationKind::kNormalise:
       out["limit"] = operation.number;
       break;
+    case OperationKind::kShift:
+      out["by"] = static_cast<std::int64_t>(operation.number);
+      break;
     case OperationKind::kPermute:
       out["axes"] = operation.axes;
       break;

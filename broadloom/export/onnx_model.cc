@@ -93,8 +93,8 @@ class ModelWriter {
     for (const std::string& name : policy_.outputs) {
       const Operation& operation = policy_.operation(name);
       graph_.add(graph_proto::kOutput,
-                 value_info(name, operation.kind == OperationKind::kArgmax ? kInt64 : kFloat32,
-                            operation.shape, operation.kind != OperationKind::kConstant));
+                 value_info(name, is_index(operation) ? kInt64 : kFloat32, operation.shape,
+                            operation.kind != OperationKind::kConstant));
     }
     return whole();
   }
@@ -141,6 +141,9 @@ class ModelWriter {
       node(type, inputs, operation.name, attributes);
     };
     switch (operation.kind) {
+      case OperationKind::kShift:
+        out("Add", {x, number(operation, "by", static_cast<std::int64_t>(operation.number))});
+        break;
       case OperationKind::kOneHot:
         out("OneHot",
             {x, list(operation, "depth", std::vector<std::int64_t>{operation.shape[0]}),

@@ -68,7 +68,7 @@ std::vector<double> as_shown(Observations& rows, std::size_t count, const Space&
   }
   for (std::size_t r = 0; r < count; ++r) {
     const float* row = floats + r * size;
-    out.push_back(static_cast<double>(std::max_element(row, row + size) - row));
+    out.push_back(static_cast<double>(std::max_element(row, row + size) - row + space.start));
   }
   return out;
 }
@@ -87,7 +87,7 @@ std::vector<double> actions_of(const Policy& policy, const std::vector<float>& o
   for (std::size_t at = 0; at < outputs.size(); at += size) {
     const float* row = outputs.data() + at;
     if (space.kind == SpaceKind::kDiscrete) {
-      out.push_back(static_cast<double>(std::max_element(row, row + size) - row));
+      out.push_back(static_cast<double>(std::max_element(row, row + size) - row + space.start));
       continue;
     }
     for (std::size_t a = 0; a < size; ++a) {
@@ -124,7 +124,7 @@ double largest_difference(const PolicyGraph& graph,
                           const std::map<std::string, std::vector<double>>& got) {
   double largest = 0.0;
   for (const auto& [name, numbers] : expected) {
-    if (graph.operation(name).kind == OperationKind::kArgmax) continue;
+    if (is_index(graph.operation(name))) continue;
     const std::vector<double>& others = got.at(name);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const double off = std::abs(others[i] - numbers[i]) / std::max(1.0, std::abs(numbers[i]));

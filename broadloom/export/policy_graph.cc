@@ -62,6 +62,7 @@ class GraphBuilder {
     Value x{kObservationName, {}};
     if (space.kind == SpaceKind::kDiscrete) {
       graph_.observation_dtype = Dtype::kI64;
+      x = shifted("observation.index", x, -space.start);
       x = add({OperationKind::kOneHot, "observation.one_hot", {x.name}, {space.size}});
     } else {
       graph_.observation_dtype = space.dtype;
@@ -206,7 +207,10 @@ class GraphBuilder {
     const NetworkShape& shape = policy_.network.shape();
     const Value outputs = linear(shape.action_values ? "action_values" : "logits", side + ".head",
                                  policy_.network.policy_head(), features);
-    graph_.outputs = {add({OperationKind::kArgmax, "action", {outputs.name}}).name, outputs.name};
+    const std::int64_t start = policy_.spec.action.start;
+    const Value index =
+        add({OperationKind::kArgmax, start == 0 ? "action" : "action.index", {outputs.name}});
+    graph_.outputs = {shifted("action", index, start).name, outputs.name};
     if (shape.action_values) largest_ = outputs;
   }
 
@@ -243,6 +247,14 @@ class GraphBuilder {
       column.number = v;
       graph_.outputs.push_back(add(column).name);
     }
+  }
+
+  // Between the library's indices, from 0 on, and those of who made the space.
+  Value shifted(const std::string& name, const Value& index, std::int64_t by) {
+    if (by == 0) return index;
+    Operation shift{OperationKind::kShift, name, {index.name}};
+    shift.number = static_cast<double>(by);
+    return add(shift);
   }
 
   Value row(const Value& x, const std::string& side) {
@@ -343,6 +355,8 @@ PolicyGraph policy_graph(const Policy& policy, bool with_value) {
 
 const char* operation_name(const Operation& operation) {
   switch (operation.kind) {
+    case OperationKind::kShift:
+      return "shift";
     case OperationKind::kOneHot:
       return "one_hot";
     case OperationKind::kDivide:
@@ -380,8 +394,12 @@ const char* operation_name(const Operation& operation) {
   return operation.activation == Activation::kRelu ? "relu" : "elu";
 }
 
+bool is_index(const Operation& operation) {
+  return operation.kind == OperationKind::kArgmax || operation.kind == OperationKind::kShift;
+}
+
 const char* output_dtype(const Operation& operation) {
-  return operation.kind == OperationKind::kArgmax ? "int64" : "float32";
+  return is_index(operation) ? "int64" : "float32";
 }
 
 const char* dtype_name(Dtype dtype) {

@@ -15,6 +15,7 @@ namespace broadloom {
 
 // docs/formats/export.md has the formula of each.
 enum class OperationKind {
+  kShift,        // of an index: with the whole number `number` added
   kOneHot,       // of an index
   kDivide,       // by `number`, in float32
   kNormalise,    // arrays mean, mean_rest and scale, limit `number`
@@ -75,6 +76,7 @@ PolicyGraph policy_graph(const Policy& policy, bool with_value = true);
 
 // "linear", "tanh", ...: an activation has the name of its function.
 const char* operation_name(const Operation& operation);
+bool is_index(const Operation& operation);  // what it gives is int64
 // As NumPy and PyTorch name it: of an output, and of the observation.
 const char* output_dtype(const Operation& operation);
 const char* dtype_name(Dtype dtype);

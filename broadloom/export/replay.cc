@@ -33,6 +33,9 @@ class RowReplay {
   void run(const double* x, const double* y, Numbers& out) const {
     const auto in = static_cast<std::size_t>(row_size(in_shape_));
     switch (operation_.kind) {
+      case OperationKind::kShift:
+        out[0] = x[0] + operation_.number;
+        break;
       case OperationKind::kOneHot:
         std::fill(out.begin(), out.end(), 0.0);
         out[static_cast<std::size_t>(x[0])] = 1.0;

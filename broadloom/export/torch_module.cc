@@ -150,6 +150,8 @@ class ModuleText {
     const std::string x = operation.inputs.empty() ? "" : variable(operation.inputs.front());
     const std::vector<std::string>& arrays = operation.arrays;
     switch (operation.kind) {
+      case OperationKind::kShift:
+        return fmt::format("{} + {}", x, static_cast<std::int64_t>(operation.number));
       case OperationKind::kOneHot:
         return fmt::format("F.one_hot({}.long(), {}).to(torch.float32)", x, operation.shape[0]);
       case OperationKind::kDivide:

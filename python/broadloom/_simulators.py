@@ -29,7 +29,6 @@ class Simulator:
         self.filler_rows = self.mode == "NextStep" and kind.ignores_mask
         action = self.spec["action"]
         self.actions = np.zeros(self.num_envs, np.int64) if action["kind"] == "discrete" else np.zeros((self.num_envs, *action["shape"]), np.float32)
-        self.first_observation = int(getattr(kind.observation_space, "start", 0))
         self.begin(seeds[0])
 
     def made(self, seed):
@@ -121,7 +120,7 @@ class Simulator:
 
     def array(self, rows, space):
         if space["kind"] == "discrete":
-            return flat(rows, np.int64, self.num_envs, "observations") - self.first_observation
+            return flat(rows, np.int64, self.num_envs, "observations") - space["start"]
         rows = numpy_of(rows)
         if space["channels_first"]:
             rows = np.moveaxis(rows, 1, -1)
@@ -165,7 +164,7 @@ class Kind:
                      "critic_observation": None if critic is None else {**spaces.from_gymnasium(critic, "critic observation"), "dtype": "float32"},
                      "action": spaces.from_gymnasium(self.action_space, "action"), "max_episode_steps": int(limit or 0), "frames": frames,
                      "reward_threshold": reward_threshold, "upstream": upstream, "summary": summary}
-        self.first_action = int(getattr(self.action_space, "start", 0))
+        self.first_action = self.spec["action"].get("start", 0)
         self.action_dtype = np.dtype(np.int64) if self.spec["action"]["kind"] == "discrete" else self.action_space.dtype
 
     def made(self, request):

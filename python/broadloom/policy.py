@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Policy:
     """The policy of a run (its newest checkpoint) or of a checkpoint file, with its observation normaliser; float32.
 
-    observations: [n, ...] as the environment gives them, or a single one."""
+    observations: [n, ...] as the environment gives them, images with their channels last, or a single one. Discrete spaces count as the environment does, from their start on."""
 
     def __init__(self, run: StrPath) -> None:
         self._core = _core.Policy(os.fspath(run))
@@ -50,7 +50,7 @@ class Policy:
         rows, one = self._rows(observations)
         outputs, _ = self._core.forward(rows, len(rows))
         if self._action["kind"] == "discrete":
-            actions = np.argmax(outputs if rng is None else outputs + rng.gumbel(size=outputs.shape), axis=1)
+            actions = np.argmax(outputs if rng is None else outputs + rng.gumbel(size=outputs.shape), axis=1) + self._action["start"]
         else:
             if rng is not None:
                 outputs = outputs + np.exp(self._core.log_std) * rng.standard_normal(outputs.shape, np.float32)
@@ -79,9 +79,11 @@ class Policy:
         made.load_state_dict({name: torch.from_numpy(numbers).reshape(shape) for name, (numbers, shape) in arrays.items()})
         return made.eval()
 
-    def _largest(self):
+    def _range(self):
         """Of observations of whole numbers."""
-        return self._space["n"] - 1 if self._space["kind"] == "discrete" else max(self._space["high"])
+        if self._space["kind"] != "discrete":
+            return 0, max(self._space["high"])
+        return self._space["start"], self._space["start"] + self._space["n"] - 1
 
     def _rows(self, observations):
         discrete = self._space["kind"] == "discrete"
@@ -90,8 +92,10 @@ class Policy:
         whole = discrete or dtype == np.uint8
         if array.dtype.kind not in ("iu" if whole else "iufb"):
             raise TypeError(f"observations: got {array.dtype}, expected {dtype}")
-        if whole and array.size and not (0 <= array.min() and array.max() <= self._largest()):
-            raise ValueError(f"observations: got numbers from {array.min()} to {array.max()}, expected them within the space {self.observation_space}")
+        if whole and array.size:
+            least, most = self._range()
+            if array.min() < least or array.max() > most:
+                raise ValueError(f"observations: got numbers from {array.min()} to {array.max()}, expected them within the space {self.observation_space}")
         if not whole:
             with np.errstate(over="ignore"):
                 array = array.astype(dtype)
@@ -100,6 +104,8 @@ class Policy:
         shape = () if discrete else tuple(self._space["shape"])
         one = array.shape == shape
         array = np.ascontiguousarray(array[None] if one else array, dtype)
+        if discrete:
+            array = array - self._space["start"]
         if array.shape[1:] != shape:
             raise ValueError(f"observations: got an array of shape {np.shape(observations)}, expected {('n', *shape)} or {shape}".replace("'n'", "n"))
         return array, one

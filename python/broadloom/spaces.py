@@ -1,4 +1,4 @@
-"""Spaces of Gymnasium's from Broadloom's specs, and back. A spec's space is {"kind": "discrete", "n"} or {"kind": "box",
+"""Spaces of Gymnasium's from Broadloom's specs, and back. A spec's space is {"kind": "discrete", "n", "start"} or {"kind": "box",
 "low", "high", "shape", "dtype"}, with bounds as flat lists."""
 
 import numpy as np
@@ -8,7 +8,7 @@ def to_gymnasium(space):
     from gymnasium import spaces
 
     if space["kind"] == "discrete":
-        return spaces.Discrete(space["n"])
+        return spaces.Discrete(space["n"], start=space["start"])
     shape, dtype = tuple(space["shape"]), np.dtype(space["dtype"])
     low, high = (np.asarray(space[bound], np.float32).reshape(shape).astype(dtype) for bound in ("low", "high"))
     return spaces.Box(low, high, shape, dtype.type)
@@ -18,7 +18,7 @@ def from_gymnasium(space, what):
     """TypeError for kinds that networks of Broadloom's cannot read or choose from."""
     kind = type(space).__name__
     if kind == "Discrete":
-        return {"kind": "discrete", "n": int(space.n)}
+        return {"kind": "discrete", "n": int(space.n), "start": int(getattr(space, "start", 0))}
     if kind == "MultiBinary" and what != "action":
         return {"kind": "box", "low": [0.0] * int(np.prod(space.shape)), "high": [1.0] * int(np.prod(space.shape)), "shape": list(space.shape),
                 "dtype": "float32", "channels_first": False}

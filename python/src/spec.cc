@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +14,11 @@ namespace broadloom::python {
 namespace {
 
 Space space_from(const nb::dict& space) {
-  if (nb::cast<std::string>(space["kind"]) == "discrete")
-    return Space::discrete(nb::cast<int>(space["n"]));
+  if (nb::cast<std::string>(space["kind"]) == "discrete") {
+    Space discrete = Space::discrete(nb::cast<int>(space["n"]));
+    discrete.start = nb::cast<std::int64_t>(space["start"]);
+    return discrete;
+  }
   Space box = Space::box(nb::cast<std::vector<float>>(space["low"]),
                          nb::cast<std::vector<float>>(space["high"]));
   box.shape = nb::cast<std::vector<int>>(space["shape"]);
@@ -27,6 +31,7 @@ nb::dict space_to(const Space& space) {
   if (space.kind == SpaceKind::kDiscrete) {
     out["kind"] = "discrete";
     out["n"] = space.size;
+    out["start"] = space.start;
     return out;
   }
   out["kind"] = "box";

@@ -59,6 +59,8 @@ const Kind kImages{.encoder = "nature",
 std::vector<Kind> kinds() {
   return {{.norm_obs = true, .action = Space::box({-1.0f}, {1.0f})},
           {.algorithm = "ppo_rnd", .observation = Space::discrete(5)},
+          {.observation = export_tests::discrete_from(3, 5),
+           .action = export_tests::discrete_from(-1, 4)},
           kImages,
           {.encoder = "impala", .algorithm = "pqn", .observation = Space::bits({8, 8, 3})}};
 }
@@ -161,6 +163,14 @@ TEST(TorchModule, IsASmallFileWithNamedLayers) {
     EXPECT_NE(text.find("class Policy(nn.Module):"), std::string::npos);
     EXPECT_EQ(text.find("broadloom."), std::string::npos);
   }
+}
+
+TEST(TorchModule, CountsAsWhoMadeTheSpaces) {
+  const UntrainedPolicy untrained({.observation = export_tests::discrete_from(3, 5),
+                                   .action = export_tests::discrete_from(-1, 4)});
+  const std::string text = torch_module(policy_graph(untrained.view()));
+  EXPECT_NE(text.find("observation_index = observation + -3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("action = action_index + -1\n"), std::string::npos) << text;
 }
 
 // What others name is in a Python text there.

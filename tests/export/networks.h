@@ -28,6 +28,13 @@ struct Kind {
   }
 };
 
+// Whose maker counts from there.
+inline Space discrete_from(std::int64_t start, int n) {
+  Space space = Space::discrete(n);
+  space.start = start;
+  return space;
+}
+
 // Its parameters, all of them, and its statistics are drawn at random.
 class UntrainedPolicy {
  public:
@@ -58,7 +65,8 @@ class UntrainedPolicy {
     if (space.kind == SpaceKind::kBox) return numbers(rows, random);
     std::vector<double> out;
     for (int r = 0; r < rows; ++r) {
-      out.push_back(random.below(static_cast<std::uint32_t>(space.size)));
+      out.push_back(static_cast<double>(space.start) +
+                    random.below(static_cast<std::uint32_t>(space.size)));
     }
     return out;
   }
@@ -70,7 +78,7 @@ class UntrainedPolicy {
     for (std::size_t i = 0; i < shown.size(); ++i) {
       if (space.kind == SpaceKind::kDiscrete) {
         out.rows().floats()[i * static_cast<std::size_t>(space.size) +
-                            static_cast<std::size_t>(shown[i])] = 1.0f;
+                            static_cast<std::size_t>(shown[i] - space.start)] = 1.0f;
       } else if (space.dtype == Dtype::kU8) {
         out.rows().bytes()[i] = static_cast<std::uint8_t>(shown[i]);
       } else {

@@ -55,7 +55,8 @@ void expect_the_network(const Kind& kind) {
       EXPECT_NEAR(got.at("action")[r * width + a],
                   std::clamp(row[a], kind.action.low[a], kind.action.high[a]), 1e-5);
     }
-    if (is_discrete) EXPECT_EQ(got.at("action")[r], std::max_element(row, row + width) - row);
+    const auto best = std::max_element(row, row + width) - row;
+    if (is_discrete) EXPECT_EQ(got.at("action")[r], best + kind.action.start);
   }
   if (kind.critic_observation.size > 0) {
     EXPECT_EQ(got.count("value"), 0u);
@@ -87,6 +88,14 @@ TEST(PolicyGraph, OfEveryNetworkIsTheNetwork) {
       }
     }
   }
+}
+
+TEST(PolicyGraph, CountsAsWhoMadeTheSpaces) {
+  const Kind kind{.observation = export_tests::discrete_from(3, 9),
+                  .action = export_tests::discrete_from(-1, 4)};
+  expect_the_network(kind);
+  const UntrainedPolicy untrained(kind);
+  EXPECT_EQ(policy_graph(untrained.view()).outputs.front(), "action");
 }
 
 TEST(PolicyGraph, OfEveryObservationIsTheNetwork) {

@@ -50,6 +50,22 @@ class TwoSides(gymnasium.Env):
         return self.observation_space.sample(), 1.0, bool(self.np_random.random() < 0.1), False, {}
 
 
+class Rooms(gymnasium.Env):
+    """Rooms 3 to 7, of which one goes to the one before or after: its spaces do not begin at 0."""
+
+    observation_space, action_space = gymnasium.spaces.Discrete(5, start=3), gymnasium.spaces.Discrete(3, start=-1)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.room = int(self.np_random.integers(3, 8))
+        return self.room, {}
+
+    def step(self, action):
+        assert action in self.action_space
+        self.room = int(np.clip(self.room + action, 3, 7))
+        return self.room, float(self.room == 7), self.room == 7, False, {}
+
+
 def replay(path, observation):
     block, = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     page = {}
@@ -97,6 +113,25 @@ class ExportTest(unittest.TestCase):
         parity, told = self.check(run, "sides")
         self.assertEqual(sorted(parity), ["action", "logits", "observation", "tolerance"])
         self.assertIn("The critic reads an observation that the policy is not given", told["notes"][0])
+
+    def test_spaces_that_do_not_begin_at_0(self):
+        run = broadloom.train(Rooms, name="Rooms-v0", out=OUT / "rooms", max_episode_steps=20, learning_rate=0.01, **{**FEW, "total_timesteps": 2048})
+        parity, _ = self.check(run, "rooms")
+        self.assertTrue(((3 <= parity["observation"]) & (parity["observation"] <= 7)).all())
+        np.testing.assert_array_equal(parity["action"], np.argmax(parity["logits"], axis=1) - 1)
+        policy = broadloom.Policy(run)
+        self.assertEqual((policy.observation_space, policy.action_space), (Rooms.observation_space, Rooms.action_space))
+        env, room = Rooms(), 3
+        env.reset(seed=1)
+        for _ in range(20):
+            room, _, ended, _, _ = env.step(policy.act(room))
+            if ended:
+                break
+        self.assertTrue(ended)
+        self.assertIn(policy.act(room, rng=np.random.default_rng(1)), Rooms.action_space)
+        for room in (2, 8):
+            with self.assertRaisesRegex(ValueError, f"from {room} to {room}, expected them within the space"):
+                policy.act(room)
 
     def test_a_file_of_gymnasiums_environment_plays_it(self):
         run = broadloom.train("gymnasium/Pendulum-v1", out=OUT / "pendulum", norm_obs=True, **FEW)
