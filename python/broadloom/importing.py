@@ -25,21 +25,25 @@ def import_policy(source: StrPath | Mapping[str, Any], env: EnvSource, *, out: S
     (`broadloom.evaluate(path)`, `broadloom.gradients(path)`, `train --init path`).
 
     source: a model of Stable-Baselines3's (`model.zip`), CleanRL's `.cleanrl_model`, or a state dict of either ({name: tensor}). Networks: dense ones with tanh or ReLU in
-    two bodies, and Nature's convolutions in one. env: as train() has it; the policy must fit its spaces. vec_normalize: the VecNormalize that observations went through.
+    two bodies, and Nature's convolutions in one. env: as train() has it; the policy must fit its spaces. vec_normalize: the VecNormalize that observations, rewards or both went
+    through; without it neither is normalised.
     config: settings that a run of that policy has, for what depends on them (gamma=, gae_lambda=, num_envs=, num_steps= of the laboratory); of a model.zip its own are taken.
     Reads the file with torch."""
     found, settings = _read(source)
     arrays, network = _arrays_of(found)
-    keys = {"env_id": identify(env, name, "sync", observation_keys), **settings, **network, **config}
-    if vec_normalize is not None:
-        rms = vec_normalize.obs_rms
+    keys = {"env_id": identify(env, name, "sync", observation_keys), "norm_reward": False, **settings, **network, **config, "norm_obs": False}
+    if vec_normalize is not None and getattr(vec_normalize, "norm_obs", True):
         keys |= {"norm_obs": True, "clip_obs": float(vec_normalize.clip_obs)}
-        arrays |= {"obs_normalizer.mean": np.ravel(rms.mean).astype(np.float64), "obs_normalizer.var": np.ravel(rms.var).astype(np.float64),
-                   "obs_normalizer.count": np.array([rms.count], np.float64)}
-    else:
-        keys["norm_obs"] = False
+        arrays |= _statistics("obs_normalizer", vec_normalize.obs_rms)
+    if getattr(vec_normalize, "norm_reward", False):
+        keys |= {"norm_reward": True, "clip_reward": float(vec_normalize.clip_reward)}
+        arrays |= _statistics("reward_normalizer", vec_normalize.ret_rms)
     _core.write_checkpoint({key: text_of(value) for key, value in keys.items()}, arrays, os.fspath(out))
     return os.fspath(out)
+
+
+def _statistics(name, rms):
+    return {f"{name}.{what}": np.ravel(getattr(rms, what)).astype(np.float64) for what in ("mean", "var", "count")}
 
 
 def _read(source):

@@ -1,5 +1,6 @@
 """Policies of others: what an imported checkpoint does is what their parameters say, worked out by NumPy."""
 
+import json
 import pathlib
 import tempfile
 import unittest
@@ -38,6 +39,22 @@ def convolved(image, weight, bias, stride):
     sides = [(extent - kernel) // stride + 1 for extent in image.shape[1:]]
     rows = np.lib.stride_tricks.sliding_window_view(image, (kernel, kernel), axis=(1, 2))[:, ::stride, ::stride][:, :sides[0], :sides[1]]
     return np.einsum("chwij,ocij->ohw", rows, weight) + bias[:, None, None]
+
+
+def header(path):
+    data = pathlib.Path(path).read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    return json.loads(data[8:8 + size]), data[8 + size:]
+
+
+def metadata(path):
+    return header(path)[0]["__metadata__"]
+
+
+def numbers(path, prefix, names):
+    """Single ones of a checkpoint, in double precision, as far as they are there."""
+    tensors, data = header(path)
+    return {name: np.frombuffer(data[slice(*tensors[prefix + name]["data_offsets"])], np.float64)[0] for name in names if prefix + name in tensors}
 
 
 class ImportTest(unittest.TestCase):
@@ -112,7 +129,7 @@ class ImportTest(unittest.TestCase):
             mean, var, count = np.array([0.1, 0.2, 3.0]), np.array([1.0, 4.0, 0.25]), 500.0
 
         class Normalize:
-            obs_rms, clip_obs = Statistics, 5.0
+            norm_obs, norm_reward, obs_rms, clip_obs = True, False, Statistics, 5.0
 
         found = {"actor_logstd": np.zeros((1, 1), np.float32)}
         dense(found, "actor_mean.", (3, 16, 1))
@@ -121,6 +138,25 @@ class ImportTest(unittest.TestCase):
         outputs, _ = broadloom.Policy(broadloom.import_policy(found, "Pendulum-v1", out=out("normalised"), vec_normalize=Normalize)).outputs(rows)
         seen = np.clip((rows - Statistics.mean) / np.sqrt(Statistics.var + 1e-8), -5, 5)
         np.testing.assert_allclose(outputs, forward(found, "actor_mean.", seen), rtol=2e-5, atol=2e-5)
+
+    def test_rewards_are_normalised_where_they_were(self):
+        class Returns:
+            mean, var, count = 0.5, 9.0, 500.0
+
+        class Normalize:
+            norm_obs, norm_reward, ret_rms, clip_reward = False, True, Returns, 4.0
+
+        found = {"actor_logstd": np.zeros((1, 1), np.float32)}
+        dense(found, "actor_mean.", (3, 16, 1))
+        dense(found, "critic.", (3, 16, 1))
+        for name, keys, expected in (("raw", {}, {}), ("scaled", {"vec_normalize": Normalize}, {"mean": 0.5, "var": 9.0, "count": 500.0}),
+                                     ("asked_for", {"norm_reward": True}, {"mean": 0.0, "var": 1.0, "count": 1e-4})):
+            with self.subTest(name):
+                path = broadloom.import_policy(found, "Pendulum-v1", out=out(f"rewards_{name}"), **keys)
+                told = broadloom.gradients(path, out=pathlib.Path(HERE.name) / f"rewards_{name}", study="variance", batch=32, shapes="4x8,8x4", blocks=10)
+                self.assertEqual("Rewards are scaled by the run's statistics" in " ".join(told["notes"]), bool(expected))
+                self.assertEqual(numbers(path, "reward_normalizer.", ("mean", "var", "count")), expected)
+        self.assertEqual(metadata(out("rewards_scaled"))["config.clip_reward"], "4")
 
     def test_what_does_not_fit_is_refused(self):
         found = {}
