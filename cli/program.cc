@@ -18,6 +18,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/program.h"
 
 namespace broadloom::cli {
 namespace {
@@ -76,6 +77,11 @@ std::vector<std::string> with_help_as_flag(std::vector<std::string> given) {
   return given;
 }
 
+CommandLine command_line() {
+  return {program_name(),
+          "Broadloom: PPO, PPO with RND and PQN on batches of environments, measured.", kVersion};
+}
+
 int run(const std::string& program, const std::vector<std::string>& given,
         const std::vector<Status>& before) {
   const bool json = wants_json(given);
@@ -85,9 +91,7 @@ int run(const std::string& program, const std::vector<std::string>& given,
   Context context;
   context.program = program;
   context.arguments = given;
-  CommandLine line(program_name(),
-                   "Broadloom: PPO, PPO with RND and PQN on batches of environments, measured.",
-                   kVersion);
+  CommandLine line = command_line();
   add_commands(line.root(), context);
   Result<Arguments> arguments = prepare_arguments(line.root(), with_help_as_flag(given));
   if (!arguments.ok()) return report_error(arguments.status(), json);
@@ -105,6 +109,20 @@ int run(const std::string& program, const std::vector<std::string>& given,
 }
 
 }  // namespace
+
+bool has_json(const std::vector<std::string>& arguments) {
+  Context context;
+  const CommandLine line = command_line();
+  add_commands(line.root(), context);
+  Command command = line.root();
+  for (const std::string& word : arguments) {
+    const std::optional<Command> named = command.subcommand(word);
+    if (!named) break;
+    command = *named;
+  }
+  return command.is_switch("json");
+}
+
 }  // namespace broadloom::cli
 
 // The library throws nothing; what is left is memory running out, or a fault of a dependency.

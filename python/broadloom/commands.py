@@ -16,15 +16,21 @@ if TYPE_CHECKING:
 
 _KINDS = {2: "invalid_config", 3: "not_found", 4: "io", 5: "corrupt", 6: "mismatch", 7: "numeric"}
 _ANSWERS = (0, 20, 21, 22)  # of audit and advise, too: docs/reference/exit_codes.md
+_FOUND = (6, 7)  # what was compared differs, or runs of a study failed: an answer, where there is one
 
 
 def command(name: str, /, *arguments: Any, **options: Any) -> Answer:
-    """A command of the program with --json, and its answer as a dict: `command("eval", run, episodes=500)`. Options are its flags (`python -m broadloom eval --help`):
-    a list is joined by commas, True is the flag alone. Progress goes to standard error unless quiet=True. Raises broadloom.Error, and KeyboardInterrupt with
-    what was done saved where the command can."""
-    code, text, error = answer([name, *(os.fspath(word) if isinstance(word, os.PathLike) else word for word in arguments), *flags_of(options), "--json"])
-    _check(name, code, error)
-    return json.loads(text) if text.strip() else {}
+    """A command of the program, and its answer as a dict: `command("eval", run, episodes=500)`. Options are its flags (`python -m broadloom eval --help`):
+    a list is joined by commas, True is the flag alone. The answer is what it prints with --json; of a command that has no such flag, {"text": what it prints}.
+    That two things differ (`diff`, `rerun`, `env check`), or that runs of a study failed, is an answer. Progress goes to standard error unless quiet=True. Raises
+    broadloom.Error, and KeyboardInterrupt with what was done saved where the command can."""
+    words = [name, *map(text_of, arguments)]
+    has_json = _core.has_json(words)
+    code, text, error = answer([*words, *flags_of(options), *(["--json"] if has_json else [])])
+    found = (json.loads(text) if has_json and not error else {"text": text}) if text.strip() else {}
+    if not (code in _FOUND and has_json and found and not error):
+        _check(name, code, error)
+    return found
 
 
 def _check(name, code, why=None):
@@ -59,7 +65,7 @@ def compare(*runs: StrPath, panel: StrPath, quiet: bool = True, **options: Any) 
 
 
 def rerun(record: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
-    """Makes a run once more from its record, and says whether it came to the same."""
+    """Makes a run once more from its record, and says whether it came to the same: "agrees" of the dict."""
     return command("rerun", record, quiet=quiet, **options)
 
 
@@ -87,7 +93,7 @@ class Study:
         self.store = pathlib.Path(out or f"studies/{self.name}.sqlite")
 
     def run(self, *, quiet: bool = False, **options: Any) -> Answer:
-        """Makes the runs that are missing, and returns their summary. jobs=: runs at once; other keywords win over the definition."""
+        """Makes the runs that are missing, and returns their summary, which says which runs failed. jobs=: runs at once; other keywords win over the definition."""
         with tempfile.TemporaryDirectory() as folder:
             file = self.definition
             if isinstance(file, dict):
@@ -121,4 +127,4 @@ def _toml_value(value):
         return "{" + ", ".join(f"{json.dumps(key)} = {_toml_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_toml_value, value)) + "]"
-    return json.dumps(value) if isinstance(value, str) else text_of(value)
+    return json.dumps(os.fspath(value)) if isinstance(value, (str, os.PathLike)) else text_of(value)

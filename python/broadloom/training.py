@@ -141,6 +141,8 @@ def text_of(value):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(text_of(item) for item in value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     return repr(value) if type(value) is float else str(value)
 
 

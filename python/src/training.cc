@@ -25,6 +25,7 @@
 #include "broadloom/train/run.h"
 #include "cli/console.h"
 #include "cli/ledger.h"
+#include "cli/program.h"
 #include "cli/run_dir.h"
 #include "errors.h"
 #include "overrides.h"
@@ -310,6 +311,7 @@ void bind_training(nb::module_& m) {
   m.def("program", &program, nb::arg("arguments"));
   m.def("answer_of_program", &answer_of_program, nb::arg("arguments"));
   m.def("raise_kept", &raise_kept);
+  m.def("has_json", &cli::has_json, nb::arg("arguments"));
 }
 
 }  // namespace broadloom::python

@@ -12,6 +12,8 @@ import threading
 import time
 import unittest
 
+import gymnasium
+
 import broadloom
 
 HERE = tempfile.TemporaryDirectory()
@@ -54,6 +56,38 @@ class CommandsTest(unittest.TestCase):
             self.assertEqual(caught.exception.kind, kind)
         words = "import broadloom\ntry:\n broadloom.gradients('nowhere')\nexcept broadloom.Error: pass"
         self.assertEqual(subprocess.run([sys.executable, "-c", words], capture_output=True, check=True).stderr, b"")  # said once, by who catches it
+
+    def test_that_two_things_differ_is_an_answer(self):
+        runs = [broadloom.train("CartPole-v1", out=OUT / f"hashes{seed}", total_timesteps=512, num_envs=8, num_steps=32, hashes=True, seed=seed, quiet=True) for seed in (1, 2)]
+        found = broadloom.command("diff", *runs)
+        self.assertEqual((found["equal"], found["parting"]["iteration"]), (False, 1))
+        self.assertTrue(broadloom.command("diff", runs[0], runs[0].dir)["equal"])
+
+        pay = 1.0
+        run = broadloom.train(lambda: gymnasium.wrappers.TransformReward(gymnasium.make("CartPole-v1"), lambda reward: pay * reward), name="Paid-v0", out=OUT / "paid",
+                              total_timesteps=256, num_envs=4, num_steps=16, quiet=True)
+        self.assertTrue(broadloom.rerun(run, out=OUT / "paid_again")["agrees"])
+        pay = 2.0
+        found = broadloom.rerun(run, out=OUT / "paid_more")
+        self.assertFalse(found["agrees"])
+        self.assertIn(False, [field["agrees"] for field in found["fields"]])
+
+    def test_runs_that_fail_are_in_a_studys_summary(self):
+        study = broadloom.Study({"seeds": 1, "base": {"env_id": "Pendulum-v1", "total_timesteps": 2048, "norm_adv": False}, "grid": {"learning_rate": [1e-3, 10]}},
+                                out=OUT / "astray.sqlite")
+        self.assertEqual([(cell["finished"], cell["failed"]) for cell in study.run(quiet=True)["cells"]], [(1, 0), (0, 1)])
+
+    def test_whatever_takes_a_runs_folder_takes_a_run(self):
+        keys = {"total_timesteps": 512, "num_envs": 8, "num_steps": 32, "quiet": True}
+        run = broadloom.train("CartPole-v1", out=OUT / "begun", init=RUN, **keys)
+        self.assertTrue(broadloom.rerun(run, init=RUN, out=OUT / "begun_again")["agrees"])
+        self.assertEqual(broadloom.commands._toml({"base": {"init": RUN}}), f'"base" = {{"init" = "{RUN.dir}"}}\n')
+
+    def test_commands_without_json_give_their_text(self):
+        self.assertIn("learning_rate", broadloom.command("config-reference")["text"])
+        with self.assertRaisesRegex(broadloom.Error, "no_such_figure") as caught:
+            broadloom.command("figure", OUT / "no_such_figure.toml")
+        self.assertEqual(caught.exception.kind, "not_found")
 
     def test_what_python_prints_meanwhile_is_not_taken_for_the_answer(self):
         done = threading.Event()
