@@ -12,6 +12,8 @@ import numpy as np
 
 from . import spaces
 
+NO_FAMILIES = ("seed_families: environments of a family draw the same random numbers, for which each must take a seed, and these take one for all of them; leave it out, "
+               "or give Broadloom the single environment")
 PROBED_STEPS = 64  # that tell whether the same seeds and actions give the same again
 
 
@@ -29,7 +31,11 @@ class Simulator:
         self.filler_rows = self.mode == "NextStep" and kind.ignores_mask
         action = self.spec["action"]
         self.actions = np.zeros(self.num_envs, np.int64) if action["kind"] == "discrete" else np.zeros((self.num_envs, *action["shape"]), np.float32)
-        self.begin(seeds[0])
+        try:
+            self.begin(seeds[0])
+        except BaseException:
+            self.close()
+            raise
 
     def made(self, seed):
         return self.kind.made(self.request._replace(seeds=self.seeds[1](seed)))
@@ -43,11 +49,14 @@ class Simulator:
 
     def begin(self, seed):
         try:
-            rows, _ = self.env.reset() if self.kind.seeds_when_made else seeded_reset(self.env, self.seeds[1](seed))
+            rows, _ = self.env.reset() if self.kind.seeds_when_made else seeded_reset(self.env, self.seeds[1](seed), self.request.in_families)
             self.observations, self.critic_observations = self.split(rows)
         except Exception as error:
             self.explain(error, "reset()", "(observations, infos)")
             raise
+
+    def close(self):
+        abandon(self.env)
 
     def step(self):
         """(observations, rewards, terminated, truncated, final observations or None, critic observations or None, final critic observations or None)."""
@@ -136,18 +145,19 @@ class Request(typing.NamedTuple):
     max_episode_steps: int = 0  # 0: their own
     streams: str = "training"  # "evaluation", "panel"
     seeds: typing.Sequence[int] = ()  # one an environment
+    in_families: bool = False  # some have the same seed
 
 
 class Kind:
     """What there is to know of environments before any are made for a run: their spec, and how to make more.
 
-    make(Request) -> VectorEnv. seeds_when_made: they take seeds when they are made alone. resets_give_their_own_rows: a reset with a mask gives rows of those alone.
+    make(Request) -> VectorEnv. seeds_when_made: they take seeds when they are made alone. one_seed: one for all of them. resets_give_their_own_rows: a reset with a mask gives rows of those alone.
     frames: images that an observation is to show, of environments that show one."""
 
     def __init__(self, env_id, make, *, upstream="", summary="", max_episode_steps=0, reward_threshold=None, keys=("policy", "critic"), frames=1,
-                 seeds_when_made=False, resets_give_their_own_rows=False):
+                 seeds_when_made=False, one_seed=False, resets_give_their_own_rows=False):
         self.id, self.make, self.keys = env_id, make, keys
-        self.seeds_when_made, self.resets_give_their_own_rows = seeds_when_made, resets_give_their_own_rows
+        self.seeds_when_made, self.one_seed, self.resets_give_their_own_rows = seeds_when_made, one_seed, resets_give_their_own_rows
         self.observation_space = self.action_space = self.last_made = None
         self.has_strangers = False
         with closing(self.made(Request(2, seeds=(1, 2)))) as env:
@@ -218,8 +228,11 @@ class Kind:
             if options[asked]:
                 raise ValueError(f"{self.id}: {key} has environments begin while others are in the middle of an episode, which those of Broadloom's can; leave it out")
         families, streams = options["families"], options["streams"]
+        in_families = families < options["num_envs"]
+        if in_families and self.one_seed:
+            raise ValueError(f"{self.id}: {NO_FAMILIES}")
         seeds = options["seed"], lambda seed: [family_seed(seed, streams, i % families) for i in range(options["num_envs"])]
-        return Simulator(self, Request(options["num_envs"], options["max_episode_steps"], options["streams"]), seeds)
+        return Simulator(self, Request(options["num_envs"], options["max_episode_steps"], options["streams"], in_families=in_families), seeds)
 
 
 def family_seed(seed, streams, family):
@@ -282,12 +295,14 @@ def drawn(space, random):
     return random.uniform(low, high, (2, *space["shape"]))
 
 
-def seeded_reset(env, seeds):
+def seeded_reset(env, seeds, in_families=False):
     if any(part.__name__ == "AtariVectorEnv" for part in type(env).__mro__):
         return env.reset(seed=np.asarray(seeds, np.int32))
     try:
         return env.reset(seed=seeds)
-    except Exception:  # some take one seed for all of them; what else is wrong is wrong then, too
+    except Exception as error:  # some take one seed for all of them; what else is wrong is wrong then, too
+        if in_families:
+            raise ValueError(NO_FAMILIES) from error
         return env.reset(seed=int(seeds[0]))
 
 

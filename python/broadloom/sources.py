@@ -86,7 +86,7 @@ def of_function(name, function, *, vectorization, keys, max_episode_steps):
         return StableBaselines(env) if _is_stable_baselines(env) else env
 
     make_probe = make  # one is made before its kind is known
-    kind = Kind(name, make_probe, keys=keys, max_episode_steps=max_episode_steps, seeds_when_made="seed" in takes)
+    kind = Kind(name, make_probe, keys=keys, max_episode_steps=max_episode_steps, seeds_when_made="seed" in takes, one_seed="seed" in takes)
     kind.resets_give_their_own_rows = pools[0]
     if pools[0] and "seed" not in takes:
         raise TypeError(f"{name}: EnvPool takes its seed when it is made; let the function take it: lambda num_envs, seed: envpool.make(..., num_envs=num_envs, seed=seed)")
@@ -120,7 +120,7 @@ class StableBaselines:
 
     def reset(self, *, seed=None, options=None):
         if seed is not None:
-            self.venv.seed(int(seed[0]))  # it counts up from there
+            self.venv.seed(int(seed))  # one, from which it counts up
         return self.venv.reset(), {}
 
     def step(self, actions):

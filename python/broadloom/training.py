@@ -98,26 +98,27 @@ def register(name: str, env: EnvSource, *, vectorization: Vectorization = "sync"
 def main(arguments: Sequence[Any] | None = None) -> int:
     """The program: `main(["eval", "runs/a"])`. Prints, and returns the exit code."""
     sys.stdout.flush()
-    code = _core.program([str(word) for word in (sys.argv[1:] if arguments is None else arguments)])
-    _say_where()
+    code, raised = _core.program([str(word) for word in (sys.argv[1:] if arguments is None else arguments)])
+    _say_where(raised)
     return code
 
 
 def answer(words):
     """The same, without printing: (exit code, what it printed, its error or "")."""
-    found = _core.answer_of_program([str(word) for word in words])
-    _say_where()
+    *found, raised = _core.answer_of_program([str(word) for word in words])
+    _say_where(raised)
     return found
 
 
-def _say_where():
+def _say_where(raised):
     """The program has said what an exception of Python's came to; this says where it was."""
-    try:
-        _core.raise_kept()
-    except Exception:
-        import traceback
+    if raised is None:
+        return
+    if not isinstance(raised, Exception):
+        raise raised
+    import traceback
 
-        traceback.print_exc()
+    traceback.print_exception(type(raised), raised, raised.__traceback__)
 
 
 def identify(env, name, vectorization, keys):

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <nanobind/stl/string.h>
 
-#include <optional>
 #include <utility>
 
 namespace nb = nanobind;
@@ -11,12 +10,8 @@ namespace nb = nanobind;
 namespace broadloom::python {
 namespace {
 
-// All of it only where the GIL is held, which is the lock. Never freed: the interpreter may be
-// gone.
-std::optional<nb::python_error>& kept() {
-  static auto* error = new std::optional<nb::python_error>;
-  return *error;
-}
+thread_local KeptException* this_threads = nullptr;  // the innermost
+KeptException* commands = nullptr;                   // likewise
 
 nb::handle& error_type() {
   static nb::handle type;
@@ -52,22 +47,40 @@ void raise(const Status& status) {
   throw nb::python_error();
 }
 
-Status keep_exception(nb::python_error& error, const std::string& what) {
-  const std::string type = nb::cast<std::string>(error.type().attr("__name__"));
-  const std::string text = nb::cast<std::string>(nb::str(error.value()));
-  if (!kept()) kept().emplace(std::move(error));
-  return {ErrorKind::kIo,
-          fmt::format("{} raised {}{}{}", what, type, text.empty() ? "" : ": ", text)};
+KeptException::KeptException(Of of) : of_(of), around_(this_threads), command_around_(commands) {
+  this_threads = this;
+  if (of_ == Of::kCommand) commands = this;
 }
 
-void raise_kept() {
-  if (!kept()) return;
-  nb::python_error error = std::move(*kept());
-  kept().reset();
+KeptException::~KeptException() {
+  this_threads = around_;
+  if (of_ == Of::kCommand) commands = command_around_;
+}
+
+void KeptException::keep(nb::python_error& error) {
+  if (!error_) error_.emplace(std::move(error));
+}
+
+void KeptException::raise() {
+  if (!error_) return;
+  nb::python_error error = std::move(*error_);
+  error_.reset();
   throw error;
 }
 
-void forget_kept() { kept().reset(); }
+nb::object KeptException::value() const {
+  if (!error_) return nb::none();
+  return nb::borrow(error_->value());
+}
+
+Status keep_exception(nb::python_error& error, const std::string& what) {
+  const std::string type = nb::cast<std::string>(error.type().attr("__name__"));
+  const std::string text = nb::cast<std::string>(nb::str(error.value()));
+  KeptException* const call = this_threads != nullptr ? this_threads : commands;
+  if (call != nullptr) call->keep(error);
+  return {ErrorKind::kIo,
+          fmt::format("{} raised {}{}{}", what, type, text.empty() ? "" : ": ", text)};
+}
 
 void bind_errors(nb::module_& m) {
   // Made as a class of Python's: it carries `kind`, and is caught as a RuntimeError by who knows

@@ -85,6 +85,19 @@ class PythonEnvs final : public VecEnv {
     std::fill(next_is_filler_.begin(), next_is_filler_.end(), 0);
   }
 
+  // Closes the environments, which hold files, processes and windows that Python may not come to.
+  ~PythonEnvs() override {
+    if (simulator_ == nullptr || !Py_IsInitialized()) return;
+    const nb::gil_scoped_acquire gil;
+    try {
+      simulator().attr("close")();
+    } catch (nb::python_error& error) {
+      if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // for who looks next
+    }
+  }
+  PythonEnvs(const PythonEnvs&) = delete;
+  PythonEnvs& operator=(const PythonEnvs&) = delete;
+
   const EnvSpec& spec() const override { return spec_; }
   int num_envs() const override { return count_; }
   VecEnvTraits traits() const override {
@@ -140,6 +153,8 @@ class PythonEnvs final : public VecEnv {
       return {};
     } catch (nb::python_error& error) {
       return keep_exception(error, "reset() of " + spec_.id);
+    } catch (const std::exception& error) {
+      return {ErrorKind::kIo, "reset() of " + spec_.id + ": " + error.what()};
     }
   }
 

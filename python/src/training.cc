@@ -130,24 +130,40 @@ int threads_of(int threads) {
   return threads > 0 ? threads : available_cores();
 }
 
-nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger) {
+nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger, KeptException& kept) {
   const auto record = [&]() -> Result<std::string> {
     if (!summary.ok() || !summary.value().finished) return std::string();
     const nb::gil_scoped_release unlocked;
     return cli::record_in_ledger(ledger, summary.value().run_dir);
   };
   const Result<std::string> place = record();
-  raise_kept();
+  kept.raise();
   if (!summary.ok()) raise(summary.status());
   if (!place.ok()) raise(place.status());
   return summary_of(summary.value(), place.value());
 }
 
+// The process has one instruction set. A call within another, as of an evaluation from
+// on_iteration, may want another one; what goes on after it has its own again.
+class InstructionSet {
+ public:
+  InstructionSet() : before_(active_isa()) {}
+  ~InstructionSet() {
+    if (active_isa() != before_ && !set_isa(before_).ok()) static_cast<void>(set_isa("auto"));
+  }
+  InstructionSet(const InstructionSet&) = delete;
+  InstructionSet& operator=(const InstructionSet&) = delete;
+
+ private:
+  std::string before_;
+};
+
 // init, panel: "" for none.
 nb::dict train(const nb::dict& keys, const std::string& out, int threads,
                const std::string& ledger_asked, const std::string& init, const std::string& panel,
                nb::object on_contract, nb::object on_iteration, nb::object on_note) {
-  forget_kept();
+  KeptException kept;
+  const InstructionSet own;
   const int workers = threads_of(threads);
   Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
   const Overrides overrides = overrides_from(keys);
@@ -176,14 +192,15 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
     return start_run(config.value(), run_dir, workers, ears.hooks(), scored_on, begins_with);
   };
   const Result<RunSummary> summary = run();
-  return finish(summary, ledger);
+  return finish(summary, ledger, kept);
 }
 
 // machine: keys in the place of the run's own, as the device.
 nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps, int threads,
                 const nb::dict& machine, const std::string& ledger_asked, nb::object on_contract,
                 nb::object on_iteration, nb::object on_note) {
-  forget_kept();
+  KeptException kept;
+  const InstructionSet own;
   const int workers = threads_of(threads);
   Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
   const Overrides keys = overrides_from(machine);
@@ -195,7 +212,7 @@ nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps, int th
     return resume_run(run_dir, workers, ears.hooks(), total_timesteps, keys);
   };
   const Result<RunSummary> summary = run();
-  return finish(summary, cli::ledger_of_run(ledger_asked, run_dir));
+  return finish(summary, cli::ledger_of_run(ledger_asked, run_dir), kept);
 }
 
 // The program handles these itself while it runs.
@@ -247,9 +264,9 @@ class StandardOutputAsText {
   std::FILE* stream_;
 };
 
-// The program has one standard output, one last error and one table of signals: one command at a
-// time, whichever threads ask; one within another, as of an environment that evaluates, is the same
-// thread's. Who waits has let the GIL go, which the other command may want.
+// The program has one standard output, one error that it said last and one table of signals: one
+// command at a time, whichever threads ask; one within another, as of an environment that
+// evaluates, is the same thread's. Who waits has let the GIL go, which the other command may want.
 class OneAtATime {
  public:
   OneAtATime() {
@@ -275,10 +292,8 @@ class NoErrorsPrinted {
   NoErrorsPrinted& operator=(const NoErrorsPrinted&) = delete;
 };
 
-// The program's exit code. What it prints goes to the process's own standard output and error.
-int program(const std::vector<std::string>& arguments) {
-  const OneAtATime alone;
-  forget_kept();
+int run_words(const std::vector<std::string>& arguments) {
+  const InstructionSet own;
   static_cast<void>(cli::take_error());
   const SignalsOfPython signals;
   std::vector<std::string> words{"broadloom"};
@@ -289,14 +304,24 @@ int program(const std::vector<std::string>& arguments) {
   return run_program(static_cast<int>(argv.size()), argv.data());
 }
 
-// The same, with what it printed to standard output, and its error, "" for none: who asked raises
-// that.
+// (The program's exit code, the exception of Python's that came in it or None.) What it prints goes
+// to the process's own standard output and error.
+nb::tuple program(const std::vector<std::string>& arguments) {
+  const OneAtATime alone;
+  const KeptException kept(KeptException::Of::kCommand);
+  const int code = run_words(arguments);
+  return nb::make_tuple(code, kept.value());
+}
+
+// (Its exit code, what it printed to standard output, its error, "" for none, which who asked
+// raises, the exception of Python's.)
 nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
   const OneAtATime alone;
+  const KeptException kept(KeptException::Of::kCommand);
   StandardOutputAsText output;
   const NoErrorsPrinted quiet;
-  const int code = program(arguments);
-  return nb::make_tuple(code, output.take(), cli::take_error());
+  const int code = run_words(arguments);
+  return nb::make_tuple(code, output.take(), cli::take_error(), kept.value());
 }
 
 }  // namespace
@@ -310,7 +335,6 @@ void bind_training(nb::module_& m) {
         nb::arg("on_iteration").none(), nb::arg("on_note").none());
   m.def("program", &program, nb::arg("arguments"));
   m.def("answer_of_program", &answer_of_program, nb::arg("arguments"));
-  m.def("raise_kept", &raise_kept);
   m.def("has_json", &cli::has_json, nb::arg("arguments"));
 }
 

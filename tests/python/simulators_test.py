@@ -386,6 +386,125 @@ class TrainingTest(unittest.TestCase):
         with self.assertRaisesRegex(LookupError, "enough"):
             broadloom.train("CartPole-v1", out=out("callback"), on_iteration=fail, **SMALL)
 
+    def test_what_is_raised_is_raised_where_it_was_whatever_others_train_meanwhile(self):
+        failed, closing, others_done = threading.Event(), threading.Event(), threading.Event()
+        raised = []
+
+        class Waits(gymnasium.wrappers.TimeLimit):
+            def __init__(self):
+                super().__init__(gymnasium.make("CartPole-v1"), 500)
+
+            def close(self):
+                if failed.is_set():
+                    closing.set()
+                    others_done.wait(60)
+
+        def fail(progress):
+            failed.set()
+            raise LookupError("enough")
+
+        def train():
+            try:
+                broadloom.train(Waits, name="Waits-v0", out=out("waits"), on_iteration=fail, **SMALL)
+            except BaseException as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=train)
+        thread.start()
+        self.assertTrue(closing.wait(60))
+        self.assertTrue(broadloom.train("CartPole-v1", out=out("meanwhile"), **SMALL).finished)
+        others_done.set()
+        thread.join()
+        self.assertEqual([str(error) for error in raised], ["enough"])
+
+    def test_what_is_raised_stays_though_a_command_was_run_after_it(self):
+        class Evaluates(gymnasium.wrappers.TimeLimit):
+            def __init__(self):
+                super().__init__(gymnasium.make("CartPole-v1"), 500)
+
+            def close(self):
+                if failed:
+                    broadloom.evaluate(other, episodes=1)
+
+        def fail(progress):
+            failed.append(True)
+            raise LookupError("enough")
+
+        failed = []
+        other = broadloom.train("CartPole-v1", out=out("other"), **SMALL)
+        with self.assertRaisesRegex(LookupError, "enough"):
+            broadloom.train(Evaluates, name="Evaluates-v0", out=out("evaluates"), on_iteration=fail, **SMALL)
+
+    def test_a_call_within_another_leaves_its_instruction_set(self):
+        try:
+            other = broadloom.train("CartPole-v1", out=out("sse4"), isa="sse4", **SMALL)
+        except broadloom.Error as error:
+            self.skipTest(str(error))
+        alone = broadloom.train("CartPole-v1", out=out("alone"), **SMALL)
+        self.assertNotEqual(parameters(other), parameters(alone))
+        names = iter(range(100))
+        for call in (lambda: broadloom.evaluate(other, episodes=1), lambda: broadloom.train("CartPole-v1", out=out(f"within{next(names)}"), isa="sse4", **SMALL)):
+            run = broadloom.train("CartPole-v1", out=out(f"around{next(names)}"), on_iteration=lambda progress, call=call: call(), **SMALL)
+            self.assertEqual(parameters(run), parameters(alone))
+
+    def test_an_index_beyond_its_space_at_a_resumes_reset_is_an_error(self):
+        class Doors(gymnasium.Env):
+            observation_space, action_space = gymnasium.spaces.Discrete(4), gymnasium.spaces.Discrete(2)
+            begun = 0
+
+            def reset(self, *, seed=None, options=None):
+                super().reset(seed=seed)
+                self.begun += 1
+                return 9 if strange and self.begun > 1 else 0, {}
+
+            def step(self, action):
+                return 1, 1.0, False, False, {}
+
+        def stop(progress):
+            raise LookupError("enough")
+
+        strange = []
+        with self.assertRaises(LookupError):
+            broadloom.train(Doors, name="Doors-v0", out=out("doors"), on_iteration=stop, **SMALL)
+        strange.append(True)
+        with self.assertRaisesRegex(broadloom.Error, r"reset\(\) of Doors-v0: observation of environment 0: got 9, expected 0 to 3"):
+            broadloom.resume(out("doors"), quiet=True)
+
+    def test_environments_are_closed_when_they_have_served(self):
+        class Counted(StableBaselines):
+            made, closed, trains = 0, 0, False
+
+            def __init__(self, num_envs):
+                super().__init__(num_envs)
+                Counted.made += 1
+
+            def close(self):
+                Counted.closed += 1
+                if Counted.trains:
+                    raise OSError("nobody hears this")
+
+        run = broadloom.train(lambda num_envs: Counted(num_envs), name="Counted-v0", out=out("counted"), eval_interval=1,
+                              on_iteration=lambda progress: setattr(Counted, "trains", True), **SMALL)
+        self.assertEqual(len((run.dir / "eval.jsonl").read_text().splitlines()), 8)
+        self.assertGreater(Counted.made, 9)
+        self.assertEqual(Counted.closed, Counted.made)
+
+    def test_seed_families_want_a_seed_for_each_environment(self):
+        for make in (pool, stable_baselines, gymnasiums_arrays):
+            with self.subTest(make.__name__), self.assertRaisesRegex(ValueError, "seed_families: .* each must take a seed"):
+                broadloom.train(make, out=out(f"families_{make.__name__}"), seed_families=2, **SMALL)
+
+        class Seeded(Corridor):
+            def reset(self, *, seed=None, options=None):
+                seeds.append(seed)
+                return super().reset(seed=seed)
+
+        seeds = []
+        self.assertTrue(broadloom.train(Seeded, name="Seeded-v0", out=out("families"), seed_families=2, **SMALL).finished)
+        given = [seed for seed in seeds if seed is not None][-4:]
+        self.assertEqual(given, given[:2] * 2)
+        self.assertEqual(len(set(given)), 2)
+
     def test_the_laboratory_says_where_it_can_begin(self):
         run = broadloom.train("gymnasium/CartPole-v1", out=out("laboratory"), **SMALL)
         keys = {"study": "variance", "batch": 64, "shapes": "4x16", "blocks": 20}
