@@ -220,9 +220,10 @@ class PythonEnvs final : public VecEnv {
     std::int64_t index = 0;
     std::memcpy(&index, row, sizeof(index));
     if (index >= 0 && index < spec_.observation.size) return;
-    throw std::out_of_range(
-        fmt::format("{} of environment {}: got {}, expected 0 to {} (from the space's start on)",
-                    what, env, index, spec_.observation.size - 1));
+    const std::int64_t start = spec_.observation.start;
+    throw std::out_of_range(fmt::format("{} of environment {}: got {}, expected {} to {}", what,
+                                        env, start + index, start,
+                                        start + spec_.observation.size - 1));
   }
   void check_indices() const {
     for (int i = 0; i < count_; ++i)

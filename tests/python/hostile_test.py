@@ -91,6 +91,7 @@ CASES = {
     "a reward beyond float32": (broadloom.Error, "reward of environment 0 is not finite", but(reward=later(1e300, 1.0)), {}),
     "a reward that is an array": (ValueError, r"In step\(\) of", but(reward=lambda self: np.ones(2)), {}),
     "an index beyond": (broadloom.Error, "environment 0: got 9, expected 0 to 3", but(observation_space=Discrete(4), look=lambda self: 9), {}),
+    "an index before the first": (broadloom.Error, "environment 0: got 2, expected 3 to 6", but(observation_space=Discrete(4, start=3), look=lambda self: 2), {}),
     "an index beyond later": (broadloom.Error, "got -1, expected 0 to 3", but(observation_space=Discrete(4), look=later(-1, 0)), {}),
     "a constructor": (LookupError, "on purpose", but(__init__=broken), {}),
     "a reset": (LookupError, "on purpose", but(reset=broken), {}),
