@@ -14,6 +14,7 @@ constexpr std::uint32_t kPermutations = 0xffff0000U;
 
 std::vector<std::int64_t> doubled_ranks(const std::vector<double>& numbers) {
   std::vector<std::pair<double, std::size_t>> order;
+  order.reserve(numbers.size());
   for (const double x : numbers) order.emplace_back(x, order.size());
   std::sort(order.begin(), order.end());
   std::vector<std::int64_t> ranks(order.size());

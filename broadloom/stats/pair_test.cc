@@ -31,6 +31,7 @@ Dealt dealt(const Scores& x, const Scores& y) {
   Dealt sides{static_cast<std::size_t>(x.runs), static_cast<std::size_t>(x.runs + y.runs), {}};
   for (int task = 0; task < x.tasks; ++task) {
     std::vector<double> both;
+    both.reserve(sides.all);
     for (int run = 0; run < x.runs; ++run) both.push_back(x.at(run, task));
     for (int run = 0; run < y.runs; ++run) both.push_back(y.at(run, task));
     sides.ranks.push_back(doubled_ranks(both));
