@@ -42,6 +42,13 @@ std::string by_steps_text(const AdviceEvidence& evidence, const Advice& advice) 
 
 std::vector<std::string> what_would_change(const AdviceEvidence& evidence, const Advice& advice) {
   std::vector<std::string> out;
+  if (evidence.rule == AdviceRule::kGradient && advice.order.front() != evidence.chosen &&
+      !has_learnt(evidence, evidence.chosen)) {
+    out.push_back(fmt::format(
+        "A training of the laboratory's choice that learns: {} came to do no better than the "
+        "untrained policy, so another setting is advised.",
+        candidate_text(evidence.candidates[evidence.chosen].candidate)));
+  }
   if (advice.broken > 0) {
     out.push_back(fmt::format(
         "A training of yours that breaks down: {} of {} of the advised setting broke down (a loss "

@@ -254,7 +254,7 @@ void measure(const StudyReport& report, ReportLine& line) {
 
 // The smallest chance that permutations can show is one in their number, which times many lines is
 // much however clear a difference is. So the lines of the largest effects that stand at it are
-// asked with more, until one can stand it.
+// asked with more; but those of two arms, whose chance is counted.
 void sharpen_chances(StudyReport& report) {
   const double smallest = 1.0 / (permutations(report) + 1.0);
   const auto lines = static_cast<double>(report.lines.size());
@@ -262,10 +262,9 @@ void sharpen_chances(StudyReport& report) {
   const int more = kPermutationsALine * static_cast<int>(std::min(lines, 1e6));
   int sharpened = 0;
   for (ReportLine& line : report.lines) {
-    if (!line.differ || line.chance > smallest || sharpened == kMostSharpened) continue;
-    ++sharpened;
+    if (!line.differ || line.chance > smallest || line.arms.size() == 2) continue;
     line.chance = rank_test(scores_on(report, line), {more, report.seed, 1});
-    if (line.chance * lines <= kChance) return;
+    if (++sharpened == kMostSharpened) return;
   }
 }
 

@@ -151,7 +151,7 @@ Status RunFolder::check_free(const std::string& dir) {
 
 bool RunFolder::is_among_checkpoints(const std::string& path) {
   std::error_code error;
-  const fs::path folder = fs::absolute(path, error).lexically_normal().parent_path();
+  const fs::path folder = fs::weakly_canonical(fs::absolute(path, error), error).parent_path();
   const fs::path run = folder.parent_path();
   return is_run(run) && fs::equivalent(folder, run.string() + kCheckpoints, error);
 }
@@ -175,8 +175,13 @@ Status RunFolder::create(const std::string& wanted,
     const bool taken = errno == ENOTEMPTY || errno == EEXIST;
     status = taken ? taken_error(dir.string()) : io_error("create the folder", dir.string());
   }
-  if (!status.ok()) fs::remove_all(hidden, error);
-  return status.ok() ? sync_folder_of(dir.string()) : status;
+  if (!status.ok()) {
+    fs::remove_all(hidden, error);
+    return status;
+  }
+  status = sync_folder_of(dir.string());
+  if (!status.ok()) fs::remove_all(dir, error);  // or no other try could have the place
+  return status;
 }
 
 Result<RunFolder> RunFolder::open(const std::string& wanted) {

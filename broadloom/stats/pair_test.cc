@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kChance = 1.0 - kConfidence;
 // More than that take longer to count than to draw.
-constexpr double kMostSteps = 1e7;
+constexpr double kMostSteps = 1e6;
 // More deals than that decide nothing where there are two sides.
 constexpr int kMostDeals = 5000;
 
@@ -86,6 +86,13 @@ Ways ways_of(const std::vector<std::int64_t>& ranks, std::size_t chosen, std::in
   return ways[chosen];
 }
 
+// Times a power of two, so that no product of them is too large for a number.
+Ways near_one(Ways ways) {
+  const int exponent = std::ilogb(std::accumulate(ways.begin(), ways.end(), 0.0));
+  for (double& of_sum : ways) of_sum = std::ldexp(of_sum, -exponent);
+  return ways;
+}
+
 Ways together(const Ways& a, const Ways& b) {
   Ways both(a.size() + b.size() - 1, 0.0);
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -109,7 +116,7 @@ double steps_to_count(const Dealt& sides, std::int64_t unit) {
 double counted_chance(const Dealt& sides, std::int64_t unit) {
   Ways ways{1.0};
   for (const std::vector<std::int64_t>& ranks : sides.ranks) {
-    ways = together(ways, ways_of(ranks, sides.first, unit));
+    ways = together(ways, near_one(ways_of(ranks, sides.first, unit)));
   }
   const std::int64_t mean = mean_sum(sides), found = std::abs(first_sum(sides) - mean);
   double all = 0.0, as_far = 0.0;

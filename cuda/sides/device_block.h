@@ -3,6 +3,7 @@
 
 #include <cuda_pipeline.h>
 
+#include <atomic>
 #include <cstddef>
 
 #include "cuda/sides/kernel.h"
@@ -79,8 +80,12 @@ template <class Kernel>
 cudaError_t launch(const Kernel& kernel, const KernelShape& shape, cudaStream_t stream) {
   static_assert(sizeof(Kernel) <= 4096, "what a kernel is given is at most 4 KB before CUDA 12.1");
   if (shape.shared_bytes > kUsualSharedBytes) {
-    static const cudaError_t granted = grant_shared_memory(run_on_device<Kernel>);
-    if (granted != cudaSuccess) return granted;
+    static std::atomic<bool> is_granted = false;  // to whoever launches it in this process
+    if (!is_granted) {
+      const cudaError_t error = grant_shared_memory(run_on_device<Kernel>);
+      if (error != cudaSuccess) return error;
+      is_granted = true;
+    }
   }
   run_on_device<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(kernel);
   return cudaGetLastError();

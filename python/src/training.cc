@@ -144,19 +144,24 @@ nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger, Ke
 }
 
 // The process has one instruction set. A call within another, as of an evaluation from
-// on_iteration, may want another one; what goes on after it has its own again.
+// on_iteration, may want another one; what goes on after it has its own again. A call within none
+// leaves its own behind: another thread may be at work with that.
 class InstructionSet {
  public:
-  InstructionSet() : before_(active_isa()) {}
+  InstructionSet() : before_(calls_++ > 0 ? active_isa() : "") {}
   ~InstructionSet() {
-    if (active_isa() != before_ && !set_isa(before_).ok()) static_cast<void>(set_isa("auto"));
+    --calls_;
+    if (before_.empty() || active_isa() == before_) return;
+    if (!set_isa(before_).ok()) static_cast<void>(set_isa("auto"));
   }
   InstructionSet(const InstructionSet&) = delete;
   InstructionSet& operator=(const InstructionSet&) = delete;
 
  private:
-  std::string before_;
+  static thread_local int calls_;  // under way in this thread
+  std::string before_;             // "": there is no call around this one
 };
+thread_local int InstructionSet::calls_ = 0;
 
 // init, panel: "" for none.
 nb::dict train(const nb::dict& keys, const std::string& out, int threads,

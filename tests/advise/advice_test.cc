@@ -303,6 +303,12 @@ TEST(Advice, TheRuleOfTheLaboratoryStandsByItsChoice) {
   EXPECT_EQ(worse.order.front(), 3U);
   EXPECT_TRUE(says({worse.answer}, {"The laboratory's rule says 64 x 16",
                                     "the task's defaults, 4 x 128", "did better"}));
+  EXPECT_FALSE(says(worse.changes_mind, {"the laboratory's choice that learns"}));
+  // Of a choice that learnt nothing it is said, and another one advised.
+  evidence.candidates[3].trials = {curve(1, {1, 2}), curve(2, {1, 2})};
+  const Advice other = advice_of(evidence);
+  EXPECT_NE(other.order.front(), 3U);
+  EXPECT_TRUE(says(other.changes_mind, {"the laboratory's choice that learns", "64 x 16"}));
 }
 
 TEST(Advice, TextsOfNumbers) {

@@ -447,6 +447,29 @@ class TrainingTest(unittest.TestCase):
             run = broadloom.train("CartPole-v1", out=out(f"around{next(names)}"), on_iteration=lambda progress, call=call: call(), **SMALL)
             self.assertEqual(parameters(run), parameters(alone))
 
+    def test_trainings_side_by_side_keep_the_instruction_set_that_both_want(self):
+        try:
+            alone = broadloom.train("CartPole-v1", out=out("sse4_alone"), isa="sse4", **SMALL)
+        except broadloom.Error as error:
+            self.skipTest(str(error))
+        broadloom.train("CartPole-v1", out=out("auto_before"), **SMALL)  # which the process then has
+        begun, ended, runs = threading.Event(), threading.Event(), {}
+
+        def train(name, waits_for, tells):
+            def wait(progress):
+                tells.set()
+                waits_for.wait(60)
+
+            runs[name] = broadloom.train("CartPole-v1", out=out(name), isa="sse4", on_iteration=wait, **SMALL)
+
+        long = threading.Thread(target=train, args=("long", ended, begun))
+        long.start()
+        self.assertTrue(begun.wait(60))
+        train("short", begun, begun)
+        ended.set()
+        long.join()
+        self.assertEqual([parameters(runs[name]) == parameters(alone) for name in ("short", "long")], [True, True])
+
     def test_an_index_beyond_its_space_at_a_resumes_reset_is_an_error(self):
         class Doors(gymnasium.Env):
             observation_space, action_space = gymnasium.spaces.Discrete(4), gymnasium.spaces.Discrete(2)
