@@ -98,8 +98,8 @@ std::string peak_words(const ReportLine& line, const std::vector<Stretch>& parts
                      value(parts[2].first));
 }
 
-template <class Standings>
-std::vector<std::string> values_that(const ReportLine& line, const Standings& are) {
+template <class Predicate>
+std::vector<std::string> values_that(const ReportLine& line, const Predicate& are) {
   std::vector<std::string> values;
   for (std::size_t i = 0; i < line.arms.size(); ++i) {
     if (!are(line.standings[i])) continue;
