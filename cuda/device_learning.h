@@ -8,15 +8,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "broadloom/env/batched_env.h"
-#include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/train/device.h"
 #include "cuda/collect/device_collector.h"
-#include "cuda/env/list.h"
+#include "cuda/collect/env_stepper.h"
 #include "cuda/learn/device_update.h"
 #include "cuda/learn/learning_ways.h"
 #include "cuda/refusals.h"
@@ -25,20 +24,20 @@
 namespace broadloom::cuda {
 
 // Way: PpoWay or PqnWay.
-template <class Env, class Side, class Way>
+template <class Side, class Way>
 class DeviceLearning final : public Device, private StepWatcher<typename Way::Loss::Sums> {
  public:
-  // setup: that check_device() has passed; envs: those of the setup, within what stacks their
-  // frames and disturbs them.
-  DeviceLearning(std::unique_ptr<Side> side, const DeviceSetup& setup, const BatchedEnv<Env>& envs)
+  // setup: that check_device() has passed; stepper: of the environments of the setup, on the side.
+  DeviceLearning(std::unique_ptr<Side> side, const DeviceSetup& setup,
+                 std::unique_ptr<EnvStepper> stepper)
       : side_(std::move(side)),
         name_(side_->name()),
         way_(setup.config),
         scales_rewards_(setup.config.norm_reward || setup.config.reward_scale != 1.0),
         outputs_(setup.network.shape().action_outputs),
-        collector_(*side_, envs, device_network(setup.network),
-                   {shapes_of(setup.config), undisturbed(unstacked(setup.envs)).disturbance,
-                    setup.envs.spec().observation.frame_layout(), setup.normalizer}),
+        collector_(*side_, unstacked(setup.envs), std::move(stepper), device_network(setup.network),
+                   {shapes_of(setup.config), setup.envs.spec().observation.frame_layout(),
+                    setup.normalizer}),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
                 cuts_of(setup.config)),
         rnd_(rnd_of(*side_, setup)) {
@@ -280,11 +279,13 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   }
   // Frames that are kept once lie as on the host, and their ages behind them.
   void bring_rows(const DeviceObservations& from, Observations& rows) {
-    using Observed = EnvObserved<Env>;
-    const std::size_t N = static_cast<std::size_t>(collector_.block().N);
     if (!from.frames.is_there()) {
-      return side_->copy_out(rows.rows().as<Observed>(), from.as<Observed>(), rows.size());
+      return from.visit([&](const auto* numbers) {
+        using Number = std::remove_const_t<std::remove_pointer_t<decltype(numbers)>>;
+        side_->copy_out(rows.rows().template as<Number>(), numbers, rows.size());
+      });
     }
+    const std::size_t N = static_cast<std::size_t>(collector_.block().N);
     const std::uint8_t* next = from.bytes;
     rows.visit_lines(static_cast<std::size_t>(collector_.block().T), N,
                      [&](auto* to, std::size_t lines, std::size_t unit) {
@@ -298,7 +299,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   Way way_;
   bool scales_rewards_;  // of the host's block, once it is collected
   int outputs_;          // of the policy
-  DeviceCollector<Env, Side> collector_;
+  DeviceCollector<Side> collector_;
   DeviceUpdate<Side, typename Way::Loss> update_;
   std::unique_ptr<DeviceRnd<Side>> rnd_;  // null: rewards are the environments' alone
   typename Way::Stats stats_;
@@ -310,10 +311,11 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   UpdateObserver* observer_ = nullptr;
 };
 
-template <class Way, class Env, class Side>
+template <class Way, class Side>
 Result<std::unique_ptr<Device>> make_learning(std::unique_ptr<Side> side, const DeviceSetup& setup,
-                                              const BatchedEnv<Env>& envs) {
-  auto made = std::make_unique<DeviceLearning<Env, Side, Way>>(std::move(side), setup, envs);
+                                              std::unique_ptr<EnvStepper> stepper) {
+  auto made =
+      std::make_unique<DeviceLearning<Side, Way>>(std::move(side), setup, std::move(stepper));
   BROADLOOM_TRY(made->status());
   return std::unique_ptr<Device>(std::move(made));
 }
@@ -322,16 +324,11 @@ Result<std::unique_ptr<Device>> make_learning(std::unique_ptr<Side> side, const 
 template <class Side>
 Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
-  const VecEnv& within = undisturbed(unstacked(setup.envs)).envs;
-#define BROADLOOM_MAKE_LEARNING(Env)                                        \
-  if (const auto* envs = dynamic_cast<const BatchedEnv<Env>*>(&within)) {   \
-    return setup.network.shape().action_values                              \
-               ? make_learning<PqnWay, Env>(std::move(side), setup, *envs)  \
-               : make_learning<PpoWay, Env>(std::move(side), setup, *envs); \
-  }
-  BROADLOOM_EACH_ENV(BROADLOOM_MAKE_LEARNING)
-#undef BROADLOOM_MAKE_LEARNING
-  return unknown_environments(setup);
+  std::unique_ptr<EnvStepper> stepper = make_stepper(*side, setup.envs);
+  if (stepper == nullptr) return unknown_environments(setup);
+  return setup.network.shape().action_values
+             ? make_learning<PqnWay>(std::move(side), setup, std::move(stepper))
+             : make_learning<PpoWay>(std::move(side), setup, std::move(stepper));
 }
 
 // A DeviceMaker's work on one of the sides. setup: that check_device() has passed.

@@ -37,27 +37,31 @@ BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
   return all;
 }
 
-// Steps begin to end of all N: observe, draw actions, step, keep. Environments have nothing in
-// common from step to step, so a block of threads goes on with its own without waiting for others,
-// and its copy of the policy's weights serves for all steps. A body of the critic's alone has no
-// part in it: its values are made afterwards, of all steps at once (ValuesKernel).
-template <class Env, class Acting>
-struct CollectKernel {
-  static constexpr int kThreads = kCollectThreads, kBlocksAtOnce = 2;
-  using Observed = EnvObserved<Env>;
-
-  EnvSetup<Env> setup;
-  EnvArrays arrays;
+// Steps begin to end of a block, of whatever environments.
+struct CollectSteps {
   DeviceNetwork network;
-  Acting acting;
   const float* params;
   DeviceRollout rollout;
   TileMemory tiles;
   TilePlaces places;  // of the actor
   ObservationScale scale;
-  ActionBounds bounds;
   std::int64_t first_step;  // of the run, at the block's first
   int begin, end;
+};
+
+// These steps of all N: observe, draw actions, step, keep. Environments have nothing in common from
+// step to step, so a block of threads goes on with its own without waiting for others, and its copy
+// of the policy's weights serves for all steps. A body of the critic's alone has no part in it: its
+// values are made afterwards, of all steps at once (ValuesKernel).
+template <class Env, class Acting>
+struct CollectKernel : CollectSteps {
+  static constexpr int kThreads = kCollectThreads, kBlocksAtOnce = 2;
+  using Observed = EnvObserved<Env>;
+
+  EnvSetup<Env> setup;
+  EnvArrays arrays;
+  ActionBounds bounds;
+  Acting acting;
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {

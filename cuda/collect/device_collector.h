@@ -4,43 +4,44 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "broadloom/core/tensor_ref.h"
-#include "broadloom/env/batched_env.h"
-#include "broadloom/env/disturbance.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/env/vec_env.h"
 #include "broadloom/rollout/block_shape.h"
 #include "cuda/collect/advantages_kernel.h"
 #include "cuda/collect/collect_kernels.h"
-#include "cuda/env/device_environments.h"
+#include "cuda/collect/env_stepper.h"
 #include "cuda/env/device_normalizer.h"
 
 namespace broadloom::cuda {
 
 struct RolloutOptions {
-  std::vector<BlockShape> shapes;  // that blocks may have, the first one's first
-  Disturbance disturbance = {};
+  std::vector<BlockShape> shapes;       // that blocks may have, the first one's first
   FrameLayout frames = {};              // of stacks that policies see of bytes
   ObsNormalizer* normalizer = nullptr;  // null: observations are used as they are
 };
 
-template <class Env, class Side>
+template <class Side>
 class DeviceCollector {
  public:
-  // Blocks of environments as `envs` are (DeviceEnvironments), which policies see through
-  // `network`. side must outlive this, as must envs and the normalizer. Of stacks nothing is there
-  // before take_envs().
-  DeviceCollector(Side& side, const BatchedEnv<Env>& envs, const DeviceNetwork& network,
-                  const RolloutOptions& options)
+  // Blocks of environments as `like` are, within what stacks their frames, which policies see
+  // through `network`. stepper: of those on the side. side must outlive this, as must `like` and
+  // the normalizer. Of stacks nothing is there before take_envs().
+  DeviceCollector(Side& side, const VecEnv& like, std::unique_ptr<EnvStepper> stepper,
+                  const DeviceNetwork& network, const RolloutOptions& options)
       : side_(side),
         network_(network),
-        like_(envs),
+        like_(like),
         normalizer_(side, options.normalizer, options.shapes),
-        envs_(side, envs, options.disturbance),
-        value_runs_(side, network.valuer(), most_values(envs.num_envs(), options.shapes)) {
-    make_block(envs.spec(), options.frames, options.shapes);
-    make_tiles(envs.num_envs());
+        envs_(std::move(stepper)),
+        value_runs_(side, network.valuer(), most_values(like.num_envs(), options.shapes)) {
+    make_block(like.spec(), options.frames, options.shapes);
+    make_tiles(like.num_envs());
     reshape(options.shapes[0]);
     observe();
   }
@@ -59,7 +60,7 @@ class DeviceCollector {
 
   // Environments go on from what those of the host are in.
   void take_envs(VecEnv& envs) {
-    envs_.take(envs);
+    envs_->take(envs);
     observe();
     each_stack(envs, [this](std::uint8_t* theirs, std::size_t bytes) {
       side_.copy_in(block_.now.bytes, theirs, bytes);
@@ -69,7 +70,7 @@ class DeviceCollector {
     each_stack(envs, [this](std::uint8_t* theirs, std::size_t bytes) {
       side_.copy_out(theirs, block_.now.bytes, bytes);
     });
-    return envs_.bring(envs);
+    return envs_->bring(envs);
   }
 
   // A block from the run's step first_step on, with all values. acting: PolicyActing or
@@ -80,10 +81,10 @@ class DeviceCollector {
     const ObservationScale scale = normalizer_.scale(), as_it_is{};
     for (int t = 0; t < block_.T; t += kStepsAtOnce) {
       const int end = std::min(t + kStepsAtOnce, block_.T);
-      side_.run(CollectKernel<Env, Acting>{envs_.setup(), envs_.arrays(), network_, acting, params,
-                                           block_, acting_tiles_, acting_places_, scale,
-                                           envs_.bounds(), first_step, t, end},
-                shape_of_rows(acting_room_, block_.N));
+      envs_->step(
+          acting,
+          {network_, params, block_, acting_tiles_, acting_places_, scale, first_step, t, end},
+          shape_of_rows(acting_room_, block_.N));
     }
     if (network_.sides() == 2) {
       values(params, block_.observations, block_.T * block_.N, scale, block_.values,
@@ -151,7 +152,7 @@ class DeviceCollector {
   const DeviceRollout& block() const { return block_; }
 
  private:
-  void observe() { envs_.observe(block_.shown.template as<EnvObserved<Env>>()); }
+  void observe() { envs_->observe(block_.shown); }
 
   // f(stacks [N, D], how many bytes) of environments that show stacks, which are the last of their
   // state.
@@ -174,9 +175,10 @@ class DeviceCollector {
   void normalise() {
     const std::size_t envs = static_cast<std::size_t>(block_.N);
     if (network_.values > 1) {
-      using Observed = EnvObserved<Env>;
-      normalizer_.normalise(block_.now.template as<Observed>(), envs, block_.D,
-                            block_.last_observations.template as<Observed>());
+      block_.now.visit([&](auto* now) {
+        using Number = std::remove_pointer_t<decltype(now)>;
+        normalizer_.normalise(now, envs, block_.D, block_.last_observations.as<Number>());
+      });
     }
     if (normalizer_.scale().mean == nullptr) return;
     float* const seen = block_.observations.floats;
@@ -238,8 +240,10 @@ class DeviceCollector {
       return side_.template allocate<std::uint8_t>(count);
     };
     const auto numbers = [&](std::size_t count) {
-      return DeviceObservations::of(side_.template allocate<EnvObserved<Env>>(count),
-                                    spec.observation.full_scale());
+      const float full_scale = spec.observation.full_scale();
+      return spec.observation.dtype == Dtype::kU8
+                 ? DeviceObservations::of(bytes(count), full_scale)
+                 : DeviceObservations::of(floats(count), full_scale);
     };
     const auto rows = [&](std::size_t count, int width) {
       return numbers(count * static_cast<std::size_t>(width));
@@ -285,9 +289,9 @@ class DeviceCollector {
 
   Side& side_;
   DeviceNetwork network_;
-  const BatchedEnv<Env>& like_;
+  const VecEnv& like_;
   DeviceNormalizer<Side> normalizer_;
-  DeviceEnvironments<Env, Side> envs_;
+  std::unique_ptr<EnvStepper> envs_;
   DeviceRollout block_;
   std::uint8_t* ages_ = nullptr;  // of stacks whose frames are kept once
   TileRoom acting_room_{};

@@ -49,6 +49,15 @@ struct DeviceObservations {
       return bytes;
     }
   }
+  // f(rows), of float or of std::uint8_t.
+  template <class F>
+  void visit(F&& f) const {
+    if (bytes == nullptr) {
+      f(floats);
+    } else {
+      f(bytes);
+    }
+  }
   // Those that begin so many numbers later, of rows that are whole.
   BROADLOOM_HD DeviceObservations from(std::size_t numbers) const {
     return {bytes == nullptr ? floats + numbers : nullptr,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include "broadloom/env/environment.h"
 #include "broadloom/rollout/collector.h"
 #include "cuda/collect/device_collector.h"
+#include "cuda/collect/env_stepper.h"
 #include "cuda/sides/host_side.h"
 
 namespace broadloom::cuda {
@@ -82,8 +84,9 @@ std::string same_fault(const Breaking::Params& params, bool normalises, FiberOrd
   std::optional<ObsNormalizer> host_statistics = statistics(), statistics_of_device = statistics();
   const auto of = [](std::optional<ObsNormalizer>& one) { return one ? &*one : nullptr; };
   HostSide side(order);
-  DeviceCollector<Breaking, HostSide> device(
-      side, envs, device_network(network),
+  DeviceCollector<HostSide> device(
+      side, envs, std::make_unique<EnvStepperOf<Breaking, HostSide>>(side, envs),
+      device_network(network),
       {.shapes = {{kEnvs, kSteps}}, .normalizer = of(statistics_of_device)});
   float* const device_weights = side.allocate<float>(weights.size());
   side.copy_in(device_weights, weights.data(), weights.size());

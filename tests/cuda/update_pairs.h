@@ -21,6 +21,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/rollout/collector.h"
 #include "cuda/collect/device_collector.h"
+#include "cuda/collect/env_stepper.h"
 #include "cuda/learn/device_update.h"
 #include "cuda/sides/host_side.h"
 #include "tests/cuda/emulated_runs.h"
@@ -220,8 +221,9 @@ void expect_the_same(const Case& of, FiberOrder order) {
   HostSide side(order, {.shared_bytes = shared_bytes_with(order),
                         .rows = of.rows,
                         .multiprocessors = of.multiprocessors});
-  DeviceCollector<Env, HostSide> device(side, envs, device_network(network),
-                                        {.shapes = {{of.num_envs, of.num_steps}}});
+  DeviceCollector<HostSide> device(
+      side, envs, std::make_unique<EnvStepperOf<Env, HostSide>>(side, envs),
+      device_network(network), {.shapes = {{of.num_envs, of.num_steps}}});
   DeviceUpdate<HostSide, typename Both::Loss> update(
       side, network, Both::loss(of), Both::settings(of), Both::norm(of), {minibatches});
   update.set_params(learner.params.data());

@@ -1,0 +1,85 @@
+// Environments on a side (host_side.h, device_side.h) as a collector steps them, whatever kind they
+// are of: what is the same for every kind is compiled once.
+#pragma once
+
+#include <memory>
+
+#include "broadloom/core/status.h"
+#include "broadloom/env/batched_env.h"
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/frame_stack.h"
+#include "broadloom/env/vec_env.h"
+#include "cuda/collect/acting.h"
+#include "cuda/collect/collect_kernels.h"
+#include "cuda/env/device_environments.h"
+#include "cuda/env/list.h"
+
+namespace broadloom::cuda {
+
+class EnvStepper {
+ public:
+  EnvStepper() = default;
+  EnvStepper(const EnvStepper&) = delete;
+  EnvStepper& operator=(const EnvStepper&) = delete;
+  virtual ~EnvStepper() = default;
+
+  // As DeviceEnvironments has them.
+  virtual void take(VecEnv& envs) = 0;
+  virtual Status bring(VecEnv& envs) = 0;
+  // shown: of the dtype of their observation space.
+  virtual void observe(const DeviceObservations& shown) = 0;
+
+  virtual void step(const PolicyActing& acting, const CollectSteps& steps,
+                    const KernelShape& shape) = 0;
+  virtual void step(const EpsilonActing& acting, const CollectSteps& steps,
+                    const KernelShape& shape) = 0;
+};
+
+template <class Env, class Side>
+class EnvStepperOf final : public EnvStepper {
+ public:
+  // As of DeviceEnvironments.
+  EnvStepperOf(Side& side, const BatchedEnv<Env>& envs, const Disturbance& disturbance = {})
+      : side_(side), envs_(side, envs, disturbance) {}
+
+  void take(VecEnv& envs) override { envs_.take(envs); }
+  Status bring(VecEnv& envs) override { return envs_.bring(envs); }
+  void observe(const DeviceObservations& shown) override {
+    envs_.observe(shown.as<EnvObserved<Env>>());
+  }
+  void step(const PolicyActing& acting, const CollectSteps& steps,
+            const KernelShape& shape) override {
+    run(acting, steps, shape);
+  }
+  void step(const EpsilonActing& acting, const CollectSteps& steps,
+            const KernelShape& shape) override {
+    run(acting, steps, shape);
+  }
+
+ private:
+  template <class Acting>
+  void run(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
+    side_.run(
+        CollectKernel<Env, Acting>{steps, envs_.setup(), envs_.arrays(), envs_.bounds(), acting},
+        shape);
+  }
+
+  Side& side_;
+  DeviceEnvironments<Env, Side> envs_;
+};
+
+// Of environments that may be disturbed and have their frames stacked; null where the kernels do
+// not know their kind. side must outlive it.
+template <class Side>
+std::unique_ptr<EnvStepper> make_stepper(Side& side, const VecEnv& envs) {
+  const auto within = undisturbed(unstacked(envs));
+#define BROADLOOM_MAKE_STEPPER(Env)                                                  \
+  if (const auto* of = dynamic_cast<const BatchedEnv<Env>*>(&within.envs)) {         \
+    return std::make_unique<EnvStepperOf<Env, Side>>(side, *of, within.disturbance); \
+  }
+  BROADLOOM_EACH_ENV(BROADLOOM_MAKE_STEPPER)
+#undef BROADLOOM_MAKE_STEPPER
+  return nullptr;
+}
+
+}  // namespace broadloom::cuda
