@@ -142,6 +142,9 @@ class Browser:
         return problems_in(seen)
 
     def screenshot(self, path, top=0, height=None, scale=1):
+        """A picture for people who look, where BROADLOOM_PICTURES is set: it takes longer than what is checked of a page."""
+        if not os.environ.get("BROADLOOM_PICTURES"):
+            return
         width = self.evaluate("document.documentElement.clientWidth")
         height = height or self.evaluate("document.documentElement.scrollHeight") - top
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """gradients_page_test.py MAKE_PAGE OUT: gradients.html in a real browser: nothing complains, nothing is loaded from elsewhere,
 every chart is drawn, in light and dark and at a phone's width; and what the summary says follows from the numbers.
-Pages and screenshots stay in OUT. Without a browser: SKIPPED, exit 77."""
+Pages stay in OUT, with BROADLOOM_PICTURES=1 screenshots, too. Without a browser: SKIPPED, exit 77."""
 
 import copy
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """study_page_test.py MAKE_PAGE OUT: study.html in a real browser: nothing complains, nothing is loaded from elsewhere, every chart
-is drawn, in light and dark, at a phone's width and on paper; tables, copies and downloads say what the file says. Pages,
-screenshots and PDFs stay in OUT. Without a browser: SKIPPED, exit 77."""
+is drawn, in light and dark, at a phone's width and on paper; tables, copies and downloads say what the file says. Pages
+and PDFs stay in OUT, with BROADLOOM_PICTURES=1 screenshots, too. Without a browser: SKIPPED, exit 77."""
 
 import copy
 import csv

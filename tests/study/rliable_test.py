@@ -89,14 +89,14 @@ class AgainstRliable(unittest.TestCase):
         for number, case in enumerate(CASES):
             x, y = draw(case, number)
             ours = ask(x, y, [0.0])
-            self.check([ours[name] for name in AGGREGATES], aggregates, x, 6000, case[0])
+            self.check([ours[name] for name in AGGREGATES], aggregates, x, 2500, case[0])
 
     def test_probability_of_improvement(self):
         for number, case in enumerate(CASES[:5]):
             x, y = draw(case, number)
             ours = ask(x, y, [0.0])
             self.check([ours["probability_of_improvement"]],
-                       lambda a, b: np.array([metrics.probability_of_improvement(a, b)]), [x, y], 1500, case[0])
+                       lambda a, b: np.array([metrics.probability_of_improvement(a, b)]), [x, y], 800, case[0])
 
     def test_profiles(self):
         for number, case in enumerate(CASES):
@@ -105,7 +105,7 @@ class AgainstRliable(unittest.TestCase):
             ours = ask(x, y, thresholds)
             for key, of_runs in (("run_profile", True), ("mean_profile", False)):
                 of = library.score_distributions if of_runs else library.average_score_distributions
-                self.check(ours[key], lambda scores, of=of: of(scores, thresholds), x, 2000, f"{case[0]}, {key}")
+                self.check(ours[key], lambda scores, of=of: of(scores, thresholds), x, 800, f"{case[0]}, {key}")
 
     def test_points_of_many_shapes(self):
         rng = np.random.default_rng(3)
