@@ -14,7 +14,7 @@
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/vec_env.h"
 
-namespace broadloom::fixed_play {
+namespace broadloom::conformance {
 
 inline constexpr int kEnvs = 5;
 inline constexpr float kUntouched = -7.25f;  // of final observations, before a step
@@ -199,4 +199,4 @@ class Player {
   std::vector<float> actions_;
 };
 
-}  // namespace broadloom::fixed_play
+}  // namespace broadloom::conformance
