@@ -166,6 +166,12 @@ void ppo_rnd_defaults(const EnvSpec& spec, Config& config) {
   config.activation = "relu";
 }
 
+CompanionSize rnd_predictor(const Config& config, const EnvSpec& spec) {
+  const RndSettings rnd = ppo_rnd_settings(config, spec).rnd;
+  return {.parameters = ActorCritic(rnd.shape).parameter_count(),
+          .normalised = rnd.own_statistics ? rnd.shape.observation_size : 0};
+}
+
 Status check_ppo_rnd(const Config& config, const EnvSpec&) {
   if (!config.shape_schedule.empty()) {
     return invalid(
@@ -203,6 +209,7 @@ AlgorithmEntry ppo_rnd() {
       .set_defaults = ppo_rnd_defaults,
       .value_outputs = 2,
       .keys_of_size = "hidden_sizes, rnd_hidden_sizes, rnd_outputs, num_envs or num_steps",
+      .companion = rnd_predictor,
       .check = check_ppo_rnd,
       .besides = random_start,
       .falls = falling_coefficient,
@@ -326,6 +333,11 @@ std::string besides_blocks(const Config& config) {
 }
 
 std::string keys_of_size(const Config& config) { return entry_of(config).keys_of_size; }
+
+CompanionSize companion_size(const Config& config, const EnvSpec& spec) {
+  const AlgorithmEntry& entry = entry_of(config);
+  return entry.companion ? entry.companion(config, spec) : CompanionSize();
+}
 
 const std::vector<AlgorithmStream>& algorithm_streams(const Config& config) {
   return entry_of(config).streams;

@@ -47,6 +47,13 @@ struct AlgorithmStream {
   bool per_env = false;  // a lane an environment; else a few, of tensors or epochs
 };
 
+// Of what an algorithm learns beside the policy's network, in the same steps (algo/companion.h).
+struct CompanionSize {
+  std::size_t parameters = 0;
+  // Numbers of an observation that have statistics of its own; 0: none, or norm_obs' do.
+  int normalised = 0;
+};
+
 struct AlgorithmEntry {
   std::string name;  // the value of `algorithm`: lowercase letters, digits and underscores
   std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)> make;
@@ -54,7 +61,8 @@ struct AlgorithmEntry {
   // draws from the policy that its network's outputs are, as PolicySampler does, and who measures
   // that policy may measure it. Config and network outlive what is made.
   std::function<std::unique_ptr<Actor>(const Config&, const ActorCritic&)> make_actor = {};
-  // What it will hold for so many threads, in bytes, beside the network's parameters and moments.
+  // What it will hold for so many threads, in bytes, beside the network's parameters and moments: a
+  // companion's are counted here.
   std::function<std::size_t(const Config&, const ActorCritic&, const EnvSpec&, int threads)> bytes;
   // Optional: its own defaults for an environment, in the place of those for all.
   std::function<void(const EnvSpec&, Config&)> set_defaults = {};
@@ -64,6 +72,9 @@ struct AlgorithmEntry {
   int value_outputs = 1;
   // Keys that the memory of its networks and updates grows with, for who has too little.
   std::string keys_of_size = "hidden_sizes";
+  // Optional: the size of its companion, for who plans what passes between host and device; none:
+  // it learns the network alone.
+  std::function<CompanionSize(const Config&, const EnvSpec&)> companion = {};
   // Optional: what it cannot do of what a run asks, which is then refused before it is made.
   std::function<Status(const Config&, const EnvSpec&)> check = {};
   // Optional: a sentence of the contract on what a run does beside its blocks; empty: nothing.
@@ -96,6 +107,8 @@ bool learns_action_values(const Config& config);
 int value_outputs(const Config& config);
 std::string besides_blocks(const Config& config);
 std::string keys_of_size(const Config& config);
+// Zeros where the network alone is learnt.
+CompanionSize companion_size(const Config& config, const EnvSpec& spec);
 const std::vector<AlgorithmStream>& algorithm_streams(const Config& config);
 // The first that falls, the learning rate or what the algorithm names; none: nothing does.
 std::optional<FallingValue> falling_value(const Config& config);

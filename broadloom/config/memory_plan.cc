@@ -79,22 +79,21 @@ MemoryPlan plan_shape(const Config& config, int threads, const VecEnv& envs,
   return plan;
 }
 
-// What is said of the samples of each partial gradient of an update; by PPO with sides apart, and
-// less by others. config: without a schedule.
-std::size_t noted_bytes(const Config& config, const ActorCritic& network) {
+// What is said of the samples of each partial gradient of an update of so many parameters; by PPO
+// with sides apart, and less by others. config: without a schedule.
+std::size_t noted_bytes(const Config& config, std::size_t parameters) {
+  if (parameters == 0) return 0;
   const int samples = static_cast<int>(config.largest_minibatch());
-  const int partials = partial_gradient_count(samples, network.parameter_count());
+  const int partials = partial_gradient_count(samples, parameters);
   return static_cast<std::size_t>(config.update_epochs * config.minibatch_count()) * 2 *
          static_cast<std::size_t>(partials) * sizeof(PpoSums);
 }
 
-// What a block adds to a normaliser of observations, sums and squares of each place and shard: the
-// policy's, or else RND's own.
-std::size_t moments_bytes(const Config& config, const EnvSpec& spec) {
-  int columns = config.norm_obs ? spec.observation_size() : 0;
-  if (!config.norm_obs && config.algorithm == "ppo_rnd") {
-    columns = rnd_shape(config, spec).observation_size;
-  }
+// What a block adds to normalisers of observations, sums and squares of each place and shard: the
+// policy's and a companion's own.
+std::size_t moments_bytes(const Config& config, const EnvSpec& spec,
+                          const CompanionSize& companion) {
+  const int columns = (config.norm_obs ? spec.observation_size() : 0) + companion.normalised;
   std::size_t shards = 0;
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     const ShardPlan plan(config.of_phase(p).num_envs, kTileRows);
@@ -107,11 +106,13 @@ std::size_t moments_bytes(const Config& config, const EnvSpec& spec) {
 // at all of it, and goes by with the permutations of its update.
 std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic& network) {
   if (config.device == "cpu") return 0;
+  const CompanionSize companion = companion_size(config, envs.spec());
   std::size_t samples = 0, noted = 0;
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     const Config phase = config.of_phase(p);
     samples = std::max(samples, static_cast<std::size_t>(phase.batch_size()));
-    noted = std::max(noted, noted_bytes(phase, network));
+    noted = std::max(noted, noted_bytes(phase, network.parameter_count()) +
+                                noted_bytes(phase, companion.parameters));
   }
   const bool is_looked_at = config.hashes || !config.instruments.empty();
   // Reward, value and advantage, again for a second value, and a reward that goes back scaled; how
@@ -123,19 +124,15 @@ std::size_t passing_bytes(const Config& config, VecEnv& envs, const ActorCritic&
   const std::size_t block = is_looked_at
                                 ? block_bytes(config, envs) + (scales ? samples : 0) * sizeof(float)
                                 : samples * of_sample;
-  std::size_t permutations =
-      static_cast<std::size_t>(config.update_epochs) * samples * sizeof(std::int32_t);
+  // Samples that train a companion are drawn of all, at most.
+  const std::size_t draws = companion.parameters > 0 ? 2 : 1;
+  const std::size_t permutations =
+      draws * static_cast<std::size_t>(config.update_epochs) * samples * sizeof(std::int32_t);
   const std::size_t states =
       static_cast<std::size_t>(config.most_envs()) * state_bytes_per_env(envs);
-  std::size_t params = network.parameter_count() * sizeof(float);
-  if (config.algorithm == "ppo_rnd") {  // a predictor, from samples that are drawn of all, at most
-    const ActorCritic predictor(ppo_rnd_settings(config, envs.spec()).rnd.shape);
-    params += predictor.parameter_count() * sizeof(float);
-    permutations *= 2;
-    noted += noted_bytes(config, predictor);
-  }
+  const std::size_t params = (network.parameter_count() + companion.parameters) * sizeof(float);
   // With the first block go parameters, moments and environments, and new parameters come back.
-  const std::size_t moments = moments_bytes(config, envs.spec());
+  const std::size_t moments = moments_bytes(config, envs.spec(), companion);
   const std::size_t at_a_time = block + moments + permutations + noted + 4 * params + states;
   // Pages grow by a quarter more than is asked for. Moments and what an update makes come to arrays
   // of their own.
