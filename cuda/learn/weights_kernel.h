@@ -249,7 +249,7 @@ struct WeightsKernel {
                        count};
       if (is_weight) {
         over_pixels(all, of_x + from, of_d + o,
-                    [&](float of, float d) { sum = element::mul_add(of, d, sum); });
+                    [&](float input, float d) { sum = element::mul_add(input, d, sum); });
       } else {
         over_pixels(all, of_x, of_d + o, [&](float, float d) { sum += d; });
       }

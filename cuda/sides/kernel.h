@@ -85,7 +85,7 @@ BROADLOOM_HD void over_elements(const Team& team, int rows, int columns, OfRow&&
   const int strips = (columns + (1 << shift) - 1) >> shift;
   const int within = team.thread() & ((1 << shift) - 1);
   for (int e = team.thread() >> shift; e < rows * strips; e += team.threads() >> shift) {
-    const int row = strips == 1 ? e : e / strips, column = (e - row * strips << shift) + within;
+    const int row = strips == 1 ? e : e / strips, column = ((e - row * strips) << shift) + within;
     if (column < columns) of_row(row)(column);
   }
 }
