@@ -279,6 +279,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   }
   // Frames that are kept once lie as on the host, and their ages behind them.
   void bring_rows(const DeviceObservations& from, Observations& rows) {
+    if (rows.size() == 0) return;
     if (!from.frames.is_there()) {
       return from.visit([&](const auto* numbers) {
         using Number = std::remove_const_t<std::remove_pointer_t<decltype(numbers)>>;

@@ -72,8 +72,8 @@ struct AlgorithmEntry {
   int value_outputs = 1;
   // Keys that the memory of its networks and updates grows with, for who has too little.
   std::string keys_of_size = "hidden_sizes";
-  // Optional: the size of its companion, for who plans what passes between host and device; none:
-  // it learns the network alone.
+  // Optional: the size of its companion, for who plans what passes between ranks, or between host
+  // and device, beside what `bytes` counts; none: it learns the network alone.
   std::function<CompanionSize(const Config&, const EnvSpec&)> companion = {};
   // Optional: what it cannot do of what a run asks, which is then refused before it is made.
   std::function<Status(const Config&, const EnvSpec&)> check = {};

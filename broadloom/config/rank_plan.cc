@@ -4,6 +4,7 @@
 
 #include "broadloom/algo/gradient_cut.h"
 #include "broadloom/algo/rank_sums.h"
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/network_shape.h"
 #include "broadloom/config/settings.h"
 #include "broadloom/nn/actor_critic.h"
@@ -21,6 +22,7 @@ int shards_of_first(int shards, int ranks) {
 }
 
 double gradient_bytes(int samples, std::size_t parameters, int ranks) {
+  if (parameters == 0) return 0.0;
   const RankRuns runs(partial_gradient_count(samples, parameters), ranks);
   return static_cast<double>(RankSums::received_bytes(parameters, runs.nodes, ranks)) +
          kNoteBytes * (runs.partials - runs.end(0));
@@ -46,8 +48,10 @@ RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs) {
   const int others = shards.count() - own;
   const int envs_of_others = now.num_envs - (own > 0 ? shards[own - 1].end : 0);
   plan.block = static_cast<double>(exchanged_bytes_per_env(sizes)) * envs_of_others;
+  const CompanionSize beside = companion_size(now, envs.spec());
+  plan.statistics = statistics_bytes(beside.normalised, others);
   if (now.norm_obs) {
-    plan.statistics =
+    plan.statistics +=
         statistics_bytes(sizes.D, others) + statistics_bytes(sizes.critic.size, others);
   }
   const std::size_t parameters = ActorCritic(network_shape(now, envs.spec())).parameter_count();
@@ -56,8 +60,9 @@ RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs) {
   for (std::int64_t m = 0; m < now.minibatch_count(); ++m) {
     const std::int64_t begin = m * now.batch_size() / now.minibatch_count();
     const std::int64_t end = (m + 1) * now.batch_size() / now.minibatch_count();
-    plan.gradient +=
-        now.update_epochs * gradient_bytes(static_cast<int>(end - begin), parameters, ranks);
+    const int samples = static_cast<int>(end - begin);
+    plan.gradient += now.update_epochs * (gradient_bytes(samples, parameters, ranks) +
+                                          gradient_bytes(samples, beside.parameters, ranks));
   }
   return plan;
 }
@@ -70,11 +75,12 @@ std::size_t rank_bytes(const Config& config, int ranks, const VecEnv& envs) {
     const BlockSizes sizes = run_block_sizes(config.of_phase(p), envs);
     block = std::max(block, exchanged_bytes_per_env(sizes) * static_cast<std::size_t>(sizes.N));
   }
+  const std::size_t beside = companion_size(config, envs.spec()).parameters;
   // The collector's messages; and the trainer's, of states: parameters and Adam's two moments.
-  const std::size_t state = 3 * sizeof(float) * parameters;
+  const std::size_t state = 3 * sizeof(float) * (parameters + beside);
   return std::min(block, Exchange::kMostBytes) +
          std::min(std::max(block, state), Exchange::kMostBytes) +
-         RankSums::bytes(parameters, ranks);
+         RankSums::bytes(parameters, ranks) + (beside > 0 ? RankSums::bytes(beside, ranks) : 0);
 }
 
 }  // namespace broadloom

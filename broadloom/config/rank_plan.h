@@ -16,8 +16,7 @@ struct RankPlan {
   int collecting = 1;          // ranks that have environments to step
   int at_gradients = 1;        // ranks that work out a part of each gradient
   std::int64_t gradients = 0;  // minibatches, over all epochs
-  // Bytes received. Of gradients, the network's: those of a companion (companion_size()) come on
-  // top.
+  // Bytes received, as if a companion (companion_size()) learnt from all samples.
   double block = 0.0, statistics = 0.0, gradient = 0.0;
 
   double received() const { return block + statistics + gradient; }

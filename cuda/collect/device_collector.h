@@ -29,9 +29,9 @@ struct RolloutOptions {
 template <class Side>
 class DeviceCollector {
  public:
-  // Blocks of environments as `like` are, within what stacks their frames, which policies see
-  // through `network`. stepper: of those on the side. side must outlive this, as must `like` and
-  // the normalizer. Of stacks nothing is there before take_envs().
+  // Blocks of environments as `like` are, whose frames nothing stacks yet, and which policies see
+  // through `network`. stepper: of as many of that kind, on the side. side must outlive this, as
+  // must `like` and the normalizer. Of stacks nothing is there before take_envs().
   DeviceCollector(Side& side, const VecEnv& like, std::unique_ptr<EnvStepper> stepper,
                   const DeviceNetwork& network, const RolloutOptions& options)
       : side_(side),

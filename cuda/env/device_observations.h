@@ -49,7 +49,7 @@ struct DeviceObservations {
       return bytes;
     }
   }
-  // f(rows), of float or of std::uint8_t.
+  // f(rows), of float or of std::uint8_t. Where there are none at all, of float.
   template <class F>
   void visit(F&& f) const {
     if (bytes == nullptr) {

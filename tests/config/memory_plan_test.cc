@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "broadloom/algo/gradient_cut.h"
+#include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/config/algorithms.h"
 #include "broadloom/config/simulator.h"
 #include "broadloom/rollout/normalizer.h"
@@ -36,6 +38,7 @@ class PassingOfOnesOwn : public testing::Test {
   void SetUp() override {
     static const bool are_known = register_both();
     ASSERT_TRUE(are_known);
+    declared = {};
   }
 };
 
@@ -80,6 +83,19 @@ TEST_F(PassingOfOnesOwn, IsWhatPassesOfTheLibrarysOfTheirSize) {
 // what they hold, and into an array. (As much is said of updates of either size.)
 TEST_F(PassingOfOnesOwn, GrowsWithTheCompanionsParameters) {
   EXPECT_EQ(added({.parameters = 3000}) - added({.parameters = 1000}), 6 * 2000 * sizeof(float));
+}
+
+// Its samples are drawn of all, in each epoch, and each of its partial gradients has sums of its
+// own.
+TEST_F(PassingOfOnesOwn, GrowsWithWhatIsDrawnAndSaidOfTheCompanion) {
+  const Config config = config_for_device("accompanied", {});
+  const auto epochs = static_cast<std::size_t>(config.update_epochs);
+  const std::size_t drawn = epochs * static_cast<std::size_t>(config.batch_size()) * sizeof(int);
+  const int partials = partial_gradient_count(static_cast<int>(config.largest_minibatch()), 1);
+  const std::size_t said = epochs * static_cast<std::size_t>(config.minibatch_count()) * 2 *
+                           static_cast<std::size_t>(partials) * sizeof(PpoSums);
+  EXPECT_EQ(added({.parameters = 1}),
+            (drawn + said + 4 * sizeof(float)) / 4 * 5 + drawn + said + sizeof(float));
 }
 
 TEST_F(PassingOfOnesOwn, GrowsWithStatisticsOfTheCompanionsOwn) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/algo/rank_sums.h"
+#include "broadloom/config/algorithms.h"
 #include "broadloom/config/machine.h"
 #include "broadloom/config/rank_plan.h"
 #include "broadloom/core/exchange.h"
@@ -233,21 +234,38 @@ TEST(RanksOfARun, SeeAtOnceThatOneHasOtherParameters) {
   });
 }
 
-// What is foretold of an iteration without a checkpoint is what comes.
+// Bytes, in an iteration of three without a checkpoint.
+double received_by_first(const Config& config) {
+  double received = 0.0;
+  ThreadWorld world(3);
+  world.run([&](Ranks& ranks) {
+    std::unique_ptr<Trainer> trainer = Trainer::create(config, 1, ranks).take();
+    EXPECT_TRUE(trainer->iterate().ok());
+    if (ranks.is_first()) received = static_cast<double>(ranks.traffic().received_bytes);
+  });
+  return received;
+}
+
+// What is foretold is what comes.
 TEST(RanksOfARun, TakeInWhatWasPlanned) {
   for (const Overrides& overrides :
        {Overrides{}, Overrides{{"norm_obs", "true"}, {"num_envs", "200"}, {"num_minibatches", "3"}},
         Overrides{{"env_id", "Pendulum-v1"}, {"hidden_sizes", "300,200"}, {"num_envs", "4"}}}) {
     const Config config = config_of(overrides);
-    const RankPlan plan = plan_ranks(config, 3, *envs_of(config));
-    ThreadWorld world(3);
-    world.run([&](Ranks& ranks) {
-      std::unique_ptr<Trainer> trainer = Trainer::create(config, 1, ranks).take();
-      EXPECT_TRUE(trainer->iterate().ok());
-      const double received = static_cast<double>(ranks.traffic().received_bytes);
-      if (ranks.is_first()) EXPECT_NEAR(plan.received(), received, 200 + 0.001 * received);
-    });
+    const double received = received_by_first(config);
+    EXPECT_NEAR(plan_ranks(config, 3, *envs_of(config)).received(), received,
+                200 + 0.001 * received);
   }
+}
+
+// Which says a little less of a partial gradient than PPO does.
+TEST(RanksOfARun, TakeInWhatWasPlannedOfACompanion) {
+  const Config config =
+      config_of({{"algorithm", "ppo_rnd"}, {"num_envs", "200"}, {"update_proportion", "1"}});
+  const double received = received_by_first(config);
+  const double planned = plan_ranks(config, 3, *envs_of(config)).received();
+  EXPECT_LE(received, planned);
+  EXPECT_GE(received, 0.98 * planned);
 }
 
 // Ranks of one machine share its memory.
@@ -268,6 +286,10 @@ TEST(RanksOfARun, PlanMemoryForTheirState) {
   const std::size_t parameters = Trainer::create(config, 1).value()->network().parameter_count();
   EXPECT_GT(rank_bytes(config, 2, *envs_of(config)),
             RankSums::bytes(parameters, 2) + 3 * sizeof(float) * parameters);
+  const Config rnd = config_of({{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "300,200"}});
+  const auto envs = envs_of(rnd);
+  const std::size_t beside = companion_size(rnd, envs->spec()).parameters;
+  EXPECT_GT(rank_bytes(rnd, 2, *envs), RankSums::bytes(beside, 2) + 3 * sizeof(float) * beside);
 }
 
 // Stepped by something else that calls itself the same.

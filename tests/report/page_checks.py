@@ -26,7 +26,7 @@ def write_page(maker, kind, out, name, data):
 
 
 def check_display(test, browser, page, display, picture=None):
-    """The page as it is on one of DISPLAYS; picture: where to keep what it looks like."""
+    """The page as it is on one of DISPLAYS; picture: where to keep what it looks like, with BROADLOOM_PICTURES."""
     browser.leave()
     browser.display(**DISPLAYS[display])
     problems, requests = browser.open(page)

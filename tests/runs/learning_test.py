@@ -1,4 +1,4 @@
-"""The bars of learning: five seeds each, judged by the lower end of a 95 % interval. The numbers are those of every machine.
+"""The bars of learning: five seeds each, judged by the lower end of a 95 % interval. They come to the same on every machine.
 
 usage: [LEARNING_SEEDS=N] learning_test.py PROGRAM CONFIGS [Learning.test_pendulum ...]
 """
@@ -15,7 +15,7 @@ import unittest
 
 PROGRAM, CONFIGS = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
 SEEDS = range(1, int(os.environ.get("LEARNING_SEEDS", 5)) + 1)
-T_QUANTILE = 2.776  # Student's t, 4 degrees of freedom, 97.5 %; with more seeds, a wider interval than need be
+T_QUANTILE = 2.776  # Student's t, 4 degrees of freedom, 97.5 %; with more seeds, a wider interval than need be; with fewer, too narrow a one
 
 
 def call(*arguments):

@@ -72,6 +72,7 @@ class AgainstRliable(unittest.TestCase):
         for i, mine in enumerate(ours):
             for p, end in ((0.025, mine[1]), (0.975, mine[2])):
                 slack = 5 * math.sqrt(p * (1 - p) * (1 / count + 1 / REPLICATES))
+                self.assertLess(slack, min(p, 1 - p), "too few replicates to see that an interval is too wide")
                 low, high = np.quantile([r[i] for r in replicates], (max(0, p - slack), min(1, p + slack)))
                 self.assertGreaterEqual(end, low - 1e-12, f"{what}, number {i}, p {p}")
                 self.assertLessEqual(end, high + 1e-12, f"{what}, number {i}, p {p}")
@@ -96,7 +97,7 @@ class AgainstRliable(unittest.TestCase):
             x, y = draw(case, number)
             ours = ask(x, y, [0.0])
             self.check([ours["probability_of_improvement"]],
-                       lambda a, b: np.array([metrics.probability_of_improvement(a, b)]), [x, y], 800, case[0])
+                       lambda a, b: np.array([metrics.probability_of_improvement(a, b)]), [x, y], 1500, case[0])
 
     def test_profiles(self):
         for number, case in enumerate(CASES):
@@ -105,7 +106,7 @@ class AgainstRliable(unittest.TestCase):
             ours = ask(x, y, thresholds)
             for key, of_runs in (("run_profile", True), ("mean_profile", False)):
                 of = library.score_distributions if of_runs else library.average_score_distributions
-                self.check(ours[key], lambda scores, of=of: of(scores, thresholds), x, 800, f"{case[0]}, {key}")
+                self.check(ours[key], lambda scores, of=of: of(scores, thresholds), x, 1500, f"{case[0]}, {key}")
 
     def test_points_of_many_shapes(self):
         rng = np.random.default_rng(3)
