@@ -86,6 +86,7 @@ def say(text: str) -> None:
 
 
 def measure(who: Contender, task: str, seed: int, record: Record, options: argparse.Namespace) -> None:
+    go_on()
     if record.has_run(who.name, task, seed):
         return
     prepare(who, task, record, options)
@@ -101,6 +102,7 @@ def main() -> None:
     everybody = chosen(options)
     packages = {c.package for c in everybody if c.package}
     missing = {} if options.no_install else install(options.venv, packages)
+    os.sched_setaffinity(0, options.cpus)  # and of all that is started from here on
     record = Record.open(options)
     # Left out from then on, each with its reason; the others go on. A later call tries them again.
     failed = {(c.name, t): missing[c.package] for c in everybody if c.package in missing for t in c.tasks}
@@ -124,8 +126,19 @@ def main() -> None:
     print(write_report(options.out))
 
 
+stopped = False
+
+
 def stop(_signal: int, _frame: object) -> None:
+    global stopped
+    stopped = True
     raise KeyboardInterrupt  # subprocess.run ends the training that is on
+
+
+def go_on() -> None:
+    """Raises again where Python dropped it, as it does in hooks that it calls itself (after a fork, say)."""
+    if stopped:
+        raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = ROOT / "bench" / "peers"
 sys.path.insert(0, str(PEERS))
 
+import threshold  # noqa: E402
 from to_threshold import rule, settings, tasks  # noqa: E402
 from to_threshold.cells import cells, of, ratio  # noqa: E402
 from to_threshold.record import Record, conditions  # noqa: E402
@@ -262,6 +264,12 @@ class TheCommand(unittest.TestCase):
             self.assertNotEqual(process.returncode, 0)
             runs = json.loads(pathlib.Path(folder, "t.json").read_text())["runs"]
             self.assertEqual(runs[0]["seed"], 101)
+
+    def test_a_stop_that_python_drops_is_raised_again(self):
+        threshold.go_on()
+        for stops in (lambda: threshold.stop(signal.SIGTERM, None), threshold.go_on):
+            self.assertRaises(KeyboardInterrupt, stops)
+        threshold.stopped = False
 
     def test_wrong_calls(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -8,8 +8,8 @@ DISPLAYS = {"light": dict(width=1280, height=900), "dark": dict(width=1280, heig
 
 # How many different colours a drawing has, nothing drawn counted as one: a blank canvas has one.
 COLOURS = """[...document.querySelectorAll('canvas')].map((c) => {
-  const seen = new Set(), p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-  for (let i = 0; i < p.length && seen.size < 3; i += 4) seen.add(p.slice(i, i + 4).join());
+  const seen = new Set(), p = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer);
+  for (let i = 0; i < p.length && seen.size < 3; ++i) seen.add(p[i]);
   return seen.size; })"""
 UNNAMED = """[...document.querySelectorAll('canvas, svg')].filter((c) => c.getAttribute('role') !== 'img' ||
   !c.getAttribute('aria-label')).length + [...document.querySelectorAll('table')].filter((t) => !t.caption || !t.caption.textContent).length"""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import time
@@ -71,7 +70,7 @@ def command(
 
 
 def call(words: list[str], options: argparse.Namespace) -> str:
-    """Standard output of a process on the cores of this measurement, and on no others."""
+    """Standard output of a process, which has the cores that this one has."""
     try:
         done = subprocess.run(
             words,
@@ -80,7 +79,6 @@ def call(words: list[str], options: argparse.Namespace) -> str:
             capture_output=True,
             text=True,
             timeout=options.timeout,
-            preexec_fn=lambda: os.sched_setaffinity(0, options.cpus),
         )
     except subprocess.TimeoutExpired as late:
         raise Missing(f"nothing after {late.timeout:g} s") from late
