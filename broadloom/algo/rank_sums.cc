@@ -49,7 +49,7 @@ RankSums::RankSums(Ranks& ranks, std::size_t parameters)
 }
 
 std::size_t RankSums::bytes(std::size_t parameters, int ranks) {
-  if (ranks == 1) return 0;
+  if (ranks == 1 || parameters == 0) return 0;
   const std::size_t slice = parameters / static_cast<std::size_t>(ranks) + 1;
   return std::max(kSentWhole / sizeof(float), slice * static_cast<std::size_t>(ranks)) *
          sizeof(float);

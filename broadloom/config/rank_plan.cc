@@ -80,7 +80,7 @@ std::size_t rank_bytes(const Config& config, int ranks, const VecEnv& envs) {
   const std::size_t state = 3 * sizeof(float) * (parameters + beside);
   return std::min(block, Exchange::kMostBytes) +
          std::min(std::max(block, state), Exchange::kMostBytes) +
-         RankSums::bytes(parameters, ranks) + (beside > 0 ? RankSums::bytes(beside, ranks) : 0);
+         RankSums::bytes(parameters, ranks) + RankSums::bytes(beside, ranks);
 }
 
 }  // namespace broadloom

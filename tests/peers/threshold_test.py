@@ -266,10 +266,9 @@ class TheCommand(unittest.TestCase):
             self.assertEqual(runs[0]["seed"], 101)
 
     def test_a_stop_that_python_drops_is_raised_again(self):
-        threshold.go_on()
-        for stops in (lambda: threshold.stop(signal.SIGTERM, None), threshold.go_on):
-            self.assertRaises(KeyboardInterrupt, stops)
-        threshold.stopped = False
+        self.addCleanup(setattr, threshold, "stopped", False)
+        self.assertRaises(KeyboardInterrupt, threshold.stop, signal.SIGTERM, None)
+        self.assertRaises(KeyboardInterrupt, threshold.measure, *[None] * 5)  # before it looks at anything
 
     def test_wrong_calls(self):
         with tempfile.TemporaryDirectory() as folder:
