@@ -196,8 +196,13 @@ Status check_schedule(const Config& config) {
   return {};
 }
 
-// Where nothing would be rounded, bf16 would only seem to be on.
+// Where nothing would be rounded, bf16 and tf32 would only seem to be on.
 Status check_precision(const Config& config) {
+  if (config.precision == "tf32" && config.device == "cpu") {
+    return invalid(
+        "precision: got 'tf32' with device 'cpu', expected device 'cuda'; only a GPU rounds to "
+        "TF32. Use device=cuda, or precision=fp32");
+  }
   if (config.precision != "bf16") return {};
   if (config.isa != "auto" && config.isa != "avx512") {
     return invalid("precision: got 'bf16' with isa '" + config.isa +

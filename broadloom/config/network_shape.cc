@@ -19,6 +19,12 @@ Normalisation normalisation_of(const std::string& name) {
   return Normalisation::kNone;
 }
 
+Precision precision_of(const std::string& name) {
+  if (name == "bf16") return Precision::kBf16;
+  if (name == "tf32") return Precision::kTf32;
+  return Precision::kFp32;
+}
+
 WeightInit weight_init_of(const std::string& name) {
   if (name == "he_normal") return WeightInit::kHeNormal;
   if (name == "lecun_normal") return WeightInit::kLecunNormal;
@@ -102,7 +108,7 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .activation = activation_of(config.activation),
           .shared_encoder = config.shared_encoder,
           .log_std_init = config.log_std_init,
-          .precision = config.precision == "bf16" ? Precision::kBf16 : Precision::kFp32,
+          .precision = precision_of(config.precision),
           .critic_observation_size = critic_space(config, spec).size,
           .encoder = encoder_of(config.encoder),
           .normalisation = normalisation_of(config.layer_norm),

@@ -19,7 +19,7 @@ const Space& critic_space(const Config& config, const EnvSpec& spec);
 
 NetworkShape network_shape(const Config& config, const EnvSpec& spec);
 
-// Of RND's target and predictor: the same convolutions, layers of their own, ReLU.
+// Of RND's target and predictor: the same convolutions, layers of their own, ReLU, in float32.
 NetworkShape rnd_shape(const Config& config, const EnvSpec& spec);
 
 // A sentence where images are read as rows of numbers; otherwise empty.

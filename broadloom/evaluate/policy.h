@@ -50,9 +50,9 @@ std::unique_ptr<Actor> make_actor(const Policy& policy);
 // twice the checkpoint's file while it is read, and the memory of the network after that.
 class LoadedPolicy {
  public:
-  // precision: as in a config; "": the run's own. kNotFound, kIo, kCorrupt; kMismatch where the
-  // checkpoint's tensors are not those of its configuration; kInvalidConfig where the processor
-  // lacks what the precision takes.
+  // precision: as in a config; "": the run's own, of which tf32 is float32 here. kNotFound, kIo,
+  // kCorrupt; kMismatch where the checkpoint's tensors are not those of its configuration;
+  // kInvalidConfig where the processor lacks what the precision takes.
   static Result<std::unique_ptr<LoadedPolicy>> load(const FoundCheckpoint& found,
                                                     const std::string& precision = "");
 

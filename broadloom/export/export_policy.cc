@@ -95,6 +95,19 @@ Status write_policy(const Format& format, PolicyGraph& graph,
   return write_file_atomically(paths[0], bytes.value());
 }
 
+// "": float32, as what is written.
+std::string precision_note(const std::string& precision) {
+  if (precision == "bf16") {
+    return "It was trained in bf16. What is written is float32: what a training's evaluations "
+           "played differs from it by as much as bfloat16 rounds.";
+  }
+  if (precision == "tf32") {
+    return "It was trained in tf32. What is written is float32, as a training's evaluations are: "
+           "what it acted by while training differs from it by as much as TF32 rounds.";
+  }
+  return "";
+}
+
 std::vector<std::string> notes_of(const Policy& policy, const std::string& precision,
                                   const ExportOptions& options, const Parity& parity) {
   const Space& observation = policy.spec.observation;
@@ -106,11 +119,8 @@ std::vector<std::string> notes_of(const Policy& policy, const std::string& preci
         observation.frames,
         observation.frame_padding == FramePadding::kFirst ? "that image again" : "a black one"));
   }
-  if (precision == "bf16") {
-    notes.push_back(
-        "It was trained in bf16. What is written is float32: what a training's evaluations played "
-        "differs from it by as much as bfloat16 rounds.");
-  }
+  const std::string rounded = precision_note(precision);
+  if (!rounded.empty()) notes.push_back(rounded);
   const bool has_own = policy.network.shape().critic_observation_size > 0;
   if (options.with_value && has_own) {
     notes.push_back(

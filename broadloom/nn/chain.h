@@ -11,7 +11,11 @@
 
 namespace broadloom {
 
-enum class Precision { kFp32, kBf16 };
+enum class Precision {
+  kFp32,
+  kBf16,
+  kTf32,  // of devices alone: the processor works such a network out in float32
+};
 
 // Narrower layers gain nothing from bfloat16.
 inline constexpr int kBf16Narrowest = 64;

@@ -23,7 +23,8 @@ enum class BlockParts {
 
 // An algorithm whose environments, block, parameters and moments live on a device. Of those the
 // host has copies, which it brings up to date when somebody asks for them. Everything has the bits
-// that the host's collector, environments and algorithm give.
+// that the host's collector, environments and algorithm give; with precision = tf32, whose products
+// the host does not have, the device's own.
 class Device : public Algorithm {
  public:
   // As it calls itself, for records.

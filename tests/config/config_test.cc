@@ -230,6 +230,23 @@ TEST(ConfigValidate, Bf16WantsWideLayersAndTheWidestInstructions) {
   EXPECT_FALSE(set_config(config, "precision", "fp16").ok());
 }
 
+TEST(ConfigValidate, Tf32WantsAGpu) {
+  Config config;
+  config.precision = "tf32";
+  config.hidden_sizes = {8};
+  config.isa = "exact";
+  const Status status = validate(config);
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_EQ(status.message(),
+            "precision: got 'tf32' with device 'cpu', expected device 'cuda'; only a GPU rounds to "
+            "TF32. Use device=cuda, or precision=fp32");
+  config.device = "cuda";
+  EXPECT_TRUE(validate(config).ok());
+  // Judged when all overrides are in, not while device is still the default.
+  EXPECT_TRUE(resolve_config({{"precision", "tf32"}, {"device", "cuda"}}).ok());
+  EXPECT_FALSE(resolve_config({{"precision", "tf32"}}).ok());
+}
+
 TEST(ConfigValidate, BlocksBeyondTheIndexRangeAreRefused) {
   Config config;
   config.num_envs = config.num_steps = 1 << 20;

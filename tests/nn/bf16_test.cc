@@ -98,5 +98,13 @@ TEST(Bf16Layers, AreThoseBetweenWideHiddenLayers) {
   EXPECT_EQ(ActorCritic(shape_of(false, Precision::kFp32)).bf16_size(), 0u);
 }
 
+TEST(Tf32Layers, AreFloat32OnTheProcessor) {
+  for (const bool shared : {false, true}) {
+    const ActorCritic network(shape_of(shared, Precision::kTf32));
+    EXPECT_EQ(network.bf16_size(), 0u);
+    EXPECT_EQ(gradient(network), gradient(ActorCritic(shape_of(shared, Precision::kFp32))));
+  }
+}
+
 }  // namespace
 }  // namespace broadloom

@@ -296,6 +296,13 @@ TEST(Plan, ArmsThatNothingSetsApartAreRefused) {
 }
 
 // Of one cell, before any of another one's runs.
+TEST(Plan, Tf32WithoutAGpuIsRefused) {
+  const std::string grid = "[grid]\nprecision = ['fp32', 'tf32']\n";
+  EXPECT_NE(error_of(kAtari + grid).find("cell precision=tf32: precision: got 'tf32' with device"),
+            std::string::npos);
+  EXPECT_EQ(plan_of(kAtari + "device = 'cuda'\n" + grid).cells.size(), 2u);
+}
+
 TEST(Plan, AgesWithoutATimeLimitAreRefused) {
   const std::string error = error_of(
       "seeds = 1\n[base]\nstagger_starts = true\nstagger_by = 'age'\n"

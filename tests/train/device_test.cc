@@ -31,5 +31,11 @@ TEST(Devices, HaveEverybodysBits) {
   EXPECT_EQ(bits_of(config_on("cuda"), "sse4", {}), "own");  // the host's part of it
 }
 
+TEST(Devices, HaveBitsOfTheirOwnWhereTheyRound) {
+  Config config = config_on("cuda");
+  config.precision = "tf32";
+  EXPECT_EQ(bits_of(config, "avx2", {}), "own");
+}
+
 }  // namespace
 }  // namespace broadloom
