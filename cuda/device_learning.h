@@ -336,9 +336,12 @@ Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
 template <class Side>
 Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
+  const SideShape shape = side->shape();
+  const bool fits =
+      TensorTile::within(device_network(setup.network), shape.shared_bytes, kTensorRows).rows > 0;
+  BROADLOOM_TRY(check_tensor_cores(setup, shape.has_tf32, fits));
   std::size_t bytes = 0;
-  BROADLOOM_TRY(
-      make_unchecked(std::make_unique<CountingSide>(bytes, side->shape()), setup).status());
+  BROADLOOM_TRY(make_unchecked(std::make_unique<CountingSide>(bytes, shape), setup).status());
   const std::size_t free = side->free_bytes();
   BROADLOOM_TRY(side->status());
   BROADLOOM_TRY(check_device_memory(setup, bytes, free));

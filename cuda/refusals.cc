@@ -31,7 +31,7 @@ Status check_learning(const Config& config) {
 }
 
 Status check_network(const Config& config) {
-  if (config.precision != "fp32") return refuse_key("precision", config.precision, "fp32");
+  if (config.precision == "bf16") return refuse_key("precision", config.precision, "fp32 or tf32");
   if (config.encoder != "mlp" && config.encoder != "minatar") {
     return refuse_key("encoder", config.encoder, "minatar or mlp");
   }
@@ -85,6 +85,21 @@ Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::siz
               : fmt::format("{} environments and {} steps", config.num_envs, config.num_steps),
       static_cast<double>(bytes) * 1e-6, static_cast<double>(free) * 1e-6,
       changes ? "its shapes" : "num_envs or num_steps"));
+}
+
+Status check_tensor_cores(const DeviceSetup& setup, bool are_there, bool fits) {
+  if (setup.config.precision != "tf32" || (are_there && fits)) return {};
+  constexpr const char* kInstead = "; set precision = fp32";
+  if (!are_there) {
+    return invalid(fmt::format(
+        "precision: got 'tf32', which takes a GPU of compute capability 8.0 or later; this one is "
+        "older{}",
+        kInstead));
+  }
+  return invalid(
+      fmt::format("precision: got 'tf32', for which eight rows of a network with hidden_sizes = {} "
+                  "take more shared memory than a block of this GPU has{}, or take narrower layers",
+                  fmt::join(setup.config.hidden_sizes, ","), kInstead));
 }
 
 Status unknown_environments(const DeviceSetup& setup) {

@@ -20,6 +20,7 @@ inline constexpr int kValueRows = 64;
 // Of a body that acts or values, with a copy of its parameters. bytes: of shared memory that a
 // block may have.
 inline TileRoom forward_room(const DeviceBody& body, int rows, std::size_t bytes) {
+  if (body.is_rounded) return tensor_room_within(bytes, body, rows);
   const int size = TilePlaces(body, rows, TilePlaces::kForward).size;
   return room_within(bytes, {rows, size, cached_floats(body, false), 0}, Stage::kFloats);
 }
@@ -35,7 +36,8 @@ template <class Block>
 BROADLOOM_HD TileParams params_of(Block& block, const TileMemory& tiles, const DeviceBody& body,
                                   const float* params) {
   if (tiles.cached == 0) {
-    return {params, 0, nullptr, tiles.staged > 0 ? block.template shared<float>() : nullptr};
+    float* const stage = tiles.staged > 0 ? block.template shared<float>() : nullptr;
+    return {params, 0, nullptr, stage, tiles.places};
   }
   return cache_params(block, body, params, false, block.template shared<float>());
 }

@@ -14,6 +14,7 @@
 #include "cuda/learn/delta_phases.h"
 #include "cuda/learn/product_phase.h"
 #include "cuda/learn/step_kernels.h"
+#include "cuda/learn/tensor_delta_kernel.h"
 #include "cuda/learn/weights_kernel.h"
 
 namespace broadloom::cuda {
@@ -33,7 +34,8 @@ class DeviceGradient {
       : side_(side),
         network_(device_network(network)),
         shape_(side.shape()),
-        room_(delta_room(network_, shape_.shared_bytes)) {
+        room_(delta_room(network_, shape_.shared_bytes)),
+        tile_(TensorTile::within(network_, shape_.shared_bytes, kTensorGroup)) {
     make_arrays(sizes);
     make_jobs(network);
   }
@@ -53,6 +55,8 @@ class DeviceGradient {
                             terms_,
                             grads_,
                             sums,
+                            images_,
+                            group_rows(),
                             {size.samples, size.partials, 0, rows_of(size)},
                             {}};
     for (int side = 0; side < network_.sides(); ++side) {
@@ -73,6 +77,7 @@ class DeviceGradient {
   GradientLength length() const { return {squares_, chunk_count_}; }
 
  private:
+  static constexpr int kTensorGroup = 16;  // rows of a block, where they fit
   static constexpr std::size_t kMostFloats = std::size_t{1} << 29;
 
   // Rows of one partial gradient,
@@ -95,17 +100,20 @@ class DeviceGradient {
       rows = std::max(rows, size.partials * rows_of(size));
     }
     const std::size_t parameters = static_cast<std::size_t>(network_.parameters);
-    const std::size_t tiles = static_cast<std::size_t>(rows / kTileRows);
+    const std::size_t groups = static_cast<std::size_t>(rows / group_rows());
     const std::size_t sides = static_cast<std::size_t>(network_.sides());
     const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
     floats_ = GradientWork<Sums>::floats_for(network_, rows);
     arrays_ = floats(sides * floats_);
-    if (room_.spills) {
+    if (network_.is_rounded()) {
+      const int of_image = GradientWork<Sums>::image_floats(network_.body(0));
+      images_ = floats(groups * sides * static_cast<std::size_t>(of_image));
+    } else if (room_.spills) {
       transposed_ = floats(parameters);
-      terms_ = side_.template allocate<double>(tiles * sides * TileTerms::kCount);
+      terms_ = side_.template allocate<double>(groups * sides * TileTerms::kCount);
     }
-    log_std_ = floats(tiles * static_cast<std::size_t>(network_.outputs));
-    tile_sums_ = side_.template allocate<Sums>(tiles * sides);
+    log_std_ = floats(groups * static_cast<std::size_t>(network_.outputs));
+    tile_sums_ = side_.template allocate<Sums>(groups * sides);
     grads_ = floats(parameters * static_cast<std::size_t>(partials));
   }
 
@@ -122,8 +130,15 @@ class DeviceGradient {
     squares_ = side_.template allocate<double>(chunks.size());
   }
 
+  // That one entry of what is noted of rows is of.
+  int group_rows() const { return network_.is_rounded() ? tile_.rows : kTileRows; }
+
   void make_deltas(const LossWork<Loss>& of) {
     const int tiles = of.work.rows.tiles(), processors = shape_.multiprocessors;
+    if (network_.is_rounded()) {
+      const auto kernel = TensorDeltaKernel<Loss>::make(of, tile_);
+      return side_.run(kernel, kernel.shape(tile_));
+    }
     if (!room_.spills) {
       DeltaKernel<Loss> kernel{of, {}};
       for (int side = 0; side < network_.sides(); ++side) {
@@ -181,7 +196,9 @@ class DeviceGradient {
   DeviceNetwork network_;
   SideShape shape_;
   TileRoom room_;
+  TensorTile tile_;
   std::size_t floats_ = 0;
+  float* images_ = nullptr;
   float *arrays_ = nullptr, *transposed_ = nullptr, *log_std_ = nullptr, *grads_ = nullptr;
   Sums* tile_sums_ = nullptr;
   double* terms_ = nullptr;

@@ -54,11 +54,13 @@ struct GradientWork {
   float* transposed;   // [P] W [out, in] of hidden layers, each where its W is; or null
   float* arrays;       // [sides, floats]
   std::size_t floats;  // TilePlaces of all rows, and shares [outputs, rows] behind it
-  float* log_std;      // [tiles, outputs] derivatives of a Gaussian policy's
-  Sums* tile_sums;     // [tiles, sides]
+  float* log_std;      // [groups, outputs] derivatives of a Gaussian policy's
+  Sums* tile_sums;     // [groups, sides]
   double* terms;       // [tiles, sides, TileTerms::kCount]; or null
   float* grads;        // [partials, P]
   Sums* sums;          // [partials, sides]
+  float* images;       // [groups of group_rows, sides, image_floats()] (TensorDeltaKernel); or null
+  int group_rows;      // that an entry of tile_sums, log_std and images is of: kTileRows, or a part
   RowsAtHand rows;
   TilePlaces at[2];  // of each side, of all rows
 
@@ -67,6 +69,18 @@ struct GradientWork {
     return terms + (static_cast<std::size_t>(t) * network.sides() + side) * TileTerms::kCount;
   }
   BROADLOOM_HD TileParams read() const { return {params, 0, transposed}; }
+  // Groups of rows of a partial gradient that has so many.
+  BROADLOOM_HD int groups_of(int count) const { return (count + group_rows - 1) / group_rows; }
+  // What is learnt of the layer that reads an image, by rows of a group: weights and biases, and
+  // gain and bias of what normalises it.
+  BROADLOOM_HD static int image_floats(const DeviceBody& body) {
+    if (!body.begins_with_image()) return 0;
+    return (body.hidden[0].in + 1) * body.hidden[0].out + 2 * body.norms[0].size;
+  }
+  BROADLOOM_HD float* image_of(int group, int side) const {
+    const std::size_t size = static_cast<std::size_t>(image_floats(network.body(0)));
+    return images + (static_cast<std::size_t>(group) * network.sides() + side) * size;
+  }
 
   // Floats of a side's arrays for so many rows.
   static std::size_t floats_for(const DeviceNetwork& network, int rows) {

@@ -7,6 +7,7 @@
 
 #include "cuda/learn/gradient_work.h"
 #include "cuda/learn/pixel_chains.h"
+#include "cuda/sides/tf32.h"
 #include "cuda/tile/backward.h"
 
 namespace broadloom::cuda {
@@ -14,8 +15,9 @@ namespace broadloom::cuda {
 // What a block does for a partial gradient.
 struct WeightsJob {
   // Parameters of a dense layer from input `i` and output `o` on; of a convolution, of what
-  // normalises a layer and of the heads from number `i` on; and what was said of samples.
-  enum Kind { kConvolution, kNorm, kHead, kValueHead, kDense, kSums };
+  // normalises a layer and of the heads from number `i` on; of all that TensorDeltaKernel has
+  // learnt of an image; and what was said of samples.
+  enum Kind { kConvolution, kNorm, kHead, kValueHead, kDense, kTensorDense, kImage, kSums };
   Kind kind;
   int side, layer, i, o;
 };
@@ -42,6 +44,8 @@ struct WeightsKernel {
     const WeightsJob job = jobs[block.index() / of.rows.partials];
     const Rows rows(*this, job, p);
     if (job.kind == WeightsJob::kDense) return dense(block, job, rows);
+    if (job.kind == WeightsJob::kTensorDense) return tensor_dense(block, job, rows);
+    if (job.kind == WeightsJob::kImage) return image(job, rows, job.i + block.thread());
     if (job.kind == WeightsJob::kConvolution) return convolution(block, job, rows);
     if (job.kind == WeightsJob::kNorm) return norm(block, job, rows);
     if (job.kind == WeightsJob::kSums) return add_sums(rows, p, block.thread());
@@ -89,13 +93,7 @@ struct WeightsKernel {
   template <class Block>
   BROADLOOM_HD void dense(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
-    const Panel panel{rows.inputs(job.layer) + job.i,
-                      rows.derivatives(job.layer) + job.o,
-                      TilePlaces::row(layer.in),
-                      TilePlaces::row(layer.out),
-                      TilePlaces::row(layer.in) - job.i,
-                      TilePlaces::row(layer.out) - job.o,
-                      rows.count};
+    const Panel panel = panel_of(job, rows);
     const int lane = block.thread() % kWarp, warp = block.thread() / kWarp;
     const int i = (warp / 2 * 4 + lane / 8) * kSquare, o = (warp % 2 * 8 + lane % 8) * 4;
     const bool has_bias = job.i == 0 && block.thread() < kAcross;
@@ -115,7 +113,7 @@ struct WeightsKernel {
     for (int first = 0, turn = 0; first < rows.count; first += kChunk, turn ^= 1) {
       float* const x = shared + turn * kChunk * (kDown + kAcross);
       float* const d = x + kChunk * kDown;
-      next.put(x, d, block.thread());
+      next.template put<kDown, kAcross>(x, d, block.thread());
       block.sync();  // and who works on the other chunk is done with the one before it
       next = panel.fetch(first + kChunk, block.thread());
       const int left = rows.count - first, count = left < kChunk ? left : kChunk;
@@ -135,9 +133,18 @@ struct WeightsKernel {
 
   struct Fetched {
     Four x[kInputs], d[kOutputs];
+    // So many numbers from one row to the next.
+    template <int kRowX, int kRowD>
     BROADLOOM_HD void put(float* to_x, float* to_d, int thread) const {
-      for (int k = 0; k < kInputs; ++k) store_four(x[k], to_x + 4 * (thread + k * kThreads));
-      for (int k = 0; k < kOutputs; ++k) store_four(d[k], to_d + 4 * (thread + k * kThreads));
+      const auto place = [](int e, int width, int row) {
+        return e / (width / 4) * row + e % (width / 4) * 4;
+      };
+      for (int k = 0; k < kInputs; ++k) {
+        store_four(x[k], to_x + place(thread + k * kThreads, kDown, kRowX));
+      }
+      for (int k = 0; k < kOutputs; ++k) {
+        store_four(d[k], to_d + place(thread + k * kThreads, kAcross, kRowD));
+      }
     }
   };
   struct Panel {
@@ -165,6 +172,18 @@ struct WeightsKernel {
     }
   };
 
+  BROADLOOM_HD static Panel panel_of(const WeightsJob& job, const Rows& rows) {
+    const DeviceLayer& layer = rows.body.hidden[job.layer];
+    const int x_row = TilePlaces::row(layer.in), d_row = TilePlaces::row(layer.out);
+    return {rows.inputs(job.layer) + job.i,
+            rows.derivatives(job.layer) + job.o,
+            x_row,
+            d_row,
+            x_row - job.i,
+            d_row - job.o,
+            rows.count};
+  }
+
   static constexpr int kSquare = 2;  // inputs of a thread
 
   // sums at (i, o) += x[r][i] d[r][o] over rows.
@@ -182,12 +201,87 @@ struct WeightsKernel {
     }
   }
 
+  // The same on tensor cores: each warp 16 inputs by 16 outputs, eight rows at a time.
+  static constexpr int kTensorX = kDown + 4, kTensorD = kAcross + 4;  // other banks for neighbours
+  template <class Block>
+  BROADLOOM_HD void tensor_dense(Block& block, const WeightsJob& job, const Rows& rows) const {
+    const DeviceLayer& layer = rows.body.hidden[job.layer];
+    const Panel panel = panel_of(job, rows);
+    const TensorLane lane(block.thread());
+    const int i = lane.warp % 2 * 16 + lane.group, o = lane.warp / 2 * 16;
+    float* const weights = rows.grads + layer.weight + job.i * layer.out + job.o;
+    float* const bias = rows.grads + layer.bias + job.o + block.thread();
+    const bool has_bias =
+        job.i == 0 && block.thread() < kAcross && job.o + block.thread() < layer.out;
+    // f(number of this thread's in product n, its input and output)
+    const auto each = [&](auto&& f) {
+      for (int n = 0; n < 2; ++n) {
+        for (int c = 0; c < 4; ++c) {
+          const int own_i = i + c / 2 * 8, own_o = o + 8 * n + 2 * lane.within + c % 2;
+          if (job.i + own_i < layer.in && job.o + own_o < layer.out) {
+            f(n, c, weights[own_i * layer.out + own_o]);
+          }
+        }
+      }
+    };
+    float sums[2][4] = {}, bias_sum = has_bias ? begun(bias) : 0.0f;
+    each([&](int n, int c, const float& weight) { sums[n][c] = begun(&weight); });
+    float* const shared = block.template shared<float>();
+    Fetched next = panel.fetch(0, block.thread());
+    for (int first = 0, turn = 0; first < rows.count; first += kChunk, turn ^= 1) {
+      float* const x = shared + turn * kChunk * (kTensorX + kTensorD);
+      float* const d = x + kChunk * kTensorX;
+      next.template put<kTensorX, kTensorD>(x, d, block.thread());
+      block.sync();  // and who works on the other chunk is done with the one before it
+      next = panel.fetch(first + kChunk, block.thread());
+      for (int r = 2 * lane.within; r < kChunk; r += 8) {  // rows that are not there are zeros
+        const float *const of_x = x + r * kTensorX + i, *const of_d = d + r * kTensorD + o;
+        const TensorA inputs = rounded(of_x[0], of_x[8], of_x[kTensorX], of_x[kTensorX + 8]);
+        for (int n = 0; n < 2; ++n) {
+          const int at = 8 * n + lane.group;
+          block.multiply_add(inputs, rounded(of_d[at], of_d[kTensorD + at]), sums[n]);
+        }
+      }
+      if (!has_bias) continue;
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int r = 0; r < kChunk; ++r) bias_sum += d[r * kTensorD + block.thread()];
+    }
+    each([&](int n, int c, float& weight) { weight = sums[n][c]; });
+    if (has_bias) *bias = bias_sum;
+  }
+
+  // What groups of rows have learnt of an image, added up: one parameter a thread, of weights and
+  // biases of filters and of what normalises them.
+  BROADLOOM_HD void image(const WeightsJob& job, const Rows& rows, int e) const {
+    if (e >= GradientWork<Sums>::image_floats(rows.body)) return;
+    const DeviceLayer& layer = rows.body.hidden[0];
+    const DeviceNorm& norm = rows.body.norms[0];
+    const int weights = layer.in * layer.out, filters = weights + layer.out;
+    const int parameter = e < weights               ? layer.weight + e
+                          : e < filters             ? layer.bias + e - weights
+                          : e < filters + norm.size ? norm.gain + e - filters
+                                                    : norm.bias + e - filters - norm.size;
+    const int first = rows.first / of.group_rows, groups = of.groups_of(rows.count);
+    float* const to = rows.grads + parameter;
+    float sum = begun(to);
+    for (int group = 0; group < groups; group += kReads) {
+      float read[kReads];
+      for (int k = 0; k < kReads; ++k) {
+        read[k] = group + k < groups ? of.image_of(first + group + k, job.side)[e] : 0.0f;
+      }
+      for (int k = 0; k < kReads && group + k < groups; ++k) sum += read[k];
+    }
+    *to = sum;
+  }
+
   // Numbers of rows that lie in shared memory while the next ones come: several rows of images, for
   // which there is more to wait than to work on with fewer.
   static constexpr int kMostRowFloats = 8192;
   static_assert(2 * sizeof(float) * kMostRowFloats <= 64 * 1024, "a block of any device has that");
   BROADLOOM_HD static int row_floats(const DeviceNetwork& network) {
-    return network.actor.begins_with_image() ? kMostRowFloats : kChunk * (kDown + kAcross);
+    return network.actor.begins_with_image() ? kMostRowFloats : kChunk * (kTensorX + kTensorD);
   }
 
   // Rows of two arrays, [count, a_row] and [count, b_row], through shared memory, as many at a time
@@ -312,14 +406,14 @@ struct WeightsKernel {
   }
   static constexpr int kReads = 16;
 
-  // What was said of the partial gradient's tiles, and a Gaussian policy's log_std.
+  // What was said of the partial gradient's groups, and a Gaussian policy's log_std.
   BROADLOOM_HD void add_sums(const Rows& rows, int p, int thread) const {
-    const int first = rows.first / kTileRows;
-    const int tiles = (rows.count + kTileRows - 1) / kTileRows, sides = of.network.sides();
+    const int first = rows.first / of.group_rows;
+    const int groups = of.groups_of(rows.count), sides = of.network.sides();
     if (thread < sides) {
       Sums& all = of.sums[p * sides + thread];
       Sums sum = of.rows.is_first() ? Sums() : all;
-      for (int t = 0; t < tiles; ++t) {
+      for (int t = 0; t < groups; ++t) {
         sum.add(of.tile_sums[static_cast<std::size_t>(first + t) * sides + thread]);
       }
       all = sum;
@@ -329,7 +423,7 @@ struct WeightsKernel {
     for (int a = thread; a < outputs; a += kThreads) {
       float* const to = rows.grads + of.network.log_std + a;
       float sum = begun(to);
-      for (int t = 0; t < tiles; ++t) {
+      for (int t = 0; t < groups; ++t) {
         sum += of.log_std[static_cast<std::size_t>(first + t) * outputs + a];
       }
       *to = sum;
@@ -354,9 +448,14 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
   };
   each([&](int side, int l, const DeviceLayer& layer, const DeviceNorm&) {
     if (layer.patches.count() == 1) return;
-    numbers(WeightsJob::kConvolution, side, l, (layer.in + 1) * layer.out);
+    if (network.is_rounded()) {
+      numbers(WeightsJob::kImage, side, l, GradientWork<int>::image_floats(network.body(side)));
+    } else {
+      numbers(WeightsJob::kConvolution, side, l, (layer.in + 1) * layer.out);
+    }
   });
   each([&](int side, int l, const DeviceLayer&, const DeviceNorm& norm) {
+    if (network.is_rounded() && network.body(side).is_of_image(l)) return;  // with kImage
     if (norm.is_there()) numbers(WeightsJob::kNorm, side, l, norm.size);
   });
   for (int side = 0; side < network.sides(); ++side) {
@@ -364,11 +463,13 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
     numbers(WeightsJob::kHead, side, 0, body.head.out * (body.head.in + 1));
     numbers(WeightsJob::kValueHead, side, 0, body.value_head.out * (body.value_head.in + 1));
   }
+  const WeightsJob::Kind dense =
+      network.is_rounded() ? WeightsJob::kTensorDense : WeightsJob::kDense;
   each([&](int side, int l, const DeviceLayer& layer, const DeviceNorm&) {
     if (layer.patches.count() != 1) return;
     for (int i = 0; i < layer.in; i += Kernel::kDown) {
       for (int o = 0; o < layer.out; o += Kernel::kAcross) {
-        jobs.push_back({WeightsJob::kDense, side, l, i, o});
+        jobs.push_back({dense, side, l, i, o});
       }
     }
   });

@@ -71,8 +71,10 @@ class DeviceSide {
   }
   std::size_t allocated() const { return asked_; }
   SideShape shape() {
-    return {static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)),
-            attribute(cudaDevAttrMultiProcessorCount)};
+    return {.shared_bytes =
+                static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)),
+            .multiprocessors = attribute(cudaDevAttrMultiProcessorCount),
+            .has_tf32 = attribute(cudaDevAttrComputeCapabilityMajor) >= 8};
   }
 
   // Of zeros; it lives as long as this. Null for none.

@@ -21,6 +21,8 @@ enum class Wait { kNone, kBlock, kWarp, kEnded };
 struct Thread {
   Wait wait = Wait::kNone;
   std::uint64_t offered = 0;  // to shuffle_xor()
+  TensorA a = {};             // to multiply_add()
+  TensorB b = {};
 };
 
 // Kept from one kernel to the next: stacks cost more than most kernels.
@@ -81,6 +83,27 @@ class Scheduler {
     const std::uint64_t got = threads_[static_cast<std::size_t>(thread ^ mask)].offered;
     wait(thread, Wait::kWarp);  // nobody offers again before everybody has taken
     return got;
+  }
+
+  // Products are exact in double, and rounded when all eight are added up: about as much as tensor
+  // cores keep, whose own bits are no standard's.
+  void multiply_add(int thread, const TensorA& a, const TensorB& b, float (&sums)[4]) {
+    Thread& own = threads_[static_cast<std::size_t>(thread)];
+    own.a = a;
+    own.b = b;
+    wait(thread, Wait::kWarp);
+    const TensorLane lane(thread);
+    const Thread* const warp = &threads_[static_cast<std::size_t>(thread / kWarp * kWarp)];
+    for (int c = 0; c < 4; ++c) {
+      const int row = lane.group + c / 2 * 8, column = 2 * lane.within + c % 2;
+      double sum = sums[c];
+      for (int k = 0; k < 8; ++k) {
+        const float of_a = warp[row % 8 * 4 + k % 4].a.of[row / 8 + k / 4 * 2];
+        sum += static_cast<double>(of_a) * warp[column * 4 + k % 4].b.of[k / 4];
+      }
+      sums[c] = static_cast<float>(sum);
+    }
+    wait(thread, Wait::kWarp);  // nobody offers again before everybody has taken
   }
 
  private:
@@ -163,6 +186,9 @@ void EmulatedBlock::sync() { scheduler_.wait(thread_, emulated::Wait::kBlock); }
 std::byte* EmulatedBlock::shared_memory() { return scheduler_.shared(); }
 std::uint64_t EmulatedBlock::exchange(std::uint64_t bits, int mask) {
   return scheduler_.exchange(thread_, bits, mask);
+}
+void EmulatedBlock::multiply_add(const TensorA& a, const TensorB& b, float (&sums)[4]) {
+  scheduler_.multiply_add(thread_, a, b, sums);
 }
 
 }  // namespace broadloom::cuda

@@ -22,6 +22,7 @@ struct HostLimits {
   std::size_t shared_bytes = kUsualSharedBytes;  // of a block
   int rows = 65536;                              // at a time
   int multiprocessors = 2;                       // few, for each block costs its fibers
+  bool has_tf32 = true;                          // tensor cores
   std::uint64_t launches = std::numeric_limits<std::uint64_t>::max();  // then the device is lost
   // Gets the most bytes that were under way between two wait()s, for which a device has pages of
   // the host's memory; null: nobody asks.
@@ -43,7 +44,9 @@ class HostSide {
   // Memory that there is to be had, and what was.
   std::size_t free_bytes() const { return limits_.free_bytes; }
   std::size_t allocated() const { return allocated_; }
-  SideShape shape() const { return {limits_.shared_bytes, limits_.multiprocessors, limits_.rows}; }
+  SideShape shape() const {
+    return {limits_.shared_bytes, limits_.multiprocessors, limits_.rows, limits_.has_tf32};
+  }
 
   // Of zeros; it lives as long as this.
   template <class T>

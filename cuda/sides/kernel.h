@@ -23,7 +23,13 @@
 //                          thread of the warp must come here
 //   copy_ahead(to, from, is_there)  four floats from multiples of 16 bytes on, from the device's
 //                          memory to shared memory, or zeros, while the thread goes on
-//   await_copies()         this thread's are there; those of others are after a sync()
+//   end_copies()           what this thread has asked for since the last end is a group
+//   await_groups<k>()      all of its groups but the last k are there; those of others are after a
+//                          sync()
+//   await_copies()         all that it has asked for
+//   multiply_add(a, b, sums)  sums += a b by a warp that comes here together, on tensor cores: a is
+//                          16 x 8, b 8 x 8, and all of it lies with the threads as TensorLane says;
+//                          numbers are those that to_tf32() makes (sides/tf32.h)
 //
 // A kernel must not depend on the order in which threads run between two sync()s, nor on the grid:
 // sums are taken in a fixed order, and nothing is added atomically.
@@ -56,7 +62,8 @@ struct KernelShape {
 struct SideShape {
   std::size_t shared_bytes;  // that a block may have
   int multiprocessors;
-  int rows = 65536;  // of a minibatch that are worked on at a time
+  int rows = 65536;      // of a minibatch that are worked on at a time
+  bool has_tf32 = true;  // tensor cores that multiply such numbers
 };
 
 // Memory of a side with a copy of so many numbers.

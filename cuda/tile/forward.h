@@ -14,6 +14,7 @@
 #include "cuda/tile/norm.h"
 #include "cuda/tile/params.h"
 #include "cuda/tile/product.h"
+#include "cuda/tile/tensor_tile.h"
 
 namespace broadloom::cuda {
 
@@ -164,45 +165,40 @@ BROADLOOM_HD void forward_staged(Block& block, const DeviceLayer& layer, const F
   }
 }
 
-// sum of x[i] w[i] in the host's 16 virtual lanes, of which the upper half is added to the lower
-// one, and neighbours pairwise then.
-BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
-  constexpr int kLanes = 16;
-  float lanes[kLanes] = {};
-  int first = 0;
-  for (; holds_fours(w) && first + kLanes <= in; first += kLanes) {
-    for (int l = 0; l < kLanes; l += 4) {
-      const Four of_x = load_four(x + first + l), of_w = load_four(w + first + l);
-      for (int j = 0; j < 4; ++j) {
-        lanes[l + j] = element::mul_add(of_x.of[j], of_w.of[j], lanes[l + j]);
-      }
-    }
-  }
-  for (; first < in; first += kLanes) {
-    for (int l = 0; l < kLanes; ++l) {
-      const bool is_there = first + l < in;  // otherwise 0 * 0 is added, too
-      lanes[l] = element::mul_add(is_there ? x[first + l] : 0.0f, is_there ? w[first + l] : 0.0f,
-                                  lanes[l]);
-    }
-  }
-  float halves[kLanes / 2];
-  for (int l = 0; l < kLanes / 2; ++l) halves[l] = lanes[l] + lanes[l + kLanes / 2];
-  for (int step = 1; step < kLanes / 2; step *= 2) {
-    for (int l = 0; l < kLanes / 2; l += 2 * step) halves[l] += halves[l + step];
-  }
-  return halves[0];
-}
-
-// outputs [out, stride] of rows that have come through a body's layers.
+// outputs [out, stride] of rows that have come through a body's layers: sums of x[i] w[i] in the
+// host's 16 virtual lanes, a thread each, of which the upper half is added to the lower one, and
+// neighbours pairwise then.
 template <class Block>
 BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const TileParams& params,
                                const float* x, float* outputs, int stride, int rows) {
-  for (int e = block.thread(); e < rows * head.out; e += block.threads()) {
-    const int r = e % rows, o = e / rows;
-    outputs[o * stride + r] = lane_product(x + r * TilePlaces::row(head.in),
-                                           params.at(head.weight) + o * head.in, head.in) +
-                              *params.at(head.bias + o);
+  constexpr int kLanes = 16;
+  const int lane = block.thread() % kLanes, at_once = block.threads() / kLanes;
+  const int all = rows * head.out, last = (head.in + kLanes - 1) / kLanes * kLanes;
+  for (int first = 0; first < all; first += at_once) {
+    const int e = first + block.thread() / kLanes;
+    const bool is_there = e < all;  // all come, for they exchange numbers
+    const int r = is_there ? e % rows : 0, o = is_there ? e / rows : 0;
+    const float *const of_x = x + r * TilePlaces::row(head.in), *const w = params.at(head.weight) +
+                                                                           o * head.in;
+    float sum = 0.0f;
+    for (int i = lane; i < last; i += kLanes) {
+      const bool is_number = i < head.in;  // otherwise 0 * 0 is added, too
+      sum = element::mul_add(is_number ? of_x[i] : 0.0f, is_number ? w[i] : 0.0f, sum);
+    }
+    sum += block.shuffle_xor(sum, kLanes / 2);
+    for (int mask = 1; mask < kLanes / 2; mask *= 2) sum += block.shuffle_xor(sum, mask);
+    if (is_there && lane == 0) outputs[o * stride + r] = sum + *params.at(head.bias + o);
   }
+}
+
+// Both heads' in their places; whole when a thread comes back (sync()).
+template <class Block>
+BROADLOOM_HD void forward_heads(Block& block, const DeviceBody& body, const TileParams& params,
+                                const TilePlaces& places, float* work, int rows) {
+  const float* const x = work + places.top(body);
+  forward_head(block, body.head, params, x, work + places.outputs, places.rows, rows);
+  forward_head(block, body.value_head, params, x, work + places.values, places.rows, rows);
+  block.sync();
 }
 
 // From the rows at places.x to the layers' outputs and the heads'. What is there before must be
@@ -211,6 +207,12 @@ template <bool kMayStage = false, class Block>
 BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation activation,
                                const TileParams& params, const TilePlaces& places, float* work,
                                int rows) {
+  if constexpr (kMayStage) {
+    if (params.places > 0) {
+      forward_tensor_layers(block, body, activation, params, places, work, rows);
+      return forward_heads(block, body, params, places, work, rows);
+    }
+  }
   const float* x = work + places.x;
   for (int l = 0; l < body.layers; ++l) {
     const DeviceLayer& layer = body.hidden[l];
@@ -234,9 +236,7 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     }
     x = y;
   }
-  forward_head(block, body.head, params, x, work + places.outputs, places.rows, rows);
-  forward_head(block, body.value_head, params, x, work + places.values, places.rows, rows);
-  block.sync();
+  forward_heads(block, body, params, places, work, rows);
 }
 
 // So many rows of [.., width] from `first` on to places.x, as the network sees them. Rows: anything

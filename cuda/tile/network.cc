@@ -60,16 +60,7 @@ bool is_known(const Chain& chain) {
   return !is_open && layers <= kMostLayers && (norms == 0 || norms == layers);
 }
 
-}  // namespace
-
-bool fits_kernels(const ActorCritic& network) {
-  const NetworkShape& shape = network.shape();
-  return shape.precision == Precision::kFp32 && shape.critic_observation_size == 0 &&
-         network.parameter_count() <= kMostParameters && shape.value_outputs <= 2 &&
-         is_known(network.encoder()) && is_known(network.actor()) && is_known(network.critic());
-}
-
-DeviceNetwork device_network(const ActorCritic& network) {
+DeviceNetwork network_of(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
   DeviceNetwork made{{},
                      {},
@@ -95,6 +86,21 @@ DeviceNetwork device_network(const ActorCritic& network) {
     made.critic =
         body(network.critic(), network.value_head(), network.ranges(NetworkSide::kValue)[0]);
   }
+  return made;
+}
+
+}  // namespace
+
+bool fits_kernels(const ActorCritic& network) {
+  const NetworkShape& shape = network.shape();
+  return shape.precision != Precision::kBf16 && shape.critic_observation_size == 0 &&
+         network.parameter_count() <= kMostParameters && shape.value_outputs <= 2 &&
+         is_known(network.encoder()) && is_known(network.actor()) && is_known(network.critic());
+}
+
+DeviceNetwork device_network(const ActorCritic& network) {
+  DeviceNetwork made = network_of(network);
+  made.actor.is_rounded = made.critic.is_rounded = network.shape().precision == Precision::kTf32;
   return made;
 }
 

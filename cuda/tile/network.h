@@ -53,6 +53,7 @@ struct DeviceBody {
   DeviceLayer head;
   int begin, end;  // its parameters, but for log_std
   DeviceLayer value_head = {};
+  bool is_rounded = false;  // layers' products are made by tensor cores, of what TF32 leaves of it
   BROADLOOM_HD bool has_two_heads() const { return value_head.out > 0; }
   BROADLOOM_HD bool begins_with_image() const {
     return layers > 0 && hidden[0].patches.count() > 1;
@@ -71,6 +72,7 @@ struct DeviceNetwork {
   int log_std;  // offset; Gaussian only
   Activation activation;
 
+  BROADLOOM_HD bool is_rounded() const { return actor.is_rounded; }
   // What is learnt by itself.
   BROADLOOM_HD int sides() const { return action_values || actor.has_two_heads() ? 1 : 2; }
   BROADLOOM_HD const DeviceBody& body(int side) const { return side == 0 ? actor : critic; }

@@ -115,6 +115,8 @@ void expect_the_same(const Case& of, FiberOrder order) {
                                    nullptr,
                                    grads.data(),
                                    sums.data(),
+                                   nullptr,
+                                   kTileRows,
                                    {of.rows, 1, 0, whole},
                                    {TilePlaces(known.actor, whole, kUse), {}}};
   emulate(WeightsKernel<PqnSums>{work, jobs.data()},

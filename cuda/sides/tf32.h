@@ -1,0 +1,56 @@
+// What tensor cores multiply: numbers rounded to TF32, which has float32's exponents and 10 bits
+// of mantissa, and how a warp's threads hold them.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "cuda/sides/kernel.h"
+
+namespace broadloom::cuda {
+
+// Of the host: where it is false, numbers stay as they are, so that a test can hold kernels to those
+// of float32 more closely than rounding lets it.
+inline bool rounds_to_tf32 = true;
+
+// To nearest, and away from zero where two are as near. What is not a number, or infinite, stays.
+BROADLOOM_HD inline float to_tf32(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  std::uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return __uint_as_float(bits);
+#else
+  constexpr std::uint32_t kDropped = 0x1fff, kHalf = 0x1000, kExponent = 0x7f800000;
+  std::uint32_t bits;
+  memcpy(&bits, &x, sizeof(bits));
+#ifndef __CUDA_ARCH__
+  if (!rounds_to_tf32) return x;
+#endif
+  if ((bits & kExponent) != kExponent) bits = (bits + kHalf) & ~kDropped;
+  memcpy(&x, &bits, sizeof(x));
+  return x;
+#endif
+}
+
+// A thread of a warp: `group` 0 to 7, and `within` it 0 to 3. Of a [16, 8] it has rows group and
+// group + 8, columns within and within + 4; of b [8, 8] rows within and within + 4, column group;
+// of their product rows group and group + 8, columns 2 within and the next.
+struct TensorLane {
+  int warp, group, within;
+  BROADLOOM_HD explicit TensorLane(int thread)
+      : warp(thread / kWarp), group(thread % kWarp / 4), within(thread % 4) {}
+};
+struct TensorA {
+  float
+      of[4];  // (group, within), (group + 8, within), (group, within + 4), (group + 8, within + 4)
+};
+struct TensorB {
+  float of[2];  // (within, group), (within + 4, group)
+};
+
+BROADLOOM_HD inline TensorA rounded(float a, float b, float c, float d) {
+  return {{to_tf32(a), to_tf32(b), to_tf32(c), to_tf32(d)}};
+}
+BROADLOOM_HD inline TensorB rounded(float a, float b) { return {{to_tf32(a), to_tf32(b)}}; }
+
+}  // namespace broadloom::cuda

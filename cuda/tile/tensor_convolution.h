@@ -1,0 +1,182 @@
+// A convolution of a tile of rows on tensor cores (sides/tf32.h), by all threads of a block
+// together: patches are read where they lie in an image.
+#pragma once
+
+#include "cuda/sides/kernel.h"
+#include "cuda/sides/tf32.h"
+#include "cuda/tile/network.h"
+#include "cuda/tile/params.h"
+#include "cuda/tile/product.h"
+
+namespace broadloom::cuda {
+
+// Where a patch's numbers are, from its first one on, and patches, from their row on, in shared
+// memory: to work that out takes divisions.
+struct PatchPlaces {
+  const int *numbers, *patches;
+
+  // Ints that they take, a multiple of four.
+  BROADLOOM_HD static int ints(const DeviceBody& body) {
+    if (!body.begins_with_image()) return 0;
+    const DeviceLayer& layer = body.hidden[0];
+    return (rounded_up(layer.in) + rounded_up(layer.patches.count()) + 3) / 4 * 4;
+  }
+  // Whole with the next sync(). Those beyond the last one are as the first.
+  template <class Block>
+  BROADLOOM_HD static PatchPlaces make(Block& block, const DeviceBody& body, int* memory) {
+    if (!body.begins_with_image()) return {memory, memory};
+    const DeviceLayer& layer = body.hidden[0];
+    const int in = rounded_up(layer.in), count = rounded_up(layer.patches.count());
+    for (int e = block.thread(); e < in + count; e += block.threads()) {
+      const int p = e - in;
+      const bool is_number = p < 0, is_there = is_number ? e < layer.in : p < layer.patches.count();
+      memory[e] = !is_there ? 0 : is_number ? layer.patches.at(e) : layer.patches.begin(p);
+    }
+    return {memory, memory + in};
+  }
+
+ private:
+  BROADLOOM_HD static int rounded_up(int count) { return (count + 15) / 16 * 16; }
+};
+
+// y[p, f] = finish(b[f] + sum over i of x[p, i] w[i, f]) for every patch p of the rows: 16 patches
+// by 16 filters a product, kTogether of which share weights.
+template <class Block>
+BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const PatchPlaces& places,
+                                  const Finish& finish, const TileParams& params, const float* x,
+                                  float* y, int rows) {
+  constexpr int kTogether = 4, kPatches = 16, kFilters = 16;
+  const TensorLane lane(block.thread());
+  const int count = layer.patches.count(), filters = layer.out;
+  const int x_row = TilePlaces::row(layer.row_in), y_row = TilePlaces::row(layer.row_out());
+  const int a_row = (count + kPatches - 1) / kPatches, tiles = rows * a_row;
+  const float *const w = params.at(layer.weight), *const bias = params.at(layer.bias);
+  const auto weight = [&](int i, int f) {
+    return i < layer.in && f < filters ? w[i * filters + f] : 0.0f;
+  };
+  for (int first_f = 0; first_f < filters; first_f += kFilters) {
+    for (int first = lane.warp * kTogether; first < tiles;
+         first += block.threads() / kWarp * kTogether) {
+      float sums[kTogether][2][4];
+      int upper[kTogether], lower[kTogether];  // where patches group and group + 8 begin
+      for (int j = 0; j < kTogether; ++j) {
+        const int tile = first + j < tiles ? first + j : first;
+        const int row = tile / a_row, p = tile % a_row * kPatches + lane.group;
+        upper[j] = row * x_row + places.patches[p];
+        lower[j] = row * x_row + places.patches[p + 8];
+        for (int n = 0; n < 2; ++n) {
+          for (int c = 0; c < 4; ++c) {
+            const int f = first_f + 8 * n + 2 * lane.within + c % 2;
+            sums[j][n][c] = f < filters ? bias[f] : 0.0f;
+          }
+        }
+      }
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+      for (int i = 2 * lane.within; i - 2 * lane.within < layer.in; i += 8) {
+        const int f = first_f + lane.group, one = places.numbers[i], other = places.numbers[i + 1];
+        const TensorB left = rounded(weight(i, f), weight(i + 1, f)),
+                      right = rounded(weight(i, f + 8), weight(i + 1, f + 8));
+        for (int j = 0; j < kTogether; ++j) {
+          const TensorA patch = rounded(x[upper[j] + one], x[lower[j] + one], x[upper[j] + other],
+                                        x[lower[j] + other]);
+          block.multiply_add(patch, left, sums[j][0]);
+          block.multiply_add(patch, right, sums[j][1]);
+        }
+      }
+      for (int j = 0; j < kTogether && first + j < tiles; ++j) {
+        const int row = (first + j) / a_row;
+        for (int e = 0; e < 8; ++e) {
+          const int n = e / 4, c = e % 4;
+          const int p = (first + j) % a_row * kPatches + lane.group + c / 2 * 8;
+          const int f = first_f + 8 * n + 2 * lane.within + c % 2;
+          if (p < count && f < filters) y[row * y_row + p * filters + f] = finish(sums[j][n][c]);
+        }
+      }
+    }
+  }
+}
+
+// Derivatives of the weights [in, filters] and biases [filters] behind them: sums over the patches
+// of all rows, of which each warp has some; `scratch` [kScratch] is where they come together. The
+// bias is the weight of a number that is 1 in every patch.
+struct TensorFilters {
+  static constexpr int kWarps = 8, kDown = 3, kAcross = 2;  // products of a warp at a time
+  static constexpr int kProduct = 16 * 8, kOfWarp = kDown * kAcross * kProduct;
+  static constexpr int kScratch = kWarps * kOfWarp;
+
+  const DeviceLayer& layer;
+  PatchPlaces places;
+  const float *x, *delta;
+  int rows;
+
+  // to [in + 1, filters]
+  template <class Block>
+  BROADLOOM_HD void run(Block& block, float* scratch, float* to) const {
+    for (int i = 0; i <= layer.in; i += 16 * kDown) {
+      for (int f = 0; f < layer.out; f += 8 * kAcross) {
+        add_up(block, i, f, scratch + block.thread() / kWarp * kOfWarp);
+        block.sync();
+        for (int e = block.thread(); e < kOfWarp; e += block.threads()) {
+          const int product = e / kProduct, within = e % kProduct;
+          const int own_i = i + product / kAcross * 16 + within / 8;
+          const int own_f = f + product % kAcross * 8 + within % 8;
+          if (own_i > layer.in || own_f >= layer.out) continue;
+          float sum = 0.0f;
+          for (int w = 0; w < kWarps; ++w) sum += scratch[w * kOfWarp + e];
+          to[own_i * layer.out + own_f] = sum;
+        }
+        block.sync();
+      }
+    }
+  }
+
+ private:
+  template <class Block>
+  BROADLOOM_HD void add_up(Block& block, int first_i, int first_f, float* to) const {
+    const TensorLane lane(block.thread());
+    const int count = layer.patches.count();
+    const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
+    float sums[kDown][kAcross][4] = {};
+    int numbers[2 * kDown];  // group and group + 8 of each product
+    for (int m = 0; m < 2 * kDown; ++m) {
+      const int i = first_i + m * 8 + lane.group;
+      numbers[m] = i < layer.in ? places.numbers[i] : -1 - (i - layer.in);  // -1: the bias's
+    }
+    const auto input = [&](const float* patch, int m) {
+      const int at = numbers[m];
+      return at >= 0 ? patch[at] : at == -1 ? 1.0f : 0.0f;
+    };
+    for (int r = lane.warp; r < rows; r += kWarps) {
+      const float *const of_x = x + r * x_row, *const of_d = delta + r * d_row;
+      for (int p = lane.within; p - lane.within < count; p += 8) {
+        const auto derivative = [&](int patch, int n) {
+          const int f = first_f + 8 * n + lane.group;
+          return patch < count && f < layer.out ? of_d[patch * layer.out + f] : 0.0f;
+        };
+        const float *const one = of_x + places.patches[p], *const other =
+                                                               of_x + places.patches[p + 4];
+        TensorB of_delta[kAcross];
+        for (int n = 0; n < kAcross; ++n) {
+          of_delta[n] = rounded(derivative(p, n), derivative(p + 4, n));
+        }
+        for (int m = 0; m < kDown; ++m) {
+          const TensorA of_inputs = rounded(input(one, 2 * m), input(one, 2 * m + 1),
+                                            input(other, 2 * m), input(other, 2 * m + 1));
+          for (int n = 0; n < kAcross; ++n) block.multiply_add(of_inputs, of_delta[n], sums[m][n]);
+        }
+      }
+    }
+    for (int m = 0; m < kDown; ++m) {
+      for (int n = 0; n < kAcross; ++n) {
+        for (int c = 0; c < 4; ++c) {
+          const int i = lane.group + c / 2 * 8, f = 2 * lane.within + c % 2;
+          to[(m * kAcross + n) * kProduct + i * 8 + f] = sums[m][n][c];
+        }
+      }
+    }
+  }
+};
+
+}  // namespace broadloom::cuda
