@@ -337,8 +337,13 @@ template <class Side>
 Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
   const SideShape shape = side->shape();
-  const bool fits =
-      TensorTile::within(device_network(setup.network), shape.shared_bytes, kTensorRows).rows > 0;
+  const DeviceNetwork network = device_network(setup.network);
+  const auto acts = [&](const DeviceBody& body) {
+    return tensor_room_within(shape.shared_bytes, body, kTensorRows).wanted_bytes() <=
+           shape.shared_bytes;
+  };
+  const bool fits = TensorTile::within(network, shape.shared_bytes, kTensorRows).rows > 0 &&
+                    acts(network.actor) && acts(network.valuer());
   BROADLOOM_TRY(check_tensor_cores(setup, shape.has_tf32, fits));
   std::size_t bytes = 0;
   BROADLOOM_TRY(make_unchecked(std::make_unique<CountingSide>(bytes, shape), setup).status());

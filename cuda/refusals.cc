@@ -92,14 +92,15 @@ Status check_tensor_cores(const DeviceSetup& setup, bool are_there, bool fits) {
   constexpr const char* kInstead = "; set precision = fp32";
   if (!are_there) {
     return invalid(fmt::format(
-        "precision: got 'tf32', which takes a GPU of compute capability 8.0 or later; this one is "
-        "older{}",
+        "precision: got 'tf32', which takes a GPU of compute capability 8.0 or later, and kernels "
+        "compiled for one (-DBROADLOOM_CUDA_ARCHITECTURES: docs/gpu.md){}",
         kInstead));
   }
-  return invalid(
-      fmt::format("precision: got 'tf32', for which eight rows of a network with hidden_sizes = {} "
-                  "take more shared memory than a block of this GPU has{}, or take narrower layers",
-                  fmt::join(setup.config.hidden_sizes, ","), kInstead));
+  return invalid(fmt::format(
+      "precision: got 'tf32', for which eight rows of a network with hidden_sizes = {} "
+      "and observations of {} numbers take more shared memory than a block of this GPU has{}, or "
+      "take narrower layers",
+      fmt::join(setup.config.hidden_sizes, ","), setup.network.shape().observation_size, kInstead));
 }
 
 Status unknown_environments(const DeviceSetup& setup) {

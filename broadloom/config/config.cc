@@ -196,7 +196,7 @@ Status check_schedule(const Config& config) {
   return {};
 }
 
-// Where nothing would be rounded, bf16 and tf32 would only seem to be on.
+// A processor would not round to TF32, and where no layer takes it bf16 would only seem to be on.
 Status check_precision(const Config& config) {
   if (config.precision == "tf32" && config.device == "cpu") {
     return invalid(

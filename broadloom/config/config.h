@@ -348,8 +348,8 @@ void Config::visit_fields(Visitor&& visitor) {
   v("isa", isa, Role::kMachine, Choices{{"auto", "avx512", "avx2", "neon", "sse4", "exact"}},
     "Instruction set of the arithmetic; auto: the widest this processor has.");
   v("precision", precision, Role::kLearning, Choices{{"fp32", "bf16", "tf32"}},
-    "Rounds inputs of products: bf16 between hidden layers, tf32 in all, on a GPU; sums stay "
-    "float32.");
+    "Rounds inputs of products: bf16 between hidden layers, tf32 of hidden layers, on a GPU; "
+    "sums stay float32.");
   v("memory_limit", memory_limit, later(Role::kMachine), Range{0, 1e12},
     "MB (10^6 bytes) that the run may plan to hold; 0: what the machine has.");
 }

@@ -1,4 +1,5 @@
-// A rollout block collected on the device, with the bits of Collector (rollout/collector.h).
+// A rollout block collected on the device, with the bits of Collector (rollout/collector.h), but
+// where tensor cores round.
 #pragma once
 
 #include <cmath>
@@ -55,7 +56,7 @@ struct CollectSteps {
 // values are made afterwards, of all steps at once (ValuesKernel).
 template <class Env, class Acting>
 struct CollectKernel : CollectSteps {
-  static constexpr int kThreads = kCollectThreads, kBlocksAtOnce = 2;
+  static constexpr int kThreads = kMostCollectThreads, kBlocksAtOnce = 1;
   using Observed = EnvObserved<Env>;
 
   EnvSetup<Env> setup;
@@ -232,7 +233,7 @@ struct FirstFaultKernel {
 
 // Values of rows [.., D]: the critic's outputs, or the largest action value.
 struct ValuesKernel {
-  static constexpr int kThreads = kCollectThreads, kBlocksAtOnce = 2;
+  static constexpr int kThreads = kMostCollectThreads, kBlocksAtOnce = 1;
 
   DeviceNetwork network;
   const float* params;

@@ -84,7 +84,7 @@ class DeviceCollector {
       envs_->step(
           acting,
           {network_, params, block_, acting_tiles_, acting_places_, scale, first_step, t, end},
-          shape_of_rows(acting_room_, block_.N));
+          shape_of_rows(network_.actor, acting_room_, acting_room_.rows, block_.N));
     }
     if (network_.sides() == 2) {
       values(params, block_.observations, block_.T * block_.N, scale, block_.values,
@@ -224,7 +224,8 @@ class DeviceCollector {
     const SideShape shape = side_.shape();
     acting_room_ = forward_room(network_.actor, collect_rows(num_envs, shape.multiprocessors),
                                 shape.shared_bytes);
-    const int blocks = shape_of_rows(acting_room_, num_envs).blocks;
+    const int blocks =
+        shape_of_rows(network_.actor, acting_room_, acting_room_.rows, num_envs).blocks;
     acting_tiles_ = acting_room_.make(side_, static_cast<std::size_t>(blocks));
     acting_places_ = TilePlaces(network_.actor, acting_room_.rows, TilePlaces::kForward);
   }

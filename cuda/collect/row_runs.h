@@ -12,7 +12,8 @@
 
 namespace broadloom::cuda {
 
-inline constexpr int kCollectThreads = 256;
+// Threads of a block, and the most, which tensor cores have, whose rows are few.
+inline constexpr int kCollectThreads = 256, kMostCollectThreads = 2 * kTensorPairs * kWarp;
 static_assert(Stage::kThreads == kCollectThreads);
 // Rows of a tile that are valued at a time.
 inline constexpr int kValueRows = 64;
@@ -25,9 +26,11 @@ inline TileRoom forward_room(const DeviceBody& body, int rows, std::size_t bytes
   return room_within(bytes, {rows, size, cached_floats(body, false), 0}, Stage::kFloats);
 }
 
-// A thread block for each of room.rows of so many rows.
-inline KernelShape shape_of_rows(const TileRoom& room, int count) {
-  return {(count + room.rows - 1) / room.rows, kCollectThreads, room.shared_bytes()};
+// A thread block for each `rows` of so many rows.
+inline KernelShape shape_of_rows(const DeviceBody& body, const TileRoom& room, int rows,
+                                 int count) {
+  return {(count + rows - 1) / rows, body.is_rounded ? kMostCollectThreads : kCollectThreads,
+          room.shared_bytes()};
 }
 
 // Of the whole block of threads, before its first tile, or once nobody reads what it has copied
@@ -37,7 +40,7 @@ BROADLOOM_HD TileParams params_of(Block& block, const TileMemory& tiles, const D
                                   const float* params) {
   if (tiles.cached == 0) {
     float* const stage = tiles.staged > 0 ? block.template shared<float>() : nullptr;
-    return {params, 0, nullptr, stage, tiles.places};
+    return {params, 0, nullptr, stage};
   }
   return cache_params(block, body, params, false, block.template shared<float>());
 }
@@ -70,10 +73,11 @@ class RowRuns {
         room_(forward_room(body, kValueRows, side.shape().shared_bytes)),
         multiprocessors_(side.shape().multiprocessors),
         at_once_(room_.spills ? std::min(most, kSpilt) : most),
-        blocks_(shape_of_rows(room_, at_once_).blocks),
+        blocks_(shape_of_rows(body, room_, room_.rows, at_once_).blocks),
         tiles_(room_.make(side, static_cast<std::size_t>(blocks_))) {}
 
-  // make(RowRun): the kernel for some of the rows, which has kCollectThreads threads.
+  // make(RowRun): the kernel for some of the rows, which has kMostCollectThreads threads at most,
+  // and kCollectThreads where its network is not on tensor cores.
   template <class Make>
   void run(int count, Make&& make) {
     for (int begin = 0; begin < count; begin += at_once_) {
@@ -81,7 +85,7 @@ class RowRuns {
       const TileMemory tiles = tiles_for(end - begin);
       side_.run(
           make(RowRun{begin, end, tiles, TilePlaces(body_, tiles.rows, TilePlaces::kForward)}),
-          {(end - begin + tiles.rows - 1) / tiles.rows, kCollectThreads, room_.shared_bytes()});
+          shape_of_rows(body_, room_, tiles.rows, end - begin));
     }
   }
 

@@ -28,9 +28,16 @@ struct DeviceObservations {
   }
   // Number i of a row of a block, which has `width` numbers.
   BROADLOOM_HD float read(std::size_t row, int i, int width) const {
+    return scaled(raw(row, i, width), i);
+  }
+  // The same in two steps, for who has many reads under way.
+  BROADLOOM_HD float raw(std::size_t row, int i, int width) const {
     std::size_t at = row * static_cast<std::size_t>(width) + static_cast<std::size_t>(i);
     if (frames.is_there() && !frames.find(row, i, width, at)) return 0.0f;
-    return read(at);
+    return bytes == nullptr ? floats[at] : static_cast<float>(bytes[at]);
+  }
+  BROADLOOM_HD float scaled(float raw, int) const {
+    return full_scale == 1.0f ? raw : raw / full_scale;
   }
   // And to be kept there.
   template <class Number>

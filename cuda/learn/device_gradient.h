@@ -1,6 +1,7 @@
 // A loss's gradient over a minibatch on a side (host_side.h, device_side.h), with the bits of
-// PartialGradients (algo/partial_gradients.h): derivatives of all layers' outputs, then of the
-// weights in as many partial gradients as on the host, and those added up.
+// PartialGradients (algo/partial_gradients.h), but where tensor cores round: derivatives of all
+// layers' outputs, then of the weights in as many partial gradients as on the host, and those added
+// up.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +16,8 @@
 #include "cuda/learn/product_phase.h"
 #include "cuda/learn/step_kernels.h"
 #include "cuda/learn/tensor_delta_kernel.h"
+#include "cuda/learn/tensor_weights_kernel.h"
+#include "cuda/learn/weights_jobs.h"
 #include "cuda/learn/weights_kernel.h"
 
 namespace broadloom::cuda {
@@ -29,13 +32,13 @@ class DeviceGradient {
  public:
   using Sums = typename Loss::Sums;
 
-  // sizes: of all gradients that may be asked for. side must outlive this.
+  // sizes: of all gradients that may be asked for. side must outlive this. On tensor cores eight
+  // rows must fit its shared memory (TensorTile).
   DeviceGradient(Side& side, const ActorCritic& network, const std::vector<GradientSize>& sizes)
       : side_(side),
         network_(device_network(network)),
         shape_(side.shape()),
-        room_(delta_room(network_, shape_.shared_bytes)),
-        tile_(TensorTile::within(network_, shape_.shared_bytes, kTensorGroup)) {
+        room_(delta_room(network_, shape_.shared_bytes)) {
     make_arrays(sizes);
     make_jobs(network);
   }
@@ -56,7 +59,7 @@ class DeviceGradient {
                             grads_,
                             sums,
                             images_,
-                            group_rows(),
+                            group_rows(size),
                             {size.samples, size.partials, 0, rows_of(size)},
                             {}};
     for (int side = 0; side < network_.sides(); ++side) {
@@ -65,8 +68,7 @@ class DeviceGradient {
     const int end = most_rows(size);
     for (int& begin = work.rows.begin; begin < end; begin += work.rows.most) {
       make_deltas({work, rollout, loss, indices, shift});
-      side_.run(WeightsKernel<Sums>{work, jobs_},
-                WeightsKernel<Sums>::shape(network_, job_count_, size.partials));
+      learn_weights({{work, jobs_}}, size.partials);
     }
     side_.run(ReduceKernel{grads_, size.partials, network_.parameters, chunks_, squares_},
               ReduceKernel::shape(chunk_count_));
@@ -77,7 +79,6 @@ class DeviceGradient {
   GradientLength length() const { return {squares_, chunk_count_}; }
 
  private:
-  static constexpr int kTensorGroup = 16;  // rows of a block, where they fit
   static constexpr std::size_t kMostFloats = std::size_t{1} << 29;
 
   // Rows of one partial gradient,
@@ -94,13 +95,15 @@ class DeviceGradient {
   }
 
   void make_arrays(const std::vector<GradientSize>& sizes) {
-    int partials = 0, rows = 0;
+    int partials = 0, rows = 0, most_groups = 0;
     for (const GradientSize& size : sizes) {
+      const int of_size = size.partials * rows_of(size);
       partials = std::max(partials, size.partials);
-      rows = std::max(rows, size.partials * rows_of(size));
+      rows = std::max(rows, of_size);
+      most_groups = std::max(most_groups, of_size / group_rows(size));
     }
     const std::size_t parameters = static_cast<std::size_t>(network_.parameters);
-    const std::size_t groups = static_cast<std::size_t>(rows / group_rows());
+    const std::size_t groups = static_cast<std::size_t>(most_groups);
     const std::size_t sides = static_cast<std::size_t>(network_.sides());
     const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
     floats_ = GradientWork<Sums>::floats_for(network_, rows);
@@ -131,13 +134,24 @@ class DeviceGradient {
   }
 
   // That one entry of what is noted of rows is of.
-  int group_rows() const { return network_.is_rounded() ? tile_.rows : kTileRows; }
+  int group_rows(const GradientSize& size) const {
+    return network_.is_rounded() ? tensor_tile(size.samples).rows : kTileRows;
+  }
+  // Of few rows a block has half as many, so that more multiprocessors have some.
+  TensorTile tensor_tile(int samples) const {
+    constexpr int kFew = 1024;
+    return TensorTile::within(network_, shape_.shared_bytes,
+                              samples > kFew ? 2 * kTensorRows : kTensorRows);
+  }
 
   void make_deltas(const LossWork<Loss>& of) {
     const int tiles = of.work.rows.tiles(), processors = shape_.multiprocessors;
-    if (network_.is_rounded()) {
-      const auto kernel = TensorDeltaKernel<Loss>::make(of, tile_);
-      return side_.run(kernel, kernel.shape(tile_));
+    if constexpr (Loss::kMayRound) {
+      if (network_.is_rounded()) {
+        const TensorTile tile = tensor_tile(of.work.rows.samples);
+        const auto kernel = TensorDeltaKernel<Loss>::make(of, tile);
+        return side_.run(kernel, kernel.shape(tile));
+      }
     }
     if (!room_.spills) {
       DeltaKernel<Loss> kernel{of, {}};
@@ -159,6 +173,15 @@ class DeviceGradient {
       norm(of.work, l, true);
       if (l > 0) product(of.work, l, true);
     }
+  }
+  void learn_weights(const WeightsKernel<Sums>& kernel, int partials) {
+    if constexpr (Loss::kMayRound) {
+      if (network_.is_rounded()) {
+        return side_.run(TensorWeightsKernel<Sums>{kernel},
+                         TensorWeightsKernel<Sums>::shape(job_count_, partials));
+      }
+    }
+    side_.run(kernel, WeightsKernel<Sums>::shape(network_, job_count_, partials));
   }
   void norm(const GradientWork<Sums>& work, int l, bool goes_back) {
     using Phase = NormPhase<Sums>;
@@ -196,7 +219,6 @@ class DeviceGradient {
   DeviceNetwork network_;
   SideShape shape_;
   TileRoom room_;
-  TensorTile tile_;
   std::size_t floats_ = 0;
   float* images_ = nullptr;
   float *arrays_ = nullptr, *transposed_ = nullptr, *log_std_ = nullptr, *grads_ = nullptr;

@@ -5,21 +5,30 @@
 #include <cstdint>
 
 #include "cuda/learn/step_kernels.h"
+#include "cuda/tile/packed_weights.h"
 
 namespace broadloom::cuda {
 
 template <class Side>
 class DeviceParameters {
  public:
-  DeviceParameters(Side& side, std::size_t count) : side_(side), count_(count) {
-    for (float** array : {&params_, &m_, &v_}) *array = side_.template allocate<float>(count);
+  // Of a network, with their copies for tensor cores where it takes them.
+  DeviceParameters(Side& side, const DeviceNetwork& network)
+      : side_(side), count_(static_cast<std::size_t>(network.parameters)), packed_(network) {
+    params_ = side_.template allocate<float>(packed_.floats);
+    for (float** array : {&m_, &v_}) *array = side_.template allocate<float>(count_);
   }
 
   std::size_t count() const { return count_; }
   float* on_side() const { return params_; }
 
   // Arrays of the host, [count]; what is brought is there once the side has waited.
-  void set(const float* from) { side_.copy_in(params_, from, count_); }
+  void set(const float* from) {
+    side_.copy_in(params_, from, count_);
+    if (packed_.count == 0) return;
+    const int count = static_cast<int>(count_);
+    side_.run(PackKernel{packed_, count, params_}, shape_for_rows(count));
+  }
   void set_moments(const float* m, const float* v) {
     side_.copy_in(m_, m, count_);
     side_.copy_in(v_, v, count_);
@@ -33,15 +42,16 @@ class DeviceParameters {
   // One step, whose factors are on the side. norms: gets those of the gradient; null: nobody asks.
   void take_step(const AdamFactors* factors, double max_grad_norm, const ClippedLength& length,
                  const float* gradient, GradientNorms* norms, const std::uint64_t* fault) {
-    const int count = static_cast<int>(count_);
-    side_.run(
-        AdamKernel{factors, max_grad_norm, length, count, gradient, params_, m_, v_, norms, fault},
-        shape_for_rows(count));
+    const AdamKernel kernel{factors,  max_grad_norm, length, static_cast<int>(count_),
+                            gradient, params_,       m_,     v_,
+                            packed_,  norms,         fault};
+    side_.run(kernel, kernel.shape());
   }
 
  private:
   Side& side_;
   std::size_t count_;
+  PackedWeights packed_;
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
 };
 

@@ -37,7 +37,7 @@ class DeviceRnd {
         draw_(settings.rnd.update_proportion, shape.batch()),
         normalizer_(side, &statistics_.observations(), std::array{shape}),
         runs_(side, device_network(network_).actor, shape.batch()),
-        parameters_(side, network_.parameter_count()),
+        parameters_(side, device_network(network_)),
         most_(partials_of(cut.max_size())),
         gradient_(side, network_, sizes()) {
     make_arrays();

@@ -79,7 +79,7 @@ class DeviceUpdate {
         settings_(settings),
         norm_(norm),
         permutations_(settings.update_epochs),
-        learnt_(side, network.parameter_count()),
+        learnt_(side, network_),
         gradient_(side, network, room_for(cuts).sizes) {
     make_arrays(room_for(cuts));
   }

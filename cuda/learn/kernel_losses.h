@@ -1,7 +1,8 @@
 // Losses of a minibatch as LossWork (gradient_work.h) runs them, with the bits of PpoLoss, PqnLoss
 // and RndLoss.
 //
-// A loss has Sums, what is said of samples beside their gradient, and
+// A loss has Sums, what is said of samples beside their gradient; kMayRound, whether its network
+// may be one on tensor cores; and
 //   seen(block)                 what the network reads: read(row, i, width), number i of a row
 //   fetch_ahead(block, row)     one thread: what it will ask of the row
 //   row(of)                     one thread a row: from outputs to derivatives, and what is said
@@ -70,6 +71,7 @@ struct LossRow {
 
 struct PpoKernelLoss {
   using Sums = PpoSums;
+  static constexpr bool kMayRound = true;
   PpoCoefficients coefficients;
 
   BROADLOOM_HD const DeviceObservations& seen(const DeviceRollout& block) const {
@@ -172,6 +174,7 @@ struct PpoKernelLoss {
 
 struct PqnKernelLoss {
   using Sums = PqnSums;
+  static constexpr bool kMayRound = true;
   double vf_coef = 1.0;
 
   BROADLOOM_HD const DeviceObservations& seen(const DeviceRollout& block) const {
@@ -223,6 +226,7 @@ struct PqnKernelLoss {
 // Of RND's predictor, beside the network.
 struct RndKernelLoss {
   using Sums = RndSums;
+  static constexpr bool kMayRound = false;
   ObservationScale scale;  // through which it sees what a transition led to
   const float* targets;    // [B, outputs] of that
 

@@ -13,6 +13,7 @@
 #include "broadloom/rollout/collect_fault.h"
 #include "broadloom/rollout/minibatches.h"
 #include "cuda/sides/kernel.h"
+#include "cuda/tile/packed_weights.h"
 
 namespace broadloom::cuda {
 
@@ -97,7 +98,7 @@ struct DeviceChunk {
 // The partial gradients added pairwise into the first, in the host's tree, and the sum of squares
 // of each chunk. One block a chunk, at most 2,048 parameters.
 struct ReduceKernel {
-  static constexpr int kThreads = 1024;
+  static constexpr int kThreads = 1024, kMostOfChunk = 2048;
   // Of the tree, which a thread reads at once.
   static constexpr int kAtOnce = 16;
 
@@ -106,20 +107,23 @@ struct ReduceKernel {
   const DeviceChunk* chunks;
   double* squares;  // [chunks]
 
-  static KernelShape shape(int chunks) { return {chunks, kThreads, 0}; }
+  static KernelShape shape(int chunks) { return {chunks, kThreads, sizeof(float) * kMostOfChunk}; }
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     const DeviceChunk chunk = chunks[block.index()];
+    float* const kept = block.template shared<float>();
     for (int i = chunk.begin + block.thread(); i < chunk.end; i += block.threads()) {
-      partial_grads[i] = sum_of(i);
+      const float sum = sum_of(i);
+      partial_grads[i] = sum;
+      kept[i - chunk.begin] = sum;
     }
     block.sync();
     if (block.thread() >= kWarp) return;
     // 32 chains, then the upper half of them added to the lower one: sum_squares().
     double sum = 0.0;
-    for (int i = chunk.begin + block.thread(); i < chunk.end; i += kWarp) {
-      const double x = partial_grads[i];
+    for (int i = block.thread(); i < chunk.end - chunk.begin; i += kWarp) {
+      const double x = kept[i];
       sum += x * x;  // x * x is exact
     }
     for (int mask = kWarp / 2; mask > 0; mask /= 2) sum += block.shuffle_xor(sum, mask);
@@ -185,26 +189,83 @@ struct ClippedLength {
   }
 };
 
-// One thread a parameter; each works out the norms for itself, from a number a chunk (one in 2,048
-// parameters). Where the block has a fault, nothing is learnt from it.
+// Copies of parameters for tensor cores, one parameter a thread.
+struct PackKernel {
+  PackedWeights packed;
+  int parameters;
+  float* params;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int i = block.index() * block.threads() + block.thread();
+    if (i < parameters) packed.keep(i, params[i], params);
+  }
+};
+
+// One step of all parameters, some a thread, which ask for their numbers while one thread of a
+// block works out the norms. Where the block of transitions has a fault, nothing is learnt from it.
 struct AdamKernel {
+  static constexpr int kThreads = 256, kEach = 4, kOfBlock = kThreads * kEach;
+
   const AdamFactors* factors;  // of the step
   double max_grad_norm;
   ClippedLength length;
   int parameters;
   const float* gradient;  // [parameters]
   float *params, *m, *v;
+  PackedWeights packed;        // copies behind them
   GradientNorms* norms;        // out, of this step; or null
   const std::uint64_t* fault;  // of the block; null: there is none
 
+  KernelShape shape() const {
+    return {(parameters + kOfBlock - 1) / kOfBlock, kThreads,
+            sizeof(GradientNorms) + (keeps_squares() ? sizeof(double) * squares() : 0)};
+  }
+
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int i = block.index() * block.threads() + block.thread();
-    if (i >= parameters || (fault != nullptr && *fault != kNoFault)) return;
-    const GradientNorms now = length.norms();
-    const float scale = static_cast<float>(clip_scale(now.clipped, max_grad_norm));
-    adam_element(*factors, scale, gradient[i], params[i], m[i], v[i]);
-    if (i == 0 && norms != nullptr) *norms = now;
+    if (fault != nullptr && *fault != kNoFault) return;
+    GradientNorms* const now = block.template shared<GradientNorms>();
+    const ClippedLength nearer = keeps_squares() ? fetch(block, now + 1) : length;
+    const int first = block.index() * kOfBlock + block.thread();
+    float of_gradient[kEach], of_params[kEach], of_m[kEach], of_v[kEach];
+    for (int k = 0; k < kEach; ++k) {
+      const int i = first + k * kThreads;
+      if (i >= parameters) continue;
+      of_gradient[k] = gradient[i];
+      of_params[k] = params[i];
+      of_m[k] = m[i];
+      of_v[k] = v[i];
+    }
+    const AdamFactors step = *factors;
+    block.sync();
+    if (block.thread() == 0) *now = nearer.norms();
+    block.sync();
+    const float scale = static_cast<float>(clip_scale(now->clipped, max_grad_norm));
+    for (int k = 0; k < kEach; ++k) {
+      const int i = first + k * kThreads;
+      if (i >= parameters) continue;
+      adam_element(step, scale, of_gradient[k], of_params[k], of_m[k], of_v[k]);
+      params[i] = of_params[k];
+      m[i] = of_m[k];
+      v[i] = of_v[k];
+      packed.keep(i, of_params[k], params);
+    }
+    if (first == 0 && norms != nullptr) *norms = *now;
+  }
+
+ private:
+  BROADLOOM_HD int squares() const { return length.network.chunks + length.beside.chunks; }
+  // Where there are so few, which a chain would wait for one by one in the device's memory.
+  BROADLOOM_HD bool keeps_squares() const { return squares() <= 2048; }
+  template <class Block>
+  BROADLOOM_HD ClippedLength fetch(Block& block, void* memory) const {
+    double* const kept = static_cast<double*>(memory);
+    const int of_network = length.network.chunks;
+    for (int c = block.thread(); c < squares(); c += block.threads()) {
+      kept[c] = c < of_network ? length.network.squares[c] : length.beside.squares[c - of_network];
+    }
+    return {{kept, of_network}, {kept + of_network, length.beside.chunks}};
   }
 };
 

@@ -1,6 +1,5 @@
 // From rows of a minibatch to the derivatives of all layers' outputs on tensor cores: a block takes
-// a few rows through the network and back in its shared memory, with weights that come by way of a
-// ring there (tile/weight_stream.h).
+// a few rows through the network and back in its shared memory.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +11,13 @@
 namespace broadloom::cuda {
 
 // Where a block has the numbers of a few rows, in floats. A layer's derivatives take the place of
-// its outputs, which have gone to the arrays of all rows then; what it was before its activation is
-// there alone.
+// its outputs, which have gone to the arrays of all rows then; what a layer was before its
+// activation is there alone, but for that of an image.
 struct TensorPlaces {
   int rows;
   int x, y[kMostLayers], moments[kMostLayers];
-  int outputs, values, shares, size;
+  int z;  // of an image that is normalised, and where sums of filters come together afterwards
+  int outputs, values, shares, scratch, size;
 
   TensorPlaces() = default;
   TensorPlaces(const DeviceNetwork& network, const DeviceBody& body, int room) : rows(room), x(0) {
@@ -34,36 +34,41 @@ struct TensorPlaces {
     size += rows * body.value_head.out;
     shares = size;
     size += rows * network.outputs;
+    z = scratch = size;
+    int most = rows / kTensorRows * kTensorScratch<1>;
+    if (body.begins_with_image()) {
+      const int row = TilePlaces::row(body.hidden[0].row_out()), image = rows * row;
+      size += image > TensorFilters::kScratch ? image : TensorFilters::kScratch;
+      scratch = size;
+      most = most > 2 * row ? most : 2 * row;
+    }
+    size += most;
   }
   BROADLOOM_HD int top(const DeviceBody& body) const {
     return body.layers > 0 ? y[body.layers - 1] : x;
   }
 };
 
-// How many rows a block takes, and how long its ring is; of no rows where a block does not have
-// that much shared memory.
+// How many rows a block takes: none where it does not have that much shared memory.
 struct TensorTile {
-  int rows = 0, places = 0;
+  int rows = 0;
   std::size_t bytes = 0;
 
-  // Of as many rows as there is room for, up to `most`.
+  // As many as there is room for, up to `most`.
   static TensorTile within(const DeviceNetwork& network, std::size_t bytes, int most) {
     for (int rows = most; rows >= kTensorRows; rows /= 2) {
-      for (int places = WeightStream::kPlaces; places >= WeightStream::kLeastPlaces; --places) {
-        const TensorTile tile{rows, places, bytes_for(network, rows, places)};
-        if (tile.bytes <= bytes) return tile;
-      }
+      const TensorTile tile{rows, bytes_for(network, rows)};
+      if (tile.bytes <= bytes) return tile;
     }
     return {};
   }
 
  private:
-  static std::size_t bytes_for(const DeviceNetwork& network, int rows, int places) {
+  static std::size_t bytes_for(const DeviceNetwork& network, int rows) {
     std::size_t most = 0;
     for (int side = 0; side < network.sides(); ++side) {
       const DeviceBody& body = network.body(side);
-      const int floats =
-          rows + TensorRoom::floats(body, places) + TensorPlaces(network, body, rows).size;
+      const int floats = rows + PatchPlaces::ints(body) + TensorPlaces(network, body, rows).size;
       const std::size_t size = TileTerms::kBytes + sizeof(float) * static_cast<std::size_t>(floats);
       most = size > most ? size : most;
     }
@@ -73,13 +78,13 @@ struct TensorTile {
 
 template <class Loss>
 struct TensorDeltaKernel {
-  static constexpr int kThreads = WeightStream::kThreads;
+  static constexpr int kThreads = 2 * kTensorPairs * kWarp;
+  static_assert(kThreads == TensorFilters::kWarps * kWarp);
   LossWork<Loss> of;
   TensorPlaces at[2];  // of each side
-  int places;          // of the ring
 
   static TensorDeltaKernel make(const LossWork<Loss>& of, const TensorTile& tile) {
-    TensorDeltaKernel made{of, {}, tile.places};
+    TensorDeltaKernel made{of, {}};
     const DeviceNetwork& network = of.work.network;
     for (int side = 0; side < network.sides(); ++side) {
       made.at[side] = TensorPlaces(network, network.body(side), tile.rows);
@@ -119,7 +124,7 @@ struct TensorDeltaKernel {
     const TileParams read;
     double* const terms;
     int* const in_block;  // of each row
-    TensorMemory memory;
+    const PatchPlaces patches;
     float* const own;
 
     BROADLOOM_HD Group(const TensorDeltaKernel& of_kernel, Block& of_block, int of_side, int group,
@@ -136,11 +141,10 @@ struct TensorDeltaKernel {
           read{of.work.params},
           terms(block.template shared<double>()),
           in_block(reinterpret_cast<int*>(terms + TileTerms::kCount)),
-          memory(block, body, reinterpret_cast<float*>(in_block + at.rows), kernel.places),
-          own(memory.ring + kernel.places * WeightStream::kFloats) {}
+          patches(PatchPlaces::make(block, body, in_block + at.rows)),
+          own(reinterpret_cast<float*>(in_block + at.rows + PatchPlaces::ints(body))) {}
 
     BROADLOOM_HD void run() {
-      begin_forward(block, body, 0, read, memory.stream);
       gather();
       for (int l = 0; l < body.layers; ++l) forward(l);
       heads();
@@ -154,19 +158,40 @@ struct TensorDeltaKernel {
     BROADLOOM_HD void hand_on(const float* from, int place, int row) const {
       copy_fours(block, from, tile.count * row, array(place, row));
     }
+    // Rounded, here as well: to whom reads it after the next sync().
+    BROADLOOM_HD void hand_on_rounded(float* from, int place, int row) const {
+      float* const to = array(place, row);
+      for (int i = 4 * block.thread(); i < tile.count * row; i += 4 * block.threads()) {
+        const Four four = rounded(load_four(from + i));
+        store_four(four, from + i);
+        store_four(four, to + i);
+      }
+    }
 
     BROADLOOM_HD void gather() {
       if (block.thread() < tile.count) {
-        in_block[block.thread()] = of.indices[tile.in_minibatch + block.thread()];
+        const int row = of.indices[tile.in_minibatch + block.thread()];
+        in_block[block.thread()] = row;
+        of.loss.fetch_ahead(of.rollout, static_cast<std::size_t>(row));
       }
       block.sync();
+      // Some lanes a row, which ask for several numbers before they wait for one.
+      constexpr int kReads = 8;
       const int width = of.rollout.D, row = TilePlaces::row(width);
+      const int lanes = block.threads() / at.rows, r = block.thread() / lanes;
       const auto& seen = of.loss.seen(of.rollout);
-      over_elements(block, tile.count, width, [&](int r) {
-        const std::size_t from = static_cast<std::size_t>(in_block[r]);
-        float* const to = own + at.x + r * row;
-        return [&seen, from, to, width](int i) { to[i] = seen.read(from, i, width); };
-      });
+      const std::size_t from = r < tile.count ? static_cast<std::size_t>(in_block[r]) : 0;
+      float* const to = own + at.x + r * row;
+      for (int i = block.thread() % lanes; i < width && r < tile.count; i += kReads * lanes) {
+        float raw[kReads];
+        for (int k = 0; k < kReads; ++k) {
+          raw[k] = i + k * lanes < width ? seen.raw(from, i + k * lanes, width) : 0.0f;
+        }
+        for (int k = 0; k < kReads && i + k * lanes < width; ++k) {
+          const float number = seen.scaled(raw[k], i + k * lanes);
+          to[i + k * lanes] = body.layers > 0 ? to_tf32(number) : number;  // heads round nothing
+        }
+      }
       block.sync();
       if (!body.begins_with_image()) hand_on(own + at.x, of.work.at[side].x, row);
     }
@@ -178,33 +203,26 @@ struct TensorDeltaKernel {
       const float* const x = own + (l > 0 ? at.y[l - 1] : at.x);
       float* const y = own + at.y[l];
       if (body.is_of_image(l)) {
-        tensor_convolve(block, layer, memory.patches, finish, read, x, y, tile.count);
+        tensor_convolve(block, layer, patches, finish, read.from, x, y, tile.count);
+      } else if (at.rows > kTensorRows) {
+        tensor_forward<2>(block, layer, finish, read.from, x, y, own + at.scratch);
       } else {
-        tensor_layer(block, layer, finish, read, memory.stream, x, y, at.rows);
+        tensor_forward<1>(block, layer, finish, read.from, x, y, own + at.scratch);
       }
       block.sync();
-      if (!body.is_of_image(l)) begin_next(l);
       const int row = TilePlaces::row(layer.row_out());
       if (norm.is_there()) {
-        norm_forward(block, norm, activation, read, y, own + at.moments[l],
-                     array(of.work.at[side].linear[l], row), y, tile.count);
+        tensor_norm_forward(block, norm, activation, read, y, own + at.moments[l], z_of(l), y,
+                            tile.count);
         block.sync();
       }
-      hand_on(y, of.work.at[side].hidden[l], row);
+      hand_on_rounded(y, of.work.at[side].hidden[l], row);
+      block.sync();
     }
-    // Weights that are wanted after those of layer l: of the next one, or of the last on the way
-    // back.
-    BROADLOOM_HD void begin_next(int l) {
-      if (next_dense(body, l + 1) < body.layers) {
-        return begin_forward(block, body, l + 1, read, memory.stream);
-      }
-      begin_backward(body.layers - 1);
-    }
-    // On the way back through layer l.
-    BROADLOOM_HD void begin_backward(int l) {
-      if (l < 1) return;
-      const DeviceLayer& layer = body.hidden[l];
-      memory.stream.begin(block, layer, read.at(layer.weight), WeightStream::kBack);
+    // What a layer was before its activation, normalised.
+    BROADLOOM_HD float* z_of(int l) const {
+      if (body.is_of_image(l)) return own + at.z;
+      return array(of.work.at[side].linear[l], TilePlaces::row(body.hidden[l].row_out()));
     }
 
     BROADLOOM_HD void heads() {
@@ -244,39 +262,40 @@ struct TensorDeltaKernel {
       const int row = TilePlaces::row(layer.row_out());
       float* const delta = own + at.y[l];
       if (norm.is_there()) {
-        float* const z = array(of.work.at[side].linear[l], row);
+        float* const z = z_of(l);
         if (is_of_image) {
           learn_norm(layer, norm, delta, z);
         } else {
           hand_on(delta, of.work.at[side].delta[l], row);
           block.sync();
         }
-        norm_backward(block, norm, read, delta, own + at.moments[l], z, delta, tile.count);
+        tensor_norm_backward(block, norm, read, delta, own + at.moments[l], z, delta, tile.count);
         block.sync();
       }
       if (is_of_image) return learn_filters(layer, delta);
-      hand_on(delta, norm.is_there() ? of.work.at[side].before[l] : of.work.at[side].delta[l], row);
+      hand_on_rounded(
+          delta, norm.is_there() ? of.work.at[side].before[l] : of.work.at[side].delta[l], row);
       if (l == 0) return;
       float* const below = own + at.y[l - 1];
+      block.sync();
       if (at.rows > kTensorRows) {
-        tensor_backward<2>(block, memory.stream, layer, activation, delta, below);
+        tensor_backward<2>(block, layer, activation, read.from, delta, below);
       } else {
-        tensor_backward<1>(block, memory.stream, layer, activation, delta, below);
+        tensor_backward<1>(block, layer, activation, read.from, delta, below);
       }
       block.sync();
-      begin_backward(l - 1);
     }
 
     BROADLOOM_HD void learn_filters(const DeviceLayer& layer, const float* delta) {
-      TensorFilters{layer, memory.patches, own + at.x, delta, tile.count}.run(
-          block, memory.ring, of.work.image_of(number, side));
+      TensorFilters{layer, patches, own + at.x, delta, tile.count}.run(
+          block, own + at.z, of.work.image_of(number, side));
     }
     // Gain and bias, of which each is a sum over a number of all rows, and over the parts of a row
     // then.
     BROADLOOM_HD void learn_norm(const DeviceLayer& layer, const DeviceNorm& norm,
                                  const float* delta, const float* z) {
       const int width = norm.parts * norm.size, row = TilePlaces::row(width);
-      float *const gains = memory.ring, *const biases = gains + width;
+      float *const gains = own + at.scratch, *const biases = gains + width;
       for (int i = block.thread(); i < width; i += block.threads()) {
         float gain = 0.0f, bias = 0.0f;
         for (int r = 0; r < tile.count; ++r) {
@@ -289,12 +308,17 @@ struct TensorDeltaKernel {
       }
       block.sync();
       float* const to = of.work.image_of(number, side) + (layer.in + 1) * layer.out;
-      for (int e = block.thread(); e < 2 * norm.size; e += block.threads()) {
+      constexpr int kEach = 16;  // threads of a sum
+      for (int first = 0; first < 2 * norm.size; first += block.threads() / kEach) {
+        const int e = first + block.thread() / kEach;
+        const bool is_there = e < 2 * norm.size;  // all come, for they exchange numbers
+        const float* const from = gains + (e >= norm.size ? width : 0) + e % norm.size;
         float sum = 0.0f;
-        for (int part = 0; part < norm.parts; ++part) {
-          sum += gains[(e >= norm.size ? width : 0) + part * norm.size + e % norm.size];
+        for (int p = block.thread() % kEach; p < norm.parts && is_there; p += kEach) {
+          sum += from[p * norm.size];
         }
-        to[e] = sum;
+        for (int mask = kEach / 2; mask > 0; mask /= 2) sum += block.shuffle_xor(sum, mask);
+        if (is_there && block.thread() % kEach == 0) to[e] = sum;
       }
       block.sync();
     }

@@ -30,21 +30,14 @@ class DeviceBlock {
   __device__ void copy_ahead(float* to, const float* from, bool is_there = true) {
     __pipeline_memcpy_async(to, from, 16, is_there ? 0 : 16);
   }
-  __device__ void copy_one_ahead(float* to, const float* from, bool is_there = true) {
-    __pipeline_memcpy_async(to, from, 4, is_there ? 0 : 4);
-  }
-  __device__ void end_copies() { __pipeline_commit(); }
-  template <int kLeft>
-  __device__ void await_groups() {
-    __pipeline_wait_prior(kLeft);
-  }
   __device__ void await_copies() {
-    end_copies();
-    await_groups<0>();
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
   }
   __device__ void multiply_add(const TensorA& a, const TensorB& b, float (&sums)[4]) {
 #if __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
         : "r"(__float_as_uint(a.of[0])), "r"(__float_as_uint(a.of[1])),

@@ -14,6 +14,12 @@
 
 namespace broadloom::cuda {
 
+// Which does nothing, and is compiled as all others.
+struct NoKernel {
+  template <class Block>
+  __device__ void operator()(Block&) const {}
+};
+
 class DeviceSide {
  public:
   DeviceSide() {
@@ -74,7 +80,7 @@ class DeviceSide {
     return {.shared_bytes =
                 static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)),
             .multiprocessors = attribute(cudaDevAttrMultiProcessorCount),
-            .has_tf32 = attribute(cudaDevAttrComputeCapabilityMajor) >= 8};
+            .has_tf32 = attribute(cudaDevAttrComputeCapabilityMajor) >= 8 && compiled_for() >= 80};
   }
 
   // Of zeros; it lives as long as this. Null for none.
@@ -197,6 +203,12 @@ class DeviceSide {
            error == cudaErrorJitCompilerNotFound;
   }
   static std::string in_mb(std::size_t bytes) { return std::to_string(bytes / 1000000) + " MB"; }
+  // The architecture, 80 being 8.0, whose code the device's kernels are or were made from.
+  int compiled_for() {
+    cudaFuncAttributes attributes{};
+    keep(cudaFuncGetAttributes(&attributes, run_on_device<NoKernel>));
+    return attributes.ptxVersion;
+  }
   int attribute(cudaDeviceAttr which) {
     int device = 0, value = 1;
     keep(cudaGetDevice(&device));

@@ -93,7 +93,8 @@ class Scheduler {
     own.b = b;
     wait(thread, Wait::kWarp);
     const TensorLane lane(thread);
-    const Thread* const warp = &threads_[static_cast<std::size_t>(thread / kWarp * kWarp)];
+    const int first = thread / kWarp * kWarp;
+    const Thread* const warp = &threads_[static_cast<std::size_t>(first)];
     for (int c = 0; c < 4; ++c) {
       const int row = lane.group + c / 2 * 8, column = 2 * lane.within + c % 2;
       double sum = sums[c];

@@ -66,19 +66,17 @@ class EmulatedBlock {
       if (reinterpret_cast<std::uintptr_t>(place) % 16 == 0) continue;
       emulated::fault("what is copied ahead begins at a multiple of 16 bytes, on both sides");
     }
-    copies_.push_back({to, is_there ? from : nullptr, 4});
-  }
-  void copy_one_ahead(float* to, const float* from, bool is_there = true) {
-    copies_.push_back({to, is_there ? from : nullptr, 1});
-  }
-  void end_copies() { groups_.push_back(copies_.size()); }
-  template <std::size_t kLeft>
-  void await_groups() {
-    if (groups_.size() > kLeft) deliver(groups_.size() - kLeft);
+    copies_.push_back({to, is_there ? from : nullptr});
   }
   void await_copies() {
-    end_copies();
-    await_groups<0>();
+    for (const Copy& copy : copies_) {
+      if (copy.from != nullptr) {
+        std::copy_n(copy.from, 4, copy.to);
+      } else {
+        std::fill_n(copy.to, 4, 0.0f);
+      }
+    }
+    copies_.clear();
   }
   void multiply_add(const TensorA& a, const TensorB& b, float (&sums)[4]);
 
@@ -86,30 +84,13 @@ class EmulatedBlock {
   struct Copy {
     float* to;
     const float* from;  // null: zeros
-    int count;
   };
-  // The first groups.
-  void deliver(std::size_t groups) {
-    const std::size_t end = groups_[groups - 1];
-    for (std::size_t c = 0; c < end; ++c) {
-      const Copy& copy = copies_[c];
-      if (copy.from != nullptr) {
-        std::copy_n(copy.from, copy.count, copy.to);
-      } else {
-        std::fill_n(copy.to, copy.count, 0.0f);
-      }
-    }
-    copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(end));
-    groups_.erase(groups_.begin(), groups_.begin() + static_cast<std::ptrdiff_t>(groups));
-    for (std::size_t& group : groups_) group -= end;
-  }
   std::byte* shared_memory();
   std::uint64_t exchange(std::uint64_t bits, int mask);
 
   emulated::Scheduler& scheduler_;
   int index_, blocks_, thread_, threads_;
   std::vector<Copy> copies_;
-  std::vector<std::size_t> groups_;  // of those, where each ends
 };
 
 // Runs it to its end.

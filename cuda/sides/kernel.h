@@ -23,10 +23,7 @@
 //                          thread of the warp must come here
 //   copy_ahead(to, from, is_there)  four floats from multiples of 16 bytes on, from the device's
 //                          memory to shared memory, or zeros, while the thread goes on
-//   end_copies()           what this thread has asked for since the last end is a group
-//   await_groups<k>()      all of its groups but the last k are there; those of others are after a
-//                          sync()
-//   await_copies()         all that it has asked for
+//   await_copies()         this thread's are there; those of others are after a sync()
 //   multiply_add(a, b, sums)  sums += a b by a warp that comes here together, on tensor cores: a is
 //                          16 x 8, b 8 x 8, and all of it lies with the threads as TensorLane says;
 //                          numbers are those that to_tf32() makes (sides/tf32.h)
@@ -58,7 +55,9 @@ struct KernelShape {
   std::size_t shared_bytes = 0;
 };
 
-// What a side (host_side.h, device_side.h) is like, by which work is cut. No bits depend on it.
+// What a side (host_side.h, device_side.h) is like, by which work is cut. No bits depend on it, but
+// for those of tensor cores, which follow from how many rows of a network a block's shared memory
+// holds, and from `rows`.
 struct SideShape {
   std::size_t shared_bytes;  // that a block may have
   int multiprocessors;

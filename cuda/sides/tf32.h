@@ -9,8 +9,8 @@
 
 namespace broadloom::cuda {
 
-// Of the host: where it is false, numbers stay as they are, so that a test can hold kernels to those
-// of float32 more closely than rounding lets it.
+// Of the host: where it is false, numbers stay as they are, so that a test can hold kernels to
+// those of float32 more closely than rounding lets it.
 inline bool rounds_to_tf32 = true;
 
 // To nearest, and away from zero where two are as near. What is not a number, or infinite, stays.
@@ -48,9 +48,6 @@ struct TensorB {
   float of[2];  // (within, group), (within + 4, group)
 };
 
-BROADLOOM_HD inline TensorA rounded(float a, float b, float c, float d) {
-  return {{to_tf32(a), to_tf32(b), to_tf32(c), to_tf32(d)}};
-}
 BROADLOOM_HD inline TensorB rounded(float a, float b) { return {{to_tf32(a), to_tf32(b)}}; }
 
 }  // namespace broadloom::cuda

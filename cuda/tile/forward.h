@@ -165,29 +165,75 @@ BROADLOOM_HD void forward_staged(Block& block, const DeviceLayer& layer, const F
   }
 }
 
-// outputs [out, stride] of rows that have come through a body's layers: sums of x[i] w[i] in the
-// host's 16 virtual lanes, a thread each, of which the upper half is added to the lower one, and
-// neighbours pairwise then.
+// sum of x[i] w[i] in the host's 16 virtual lanes, of which the upper half is added to the lower
+// one, and neighbours pairwise then.
+inline constexpr int kHeadLanes = 16;
+BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
+  float lanes[kHeadLanes] = {};
+  int first = 0;
+  for (; holds_fours(w) && first + kHeadLanes <= in; first += kHeadLanes) {
+    for (int l = 0; l < kHeadLanes; l += 4) {
+      const Four of_x = load_four(x + first + l), of_w = load_four(w + first + l);
+      for (int j = 0; j < 4; ++j) {
+        lanes[l + j] = element::mul_add(of_x.of[j], of_w.of[j], lanes[l + j]);
+      }
+    }
+  }
+  for (; first < in; first += kHeadLanes) {
+    for (int l = 0; l < kHeadLanes; ++l) {
+      const bool is_there = first + l < in;  // otherwise 0 * 0 is added, too
+      lanes[l] = element::mul_add(is_there ? x[first + l] : 0.0f, is_there ? w[first + l] : 0.0f,
+                                  lanes[l]);
+    }
+  }
+  float halves[kHeadLanes / 2];
+  for (int l = 0; l < kHeadLanes / 2; ++l) halves[l] = lanes[l] + lanes[l + kHeadLanes / 2];
+  for (int step = 1; step < kHeadLanes / 2; step *= 2) {
+    for (int l = 0; l < kHeadLanes / 2; l += 2 * step) halves[l] += halves[l + step];
+  }
+  return halves[0];
+}
+
+// The same by a thread each lane; each of them gets the sum.
+template <class Block>
+BROADLOOM_HD float lane_product(Block& block, const float* x, const float* w, int in) {
+  float sum = 0.0f;
+  const int last = (in + kHeadLanes - 1) / kHeadLanes * kHeadLanes;
+  for (int i = block.thread() % kHeadLanes; i < last; i += kHeadLanes) {
+    const bool is_there = i < in;
+    sum = element::mul_add(is_there ? x[i] : 0.0f, is_there ? w[i] : 0.0f, sum);
+  }
+  sum += block.shuffle_xor(sum, kHeadLanes / 2);
+  for (int mask = 1; mask < kHeadLanes / 2; mask *= 2) sum += block.shuffle_xor(sum, mask);
+  return sum;
+}
+
+// outputs [out, stride] of rows that have come through a body's layers.
 template <class Block>
 BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const TileParams& params,
                                const float* x, float* outputs, int stride, int rows) {
-  constexpr int kLanes = 16;
-  const int lane = block.thread() % kLanes, at_once = block.threads() / kLanes;
-  const int all = rows * head.out, last = (head.in + kLanes - 1) / kLanes * kLanes;
-  for (int first = 0; first < all; first += at_once) {
-    const int e = first + block.thread() / kLanes;
-    const bool is_there = e < all;  // all come, for they exchange numbers
-    const int r = is_there ? e % rows : 0, o = is_there ? e / rows : 0;
-    const float *const of_x = x + r * TilePlaces::row(head.in), *const w = params.at(head.weight) +
-                                                                           o * head.in;
-    float sum = 0.0f;
-    for (int i = lane; i < last; i += kLanes) {
-      const bool is_number = i < head.in;  // otherwise 0 * 0 is added, too
-      sum = element::mul_add(is_number ? of_x[i] : 0.0f, is_number ? w[i] : 0.0f, sum);
+  const int all = rows * head.out, row = TilePlaces::row(head.in);
+  const auto output = [&](int e, auto&& product) {
+    const int r = e % rows, o = e / rows;
+    const float sum = product(x + r * row, params.at(head.weight) + o * head.in);
+    return sum + *params.at(head.bias + o);
+  };
+  const auto place = [&](int e) -> float& { return outputs[e / rows * stride + e % rows]; };
+  if (all * kHeadLanes >= 4 * block.threads()) {
+    for (int e = block.thread(); e < all; e += block.threads()) {
+      place(e) =
+          output(e, [&](const float* of, const float* w) { return lane_product(of, w, head.in); });
     }
-    sum += block.shuffle_xor(sum, kLanes / 2);
-    for (int mask = 1; mask < kLanes / 2; mask *= 2) sum += block.shuffle_xor(sum, mask);
-    if (is_there && lane == 0) outputs[o * stride + r] = sum + *params.at(head.bias + o);
+    return;
+  }
+  // Most threads would be idle.
+  const int at_once = block.threads() / kHeadLanes;
+  for (int first = 0; first < all; first += at_once) {
+    const int e = first + block.thread() / kHeadLanes;  // all come, for they exchange numbers
+    const float sum = output(e < all ? e : 0, [&](const float* of, const float* w) {
+      return lane_product(block, of, w, head.in);
+    });
+    if (e < all && block.thread() % kHeadLanes == 0) place(e) = sum;
   }
 }
 
@@ -208,7 +254,7 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
                                const TileParams& params, const TilePlaces& places, float* work,
                                int rows) {
   if constexpr (kMayStage) {
-    if (params.places > 0) {
+    if (body.is_rounded) {
       forward_tensor_layers(block, body, activation, params, places, work, rows);
       return forward_heads(block, body, params, places, work, rows);
     }

@@ -1,5 +1,7 @@
 #include "cuda/tile/network.h"
 
+#include "cuda/tile/packed_weights.h"
+
 namespace broadloom::cuda {
 namespace {
 
@@ -100,7 +102,13 @@ bool fits_kernels(const ActorCritic& network) {
 
 DeviceNetwork device_network(const ActorCritic& network) {
   DeviceNetwork made = network_of(network);
-  made.actor.is_rounded = made.critic.is_rounded = network.shape().precision == Precision::kTf32;
+  // With more, offsets of copies would not be ints; nor do rows of such a network fit a block's
+  // memory, so that it is refused (check_tensor_cores()).
+  const bool may_pack = network.parameter_count() <= kMostParameters / 4;
+  if (network.shape().precision != Precision::kTf32 || !may_pack) return made;
+  const int begin = (made.parameters + 3) / 4 * 4, end = PackedWeights::place(made.actor, begin);
+  PackedWeights::place(made.critic,
+                       made.sides() == 1 ? begin : end);  // a shared body's are its own
   return made;
 }
 

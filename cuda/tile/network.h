@@ -33,6 +33,8 @@ struct DeviceLayer {
   int weight = 0, bias = 0;
   int row_in = 0;  // numbers of a row that it reads
   Patches patches;
+  // Where copies of W for tensor cores are (packed_weights.h); 0: there are none.
+  int packed = 0, packed_back = 0;
 
   BROADLOOM_HD int row_out() const { return patches.count() * out; }
 };
@@ -53,7 +55,7 @@ struct DeviceBody {
   DeviceLayer head;
   int begin, end;  // its parameters, but for log_std
   DeviceLayer value_head = {};
-  bool is_rounded = false;  // layers' products are made by tensor cores, of what TF32 leaves of it
+  bool is_rounded = false;  // layers' products are made by tensor cores (packed_weights.h)
   BROADLOOM_HD bool has_two_heads() const { return value_head.out > 0; }
   BROADLOOM_HD bool begins_with_image() const {
     return layers > 0 && hidden[0].patches.count() > 1;

@@ -65,19 +65,23 @@ BROADLOOM_HD inline int part_at(const DeviceNorm& norm, int q) {
   return q / norm.parts * TilePlaces::row(norm.parts * norm.size) + q % norm.parts * norm.size;
 }
 
+// The many short parts of an image take a thread each, a whole row as many as it has lanes; a part
+// that has one number for each lane (LaneFours) takes four.
+constexpr int kForParts = 1, kForRows = kNormLanes, kForLanes = 4;
+
 // f(part, thread, size) by the kThreads threads of every part. All come, for they exchange numbers:
 // to parts of no size, where the last round has fewer.
 template <int kThreads, class Block, class F>
 BROADLOOM_HD void over_parts(Block& block, const DeviceNorm& norm, int rows, F&& f) {
   const int at_once = block.threads() / kThreads, count = rows * norm.parts;
+#ifdef __CUDA_ARCH__
+#pragma unroll(kThreads == kForLanes ? 2 : 1)  // short parts wait for one another otherwise
+#endif
   for (int first = 0; first < count; first += at_once) {
     const int q = first + block.thread() / kThreads;
     f(q, block.thread() % kThreads, q < count ? norm.size : 0);
   }
 }
-
-// The many short parts of an image take a thread each, a whole row as many as it has lanes.
-constexpr int kForParts = 1, kForRows = kNormLanes;
 
 // The numbers of a part that one of its kThreads threads has, where they are few: read once.
 template <int kThreads>
@@ -116,7 +120,6 @@ BROADLOOM_HD void with_activation(Activation activation, F&& f) {
 // A part that has one number for each lane, by four threads of four neighbours each: a warp reads
 // and writes eight parts without gaps, where threads of a part each (FewNumbers) would be 64 bytes
 // apart.
-constexpr int kForLanes = 4;
 struct LaneFours {
   Four of;
 
@@ -178,9 +181,14 @@ BROADLOOM_HD void norm_forward_lanes(Block& block, const DeviceNorm& norm, Activ
                                      const TileParams& params, const float* x, float* moments,
                                      float* z, float* y, int rows) {
   const float share = 1.0f / static_cast<float>(kNormLanes);
-  const float *const gain = params.at(norm.gain), *const bias = params.at(norm.bias);
+  const int first = block.thread() % kForLanes * 4;  // this thread's numbers of each part
+  float gain[4], bias[4];
+  for (int k = 0; k < 4; ++k) {
+    gain[k] = *params.at(norm.gain + first + k);
+    bias[k] = *params.at(norm.bias + first + k);
+  }
   over_parts<kForLanes>(block, norm, rows, [&](int q, int thread, int size) {
-    const int first = 4 * thread, at = part_at(norm, q) + first;
+    const int at = part_at(norm, q) + first;
     const Four own = size > 0 ? load_four(x + at) : Four{};
     LaneFours sum, squares;
     for (int k = 0; k < 4; ++k) sum.of.of[k] = 0.0f + own.of[k];
@@ -196,7 +204,7 @@ BROADLOOM_HD void norm_forward_lanes(Block& block, const DeviceNorm& norm, Activ
     if (z != nullptr) store_four(of, z + at);
     with_activation(activation, [&](auto&& activate) {
       for (int k = 0; k < 4; ++k) {
-        of.of[k] = activate(element::mul_add(gain[first + k], of.of[k], bias[first + k]));
+        of.of[k] = activate(element::mul_add(gain[k], of.of[k], bias[k]));
       }
     });
     store_four(of, y + at);
@@ -255,14 +263,16 @@ BROADLOOM_HD void norm_backward_lanes(Block& block, const DeviceNorm& norm,
                                       const TileParams& params, const float* delta,
                                       const float* moments, const float* z, float* of, int rows) {
   const float share = 1.0f / static_cast<float>(kNormLanes);
-  const float* const gain = params.at(norm.gain);
-  over_parts<kForLanes>(block, norm, rows, [&](int q, int thread, int size) {
-    const int first = 4 * thread, at = part_at(norm, q) + first;
+  const int first = block.thread() % kForLanes * 4;  // this thread's numbers of each part
+  float gain[4];
+  for (int k = 0; k < 4; ++k) gain[k] = *params.at(norm.gain + first + k);
+  over_parts<kForLanes>(block, norm, rows, [&](int q, int, int size) {
+    const int at = part_at(norm, q) + first;
     Four g = size > 0 ? load_four(delta + at) : Four{};
     const Four of_z = size > 0 ? load_four(z + at) : Four{};
     LaneFours sum_g, sum_gz;
     for (int k = 0; k < 4; ++k) {
-      g.of[k] = gain[first + k] * g.of[k];
+      g.of[k] = gain[k] * g.of[k];
       sum_g.of.of[k] = 0.0f + g.of[k];
       sum_gz.of.of[k] = element::mul_add(g.of[k], of_z.of[k], 0.0f);
     }

@@ -13,8 +13,9 @@ struct TileParams {
   int first = 0;
   const float* transposed = nullptr;  // W [out, in] of hidden layers, each where its W [in, out] is
                                       // from `from` on; null: there are none
-  float* stage = nullptr;  // shared memory by way of which a block reads them; null: there is none
-  int places = 0;  // of the ring there (TensorRoom), for tensor cores; 0: they have no part in it
+  // Shared memory by way of which a block reads them, or what tensor cores have beside a tile
+  // (beside_tensor_tile()); null: there is none.
+  float* stage = nullptr;
 
   BROADLOOM_HD const float* at(int parameter) const { return from + (parameter - first); }
   BROADLOOM_HD const float* transposed_at(int parameter) const {

@@ -9,6 +9,7 @@
 
 #include "broadloom/math/element_functions.h"
 #include "cuda/sides/kernel.h"
+#include "cuda/sides/tf32.h"
 #include "cuda/tile/network.h"
 
 namespace broadloom::cuda {
@@ -174,7 +175,18 @@ struct Finish {
   }
 };
 
-// Numbers, a multiple of four from multiples of 16 bytes on.
+// Numbers, a multiple of four from multiples of 16 bytes on, as TF32 has them.
+BROADLOOM_HD inline Four rounded(const Four& of) {
+  return {{to_tf32(of.of[0]), to_tf32(of.of[1]), to_tf32(of.of[2]), to_tf32(of.of[3])}};
+}
+template <class Team>
+BROADLOOM_HD void round_fours(const Team& team, float* numbers, int count) {
+  for (int i = 4 * team.thread(); i < count; i += 4 * team.threads()) {
+    store_four(rounded(load_four(numbers + i)), numbers + i);
+  }
+}
+
+// Likewise, as they are.
 template <class Team>
 BROADLOOM_HD void copy_fours(const Team& team, const float* from, int count, float* to) {
   for (int i = 4 * team.thread(); i < count; i += 4 * team.threads()) {

@@ -19,7 +19,6 @@ struct TileMemory {
   int staged;    // of room before it by way of which they come then (Stage); 0: they are read where
                  // they are
   float* spill;  // [blocks, floats], which multiprocessors' common cache keeps; null: shared memory
-  int places;    // of the ring in that room, for tensor cores (TensorRoom); 0: there is none
 
   // Behind the copy in `shared`, or spilt.
   template <class Block>
@@ -37,7 +36,6 @@ struct TileRoom {
   std::size_t beside;  // bytes of shared memory that a block takes in any case
   bool spills = false;
   int staged = 0;  // floats by way of which parameters come that have no copy
-  int places = 0;  // of a ring there
 
   std::size_t wanted_bytes() const { return beside + sizeof(float) * (floats + cached + staged); }
   std::size_t shared_bytes() const {
@@ -46,29 +44,22 @@ struct TileRoom {
   // For so many blocks at a time, on a side (host_side.h, device_side.h).
   template <class Side>
   TileMemory make(Side& side, std::size_t blocks) const {
-    return {
-        rows,
-        floats,
-        cached,
-        staged,
-        spills ? side.template allocate<float>(blocks * static_cast<std::size_t>(floats)) : nullptr,
-        places};
+    return {rows, floats, cached, staged,
+            spills ? side.template allocate<float>(blocks * static_cast<std::size_t>(floats))
+                   : nullptr};
   }
 };
 
-// Of a body on tensor cores, within so many bytes: of fewer rows, and with a shorter ring, where
-// there is no more room. At least of 8 rows, which is more than there is for very wide bodies.
+// Of a body on tensor cores, within so many bytes: of fewer rows where there is no more room. At
+// least of 8, which is more than there is for very wide bodies.
 inline TileRoom tensor_room_within(std::size_t bytes, const DeviceBody& body, int rows) {
-  TileRoom room{};
-  for (; rows >= kTensorRows; rows /= 2) {
-    for (int places = WeightStream::kPlaces; places >= WeightStream::kLeastPlaces; --places) {
-      room = {rows, TilePlaces(body, rows, TilePlaces::kForward).size, 0, 0};
-      room.places = places;
-      room.staged = TensorRoom::floats(body, places);
-      if (room.wanted_bytes() <= bytes) return room;
-    }
-  }
-  return room;
+  const auto room_of = [&](int count) {
+    TileRoom room{count, TilePlaces(body, count, TilePlaces::kForward).size, 0, 0};
+    room.staged = beside_tensor_tile(body);
+    return room;
+  };
+  while (rows > kTensorRows && room_of(rows).wanted_bytes() > bytes) rows /= 2;
+  return room_of(rows);
 }
 
 // Within so many bytes of shared memory: without the copy where that does not fit, but with `stage`

@@ -5,7 +5,7 @@
 #include "cuda/sides/kernel.h"
 #include "cuda/sides/tf32.h"
 #include "cuda/tile/network.h"
-#include "cuda/tile/params.h"
+#include "cuda/tile/packed_weights.h"
 #include "cuda/tile/product.h"
 
 namespace broadloom::cuda {
@@ -39,31 +39,34 @@ struct PatchPlaces {
   BROADLOOM_HD static int rounded_up(int count) { return (count + 15) / 16 * 16; }
 };
 
-// y[p, f] = finish(b[f] + sum over i of x[p, i] w[i, f]) for every patch p of the rows: 16 patches
-// by 16 filters a product, kTogether of which share weights.
+// y[p, f] = finish(b[f] + sum over i of x[p, i] w[i, f]) for every patch p of the rows, of numbers
+// that were rounded before: 16 patches by 16 filters a product, kTogether of which share weights.
 template <class Block>
 BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const PatchPlaces& places,
-                                  const Finish& finish, const TileParams& params, const float* x,
+                                  const Finish& finish, const float* params, const float* x,
                                   float* y, int rows) {
-  constexpr int kTogether = 4, kPatches = 16, kFilters = 16;
+  constexpr int kTogether = 2, kPatches = 16, kFilters = 16;
   const TensorLane lane(block.thread());
   const int count = layer.patches.count(), filters = layer.out;
   const int x_row = TilePlaces::row(layer.row_in), y_row = TilePlaces::row(layer.row_out());
   const int a_row = (count + kPatches - 1) / kPatches, tiles = rows * a_row;
-  const float *const w = params.at(layer.weight), *const bias = params.at(layer.bias);
-  const auto weight = [&](int i, int f) {
-    return i < layer.in && f < filters ? w[i * filters + f] : 0.0f;
-  };
+  const float* const bias = params + layer.bias;
+  const PackedMatrix matrix{filters, layer.in};
+  const float* const packed = params + layer.packed + block.thread() % kWarp * 4;
   for (int first_f = 0; first_f < filters; first_f += kFilters) {
     for (int first = lane.warp * kTogether; first < tiles;
          first += block.threads() / kWarp * kTogether) {
       float sums[kTogether][2][4];
       int upper[kTogether], lower[kTogether];  // where patches group and group + 8 begin
+      float* to[kTogether];                    // and where what comes of the first one goes
+      int left[kTogether];                     // patches from there on
       for (int j = 0; j < kTogether; ++j) {
         const int tile = first + j < tiles ? first + j : first;
-        const int row = tile / a_row, p = tile % a_row * kPatches + lane.group;
+        const int row = tile / a_row, p = (tile - row * a_row) * kPatches + lane.group;
         upper[j] = row * x_row + places.patches[p];
         lower[j] = row * x_row + places.patches[p + 8];
+        to[j] = y + row * y_row + p * filters;
+        left[j] = first + j < tiles ? count - p : 0;
         for (int n = 0; n < 2; ++n) {
           for (int c = 0; c < 4; ++c) {
             const int f = first_f + 8 * n + 2 * lane.within + c % 2;
@@ -71,27 +74,31 @@ BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const 
           }
         }
       }
+      const float* weights = packed + first_f / 16 * matrix.steps() * PackedMatrix::kPiece;
 #ifdef __CUDA_ARCH__
-#pragma unroll 1
+#pragma unroll 2
 #endif
-      for (int i = 2 * lane.within; i - 2 * lane.within < layer.in; i += 8) {
-        const int f = first_f + lane.group, one = places.numbers[i], other = places.numbers[i + 1];
-        const TensorB left = rounded(weight(i, f), weight(i + 1, f)),
-                      right = rounded(weight(i, f + 8), weight(i + 1, f + 8));
+      for (int i = 0; i < layer.in; i += 8, weights += PackedMatrix::kPiece) {
+        const int own = i + 2 * lane.within;
+        const int one = places.numbers[own], other = places.numbers[own + 1];
+        const Four of = load_four(weights);
+        const TensorB low = {{of.of[0], of.of[2]}}, high = {{of.of[1], of.of[3]}};
         for (int j = 0; j < kTogether; ++j) {
-          const TensorA patch = rounded(x[upper[j] + one], x[lower[j] + one], x[upper[j] + other],
-                                        x[lower[j] + other]);
-          block.multiply_add(patch, left, sums[j][0]);
-          block.multiply_add(patch, right, sums[j][1]);
+          const float *const here = x + upper[j], *const there = x + lower[j];
+          const TensorA patch = {{here[one], there[one], here[other], there[other]}};
+          block.multiply_add(patch, low, sums[j][0]);
+          block.multiply_add(patch, high, sums[j][1]);
         }
       }
-      for (int j = 0; j < kTogether && first + j < tiles; ++j) {
-        const int row = (first + j) / a_row;
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int j = 0; j < kTogether; ++j) {
+        finish(sums[j]);
         for (int e = 0; e < 8; ++e) {
-          const int n = e / 4, c = e % 4;
-          const int p = (first + j) % a_row * kPatches + lane.group + c / 2 * 8;
+          const int n = e / 4, c = e % 4, p = c / 2 * 8;
           const int f = first_f + 8 * n + 2 * lane.within + c % 2;
-          if (p < count && f < filters) y[row * y_row + p * filters + f] = finish(sums[j][n][c]);
+          if (p < left[j] && f < filters) to[j][p * filters + f] = sums[j][n][c];
         }
       }
     }
@@ -100,11 +107,11 @@ BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const 
 
 // Derivatives of the weights [in, filters] and biases [filters] behind them: sums over the patches
 // of all rows, of which each warp has some; `scratch` [kScratch] is where they come together. The
-// bias is the weight of a number that is 1 in every patch.
+// bias is the weight of a number that is 1 in every patch. x was rounded before.
 struct TensorFilters {
-  static constexpr int kWarps = 8, kDown = 3, kAcross = 2;  // products of a warp at a time
+  static constexpr int kWarps = 16, kDown = 3, kAcross = 2;  // products of a warp at a time
   static constexpr int kProduct = 16 * 8, kOfWarp = kDown * kAcross * kProduct;
-  static constexpr int kScratch = kWarps * kOfWarp;
+  static constexpr int kScratch = kWarps / 2 * kOfWarp;
 
   const DeviceLayer& layer;
   PatchPlaces places;
@@ -116,15 +123,23 @@ struct TensorFilters {
   BROADLOOM_HD void run(Block& block, float* scratch, float* to) const {
     for (int i = 0; i <= layer.in; i += 16 * kDown) {
       for (int f = 0; f < layer.out; f += 8 * kAcross) {
-        add_up(block, i, f, scratch + block.thread() / kWarp * kOfWarp);
+        Products sums;
+        add_up(block, i, f, sums);
+        // The second half of the warps' sums, and the first half's with them.
+        const int warp = block.thread() / kWarp;
+        float* const own = scratch + warp % (kWarps / 2) * kOfWarp + block.thread() % kWarp;
+        if (warp >= kWarps / 2) sums.each([own](int e, float& sum) { own[e * kWarp] = sum; });
+        block.sync();
+        if (warp < kWarps / 2) sums.each([own](int e, float& sum) { own[e * kWarp] += sum; });
         block.sync();
         for (int e = block.thread(); e < kOfWarp; e += block.threads()) {
-          const int product = e / kProduct, within = e % kProduct;
-          const int own_i = i + product / kAcross * 16 + within / 8;
-          const int own_f = f + product % kAcross * 8 + within % 8;
+          const int product = e / kProduct, number = e / kWarp % 4;
+          const TensorLane lane(e % kWarp);
+          const int own_i = i + product / kAcross * 16 + lane.group + number / 2 * 8;
+          const int own_f = f + product % kAcross * 8 + 2 * lane.within + number % 2;
           if (own_i > layer.in || own_f >= layer.out) continue;
           float sum = 0.0f;
-          for (int w = 0; w < kWarps; ++w) sum += scratch[w * kOfWarp + e];
+          for (int w = 0; w < kWarps / 2; ++w) sum += scratch[w * kOfWarp + e];
           to[own_i * layer.out + own_f] = sum;
         }
         block.sync();
@@ -133,12 +148,22 @@ struct TensorFilters {
   }
 
  private:
+  // A thread's numbers of a warp's.
+  struct Products {
+    float of[kDown][kAcross][4] = {};
+
+    template <class F>
+    BROADLOOM_HD void each(F&& f) {
+      for (int e = 0; e < kDown * kAcross * 4; ++e)
+        f(e, of[e / 4 / kAcross][e / 4 % kAcross][e % 4]);
+    }
+  };
   template <class Block>
-  BROADLOOM_HD void add_up(Block& block, int first_i, int first_f, float* to) const {
+  BROADLOOM_HD void add_up(Block& block, int first_i, int first_f, Products& made) const {
     const TensorLane lane(block.thread());
     const int count = layer.patches.count();
     const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
-    float sums[kDown][kAcross][4] = {};
+    auto& sums = made.of;
     int numbers[2 * kDown];  // group and group + 8 of each product
     for (int m = 0; m < 2 * kDown; ++m) {
       const int i = first_i + m * 8 + lane.group;
@@ -148,9 +173,13 @@ struct TensorFilters {
       const int at = numbers[m];
       return at >= 0 ? patch[at] : at == -1 ? 1.0f : 0.0f;
     };
-    for (int r = lane.warp; r < rows; r += kWarps) {
-      const float *const of_x = x + r * x_row, *const of_d = delta + r * d_row;
-      for (int p = lane.within; p - lane.within < count; p += 8) {
+    // Each half of a row is a warp's, whose blocks have few rows.
+    const int half = (count + 15) / 16 * 8;
+    for (int e = lane.warp; e < 2 * rows; e += kWarps) {
+      const float *const of_x = x + e / 2 * x_row, *const of_d = delta + e / 2 * d_row;
+      const int begin = e % 2 * half, end = e % 2 == 0 && half < count ? half : count;
+      for (int first = begin; first < end; first += 8) {
+        const int p = first + lane.within;
         const auto derivative = [&](int patch, int n) {
           const int f = first_f + 8 * n + lane.group;
           return patch < count && f < layer.out ? of_d[patch * layer.out + f] : 0.0f;
@@ -162,17 +191,9 @@ struct TensorFilters {
           of_delta[n] = rounded(derivative(p, n), derivative(p + 4, n));
         }
         for (int m = 0; m < kDown; ++m) {
-          const TensorA of_inputs = rounded(input(one, 2 * m), input(one, 2 * m + 1),
-                                            input(other, 2 * m), input(other, 2 * m + 1));
+          const TensorA of_inputs = {{input(one, 2 * m), input(one, 2 * m + 1), input(other, 2 * m),
+                                      input(other, 2 * m + 1)}};
           for (int n = 0; n < kAcross; ++n) block.multiply_add(of_inputs, of_delta[n], sums[m][n]);
-        }
-      }
-    }
-    for (int m = 0; m < kDown; ++m) {
-      for (int n = 0; n < kAcross; ++n) {
-        for (int c = 0; c < 4; ++c) {
-          const int i = lane.group + c / 2 * 8, f = 2 * lane.within + c % 2;
-          to[(m * kAcross + n) * kProduct + i * 8 + f] = sums[m][n][c];
         }
       }
     }

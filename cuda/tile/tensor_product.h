@@ -1,15 +1,16 @@
-// Layers of a tile of rows on tensor cores (sides/tf32.h), by all threads of a block together:
-// inputs are rounded to TF32, and an output is a chain over its inputs, eight at a time, from its
-// bias on, whichever rows go beside it. So a row that acts and a row that learns have the same
-// bits.
+// Dense layers of a tile of rows on tensor cores, by all threads of a block together. What is
+// multiplied was rounded to TF32 before (sides/tf32.h), and weights lie as the cores take them
+// (packed_weights.h): each warp reads its own, which no other one wants. An output is kChains
+// chains over its inputs, eight at a time, whichever rows go beside it and however many threads a
+// block has. So a row that acts and a row that learns have the same bits.
 #pragma once
 
 #include "broadloom/math/element_functions.h"
 #include "cuda/sides/kernel.h"
 #include "cuda/sides/tf32.h"
 #include "cuda/tile/network.h"
+#include "cuda/tile/packed_weights.h"
 #include "cuda/tile/product.h"
-#include "cuda/tile/weight_stream.h"
 
 namespace broadloom::cuda {
 
@@ -29,136 +30,170 @@ BROADLOOM_HD inline Two load_two(const float* from) {
 #endif
 }
 
-// What a warp multiplies of its weights: 16 numbers by eight rows, kTiles times. Of the eight that
-// are added up at a time a thread has two neighbours, in the places of `within` and `within + 4`:
-// which is where is the same on both sides.
+// What a warp sums up: 16 numbers of kTiles times eight rows.
 template <int kTiles>
 struct TensorSums {
   float of[kTiles][4];
 
-  // Eight numbers of depth from k on; x: its row of the first tile. all: that are there; what is
-  // beyond them is taken for 0.
-  template <bool kIsWhole, class Block>
-  BROADLOOM_HD void add(Block& block, const TensorA& weights, const float* x, int x_row, int k,
-                        int all) {
-    for (int n = 0; n < kTiles; ++n) {
-      const float* const own = x + n * kTensorRows * x_row + k;
-      Two two = {{0.0f, 0.0f}};
-      if (kIsWhole || k + 1 < all) {
-        two = load_two(own);
-      } else if (k < all) {
-        two.of[0] = own[0];
+  // Weights of so many steps that are read before those in front of them are worked on.
+  static constexpr int kAhead = 8;
+  struct Weights {
+    TensorA of[kAhead];
+    BROADLOOM_HD void read(const float* packed, int steps) {
+      for (int k = 0; k < kAhead; ++k) {
+        const Four four = k < steps ? load_four(packed + k * PackedMatrix::kPiece) : Four{};
+        of[k] = {{four.of[0], four.of[1], four.of[2], four.of[3]}};
       }
-      block.multiply_add(weights, rounded(two.of[0], two.of[1]), of[n]);
+    }
+  };
+
+  // Eight numbers of depth: x of this thread's row of the first tile, its two neighbours.
+  template <class Block>
+  BROADLOOM_HD void add(Block& block, const TensorA& weights, const float* x, int x_row) {
+    for (int n = 0; n < kTiles; ++n) {
+      const Two two = load_two(x + n * kTensorRows * x_row);
+      block.multiply_add(weights, {{two.of[0], two.of[1]}}, of[n]);
+    }
+  }
+  // Of which there are `left` for this thread.
+  template <class Block>
+  BROADLOOM_HD void add_last(Block& block, const TensorA& weights, const float* x, int x_row,
+                             int left) {
+    for (int n = 0; n < kTiles; ++n) {
+      const float* const from = x + n * kTensorRows * x_row;
+      block.multiply_add(weights, {{left > 0 ? from[0] : 0.0f, left > 1 ? from[1] : 0.0f}}, of[n]);
     }
   }
 
-  // `depth` numbers, at most kMost; weights_at(k): the warp's for eight of them.
-  template <int kMost, class Block, class Weights>
-  BROADLOOM_HD void add_run(Block& block, const float* x, int x_row, int depth, int within,
-                            Weights&& weights_at) {
-    if (depth >= kMost) {
-#ifdef __CUDA_ARCH__
-#pragma unroll 8
-#endif
-      for (int k = 0; k < kMost; k += 8) {
-        add<true>(block, weights_at(k), x, x_row, k + 2 * within, depth);
-      }
-      return;
-    }
+  // Steps begin to end of a depth; packed: the thread's weights of the first one of all.
+  template <class Block>
+  BROADLOOM_HD void add_run(Block& block, const float* packed, const float* x, int x_row, int begin,
+                            int end, int depth, int within) {
+    packed += begin * PackedMatrix::kPiece;
+    x += 8 * begin + 2 * within;
+    const int whole = depth / 8 < end ? depth / 8 : end;
+    Weights now, next;
+    now.read(packed, end - begin);
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
-    for (int k = 0; k < depth; k += 8) {
-      add<false>(block, weights_at(k), x, x_row, k + 2 * within, depth);
+    for (int s = begin; s < end; s += kAhead) {
+      packed += kAhead * PackedMatrix::kPiece;
+      next.read(packed, end - s - kAhead);
+      if (s + kAhead <= whole) {
+        for (int k = 0; k < kAhead; ++k) add(block, now.of[k], x + 8 * k, x_row);
+      } else {
+        for (int k = 0; k < kAhead; ++k) {
+          if (s + k >= end) continue;
+          add_last(block, now.of[k], x + 8 * k, x_row, depth - 8 * (s + k) - 2 * within);
+        }
+      }
+      x += 8 * kAhead;
+      now = next;
     }
   }
 };
 
-// f(row, number, sum) for what a warp has summed up of 16 numbers from `first` on, of which there
-// are `all`.
+// Where two warps of a block bring their chains together: [kTensorScratch] for kTiles tiles.
+inline constexpr int kTensorPairs = 8;
+template <int kTiles>
+inline constexpr int kTensorScratch = kTensorPairs* kTiles * 4 * kWarp;
+
+// f(sum, row, number) for a warp's sums of numbers from 16 tile on.
 template <int kTiles, class F>
-BROADLOOM_HD void each_sum(const TensorLane& lane, const TensorSums<kTiles>& sums, int first,
-                           int all, F&& f) {
+BROADLOOM_HD void each_sum(const TensorLane& lane, int tile, TensorSums<kTiles>& sums, F&& f) {
   for (int n = 0; n < kTiles; ++n) {
     for (int c = 0; c < 4; ++c) {
-      const int number = first + lane.group + c / 2 * 8;
-      const int row = n * kTensorRows + 2 * lane.within + c % 2;
-      if (number < all) f(row, number, sums.of[n][c]);
+      f(sums.of[n][c], n * kTensorRows + 2 * lane.within + c % 2,
+        tile * 16 + lane.group + c / 2 * 8);
     }
   }
 }
 
-// y = finish(x w + b) of kTiles tiles of rows, whose layer's weights are on their way (kForward).
+// x [rows, depth] times packed weights [wide, depth], of kTiles tiles of rows. begun(n): what the
+// sums of number n begin with; take(tile, sums): a warp's, of numbers from 16 tile on (each_sum()).
+// kChains: 1 or 2, which two warps have where a block has so many; then `scratch` is wanted, and
+// all threads wait for one another.
+template <int kTiles, int kChains, class Block, class Begun, class Take>
+BROADLOOM_HD void tensor_product(Block& block, const PackedMatrix& of, const float* packed,
+                                 const float* x, int x_row, float* scratch, Begun&& begun,
+                                 Take&& take) {
+  const TensorLane lane(block.thread());
+  const int warps = block.threads() / kWarp, tiles = (of.wide + 15) / 16, steps = of.steps();
+  const float* const rows = x + lane.group * x_row;
+  const auto chain_of = [&](int tile, int chain) {
+    TensorSums<kTiles> sums;
+    each_sum(lane, tile, sums, [&](float& sum, int, int number) {
+      sum = chain == 0 && number < of.wide ? begun(number) : 0.0f;
+    });
+    const float* const own =
+        packed + tile * steps * PackedMatrix::kPiece + block.thread() % kWarp * 4;
+    sums.add_run(block, own, rows, x_row, chain * steps / kChains, (chain + 1) * steps / kChains,
+                 of.depth, lane.within);
+    return sums;
+  };
+  if (kChains == 2 && scratch != nullptr && warps == 2 * kTensorPairs && tiles <= kTensorPairs) {
+    const int tile = lane.warp % kTensorPairs, chain = lane.warp / kTensorPairs;
+    const bool is_there = tile < tiles;
+    float* const place = scratch + tile * kTiles * 4 * kWarp + block.thread() % kWarp;
+    TensorSums<kTiles> sums;
+    if (is_there) sums = chain_of(tile, chain);
+    if (is_there && chain == 1) {
+      for (int e = 0; e < 4 * kTiles; ++e) place[e * kWarp] = sums.of[e / 4][e % 4];
+    }
+    block.sync();
+    if (!is_there || chain == 1) return;
+    for (int e = 0; e < 4 * kTiles; ++e) sums.of[e / 4][e % 4] += place[e * kWarp];
+    return take(tile, sums);
+  }
+  for (int tile = lane.warp; tile < tiles; tile += warps) {
+    TensorSums<kTiles> sums = chain_of(tile, 0);
+    if constexpr (kChains == 2) {
+      const TensorSums<kTiles> other = chain_of(tile, 1);
+      for (int e = 0; e < 4 * kTiles; ++e) sums.of[e / 4][e % 4] += other.of[e / 4][e % 4];
+    }
+    take(tile, sums);
+  }
+}
+
+// y = finish(x w + b) of kTiles tiles of rows. params: what offsets of weights and biases are of.
 // What rows hold that are none is of no consequence to others. What comes out is not whole before
 // the next sync().
 template <int kTiles, class Block>
-BROADLOOM_HD void tensor_forward(Block& block, WeightStream& stream, const DeviceLayer& layer,
-                                 const Finish& finish, const float* bias, const float* x,
-                                 float* y) {
-  const TensorLane lane(block.thread());
-  const int x_row = TilePlaces::row(layer.in), y_row = TilePlaces::row(layer.out);
-  const int own = 16 * lane.warp;  // of a piece's outputs
-  TensorSums<kTiles> sums;
-  for (int q = 0; q < stream.pieces(); ++q) {
-    const WeightStream::Piece piece = stream.next(block);
-    const int first = piece.output + own;
-    if (first >= layer.out) continue;
-    if (piece.begins) {
-      for (int n = 0; n < kTiles; ++n) {
-        for (int c = 0; c < 4; ++c) {
-          const int o = first + lane.group + c / 2 * 8;
-          sums.of[n][c] = o < layer.out ? bias[o] : 0.0f;
-        }
-      }
-    }
-    const float* const w = piece.w + 2 * lane.within * WeightStream::kRow + own + lane.group;
-    sums.template add_run<WeightStream::kInputs>(
-        block, x + lane.group * x_row + piece.input, x_row, layer.in - piece.input, lane.within,
-        [&](int k) {
-          const float* const at = w + k * WeightStream::kRow;
-          return rounded(at[0], at[8], at[WeightStream::kRow], at[WeightStream::kRow + 8]);
+BROADLOOM_HD void tensor_forward(Block& block, const DeviceLayer& layer, const Finish& finish,
+                                 const float* params, const float* x, float* y, float* scratch) {
+  const int y_row = TilePlaces::row(layer.out);
+  const float* const bias = params + layer.bias;
+  tensor_product<kTiles, 2>(
+      block, {layer.out, layer.in}, params + layer.packed, x, TilePlaces::row(layer.in), scratch,
+      [&](int o) { return bias[o]; },
+      [&](int tile, TensorSums<kTiles>& sums) {
+        finish(sums.of);
+        each_sum(TensorLane(block.thread()), tile, sums, [&](float sum, int r, int o) {
+          if (o < layer.out) y[r * y_row + o] = sum;
         });
-    if (!piece.ends) continue;
-    each_sum(lane, sums, first, layer.out,
-             [&](int r, int o, float sum) { y[r * y_row + o] = finish(sum); });
-  }
+      });
 }
 
 // From delta [rows, out] to that of the layer below, which takes the place of what that layer gave,
-// y [rows, in]; the weights are on their way (kBack).
+// y [rows, in].
 template <int kTiles, class Block>
-BROADLOOM_HD void tensor_backward(Block& block, WeightStream& stream, const DeviceLayer& layer,
-                                  Activation activation, const float* delta, float* y) {
-  constexpr int kParts = WeightStream::kInputs / 16;          // warps of a tile
-  constexpr int kOwn = kTiles > 1 ? kTiles * kParts / 8 : 1;  // tiles of a warp
-  const TensorLane lane(block.thread());
-  const int d_row = TilePlaces::row(layer.out), y_row = TilePlaces::row(layer.in);
-  const int own = lane.warp % kParts * 16, first_row = lane.warp / kParts * kOwn * kTensorRows;
-  TensorSums<kOwn> sums;
-  for (int q = 0; q < stream.pieces(); ++q) {
-    const WeightStream::Piece piece = stream.next(block);
-    const int first = piece.input + own;
-    if (first >= layer.in || first_row >= kTiles * kTensorRows) continue;
-    if (piece.begins) {
-      for (int n = 0; n < kOwn; ++n) {
-        for (int c = 0; c < 4; ++c) sums.of[n][c] = 0.0f;
-      }
-    }
-    const float* const w = piece.w + (own + lane.group) * WeightStream::kRow + 2 * lane.within;
-    sums.template add_run<WeightStream::kOutputs>(
-        block, delta + (first_row + lane.group) * d_row + piece.output, d_row,
-        layer.out - piece.output, lane.within, [&](int k) {
-          const Two upper = load_two(w + k), lower = load_two(w + 8 * WeightStream::kRow + k);
-          return rounded(upper.of[0], lower.of[0], upper.of[1], lower.of[1]);
+BROADLOOM_HD void tensor_backward(Block& block, const DeviceLayer& layer, Activation activation,
+                                  const float* params, const float* delta, float* y) {
+  const int y_row = TilePlaces::row(layer.in);
+  tensor_product<kTiles, 1>(
+      block, {layer.in, layer.out}, params + layer.packed_back, delta, TilePlaces::row(layer.out),
+      nullptr, [](int) { return 0.0f; },
+      [&](int tile, TensorSums<kTiles>& sums) {
+        with_known(activation, [&](auto known) {
+          constexpr Activation kKnown = decltype(known)::value;
+          each_sum(TensorLane(block.thread()), tile, sums, [&](float sum, int r, int i) {
+            if (i >= layer.in) return;
+            float& place = y[r * y_row + i];
+            place = element::activate_backward(kKnown, place, sum);
+          });
         });
-    if (!piece.ends) continue;
-    float* const below = y + first_row * y_row;
-    each_sum(lane, sums, first, layer.in, [&](int r, int i, float sum) {
-      float& place = below[r * y_row + i];
-      place = element::activate_backward(activation, place, sum);
-    });
-  }
+      });
 }
 
 }  // namespace broadloom::cuda

@@ -3,81 +3,48 @@
 
 #include "cuda/sides/kernel.h"
 #include "cuda/tile/network.h"
-#include "cuda/tile/norm.h"
 #include "cuda/tile/params.h"
 #include "cuda/tile/tensor_convolution.h"
+#include "cuda/tile/tensor_norm.h"
 #include "cuda/tile/tensor_product.h"
-#include "cuda/tile/weight_stream.h"
 
 namespace broadloom::cuda {
 
-// Shared memory of who takes a tile through a body: where patches are, and the weights' ring.
-struct TensorRoom {
-  BROADLOOM_HD static int floats(const DeviceBody& body, int places) {
-    return PatchPlaces::ints(body) + places * WeightStream::kFloats;
-  }
-};
-
-// What a block has of that.
-struct TensorMemory {
-  PatchPlaces patches;
-  WeightStream stream;
-  float* ring;
-
-  // Whole with the next sync().
-  template <class Block>
-  BROADLOOM_HD TensorMemory(Block& block, const DeviceBody& body, float* room, int places)
-      : patches(PatchPlaces::make(block, body, reinterpret_cast<int*>(room))),
-        stream(room + PatchPlaces::ints(body), places),
-        ring(room + PatchPlaces::ints(body)) {}
-};
-
-// The first layer from l on whose weights go by way of the ring.
-BROADLOOM_HD inline int next_dense(const DeviceBody& body, int l) {
-  while (l < body.layers && body.hidden[l].patches.count() > 1) ++l;
-  return l;
-}
-template <class Block>
-BROADLOOM_HD void begin_forward(Block& block, const DeviceBody& body, int l,
-                                const TileParams& params, WeightStream& stream) {
-  l = next_dense(body, l);
-  if (l == body.layers) return;
-  stream.begin(block, body.hidden[l], params.at(body.hidden[l].weight), WeightStream::kForward);
-}
-
-// Of a dense layer, whose weights are on their way for the first rows.
+// Of a dense layer, for any number of rows.
 template <class Block>
 BROADLOOM_HD void tensor_layer(Block& block, const DeviceLayer& layer, const Finish& finish,
-                               const TileParams& params, WeightStream& stream, const float* x,
-                               float* y, int rows) {
+                               const float* params, const float* x, float* y, int rows,
+                               float* scratch) {
   constexpr int kMost = 4;  // tiles at a time
   const int x_row = TilePlaces::row(layer.in), y_row = TilePlaces::row(layer.out);
-  const float* const bias = params.at(layer.bias);
-  if (rows <= kTensorRows) {
-    return tensor_forward<1>(block, stream, layer, finish, bias, x, y);
-  }
+  if (rows <= kTensorRows) return tensor_forward<1>(block, layer, finish, params, x, y, scratch);
   if (rows <= 2 * kTensorRows) {
-    return tensor_forward<2>(block, stream, layer, finish, bias, x, y);
+    return tensor_forward<2>(block, layer, finish, params, x, y, scratch);
   }
   for (int first = 0; first < rows; first += kMost * kTensorRows) {
-    if (first > 0) {
-      block.sync();
-      stream.begin(block, layer, params.at(layer.weight), WeightStream::kForward);
-    }
-    tensor_forward<kMost>(block, stream, layer, finish, bias, x + first * x_row, y + first * y_row);
+    tensor_forward<kMost>(block, layer, finish, params, x + first * x_row, y + first * y_row,
+                          nullptr);
   }
 }
 
-// forward_tile() up to the heads. Room is for a multiple of 8 rows, of 32 where there are more than
-// 16. What is there before must be whole (sync()), and what comes out is.
+// Floats of shared memory beside a tile: where patches are, and where warps bring sums together.
+BROADLOOM_HD inline int beside_tensor_tile(const DeviceBody& body) {
+  return PatchPlaces::ints(body) + kTensorScratch<2>;
+}
+
+// forward_tile() up to the heads; params: as they lie in the device's memory, with their copies
+// behind them. Room is for a multiple of 8 rows, of 32 where there are more than 16. What is there
+// before must be whole (sync()), and what comes out is.
 template <class Block>
 BROADLOOM_CALLED BROADLOOM_HD void forward_tensor_layers(Block& block, const DeviceBody& body,
                                                          Activation activation,
                                                          const TileParams& params,
                                                          const TilePlaces& places, float* work,
                                                          int rows) {
-  TensorMemory memory(block, body, params.stage, params.places);
-  begin_forward(block, body, 0, params, memory.stream);
+  if (body.layers == 0) return;  // nothing is multiplied before the heads
+  const PatchPlaces patches = PatchPlaces::make(block, body, reinterpret_cast<int*>(params.stage));
+  float* const scratch = params.stage + PatchPlaces::ints(body);
+  round_fours(block, work + places.x, rows * TilePlaces::row(body.row_in()));
   block.sync();
   const float* x = work + places.x;
   for (int l = 0; l < body.layers; ++l) {
@@ -86,17 +53,18 @@ BROADLOOM_CALLED BROADLOOM_HD void forward_tensor_layers(Block& block, const Dev
     const Finish finish{activation, norm.is_there()};
     float *const linear = work + places.linear[l], *const y = work + places.hidden[l];
     if (body.is_of_image(l)) {
-      tensor_convolve(block, layer, memory.patches, finish, params, x, linear, rows);
+      tensor_convolve(block, layer, patches, finish, params.from, x, linear, rows);
     } else {
-      tensor_layer(block, layer, finish, params, memory.stream, x, linear, rows);
+      tensor_layer(block, layer, finish, params.from, x, linear, rows, scratch);
     }
     block.sync();
-    if (!body.is_of_image(l)) begin_forward(block, body, l + 1, params, memory.stream);
     if (norm.is_there()) {
-      norm_forward(block, norm, activation, params, linear, work + places.moments[l],
-                   linear == y ? nullptr : linear, y, rows);
+      tensor_norm_forward(block, norm, activation, params, linear, work + places.moments[l],
+                          linear == y ? nullptr : linear, y, rows);
       block.sync();
     }
+    round_fours(block, y, rows * TilePlaces::row(layer.row_out()));
+    block.sync();
     x = y;
   }
 }

@@ -11,6 +11,7 @@
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/observations.h"
 #include "cuda/learn/delta_kernel.h"
+#include "cuda/learn/weights_jobs.h"
 #include "cuda/learn/weights_kernel.h"
 #include "cuda/sides/emulated_block.h"
 
@@ -119,7 +120,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
                                    kTileRows,
                                    {of.rows, 1, 0, whole},
                                    {TilePlaces(known.actor, whole, kUse), {}}};
-  emulate(WeightsKernel<PqnSums>{work, jobs.data()},
+  emulate(WeightsKernel<PqnSums>{{work, jobs.data()}},
           WeightsKernel<PqnSums>::shape(work.network, static_cast<int>(jobs.size()), 1), order);
 
   std::vector<float> transposed(params.size()), expected(params.size());

@@ -1,0 +1,86 @@
+// Weights as tensor cores take them: rounded to TF32, and in the order in which a warp's threads
+// hold them (sides/tf32.h), so that a thread reads what it multiplies at once. They lie behind the
+// parameters that they are copies of.
+#pragma once
+
+#include <cstddef>
+
+#include "cuda/sides/kernel.h"
+#include "cuda/sides/tf32.h"
+#include "cuda/tile/network.h"
+
+namespace broadloom::cuda {
+
+// Of a matrix [wide, depth], 16 by 8 numbers at a time, with zeros where there are none.
+struct PackedMatrix {
+  int wide, depth;
+
+  BROADLOOM_HD int steps() const { return (depth + 7) / 8; }
+  BROADLOOM_HD int floats() const { return (wide + 15) / 16 * steps() * kPiece; }
+  // Of the eight numbers of a piece's depth a thread has two neighbours, in the places of `within`
+  // and `within + 4`: which is where is the same for what they are multiplied with.
+  BROADLOOM_HD int place(int w, int d) const {
+    const int lane = w % 8 * 4 + d % 8 / 2, of_thread = w % 16 / 8 + d % 2 * 2;
+    return (w / 16 * steps() + d / 8) * kPiece + lane * 4 + of_thread;
+  }
+  static constexpr int kPiece = 4 * kWarp;
+};
+
+// Which parameters have copies. `floats` of them all, from `begin` on.
+struct PackedWeights {
+  struct Layer {
+    int weight, in, out;
+    int forward, back;  // [out, in] and [in, out] packed; back: 0 where nobody goes there
+  };
+  int count = 0;
+  Layer layers[2 * kMostLayers];
+  std::size_t floats = 0;  // parameters and copies
+
+  explicit PackedWeights(const DeviceNetwork& network)
+      : floats(static_cast<std::size_t>(network.parameters)) {
+    for (int side = 0; side < network.sides() && network.is_rounded(); ++side) {
+      const DeviceBody& body = network.body(side);
+      for (int l = 0; l < body.layers; ++l) {
+        const DeviceLayer& of = body.hidden[l];
+        layers[count++] = {of.weight, of.in, of.out, of.packed, of.packed_back};
+        floats = end_of(of);
+      }
+    }
+  }
+
+  // A parameter's copies in their places.
+  BROADLOOM_HD void keep(int parameter, float value, float* params) const {
+    for (int l = 0; l < count; ++l) {
+      const Layer& of = layers[l];
+      const int e = parameter - of.weight;
+      if (e < 0 || e >= of.in * of.out) continue;
+      const float kept = to_tf32(value);
+      const int i = e / of.out, o = e % of.out;
+      params[of.forward + PackedMatrix{of.out, of.in}.place(o, i)] = kept;
+      if (of.back > 0) params[of.back + PackedMatrix{of.in, of.out}.place(i, o)] = kept;
+    }
+  }
+
+  // Gives the layers of a body places from `begin` on; the end of those.
+  static int place(DeviceBody& body, int begin) {
+    body.is_rounded = true;
+    for (int l = 0; l < body.layers; ++l) {
+      DeviceLayer& of = body.hidden[l];
+      of.packed = begin;
+      begin += PackedMatrix{of.out, of.in}.floats();
+      of.packed_back = l > 0 ? begin : 0;
+      if (l > 0) begin += PackedMatrix{of.in, of.out}.floats();
+    }
+    return begin;
+  }
+
+ private:
+  static std::size_t end_of(const DeviceLayer& of) {
+    const int last = of.packed_back > 0 ? of.packed_back : of.packed;
+    const PackedMatrix matrix =
+        of.packed_back > 0 ? PackedMatrix{of.in, of.out} : PackedMatrix{of.out, of.in};
+    return static_cast<std::size_t>(last) + static_cast<std::size_t>(matrix.floats());
+  }
+};
+
+}  // namespace broadloom::cuda

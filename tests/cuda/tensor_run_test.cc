@@ -1,0 +1,101 @@
+// Trainers with precision = tf32, whose bits are the device's own: beside themselves.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tests/cuda/device_trainers.h"
+
+namespace broadloom::cuda {
+namespace {
+
+class TensorRun : public DeviceTrainer {
+ protected:
+  void SetUp() override {
+    DeviceTrainer::SetUp();
+    emulation.limits.shared_bytes = 227 * 1024;
+  }
+};
+
+Options rounded(const Options& options) {
+  return with(options, {{"device", "cuda"}, {"precision", "tf32"}, {"max_episode_steps", "11"}});
+}
+
+struct Task {
+  const char* env_id;
+  Options options;
+};
+const std::vector<Task>& tasks() {
+  static const std::vector<Task> all{
+      {"CartPole-v1", {}},
+      {"Pendulum-v1", {{"shared_encoder", "true"}, {"norm_obs", "true"}}},
+      {"CartPole-v1", {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "8"}, {"rnd_outputs", "4"}}},
+      {"MinAtar/Breakout-v1", kTinyMinatar}};
+  return all;
+}
+
+TEST_F(TensorRun, GoesOnToTheBit) {
+  for (const auto& [env_id, options] : tasks()) {
+    const Config config = config_of(env_id, rounded(options));
+    const std::unique_ptr<Trainer> whole = make_trainer(config, "cuda");
+    for (int i = 0; i < 3; ++i) iterate(*whole);
+    for (int cut = 0; cut < 3; ++cut) {
+      SCOPED_TRACE(std::string(env_id) + " until " + std::to_string(cut));
+      const std::unique_ptr<Trainer> before = make_trainer(config, "cuda");
+      for (int i = 0; i < cut; ++i) iterate(*before);
+      const std::unique_ptr<Trainer> after = make_trainer(config, "cuda");
+      copy_state(*before, *after);
+      for (int i = cut; i < 3; ++i) iterate(*after);
+      expect_same_state(*whole, *after);
+    }
+  }
+}
+
+// Nobody who looks changes them, and they are not those of float32.
+TEST_F(TensorRun, HasTheSameBitsWatched) {
+  for (const auto& [env_id, options] : tasks()) {
+    const Options plain = rounded(options);
+    const std::unique_ptr<Trainer> alone = make_trainer(config_of(env_id, plain), "cuda");
+    const std::unique_ptr<Trainer> watched = make_trainer(
+        config_of(env_id, with(plain, {{"instruments", "plasticity"}, {"hashes", "true"}})),
+        "cuda");
+    const std::unique_ptr<Trainer> exact =
+        make_trainer(config_of(env_id, with(plain, {{"precision", "fp32"}})), "cuda");
+    for (Trainer* trainer : {alone.get(), watched.get(), exact.get()}) iterate(*trainer);
+    const std::size_t count = alone->network().parameter_count();
+    EXPECT_TRUE(std::equal(alone->params(), alone->params() + count, watched->params()));
+    EXPECT_FALSE(std::equal(alone->params(), alone->params() + count, exact->params()));
+  }
+}
+
+TEST_F(TensorRun, CountsItsMemory) {
+  if (device_is_real()) GTEST_SKIP() << "its memory is what it is";
+  const Config config = config_of("MinAtar/Breakout-v1", rounded(kTinyMinatar));
+  const std::size_t taken = make_trainer(config, "cuda")->device()->memory_bytes();
+  emulation.limits.free_bytes = taken;
+  EXPECT_EQ(make_trainer(config, "cuda")->device()->memory_bytes(), taken);
+  emulation.limits.free_bytes = taken - 1;
+  EXPECT_EQ(Trainer::create(config, 2).status().kind(), ErrorKind::kInvalidConfig);
+}
+
+TEST_F(TensorRun, IsRefusedWhereADeviceCannot) {
+  if (device_is_real()) GTEST_SKIP() << "it is what it is";
+  const Config config = config_of("CartPole-v1", rounded({{"hidden_sizes", "640,640"}}));
+  const auto told = [&] { return Trainer::create(config, 2).status().message(); };
+  emulation.limits.shared_bytes = 48 * 1024;
+  EXPECT_EQ(told(),
+            "precision: got 'tf32', for which eight rows of a network with hidden_sizes = 640,640 "
+            "and observations of 4 numbers take more shared memory than a block of this GPU has; "
+            "set precision = fp32, or take narrower layers");
+  // Who acts takes more than who learns here.
+  const Config narrower = config_of("CartPole-v1", rounded({{"hidden_sizes", "636,644"}}));
+  EXPECT_NE(Trainer::create(narrower, 2).status().message().find("636,644"), std::string::npos);
+  emulation.limits.has_tf32 = false;
+  EXPECT_EQ(told(),
+            "precision: got 'tf32', which takes a GPU of compute capability 8.0 or later, and "
+            "kernels compiled for one (-DBROADLOOM_CUDA_ARCHITECTURES: docs/gpu.md); set "
+            "precision = fp32");
+}
+
+}  // namespace
+}  // namespace broadloom::cuda
