@@ -235,8 +235,8 @@ void expect_near_on_images(const Case& of, const SideOptions& with = {}) {
 TEST(Tensor, ReadsImages) {
   Case of = quick({40});
   of.activation = Activation::kRelu;
-  of.num_envs = 9;
-  of.num_steps = 9;
+  of.num_envs = 5;
+  of.num_steps = 7;
   of.minibatches = 2;
   expect_near_on_images<PqnOnBoth>(of);
   of.normalisation = Normalisation::kChannels;
@@ -267,7 +267,7 @@ TEST(Tensor, HasBitsOfItsOwn) {
   Case of = quick({40, 20});
   of.normalisation = Normalisation::kChannels;
   of.num_envs = 41;
-  of.num_steps = 23;
+  of.num_steps = 9;
   of.minibatches = 1;
   const EnvSpec spec = CartPole::spec(CartPole::make_params({}).value());
   const NetworkShape shape = network_shape(spec, of, true);
