@@ -188,8 +188,8 @@ struct TensorDeltaKernel {
           raw[k] = i + k * lanes < width ? seen.raw(from, i + k * lanes, width) : 0.0f;
         }
         for (int k = 0; k < kReads && i + k * lanes < width; ++k) {
-          const float number = seen.scaled(raw[k], i + k * lanes);
-          to[i + k * lanes] = body.layers > 0 ? to_tf32(number) : number;  // heads round nothing
+          const float shown = seen.scaled(raw[k], i + k * lanes);
+          to[i + k * lanes] = body.layers > 0 ? to_tf32(shown) : shown;  // heads round nothing
         }
       }
       block.sync();
