@@ -4,7 +4,7 @@
 # usage, from the repository's root: bash bench/gpu/measure.sh BROADLOOM OUT
 # BROADLOOM is a program built with -DBROADLOOM_CUDA=ON. Leaves in OUT: cases.json and cases_cpu.json (bench/gpu/cases on both devices),
 # envs.json (CartPole with 1,024 to 1,048,576 environments), the studies' stores, learn.txt (learn.toml with device = cuda beside LEARN_CPU, a store of
-# device = cpu, if that is set) and side_by_side.txt (many small runs at a time). Takes some two minutes with an H100's like and 16 cores.
+# device = cpu, if that is set), learn_tf32.txt (learn_tf32.toml beside it) and side_by_side.txt (many small runs at a time). Takes some two minutes with an H100's like and 16 cores.
 set -uo pipefail
 program=$(realpath "$1")
 mkdir -p "$2"
@@ -39,6 +39,10 @@ done
     study learn_cuda "$here/learn.toml" --device cuda &&
         { [ -z "${LEARN_CPU:-}" ] || python3 "$here/same_learning.py" "$out/learn_cuda.sqlite" "$LEARN_CPU"; }
 } | tee "$out/learn.txt" || failed=1
+# Other bits, so that no seed is the same: for the returns.
+{
+    study learn_tf32 "$here/learn_tf32.toml" && { python3 "$here/same_learning.py" "$out/learn_tf32.sqlite" "$out/learn_cuda.sqlite" || true; }
+} | tee "$out/learn_tf32.txt" || failed=1
 {
     study cuda_256_runs "$here/side_by_side.toml" --device cuda --seeds 256 &&
         study cpu_64_runs "$here/side_by_side.toml" --device cpu --seeds 64

@@ -39,8 +39,7 @@ template <class Block>
 BROADLOOM_HD TileParams params_of(Block& block, const TileMemory& tiles, const DeviceBody& body,
                                   const float* params) {
   if (tiles.cached == 0) {
-    float* const stage = tiles.staged > 0 ? block.template shared<float>() : nullptr;
-    return {params, 0, nullptr, stage};
+    return {params, 0, nullptr, tiles.staged > 0 ? block.template shared<float>() : nullptr};
   }
   return cache_params(block, body, params, false, block.template shared<float>());
 }

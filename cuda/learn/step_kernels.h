@@ -256,8 +256,9 @@ struct AdamKernel {
 
  private:
   BROADLOOM_HD int squares() const { return length.network.chunks + length.beside.chunks; }
-  // Where there are so few, which a chain would wait for one by one in the device's memory.
-  BROADLOOM_HD bool keeps_squares() const { return squares() <= 2048; }
+  // Where there are few, which a chain would wait for one by one in the device's memory.
+  static constexpr int kMostSquares = 2048;
+  BROADLOOM_HD bool keeps_squares() const { return squares() <= kMostSquares; }
   template <class Block>
   BROADLOOM_HD ClippedLength fetch(Block& block, void* memory) const {
     double* const kept = static_cast<double*>(memory);

@@ -11,7 +11,6 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
   using Work = WeightsWork<Sums>;
   using typename Work::Rows, typename Work::Panel, typename Work::Fetched;
   using Work::kThreads, Work::kDown, Work::kAcross, Work::kChunk;
-
   using Work::of, Work::jobs, Work::begun, Work::panel_of;
 
   static constexpr int kBlocksAtOnce = 3;

@@ -119,56 +119,6 @@ struct WeightsWork {
             d_row - job.o,
             rows.count};
   }
-
-  // W [out, in]; kReads: of a chain at a time.
-  template <int kReads>
-  BROADLOOM_HD void head(const WeightsJob& job, const Rows& rows, int e) const {
-    const bool is_value = job.kind == WeightsJob::kValueHead;
-    const DeviceLayer& head = is_value ? rows.body.value_head : rows.body.head;
-    if (e >= head.out * (head.in + 1)) return;
-    const int i = e % (head.in + 1), o = e / (head.in + 1), row = TilePlaces::row(head.in);
-    const bool is_weight = i < head.in;
-    const float* const x = rows.of(rows.at.top(rows.body), row) + (is_weight ? i : 0);
-    const float* const d = rows.arrays + (is_value ? rows.at.values : rows.at.outputs) +
-                           static_cast<std::size_t>(o) * rows.at.rows + rows.first;
-    float* const to = rows.grads + (is_weight ? head.weight + o * head.in + i : head.bias + o);
-    float sum = begun(to);
-    for (int first = 0; first < rows.count; first += kReads) {
-      float of_x[kReads], of_d[kReads];  // read before any is worked on
-      for (int k = 0; k < kReads; ++k) {
-        const bool is_there = first + k < rows.count;
-        of_x[k] = is_there ? x[(first + k) * row] : 0.0f;
-        of_d[k] = is_there ? d[first + k] : 0.0f;
-      }
-      for (int k = 0; k < kReads && first + k < rows.count; ++k) {
-        sum = is_weight ? element::mul_add(of_d[k], of_x[k], sum) : sum + of_d[k];
-      }
-    }
-    *to = sum;
-  }
-  // What was said of the partial gradient's groups, and a Gaussian policy's log_std.
-  BROADLOOM_HD void add_sums(const Rows& rows, int p, int thread) const {
-    const int first = rows.first / of.group_rows;
-    const int groups = of.groups_of(rows.count), sides = of.network.sides();
-    if (thread < sides) {
-      Sums& all = of.sums[p * sides + thread];
-      Sums sum = of.rows.is_first() ? Sums() : all;
-      for (int t = 0; t < groups; ++t) {
-        sum.add(of.tile_sums[static_cast<std::size_t>(first + t) * sides + thread]);
-      }
-      all = sum;
-    }
-    if (of.network.is_discrete) return;
-    const int outputs = of.network.outputs;
-    for (int a = thread; a < outputs; a += kThreads) {
-      float* const to = rows.grads + of.network.log_std + a;
-      float sum = begun(to);
-      for (int t = 0; t < groups; ++t) {
-        sum += of.log_std[static_cast<std::size_t>(first + t) * outputs + a];
-      }
-      *to = sum;
-    }
-  }
 };
 
 }  // namespace broadloom::cuda

@@ -41,8 +41,7 @@ struct TensorLane {
       : warp(thread / kWarp), group(thread % kWarp / 4), within(thread % 4) {}
 };
 struct TensorA {
-  float
-      of[4];  // (group, within), (group + 8, within), (group, within + 4), (group + 8, within + 4)
+  float of[4];  // (group, within), (group + 8, within), and the same of within + 4
 };
 struct TensorB {
   float of[2];  // (within, group), (within + 4, group)

@@ -26,7 +26,7 @@ struct PackedMatrix {
   static constexpr int kPiece = 4 * kWarp;
 };
 
-// Which parameters have copies. `floats` of them all, from `begin` on.
+// Which parameters have copies, and where.
 struct PackedWeights {
   struct Layer {
     int weight, in, out;
